@@ -88,9 +88,9 @@ function dependenciesOf(packages: readonly BundledPackage[]): object[] {
     names.flatMap((name) => refs.get(name) ?? []).toSorted();
   return [
     { ref: SELF, dependsOn: [...refsOf(Object.keys(manifest.dependencies)), RUNTIME] },
-    ...packages.map(({ name, version, dependencies: needs }) => ({
+    ...packages.map(({ name, version, dependencies }) => ({
       ref: purlOf(name, version),
-      dependsOn: refsOf(needs),
+      dependsOn: refsOf(dependencies),
     })),
   ];
 }

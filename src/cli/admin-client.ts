@@ -32,17 +32,17 @@ export const withAdminClient = <T>(place: AdminTarget, use: AdminClientUser<T>):
   runAsFolderOwner(place.folder, () => openAdminClient(place, use));
 
 async function openAdminClient<T>(place: AdminTarget, use: AdminClientUser<T>): Promise<T> {
-  const { folder, identityName: named, environment, createIfEmpty: begin = false } = place;
+  const { folder, identityName, environment, createIfEmpty = false } = place;
   const socket = socketPath(folder);
   if (existsSync(socket) && (await isServerListening(socket))) {
     const send: SendRequest = (request) => fetch(request, { unix: socket });
     return use(createCall(send), createStream(send));
   }
-  const create = begin && realDisk.stat(folder) !== null && isEmptyFolder(realDisk, folder);
+  const create = createIfEmpty && realDisk.stat(folder) !== null && isEmptyFolder(realDisk, folder);
   const kind = create ? "site" : null;
   const appliance = await openAppliance({
     folder,
-    identityName: named,
+    identityName,
     kind,
     create,
     holder: "command",

@@ -62,7 +62,7 @@ const EXIT_DELAY = 250;
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
   const {
     folder,
-    identityName: named,
+    identityName,
     kind,
     create,
     holder,
@@ -72,7 +72,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   } = options;
   becomeFolderOwner(folder);
   const clock = new ApplianceClock();
-  const identity = new Identity(realDisk, folder, hardwareComponents(named, kind));
+  const identity = new Identity(realDisk, folder, hardwareComponents(identityName, kind));
   const accessFile = new AccessFile(realDisk, folder);
   const store = await Store.open({
     identify: () => identity.create(),
@@ -99,7 +99,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   });
   // Not the system's clock: one that is set back must not revive a token that has ended.
   const now = (): Instant =>
-    store.peek(({ latestEventAt: mark, clockJumps: jumps }) => clock.now(mark, jumps));
+    store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
   const access = new AccessControl(store, accessFile, now);
   const operations = new Operations(
     store,

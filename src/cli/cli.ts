@@ -168,7 +168,7 @@ function findCommand(name: string, words: readonly string[]): Command {
 
 /** The command these words look like: a name of two words is compared with the first two. */
 function suggestCommand(words: readonly string[]): string | null {
-  const names = commands.filter(({ isHidden: hidden }) => hidden !== true).map(({ name }) => name);
+  const names = commands.filter(({ isHidden }) => isHidden !== true).map(({ name }) => name);
   const known = [...new Set([...names, ...names.map((name) => name.split(" ")[0] ?? name)])];
   for (const length of [3, 2, 1]) {
     if (words.length < length) continue;
@@ -267,7 +267,7 @@ function toFlagError(command: Command, error: unknown, hint: string): Misuse {
 function splitLists(options: readonly Option[], flags: ParsedFlags): ParsedFlags {
   const lists = new Set(
     options
-      .filter(({ type, canContainCommas: keepsCommas }) => type === "list" && keepsCommas !== true)
+      .filter(({ type, canContainCommas }) => type === "list" && canContainCommas !== true)
       .map(({ name }) => name),
   );
   return Object.fromEntries(

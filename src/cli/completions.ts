@@ -8,7 +8,7 @@ export type Shell = (typeof SHELLS)[number];
 
 /** A script for one shell, made of the command table. */
 export function completions(shell: Shell, commands: readonly Command[]): string {
-  const shown = commands.filter(({ isHidden: hidden }) => hidden !== true);
+  const shown = commands.filter(({ isHidden }) => isHidden !== true);
   return { bash, zsh, fish }[shell](shown);
 }
 
@@ -37,7 +37,7 @@ const takesFile = (command: Command): boolean =>
 const choicesOf = (command: Command): string[] =>
   (command.arguments ?? []).filter((word) => word.includes("|")).flatMap((word) => word.split("|"));
 
-const takesPath = ({ isPath: path }: Option): boolean => path === true;
+const takesPath = ({ isPath }: Option): boolean => isPath === true;
 
 const quotedAll = (names: readonly string[]): string => names.map((name) => `"${name}"`).join("|");
 

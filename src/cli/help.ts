@@ -8,7 +8,7 @@ export function formatOverview(groups: readonly CommandGroup[]): string {
   const rows = groups.map(({ name, commands }) => [
     `  ${name}`,
     commands
-      .filter(({ isCommon: everyday }) => everyday === true)
+      .filter(({ isCommon }) => isCommon === true)
       .map((command) => command.name)
       .join(", "),
   ]);
@@ -31,12 +31,12 @@ berth help --all lists all commands. Exit codes: 0 done, 1 refused or failed,
 }
 
 export const formatAllCommands = (groups: readonly CommandGroup[]): string =>
-  groups.map(({ title: about, commands }) => formatCommandList(about, commands)).join("\n\n");
+  groups.map(({ title, commands }) => formatCommandList(title, commands)).join("\n\n");
 
 export const formatCommandList = (about: string, commands: readonly Command[]): string =>
   `${about}:\n${formatTable(
     commands
-      .filter(({ isHidden: hidden }) => hidden !== true)
+      .filter(({ isHidden }) => isHidden !== true)
       .map(({ name, summary }) => [`  ${name}`, summary]),
   )}`;
 
@@ -68,8 +68,8 @@ function wrapList(words: readonly string[]): string {
   return lines.join(",\n");
 }
 
-const formatFlag = ({ name, placeholder: value }: Option): string =>
-  value === undefined ? `--${name}` : `--${name} ${value}`;
+const formatFlag = ({ name, placeholder }: Option): string =>
+  placeholder === undefined ? `--${name}` : `--${name} ${placeholder}`;
 
 /**
  * What an option means, its twin in the environment, whether it has to be given, and what it is

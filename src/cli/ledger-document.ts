@@ -16,12 +16,12 @@ interface LedgerDocument {
 export async function outputLedgerDocument(
   given: FlagValues,
   document: string,
-  { description: what, entryName: named, retryHint: again }: LedgerDocument,
+  { description, entryName, retryHint }: LedgerDocument,
 ): Promise<void> {
   try {
-    await outputDocument(given, document, what);
+    await outputDocument(given, document, description);
   } catch (error) {
     const { message, code } = describeError(error).refusal;
-    throw new Failure(`${message}; ${named} is in the ledger`, again, code);
+    throw new Failure(`${message}; ${entryName} is in the ledger`, retryHint, code);
   }
 }

@@ -5,7 +5,7 @@ import { describeOption } from "./help.ts";
 
 /** The man page, in the language of man pages, made of the command table. */
 export function manPage(commands: readonly Command[]): string {
-  const shown = commands.filter(({ isHidden: hidden }) => hidden !== true);
+  const shown = commands.filter(({ isHidden }) => isHidden !== true);
   return `.TH BERTH 1 "" "berth ${version}" "Berth"
 .SH NAME
 berth \\- a floating license server in one file

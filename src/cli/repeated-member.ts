@@ -28,7 +28,7 @@ export function findRepeatedMember(text: string): string | null {
       inner.pathPart = `.${name}`;
       if (inner.names.has(name))
         return open
-          .map(({ pathPart: at }) => at)
+          .map(({ pathPart }) => pathPart)
           .join("")
           .slice(1);
       inner.names.add(name);

@@ -65,9 +65,9 @@ export async function runServer(
 ): Promise<number> {
   const signals = new ServerSignals();
   const manager = new ServiceManager(given.environment);
-  const { plain, tls: secure, policy } = readStartSettings(given, folder, kind);
+  const { plain, tls, policy } = readStartSettings(given, folder, kind);
   // A port that cannot be had must not leave a new data folder behind.
-  await probeAddresses([plain, secure]);
+  await probeAddresses([plain, tls]);
   const claim = new ApplianceClaim(folder, given.environment);
   const appliance = await openAppliance({
     claim: (key) => claim.acquire(key),
@@ -98,7 +98,7 @@ export async function runServer(
     ...appliance,
     runningServer: served,
     exposures: () => listExposures(given, policy, access),
-    certificate: () => secure && certificateView(secure.certificate, wallClock()),
+    certificate: () => tls && certificateView(tls.certificate, wallClock()),
   };
   const listeners: Listener[] = [];
   try {
@@ -112,10 +112,10 @@ export async function runServer(
     const overPlain = servePlain({ ...plain, services, policy });
     listeners.push(overPlain);
     bound.push({ address: formatBoundAddress(plain, overPlain), tls: false });
-    const overTls = secure && serveTls(services, policy, secure);
+    const overTls = tls && serveTls(services, policy, tls);
     if (overTls !== null) listeners.push(overTls);
-    if (secure !== null && overTls !== null) {
-      bound.push({ address: formatBoundAddress(secure, overTls), tls: true });
+    if (tls !== null && overTls !== null) {
+      bound.push({ address: formatBoundAddress(tls, overTls), tls: true });
     }
     const socket = listenOnAdminSocket(services, folder, policy.logMode, given.environment);
     if (socket !== null) listeners.push(socket);
@@ -143,11 +143,11 @@ export async function runServer(
 /** Nothing is lost by it, but the state is not everything, and an operator may count on that. */
 function reportIncompleteCheckpoint(
   folder: string,
-  { fault, folderChange: changed, checkpointError }: StoreStatus,
+  { fault, folderChange, checkpointError }: StoreStatus,
   audit: AuditFinding | null,
 ): void {
   // That may be lost.
-  if (changed !== null) throw new Failure(changed.message, changed.hint);
+  if (folderChange !== null) throw new Failure(folderChange.message, folderChange.hint);
   if (fault === null && checkpointError === null) return;
   const full =
     fault?.isFileLimit === true ? "a file reached the size limit (ulimit -f)" : "the disk is full";

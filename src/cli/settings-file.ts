@@ -97,7 +97,7 @@ const namesNoOtherFolder = (text: string): boolean =>
 /** A TOML file of settings. An unknown key, or a wrong value, is refused with its line. */
 export function parseConfig(path: string, text: string, options: readonly Option[]): ConfigFile {
   const known = new Map(
-    options.filter(({ isSetting: setting }) => setting).map((one) => [settingsKey(one), one]),
+    options.filter(({ isSetting }) => isSetting).map((one) => [settingsKey(one), one]),
   );
   const values = new Map<string, OptionValue>();
   for (const [written, value] of Object.entries(parseToml(path, text))) {
@@ -119,12 +119,15 @@ export function parseConfig(path: string, text: string, options: readonly Option
 function wrongTypeError(
   at: string,
   key: string,
-  { type, placeholder: value = "", check }: Option,
+  { type, placeholder = "", check }: Option,
 ): Misuse {
   const wrong = type === "string" ? (check?.("") ?? null) : null;
   if (wrong !== null) return new Misuse(`${at}: ${key} ${wrong.problem}`, wrong.hint);
   const { expected, example } = FORMS[type];
-  return new Misuse(`${at}: ${key} must be ${expected}`, `for example ${key} = ${example(value)}`);
+  return new Misuse(
+    `${at}: ${key} must be ${expected}`,
+    `for example ${key} = ${example(placeholder)}`,
+  );
 }
 
 const FORMS = {

@@ -235,11 +235,11 @@ function readSwitch(given: FlagValues, yes: string, no: string): boolean | null 
   throw new Misuse(`--${yes} and --${no} exclude each other`, "omit one of them");
 }
 
-function parseTermValue({ name, valueType: is, canBeUnset }: TermFlag, text: string): unknown {
+function parseTermValue({ name, valueType, canBeUnset }: TermFlag, text: string): unknown {
   if (canBeUnset === true && isUnset(text)) return null;
   if (name === "consumptions" && text === "unlimited") return null;
   if (name === "borrow-hours" && text === "0") return null;
-  return is === "number" ? numberOrText(text) : text;
+  return valueType === "number" ? numberOrText(text) : text;
 }
 
 /** The flag that a field was made of. */

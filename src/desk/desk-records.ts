@@ -49,8 +49,8 @@ export async function loadDeskRecords(disk: Disk, folder: string) {
   return { vendor: chain.vendor, ledger, chain, notes: [...ledger.notes, ...chainNotes(chain)] };
 }
 
-const chainNotes = ({ missingDocuments: lost, fault }: TrustChain): string[] => [
-  ...lost.map(({ file, message: what }) => `${file} ${what}`),
+const chainNotes = ({ missingDocuments, fault }: TrustChain): string[] => [
+  ...missingDocuments.map(({ file, message }) => `${file} ${message}`),
   ...(fault === null ? [] : [`${fault.message}: ${fault.hint}`]),
 ];
 

@@ -154,15 +154,10 @@ export class Desk implements DeskRecords {
     await Desk.refuseIncompleteTrustChain(disk, folder);
     const { vendor, ledger, chain } = await loadDeskRecords(disk, folder);
     ledger.refuseIfIncomplete();
-    const { key, isPromotionPending: isWaiting } = await readCurrentKey(
-      disk,
-      folder,
-      vendor,
-      passphrase,
-    );
+    const { key, isPromotionPending } = await readCurrentKey(disk, folder, vendor, passphrase);
     refuseOtherKey(folder, vendor, key);
-    if (isWaiting || chain.missingDocuments.length > 0)
-      await finish(disk, folder, vendor, isWaiting);
+    if (isPromotionPending || chain.missingDocuments.length > 0)
+      await finish(disk, folder, vendor, isPromotionPending);
     const again = chain.missingDocuments.map(
       ({ file }) => `${file} was missing and was written again from the ledger`,
     );

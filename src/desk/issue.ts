@@ -156,9 +156,9 @@ function keyOf({ licenseKey, terms, request }: IssueOptions): string | null {
 
 /** The license this answer continues, if any. */
 function previous(desk: Desk, options: IssueOptions): IssuedEntry | null {
-  const { request, renewLicenseId: renew, licenseId, isNew } = options;
+  const { request, renewLicenseId, licenseId, isNew } = options;
   const issued = desk.ledger.issuedEntries();
-  const wanted = renew ?? licenseId;
+  const wanted = renewLicenseId ?? licenseId;
   if (wanted !== null) {
     const found = issued.find((one) => one.license_id === wanted);
     if (found === undefined) {

@@ -91,10 +91,10 @@ async function readKeyOf(
 }
 
 /** What the ledger knows of and the folder does not hold. */
-const chainFaults = ({ missingDocuments: lost, fault }: TrustChain): DeskFault[] => [
-  ...lost.map(({ file, message: what }) => ({
+const chainFaults = ({ missingDocuments, fault }: TrustChain): DeskFault[] => [
+  ...missingDocuments.map(({ file, message }) => ({
     location: "trust documents",
-    problem: `${file} ${what}`,
+    problem: `${file} ${message}`,
   })),
   ...(fault === null
     ? []

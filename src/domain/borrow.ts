@@ -46,15 +46,15 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
 
   const found = findSlot(state, command, user, at, ({ terms }) => canBorrow(terms));
   if (!found.ok) return found;
-  const { license, registration: held } = found.value;
+  const { license, registration } = found.value;
   const elsewhere = checkLeasedElsewhere(license, user, nonceDigest, at);
   if (elsewhere !== null) return err(elsewhere);
-  const capped = held === null ? checkSlotCaps(state, user, contact.peer, at) : null;
+  const capped = registration === null ? checkSlotCaps(state, user, contact.peer, at) : null;
   if (capped !== null) return err(capped);
   if (isClockSuspect(state.clockBehind) && getLicenseEnd(license.terms) !== null) {
     return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
   }
-  const current = held === null ? null : getBorrowEnd(held, at);
+  const current = registration === null ? null : getBorrowEnd(registration, at);
   const until = computeBorrowEnd(license, command.until, current, at);
   if (!until.ok) return until;
 
@@ -64,9 +64,11 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
     end: latest(later(at, license.terms.timeoutMinutes * MINUTE), until.value),
     borrowedUntil: until.value,
   };
-  const leasedTo = findLeasedDevice(held, at) ?? nonceDigest;
+  const leasedTo = findLeasedDevice(registration, at) ?? nonceDigest;
   const events: Event[] =
-    held === null ? [...expireOwnEndedSlot(license, user), makeSlotTaken(registered, at)] : [];
+    registration === null
+      ? [...expireOwnEndedSlot(license, user), makeSlotTaken(registered, at)]
+      : [];
   events.push({
     type: "SlotBorrowed",
     at,
@@ -82,8 +84,8 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
   events.push(...renewHeldFeatures(license, user, outcome.end, at));
   const { user: _user, contact: _contact, ...kept } = outcome;
   // The state learns user_info by a renewal, which is not audited.
-  const isNews = held !== null && held.contact.info !== contact.info;
-  const ahead = isNews ? [makeSlotRenewed(license, held, contact, registered.end, at)] : [];
+  const isNews = registration !== null && registration.contact.info !== contact.info;
+  const ahead = isNews ? [makeSlotRenewed(license, registration, contact, registered.end, at)] : [];
   return makeDecision(
     [...events, ...recordOutcome(state, "borrow", command, { user, peer: contact.peer }, kept, at)],
     outcome,

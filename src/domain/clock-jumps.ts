@@ -65,18 +65,15 @@ export function keepLapsedBorrow(
 export const lapsedBorrowKey = (license: number, user: string): string => `${license} ${user}`;
 
 /** Forgets the lapsed borrows that have ended however wrong the clock was. */
-export function dropSettledBorrows({
-  lapsedBorrows: lapsed,
-  clockJumps: jumps,
-  latestEventAt: mark,
-}: State): void {
-  for (const [key, { borrowedUntil, borrowedAt }] of lapsed) {
-    if (mark >= later(borrowedUntil, sumJumpsSince(jumps, borrowedAt))) lapsed.delete(key);
+export function dropSettledBorrows({ lapsedBorrows, clockJumps, latestEventAt }: State): void {
+  for (const [key, { borrowedUntil, borrowedAt }] of lapsedBorrows) {
+    if (latestEventAt >= later(borrowedUntil, sumJumpsSince(clockJumps, borrowedAt)))
+      lapsedBorrows.delete(key);
   }
 }
 
-export function dropLapsedBorrowsOf({ lapsedBorrows: lapsed }: State, license: number): void {
-  for (const [key, one] of lapsed) if (one.license === license) lapsed.delete(key);
+export function dropLapsedBorrowsOf({ lapsedBorrows }: State, license: number): void {
+  for (const [key, one] of lapsedBorrows) if (one.license === license) lapsedBorrows.delete(key);
 }
 
 /** Which jumps a set-back to `to` shows to have been wrong: they lead to what is not yet. */

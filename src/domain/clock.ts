@@ -49,10 +49,16 @@ export function decideSetClockBack(
   const back = earliest(to, at);
   const events: Event[] = [{ type: "ClockSetBack", at: back, from: at, to: back, peer }];
   const borrows = findBorrowsToRestore(state, at, back);
-  for (const { license, user, slot, borrowedUntil: until } of borrows) {
+  for (const { license, user, slot, borrowedUntil } of borrows) {
     const held = state.licenses.get(license)?.pool.get(user);
     const named = { license, user, slot: held?.slot ?? slot };
-    events.push({ type: "SlotRestored", at: back, ...named, until, isHeld: held !== undefined });
+    events.push({
+      type: "SlotRestored",
+      at: back,
+      ...named,
+      until: borrowedUntil,
+      isHeld: held !== undefined,
+    });
   }
   return makeDecision(events, null);
 }

@@ -219,42 +219,39 @@ function endBorrow(state: State, license: number, held: Registration, at: Instan
   held.leasedTo = null;
 }
 
-function updateContact(
-  { registrationsByPeer: byPeer }: State,
-  held: Registration,
-  contact: Contact,
-): void {
-  byPeer.remove(held);
+function updateContact({ registrationsByPeer }: State, held: Registration, contact: Contact): void {
+  registrationsByPeer.remove(held);
   held.contact = contact;
-  byPeer.add(held);
+  registrationsByPeer.add(held);
 }
 
 function addIdempotencyRecord(
-  { idempotencyRecords: remembered, clockJumps: jumps }: State,
+  { idempotencyRecords, clockJumps }: State,
   event: KeyRemembered,
 ): void {
   const { key, at, fingerprint, outcome, peer = null } = event;
-  remembered.add(key, { at, fingerprint, outcome, peer });
+  idempotencyRecords.add(key, { at, fingerprint, outcome, peer });
   for (let dropped = 0; dropped < limits.idempotencyDropsPerCommand; dropped += 1) {
-    const { oldest } = remembered;
+    const { oldest } = idempotencyRecords;
     if (oldest === null) break;
     // If the clock jumped since, it may be set back, and the key is good again.
-    const age = limits.idempotencyAge + sumJumpsSince(jumps, oldest.record.at);
+    const age = limits.idempotencyAge + sumJumpsSince(clockJumps, oldest.record.at);
     if (at < later(oldest.record.at, age)) break;
-    remembered.delete(oldest.key);
+    idempotencyRecords.delete(oldest.key);
   }
-  const most = remembered.size > limits.idempotencyKeys ? remembered.oldestKeyOfLargestPeer : null;
-  if (most !== null) remembered.delete(most);
+  const most =
+    idempotencyRecords.size > limits.idempotencyKeys
+      ? idempotencyRecords.oldestKeyOfLargestPeer
+      : null;
+  if (most !== null) idempotencyRecords.delete(most);
 }
 
 /** What a license answered is nobody's any more once it is given back, also if it comes again. */
-function dropIdempotencyRecordsOf(
-  { idempotencyRecords: remembered }: State,
-  license: number,
-): void {
+function dropIdempotencyRecordsOf({ idempotencyRecords }: State, license: number): void {
   const isOf = ({ outcome }: IdempotencyRecord): boolean =>
     (outcome as { readonly license?: number } | null)?.license === license;
-  for (const [key] of [...remembered].filter(([, done]) => isOf(done))) remembered.delete(key);
+  for (const [key] of [...idempotencyRecords].filter(([, done]) => isOf(done)))
+    idempotencyRecords.delete(key);
 }
 
 function countRefusals(state: State, { product, code, count, at }: RefusalsCounted): void {

@@ -26,25 +26,25 @@ export function decideRegister(state: State, command: Register, at: Instant): Sl
   }
   const found = findSlot(state, command, user, at);
   if (!found.ok) return found;
-  const { license, registration: held } = found.value;
+  const { license, registration } = found.value;
   const elsewhere = checkLeasedElsewhere(license, user, nonceDigest, at);
   if (elsewhere !== null) return err(elsewhere);
-  const capped = held === null ? checkSlotCaps(state, user, contact.peer, at) : null;
+  const capped = registration === null ? checkSlotCaps(state, user, contact.peer, at) : null;
   if (capped !== null) return err(capped);
 
   const outcome = makeSlotOutcome(state, found.value, user, contact, at);
   const { end } = outcome;
-  if (held === null) {
+  if (registration === null) {
     return makeDecision(
       [...expireOwnEndedSlot(license, user), makeSlotTaken(outcome, at)],
       outcome,
     );
   }
-  const audited = findContactChange(license, held, contact, at);
-  const event = makeSlotRenewed(license, held, contact, end, at);
-  const isUnaudited = audited.length === 0 && !isSameMachine(held.contact, contact);
+  const audited = findContactChange(license, registration, contact, at);
+  const event = makeSlotRenewed(license, registration, contact, end, at);
+  const isUnaudited = audited.length === 0 && !isSameMachine(registration.contact, contact);
   // The lease of a borrowed slot lasts as long as the borrow, whichever call it is asked for with.
-  const isFirst = outcome.borrowedUntil !== null && findLeasedDevice(held, at) === null;
+  const isFirst = outcome.borrowedUntil !== null && findLeasedDevice(registration, at) === null;
   const leased = isFirst && nonceDigest !== null ? { leasedTo: nonceDigest } : {};
   const unaudited = isUnaudited ? { unaudited: true as const } : {};
   const slot = { ...event, ...unaudited, ...leased };

@@ -136,23 +136,23 @@ function makeNoFreeSlotFault(licenses: readonly License[], at: Instant): Fault {
 
 export function makeSlotOutcome(
   state: State,
-  { license, registration: held }: SlotChoice,
+  { license, registration }: SlotChoice,
   user: string,
   contact: Contact,
   at: Instant,
 ): SlotOutcome {
-  const borrowedUntil = held === null ? null : getBorrowEnd(held, at);
+  const borrowedUntil = registration === null ? null : getBorrowEnd(registration, at);
   const timeout = later(at, license.terms.timeoutMinutes * MINUTE);
   return {
     license: license.id,
     product: license.terms.product,
     user,
-    slot: held?.slot ?? state.nextSlot,
+    slot: registration?.slot ?? state.nextSlot,
     contact,
-    registeredAt: held?.registeredAt ?? at,
+    registeredAt: registration?.registeredAt ?? at,
     end: borrowedUntil === null ? timeout : latest(timeout, borrowedUntil),
     borrowedUntil,
-    slotsInUse: countSlotsInUse(license.pool, at) + (held === null ? 1 : 0),
+    slotsInUse: countSlotsInUse(license.pool, at) + (registration === null ? 1 : 0),
   };
 }
 

@@ -115,17 +115,17 @@ export function readClock(keeper: Timekeeper, wall: Instant, at: number): Timeke
 
 /** Null: not yet. */
 function findJumpReason(
-  { isRunning: running, stepAllowance: allowance, delayedStepsAt: waits }: Timekeeper,
+  { isRunning, stepAllowance, delayedStepsAt }: Timekeeper,
   ahead: number,
   held: number,
   at: number,
 ): JumpReason | null {
-  if (!running && ahead <= CLOCK_LIMITS.maxJumpAtStart) return "start";
-  if (ahead <= allowance) return "step";
+  if (!isRunning && ahead <= CLOCK_LIMITS.maxJumpAtStart) return "start";
+  if (ahead <= stepAllowance) return "step";
   // Once a day a larger step is believed soon; with each further one the wait doubles.
   const wait = Math.min(
     CLOCK_LIMITS.maxHoldTime,
-    CLOCK_LIMITS.minHoldTime * 2 ** filterLastDay(waits, at).length,
+    CLOCK_LIMITS.minHoldTime * 2 ** filterLastDay(delayedStepsAt, at).length,
   );
   return held >= (ahead <= CLOCK_LIMITS.maxJumpAtStart ? wait : CLOCK_LIMITS.maxHoldTime)
     ? "held"

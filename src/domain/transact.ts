@@ -36,14 +36,14 @@ export function transact<C extends Command>(
 ): Result<TransactionResult<OutcomeOf<C>>, Fault> {
   const decided = decide(state, command, at);
   if (!decided.ok) return err(decided.fault);
-  const { events, outcome, precedingEvents: ahead } = decided.value;
+  const { events, outcome, precedingEvents } = decided.value;
   if (events.length === 0) return ok({ journalLines: [], expiryLineCount: 0, outcome });
   const refused = events.some(isGrantEvent) ? refuseGrant() : null;
   if (refused !== null) return err(refused);
   // By the instant the events are stamped with: a clock that is set back must not end anything
   // by the time it leaves.
   const expiries = collectExpiryLines(state, events, events.at(-1)?.at ?? at);
-  const journalLines = [...expiries, ...ahead.map((event) => [event]), events];
+  const journalLines = [...expiries, ...precedingEvents.map((event) => [event]), events];
   for (const line of journalLines) {
     for (const event of line) {
       evolve(state, event);

@@ -79,14 +79,14 @@ function writeLogLine(
   what: string,
   request: Request,
   response: Response,
-  { durationMs: took, suppressed }: RequestMeasurement,
+  { durationMs, suppressed }: RequestMeasurement,
 ) {
   const caller = callerOf(request);
   const facts = {
     method: request.method,
     path: pathOf(request.url).slice(0, LONGEST_PATH),
     status: response.status,
-    duration_ms: Math.round(took * 10) / 10,
+    duration_ms: Math.round(durationMs * 10) / 10,
     peer: caller?.peer ?? null,
     ...(caller?.actor && { actor: caller.actor.name }),
     request_id: response.headers.get("x-request-id"),

@@ -59,20 +59,12 @@ export interface RouteDetail extends Partial<OperationDescription> {
 
 /** A route's page in the OpenAPI document, kept beside the route. */
 export function describeRoute(replying: RouteDescription) {
-  const {
-    reply,
-    streamLine: lines,
-    text,
-    fileType: file,
-    html,
-    otherReplies = {},
-    ...page
-  } = replying;
+  const { reply, streamLine, text, fileType, html, otherReplies = {}, ...page } = replying;
   const contents: Record<string, TSchema> = {
     ...(reply && { "application/json": reply }),
-    ...(lines && { "application/x-ndjson": lines }),
+    ...(streamLine && { "application/x-ndjson": streamLine }),
     ...(text !== undefined && { "text/plain": Type.Literal(text) }),
-    ...(file !== undefined && { [file]: Type.String({ format: "binary" }) }),
+    ...(fileType !== undefined && { [fileType]: Type.String({ format: "binary" }) }),
     ...(html === true && { "text/html": Type.String() }),
     ...otherReplies,
   };

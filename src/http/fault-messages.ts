@@ -37,9 +37,9 @@ export const FAULT_MESSAGES: FaultMessages = {
   },
   slots_capped: {
     status: 400,
-    message: ({ scope: who, slots }) =>
-      `one ${who === "peer" ? "address" : who} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once on this server; ` +
-      `release one first, or ask the operator to raise max_slots_per_${who}`,
+    message: ({ scope, slots }) =>
+      `one ${scope === "peer" ? "address" : scope} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once on this server; ` +
+      `release one first, or ask the operator to raise max_slots_per_${scope}`,
   },
   user_not_registered: {
     status: 400,
@@ -102,9 +102,9 @@ export const FAULT_MESSAGES: FaultMessages = {
   },
   audit_budget_exhausted: {
     status: 429,
-    message: ({ mibPerHour: mib, retryAfterSeconds: retryAfter }) =>
-      `nothing was changed: one address may add ${mib} MiB an hour to the audit log; try again in ` +
-      `${retryAfter} s, or ask the operator for a larger audit_budget`,
+    message: ({ mibPerHour, retryAfterSeconds }) =>
+      `nothing was changed: one address may add ${mibPerHour} MiB an hour to the audit log; try again in ` +
+      `${retryAfterSeconds} s, or ask the operator for a larger audit_budget`,
   },
   invalid_license_file: { status: 400, message: ({ reason }) => `the file ${reason}` },
   invalid_confirmation_code: {
@@ -144,8 +144,8 @@ export const FAULT_MESSAGES: FaultMessages = {
   },
   request_unknown: {
     status: 400,
-    message: ({ returned: givenBack }) =>
-      returnedLicenseMessage(givenBack) ??
+    message: ({ returned }) =>
+      returnedLicenseMessage(returned) ??
       "the license does not answer any request of this appliance; create a new request",
   },
   request_used: {
@@ -154,8 +154,8 @@ export const FAULT_MESSAGES: FaultMessages = {
   },
   stale_license: {
     status: 400,
-    message: ({ serial, returned: givenBack }) =>
-      returnedLicenseMessage(givenBack) ??
+    message: ({ serial, returned }) =>
+      returnedLicenseMessage(returned) ??
       `serial ${serial} of this license was already installed here; request a newer license`,
   },
   trust_locked: {
@@ -191,7 +191,7 @@ export const FAULT_MESSAGES: FaultMessages = {
   },
   too_many_audit_gaps: {
     status: 409,
-    message: ({ limit: most }) => `the audit log already has ${most} declared gaps, the maximum`,
+    message: ({ limit }) => `the audit log already has ${limit} declared gaps, the maximum`,
   },
   invalid_qr_frames: {
     status: 400,

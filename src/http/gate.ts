@@ -151,7 +151,7 @@ const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?))(?::\
  * leads here is how a web page reaches a server it has no business with.
  */
 function checkHost(
-  { serverNames: names }: Gate,
+  { serverNames }: Gate,
   headers: Headers,
   plane: Plane,
   hasCredential: boolean,
@@ -163,7 +163,7 @@ function checkHost(
   if (hasCredential || (plane !== "admin" && !isBrowser(headers))) return;
   const name = plain.toLowerCase().replace(/\.$/, "");
   if (bracketed !== undefined || normalizeAddress(plain) !== null) return;
-  if (name !== "localhost" && !names.includes(name)) refuse({ code: "wrong_host" });
+  if (name !== "localhost" && !serverNames.includes(name)) refuse({ code: "wrong_host" });
 }
 
 const ENGINE = /\b(?:AppleWebKit|Gecko|Trident)\//;

@@ -18,15 +18,15 @@ const codeOf = (one: DocumentedRefusal): FaultCode => (typeof one === "string" ?
 /** The operation's own refusals in full; those that it shares with others by their name. */
 export function refusalResponsesOf(route: DocumentedRoute): object {
   const { plane, detail } = route;
-  const { requiredFields: needs = [], refusals: refuses = [] } = detail;
-  const own = Map.groupBy(refuses, (one) => httpStatusOf(codeOf(one)));
+  const { requiredFields = [], refusals = [] } = detail;
+  const own = Map.groupBy(refusals, (one) => httpStatusOf(codeOf(one)));
   const shared = SHARED_RESPONSES.filter(
     ({ status, applies }) => applies(route) && !own.has(status),
   );
   return Object.fromEntries([
     ...[...own].map(([status, same]) => [
       status,
-      refusalResponse(same.map(codeOf).join(", "), same, { plane, requiredFields: needs }),
+      refusalResponse(same.map(codeOf).join(", "), same, { plane, requiredFields }),
     ]),
     ...shared.map(({ status, name }) => [status, { $ref: `#/components/responses/${name}` }]),
   ]) as object;

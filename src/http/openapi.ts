@@ -108,8 +108,8 @@ function operation(route: DocumentedRoute, schemas: SchemaWriter): object {
     summary,
     description,
     query,
-    requiredFields: needs = [],
-    destructiveEffect: destroys,
+    requiredFields = [],
+    destructiveEffect,
     responses,
   } = detail;
   const parameters = [
@@ -117,7 +117,7 @@ function operation(route: DocumentedRoute, schemas: SchemaWriter): object {
       name,
       in: "query",
       description: schema.description,
-      ...(needs.includes(name) && { "x-required": true }),
+      ...(requiredFields.includes(name) && { "x-required": true }),
       schema: schemas.write(schema),
       example: query?.["examples"]?.[0]?.[name],
     })),
@@ -130,7 +130,7 @@ function operation(route: DocumentedRoute, schemas: SchemaWriter): object {
     summary,
     description,
     "x-plane": plane,
-    ...(destroys !== undefined && { "x-destructive-effect": destroys }),
+    ...(destructiveEffect !== undefined && { "x-destructive-effect": destructiveEffect }),
     security: SECURITY[plane],
     parameters,
     ...(body && hasFields(body) && { requestBody: requestBody(route, body, schemas) }),

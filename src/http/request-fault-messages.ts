@@ -38,8 +38,8 @@ export const REQUEST_FAULT_MESSAGES: Pick<
   invalid_type: { status: 400, message: formatWrongTypes },
   invalid_number: {
     status: 400,
-    message: ({ field, limit: most }) =>
-      `${field} must be a whole number in plain digits, up to ${most}`,
+    message: ({ field, limit }) =>
+      `${field} must be a whole number in plain digits, up to ${limit}`,
   },
   invalid_boolean: { status: 400, message: ({ field }) => `${field} must be true or false` },
   invalid_timestamp: {

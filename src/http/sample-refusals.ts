@@ -54,12 +54,12 @@ export interface RefusalContext {
 /** What such a refusal may look like: the very sentence, with made-up facts where it has none. */
 export function sampleRefusal(
   one: DocumentedRefusal,
-  { plane, requiredFields: needs }: RefusalContext,
+  { plane, requiredFields }: RefusalContext,
 ): RefusalReply {
   if (typeof one !== "string") return refusalReply(one);
   const facts = {
     ...SAMPLE_FACTS,
-    ...(needs.length > 0 && { fields: needs }),
+    ...(requiredFields.length > 0 && { fields: requiredFields }),
     ...(plane !== "login" && { plane }),
     ...SAMPLE_FACTS_BY_CODE[one],
   };

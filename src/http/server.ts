@@ -70,7 +70,7 @@ export interface ListenerHandler {
 
 export function createHandler(
   services: Services,
-  { serverNames: names, logMode: log, ...policy }: AccessPolicy,
+  { serverNames, logMode, ...policy }: AccessPolicy,
   isTls: boolean,
 ): ListenerHandler {
   const arrivals = new WeakMap<Request, ReceivedRequest>();
@@ -78,18 +78,18 @@ export function createHandler(
     ...policy,
     peerOf: (request) => arrivals.get(request)?.peer ?? null,
     keepOpen(request) {
-      const { originalRequest: asked, server } = arrivals.get(request) ?? {};
-      if (asked === undefined) return () => {};
-      server?.timeout(asked, 0);
-      return () => server?.timeout(asked, IDLE_SECONDS);
+      const { originalRequest, server } = arrivals.get(request) ?? {};
+      if (originalRequest === undefined) return () => {};
+      server?.timeout(originalRequest, 0);
+      return () => server?.timeout(originalRequest, IDLE_SECONDS);
     },
     isTrusted: false,
     isTls,
-    serverNames: [...hostNames(), ...names],
+    serverNames: [...hostNames(), ...serverNames],
     access: services.access,
   };
   const app = createApp(services, gate);
-  const fetch = withAccessLog((request) => app.fetch(request), log);
+  const fetch = withAccessLog((request) => app.fetch(request), logMode);
   const handler: Handler = (asked, server) => {
     const peer = server.requestIP(asked)?.address;
     const request = isTls ? withLongHostName(asked) : asked;

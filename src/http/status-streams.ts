@@ -85,7 +85,7 @@ export class StatusStreams {
     try {
       const reply = await any.status();
       const gist = changeKeyOf(reply);
-      const news = [...this.#streams].filter(({ lastSentKey: sent }) => sent !== gist);
+      const news = [...this.#streams].filter(({ lastSentKey }) => lastSentKey !== gist);
       if (news.length === 0) return;
       const line = lineOf(reply);
       for (const stream of news) if (write(stream, line)) stream.lastSentKey = gist;

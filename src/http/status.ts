@@ -104,7 +104,7 @@ export async function statusReply({
   exposures,
   certificate,
 }: StatusSources): Promise<StatusReply> {
-  const { warnings: troubles, freeBytes, slowestSyncMs: slowestSync } = operations.condition();
+  const { warnings, freeBytes, slowestSyncMs } = operations.condition();
   const { kind, now, createdAt, health, auditGaps, licenses, refusals } = unwrap(
     await operations.status(),
   );
@@ -134,9 +134,9 @@ export async function statusReply({
         declared_at: rfc3339(at),
       })),
       journal_bytes: health.journalBytes,
-      warnings: troubles.map(({ code, message }) => ({ code, message })),
+      warnings: warnings.map(({ code, message }) => ({ code, message })),
       free_bytes: freeBytes,
-      slowest_sync_ms: Math.round(slowestSync * 10) / 10,
+      slowest_sync_ms: Math.round(slowestSyncMs * 10) / 10,
     },
     licenses: licenses.map(({ id, terms, grant, refusal, movedUntil, slotsInUse, total }) => ({
       license_id: id,

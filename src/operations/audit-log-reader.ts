@@ -140,17 +140,17 @@ class PageCollector<T> {
   }
 
   /** True: that is enough. */
-  #add({ line, size: bytes, writtenAt: at, journalSeq: seen }: LineRead): boolean {
-    this.#reached = at ?? this.#reached;
-    this.#spent += line === null ? bytes * PASSED_OVER : bytes;
-    if (line === null) this.#at = { ...this.#at, journalSeq: seen };
-    else if (this.#addLine(line, seen)) return true;
+  #add({ line, size, writtenAt, journalSeq }: LineRead): boolean {
+    this.#reached = writtenAt ?? this.#reached;
+    this.#spent += line === null ? size * PASSED_OVER : size;
+    if (line === null) this.#at = { ...this.#at, journalSeq };
+    else if (this.#addLine(line, journalSeq)) return true;
     return this.#spent >= MOST;
   }
 
   done(isAll: boolean): AuditPage<T> {
-    const { auditSeq: line, eventIndex: part } = this.#at;
-    const isFirst = line === 1 && part === 0;
+    const { auditSeq, eventIndex } = this.#at;
+    const isFirst = auditSeq === 1 && eventIndex === 0;
     return {
       entries: this.#found,
       nextPosition: isAll || isFirst ? null : formatPosition(this.#at),

@@ -96,14 +96,20 @@ export class AuditMaintenance {
     const nothing = { missing, recovered: 0, written: [], kept: [], declared: [] };
     if (!needsRewrite(survey) || (missing.length > 0 && accept === null)) return ok(nothing);
     const described = await this.#describe(survey, audit.file);
-    const { writtenFiles: written, damagedCopies: kept } = await rewriteAuditFiles(
+    const { writtenFiles, damagedCopies } = await rewriteAuditFiles(
       disk,
       folder,
       survey,
       lines,
       audit.file,
     );
-    const done = { ...nothing, missing: [], recovered: lines.size, written, kept };
+    const done = {
+      ...nothing,
+      missing: [],
+      recovered: lines.size,
+      written: writtenFiles,
+      kept: damagedCopies,
+    };
     if (missing.length === 0 || accept === null) return ok(done);
     const size = disk.stat(join(folder, AUDIT_FOLDER, audit.file ?? ""))?.size ?? 0;
     // A newest file that is not as long as the state says is not continued: a gap closes it.
@@ -113,12 +119,10 @@ export class AuditMaintenance {
     return declared.ok ? ok({ ...done, declared: declared.value }) : declared;
   }
 
-  async #describe({ files, unreadableFiles: unreadable }: AuditSurvey, newest: string | null) {
+  async #describe({ files, unreadableFiles }: AuditSurvey, newest: string | null) {
     const { disk, folder } = this.#store.auditLogSource();
-    const unclean = files
-      .filter(({ hasForeignBytes: isUnclean }) => isUnclean)
-      .map(({ name }) => name);
-    const names = new Set([...unclean, ...unreadable, ...(newest === null ? [] : [newest])]);
+    const unclean = files.filter(({ hasForeignBytes }) => hasForeignBytes).map(({ name }) => name);
+    const names = new Set([...unclean, ...unreadableFiles, ...(newest === null ? [] : [newest])]);
     const described = new Map<string, AuditGapFile>();
     for (const name of names) {
       described.set(name, await inSlices(describeAuditFile(disk, folder, name)));

@@ -35,8 +35,8 @@ export function buildLicenseRequest(
       total_consumptions: totalAt(counter, at),
     })),
     audit: { seq: head.auditSeq, sum: head.auditSum },
-    heads: state.requestHeads.map(({ request: made, auditSeq, auditSum }) => ({
-      request_id: made,
+    heads: state.requestHeads.map(({ request, auditSeq, auditSum }) => ({
+      request_id: request,
       audit_seq: auditSeq,
       sum: auditSum,
     })),

@@ -222,9 +222,12 @@ export class Licensing {
         checkedVersion: vendors.find((one) => one.vendor === vendor)?.version ?? null,
         peer,
       },
-      (state, { license: id, replacedTerms: renewed }, at) => {
+      (state, { license: id, replacedTerms }, at) => {
         const view = viewInstalledLicense(state, id, at);
-        return { ...view, changes: renewed && describeTermsDifference(renewed, view.terms) };
+        return {
+          ...view,
+          changes: replacedTerms && describeTermsDifference(replacedTerms, view.terms),
+        };
       },
     );
   }

@@ -251,7 +251,7 @@ export class Operations {
 
   /** Null: it was not given up here. */
   findRetirement(): Retirement | null {
-    return this.#store.peek(({ retirement: retired }) => retired);
+    return this.#store.peek(({ retirement }) => retirement);
   }
 
   health(): StoreStatus {

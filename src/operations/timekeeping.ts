@@ -66,13 +66,13 @@ export class Timekeeping {
   /** A jump is put on record soon, with whatever is written next. */
   #hasJumped(): boolean {
     const newest = this.#clock.jumps().at(-1)?.to ?? 0;
-    return this.#store.peek(({ clockJumps: jumps }) => (jumps.at(-1)?.to ?? 0) < newest);
+    return this.#store.peek(({ clockJumps }) => (clockJumps.at(-1)?.to ?? 0) < newest);
   }
 
   view(): ClockView {
     const wall = wallClock();
-    const now = this.#store.peek(({ latestEventAt: mark, clockJumps: jumps }) =>
-      this.#clock.now(mark, jumps),
+    const now = this.#store.peek(({ latestEventAt, clockJumps }) =>
+      this.#clock.now(latestEventAt, clockJumps),
     );
     const waiting = this.#clock.aheadForMs !== null;
     const behind = now - wall >= CLOCK_LIMITS.behindWarning ? "behind" : "ok";

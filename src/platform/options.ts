@@ -105,8 +105,8 @@ function lookUp(
 }
 
 /** A full path, so that it means the same wherever it is used; an empty one stays what it is. */
-const resolvePath = ({ isPath: path }: Option, value: OptionValue, folder: string): OptionValue =>
-  path === true && typeof value === "string" && value !== "" ? resolve(folder, value) : value;
+const resolvePath = ({ isPath }: Option, value: OptionValue, folder: string): OptionValue =>
+  isPath === true && typeof value === "string" && value !== "" ? resolve(folder, value) : value;
 
 function parseText(option: Option, text: string): OptionValue {
   if (option.type === "list" && option.canContainCommas === true) return [text];

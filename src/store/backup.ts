@@ -178,7 +178,7 @@ function listEntries(
   const kept = listAuditFiles(disk, folder)
     .filter(isAfterAnchor(anchor))
     // Where the audit log is damaged, also what begins with it.
-    .filter(({ firstSeq: first }) => first <= seq || (isDamaged && first === Infinity));
+    .filter(({ firstSeq }) => firstSeq <= seq || (isDamaged && firstSeq === Infinity));
   return [
     whole(IDENTITY_FILE),
     whole(STATE_FILE),

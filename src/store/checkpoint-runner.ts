@@ -39,15 +39,15 @@ export class CheckpointRunner {
   constructor(
     options: CheckpointRunnerOptions,
     {
-      coveredSeq: covers,
-      hasUnfoldedSegments: unfolded,
+      coveredSeq,
+      hasUnfoldedSegments,
     }: { readonly coveredSeq: number; readonly hasUnfoldedSegments: boolean },
     around: CheckpointCallbacks,
   ) {
     this.#options = options;
     this.#callbacks = around;
-    this.coveredSeq = covers;
-    this.hasUnfoldedSegments = unfolded;
+    this.coveredSeq = coveredSeq;
+    this.hasUnfoldedSegments = hasUnfoldedSegments;
   }
 
   /** The one that is being made. */

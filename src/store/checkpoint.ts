@@ -34,12 +34,12 @@ export async function checkpoint(
   disk: Disk,
   folder: string,
   open: number,
-  { keepMonths = 0, isStillWanted: isWanted = () => true }: CheckpointOptions = {},
+  { keepMonths = 0, isStillWanted = () => true }: CheckpointOptions = {},
 ): Promise<void> {
   const lock = lockCheckpoint(disk, folder);
   if (lock === null) throw new Error("another checkpoint is running");
   try {
-    if (!isWanted()) throw new Error("the server that started it has ended");
+    if (!isStillWanted()) throw new Error("the server that started it has ended");
     const file = new StateFile(disk, folder);
     const before = await file.read();
     if (before === null) throw new Error(`${file.path} does not exist`);
@@ -60,18 +60,13 @@ async function replaceState(
   open: number,
   keepMonths: number,
 ): Promise<void> {
-  const {
-    snapshot,
-    mark,
-    segments,
-    auditedBytes: audited,
-  } = foldSegments(disk, folder, before, open);
+  const { snapshot, mark, segments, auditedBytes } = foldSegments(disk, folder, before, open);
   requireDiskSpace(
     disk,
     folder,
     // A journal line is longer than what it adds to the state; an older format may lack fields.
-    audited + 1.25 * (disk.stat(file.path)?.size ?? 0) + sumOf(segments, ({ size }) => size),
-    () => audited + measureEncodedSize(snapshot),
+    auditedBytes + 1.25 * (disk.stat(file.path)?.size ?? 0) + sumOf(segments, ({ size }) => size),
+    () => auditedBytes + measureEncodedSize(snapshot),
   );
   const history = new AuditLogWriter(disk, folder, before.audit, before.audit.seq, {
     gaps: readDeclaredGaps(disk, folder, before, open),
@@ -131,11 +126,11 @@ function foldSegments(disk: Disk, folder: string, before: Snapshot, open: number
 
 async function appendAuditedLines(
   disk: Disk,
-  { path, startHead: start }: ClosedSegment,
+  { path, startHead }: ClosedSegment,
   history: AuditLogWriter,
 ): Promise<void> {
   const audited: { readonly line: JournalLine; readonly raw: Uint8Array }[] = [];
-  scanOrThrow(path, disk.read(path) ?? new Uint8Array(), start, (line, raw) => {
+  scanOrThrow(path, disk.read(path) ?? new Uint8Array(), startHead, (line, raw) => {
     if (line.audit_seq !== undefined) audited.push({ line, raw });
   });
   for (const { line, raw } of audited) await history.append(line.at, line.audit_seq ?? 0, raw);

@@ -140,7 +140,7 @@ export class GroupCommit {
     this.#isRunning = false;
   }
 
-  async #changeFile({ open, completion: done }: FileSwitch): Promise<void> {
+  async #changeFile({ open, completion }: FileSwitch): Promise<void> {
     this.#requestedSwitch = null;
     try {
       const [before, next] = [this.#file, await open()];
@@ -149,9 +149,9 @@ export class GroupCommit {
         this.#durableBytes = 0;
         closeQuietly(before);
       }
-      done.resolve();
+      completion.resolve();
     } catch (error) {
-      done.reject(error);
+      completion.reject(error);
       // A failed sync is fatal here too; else the file in use is as good as before.
       if (error instanceof StorageError) this.#fail(error.fault, error.cause);
     }

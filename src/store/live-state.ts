@@ -40,8 +40,8 @@ export class LiveState {
 
   /** Time never runs behind an event that was written. */
   now(): Instant {
-    const { latestEventAt: mark, clockJumps: jumps } = this.#state;
-    const now = latest(this.#options.clock(mark, jumps), mark);
+    const { latestEventAt, clockJumps } = this.#state;
+    const now = latest(this.#options.clock(latestEventAt, clockJumps), latestEventAt);
     this.#state.clockBehind = this.#options.behind?.(now) ?? 0;
     return now;
   }
@@ -59,17 +59,17 @@ export class LiveState {
   /** Slots of others that ran out meanwhile are written with it, and are not its own to pay for. */
   write(
     commit: GroupCommit,
-    { journalLines: lines, expiryLineCount: overdue }: TransactionResult<unknown>,
+    { journalLines, expiryLineCount }: TransactionResult<unknown>,
     at: Instant,
     meter: AuditMeter | null,
   ): void {
     let audited = 0;
-    for (const [place, events] of lines.entries()) {
+    for (const [place, events] of journalLines.entries()) {
       const before = this.#head.auditSeq;
       const { text, head } = encodeLine(this.#head, commit.pendingBatchSeq, at, events);
       commit.append(head.seq, text);
       this.#head = head;
-      const isCharged = meter !== null && place >= overdue && head.auditSeq > before;
+      const isCharged = meter !== null && place >= expiryLineCount && head.auditSeq > before;
       if (isCharged) audited += Buffer.byteLength(text);
     }
     if (audited > 0) meter?.charge(audited, at);

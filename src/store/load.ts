@@ -32,9 +32,9 @@ export async function loadFolder(
   const replayed = await replay(disk, folder);
   if (replayed === null) return null;
   await refuseUnsigned(disk, folder, replayed, checkSignatures);
-  const { snapshot, format, state, head, segments, tornTail: torn, lastBatch } = replayed;
+  const { snapshot, format, state, head, segments, tornTail, lastBatch } = replayed;
   const segment = segments.at(-1) as ValidSegment;
-  const notes = torn === null ? [] : [await cutTornTail(disk, folder, segment, torn)];
+  const notes = tornTail === null ? [] : [await cutTornTail(disk, folder, segment, tornTail)];
   const covers = snapshot.covers.seq;
   const unfolded = segments.length > 1;
   return {

@@ -78,21 +78,19 @@ export async function applyRestore(
 }
 
 async function writeStagedFiles(disk: Disk, staged: string, staging: RestorePlan): Promise<void> {
-  const {
-    backupDisk: from,
-    backupPath: source,
-    fileNames: names,
-    coveredSeq: covers,
-    lastSegmentSeq: lastSegment,
-    head,
-    restore,
-    isMove,
-  } = staging;
+  const { backupDisk, backupPath, fileNames, coveredSeq, lastSegmentSeq, head, restore, isMove } =
+    staging;
   disk.makeFolder(join(staged, AUDIT_FOLDER));
-  for (const name of names) await copyFile(from, join(source, name), disk, join(staged, name));
+  for (const name of fileNames)
+    await copyFile(backupDisk, join(backupPath, name), disk, join(staged, name));
   // There is always a generation to go back to.
-  await copyFile(from, join(source, STATE_FILE), disk, join(staged, generationName(covers)));
-  const journal = disk.open(join(staged, segmentName(lastSegment)));
+  await copyFile(
+    backupDisk,
+    join(backupPath, STATE_FILE),
+    disk,
+    join(staged, generationName(coveredSeq)),
+  );
+  const journal = disk.open(join(staged, segmentName(lastSegmentSeq)));
   try {
     const type = isMove ? "MovedIn" : "Restored";
     const { text } = encodeLine(head, null, restore.at, [{ type, at: restore.at, restore }]);

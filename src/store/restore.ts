@@ -49,11 +49,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   try {
     const there = isEmptyFolder(disk, folder) ? null : await readExistingFolder(disk, folder);
     let continues = there === null;
-    const {
-      archive,
-      manifest,
-      verifyReport: verified,
-    } = await openBackup(disk, file, {
+    const { archive, manifest, verifyReport } = await openBackup(disk, file, {
       ...checks,
       onAuditedLine(seq, sum) {
         if (there !== null && "head" in there) {
@@ -61,10 +57,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
         }
       },
     });
-    if (isMove) checkMove(options, there, verified, continues);
-    const lost = isMove ? 0 : checkLoss(options, there, verified, continues);
-    const { head, coveredSeq: covers, segments, mark } = verified;
-    const same = there !== null && "head" in there && there.state.appliance === verified.appliance;
+    if (isMove) checkMove(options, there, verifyReport, continues);
+    const lost = isMove ? 0 : checkLoss(options, there, verifyReport, continues);
+    const { head, coveredSeq, segments, mark } = verifyReport;
+    const same =
+      there !== null && "head" in there && there.state.appliance === verifyReport.appliance;
     const restore = {
       lineage: randomId(),
       at: latest(options.now, mark),
@@ -76,8 +73,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       backupDisk: archive,
       backupPath: file,
       fileNames: manifest.files.map(({ name }) => name).filter((name) => name !== MANIFEST_FILE),
-      coveredSeq: covers,
-      lastSegmentSeq: segments.at(-1) ?? covers + 1,
+      coveredSeq,
+      lastSegmentSeq: segments.at(-1) ?? coveredSeq + 1,
       head,
       restore,
       isMove,
@@ -85,7 +82,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     const { replaced } = await applyRestore(disk, folder, { restore, isMove });
     return {
       manifest,
-      verifyReport: verified,
+      verifyReport,
       lineage: restore.lineage,
       replacedFolder: replaced,
       lostLines: lost,
@@ -151,7 +148,7 @@ async function readExistingFolder(disk: Disk, folder: string): Promise<ExistingF
 function checkLoss(
   { folder, file, acceptLoss }: RestoreOptions,
   there: ExistingFolder | null,
-  { appliance, head, auditLog: record, retired, auditGaps, auditDamage }: VerifyReport,
+  { appliance, head, auditLog, retired, auditGaps, auditDamage }: VerifyReport,
   continues: boolean,
 ): number | null {
   if (retired !== null) {
@@ -176,9 +173,9 @@ function checkLoss(
   if (continues && head.seq >= there.head.seq) return 0;
   const since = there.head.seq - head.seq;
   if (acceptLoss) return since > 0 ? since : null;
-  if (since <= 0 && there.head.auditSeq < record.from - 1) {
+  if (since <= 0 && there.head.auditSeq < auditLog.from - 1) {
     throw new BackupRefused(
-      `cannot determine whether ${file} continues the contents of ${folder}: its audit log begins later, at line ${record.from}`,
+      `cannot determine whether ${file} continues the contents of ${folder}: its audit log begins later, at line ${auditLog.from}`,
       hint,
     );
   }

@@ -16,7 +16,7 @@ export function encodeSnapshot(
   { seq, sum, auditSeq, auditSum }: ChainHead,
   { file, length, anchor }: AuditLogEnd,
 ): Snapshot {
-  const { kind, createdAt, latestEventAt: mark, nextSlot, appliance } = state;
+  const { kind, createdAt, latestEventAt, nextSlot, appliance } = state;
   const rows: Pick<Snapshot, "licenses" | "features" | "registrations" | "featureRegistrations"> = {
     licenses: [],
     features: [],
@@ -39,7 +39,7 @@ export function encodeSnapshot(
     format: STATE_FORMAT,
     kind,
     createdAt,
-    mark,
+    mark: latestEventAt,
     nextSlot,
     appliance,
     retired: state.retirement,

@@ -47,17 +47,17 @@ export function assessStoreHealth(
   known: StoreHealthInput,
 ): StoreHealth {
   const {
-    coveredSeq: covers,
-    slowestSyncMs: slowestSync,
+    coveredSeq,
+    slowestSyncMs,
     checkpointError,
-    checkpointRunningMs: checkpointFor,
+    checkpointRunningMs,
     isFileLimited,
-    auditFinding: audit,
+    auditFinding,
   } = known;
   const freeBytes = readFreeBytes(disk, folder);
   const state = disk.stat(join(folder, STATE_FILE))?.size ?? 0;
   // Of what is not folded yet, all may have to go into the audit log.
-  const unfolded = countUnfoldedBytes(disk, folder, covers);
+  const unfolded = countUnfoldedBytes(disk, folder, coveredSeq);
   const needed = 2 * state + unfolded + SPARE_BYTES;
   const troubles: StoreWarning[] = [];
   if (freeBytes !== null && freeBytes < needed) {
@@ -66,10 +66,10 @@ export function assessStoreHealth(
       message: `the disk of ${folder} has ${formatMiB(freeBytes)} free; the next checkpoint needs ${formatMiB(needed)}`,
     });
   }
-  if (slowestSync >= SLOW_SYNC_MS) {
+  if (slowestSyncMs >= SLOW_SYNC_MS) {
     troubles.push({
       code: "disk_slow",
-      message: `a sync took ${(slowestSync / 1_000).toFixed(1)} s within the last minutes, and every change waits for a sync`,
+      message: `a sync took ${(slowestSyncMs / 1_000).toFixed(1)} s within the last minutes, and every change waits for a sync`,
     });
   }
   if (checkpointError !== null) {
@@ -78,10 +78,13 @@ export function assessStoreHealth(
       message: `the last checkpoint failed, and the journal grows until one succeeds: ${checkpointError}`,
     });
   }
-  if (checkpointFor !== null && checkpointFor > estimateCheckpointMs(state + unfolded)) {
+  if (
+    checkpointRunningMs !== null &&
+    checkpointRunningMs > estimateCheckpointMs(state + unfolded)
+  ) {
     troubles.push({
       code: "checkpoint_slow",
-      message: `a checkpoint has been running for ${Math.floor(checkpointFor / MINUTE)} minutes, and the journal grows until it is done; it is killed if it hangs`,
+      message: `a checkpoint has been running for ${Math.floor(checkpointRunningMs / MINUTE)} minutes, and the journal grows until it is done; it is killed if it hangs`,
     });
   }
   if (isFileLimited) {
@@ -91,10 +94,13 @@ export function assessStoreHealth(
         "the journal reached the file size limit (ulimit -f, or LimitFSIZE= of the service); raise the limit: a checkpoint needs larger files than the journal",
     });
   }
-  if (audit !== null) {
-    troubles.push({ code: "audit_damaged", message: `${audit.message}; ${audit.hint}` });
+  if (auditFinding !== null) {
+    troubles.push({
+      code: "audit_damaged",
+      message: `${auditFinding.message}; ${auditFinding.hint}`,
+    });
   }
-  return { warnings: troubles, freeBytes, slowestSyncMs: slowestSync };
+  return { warnings: troubles, freeBytes, slowestSyncMs };
 }
 
 /** Ten times what a slow disk takes for so many bytes. */

@@ -126,19 +126,19 @@ export class Store {
   auditLogSource(): AuditLogSource {
     const { disk, folder } = this.#options;
     const { state, head } = this.#live;
-    const { coveredSeq: covers } = this.#checkpoints;
-    return { disk, folder, coveredSeq: covers, lastSeq: head.auditSeq, gaps: state.auditGaps };
+    const { coveredSeq } = this.#checkpoints;
+    return { disk, folder, coveredSeq, lastSeq: head.auditSeq, gaps: state.auditGaps };
   }
 
   /** What does not stop it yet. */
   condition(): StoreHealth {
     const { disk, folder } = this.#options;
-    const { coveredSeq: covers, error, runningMs: runningFor } = this.#checkpoints;
+    const { coveredSeq, error, runningMs } = this.#checkpoints;
     return assessStoreHealth(disk, folder, {
-      coveredSeq: covers,
+      coveredSeq,
       slowestSyncMs: this.#syncTimes.slowest,
       checkpointError: error,
-      checkpointRunningMs: runningFor,
+      checkpointRunningMs: runningMs,
       isFileLimited: this.#fault?.isFileLimit === true || this.#rotation.isSizeLimited,
       auditFinding: this.auditHealth.finding,
     });
@@ -210,8 +210,8 @@ export class Store {
     this.#fault = error.fault;
     if (error.fault.code === "storage_full") return this.#recover();
     const { durableBytes } = this.#commit;
-    const { coveredSeq: covers, hasUnfoldedSegments: unfolded } = this.#checkpoints;
-    const progress = { durableBytes, covers, unfolded };
+    const { coveredSeq, hasUnfoldedSegments } = this.#checkpoints;
+    const progress = { durableBytes, covers: coveredSeq, unfolded: hasUnfoldedSegments };
     this.#failureHandling = this.#lockedFolder
       .handleFailure(error, progress)
       .then(this.#options.onFatal);

@@ -57,12 +57,7 @@ export interface VerifyOptions {
 export async function verify(
   disk: Disk,
   folder: string,
-  {
-    identity,
-    checkSignatures,
-    onAuditedLine: audited = () => {},
-    allowAuditDamage = false,
-  }: VerifyOptions,
+  { identity, checkSignatures, onAuditedLine = () => {}, allowAuditDamage = false }: VerifyOptions,
 ): Promise<VerifyReport> {
   const fresh: [number, string][] = [];
   const replayed = await replay(disk, folder, ({ audit_seq, sum }) => {
@@ -74,22 +69,16 @@ export async function verify(
       "specify another folder with --data DIR",
     );
   }
-  const { snapshot, state, head, segments, tornTail: torn } = replayed;
+  const { snapshot, state, head, segments, tornTail } = replayed;
   identity(disk, folder, state.appliance);
   await refuseUnsigned(disk, folder, replayed, checkSignatures);
   // The anchor is a line of the chain too, even when nothing else is left of that time.
   const { anchor } = snapshot.audit;
-  if (anchor.seq > 0) audited(anchor.seq, anchor.sum);
+  if (anchor.seq > 0) onAuditedLine(anchor.seq, anchor.sum);
   const { auditGaps } = state;
-  const options = { onLine: audited, allowDamage: allowAuditDamage };
-  const { totals: walked, damage } = checkAuditLog(
-    disk,
-    folder,
-    snapshot.audit,
-    auditGaps,
-    options,
-  );
-  for (const [seq, sum] of fresh) audited(seq, sum);
+  const options = { onLine: onAuditedLine, allowDamage: allowAuditDamage };
+  const { totals, damage } = checkAuditLog(disk, folder, snapshot.audit, auditGaps, options);
+  for (const [seq, sum] of fresh) onAuditedLine(seq, sum);
   const generations: number[] = [];
   for (const { number } of listGenerations(disk, folder)) {
     if (await leadsToState(disk, folder, number, snapshot).catch(isFromNewerVersion))
@@ -105,11 +94,11 @@ export async function verify(
     mark: state.latestEventAt,
     retired: state.retirement,
     segments: segments.map(({ number }) => number),
-    auditLog: { ...walked, from: snapshot.audit.anchor.seq + 1, to: snapshot.audit.seq },
+    auditLog: { ...totals, from: snapshot.audit.anchor.seq + 1, to: snapshot.audit.seq },
     auditGaps: auditGaps.filter(({ to }) => to > anchor.seq),
     auditDamage: damage,
     generations,
-    tornBytes: torn?.length ?? 0,
+    tornBytes: tornTail?.length ?? 0,
     tornFiles: disk.list(folder).filter((name) => name.endsWith(".torn")),
   };
 }

@@ -67,10 +67,10 @@ const ConnectionStatus = () => (
 
 function Content() {
   const ref = useRef<HTMLElement>(null);
-  const { view, params: rest } = currentRoute.value;
+  const { view, params } = currentRoute.value;
   // Of slots and the audit log, the rest of an address is a choice within the screen.
   const isScreen = view === "licenses" || view === "settings";
-  const screen = isScreen ? [view, ...rest].join("/") : view;
+  const screen = isScreen ? [view, ...params].join("/") : view;
   // A screen reader is told that the view has changed by being taken there; whoever looks begins at
   // its top, which is below the bar and not behind it.
   useEffect(() => {

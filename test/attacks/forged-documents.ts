@@ -57,9 +57,9 @@ async function makeOtherDocuments({
   otherTrust,
   license,
   airgap,
-  timeAnswer: time,
+  timeAnswer,
   vendor,
-  otherVendor: other,
+  otherVendor,
 }: SiteDocuments) {
   const claims = JSON.parse(Buffer.from(license.split(".")[1] ?? "", "base64url").toString());
   const like = (differing: Partial<LicenseDocument>, key = vendor.key): Promise<string> =>
@@ -69,7 +69,7 @@ async function makeOtherDocuments({
     otherTrust,
     trust,
     airgap.license_policy,
-    time,
+    timeAnswer,
     asked,
     // Signed by the vendor, but older, for a request nobody made, for another machine or appliance.
     await like({ serial: 1, iat: 1 }),
@@ -78,15 +78,15 @@ async function makeOtherDocuments({
     await like({ serial: 9, appliance: "0123456789ABCDEF" }),
     await like({ serial: 9, ...unasked, hardware_id: "0".repeat(64) }),
     await like({ serial: 9, ...unasked, appliance: "0123456789ABCDEF" }),
-    await like({ serial: 9, ...unasked, cnf: { jwk: publicPart(other.key) } }),
+    await like({ serial: 9, ...unasked, cnf: { jwk: publicPart(otherVendor.key) } }),
     // Signed by a vendor who is trusted, for a product that is not theirs.
-    await like({ serial: 9, iss: other.vendor.vendor }, other.key),
-    await like({ serial: 9, license_id: 77, iss: other.vendor.vendor }, other.key),
+    await like({ serial: 9, iss: otherVendor.vendor.vendor }, otherVendor.key),
+    await like({ serial: 9, license_id: 77, iss: otherVendor.vendor.vendor }, otherVendor.key),
   ];
 }
 
 async function makeImportRoutes(known: SiteDocuments): Promise<ImportRoute[]> {
-  const { vendor, license, airgap, timeAnswer: time, trust, otherTrust } = known;
+  const { vendor, license, airgap, timeAnswer, trust, otherTrust } = known;
   const { key } = vendor;
   const keys = [publicPart(await generateKey()), ...vendor.vendor.keys];
   const successor = await signTrustDocument({ ...vendor.vendor, version: 2, keys }, key);
@@ -117,7 +117,7 @@ async function makeImportRoutes(known: SiteDocuments): Promise<ImportRoute[]> {
     },
     {
       name: "times",
-      genuine: { kind: "time", document: time, signer: key },
+      genuine: { kind: "time", document: timeAnswer, signer: key },
       receive: (document) => site.timekeeping.applyTimeDocument(document, "rig"),
     },
     {
@@ -162,8 +162,8 @@ check(
 );
 check(`each is refused with a code: ${told}`, unclear.length === 0 && codes.size >= 8, unclear);
 check("nothing was written for any of them", site.operations.health().seq === before);
-for (const { name, genuine, receive: take } of importRoutes) {
-  check(`the genuine one is still taken: ${name}`, (await take(genuine.document)).ok);
+for (const { name, genuine, receive } of importRoutes) {
+  check(`the genuine one is still taken: ${name}`, (await receive(genuine.document)).ok);
 }
 await site.operations.close();
 

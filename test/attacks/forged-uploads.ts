@@ -14,29 +14,29 @@ interface Route {
   readonly fieldsOf: (document: string) => object;
 }
 
-function routesOf({ documents: papers }: AttackTarget): Route[] {
-  const signer = papers.vendor.key;
+function routesOf({ documents }: AttackTarget): Route[] {
+  const signer = documents.vendor.key;
   const asLicense = (license: string): object => ({ license });
   return [
     {
       path: "/api/v4/license/upload",
-      genuine: { kind: "license", document: papers.license, signer },
+      genuine: { kind: "license", document: documents.license, signer },
       fieldsOf: asLicense,
     },
     {
       path: "/api/admin/v1/trust/add",
-      genuine: { kind: "trust", document: papers.trust, signer },
+      genuine: { kind: "trust", document: documents.trust, signer },
       fieldsOf: asLicense,
     },
     {
       path: "/api/admin/v1/clock/repair",
-      genuine: { kind: "time", document: papers.timeAnswer, signer },
+      genuine: { kind: "time", document: documents.timeAnswer, signer },
       fieldsOf: asLicense,
     },
     {
       path: "/api/v4/airgap/license",
-      genuine: { kind: "policy", document: papers.airgap.license_policy, signer },
-      fieldsOf: (license_policy) => ({ ...papers.airgap, license_policy }),
+      genuine: { kind: "policy", document: documents.airgap.license_policy, signer },
+      fieldsOf: (license_policy) => ({ ...documents.airgap, license_policy }),
     },
   ];
 }

@@ -72,7 +72,7 @@ function exchange({
 
 async function attempt(one: MalformedCase): Promise<void> {
   const proper = readStrictly(one.bytes);
-  for (const { body } of proper.filter(({ hasInvalidHost: isHomeless }) => !isHomeless)) {
+  for (const { body } of proper.filter(({ hasInvalidHost }) => !hasInvalidHost)) {
     for (const [, name = ""] of body.matchAll(/"([^"]*)"/g)) allowed.add(name);
   }
   const { text, hungUp } = await exchange(one);

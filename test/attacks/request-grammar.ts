@@ -85,8 +85,8 @@ function generateAttack(target: AttackTarget, plan: RoutePlan): fc.Arbitrary<Att
   );
 }
 
-function validFacets({ token, documents: papers }: AttackTarget, plan: RoutePlan): Language {
-  const value = (field: string): fc.Arbitrary<string> => validValue(papers, plan, field);
+function validFacets({ token, documents }: AttackTarget, plan: RoutePlan): Language {
+  const value = (field: string): fc.Arbitrary<string> => validValue(documents, plan, field);
   const login = Buffer.from(`${LOGIN}:${PASSWORD}`).toString("base64");
   const credential = {
     admin: `Bearer ${token}`,
@@ -112,14 +112,14 @@ function validFacets({ token, documents: papers }: AttackTarget, plan: RoutePlan
   };
 }
 
-function invalidFacets({ documents: papers }: AttackTarget, plan: RoutePlan): Language {
+function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): Language {
   const odd = (field: string): fc.Arbitrary<string> =>
-    fc.oneof(oddText, oddText, validValue(papers, plan, field));
+    fc.oneof(oddText, oddText, validValue(documents, plan, field));
   const oddMember = (field: string): fc.Arbitrary<string> =>
     fc.oneof(
       oddJson,
       oddJson,
-      validValue(papers, plan, field).map((text) => JSON.stringify(text)),
+      validValue(documents, plan, field).map((text) => JSON.stringify(text)),
     );
   const isAdmin = plan.plane === "admin";
   const takesJson = plan.method === "POST" && !plan.isUpload;
@@ -151,7 +151,7 @@ function invalidFacets({ documents: papers }: AttackTarget, plan: RoutePlan): La
       })),
     type: wrongContentType.map(facetOf(() => takesJson)),
     body: fc.oneof(
-      { weight: 4, arbitrary: nearlyRight(plan, papers).map((text) => fine(Buffer.from(text))) },
+      { weight: 4, arbitrary: nearlyRight(plan, documents).map((text) => fine(Buffer.from(text))) },
       {
         weight: 2,
         arbitrary: jsonMembers([...plan.fields, "__proto__", CANARY], oddMember).map((text) =>

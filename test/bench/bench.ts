@@ -37,11 +37,11 @@ async function measureCheckpoints({ checkpoints }: BenchSize): Promise<PartResul
   const figures: Figure[] = [];
   const texts: string[] = [];
   for (const [registrations, count] of checkpoints) {
-    const { text, longestMs: longest } = await measureStalls(registrations, count);
+    const { text, longestMs } = await measureStalls(registrations, count);
     texts.push(text);
     figures.push({
       what: `longest stall by a checkpoint of ${formatNumber(registrations)} registrations`,
-      value: longest,
+      value: longestMs,
       unit: "ms",
       goal: registrations === 100_000 ? below(STALL_LIMIT_MS) : null,
     });

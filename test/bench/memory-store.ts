@@ -79,8 +79,8 @@ export class Store implements Pick<DurableStore, StoreMember> {
   }
 
   #now(): Instant {
-    const { latestEventAt: mark, clockJumps: jumps } = this.#state;
-    const now = latest(this.#options.clock(mark, jumps), mark);
+    const { latestEventAt, clockJumps } = this.#state;
+    const now = latest(this.#options.clock(latestEventAt, clockJumps), latestEventAt);
     this.#state.clockBehind = this.#options.behind?.(now) ?? 0;
     return now;
   }

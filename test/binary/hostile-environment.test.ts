@@ -23,9 +23,9 @@ interface SpawnOptions {
 
 function spawn(
   words: readonly string[],
-  { cwd = "/", env = {}, launcher: by = [], binary }: SpawnOptions,
+  { cwd = "/", env = {}, launcher = [], binary }: SpawnOptions,
 ) {
-  const child = Bun.spawn([...by, binary ?? buildBinary(), ...words], {
+  const child = Bun.spawn([...launcher, binary ?? buildBinary(), ...words], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

@@ -36,16 +36,11 @@ async function checkRoutes(
   site: DemoSite,
   send: Send,
 ): Promise<void> {
-  for (const {
-    method,
-    path,
-    fields,
-    setup: first = [],
-    isRejected: idle,
-    isReadOnly: quiet,
-  } of routeRequestsFor(site)) {
+  for (const { method, path, fields, setup = [], isRejected, isReadOnly } of routeRequestsFor(
+    site,
+  )) {
     let token: string | null = null;
-    for (const [before, given] of first) {
+    for (const [before, given] of setup) {
       const made = (await (await site.call(before, given)).json()) as { token?: string };
       token = made.token ?? null;
     }
@@ -66,9 +61,9 @@ async function checkRoutes(
             body: JSON.stringify(fields),
           });
     const changed = (await site.readCounters()).seq > seq;
-    const refusal = idle === true ? 400 : token !== null && address !== LOOPBACK ? 403 : null;
+    const refusal = isRejected === true ? 400 : token !== null && address !== LOOPBACK ? 403 : null;
     const done =
-      refusal === null ? status === 200 && changed === (quiet !== true) : status === refusal;
+      refusal === null ? status === 200 && changed === (isReadOnly !== true) : status === refusal;
     check(`${who} at ${address} may: ${method} ${path}`, done, { status, changed });
   }
 }

@@ -38,13 +38,7 @@ declare const ways: object;
 /** One page for each place, in a browser profile of its own. */
 export async function openAttackOrigins(
   browser: Browser,
-  {
-    attackerUrl: home,
-    otherPortUrl: neighbour,
-    fileUrl: file,
-    berthUrl: base,
-    reboundUrl: rebound,
-  }: AttackAddresses,
+  { attackerUrl, otherPortUrl, fileUrl, berthUrl, reboundUrl }: AttackAddresses,
   credentials?: { readonly username: string; readonly password: string },
 ): Promise<AttackOrigin[]> {
   const context = await browser.newContext(credentials && { httpCredentials: credentials });
@@ -54,37 +48,37 @@ export async function openAttackOrigins(
     await page.goto(url);
     return page;
   };
-  const armed = async (name: string, where: Page | Frame, to = base): Promise<AttackOrigin> => {
+  const armed = async (name: string, where: Page | Frame, to = berthUrl): Promise<AttackOrigin> => {
     await where.evaluate(ATTACK_SCRIPT);
     if (name.endsWith("silent"))
       await where.evaluate(`document.head.innerHTML += '${NO_REFERRER}'`);
     return {
       name,
       targetUrl: to,
-      isRebound: to === rebound,
+      isRebound: to === reboundUrl,
       fire: (way, shots, pace) =>
         where.evaluate(([way, shots, home, pace]) => fire(way, shots, home, pace), [
           way,
           shots,
-          home,
+          attackerUrl,
           pace,
         ] as const),
     };
   };
   return [
-    await armed("another site", await open(home)),
-    await armed("another site, silent", await open(`${home}/?silent`)),
-    await armed("another port", await open(neighbour)),
-    await armed("another port, silent", await open(`${neighbour}/?silent`)),
-    await armed("a sandboxed frame", await sandboxed(await open(home))),
+    await armed("another site", await open(attackerUrl)),
+    await armed("another site, silent", await open(`${attackerUrl}/?silent`)),
+    await armed("another port", await open(otherPortUrl)),
+    await armed("another port, silent", await open(`${otherPortUrl}/?silent`)),
+    await armed("a sandboxed frame", await sandboxed(await open(attackerUrl))),
     await armed(
       "a data: page",
       await open(`data:text/html,${encodeURIComponent(emptyPage(false))}`),
     ),
-    await armed("a file", await open(file)),
+    await armed("a file", await open(fileUrl)),
     // There is no such page; the origin of the answer is the attacker's name all the same.
-    await armed("a name that leads here", await open(`${rebound}/nothing`), rebound),
-    await armed("a name that leads here, silent", await open(`${rebound}/nothing`), rebound),
+    await armed("a name that leads here", await open(`${reboundUrl}/nothing`), reboundUrl),
+    await armed("a name that leads here, silent", await open(`${reboundUrl}/nothing`), reboundUrl),
   ];
 }
 

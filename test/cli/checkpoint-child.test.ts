@@ -99,13 +99,13 @@ describe("the process of a checkpoint", () => {
 
   test("that cannot even be started is told, and costs nothing", async () => {
     const command = [join(tempFolder(), "absent")];
-    const { store, fatalErrors: fatal } = await openLicensedSite({
+    const { store, fatalErrors } = await openLicensedSite({
       checkpoint: through(command, limits(never)),
     });
     await store.checkpoint();
     expect(store.health().checkpointError).toContain("ENOENT");
     await transactOrThrow(store, register("ada"));
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 
   test("that is stopped is ended after its time, and the next one makes up for it", async () => {
@@ -113,11 +113,7 @@ describe("the process of a checkpoint", () => {
     let hangs = true;
     const hanging = through(command, limits(sixLooks(pid)));
     const good = through(undefined, limits(never));
-    const {
-      store,
-      folder,
-      fatalErrors: fatal,
-    } = await openLicensedSite({
+    const { store, folder, fatalErrors } = await openLicensedSite({
       checkpoint: (...words) => (hangs ? hanging(...words) : good(...words)),
     });
     await store.checkpoint();
@@ -130,7 +126,7 @@ describe("the process of a checkpoint", () => {
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
     expect(await coveredBy(folder)).toBe(3);
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 
   test("that writes a little now and then is never ended", async () => {

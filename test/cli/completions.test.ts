@@ -7,7 +7,7 @@ import { manPage } from "../../src/cli/man-page.ts";
 import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const shown = commands.filter(({ isHidden: hidden }) => hidden !== true);
+const shown = commands.filter(({ isHidden }) => isHidden !== true);
 const FIRST = [...new Set(shown.map(({ name }) => name.split(" ")[0] ?? ""))];
 const flagsOf = (name: string): string[] => [
   ...(shown.find((one) => one.name === name)?.options ?? []).map((option) => `--${option.name}`),

@@ -210,8 +210,8 @@ const key = (name: string, at: Instant, peer?: string): Event => {
   return { type: "KeyRemembered", ...named, ...(peer !== undefined && { peer }) };
 };
 
-const keysIn = ({ idempotencyRecords: remembered }: State): string[] =>
-  [...remembered].map(([name]) => name);
+const keysIn = ({ idempotencyRecords }: State): string[] =>
+  [...idempotencyRecords].map(([name]) => name);
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => key(`${i}`, instant(i)));
 

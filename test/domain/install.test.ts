@@ -50,9 +50,9 @@ describe("a request", () => {
       .when(makeRequestCommand("r"))
       .records({ type: "RequestMade", at: MONDAY, request: makeOpenRequest("r"), head: AUDIT_HEAD })
       .answers(makeOpenRequest("r"));
-    const { requests, requestHeads: heads } = replayEvents(asked.events);
+    const { requests, requestHeads } = replayEvents(asked.events);
     expect(requests.get("r")).toEqual(makeOpenRequest("r"));
-    expect(heads).toEqual([{ request: "r", ...AUDIT_HEAD }]);
+    expect(requestHeads).toEqual([{ request: "r", ...AUDIT_HEAD }]);
   });
 
   test("is one of 64 at most; the oldest is let go, and an answer to it comes too late", () => {
@@ -71,12 +71,12 @@ describe("a request", () => {
 
   test("leaves where the record stood behind, for the last 64", () => {
     const ids = Array.from({ length: limits.requestHeads + 3 }, (_, place) => `r${place}`);
-    const { requestHeads: heads } = replayEvents(
+    const { requestHeads } = replayEvents(
       given()
         .at(MONDAY)
         .execute(...ids.map(makeRequestCommand)).events,
     );
-    expect(heads.map(({ request }) => request)).toEqual(ids.slice(3));
+    expect(requestHeads.map(({ request }) => request)).toEqual(ids.slice(3));
   });
 
   test("may be answered for 400 days, to the millisecond", () => {
@@ -207,9 +207,9 @@ describe("answered requests", () => {
       ...licenseInstalled(1),
       request: `r${place}`,
     }));
-    const { answeredRequests: answered } = replayEvents(all);
-    expect(answered.size).toBe(limits.answeredRequests);
-    expect([answered.has("r0"), answered.has("r1")]).toEqual([false, true]);
+    const { answeredRequests } = replayEvents(all);
+    expect(answeredRequests.size).toBe(limits.answeredRequests);
+    expect([answeredRequests.has("r0"), answeredRequests.has("r1")]).toEqual([false, true]);
   });
 });
 

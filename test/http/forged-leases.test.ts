@@ -179,39 +179,45 @@ describe.each([
   ["a license that came by code", openByCode],
 ])("the README's check of a lease of %s", (_kind, open) => {
   test("accepts the server's own, registered and borrowed", async () => {
-    const { site, product, installLicense: prove } = await open();
-    const { checkLease: check } = await prove({ ...TERMS, validUntil: later(NOW, 30 * DAY) });
+    const { site, product, installLicense } = await open();
+    const { checkLease } = await installLicense({ ...TERMS, validUntil: later(NOW, 30 * DAY) });
     for (const act of [site.register, site.borrow]) {
       const { lease } = expectOk(await act({ user: "ada" }, { "x-nonce": NONCE }));
-      expect(await check(lease ?? "")).toMatchObject({ sub: "ada", aud: product, nonce: NONCE });
+      expect(await checkLease(lease ?? "")).toMatchObject({
+        sub: "ada",
+        aud: product,
+        nonce: NONCE,
+      });
     }
   });
 
   test("accepts the server's own until the license ends, although the slot would last", async () => {
-    const { site, installLicense: prove } = await open();
-    const { checkLease: check } = await prove({ ...TERMS, validUntil: later(NOW, 10 * MINUTE) });
+    const { site, installLicense } = await open();
+    const { checkLease } = await installLicense({ ...TERMS, validUntil: later(NOW, 10 * MINUTE) });
     for (const act of [site.register, site.borrow]) {
       const { lease } = expectOk(await act({ user: "ada" }, { "x-nonce": NONCE }));
-      expect(await check(lease ?? "")).toMatchObject({ exp: seconds(later(NOW, 10 * MINUTE)) });
+      expect(await checkLease(lease ?? "")).toMatchObject({
+        exp: seconds(later(NOW, 10 * MINUTE)),
+      });
     }
   });
 
   test("accepts the server's own while the license is in its grace", async () => {
-    const { site, installLicense: prove } = await open();
-    const { checkLease: check } = await prove({
+    const { site, installLicense } = await open();
+    const { checkLease } = await installLicense({
       ...TERMS,
       validUntil: later(NOW, -HOUR),
       graceHours: 2,
     });
     const { lease } = expectOk(await site.borrow({ user: "ada" }, { "x-nonce": NONCE }));
-    expect(await check(lease ?? "")).toMatchObject({ exp: seconds(later(NOW, HOUR)) });
+    expect(await checkLease(lease ?? "")).toMatchObject({ exp: seconds(later(NOW, HOUR)) });
   });
 
   test("accepts the server's own after a renewal that lends for a shorter time", async () => {
-    const { site, installLicense: prove } = await open();
-    await prove({ ...TERMS, borrowHours: 48 });
+    const { site, installLicense } = await open();
+    await installLicense({ ...TERMS, borrowHours: 48 });
     expectOk(await site.borrow({ user: "ada" }, { "x-nonce": NONCE }));
-    const renewed = await prove({ ...TERMS, borrowHours: 2 }, { serial: 2 });
+    const renewed = await installLicense({ ...TERMS, borrowHours: 2 }, { serial: 2 });
     const { lease } = expectOk(await site.register({ user: "ada" }, { "x-nonce": NONCE }));
     expect(await renewed.checkLease(lease ?? "")).toMatchObject({
       exp: seconds(later(NOW, 2 * HOUR)),

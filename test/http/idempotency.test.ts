@@ -52,19 +52,19 @@ const ROUTES: readonly [string, IdempotentRoute][] = [
   ],
 ];
 
-describe.each(ROUTES)("%s", (_route, { call: act, fields: plain, otherFields: other }) => {
+describe.each(ROUTES)("%s", (_route, { call, fields, otherFields }) => {
   test("the same key with the same command gives the same outcome and writes nothing more", async () => {
     const site = await openAppliance();
-    const first = expectOk(await act(site, plain, key("k")));
+    const first = expectOk(await call(site, fields, key("k")));
     const written = site.lastSeq();
-    expect(expectOk(await act(site, plain, key("k")))).toEqual(first);
+    expect(expectOk(await call(site, fields, key("k")))).toEqual(first);
     expect(site.lastSeq()).toBe(written);
   });
 
   test("the same key at the same moment counts once", async () => {
     const site = await openAppliance();
     const written = site.lastSeq();
-    const both = await Promise.all([act(site, plain, key("k")), act(site, plain, key("k"))]);
+    const both = await Promise.all([call(site, fields, key("k")), call(site, fields, key("k"))]);
     const [first, second] = both.map(expectOk);
     expect(second).toEqual(first);
     expect(site.lastSeq()).toBe(written + 1);
@@ -72,39 +72,39 @@ describe.each(ROUTES)("%s", (_route, { call: act, fields: plain, otherFields: ot
 
   test("the same key with another command is 409 and changes nothing", async () => {
     const site = await openAppliance();
-    expectOk(await act(site, plain, key("k")));
+    expectOk(await call(site, fields, key("k")));
     await expectRefusedUnchanged(site, 409, "idempotency_key_reused", () =>
-      act(site, other, key("k")),
+      call(site, otherFields, key("k")),
     );
-    expectOk(await act(site, other, key("k2")));
+    expectOk(await call(site, otherFields, key("k2")));
   });
 
   test("without a key, or under another, it is done again", async () => {
     const site = await openAppliance();
-    expectOk(await act(site, plain, key("k")));
+    expectOk(await call(site, fields, key("k")));
     for (const headers of [{}, key("K")]) {
       const written = site.lastSeq();
-      expectOk(await act(site, plain, headers));
+      expectOk(await call(site, fields, headers));
       expect(site.lastSeq()).toBeGreaterThan(written);
     }
   });
 
   test("a key is kept for 24 hours and no longer", async () => {
     const site = await openAppliance();
-    expectOk(await act(site, plain, key("k")));
+    expectOk(await call(site, fields, key("k")));
     site.clock.now = justBefore(hoursLater(24));
     await expectRefusedUnchanged(site, 409, "idempotency_key_reused", () =>
-      act(site, other, key("k")),
+      call(site, otherFields, key("k")),
     );
     site.clock.now = hoursLater(24);
-    const [response] = await act(site, other, key("k"));
+    const [response] = await call(site, otherFields, key("k"));
     // A borrow's end has passed by then; what matters is that the key no longer stands in the way.
     expect(response.status).not.toBe(409);
   });
 
   test("a key may have 64 visible characters", async () => {
     const site = await openAppliance();
-    expectOk(await act(site, plain, key("!~".repeat(32))));
+    expectOk(await call(site, fields, key("!~".repeat(32))));
   });
 
   test.each([
@@ -115,7 +115,7 @@ describe.each(ROUTES)("%s", (_route, { call: act, fields: plain, otherFields: ot
   ])("a key with %s is refused", async (_what, value) => {
     const site = await openAppliance();
     const message = await expectRefusedUnchanged(site, 400, "invalid_parameter", () =>
-      act(site, plain, key(value)),
+      call(site, fields, key(value)),
     );
     expect(message).toContain("Idempotency-Key");
   });
@@ -126,7 +126,7 @@ describe.each(ROUTES)("%s", (_route, { call: act, fields: plain, otherFields: ot
     headers.append("idempotency-key", "a");
     headers.append("idempotency-key", "b");
     const joined = Object.fromEntries(headers);
-    await expectRefusedUnchanged(site, 400, "invalid_parameter", () => act(site, plain, joined));
+    await expectRefusedUnchanged(site, 400, "invalid_parameter", () => call(site, fields, joined));
   });
 });
 

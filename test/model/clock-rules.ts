@@ -29,8 +29,8 @@ export function setClockBack(site: ModelSite, { to }: SetClockBack, from: Instan
     dated.value = addMilliseconds(dated.value, -by);
     dated.setAt = addMilliseconds(dated.setAt, -by);
   };
-  for (const { takenAt: since, timeoutAt: aliveUntil, borrows } of site.slots) {
-    for (const dated of [since, aliveUntil, ...borrows]) move(dated);
+  for (const { takenAt, timeoutAt, borrows } of site.slots) {
+    for (const dated of [takenAt, timeoutAt, ...borrows]) move(dated);
   }
   for (const { at, outcome } of site.keys) {
     const before = at.value;
@@ -57,14 +57,14 @@ function moveOutcome(outcome: Record<string, unknown>, by: number, to: Instant):
 
 /** How much less the clock would have shown when this was written, had it been right. */
 function computeClockSkew(
-  { commandCount: position, setAt }: RecordedInstant,
+  { commandCount, setAt }: RecordedInstant,
   undone: readonly JumpRecord[],
   from: Instant,
   to: Instant,
 ): number {
-  const isBefore = undone.every((jump) => position < jump.position);
+  const isBefore = undone.every((jump) => commandCount < jump.position);
   if (isBefore && setAt <= to) return 0;
-  const later = undone.filter((jump) => jump.position > position);
+  const later = undone.filter((jump) => jump.position > commandCount);
   const jumped = later.reduce((sum, jump) => sum + (jump.to - jump.from), 0);
   return Math.max(0, from - to - jumped);
 }
@@ -78,8 +78,8 @@ export function writeExpiry(site: ModelSite, slot: SlotRecord): void {
 /** Forgets borrows that are over, unless it may turn out that the clock had jumped past the end. */
 export function dropEndedBorrows(site: ModelSite, slot: SlotRecord, at: Instant): void {
   slot.borrows = slot.borrows.filter(
-    ({ value, commandCount: position }) =>
-      at < value || site.jumps.some((jump) => jump.position > position),
+    ({ value, commandCount }) =>
+      at < value || site.jumps.some((jump) => jump.position > commandCount),
   );
 }
 

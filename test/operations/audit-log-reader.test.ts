@@ -245,9 +245,9 @@ test("a line of many events comes in parts, each once", async () => {
       expect((await paged(site.store, limit)).map(plain)).toEqual(entriesOn(site.folder));
     }
   }
-  const { entries: found, nextPosition: next } = await pageOf(site.store, null, 3);
-  expect(found.map(({ part }) => part)).toEqual([39, 38, 37]);
-  expect(parsePosition(next ?? "")).toMatchObject({ line: found[0]?.seq, part: 37 });
+  const { entries, nextPosition } = await pageOf(site.store, null, 3);
+  expect(entries.map(({ part }) => part)).toEqual([39, 38, 37]);
+  expect(parsePosition(nextPosition ?? "")).toMatchObject({ line: entries[0]?.seq, part: 37 });
 });
 
 test("a page begun in the journal goes on in the record's own files, and the other way round", async () => {
@@ -303,8 +303,8 @@ test("a place that was told before a backup was brought back is found where it i
   const line = all[0]?.seq ?? 0;
   // Journal lines with fewer heartbeats between them than there are now.
   for (const seen of [1, 2, line - 3]) {
-    const { entries: found } = await pageOf(site.store, `${line}.0.${seen}`, 99);
-    expect(found.map(plain)).toEqual(all.filter(({ seq }) => seq < line));
+    const { entries } = await pageOf(site.store, `${line}.0.${seen}`, 99);
+    expect(entries.map(plain)).toEqual(all.filter(({ seq }) => seq < line));
   }
 });
 
@@ -324,8 +324,8 @@ test("a restored folder is read as what it is", async () => {
 test("what is not on disk yet is not shown before it is", async () => {
   const site = await openLicensedSite();
   const adding = transactOrThrow(site.store, consume(5));
-  const { entries: found } = await pageOf(site.store, null, 1);
-  expect(found[0]?.event).toMatchObject({ type: "ConsumptionAdded", count: 5 });
+  const { entries } = await pageOf(site.store, null, 1);
+  expect(entries[0]?.event).toMatchObject({ type: "ConsumptionAdded", count: 5 });
   const lines = linesOn(site.folder);
   expect(lines.at(-1)?.events[0]).toMatchObject({ count: 5 });
   await adding;
@@ -359,9 +359,9 @@ describe("damage is told with the line it was found at, and what is newer is sti
     const path = inMonth(site.folder, "05");
     const [first, second] = readLines(path);
     writeFileSync(path, readFileSync(path, "utf8").replace('"count":1,', '"count":7,'));
-    const { entries: found, nextPosition: next } = await pageOf(site.store, null, 500);
-    expect(found.at(-1)?.seq).toBe(second?.line.audit_seq ?? 0);
-    expect(await refused(site.store, next ?? "")).toEqual({
+    const { entries, nextPosition } = await pageOf(site.store, null, 500);
+    expect(entries.at(-1)?.seq).toBe(second?.line.audit_seq ?? 0);
+    expect(await refused(site.store, nextPosition ?? "")).toEqual({
       ok: false,
       fault: { code: "audit_log_damaged", line: first?.line.audit_seq ?? 0 },
     });
@@ -375,9 +375,9 @@ describe("damage is told with the line it was found at, and what is newer is sti
     const site = await lived();
     const last = readLines(inMonth(site.folder, month)).at(-1)?.line.audit_seq ?? 0;
     rmSync(inMonth(site.folder, month));
-    const { entries: found, nextPosition: next } = await pageOf(site.store, null, 500);
-    expect(found.at(-1)?.seq).toBe(last + 1);
-    expect(await refused(site.store, next ?? "")).toEqual({
+    const { entries, nextPosition } = await pageOf(site.store, null, 500);
+    expect(entries.at(-1)?.seq).toBe(last + 1);
+    expect(await refused(site.store, nextPosition ?? "")).toEqual({
       ok: false,
       fault: { code: "audit_log_damaged", line: last },
     });

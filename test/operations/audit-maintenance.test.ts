@@ -418,10 +418,10 @@ describe("a checkpoint that cannot continue the audit log", () => {
     rmSync(join(folder, JUNE));
     await transactOrThrow(store, consume(1));
     await store.checkpoint();
-    const { warnings: troubles } = store.condition();
-    expect(troubles.map(({ code }) => code)).toEqual(["checkpoint_failing", "audit_damaged"]);
-    expect(troubles[1]?.message).toContain(join(folder, JUNE));
-    expect(troubles[1]?.message).toContain("berth audit repair");
+    const { warnings } = store.condition();
+    expect(warnings.map(({ code }) => code)).toEqual(["checkpoint_failing", "audit_damaged"]);
+    expect(warnings[1]?.message).toContain(join(folder, JUNE));
+    expect(warnings[1]?.message).toContain("berth audit repair");
     await transactOrThrow(store, consume(2));
     unwrap(await audit.repair(BY));
     expect(store.condition().warnings).toEqual([]);

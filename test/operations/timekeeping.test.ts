@@ -115,7 +115,7 @@ describe("a minute's tick", () => {
     wall(later(MONDAY, HOUR));
     await time.tick();
     await time.tick();
-    const [jump, ...others] = store.peek(({ clockJumps: jumps }) => jumps);
+    const [jump, ...others] = store.peek(({ clockJumps }) => clockJumps);
     expect(others).toEqual([]);
     expect(jump).toMatchObject({ to: later(MONDAY, HOUR), reason: "step" });
     expect(jump?.from ?? from).toBe(from);

@@ -41,7 +41,7 @@ describe("a backup", () => {
       writeFileSync(join(folder, name), "secret");
     }
     const out = newBackupPath();
-    const { manifest, verifyReport: verified, size } = await make(folder, out);
+    const { manifest, verifyReport, size } = await make(folder, out);
     const { archive } = await openBackup(realDisk, out, { identity: checkIdentity });
     expect(archive.names).toEqual([...PLAIN, ...RECORD, MANIFEST_FILE]);
     for (const name of [...PLAIN, ...RECORD]) {
@@ -52,7 +52,7 @@ describe("a backup", () => {
     expect(size).toBe(readFileSync(out).length);
     expect(readFileSync(out).includes("secret")).toBe(false);
     const { seq, auditSeq } = store.health();
-    expect(verified).toMatchObject({ covers: 5, segments: [6], licenses: 1, head: { seq } });
+    expect(verifyReport).toMatchObject({ covers: 5, segments: [6], licenses: 1, head: { seq } });
     expect(manifest).toEqual({
       backup: 1,
       berth: version,
@@ -99,8 +99,8 @@ describe("a backup", () => {
     }
     const out = await backUpFolder(folder);
     expect(await readBackupState(out)).toEqual({ state: await readState(store), seq: 5 });
-    const { verifyReport: verified } = await openBackup(realDisk, out, { identity: checkIdentity });
-    expect(verified.segments).toEqual([1, 4, 5, 6]);
+    const { verifyReport } = await openBackup(realDisk, out, { identity: checkIdentity });
+    expect(verifyReport.segments).toEqual([1, 4, 5, 6]);
   });
 
   test("leaves an interrupted write and an unfinished fold behind", async () => {
@@ -118,10 +118,10 @@ describe("a backup", () => {
     );
     writeFileSync(join(copy, "history/2026-05.jsonl"), "");
     const out = await backUpFolder(copy);
-    const { verifyReport: verified, archive } = await openBackup(realDisk, out, {
+    const { verifyReport, archive } = await openBackup(realDisk, out, {
       identity: checkIdentity,
     });
-    expect(verified).toMatchObject({ torn: 0, head: { seq }, record: { leftover: 0 } });
+    expect(verifyReport).toMatchObject({ torn: 0, head: { seq }, record: { leftover: 0 } });
     expect(archive.names).toEqual([...PLAIN, ...RECORD, MANIFEST_FILE]);
   });
 
@@ -138,19 +138,15 @@ describe("a backup", () => {
     expect(readdirSync(join(folder, "history")).toSorted()).toEqual(
       ["03", "04", "05"].map((month) => `2026-${month}.jsonl`),
     );
-    const { archive, verifyReport: verified } = await openBackup(
-      realDisk,
-      await backUpFolder(folder),
-      {
-        identity: checkIdentity,
-      },
-    );
+    const { archive, verifyReport } = await openBackup(realDisk, await backUpFolder(folder), {
+      identity: checkIdentity,
+    });
     expect(archive.names.filter((name) => name.startsWith("history"))).toEqual([
       "history/2026-04.jsonl",
       "history/2026-05.jsonl",
     ]);
     const [first] = readLines(join(folder, "history/2026-04.jsonl"));
-    expect(verified.auditLog).toMatchObject({ from: first?.line.audit_seq, files: 2 });
+    expect(verifyReport.auditLog).toMatchObject({ from: first?.line.audit_seq, files: 2 });
   });
 
   test("of a demo is one", async () => {

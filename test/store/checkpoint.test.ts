@@ -182,7 +182,7 @@ const failing = (told: { fails: boolean }) => async (folder: string, open: numbe
 describe("a checkpoint that fails", () => {
   test("is told by health, costs nothing, and is made up for by the next", async () => {
     const told = { fails: true };
-    const { store, folder, fatalErrors: fatal } = await openSite({ checkpoint: failing(told) });
+    const { store, folder, fatalErrors } = await openSite({ checkpoint: failing(told) });
     await transactOrThrow(store, INSTALL_CAD);
     await store.checkpoint();
     expect(store.health()).toMatchObject({ checkpointError: "out of memory", fault: null });
@@ -200,7 +200,7 @@ describe("a checkpoint that fails", () => {
         .map(({ line }) => line.seq),
     ).toEqual([1, 2, 3, 4]);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 
   test("because another one is under way touches nothing", async () => {

@@ -34,7 +34,7 @@ describe("a disk that fails", () => {
   ] as const) {
     test(`${name} is storage_failed for all who wait, fatal, and never retried`, async () => {
       const disk = new FaultyDisk();
-      const { store, fatalErrors: fatal } = await openLicensedSite({ disk });
+      const { store, fatalErrors } = await openLicensedSite({ disk });
       // Once only: a second try would find nothing wrong.
       failCallAt(disk, 1, code, call);
       const waiting = [
@@ -44,8 +44,8 @@ describe("a disk that fails", () => {
         store.read((state) => state.nextSlot),
       ];
       for (const answer of waiting) expect(await answer).toEqual(FAILED);
-      expect(fatal.map(({ message }) => message)).toEqual(["storage_failed"]);
-      expect(String(fatal[0]?.cause)).toContain(code);
+      expect(fatalErrors.map(({ message }) => message)).toEqual(["storage_failed"]);
+      expect(String(fatalErrors[0]?.cause)).toContain(code);
       disk.clearFaults();
       const before = disk.calls.length;
       expect(await transactCommand(store, register("cem"))).toEqual(FAILED);
@@ -55,13 +55,13 @@ describe("a disk that fails", () => {
       await Bun.sleep(call === "syncData" && code === "ENOSPC" ? 1_200 : 10);
       expect(disk.calls).toHaveLength(before);
       expect(store.health().fault).toEqual({ code: "storage_failed" });
-      expect(fatal).toHaveLength(1);
+      expect(fatalErrors).toHaveLength(1);
     });
   }
 
   test("fails those who gathered while the sync was under way as well", async () => {
     const disk = new FaultyDisk();
-    const { store, fatalErrors: fatal, folder } = await openLicensedSite({ disk });
+    const { store, fatalErrors, folder } = await openLicensedSite({ disk });
     const state = await readState(store);
     const syncs = disk.block("syncData");
     const first = transactCommand(store, register("ada"));
@@ -72,7 +72,7 @@ describe("a disk that fails", () => {
     await syncs.releaseOne(makeDiskError("EIO"));
     for (const answer of [first, second, read]) expect(await answer).toEqual(FAILED);
     expect(disk.listCalls("write")).toHaveLength(writes);
-    expect(fatal).toHaveLength(1);
+    expect(fatalErrors).toHaveLength(1);
     // What the kernel still has of it may come back; what was never written may not.
     const { state: found } = await openAndCloseFolder(copyFolder(folder));
     expect(found.nextSlot).toBe(state.nextSlot + 1);
@@ -95,7 +95,7 @@ describe("a disk that fails", () => {
 
 describe("a bug in the middle of a command", () => {
   test("is thrown to its caller, and the store goes on with what is on disk", async () => {
-    const { store, folder, fatalErrors: fatal } = await openLicensedSite();
+    const { store, folder, fatalErrors } = await openLicensedSite();
     await transactOrThrow(store, register("ada"));
     expect(store.transact(register("bob"), throwing)).rejects.toThrow("a bug");
     const read = await readState(store);
@@ -103,7 +103,7 @@ describe("a bug in the middle of a command", () => {
     await waitUntil(() => store.health().fault === null);
     await transactOrThrow(store, register("cem"));
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 
   test("changes nothing for those who wait already", async () => {
@@ -124,7 +124,7 @@ describe("a bug in the middle of a command", () => {
 
   test("does not make a sync that fails meanwhile any less fatal", async () => {
     const disk = new FaultyDisk();
-    const { store, fatalErrors: fatal } = await openLicensedSite({ disk });
+    const { store, fatalErrors } = await openLicensedSite({ disk });
     const syncs = disk.block("syncData");
     const pending = transactCommand(store, register("ada"));
     await waitUntil(() => syncs.count === 1);
@@ -136,30 +136,26 @@ describe("a bug in the middle of a command", () => {
     expect(await read).toEqual(FAILED);
     expect(await transactCommand(store, register("cem"))).toEqual(FAILED);
     expect(await store.read((state) => state.nextSlot)).toEqual(FAILED);
-    expect(fatal).toHaveLength(1);
+    expect(fatalErrors).toHaveLength(1);
   });
 
   test("is fatal when the disk cannot be read back, and nothing is answered from memory", async () => {
     const disk = new FaultyDisk();
-    const { store, fatalErrors: fatal } = await openLicensedSite({ disk });
+    const { store, fatalErrors } = await openLicensedSite({ disk });
     disk.beforeCall = ({ name, path }) => {
       if (name === "read" && path.endsWith("state.json")) throw makeDiskError("EIO");
     };
     expect(store.transact(register("bob"), throwing)).rejects.toThrow("a bug");
-    await waitUntil(() => fatal.length > 0);
+    await waitUntil(() => fatalErrors.length > 0);
     disk.clearFaults();
     expect(await transactCommand(store, register("cem"))).toEqual(FAILED);
     expect(await store.read((state) => state.nextSlot)).toEqual(FAILED);
-    expect(fatal).toHaveLength(1);
+    expect(fatalErrors).toHaveLength(1);
   });
 
   test("while the journal moves to a new segment leaves one that can be written", async () => {
     const disk = new FaultyDisk();
-    const {
-      store,
-      folder,
-      fatalErrors: fatal,
-    } = await openLicensedSite({
+    const { store, folder, fatalErrors } = await openLicensedSite({
       disk,
       checkpoint: (path, open) => checkpoint(realDisk, path, open),
     });
@@ -175,6 +171,6 @@ describe("a bug in the middle of a command", () => {
     await waitUntil(() => store.health().fault === null);
     expect((await transactCommand(store, register("cem"))).ok).toBe(true);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 });

@@ -42,7 +42,7 @@ describe("a disk that is full", () => {
   test("fails all who wait and goes back to what is on disk, whatever was written", async () => {
     // Not a byte, half of the first line, all of it and half of the second.
     for (const room of [0, 200, 600]) {
-      const { store, folder, before, fatalErrors: fatal } = await almostFull(room);
+      const { store, folder, before, fatalErrors } = await almostFull(room);
       const waiting = [
         transactCommand(store, register("bob")),
         transactCommand(store, register("cem")),
@@ -55,7 +55,7 @@ describe("a disk that is full", () => {
       expect(readFileSync(join(folder, "journal-1.jsonl"))).toEqual(before.journal);
       const copy = await openAndCloseFolder(copyFolder(folder));
       expect(copy).toMatchObject({ state: before.state, notes: [] });
-      expect(fatal).toEqual([]);
+      expect(fatalErrors).toEqual([]);
     }
   });
 
@@ -84,7 +84,7 @@ describe("a disk that is full", () => {
   test("is good again by a look each second once there is room, and nothing was lost or added", async () => {
     const timers = spyOn(globalThis, "setInterval");
     onTestFinished(() => timers.mockRestore());
-    const { store, disk, folder, before, fatalErrors: fatal } = await almostFull(300);
+    const { store, disk, folder, before, fatalErrors } = await almostFull(300);
     expect(timers.mock.calls.map(([, every]) => every)).toEqual([1_000]);
     const refused = await Promise.all(
       ["bob", "cem"].map((user) => transactCommand(store, register(user))),
@@ -104,7 +104,7 @@ describe("a disk that is full", () => {
     expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({ state, notes: [] });
     expect(existsSync(join(folder, "probe"))).toBe(false);
     expect(disk.listCalls("sync").filter((call) => call === "sync probe")).toHaveLength(1);
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 
   test("can fill up again", async () => {
@@ -127,19 +127,19 @@ describe("a disk that is full", () => {
   });
 
   test("that cannot be read back is given up on", async () => {
-    const { store, disk, fatalErrors: fatal } = await almostFull(0);
+    const { store, disk, fatalErrors } = await almostFull(0);
     disk.beforeCall = ({ name, path }) => {
       if (name === "read" && path.endsWith("state.json")) throw makeDiskError("EIO");
     };
     expect(await transactCommand(store, register("bob"))).toEqual(FULL);
-    await waitUntil(() => fatal.length > 0);
+    await waitUntil(() => fatalErrors.length > 0);
     disk.clearFaults();
     expect((await store.read(() => null)).ok).toBe(false);
     expect(await transactCommand(store, register("bob"))).toEqual({
       ok: false,
       fault: { code: "storage_failed" },
     });
-    expect(fatal).toHaveLength(1);
+    expect(fatalErrors).toHaveLength(1);
   });
 });
 

@@ -33,7 +33,7 @@ async function limited(more: number) {
 describe("a journal that reached the limit on the size of files", () => {
   test("refuses what did not fit, and goes on in a new segment at once", async () => {
     for (const more of [0, 200, 600]) {
-      const { store, folder, fatalErrors: fatal } = await limited(more);
+      const { store, folder, fatalErrors } = await limited(more);
       const refused = [
         transactCommand(store, register("bob")),
         transactCommand(store, register("cem")),
@@ -48,12 +48,12 @@ describe("a journal that reached the limit on the size of files", () => {
       expect(readJournal(folder).map(({ line }) => line.seq)).toEqual([1, 2, 3, 4, 5]);
       const state = await readState(store);
       expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({ state, notes: [] });
-      expect(fatal).toEqual([]);
+      expect(fatalErrors).toEqual([]);
     }
   });
 
   test("is told by health, and rotates before it gets there again", async () => {
-    const { store, folder, disk, fatalErrors: fatal } = await limited(0);
+    const { store, folder, disk, fatalErrors } = await limited(0);
     expect(await transactCommand(store, register("bob"))).toEqual(LIMITED);
     await waitUntil(() => store.health().fault === null);
     expect(store.condition().warnings).toEqual([
@@ -66,11 +66,11 @@ describe("a journal that reached the limit on the size of files", () => {
     const last = store.health().seq + 1;
     expect(listSegmentNames(folder)).toContain(`journal-${last}.jsonl`);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 
   test("stays refused where not even one line fits, names the limit, and goes on without it", async () => {
-    const { store, disk, folder, fatalErrors: fatal } = await limited(0);
+    const { store, disk, folder, fatalErrors } = await limited(0);
     disk.maxFileSize = 100;
     for (const user of ["bob", "cem"]) {
       await waitUntil(
@@ -85,13 +85,13 @@ describe("a journal that reached the limit on the size of files", () => {
     disk.maxFileSize = Infinity;
     await waitUntil(async () => (await transactCommand(store, register("bob"))).ok);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 
   test("goes on in the old segment where no other can be opened, and tries again", async () => {
     // Long enough for a look at the disk, which writes more than a line.
     const disk = new FaultyDisk();
-    const { store, folder, fatalErrors: fatal } = await openLicensedSite({ disk });
+    const { store, folder, fatalErrors } = await openLicensedSite({ disk });
     await transactOrThrow(store, install(2, { product: "cam", metadata: "x".repeat(300_000) }));
     disk.maxFileSize = store.health().journalBytes;
     let blocked = true;
@@ -104,16 +104,16 @@ describe("a journal that reached the limit on the size of files", () => {
     blocked = false;
     await waitUntil(async () => (await transactCommand(store, register("bob"))).ok);
     expect(listSegmentNames(folder)).toEqual(["journal-1.jsonl", "journal-4.jsonl"]);
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 
   test("ends the server when the new segment's name cannot be synced", async () => {
-    const { store, disk, fatalErrors: fatal, folder } = await limited(0);
+    const { store, disk, fatalErrors, folder } = await limited(0);
     disk.beforeCall = ({ name }) => {
       if (name === "syncFolder") throw Object.assign(new Error("told to"), { code: "EIO" });
     };
     expect(await transactCommand(store, register("bob"))).toEqual(LIMITED);
-    await waitUntil(() => fatal.length > 0);
+    await waitUntil(() => fatalErrors.length > 0);
     expect(store.health().fault).toEqual({ code: "storage_failed" });
     disk.clearFaults();
     expect((await openAndCloseFolder(copyFolder(folder))).seq).toBe(3);

@@ -31,9 +31,9 @@ import { register } from "../support/scenario.ts";
 const FAILED = err<StorageFault>({ code: "storage_failed" });
 
 /** Waits for the store to give up, and says why it did. */
-async function givenUp({ store, fatalErrors: fatal }: OpenSite): Promise<FolderChanged> {
-  await waitUntil(() => fatal.length > 0);
-  const [error, ...more] = fatal;
+async function givenUp({ store, fatalErrors }: OpenSite): Promise<FolderChanged> {
+  await waitUntil(() => fatalErrors.length > 0);
+  const [error, ...more] = fatalErrors;
   expect(more).toEqual([]);
   if (!(error instanceof FolderChanged)) throw new Error(`it ended with ${String(error)}`);
   expect(store.health()).toMatchObject({ fault: { code: "storage_failed" }, changed: error });
@@ -201,7 +201,7 @@ test("a store whose journal is replaced keeps the other file and puts its own ba
 
 describe("a store whose lock file is removed", () => {
   test("keeps its folder, makes the file again and says so", async () => {
-    const { store, folder, fatalErrors: fatal } = await openLicensedSite();
+    const { store, folder, fatalErrors } = await openLicensedSite();
     const path = join(folder, "lock");
     rmSync(path);
     expect(realDisk.lockFolder(folder)).toBeNull();
@@ -212,7 +212,7 @@ describe("a store whose lock file is removed", () => {
     expect(readFileSync(path, "utf8")).toBe(String(process.pid));
     expect(lockFolder(realDisk, folder)).rejects.toThrow(`is in use by process ${process.pid} (`);
     await transactOrThrow(store, register("ada"));
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 
   test("makes it again before a checkpoint, which looks for its server there", async () => {
@@ -239,7 +239,7 @@ describe("a store whose lock file is removed", () => {
 
 test("a disk that does not say what it holds is not taken for one that was changed", async () => {
   const disk = new FaultyDisk();
-  const { store, fatalErrors: fatal } = await openLicensedSite({ disk });
+  const { store, fatalErrors } = await openLicensedSite({ disk });
   let looked = 0;
   disk.beforeCall = ({ name }) => {
     if (name !== "stat") return;
@@ -248,5 +248,5 @@ test("a disk that does not say what it holds is not taken for one that was chang
   };
   await waitUntil(() => looked > 1);
   expect((await transactCommand(store, register("ada"))).ok).toBe(true);
-  expect(fatal).toEqual([]);
+  expect(fatalErrors).toEqual([]);
 });

@@ -78,7 +78,7 @@ for (const format of listFixtureFormats()) {
       for (const call of ["write", "sync", "rename"] as const) {
         const folder = copyFixtureFolder(format);
         const disk = new FaultyDisk();
-        const { store, fatalErrors: fatal } = await openSite({ folder, disk });
+        const { store, fatalErrors } = await openSite({ folder, disk });
         const before = filesOf(folder);
         const kept = `state-${coveredIn(folder)}.json`;
         disk.beforeCall = ({ name, path }) => {
@@ -92,7 +92,7 @@ for (const format of listFixtureFormats()) {
         disk.clearFaults();
         await transactOrThrow(store, ASK_CLOCK);
         expect(formatOf(copyFolder(folder))).toBe(STATE_FORMAT);
-        expect(fatal).toEqual([]);
+        expect(fatalErrors).toEqual([]);
       }
     });
 

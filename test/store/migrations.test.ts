@@ -47,11 +47,11 @@ const SINCE: Readonly<Record<number, (old: Old) => object>> = {
     retired: null,
     licenses: licenses.map(([id, license]) => [id, { ...(license as object), movedAt: null }]),
   }),
-  4: ({ idempotencyRecords: remembered = [] }) => ({
+  4: ({ idempotencyRecords = [] }) => ({
     jumps: [],
     auditGaps: [],
     lapsed: [],
-    remembered: remembered.map(([key, done]) => [key, { ...done, peer: null }]),
+    remembered: idempotencyRecords.map(([key, done]) => [key, { ...done, peer: null }]),
   }),
 };
 

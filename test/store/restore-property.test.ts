@@ -50,8 +50,8 @@ test("a restore gives the state of the backup and nothing else, whatever happene
         }
         const last = site.store.health().seq;
         const folder = elsewhere ? join(tempFolder(), "data") : copyFolder(site.folder);
-        const { lineage, lostLines: lost } = await restoreTo(folder, file, { acceptLoss: true });
-        expect(lost).toBe(elsewhere ? 0 : last - seq);
+        const { lineage, lostLines } = await restoreTo(folder, file, { acceptLoss: true });
+        expect(lostLines).toBe(elsewhere ? 0 : last - seq);
         const replaced = elsewhere ? null : last;
         const restore = { lineage, at: state.latestEventAt, seq, replaced };
         const found = await openAndCloseFolder(folder);

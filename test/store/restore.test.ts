@@ -45,13 +45,10 @@ describe("a restore into a new folder", () => {
   test("brings back the state of the backup, and says so in the record", async () => {
     const { file, held } = await older();
     const folder = newFolder();
-    const {
-      manifest,
-      lineage,
-      replacedFolder: replaced,
-      lostLines: lost,
-    } = await restoreTo(folder, file, { now: LATE });
-    expect({ replaced, lost }).toEqual({ replaced: null, lost: 0 });
+    const { manifest, lineage, replacedFolder, lostLines } = await restoreTo(folder, file, {
+      now: LATE,
+    });
+    expect({ replaced: replacedFolder, lost: lostLines }).toEqual({ replaced: null, lost: 0 });
     expect(manifest.seq).toBe(held.seq);
     expect(lineage).toMatch(/^[0-9a-f]{32}$/);
     const restore = { lineage, at: LATE, seq: held.seq, replaced: null };
@@ -141,14 +138,14 @@ describe("a restore into a new folder", () => {
 
 test("a restore takes a folder in which nothing but an earlier restore's keepings are left", async () => {
   const { folder, file, held } = await older();
-  const { replacedFolder: replaced } = await restoreTo(folder, file, { acceptLoss: true });
+  const { replacedFolder } = await restoreTo(folder, file, { acceptLoss: true });
   for (const name of Object.keys(readStoreFiles(folder))) {
     rmSync(join(folder, name), { recursive: true, force: true });
   }
-  const before = contentsOf(replaced ?? "");
+  const before = contentsOf(replacedFolder ?? "");
   expect((await restoreTo(folder, file)).replacedFolder).toBeNull();
   expect((await readFolderState(folder)).seq).toBe(held.seq + 1);
-  expect(contentsOf(replaced ?? "")).toEqual(before);
+  expect(contentsOf(replacedFolder ?? "")).toEqual(before);
 });
 
 describe("a restore over an older folder of the same line", () => {
@@ -159,10 +156,10 @@ describe("a restore over an older folder of the same line", () => {
     const { seq } = store.health();
     await transactOrThrow(store, register("dua"));
     const file = await backUpFolder(folder);
-    const { replacedFolder: replaced, lostLines: lost } = await restoreTo(behind, file);
-    expect(lost).toBe(0);
-    expect(replaced).toBe(findReplacedFolder(behind));
-    expect(readStoreFiles(replaced ?? "")).toEqual(before);
+    const { replacedFolder, lostLines } = await restoreTo(behind, file);
+    expect(lostLines).toBe(0);
+    expect(replacedFolder).toBe(findReplacedFolder(behind));
+    expect(readStoreFiles(replacedFolder ?? "")).toEqual(before);
     const { state } = await readFolderState(behind);
     expect(state.restores).toEqual([
       { lineage: expect.any(String), at: expect.any(Number), seq: seq + 1, replaced: seq },
@@ -217,23 +214,25 @@ describe("what is replaced is kept", () => {
       "identity.jwk",
       "history/2026-03.jsonl",
     ]);
-    const { replacedFolder: replaced } = await restoreTo(folder, file, { acceptLoss: true });
-    expect(readStoreFiles(replaced ?? "")).toEqual(before);
-    expect(Object.keys(contentsOf(replaced ?? "")).length).toBe(Object.keys(before).length + 1);
+    const { replacedFolder } = await restoreTo(folder, file, { acceptLoss: true });
+    expect(readStoreFiles(replacedFolder ?? "")).toEqual(before);
+    expect(Object.keys(contentsOf(replacedFolder ?? "")).length).toBe(
+      Object.keys(before).length + 1,
+    );
     for (const [name, text] of Object.entries(beside)) {
       expect(readFileSync(join(folder, name), "utf8")).toBe(text);
     }
     expect(existsSync(join(folder, "journal-6.jsonl.77.torn"))).toBe(false);
-    expect(modeOf(replaced ?? "")).toBe("700");
+    expect(modeOf(replacedFolder ?? "")).toBe("700");
   });
 
   test("under a name that tells when, and whose", async () => {
     const { folder, file } = await older();
-    const { replacedFolder: replaced, lineage } = await restoreTo(folder, file, {
+    const { replacedFolder, lineage } = await restoreTo(folder, file, {
       acceptLoss: true,
       now: LATE,
     });
-    expect(replaced).toBe(join(folder, `replaced-20260601T123456Z-${lineage.slice(0, 8)}`));
+    expect(replacedFolder).toBe(join(folder, `replaced-20260601T123456Z-${lineage.slice(0, 8)}`));
   });
 
   test("each time, also twice within a second", async () => {
@@ -250,9 +249,9 @@ describe("what is replaced is kept", () => {
   test("and can be put back by hand", async () => {
     const { folder, file } = await older();
     const before = await readFolderState(folder);
-    const { replacedFolder: replaced } = await restoreTo(folder, file, { acceptLoss: true });
-    expect(await readFolderState(replaced ?? "")).toEqual(before);
-    await verifyFolder(replaced ?? "");
+    const { replacedFolder } = await restoreTo(folder, file, { acceptLoss: true });
+    expect(await readFolderState(replacedFolder ?? "")).toEqual(before);
+    await verifyFolder(replacedFolder ?? "");
   });
 });
 

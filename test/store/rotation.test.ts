@@ -70,7 +70,7 @@ describe("the journal", () => {
   test("that cannot move on stays good, also for the next start", async () => {
     for (const call of ["open", "syncFolder"] as const) {
       const disk = new FaultyDisk();
-      const { store, folder, fatalErrors: fatal } = await openLicensedSite({ disk });
+      const { store, folder, fatalErrors } = await openLicensedSite({ disk });
       disk.beforeCall = ({ name }) => {
         if (name === call) throw makeDiskError(call === "open" ? "ENOSPC" : "EIO");
       };
@@ -78,14 +78,14 @@ describe("the journal", () => {
       disk.clearFaults();
       // A failed sync may end the server; if it does not, what it answers must be found again.
       const answer = await transactCommand(store, register("ada"));
-      expect(answer.ok || fatal.length === 1).toBe(true);
+      expect(answer.ok || fatalErrors.length === 1).toBe(true);
       expect((await openAndCloseFolder(copyFolder(folder))).seq).toBe(answer.ok ? 3 : 2);
     }
   });
 
   test("that cannot move on answers nothing that the next start would not find", async () => {
     const disk = new FaultyDisk();
-    const { store, folder, fatalErrors: fatal } = await openLicensedSite({ disk });
+    const { store, folder, fatalErrors } = await openLicensedSite({ disk });
     const folders = disk.block("syncFolder");
     const rotating = store.checkpoint();
     await waitUntil(() => folders.count === 1);
@@ -93,7 +93,7 @@ describe("the journal", () => {
     await folders.releaseOne(makeDiskError("EIO"));
     await rotating;
     const { ok } = await answer;
-    expect(ok || fatal.length === 1).toBe(true);
+    expect(ok || fatalErrors.length === 1).toBe(true);
     expect(store.health().checkpointError).not.toBeNull();
     expect((await openAndCloseFolder(copyFolder(folder))).seq).toBe(ok ? 3 : 2);
   });
@@ -107,7 +107,7 @@ describe("a rotation that cannot open its files", () => {
     for (const call of ["open", "syncFolder"] as const) {
       test(`for ${code} at ${call} is only a warning: the old segment goes on, and it is tried again`, async () => {
         const disk = new FaultyDisk();
-        const { store, folder, fatalErrors: fatal } = await openLicensedSite({ disk });
+        const { store, folder, fatalErrors } = await openLicensedSite({ disk });
         disk.beforeCall = ({ name }) => {
           if (name === call) throw openError(code);
         };
@@ -130,14 +130,14 @@ describe("a rotation that cannot open its files", () => {
         expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(
           await readState(store),
         );
-        expect(fatal).toEqual([]);
+        expect(fatalErrors).toEqual([]);
       });
     }
   }
 
   test("from an empty segment leaves that one in place", async () => {
     const disk = new FaultyDisk();
-    const { store, folder, fatalErrors: fatal } = await openLicensedSite({ disk });
+    const { store, folder, fatalErrors } = await openLicensedSite({ disk });
     await store.checkpoint();
     disk.beforeCall = ({ name }) => {
       if (name === "syncFolder") throw openError("EMFILE");
@@ -147,12 +147,12 @@ describe("a rotation that cannot open its files", () => {
     await transactOrThrow(store, register("ada"));
     expect(listSegmentNames(folder)).toContain("journal-3.jsonl");
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
-    expect(fatal).toEqual([]);
+    expect(fatalErrors).toEqual([]);
   });
 
   test("and cannot take the new segment's name back either ends the server", async () => {
     const disk = new FaultyDisk();
-    const { store, folder, fatalErrors: fatal } = await openLicensedSite({ disk });
+    const { store, folder, fatalErrors } = await openLicensedSite({ disk });
     disk.beforeCall = ({ name }) => {
       if (name === "syncFolder") throw openError("EMFILE");
       if (name === "remove") throw makeDiskError("EIO");
@@ -162,7 +162,7 @@ describe("a rotation that cannot open its files", () => {
     expect(await transactCommand(store, register("ada"))).toMatchObject({
       fault: { code: "storage_failed" },
     });
-    expect(fatal).toHaveLength(1);
+    expect(fatalErrors).toHaveLength(1);
     expect((await openAndCloseFolder(copyFolder(folder))).seq).toBe(2);
   });
 });

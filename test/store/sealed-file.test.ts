@@ -225,9 +225,9 @@ describe("a file that cannot be opened", () => {
     }
     for (const other of others) {
       writeFileSync(paths.sealed, other);
-      const { problem: note, ...rest } = await file.read();
+      const { problem, ...rest } = await file.read();
       expect(rest).toEqual({ ...NONE, status: "unusable" });
-      expectNoCanary(note ?? "canary");
+      expectNoCanary(problem ?? "canary");
     }
   });
 });

@@ -34,8 +34,8 @@ test("a sync of a second is slow", () => {
 
 test("a checkpoint that failed is told with its reason", () => {
   const failing = { ...WELL, checkpointError: "no room" };
-  const { warnings: troubles } = assessStoreHealth(realDisk, tempFolder(), failing);
-  expect(troubles).toEqual([
+  const { warnings } = assessStoreHealth(realDisk, tempFolder(), failing);
+  expect(warnings).toEqual([
     { code: "checkpoint_failing", message: expect.stringMatching(/: no room$/) },
   ]);
 });
@@ -52,8 +52,8 @@ test("a disk that does not say how much room it has is not called full", () => {
   disk.beforeCall = ({ name }) => {
     if (name === "freeBytes") throw new Error("told to");
   };
-  const { warnings: troubles, freeBytes } = assessStoreHealth(disk, tempFolder(), WELL);
-  expect({ troubles, freeBytes }).toEqual({ troubles: [], freeBytes: null });
+  const { warnings, freeBytes } = assessStoreHealth(disk, tempFolder(), WELL);
+  expect({ troubles: warnings, freeBytes }).toEqual({ troubles: [], freeBytes: null });
 });
 
 test("room is little when it is less than the state and all of the journal since want", () => {

@@ -127,8 +127,8 @@ describe("a folder as it was written", () => {
     editFile(join(folder, APRIL), (bytes) => Buffer.concat([bytes, more]));
     writeFileSync(join(folder, "history/2026-05.jsonl"), "{");
     writeFileSync(join(folder, "history/notes.txt"), "not a file of the record");
-    const { auditLog: record } = await verifyFolder(folder);
-    expect(record).toEqual({
+    const { auditLog } = await verifyFolder(folder);
+    expect(auditLog).toEqual({
       from: 1,
       to: 5,
       files: 2,
@@ -207,10 +207,10 @@ describe("a folder as it was written", () => {
       await transactOrThrow(store, unregister(`user-${part}`));
     }
     await store.checkpoint();
-    const { auditLog: record } = await verifyFolder(folder);
-    expect(record).toMatchObject({ files: 1, leftover: 0 });
+    const { auditLog } = await verifyFolder(folder);
+    expect(auditLog).toMatchObject({ files: 1, leftover: 0 });
     const lines = readLines(join(folder, MARCH));
-    expect(record.lines).toBe(lines.length);
+    expect(auditLog.lines).toBe(lines.length);
     const copy = copyFolder(folder);
     const last = lines.at(-2) as RawLine;
     expect(last.offset).toBeGreaterThan(2_000_000);

@@ -47,12 +47,9 @@ export function runOrThrow(...words: string[]): string {
 export const runJsonOrThrow = (...words: string[]): unknown =>
   JSON.parse(runOrThrow(...words, "--json"));
 
-function printed(
-  { code, stdout: out, stderr: err }: CommandResult,
-  words: readonly string[],
-): string {
-  if (code !== 0) throw new Error(`berth ${words.join(" ")}: exit ${code}: ${err}${out}`);
-  return out;
+function printed({ code, stdout, stderr }: CommandResult, words: readonly string[]): string {
+  if (code !== 0) throw new Error(`berth ${words.join(" ")}: exit ${code}: ${stderr}${stdout}`);
+  return stdout;
 }
 
 /** A machine with another name and no hardware that shows: commands run as if they ran there. */

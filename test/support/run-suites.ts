@@ -20,15 +20,11 @@ const LINES = 30;
 /** For the last of it to arrive after the end. */
 const GRACE = 5_000;
 
-export async function runSuites({
-  folder,
-  everyRun: always,
-  soakOnly: onlySoaked = [],
-}: SuiteOptions): Promise<never> {
+export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOptions): Promise<never> {
   const words = process.argv.slice(2);
   const flags = words.filter((word) => word.startsWith("--"));
   const named = words.filter((word) => !word.startsWith("--"));
-  const all = flags.includes("--soak") ? [...always, ...onlySoaked] : always;
+  const all = flags.includes("--soak") ? [...everyRun, ...soakOnly] : everyRun;
   const total: Tally = { passed: 0, failed: 0, skipped: 0 };
   for (const rig of named.length === 0 ? all : named) {
     console.log(`\n-- ${rig}`);

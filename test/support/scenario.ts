@@ -72,9 +72,9 @@ function runCommand<C extends Command>(
   };
   const told: CommandExpectation<C> = {
     records: (...wanted) => {
-      const { journalLines: lines } = granted();
-      if (wanted.length === 0) expect(lines).toEqual([]);
-      expectEvents(lines.at(-1) ?? [], wanted);
+      const { journalLines } = granted();
+      if (wanted.length === 0) expect(journalLines).toEqual([]);
+      expectEvents(journalLines.at(-1) ?? [], wanted);
       return told;
     },
     expires: (...wanted) => {

@@ -196,7 +196,7 @@ async function checkMaintenanceOverHttp(): Promise<void> {
 }
 
 async function checkRestartAfterKill(): Promise<void> {
-  const { registeredUsers: granted, unexpectedReplies: wrong, goesOn, stop } = startLoad("killed");
+  const { registeredUsers, unexpectedReplies, goesOn, stop } = startLoad("killed");
   const rounds = 5;
   const restarted: boolean[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -211,11 +211,14 @@ async function checkRestartAfterKill(): Promise<void> {
     run("systemctl", "reset-failed", SERVICE);
   }
   await stop();
-  const lost = findMissingUsers(granted);
+  const lost = findMissingUsers(registeredUsers);
   check(
-    `killed ${rounds} times under load, it comes back by itself, with all of ${granted.size} answered registrations`,
-    restarted.every(Boolean) && granted.size > 0 && lost.length === 0 && wrong.length === 0,
-    { restarted, lost: lost.slice(0, 5), wrong: wrong.slice(0, 5) },
+    `killed ${rounds} times under load, it comes back by itself, with all of ${registeredUsers.size} answered registrations`,
+    restarted.every(Boolean) &&
+      registeredUsers.size > 0 &&
+      lost.length === 0 &&
+      unexpectedReplies.length === 0,
+    { restarted, lost: lost.slice(0, 5), wrong: unexpectedReplies.slice(0, 5) },
   );
 }
 
@@ -236,7 +239,7 @@ async function checkWatchdog(): Promise<void> {
 }
 
 async function checkStopUnderLoad(): Promise<void> {
-  const { registeredUsers: granted, unexpectedReplies: wrong, goesOn, stop } = startLoad("stopped");
+  const { registeredUsers, unexpectedReplies, goesOn, stop } = startLoad("stopped");
   await goesOn();
   await Bun.sleep(500);
   const stopped = await runAsync("systemctl", "stop", SERVICE);
@@ -244,15 +247,15 @@ async function checkStopUnderLoad(): Promise<void> {
   await stop();
   runOrThrow("systemctl", "start", SERVICE);
   await waitForAnswer();
-  const lost = findMissingUsers(granted);
+  const lost = findMissingUsers(registeredUsers);
   check(
-    `told to stop under load, it ends well, and none of ${granted.size} answered registrations is lost`,
+    `told to stop under load, it ends well, and none of ${registeredUsers.size} answered registrations is lost`,
     stopped.code === 0 &&
       result === "success" &&
-      granted.size > 0 &&
+      registeredUsers.size > 0 &&
       lost.length === 0 &&
-      wrong.length === 0,
-    { result, lost: lost.slice(0, 5), wrong: wrong.slice(0, 5) },
+      unexpectedReplies.length === 0,
+    { result, lost: lost.slice(0, 5), wrong: unexpectedReplies.slice(0, 5) },
   );
 }
 
@@ -282,12 +285,7 @@ async function checkDamagedDataFolder(): Promise<void> {
 }
 
 async function checkCertificateReload(): Promise<void> {
-  const {
-    registeredUsers: granted,
-    unexpectedReplies: wrong,
-    goesOn,
-    stop,
-  } = startLoad("reloaded");
+  const { registeredUsers, unexpectedReplies, goesOn, stop } = startLoad("reloaded");
   await goesOn();
   const pid = readMainPid();
   runOrThrow("berth", "tls", "init", "--new-ca", "--names", "berth.plant7.lan");
@@ -311,9 +309,9 @@ async function checkCertificateReload(): Promise<void> {
     reloaded.code === 0 &&
       readMainPid() === pid &&
       answer.status === 200 &&
-      granted.size > 0 &&
-      wrong.length === 0,
-    { reloaded, answer, wrong: wrong.slice(0, 5) },
+      registeredUsers.size > 0 &&
+      unexpectedReplies.length === 0,
+    { reloaded, answer, wrong: unexpectedReplies.slice(0, 5) },
   );
 }
 

@@ -28,9 +28,9 @@ export async function runAsync(...words: readonly string[]): Promise<CommandResu
 }
 
 export function runOrThrow(...words: readonly string[]): string {
-  const { code, output: text } = run(...words);
-  if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}: ${text}`);
-  return text;
+  const { code, output } = run(...words);
+  if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}: ${output}`);
+  return output;
 }
 
 export const readUnitProperty = (property: string): string =>

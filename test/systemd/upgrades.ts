@@ -43,26 +43,21 @@ async function checkUpgradeUnderLoad(): Promise<void> {
   writeFileSync(`/etc/systemd/system/${SERVICE}.d/later.conf`, "[Service]\nWatchdogSec=5min\n");
   runOrThrow("systemctl", "daemon-reload");
   const before = listHolders();
-  const {
-    registeredUsers: granted,
-    unexpectedReplies: wrong,
-    goesOn,
-    stop,
-  } = startLoad("upgraded");
+  const { registeredUsers, unexpectedReplies, goesOn, stop } = startLoad("upgraded");
   await goesOn();
   const done = await install("berth-next");
   await goesOn();
   await stop();
-  const lost = findMissingUsers([...before, ...granted]);
+  const lost = findMissingUsers([...before, ...registeredUsers]);
   check(
-    `upgraded under load, with a backup and the old executable kept, and ${granted.size} more registrations`,
+    `upgraded under load, with a backup and the old executable kept, and ${registeredUsers.size} more registrations`,
     done.code === 0 &&
       readServerVersion() === "9.0.0" &&
       existsSync("/usr/local/bin/berth.previous") &&
       run("sh", "-c", "ls /var/backups/berth/before-9.0.0-*.berth").code === 0 &&
       lost.length === 0 &&
-      wrong.length === 0,
-    { text: done.output, lost: lost.slice(0, 5), wrong: wrong.slice(0, 5) },
+      unexpectedReplies.length === 0,
+    { text: done.output, lost: lost.slice(0, 5), wrong: unexpectedReplies.slice(0, 5) },
   );
   check(
     "what an operator changed in the unit outlives it",

@@ -28,7 +28,7 @@ test("an operation holds what the page shows of it", async () => {
   const user = borrow?.fields.find(({ name }) => name === "user");
   expect([user?.isRequired, user?.maxBytes, user?.example]).toEqual([true, 256, "ada"]);
   expect(
-    borrow?.fields.filter(({ location: place }) => place === "header").map(({ name }) => name),
+    borrow?.fields.filter(({ location }) => location === "header").map(({ name }) => name),
   ).toEqual(["Idempotency-Key", "X-Nonce"]);
   expect(borrow?.refusals.map(({ code }) => code)).toContain("borrow_until_not_valid");
   expect(commonRefusals(document).map(({ code }) => code)).toContain("unauthorized");

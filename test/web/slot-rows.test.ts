@@ -34,7 +34,7 @@ const row = (user: string, differing: Partial<RegistrationReply> = {}) =>
 
 const ALL: SlotFilter = { search: "", product: "", borrowedOnly: false };
 const usersOf = (rows: readonly { readonly registration: { readonly user: string } }[]): string[] =>
-  rows.map(({ registration: held }) => held.user);
+  rows.map(({ registration }) => registration.user);
 
 describe("searching", () => {
   const rows = [

@@ -189,16 +189,7 @@ const verify: Command = {
 };
 
 function printChecked(given: FlagValues, path: string, checked: CheckedAuditExport): void {
-  const {
-    lines,
-    firstSeq: first,
-    lastSeq: last,
-    firstAt: from,
-    lastAt: to,
-    anchor,
-    sum,
-    gaps,
-  } = checked;
+  const { lines, firstSeq, lastSeq, firstAt, lastAt, anchor, sum, gaps } = checked;
   if (isFlagSet(given, "json")) {
     const declared = gaps.map((gap) => ({
       reason: gap.reason,
@@ -210,10 +201,10 @@ function printChecked(given: FlagValues, path: string, checked: CheckedAuditExpo
       ok: true,
       path,
       lines,
-      first_line: first,
-      last_line: last,
-      first_at: rfc3339(from),
-      last_at: rfc3339(to),
+      first_line: firstSeq,
+      last_line: lastSeq,
+      first_at: rfc3339(firstAt),
+      last_at: rfc3339(lastAt),
       previous_sum: anchor,
       sum,
       audit_gaps: declared,
@@ -223,15 +214,18 @@ function printChecked(given: FlagValues, path: string, checked: CheckedAuditExpo
   const begins =
     anchor === null
       ? "at the beginning of the audit log"
-      : `after line ${first - 1} of the audit log, ${anchor}`;
+      : `after line ${firstSeq - 1} of the audit log, ${anchor}`;
   print(
     formatTable([
       ["checked", path],
-      ["lines", `${formatCount(lines, "line")}, ${first} to ${last} of the audit log, chained`],
+      [
+        "lines",
+        `${formatCount(lines, "line")}, ${firstSeq} to ${lastSeq} of the audit log, chained`,
+      ],
       ...gaps.map((gap) => ["declared gap", `${formatGap(gap)} on ${rfc3339(gap.at)}`]),
-      ["written", `from ${rfc3339(from)} to ${rfc3339(to)}`],
+      ["written", `from ${rfc3339(firstAt)} to ${rfc3339(lastAt)}`],
       ["begins", begins],
-      ["ends", `with line ${last}, ${sum}`],
+      ["ends", `with line ${lastSeq}, ${sum}`],
     ]),
   );
 }

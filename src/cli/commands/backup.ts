@@ -30,14 +30,14 @@ const verifyCommand: Command = {
     const path = word === undefined ? getDataFolder(given) : resolve(word);
     // A folder is walked as one, by whichever way it was named.
     const allowAuditDamage = isFlagSet(given, "allow-damaged-audit");
-    const { verifyReport: verified, manifest } =
+    const { verifyReport, manifest } =
       word === undefined || isFolder(path)
         ? { verifyReport: await verifyWithRetries(path, allowAuditDamage), manifest: null }
         : await openChecked(path);
     if (isFlagSet(given, "json"))
-      printJson({ ok: true, path, ...verifiedFields(verified, manifest) });
-    else print(report(path, verified, manifest));
-    warnAboutAuditDamage(path, verified);
+      printJson({ ok: true, path, ...verifiedFields(verifyReport, manifest) });
+    else print(report(path, verifyReport, manifest));
+    warnAboutAuditDamage(path, verifyReport);
     return EXIT_OK;
   },
 };
@@ -91,13 +91,13 @@ const backupCommand: Command = {
     const out = getNewFileArgument(given, "a backup", EXAMPLE);
     const folder = getDataFolder(given);
     const made = await makeBackup(realDisk, folder, out, wallClock(), folderChecks);
-    const { manifest, verifyReport: verified, size } = made;
-    warnAboutAuditDamage(out, verified);
+    const { manifest, verifyReport, size } = made;
+    warnAboutAuditDamage(out, verifyReport);
     if (isFlagSet(given, "json")) {
-      printJson({ ok: true, path: out, bytes: size, ...verifiedFields(verified, manifest) });
+      printJson({ ok: true, path: out, bytes: size, ...verifiedFields(verifyReport, manifest) });
       return EXIT_OK;
     }
-    print(report(out, verified, manifest));
+    print(report(out, verifyReport, manifest));
     print(`\n${out} is written and checked. It contains the appliance's key: keep it safe.`);
     return EXIT_OK;
   },
@@ -127,42 +127,28 @@ const restoreCommand: Command = {
       uid: process.getuid?.() ?? 0,
       ...folderChecks,
     });
-    const {
-      manifest,
-      verifyReport: verified,
-      replacedFolder: replaced,
-      lineage,
-      lostLines: lost,
-    } = done;
-    warnAboutAuditDamage(folder, verified);
+    const { manifest, verifyReport, replacedFolder, lineage, lostLines } = done;
+    warnAboutAuditDamage(folder, verifyReport);
     if (isFlagSet(given, "json")) {
-      const outcome = { replaced_folder: replaced, lineage, lost_changes: lost };
-      printJson({ ok: true, path: folder, ...outcome, ...verifiedFields(verified, manifest) });
+      const outcome = { replaced_folder: replacedFolder, lineage, lost_changes: lostLines };
+      printJson({ ok: true, path: folder, ...outcome, ...verifiedFields(verifyReport, manifest) });
       return EXIT_OK;
     }
-    print(report(folder, verified, manifest));
+    print(report(folder, verifyReport, manifest));
     print(`\nThe backup is restored in ${folder}.`);
     print(
       "The restore is recorded in the audit log, and the next license request reports it to the vendor.",
     );
-    if (replaced !== null) print(`The previous contents are in ${replaced}.`);
-    if (lost === null) printWarning("it is unknown how many changes were lost");
-    else if (lost > 0) printWarning(`${formatCount(lost, "change")} lost`);
+    if (replacedFolder !== null) print(`The previous contents are in ${replacedFolder}.`);
+    if (lostLines === null) printWarning("it is unknown how many changes were lost");
+    else if (lostLines > 0) printWarning(`${formatCount(lostLines, "change")} lost`);
     return EXIT_OK;
   },
 };
 
 function verifiedFields(verified: VerifyReport, manifest: BackupManifest | null) {
-  const {
-    head,
-    coveredSeq: covers,
-    auditLog: record,
-    generations,
-    tornBytes: torn,
-    tornFiles,
-    kind,
-    appliance,
-  } = verified;
+  const { head, coveredSeq, auditLog, generations, tornBytes, tornFiles, kind, appliance } =
+    verified;
   return {
     kind,
     appliance,
@@ -170,15 +156,15 @@ function verifiedFields(verified: VerifyReport, manifest: BackupManifest | null)
     licenses: verified.licenses,
     registrations: verified.registrations,
     seq: head.seq,
-    checkpoint_seq: covers,
+    checkpoint_seq: coveredSeq,
     journal_segments: verified.segments.length,
     audit_seq: head.auditSeq,
     audit_sum: head.auditSum,
-    audit_from: record.from,
-    audit_to: record.to,
-    audit_lines: record.lines,
-    audit_files: record.files,
-    audit_unfinished_bytes: record.leftover,
+    audit_from: auditLog.from,
+    audit_to: auditLog.to,
+    audit_lines: auditLog.lines,
+    audit_files: auditLog.files,
+    audit_unfinished_bytes: auditLog.leftover,
     audit_gaps: verified.auditGaps.map(({ reason, from, to, at }) => ({
       reason,
       from_line: from,
@@ -187,7 +173,7 @@ function verifiedFields(verified: VerifyReport, manifest: BackupManifest | null)
     })),
     ...auditDamageFields(verified),
     checkpoint_generations: generations,
-    torn_bytes: torn,
+    torn_bytes: tornBytes,
     torn_files: tornFiles,
   };
 }
@@ -203,15 +189,7 @@ export function auditDamageFields({ auditDamage }: VerifyReport): {
 }
 
 function report(path: string, verified: VerifyReport, manifest: BackupManifest | null): string {
-  const {
-    head,
-    coveredSeq: covers,
-    auditLog: record,
-    segments,
-    generations,
-    tornBytes: torn,
-    tornFiles,
-  } = verified;
+  const { head, coveredSeq, auditLog, segments, generations, tornBytes, tornFiles } = verified;
   const { licenses, registrations, kind, appliance } = verified;
   const rows = [
     ["checked", path],
@@ -219,15 +197,15 @@ function report(path: string, verified: VerifyReport, manifest: BackupManifest |
     ["appliance", `${appliance} (${kind}); its key matches`],
     [
       "state",
-      `checksum matches; ${formatCount(licenses, "license")}, ${formatCount(registrations, "registration")}; up to line ${covers}`,
+      `checksum matches; ${formatCount(licenses, "license")}, ${formatCount(registrations, "registration")}; up to line ${coveredSeq}`,
     ],
     [
       "journal",
-      describeChain(covers + 1, head.seq, segments.length) ?? "no lines since that state",
+      describeChain(coveredSeq + 1, head.seq, segments.length) ?? "no lines since that state",
     ],
     [
       "audit log",
-      describeChain(record.from, record.to, record.files, verified.auditDamage === null) ??
+      describeChain(auditLog.from, auditLog.to, auditLog.files, verified.auditDamage === null) ??
         "empty; the next checkpoint writes it from the journal",
     ],
     ...verified.auditGaps.map((gap) => ["declared gap", `${formatGap(gap)} on ${rfc3339(gap.at)}`]),
@@ -237,19 +215,19 @@ function report(path: string, verified: VerifyReport, manifest: BackupManifest |
       "older state",
       `state-${number}.json and the journal lead to this state`,
     ]),
-    ...(torn > 0
+    ...(tornBytes > 0
       ? [
           [
             "torn",
-            `${torn} bytes of an unfinished write, never acknowledged; the next start removes them`,
+            `${tornBytes} bytes of an unfinished write, never acknowledged; the next start removes them`,
           ],
         ]
       : []),
-    ...(record.leftover > 0
+    ...(auditLog.leftover > 0
       ? [
           [
             "unfinished",
-            `${record.leftover} bytes of an unfinished checkpoint; the next checkpoint rewrites them`,
+            `${auditLog.leftover} bytes of an unfinished checkpoint; the next checkpoint rewrites them`,
           ],
         ]
       : []),

@@ -86,7 +86,7 @@ const into: Command = {
     await refuseCopyOfBackup(file, folder, given.environment);
     const disk = withOpenFile(file);
     becomeFolderOwner(folder);
-    const { verifyReport: verified, replacedFolder: replaced } = await restoreBackup({
+    const { verifyReport, replacedFolder } = await restoreBackup({
       disk,
       folder,
       file,
@@ -96,11 +96,11 @@ const into: Command = {
       uid: process.getuid?.() ?? 0,
       ...folderChecks,
     });
-    const { licenses, registrations, appliance } = verified;
-    warnAboutAuditDamage(folder, verified);
+    const { licenses, registrations, appliance } = verifyReport;
+    warnAboutAuditDamage(folder, verifyReport);
     if (isFlagSet(given, "json")) {
-      const facts = { appliance, licenses, registrations, replaced_folder: replaced };
-      printJson({ path: folder, ...facts, ...auditDamageFields(verified) });
+      const facts = { appliance, licenses, registrations, replaced_folder: replacedFolder };
+      printJson({ path: folder, ...facts, ...auditDamageFields(verifyReport) });
       return EXIT_OK;
     }
     print(`${folder} now serves appliance ${appliance}, with ${formatCount(licenses, "license")} and ${formatCount(registrations, "registration")}.

@@ -121,17 +121,12 @@ export function syncSpeedFinding(times: readonly number[]): Finding {
 
 async function checkIntegrity(folder: string): Promise<Finding[]> {
   try {
-    const {
-      head,
-      auditLog: record,
-      auditGaps,
-      auditDamage,
-    } = await verify(realDisk, folder, {
+    const { head, auditLog, auditGaps, auditDamage } = await verify(realDisk, folder, {
       ...folderChecks,
       allowAuditDamage: true,
     });
     const gaps = auditGaps.length === 0 ? "" : `, ${formatCount(auditGaps.length, "declared gap")}`;
-    const chained = `${record.lines} lines of the audit log, chained${gaps}`;
+    const chained = `${auditLog.lines} lines of the audit log, chained${gaps}`;
     if (auditDamage === null) return [okFinding("data", `intact: ${head.seq} changes, ${chained}`)];
     return [
       okFinding("data", `intact: ${head.seq} changes`),

@@ -143,11 +143,11 @@ function readValidTo(pem: Uint8Array): string | null {
 
 /** A service's own sandbox may not let it ask; then nothing is known, and nothing is wrong. */
 export function serviceStateFinding(
-  { ok: isActive, output: text }: ToolResult,
+  { ok: isActive, output }: ToolResult,
   result: () => string,
 ): Finding | null {
   if (isActive) return null;
-  if (!/^[a-z-]+$/.test(text)) {
+  if (!/^[a-z-]+$/.test(output)) {
     const advice = "run berth doctor on the machine itself";
     return createFinding("service", "note", "cannot query systemd from here", advice);
   }

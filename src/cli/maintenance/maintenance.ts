@@ -42,10 +42,10 @@ type JobOutcome<T> = Promise<Result<T, MaintenanceFault>>;
 
 /** The very commands an operator would type on the machine, for one who is not there. */
 export function createMaintenanceJobs({
-  flags: given,
+  flags,
   folder,
   listeners,
-  reportAuditFinding: noteAudit,
+  reportAuditFinding,
 }: MaintenanceContext): MaintenanceJobs {
   const turns = new JobQueue();
   const downloads = new Downloads(folder);
@@ -53,11 +53,11 @@ export function createMaintenanceJobs({
   const data = [`--data=${folder}`];
   const around = (): string[] => [
     ...data,
-    ...formatFlag(given, "identity"),
+    ...formatFlag(flags, "identity"),
     ...listeners().map(({ address, tls }) => `--listen${tls ? "-tls" : ""}=${address}`),
   ];
   // All they need is said: a settings file that was changed since may hold something else by now.
-  const bare = withoutBerthVariables(given.environment);
+  const bare = withoutBerthVariables(flags.environment);
 
   const inTurn = <T>(
     signal: AbortSignal,
@@ -100,7 +100,9 @@ export function createMaintenanceJobs({
         if (code === EXIT_NEEDS_OPERATOR) return ok({ intact: false, finding, remedy });
         if (code !== EXIT_OK) return err(toMaintenanceFault(ended.value));
         const { ok: intact, audit_damage: damage, ...facts } = JSON.parse(stdout) as VerifyOutput;
-        noteAudit(damage === undefined ? null : { message: damage.finding, hint: damage.remedy });
+        reportAuditFinding(
+          damage === undefined ? null : { message: damage.finding, hint: damage.remedy },
+        );
         if (damage !== undefined) {
           return ok({ intact: false, finding: damage.finding, remedy: damage.remedy });
         }
@@ -115,10 +117,10 @@ export function createMaintenanceJobs({
       }),
     supportBundle: (signal) =>
       inTurn(signal, async (ends) => {
-        const more = [...formatFlag(given, "config"), "--yes", "--json"];
+        const more = [...formatFlag(flags, "config"), "--yes", "--json"];
         const wordsFor = (path: string) => ["support-bundle", path, ...around(), ...more];
         // What it tells of the settings is what the variables say, too.
-        return withFileName(await make(ends, wordsFor, given.environment), "support");
+        return withFileName(await make(ends, wordsFor, flags.environment), "support");
       }),
     removeLeftovers: () => downloads.removeAll(),
     stop() {

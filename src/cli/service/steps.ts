@@ -29,13 +29,13 @@ export async function runSteps(
   isRehearsal: boolean,
   say: (text: string) => void,
 ): Promise<void> {
-  for (const { description: what, isDone, apply: act } of steps) {
+  for (const { description, isDone, apply } of steps) {
     if (isDone()) {
-      say(`  kept   ${what}`);
+      say(`  kept   ${description}`);
       continue;
     }
-    if (!isRehearsal) await act();
-    say(`  ${isRehearsal ? "would" : "done "}  ${what}`);
+    if (!isRehearsal) await apply();
+    say(`  ${isRehearsal ? "would" : "done "}  ${description}`);
   }
 }
 
@@ -44,11 +44,12 @@ export function fileStep(
   what: string,
   path: string,
   text: () => string | Uint8Array,
-  { mode, keepExisting: once = false }: { readonly mode: number; readonly keepExisting?: boolean },
+  { mode, keepExisting = false }: { readonly mode: number; readonly keepExisting?: boolean },
 ): InstallStep {
   return {
     description: `${what}: ${path}`,
-    isDone: () => existsSync(path) && (once || readFileSync(path).equals(Buffer.from(text()))),
+    isDone: () =>
+      existsSync(path) && (keepExisting || readFileSync(path).equals(Buffer.from(text()))),
     apply: () => writeFileAtomically(path, mode, (fresh) => writeFileSync(fresh, text(), { mode })),
   };
 }

@@ -146,8 +146,8 @@ function listSensitivePaths(
   const folders = [folder, ...(existsSync(folder) ? [realpathSync(folder)] : [])];
   const files = [getStringFlag(given, "config")];
   const values = "error" in settings ? null : settings;
-  for (const { name, isPath: path } of serverSettings) {
-    const value = path === true ? values?.get(name)?.value : undefined;
+  for (const { name, isPath } of serverSettings) {
+    const value = isPath === true ? values?.get(name)?.value : undefined;
     if (typeof value === "string") (name === "data" ? folders : files).push(value);
   }
   const isInside = (value: string): boolean => folders.some((one) => value.startsWith(`${one}/`));

@@ -45,9 +45,9 @@ export class NameReplacer {
     let found: { standIn: string; length: number } | null = null;
     let here = this.#root.next.get(text.charAt(at));
     for (let length = 1; here !== undefined; length += 1) {
-      const { replacement: standIn, next } = here;
+      const { replacement, next } = here;
       const fits = length >= MIN_LENGTH_INSIDE_WORDS || isWholeWord(text, at, at + length);
-      if (standIn !== null && fits) found = { standIn, length };
+      if (replacement !== null && fits) found = { standIn: replacement, length };
       here = next.get(text.charAt(at + length));
     }
     return found;

@@ -68,11 +68,7 @@ export const auditLog = ({ auditLog: reading, identity }: RouteDeps) =>
       async ({ request, set }): Promise<AuditPageReply> => {
         const query = readQuery(Query, request, set.headers);
         const sought = readAuditFilter(query);
-        const {
-          entries: found,
-          nextPosition: next,
-          scannedUntil: reached,
-        } = unwrap(
+        const { entries, nextPosition, scannedUntil } = unwrap(
           await reading.readPage({
             from: readPosition(query.before),
             limit: readLimit(query.limit),
@@ -84,7 +80,11 @@ export const auditLog = ({ auditLog: reading, identity }: RouteDeps) =>
             },
           }),
         );
-        return { events: [...found], next, scanned_until: rfc3339OrNull(reached) };
+        return {
+          events: [...entries],
+          next: nextPosition,
+          scanned_until: rfc3339OrNull(scannedUntil),
+        };
       },
       describeRoute({
         id: "listAuditEvents",

@@ -87,7 +87,7 @@ const INVALID_MONTH = {
 } as const;
 
 /** What is done to the audit log's files, and never without an event about it. */
-export const auditMaintenance = ({ auditMaintenance: audit, peerOf, keepOpen }: RouteDeps) =>
+export const auditMaintenance = ({ auditMaintenance, peerOf, keepOpen }: RouteDeps) =>
   new Elysia({ name: "audit-maintenance", prefix: "/api/admin/v1/audit" })
     .post(
       "/repair",
@@ -96,7 +96,7 @@ export const auditMaintenance = ({ auditMaintenance: audit, peerOf, keepOpen }: 
         const accept = note === "" ? null : { note, peer: peerOf(request) };
         const release = keepOpen(request);
         try {
-          const done = unwrap(await audit.repair(accept));
+          const done = unwrap(await auditMaintenance.repair(accept));
           return {
             intact: done.missing.length === 0,
             missing_lines: done.missing.map(missingReply),
@@ -137,7 +137,7 @@ export const auditMaintenance = ({ auditMaintenance: audit, peerOf, keepOpen }: 
         const by = { note: readFreeText("note", body.note).trim(), peer: peerOf(request) };
         const release = keepOpen(request);
         try {
-          const { gaps, removed, freedBytes } = unwrap(await audit.seal(month, by));
+          const { gaps, removed, freedBytes } = unwrap(await auditMaintenance.seal(month, by));
           return { gaps: gaps.map(gapReply), removed_files: [...removed], freed_bytes: freedBytes };
         } finally {
           release();

@@ -15,7 +15,7 @@ const Reply = Type.Object(
 const LONGEST = 2_048;
 
 /** The only place where a password is taken. */
-export const auth = ({ access, peerOf, setActor: recognize }: RouteDeps) =>
+export const auth = ({ access, peerOf, setActor }: RouteDeps) =>
   new Elysia({ name: "auth" }).get(
     "/auth",
     async ({ request }): Promise<typeof Reply.static> => {
@@ -23,7 +23,7 @@ export const auth = ({ access, peerOf, setActor: recognize }: RouteDeps) =>
       if (given === null) return refuse({ code: "unauthorized", isMissing: true });
       const { name, password } = given;
       const { actor, token } = unwrap(await access.login(name, password, peerOf(request)));
-      recognize(request, actor);
+      setActor(request, actor);
       return { message: "Login successful", token };
     },
     describeRoute({

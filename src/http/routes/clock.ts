@@ -79,8 +79,8 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
       },
     );
 
-const clockReply = ({ now, systemTime: wall, state }: ClockView): ClockReply => ({
+const clockReply = ({ now, systemTime, state }: ClockView): ClockReply => ({
   now: rfc3339(now),
-  system_clock: rfc3339(wall),
+  system_clock: rfc3339(systemTime),
   state,
 });

@@ -12,9 +12,9 @@ export const health = ({ operations }: RouteDeps) =>
       if (fault !== null) return refuse(fault);
       const retired = operations.findRetirement();
       if (retired !== null) return refuse({ code: "moved_away", at: retired.at });
-      const { warnings: troubles } = operations.condition();
-      if (troubles.length === 0) return { status: "ok" };
-      return { status: "degraded", warnings: troubles.map(({ code }) => code) };
+      const { warnings } = operations.condition();
+      if (warnings.length === 0) return { status: "ok" };
+      return { status: "degraded", warnings: warnings.map(({ code }) => code) };
     },
     describeRoute({
       id: "getHealth",

@@ -18,15 +18,15 @@ const BUSY = { code: "too_many_requests", busy: "requests" } as const;
 const REFUSES = ["server_not_running", "maintenance_failed", BUSY] as const;
 
 /** What takes a walk through everything that is kept; a process beside the server takes it. */
-export const maintenance = ({ runningServer: served, keepOpen }: RouteDeps) => {
+export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {
   const run = async <T>(
     request: Request,
     named: (by: RunningServer) => MaintenanceJob<T>,
   ): Promise<T> => {
-    if (served === null) return refuse({ code: "server_not_running" });
+    if (runningServer === null) return refuse({ code: "server_not_running" });
     const release = keepOpen(request);
     try {
-      return unwrap(await named(served)(request.signal));
+      return unwrap(await named(runningServer)(request.signal));
     } finally {
       release();
     }

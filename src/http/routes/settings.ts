@@ -24,11 +24,11 @@ const NoticesReply = Type.Object(
 export type NoticesReply = typeof NoticesReply.static;
 
 /** What this server was told, and what it is made of. */
-export const settings = ({ runningServer: served }: RouteDeps) =>
+export const settings = ({ runningServer }: RouteDeps) =>
   new Elysia({ name: "settings", prefix: "/api/admin/v1" })
     .get(
       "/settings",
-      (): SettingsReply => served?.settings() ?? refuse({ code: "server_not_running" }),
+      (): SettingsReply => runningServer?.settings() ?? refuse({ code: "server_not_running" }),
       describeRoute({
         id: "getSettings",
         summary: "Get the effective settings and their sources",

@@ -41,11 +41,11 @@ export class AuditLogWriter {
     folder: string,
     end: AuditLogEnd,
     recorded: number,
-    { gaps = [], repairTail: refold = async () => false }: AuditLogWriterOptions = {},
+    { gaps = [], repairTail = async () => false }: AuditLogWriterOptions = {},
   ) {
     this.#disk = disk;
     this.#gaps = gaps;
-    this.#repairTail = refold;
+    this.#repairTail = repairTail;
     this.#folder = join(folder, AUDIT_FOLDER);
     this.#end = end;
     this.#lastRecordedSeq = recorded;

@@ -74,7 +74,7 @@ export function verifyAuditChain(
   let lines = 0;
   let leftover = 0;
   const found = listAuditFiles(disk, folder).filter(isAfterAnchor(audit.anchor));
-  const unreadable = found.find(({ firstSeq: first }) => first === Infinity);
+  const unreadable = found.find(({ firstSeq }) => firstSeq === Infinity);
   for (const file of found) {
     if (seq >= audit.seq) {
       const isLeft = file.name !== audit.file && file.firstSeq > audit.seq;
@@ -138,8 +138,8 @@ export function computeAnchor(
 /** An anchor is the last line of a file: those that begin before it are let go of, or gone. */
 export const isAfterAnchor =
   ({ seq }: AuditAnchor) =>
-  ({ firstSeq: first }: AuditFile): boolean =>
-    first > seq;
+  ({ firstSeq }: AuditFile): boolean =>
+    firstSeq > seq;
 
 /** Removes the files in which every line is at or before the anchor. */
 export async function removeFilesBeforeAnchor(

@@ -34,28 +34,23 @@ export function checkAuditLog(
   folder: string,
   audit: Snapshot["audit"],
   gaps: readonly AuditGap[],
-  { onLine: each, allowDamage }: AuditCheckOptions,
+  { onLine, allowDamage }: AuditCheckOptions,
 ): { readonly totals: AuditLogTotals; readonly damage: AuditDamage | null } {
   try {
-    return { totals: verifyAuditChain(disk, folder, audit, gaps, each), damage: null };
+    return { totals: verifyAuditChain(disk, folder, audit, gaps, onLine), damage: null };
   } catch (error) {
     if (!allowDamage || !(error instanceof AuditDamaged)) throw error;
-    const {
-      files,
-      unreadableFiles: unreadable,
-      missing,
-      lineCount: lines,
-    } = runToEnd(surveyAuditLog(disk, folder, audit, gaps, each));
-    const unclean = files
-      .filter(({ hasForeignBytes: isUnclean }) => isUnclean)
-      .map(({ name }) => name);
+    const { files, unreadableFiles, missing, lineCount } = runToEnd(
+      surveyAuditLog(disk, folder, audit, gaps, onLine),
+    );
+    const unclean = files.filter(({ hasForeignBytes }) => hasForeignBytes).map(({ name }) => name);
     return {
-      totals: { files: files.length, lines, leftover: 0 },
+      totals: { files: files.length, lines: lineCount, leftover: 0 },
       damage: {
         message: error.message,
         hint: error.hint,
         missing: missing.map(({ from, to }) => ({ from, to })),
-        files: [...unclean, ...unreadable].toSorted(),
+        files: [...unclean, ...unreadableFiles].toSorted(),
       },
     };
   }

@@ -88,15 +88,12 @@ export function checkAuditExport(disk: Disk, path: string): CheckedAuditExport {
 const isNextLine = (line: JournalLine, before: JournalLine): boolean =>
   line.audit_seq === (before.audit_seq ?? 0) + 1 && line.audit_prev === before.sum;
 
-function refuseChainBreak(
-  path: string,
-  { lineNumber: number, from, to }: ChainBreak,
-): AuditExportRefused {
+function refuseChainBreak(path: string, { lineNumber, from, to }: ChainBreak): AuditExportRefused {
   const { audit_seq: seq = 0 } = to;
   const wrong = `is line ${seq} of the audit log and does not continue the previous line`;
-  if (seq <= from.seq + 1) return refuseLine(path, number, wrong);
+  if (seq <= from.seq + 1) return refuseLine(path, lineNumber, wrong);
   const lost = `${from.seq + 1} to ${seq - 1} are missing, and no line of the file declares them as lost`;
-  return refuseLine(path, number, `${wrong}: ${lost}`);
+  return refuseLine(path, lineNumber, `${wrong}: ${lost}`);
 }
 
 function describeLineProblem(bytes: Uint8Array, whole: boolean): string {

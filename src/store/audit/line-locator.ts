@@ -37,15 +37,15 @@ export class AuditLineLocator {
   readonly #segments: readonly NumberedFile[];
   readonly #coveredSeq: number;
 
-  constructor({ disk, folder, coveredSeq: covers }: AuditLogSource) {
+  constructor({ disk, folder, coveredSeq }: AuditLogSource) {
     this.#disk = disk;
     // By how they begin: whether that line is as it was written matters when it is read.
     const found = listAuditFiles(disk, folder, (line) => parseLinePrefix(line)?.auditSeq);
-    this.#auditFiles = found.filter(({ firstSeq: first }) => first !== Infinity);
-    this.#unreadable = found.filter(({ firstSeq: first }) => first === Infinity);
+    this.#auditFiles = found.filter(({ firstSeq }) => firstSeq !== Infinity);
+    this.#unreadable = found.filter(({ firstSeq }) => firstSeq === Infinity);
     this.#segments = listSegments(disk, folder);
     // Checkpoints go on meanwhile: what the journal no longer has was folded.
-    this.#coveredSeq = Math.max(covers, (this.#segments[0]?.number ?? 1) - 1);
+    this.#coveredSeq = Math.max(coveredSeq, (this.#segments[0]?.number ?? 1) - 1);
   }
 
   /** In the order of their lines. */
@@ -58,7 +58,7 @@ export class AuditLineLocator {
    * What a fold wrote does not count before its state does.
    */
   findInAuditFiles(line: number): { readonly file: AuditFile; readonly end: number } | null {
-    const file = this.#auditFiles.findLast(({ firstSeq: first }) => first <= line);
+    const file = this.#auditFiles.findLast(({ firstSeq }) => firstSeq <= line);
     if (file === undefined) return null;
     const isWanted = ({ seq, auditSeq }: LinePrefix): boolean =>
       seq <= this.#coveredSeq && (auditSeq ?? Infinity) <= line;

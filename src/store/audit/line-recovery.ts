@@ -39,7 +39,7 @@ export function* recoverLines(
 ): Generator<void, LineRecovery> {
   const candidates: Candidates = new Map();
   if (missing.length > 0) {
-    const unclean = files.filter(({ hasForeignBytes: isUnclean }) => isUnclean);
+    const unclean = files.filter(({ hasForeignBytes }) => hasForeignBytes);
     for (const { path } of [...unclean, ...listSegments(disk, folder)]) {
       yield* gatherCandidates(disk, path, missing, candidates);
     }

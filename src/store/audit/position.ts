@@ -32,11 +32,7 @@ export function parsePosition(text: string): AuditPosition | null {
   };
 }
 
-export function formatPosition({
-  auditSeq: line,
-  eventIndex: part,
-  journalSeq: seen,
-}: AuditPosition): string {
-  if (seen !== Infinity) return `${line}.${part}.${seen}`;
-  return part === 0 ? `${line}` : `${line}.${part}`;
+export function formatPosition({ auditSeq, eventIndex, journalSeq }: AuditPosition): string {
+  if (journalSeq !== Infinity) return `${auditSeq}.${eventIndex}.${journalSeq}`;
+  return eventIndex === 0 ? `${auditSeq}` : `${auditSeq}.${eventIndex}`;
 }

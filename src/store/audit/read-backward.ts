@@ -135,10 +135,10 @@ function locateLine(
 ): LineLocation | null {
   const held = files.findInAuditFiles(wanted);
   if (held !== null) {
-    const { path, firstSeq: first, name } = held.file;
+    const { path, firstSeq, name } = held.file;
     return {
       path,
-      firstSeq: first,
+      firstSeq,
       end: held.end,
       month: name.slice(0, MONTH_LENGTH),
       isInJournal: false,

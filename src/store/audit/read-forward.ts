@@ -28,10 +28,10 @@ export function* readForward(
   let begun = false;
   let gathered: Uint8Array[] = [];
   let size = 0;
-  for (const { bytes, writtenAt: at } of new ForwardReader(record, since).readLines()) {
-    if (at !== null) {
-      begun ||= since === null || at >= since;
-      if (begun && until !== null && at > until) break;
+  for (const { bytes, writtenAt } of new ForwardReader(record, since).readLines()) {
+    if (writtenAt !== null) {
+      begun ||= since === null || writtenAt >= since;
+      if (begun && until !== null && writtenAt > until) break;
       if (begun) gathered.push(bytes, LF);
     }
     size += bytes.length + 1;
@@ -62,9 +62,9 @@ class ForwardReader {
   constructor(record: AuditLogSource, since: Instant | null) {
     this.#source = record;
     this.#locator = new AuditLineLocator(record);
-    const { auditFiles: history } = this.#locator;
+    const { auditFiles } = this.#locator;
     const month = since === null ? "" : monthOf(since);
-    const first = history.find(({ name }) => name >= month) ?? history.at(-1);
+    const first = auditFiles.find(({ name }) => name >= month) ?? auditFiles.at(-1);
     this.nextSeq = first?.firstSeq ?? 1;
   }
 
@@ -86,7 +86,7 @@ class ForwardReader {
 
   /** What one file has of it. */
   *#readFile(): Generator<VisitedLine> {
-    const { disk, lastSeq: last, gaps } = this.#source;
+    const { disk, lastSeq, gaps } = this.#source;
     const { path, from, end } = this.#locateNext();
     for (const { bytes, whole } of readLinesForward(disk, path, from, end)) {
       const start = whole ? parseLinePrefix(bytes) : null;
@@ -95,7 +95,7 @@ class ForwardReader {
       const isWanted = start.auditSeq === this.nextSeq;
       if (isWanted) this.nextSeq += 1;
       yield { bytes, writtenAt: isWanted ? start.at : null };
-      if (this.nextSeq > last || (isWanted && findGap(gaps, this.nextSeq) !== null)) return;
+      if (this.nextSeq > lastSeq || (isWanted && findGap(gaps, this.nextSeq) !== null)) return;
     }
   }
 

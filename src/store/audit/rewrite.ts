@@ -36,7 +36,7 @@ export interface RewriteResult {
 export async function rewriteAuditFiles(
   disk: Disk,
   folder: string,
-  { files, unreadableFiles: unreadable }: AuditSurvey,
+  { files, unreadableFiles }: AuditSurvey,
   lines: ReadonlyMap<number, RecoveredLine>,
   newest: string | null,
 ): Promise<RewriteResult> {
@@ -45,11 +45,13 @@ export async function rewriteAuditFiles(
   const contents = planContents(
     files,
     lines,
-    createFileNameChooser(disk, place, unreadable, newest),
+    createFileNameChooser(disk, place, unreadableFiles, newest),
   );
-  const kept = unreadable.map((name) => keepDamagedCopy(disk, place, name));
+  const kept = unreadableFiles.map((name) => keepDamagedCopy(disk, place, name));
   const written: string[] = [];
-  const gone: string[] = unreadable.filter((name) => !contents.some((one) => one.name === name));
+  const gone: string[] = unreadableFiles.filter(
+    (name) => !contents.some((one) => one.name === name),
+  );
   for (const { name, file, parts } of contents) {
     if (file !== null && !file.hasForeignBytes && parts.length === file.runs.length) continue;
     if (file?.hasForeignBytes === true) kept.push(keepDamagedCopy(disk, place, name));
@@ -88,7 +90,7 @@ function createFileNameChooser(
 
 /** Is anything in the files that does not belong there, or missing in them? */
 export const needsRewrite = ({ files, missing }: AuditSurvey): boolean =>
-  missing.length > 0 || files.some(({ hasForeignBytes: isUnclean }) => isUnclean);
+  missing.length > 0 || files.some(({ hasForeignBytes }) => hasForeignBytes);
 
 /** Lets go of files whose lines were declared as gone; says how many bytes that were. */
 export async function removeAuditFiles(

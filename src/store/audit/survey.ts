@@ -61,7 +61,7 @@ export function* surveyAuditLog(
   gaps: readonly AuditGap[],
   each: (seq: number, sum: string) => void = () => {},
 ): Generator<void, AuditSurvey> {
-  const { files, unreadableFiles: unreadable } = yield* sortFilesByFirstLine(disk, folder, audit);
+  const { files, unreadableFiles } = yield* sortFilesByFirstLine(disk, folder, audit);
   const chain = new ChainFollower(audit, gaps, each);
   let spent = 0;
   for (const file of files) {
@@ -77,14 +77,12 @@ export function* surveyAuditLog(
   const missing = chain.finish();
   const isWhole = missing.length === 0;
   // What nobody can read matters only where something is missing; else a fold left it there.
-  const suspects = isWhole ? [] : unreadable;
+  const suspects = isWhole ? [] : unreadableFiles;
   return {
     files,
     unreadableFiles: suspects,
     missing: mergeAdjacent(missing).map(({ fileRange: [first, last], ...lines }) => {
-      const unclean = files
-        .slice(first, last + 1)
-        .filter(({ hasForeignBytes: isUnclean }) => isUnclean);
+      const unclean = files.slice(first, last + 1).filter(({ hasForeignBytes }) => hasForeignBytes);
       return { ...lines, files: [...unclean.map(({ name }) => name), ...suspects] };
     }),
     lineCount: chain.lineCount,
@@ -164,17 +162,12 @@ class ChainFollower {
     this.#onLine(this.#seq, this.#sum);
   }
 
-  #acceptLine(
-    { runs: pieces }: SurveyedFile,
-    line: JournalLine,
-    offset: number,
-    end: number,
-  ): void {
+  #acceptLine({ runs }: SurveyedFile, line: JournalLine, offset: number, end: number): void {
     const seq = line.audit_seq ?? 0;
-    const before = pieces.at(-1);
+    const before = runs.at(-1);
     if (before?.end === offset && before.lastSeq + 1 === seq) {
-      pieces[pieces.length - 1] = { ...before, end, lastSeq: seq };
-    } else pieces.push({ offset, end, firstSeq: seq, lastSeq: seq });
+      runs[runs.length - 1] = { ...before, end, lastSeq: seq };
+    } else runs.push({ offset, end, firstSeq: seq, lastSeq: seq });
     this.#seq = seq;
     this.#sum = line.sum;
     this.#lastLine = { line, offset };
@@ -184,7 +177,7 @@ class ChainFollower {
 
   /** The last line that was taken is not the one that was written. */
   #rejectLastLine(after: string, latest: Instant | null): void {
-    const file = this.#files.findLast(({ runs: pieces }) => pieces.length > 0);
+    const file = this.#files.findLast(({ runs }) => runs.length > 0);
     const piece = file?.runs.pop();
     if (file === undefined || piece === undefined || this.#lastLine === null) return;
     const { line, offset } = this.#lastLine;
@@ -205,7 +198,7 @@ class ChainFollower {
     latest: Instant | null,
   ): void {
     const earliest = this.#lastLine?.line.at ?? null;
-    const first = this.#files.findLastIndex(({ runs: pieces }) => pieces.length > 0);
+    const first = this.#files.findLastIndex(({ runs }) => runs.length > 0);
     const last = latest === null ? Infinity : this.#files.length - 1;
     this.#missing.push({
       from,
@@ -226,13 +219,13 @@ function mergeAdjacent(missing: readonly MissingRun[]): MissingRun[] {
     const before = all.at(-1);
     if (before === undefined || before.to + 1 !== one.from) all.push(one);
     else {
-      const { to, after, latest, fileRange: between } = one;
+      const { to, after, latest, fileRange } = one;
       all[all.length - 1] = {
         ...before,
         to,
         after,
         latest,
-        fileRange: [before.fileRange[0], between[1]],
+        fileRange: [before.fileRange[0], fileRange[1]],
       };
     }
   }

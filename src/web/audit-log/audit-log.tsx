@@ -87,16 +87,10 @@ function followNewEntries(
 const isAtTop = (top: HTMLElement | null): boolean =>
   top !== null && top.getBoundingClientRect().top >= 0;
 
-function NewEntriesButton({
-  reader: reading,
-  onShow,
-}: {
-  reader: AuditReader;
-  onShow: () => void;
-}) {
-  const { length: count } = reading.pendingEvents.value;
+function NewEntriesButton({ reader, onShow }: { reader: AuditReader; onShow: () => void }) {
+  const { length: count } = reader.pendingEvents.value;
   const show = (): void => {
-    reading.showPending();
+    reader.showPending();
     onShow();
   };
   return (
@@ -110,16 +104,16 @@ function NewEntriesButton({
   );
 }
 
-function EndOfList({ reader: reading, isFiltered }: { reader: AuditReader; isFiltered: boolean }) {
-  const { length: count } = reading.events.value ?? [];
-  const { value: reached } = reading.scannedUntil;
-  if (reading.nextCursor.value === null) {
+function EndOfList({ reader, isFiltered }: { reader: AuditReader; isFiltered: boolean }) {
+  const { length: count } = reader.events.value ?? [];
+  const { value: reached } = reader.scannedUntil;
+  if (reader.nextCursor.value === null) {
     const nothing = isFiltered ? auditLog.noMatches : auditLog.empty;
     return <p class="quiet end">{count === 0 ? nothing : auditLog.startOfLog}</p>;
   }
   return (
     <div class="row end">
-      <Button onClick={() => reading.loadOlder()}>
+      <Button onClick={() => reader.loadOlder()}>
         {count === 0 ? auditLog.scanFurther : auditLog.loadOlder}
       </Button>
       {reached !== null && (

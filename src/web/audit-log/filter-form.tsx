@@ -56,7 +56,7 @@ interface SearchProps {
   readonly applyFilter: (part: Partial<AuditFilter>) => void;
 }
 
-function Search({ filter, applyFilter: set }: SearchProps) {
+function Search({ filter, applyFilter }: SearchProps) {
   const id = useId();
   const typed = useSignal(filter.text);
   useEffect(() => {
@@ -64,7 +64,7 @@ function Search({ filter, applyFilter: set }: SearchProps) {
   }, [filter.text]);
   useEffect(() => {
     if (typed.value === filter.text) return undefined;
-    const later = setTimeout(() => set({ text: typed.value }), TYPING_DELAY);
+    const later = setTimeout(() => applyFilter({ text: typed.value }), TYPING_DELAY);
     return () => clearTimeout(later);
   }, [typed.value]);
   return (

@@ -1,11 +1,11 @@
 import { CopyButton } from "../parts/button.tsx";
 
 /** A line for a terminal, which may be long. */
-export const CurlCommand = ({ command: line }: { command: string }) => (
+export const CurlCommand = ({ command }: { command: string }) => (
   <div class="curl">
     <pre tabIndex={0}>
-      <code>{line}</code>
+      <code>{command}</code>
     </pre>
-    <CopyButton text={line} />
+    <CopyButton text={command} />
   </div>
 );

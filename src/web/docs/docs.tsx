@@ -59,11 +59,7 @@ export function Docs() {
   );
 }
 
-function SelectedOperation({
-  mainRef: into,
-}: {
-  mainRef: { readonly current: HTMLElement | null };
-}) {
+function SelectedOperation({ mainRef }: { mainRef: { readonly current: HTMLElement | null } }) {
   const isFirst = useRef(true);
   const operation = operations.value.find(({ id }) => id === selectedOperationId.value);
   const title = operation?.summary ?? docs.introduction;
@@ -72,7 +68,7 @@ function SelectedOperation({
     // Whoever chose another one is taken to where it begins.
     if (!isFirst.current) {
       scrollTo(0, 0);
-      into.current?.focus({ preventScroll: true });
+      mainRef.current?.focus({ preventScroll: true });
     }
     isFirst.current = false;
   }, [selectedOperationId.value]);

@@ -79,8 +79,8 @@ const Fields = ({ fields }: { fields: readonly RequestField[] }) => (
   </ul>
 );
 
-function fieldDescription({ type, isTime, location: place, maxBytes }: RequestField): string {
+function fieldDescription({ type, isTime, location, maxBytes }: RequestField): string {
   const limit = maxBytes === null ? "" : docs.atMost(formatNumber(maxBytes));
-  const parts = [type, isTime ? docs.time : "", docs.fieldLocations[place], limit];
+  const parts = [type, isTime ? docs.time : "", docs.fieldLocations[location], limit];
   return parts.filter((part) => part !== "").join(" · ");
 }

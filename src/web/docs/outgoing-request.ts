@@ -37,7 +37,7 @@ function exampleOf({ example, isTime }: RequestField, now: number): string {
 /** Every field that has something in it; one left empty is left out. */
 export function jsonBodyOf({ fields }: Operation, values: RequestFormState["values"]): string {
   const given = fields.filter(
-    ({ name, location: place }) => place === "body" && hasValue(values, name),
+    ({ name, location }) => location === "body" && hasValue(values, name),
   );
   return JSON.stringify(Object.fromEntries(given.map(({ name }) => [name, values[name]])));
 }
@@ -48,11 +48,11 @@ export function buildRequest(operation: Operation, filled: RequestFormState): Ou
   const { values } = filled;
   const query = new URLSearchParams();
   const headers: Record<string, string> = { Accept: "application/json" };
-  for (const { name, location: place } of fields) {
+  for (const { name, location } of fields) {
     const value = values[name] ?? "";
     if (value === "") continue;
-    if (place === "query") query.append(name, value);
-    if (place === "header") headers[name] = value;
+    if (location === "query") query.append(name, value);
+    if (location === "header") headers[name] = value;
   }
   const target = query.size === 0 ? path : `${path}?${query}`;
   if (!operation.hasBody) return { method, path: target, headers, body: null };

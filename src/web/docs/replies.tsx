@@ -4,11 +4,11 @@ import { Prose } from "./prose.tsx";
 import { schemaTreeOf, type SchemaNode } from "./schema-tree.ts";
 
 /** What a success looks like; where it can look different ways, one after the other. */
-export function Replies({ replies: kinds }: { replies: readonly ReplyKind[] }) {
-  if (kinds.length === 0) return <p>{docs.empty}</p>;
+export function Replies({ replies }: { replies: readonly ReplyKind[] }) {
+  if (replies.length === 0) return <p>{docs.empty}</p>;
   return (
     <>
-      {kinds.map((kind, index) => (
+      {replies.map((kind, index) => (
         <Reply key={index} reply={kind} />
       ))}
     </>

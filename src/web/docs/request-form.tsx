@@ -11,20 +11,20 @@ interface Props {
 }
 
 /** Everything that a request can carry, made of the schema that judges it. */
-export function RequestForm({ operation, form: filled }: Props) {
-  const { mode } = filled.value;
+export function RequestForm({ operation, form }: Props) {
+  const { mode } = form.value;
   const fields = operation.fields.filter(
-    ({ location: place }) => place !== "body" || mode === "fields",
+    ({ location }) => location !== "body" || mode === "fields",
   );
   return (
     <>
-      {operation.hasBody && <ModeChoice operation={operation} form={filled} />}
+      {operation.hasBody && <ModeChoice operation={operation} form={form} />}
       {fields.map((field) => (
-        <FieldInput key={field.name} field={field} form={filled} />
+        <FieldInput key={field.name} field={field} form={form} />
       ))}
       {fields.length > 0 && <p class="hint">{docs.tryIt.empty}</p>}
-      {operation.hasBody && (mode === "json" || mode === "text") && <BodyInput form={filled} />}
-      {operation.hasBody && mode === "file" && <FileInput form={filled} />}
+      {operation.hasBody && (mode === "json" || mode === "text") && <BodyInput form={form} />}
+      {operation.hasBody && mode === "file" && <FileInput form={form} />}
     </>
   );
 }
@@ -33,15 +33,15 @@ function updateForm(filled: Signal<RequestFormState>, part: Partial<RequestFormS
   filled.value = { ...filled.value, ...part };
 }
 
-function ModeChoice({ operation, form: filled }: Props) {
+function ModeChoice({ operation, form }: Props) {
   const id = useId();
   const modes: readonly BodyMode[] = operation.canUploadFile
     ? ["file", "text", "fields", "json"]
     : ["fields", "json"];
   const choose = (mode: BodyMode): void => {
     // What is written by hand begins with what was filled in.
-    const body = mode === "json" ? jsonBodyOf(operation, filled.value.values) : "";
-    updateForm(filled, { mode, body });
+    const body = mode === "json" ? jsonBodyOf(operation, form.value.values) : "";
+    updateForm(form, { mode, body });
   };
   return (
     <fieldset class="modes">
@@ -51,7 +51,7 @@ function ModeChoice({ operation, form: filled }: Props) {
           <input
             type="radio"
             name={id}
-            checked={filled.value.mode === mode}
+            checked={form.value.mode === mode}
             onChange={() => choose(mode)}
           />
           {docs.tryIt.modes[mode]}
@@ -61,32 +61,26 @@ function ModeChoice({ operation, form: filled }: Props) {
   );
 }
 
-function FieldInput({
-  field,
-  form: filled,
-}: {
-  field: RequestField;
-  form: Signal<RequestFormState>;
-}) {
-  const { name, location: place, isRequired: needed } = field;
+function FieldInput({ field, form }: { field: RequestField; form: Signal<RequestFormState> }) {
+  const { name, location, isRequired } = field;
   const id = useId();
   const set = (value: string): void =>
-    updateForm(filled, { values: { ...filled.value.values, [name]: value } });
+    updateForm(form, { values: { ...form.value.values, [name]: value } });
   return (
     <div class="field">
       <label for={id}>
         {name}
-        {needed && <span class="needed">{docs.required}</span>}
+        {isRequired && <span class="needed">{docs.required}</span>}
       </label>
       <div class="row joined">
         <input
           id={id}
-          value={filled.value.values[name] ?? ""}
+          value={form.value.values[name] ?? ""}
           autocomplete="off"
           spellcheck={false}
           onInput={(event) => set(event.currentTarget.value)}
         />
-        {place === "header" && (
+        {location === "header" && (
           <Button onClick={() => set(randomKey())} label={docs.tryIt.generate(name)}>
             {docs.tryIt.generate("")}
           </Button>
@@ -102,7 +96,7 @@ function randomKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function BodyInput({ form: filled }: { form: Signal<RequestFormState> }) {
+function BodyInput({ form }: { form: Signal<RequestFormState> }) {
   const id = useId();
   return (
     <div class="field">
@@ -111,14 +105,14 @@ function BodyInput({ form: filled }: { form: Signal<RequestFormState> }) {
         id={id}
         rows={8}
         spellcheck={false}
-        value={filled.value.body}
-        onInput={(event) => updateForm(filled, { body: event.currentTarget.value })}
+        value={form.value.body}
+        onInput={(event) => updateForm(form, { body: event.currentTarget.value })}
       />
     </div>
   );
 }
 
-function FileInput({ form: filled }: { form: Signal<RequestFormState> }) {
+function FileInput({ form }: { form: Signal<RequestFormState> }) {
   const id = useId();
   return (
     <div class="field">
@@ -126,9 +120,7 @@ function FileInput({ form: filled }: { form: Signal<RequestFormState> }) {
       <input
         id={id}
         type="file"
-        onChange={({ currentTarget: { files } }) =>
-          updateForm(filled, { file: files?.[0] ?? null })
-        }
+        onChange={({ currentTarget: { files } }) => updateForm(form, { file: files?.[0] ?? null })}
       />
     </div>
   );

@@ -13,9 +13,9 @@ interface Props {
   readonly curlCommand: string;
 }
 
-export function ResponseView({ response: answer, curlCommand: line }: Props) {
-  const { status, headers, type, bytes, isTruncated: isCut } = answer;
-  const text = formatBody(answer);
+export function ResponseView({ response, curlCommand }: Props) {
+  const { status, headers, type, bytes, isTruncated } = response;
+  const text = formatBody(response);
   const said = status >= 400 && text !== null ? parseRefusal(text) : null;
   return (
     <div class="answer">
@@ -24,7 +24,7 @@ export function ResponseView({ response: answer, curlCommand: line }: Props) {
           {said.message}
         </Notice>
       )}
-      {isCut && <Notice kind="note">{docs.tryIt.truncated}</Notice>}
+      {isTruncated && <Notice kind="note">{docs.tryIt.truncated}</Notice>}
       {text === "" && <p>{docs.tryIt.noBody}</p>}
       {text === null && <p>{docs.tryIt.binary(size(bytes.length), type)}</p>}
       {text !== null && text !== "" && (
@@ -47,7 +47,7 @@ export function ResponseView({ response: answer, curlCommand: line }: Props) {
         </dl>
       </details>
       <p class="sent">{docs.tryIt.sentRequest}</p>
-      <CurlCommand command={line} />
+      <CurlCommand command={curlCommand} />
     </div>
   );
 }

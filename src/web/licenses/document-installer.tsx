@@ -22,7 +22,7 @@ interface Props {
 }
 
 /** Takes in whatever a vendor sent, and says what came of it. */
-export function DocumentInstaller({ fileDescription: what, onInstalled }: Props) {
+export function DocumentInstaller({ fileDescription, onInstalled }: Props) {
   const outcome = useSignal<InstallOutcome | null>(null);
   /** A license whose vendor was not trusted yet. */
   const waiting = useSignal<string | null>(null);
@@ -47,7 +47,7 @@ export function DocumentInstaller({ fileDescription: what, onInstalled }: Props)
   }
   return (
     <>
-      <FileDrop fileDescription={what} onText={take} />
+      <FileDrop fileDescription={fileDescription} onText={take} />
       {came !== null && (
         <ScrollIntoView key={came}>
           <InstallOutcomeNotice outcome={came} />

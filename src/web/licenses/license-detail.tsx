@@ -46,19 +46,19 @@ interface Props {
   readonly now: string;
 }
 
-function LicenseDetailContent({ license, licenseStatus: standing, now }: Props) {
+function LicenseDetailContent({ license, licenseStatus, now }: Props) {
   return (
     <>
       <h2>{license.product_details.product_name}</h2>
-      {standing.refusal !== null && (
+      {licenseStatus.refusal !== null && (
         <Notice kind="bad">
-          <p>{say.refusal(reasonOf(standing.refusal))}</p>
-          <a href={linkTo("licenses", "request", standing.product)}>{say.renew}</a>
+          <p>{say.refusal(reasonOf(licenseStatus.refusal))}</p>
+          <a href={linkTo("licenses", "request", licenseStatus.product)}>{say.renew}</a>
         </Notice>
       )}
       <div class="one-license">
         <div class="stack">
-          <SlotUsage licenseStatus={standing} license={license} now={now} />
+          <SlotUsage licenseStatus={licenseStatus} license={license} now={now} />
           <section class="card">
             <h3>{say.terms}</h3>
             <Facts as="lines" facts={termsOf(license)} />
@@ -68,34 +68,37 @@ function LicenseDetailContent({ license, licenseStatus: standing, now }: Props) 
         <div class="stack">
           <section class="card">
             <h3>{say.origin}</h3>
-            <Facts as="lines" facts={originRowsOf(standing)} />
+            <Facts as="lines" facts={originRowsOf(licenseStatus)} />
           </section>
-          <LicenseHistory id={license.id} serial={standing.serial} />
-          <ReturnLicense licenseStatus={standing} />
+          <LicenseHistory id={license.id} serial={licenseStatus.serial} />
+          <ReturnLicense licenseStatus={licenseStatus} />
         </div>
       </div>
     </>
   );
 }
 
-function SlotUsage({ licenseStatus: standing, license, now }: Props) {
-  const { floating_users: all, floating_slots_in_use: used, product } = standing;
+function SlotUsage({ licenseStatus, license, now }: Props) {
+  const { floating_users: all, floating_slots_in_use: used, product } = licenseStatus;
   return (
     <section class="card license">
       <header>
         <h3>{say.slots}</h3>
-        <Validity license={standing} now={now} />
+        <Validity license={licenseStatus} now={now} />
       </header>
       <SlotBar used={used} total={all} />
       <p class="figures">
         <span>{overview.inUse(formatNumber(used), formatNumber(all))}</span>
         <a href={linkTo("slots", product)}>{say.viewHolders}</a>
       </p>
-      {standing.max_consumptions !== null && (
-        <Consumption total={standing.total_consumptions} max={standing.max_consumptions} />
+      {licenseStatus.max_consumptions !== null && (
+        <Consumption
+          total={licenseStatus.total_consumptions}
+          max={licenseStatus.max_consumptions}
+        />
       )}
       {license.allow_unlimited_consumptions && (
-        <p class="quiet">{say.consumedUnlimited(formatNumber(standing.total_consumptions))}</p>
+        <p class="quiet">{say.consumedUnlimited(formatNumber(licenseStatus.total_consumptions))}</p>
       )}
       <a class="button" href={linkTo("licenses", "request", product)}>
         {say.renew}

@@ -64,25 +64,30 @@ interface LicenseSummaryProps {
   readonly now: string;
 }
 
-function LicenseSummary({ licenseStatus: standing, license, now }: LicenseSummaryProps) {
-  const { license_id, product, floating_users: all, floating_slots_in_use: used } = standing;
+function LicenseSummary({ licenseStatus, license, now }: LicenseSummaryProps) {
+  const { license_id, product, floating_users: all, floating_slots_in_use: used } = licenseStatus;
   return (
-    <article class={standing.refusal === null ? "card license" : "card license refused"}>
+    <article class={licenseStatus.refusal === null ? "card license" : "card license refused"}>
       <header>
         <h3>
           <a href={linkTo("licenses", String(license_id))}>
             {license?.product_details.product_name ?? product}
           </a>
         </h3>
-        <Validity license={standing} now={now} />
+        <Validity license={licenseStatus} now={now} />
       </header>
       <SlotBar used={used} total={all} />
       <p class="figures">
         <span>{overview.inUse(formatNumber(used), formatNumber(all))}</span>
-        <span class="quiet">{terms.types[standing.license_type] ?? standing.license_type}</span>
+        <span class="quiet">
+          {terms.types[licenseStatus.license_type] ?? licenseStatus.license_type}
+        </span>
       </p>
-      {standing.max_consumptions !== null && (
-        <Consumption total={standing.total_consumptions} max={standing.max_consumptions} />
+      {licenseStatus.max_consumptions !== null && (
+        <Consumption
+          total={licenseStatus.total_consumptions}
+          max={licenseStatus.max_consumptions}
+        />
       )}
       {license !== undefined && (
         <p class="quiet brief">
@@ -95,7 +100,9 @@ function LicenseSummary({ licenseStatus: standing, license, now }: LicenseSummar
             : say.features(license.product_features.length)}
         </p>
       )}
-      {standing.refusal !== null && <p class="bad">{say.refusal(reasonOf(standing.refusal))}</p>}
+      {licenseStatus.refusal !== null && (
+        <p class="bad">{say.refusal(reasonOf(licenseStatus.refusal))}</p>
+      )}
     </article>
   );
 }

@@ -23,7 +23,7 @@ const receipt = signal<ReturnReceipt | null>(null);
 const isOpen = signal(false);
 
 /** For good; so it is asked first, and nothing is lost by asking twice. */
-export function ReturnLicense({ licenseStatus: standing }: { licenseStatus: LicenseStatus }) {
+export function ReturnLicense({ licenseStatus }: { licenseStatus: LicenseStatus }) {
   const asking = useSignal(false);
   return (
     <section class="card">
@@ -33,14 +33,14 @@ export function ReturnLicense({ licenseStatus: standing }: { licenseStatus: Lice
         {returnLicense.open}
       </Button>
       {asking.value && (
-        <ReturnDialog licenseStatus={standing} onClose={() => (asking.value = false)} />
+        <ReturnDialog licenseStatus={licenseStatus} onClose={() => (asking.value = false)} />
       )}
     </section>
   );
 }
 
 function ReturnDialog({
-  licenseStatus: standing,
+  licenseStatus,
   onClose,
 }: {
   licenseStatus: LicenseStatus;
@@ -48,7 +48,7 @@ function ReturnDialog({
 }) {
   const borrowed = useSignal(false);
   const withBorrows = useSignal(false);
-  const { license_id: id, product, floating_slots_in_use: held } = standing;
+  const { license_id: id, product, floating_slots_in_use: held } = licenseStatus;
   const act = async (): Promise<void> => {
     const body = { license_id: String(id), with_borrows: String(withBorrows.value) };
     const { receipt: text } = await unwrapReply(admin.licenses.remove.post(body)).catch(

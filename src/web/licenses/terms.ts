@@ -6,22 +6,22 @@ import type { Feature, License } from "./license.ts";
 export type TermRows = readonly (readonly [name: string, text: string])[];
 
 export function termsOf(license: License): TermRows {
-  const { labels: names } = say;
+  const { labels } = say;
   const { product_details: product, customer, metadata, license_key: key } = license;
   return [
-    [names.product, say.product(product.product_name, product.short_code)],
-    [names.type, typeTextOf(license)],
-    ...(key === null ? [] : [[names.key, key] as const]),
-    ...(customer === null ? [] : [[names.customer, customer] as const]),
-    [names.validity, validityTextOf(license)],
-    [names.grace, graceTextOf(license)],
+    [labels.product, say.product(product.product_name, product.short_code)],
+    [labels.type, typeTextOf(license)],
+    ...(key === null ? [] : [[labels.key, key] as const]),
+    ...(customer === null ? [] : [[labels.customer, customer] as const]),
+    [labels.validity, validityTextOf(license)],
+    [labels.grace, graceTextOf(license)],
     ...maintenanceRowsOf(license),
-    [names.slots, say.slots(license.floating_users)],
-    [names.timeout, say.timeout(license.floating_timeout)],
-    [names.borrow, borrowTextOf(license)],
-    [names.consumption, consumptionTextOf(license, license.max_consumptions)],
-    ...(license.policy_id === null ? [] : [[names.policy, license.policy_id] as const]),
-    ...(metadata === null ? [] : [[names.metadata, metadata] as const]),
+    [labels.slots, say.slots(license.floating_users)],
+    [labels.timeout, say.timeout(license.floating_timeout)],
+    [labels.borrow, borrowTextOf(license)],
+    [labels.consumption, consumptionTextOf(license, license.max_consumptions)],
+    ...(license.policy_id === null ? [] : [[labels.policy, license.policy_id] as const]),
+    ...(metadata === null ? [] : [[labels.metadata, metadata] as const]),
   ];
 }
 

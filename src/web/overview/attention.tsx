@@ -13,8 +13,8 @@ interface AttentionItem {
 }
 
 /** Everything that asks for somebody, the worst first. */
-export function Attention({ status: known }: { status: StatusReply }) {
-  const matters = attentionItemsOf(known);
+export function Attention({ status }: { status: StatusReply }) {
+  const matters = attentionItemsOf(status);
   if (matters.length === 0) return <p class="calm">{overview.noAttention}</p>;
   return (
     <section class="attention" aria-label={overview.attention}>

@@ -5,9 +5,9 @@ import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
 
 /** The machine under it all. */
-export function Health({ status: known }: { status: StatusReply }) {
+export function Health({ status }: { status: StatusReply }) {
   const { health } = overview;
-  const { storage, appliance, certificate } = known;
+  const { storage, appliance, certificate } = status;
   const free = storage.free_bytes === null ? "?" : formatBytes(storage.free_bytes);
   const facts: readonly Fact[] = [
     [health.disk, storage.fault === null ? health.diskOk(free) : <Bad>{storage.fault}</Bad>],
@@ -18,13 +18,13 @@ export function Health({ status: known }: { status: StatusReply }) {
       health.hardware,
       appliance.weak_binding ? health.weakBinding : health.bound(appliance.components.join(", ")),
     ],
-    [health.version, known.version],
+    [health.version, status.version],
     [
       health.exposures,
-      known.exposures.length === 0 ? (
+      status.exposures.length === 0 ? (
         health.noExposures
       ) : (
-        <a href={linkTo("settings", "network")}>{formatNumber(known.exposures.length)}</a>
+        <a href={linkTo("settings", "network")}>{formatNumber(status.exposures.length)}</a>
       ),
     ],
   ];

@@ -64,15 +64,15 @@ export function Usage() {
   );
 }
 
-const PeriodChoice = ({ period: span }: { period: Signal<UsagePeriod> }) => (
+const PeriodChoice = ({ period }: { period: Signal<UsagePeriod> }) => (
   <div class="spans" role="group" aria-label={usage.periodLabel}>
     {USAGE_PERIODS.map((one) => (
       <button
         key={one}
         type="button"
         class="button"
-        aria-pressed={span.value === one}
-        onClick={() => (span.value = one)}
+        aria-pressed={period.value === one}
+        onClick={() => (period.value = one)}
       >
         {usage.periods[one]}
       </button>
@@ -80,10 +80,10 @@ const PeriodChoice = ({ period: span }: { period: Signal<UsagePeriod> }) => (
   </div>
 );
 
-function UsageCharts({ usageReply: known }: { usageReply: Signal<UsageReply | null> }) {
+function UsageCharts({ usageReply }: { usageReply: Signal<UsageReply | null> }) {
   const pointed = useSignal<number | null>(null);
   const drawn = useComputed(() => {
-    const { value: reply } = known;
+    const { value: reply } = usageReply;
     if (reply === null) return null;
     const refusals = refusalSeries(reply);
     return {
@@ -157,11 +157,8 @@ interface HoverProps {
 }
 
 /** What the numbers below are of; whoever cannot point has the table. */
-function HoveredTime({
-  times,
-  hoveredStep: pointed,
-}: HoverProps & { readonly times: readonly number[] }) {
-  const time = pointed.value === null ? undefined : times[pointed.value];
+function HoveredTime({ times, hoveredStep }: HoverProps & { readonly times: readonly number[] }) {
+  const time = hoveredStep.value === null ? undefined : times[hoveredStep.value];
   return (
     <p class="hint" aria-hidden="true">
       {time === undefined
@@ -173,7 +170,7 @@ function HoveredTime({
 
 const Legend = ({
   lines,
-  hoveredStep: pointed,
+  hoveredStep,
 }: HoverProps & { readonly lines: readonly ChartSeries[] }) => (
   <ul class="legend">
     {lines.map((line) => (
@@ -191,7 +188,9 @@ const Legend = ({
         </svg>
         {line.name}{" "}
         <strong>
-          {pointed.value === null ? summaryFigureOf(line) : valueTextOf(line, pointed.value)}
+          {hoveredStep.value === null
+            ? summaryFigureOf(line)
+            : valueTextOf(line, hoveredStep.value)}
         </strong>
       </li>
     ))}

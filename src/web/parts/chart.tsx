@@ -24,7 +24,7 @@ interface Props {
 /** Numbers over time, as wide as there is room. */
 export function Chart(props: Props) {
   const ref = useRef<HTMLDivElement>(null);
-  const { name, times, series: lines, kind, height } = props;
+  const { name, times, series, kind, height } = props;
   const { value: shade } = theme;
   useEffect(() => {
     const { current } = ref;
@@ -39,7 +39,7 @@ export function Chart(props: Props) {
       plot.destroy();
       props.pointed.value = null;
     };
-  }, [times, lines, kind, height, shade]);
+  }, [times, series, kind, height, shade]);
   return <div class="chart" ref={ref} role="img" aria-label={name} />;
 }
 
@@ -56,7 +56,7 @@ const HOUR = 3_600;
 const TIME_INCREMENTS = [1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 14 * 24].map((hours) => hours * HOUR);
 
 function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
-  const { times, step, series: lines, kind, height, writeTime, apart } = props;
+  const { times, step, series, kind, height, writeTime, apart } = props;
   const [from = 0, to = 0] = [times[0], times.at(-1)];
   const colour = (name: string): string => colourOf(element, name);
   const font = `12px ${getComputedStyle(element).fontFamily}`;
@@ -93,8 +93,8 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
     ],
     series: [
       {},
-      ...lines.map((line) => seriesOf(line, kind, colour(line.colour))),
-      ...seriesWithLimit(lines).map(({ colour: name }) => ({
+      ...series.map((line) => seriesOf(line, kind, colour(line.colour))),
+      ...seriesWithLimit(series).map(({ colour: name }) => ({
         stroke: colour(name),
         width: 1,
         dash: [3, 5],
@@ -122,9 +122,9 @@ function seriesOf(line: ChartSeries, kind: Props["kind"], colour: string): uPlot
   return { stroke: colour, width: 2, points, ...dash };
 }
 
-function dataFor({ times, step, series: lines, kind }: Props): uPlot.AlignedData {
-  const limits = seriesWithLimit(lines).map(({ limit }) => times.map(() => limit));
-  const values = [...lines.map((line) => line.values), ...limits];
+function dataFor({ times, step, series, kind }: Props): uPlot.AlignedData {
+  const limits = seriesWithLimit(series).map(({ limit }) => times.map(() => limit));
+  const values = [...series.map((line) => line.values), ...limits];
   if (kind === "bars") return [[...times], ...values.map((one) => [...one])];
   // A value holds for its whole step, also for the last one and for one beside a gap.
   return [

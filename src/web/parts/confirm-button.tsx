@@ -18,7 +18,7 @@ interface Props {
 
 /** Asks before it acts. */
 export function ConfirmButton({
-  actionLabel: act,
+  actionLabel,
   label,
   title,
   children,
@@ -37,13 +37,13 @@ export function ConfirmButton({
         {...(label !== undefined && { label })}
         onClick={() => void (asking.value = true)}
       >
-        {act}
+        {actionLabel}
       </Button>
       {asking.value && (
         <Dialog title={title} onClose={() => (asking.value = false)}>
           {children}
           <DialogActions
-            actionLabel={act}
+            actionLabel={actionLabel}
             kind={kind}
             onConfirm={confirm}
             onCancel={() => (asking.value = false)}

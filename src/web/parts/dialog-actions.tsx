@@ -9,11 +9,11 @@ interface Props {
 }
 
 /** At the foot of a question: no, or what was asked. */
-export const DialogActions = ({ actionLabel: act, kind, onConfirm: onAct, onCancel }: Props) => (
+export const DialogActions = ({ actionLabel, kind, onConfirm, onCancel }: Props) => (
   <div class="row answers">
     <Button onClick={onCancel}>{frame.cancel}</Button>
-    <Button kind={kind} onClick={onAct}>
-      {act}
+    <Button kind={kind} onClick={onConfirm}>
+      {actionLabel}
     </Button>
   </div>
 );

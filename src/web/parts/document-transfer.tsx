@@ -16,12 +16,7 @@ interface Props {
 }
 
 /** A text for somebody to carry on: as a file, by the clipboard, by a camera. */
-export function DocumentTransfer({
-  text,
-  filename,
-  isTextVisible: isShown = false,
-  children,
-}: Props) {
+export function DocumentTransfer({ text, filename, isTextVisible = false, children }: Props) {
   const qr = useSignal(false);
   return (
     <div class="hand-over">
@@ -36,7 +31,7 @@ export function DocumentTransfer({
         {children}
       </div>
       {qr.value && <QrCodes text={text} />}
-      {!isShown && (
+      {!isTextVisible && (
         <details>
           <summary>{documentTransfer.text}</summary>
           <p class="secret">

@@ -12,19 +12,11 @@ interface Props {
 }
 
 /** A line to type into, with its name above and what helps below. */
-export function Field({
-  label,
-  value,
-  hint,
-  type = "text",
-  required,
-  autocomplete,
-  error: wrong,
-}: Props) {
+export function Field({ label, value, hint, type = "text", required, autocomplete, error }: Props) {
   const id = useId();
   // Each kind of input has a type of its own in Preact; nothing here hangs on which it is.
   const kind = { type } as { readonly type: "text" };
-  const described = hint !== undefined || wrong !== undefined;
+  const described = hint !== undefined || error !== undefined;
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -36,12 +28,12 @@ export function Field({
         autocomplete={autocomplete ?? "off"}
         spellcheck={false}
         aria-describedby={described ? `${id}-hint` : undefined}
-        aria-invalid={wrong !== undefined}
+        aria-invalid={error !== undefined}
         onInput={(event) => (value.value = event.currentTarget.value)}
       />
       {described && (
-        <p class={wrong === undefined ? "hint" : "hint bad"} id={`${id}-hint`}>
-          {wrong ?? hint}
+        <p class={error === undefined ? "hint" : "hint bad"} id={`${id}-hint`}>
+          {error ?? hint}
         </p>
       )}
     </div>

@@ -18,7 +18,7 @@ const MAX_BYTES = 128 * 1024;
  * Takes a file's text: dropped anywhere on the page while this is shown, chosen, or pasted. One of
  * these is on a screen at a time.
  */
-export function FileDrop({ fileDescription: what, onText }: Props) {
+export function FileDrop({ fileDescription, onText }: Props) {
   const over = useSignal(false);
   const { busy, wrong, act } = useAction();
   const take = (read: () => Promise<string>): Promise<void> =>
@@ -39,7 +39,7 @@ export function FileDrop({ fileDescription: what, onText }: Props) {
   const id = useId();
   return (
     <div class={over.value ? "file-drop over" : "file-drop"} aria-busy={busy.value}>
-      <p>{over.value ? fileDrop.dropNow : fileDrop.drop(what)}</p>
+      <p>{over.value ? fileDrop.dropNow : fileDrop.drop(fileDescription)}</p>
       <label class="button main" for={id}>
         {fileDrop.choose}
       </label>
@@ -47,14 +47,17 @@ export function FileDrop({ fileDescription: what, onText }: Props) {
         id={id}
         class="unseen"
         type="file"
-        aria-label={fileDrop.chooseLabel(what)}
+        aria-label={fileDrop.chooseLabel(fileDescription)}
         onChange={({ currentTarget: input }) => {
           takeFiles(input.files);
           // Else the same file, mended and chosen again, would not count as a change.
           input.value = "";
         }}
       />
-      <PasteForm fileDescription={what} onText={(text) => void take(() => Promise.resolve(text))} />
+      <PasteForm
+        fileDescription={fileDescription}
+        onText={(text) => void take(() => Promise.resolve(text))}
+      />
       {wrong.value !== "" && <Notice kind="bad">{wrong.value}</Notice>}
     </div>
   );
@@ -88,7 +91,7 @@ function usePageDrop(onDrag: (dragging: boolean) => void, onDrop: (files: FileLi
 }
 
 function PasteForm({
-  fileDescription: what,
+  fileDescription,
   onText,
 }: {
   fileDescription: string;
@@ -107,7 +110,7 @@ function PasteForm({
       <summary>{fileDrop.paste}</summary>
       <form onSubmit={submit}>
         <label class="unseen" for={id}>
-          {fileDrop.textLabel(what)}
+          {fileDrop.textLabel(fileDescription)}
         </label>
         <textarea
           id={id}

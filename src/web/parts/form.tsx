@@ -13,7 +13,7 @@ interface Props {
 }
 
 /** Sent once at a time, by its button or by Enter; a refusal is told above the button. */
-export function Form({ submitLabel: act, wrongTitle, onSubmit, children }: Props) {
+export function Form({ submitLabel, wrongTitle, onSubmit, children }: Props) {
   const { busy, wrong, act: send } = useAction();
   const submit = (event: Event): void => {
     event.preventDefault();
@@ -28,7 +28,7 @@ export function Form({ submitLabel: act, wrongTitle, onSubmit, children }: Props
         </Notice>
       )}
       <button type="submit" class="button main" disabled={busy.value} aria-busy={busy.value}>
-        {busy.value ? frame.loading : act}
+        {busy.value ? frame.loading : submitLabel}
       </button>
     </form>
   );

@@ -76,18 +76,10 @@ function QrSequence({ frames }: { frames: readonly QrFrame[] }) {
   );
 }
 
-const QrImage = ({
-  frame,
-  index,
-  total: all,
-}: {
-  frame: QrFrame;
-  index: number;
-  total: number;
-}) => (
+const QrImage = ({ frame, index, total }: { frame: QrFrame; index: number; total: number }) => (
   <img
     src={`data:image/svg+xml,${encodeURIComponent(frame.svg)}`}
-    alt={qrCodes.alt(index, all)}
+    alt={qrCodes.alt(index, total)}
     width={320}
     height={320}
   />

@@ -10,20 +10,20 @@ interface Props {
 const MAX_COUNTABLE_SLOTS = 48;
 
 /** Slots as berths at a quay while they can be counted, as one bar when there are more. */
-export function SlotBar({ used, total: all }: Props) {
-  const level = used >= all ? "full" : used >= all * 0.9 ? "high" : "usual";
+export function SlotBar({ used, total }: Props) {
+  const level = used >= total ? "full" : used >= total * 0.9 ? "high" : "usual";
   return (
     <div
       class={`slot-bar ${level}`}
       role="img"
-      aria-label={overview.inUse(formatNumber(used), formatNumber(all))}
+      aria-label={overview.inUse(formatNumber(used), formatNumber(total))}
     >
-      {all <= MAX_COUNTABLE_SLOTS ? (
-        Array.from({ length: all }, (_, place) => (
+      {total <= MAX_COUNTABLE_SLOTS ? (
+        Array.from({ length: total }, (_, place) => (
           <span key={place} class={place < used ? "berth taken" : "berth"} />
         ))
       ) : (
-        <span class="share" style={{ width: `${Math.min(100, (used / all) * 100)}%` }} />
+        <span class="share" style={{ width: `${Math.min(100, (used / total) * 100)}%` }} />
       )}
     </div>
   );

@@ -13,30 +13,24 @@ interface Props {
 }
 
 /** A walk in steps: where one is, what is to come, and the way back. */
-export function Wizard({
-  titles,
-  currentStep: at,
-  lastReachableStep: reached,
-  onSelectStep: onGo,
-  children,
-}: Props) {
+export function Wizard({ titles, currentStep, lastReachableStep, onSelectStep, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const before = useRef(at);
+  const before = useRef(currentStep);
   // Whoever cannot see that the step has changed is taken to its heading.
   useEffect(() => {
-    if (before.current !== at) heading.current?.focus();
-    before.current = at;
-  }, [at]);
+    if (before.current !== currentStep) heading.current?.focus();
+    before.current = currentStep;
+  }, [currentStep]);
   return (
     <>
       <ol class="steps" aria-label={wizard.label}>
         {titles.map((title, step) => (
-          <li key={title} class={step < at ? "done" : ""}>
+          <li key={title} class={step < currentStep ? "done" : ""}>
             <button
               type="button"
-              aria-current={step === at ? "step" : undefined}
-              disabled={step > reached}
-              onClick={() => onGo(step)}
+              aria-current={step === currentStep ? "step" : undefined}
+              disabled={step > lastReachableStep}
+              onClick={() => onSelectStep(step)}
             >
               {title}
             </button>
@@ -45,7 +39,7 @@ export function Wizard({
       </ol>
       <section class="card step">
         <h3 ref={heading} tabIndex={-1}>
-          {wizard.heading(at + 1, titles.length, titles[at] ?? "")}
+          {wizard.heading(currentStep + 1, titles.length, titles[currentStep] ?? "")}
         </h3>
         {children}
       </section>

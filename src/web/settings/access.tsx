@@ -40,7 +40,7 @@ export const Access = () => (
   </AsyncContent>
 );
 
-function Tokens({ access: known, reload: again }: Props) {
+function Tokens({ access: known, reload }: Props) {
   if (known.tokens.length === 0) return <p>{access.noTokens}</p>;
   return (
     <ul class="rows">
@@ -55,7 +55,7 @@ function Tokens({ access: known, reload: again }: Props) {
             title={access.revoke.title(name)}
             onConfirm={async () => {
               await unwrapReply(admin.access.tokens.revoke.post({ name }));
-              await again();
+              await reload();
             }}
           >
             <p>{access.revoke.text}</p>
@@ -72,7 +72,7 @@ function expiryText(end: string | null, hasEnded: boolean): string {
   return hasEnded ? access.expired(formatDate(end)) : formatDate(end);
 }
 
-function Users({ access: known, reload: again }: Props) {
+function Users({ access: known, reload }: Props) {
   if (known.users.length === 0) return <p>{access.noUsers}</p>;
   return (
     <ul class="rows">
@@ -82,14 +82,14 @@ function Users({ access: known, reload: again }: Props) {
           <LabeledValue name={access.role}>{access.roles[role] ?? role}</LabeledValue>
           <LabeledValue name={access.passwordSetAt}>{formatDate(password_set_at)}</LabeledValue>
           <div class="row">
-            <SetUser user={{ name, role }} reload={again} />
+            <SetUser user={{ name, role }} reload={reload} />
             <ConfirmButton
               actionLabel={access.remove.act}
               label={access.remove.label(name)}
               title={access.remove.title(name)}
               onConfirm={async () => {
                 await unwrapReply(admin.access.users.remove.post({ name }));
-                await again();
+                await reload();
               }}
             >
               <p>{access.remove.text}</p>

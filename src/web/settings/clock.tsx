@@ -53,7 +53,7 @@ interface Props {
   readonly again: () => Promise<void>;
 }
 
-function AcceptButton({ clockReply: known, again }: Props) {
+function AcceptButton({ clockReply, again }: Props) {
   const accept = async (): Promise<void> => {
     await unwrapReply(admin.clock.accept.post({}));
     await again();
@@ -65,7 +65,7 @@ function AcceptButton({ clockReply: known, again }: Props) {
       title={clock.accept.title}
       onConfirm={accept}
     >
-      <p>{clock.accept.text(formatDateTime(known.system_clock))}</p>
+      <p>{clock.accept.text(formatDateTime(clockReply.system_clock))}</p>
     </ConfirmButton>
   );
 }

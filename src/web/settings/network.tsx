@@ -18,7 +18,7 @@ export const Network = () => (
   </AsyncContent>
 );
 
-function NetworkContent({ reply: told }: { reply: SettingsReply }) {
+function NetworkContent({ reply }: { reply: SettingsReply }) {
   const { value: known } = serverStatus;
   if (known === null) return null;
   return (
@@ -26,13 +26,13 @@ function NetworkContent({ reply: told }: { reply: SettingsReply }) {
       <section class="card">
         <h3>{settings.sections.network}</h3>
         <p class="quiet">{network.about}</p>
-        <NetworkFacts reply={told} />
+        <NetworkFacts reply={reply} />
         <Certificate certificate={known.certificate} />
       </section>
       <Exposures exposures={known.exposures} />
       <section class="card">
         <h3>{network.allSettings}</h3>
-        <SettingsTable reply={told} />
+        <SettingsTable reply={reply} />
         <p>{network.file}</p>
         <Command text={network.fileLine} />
         <p>{network.restart}</p>
@@ -102,7 +102,7 @@ function Exposures({ exposures }: Pick<StatusReply, "exposures">) {
   );
 }
 
-function SettingsTable({ reply: told }: { reply: SettingsReply }) {
+function SettingsTable({ reply }: { reply: SettingsReply }) {
   return (
     <div class="wide" tabIndex={0} role="region" aria-label={network.allSettings}>
       <table>
@@ -114,7 +114,7 @@ function SettingsTable({ reply: told }: { reply: SettingsReply }) {
           </tr>
         </thead>
         <tbody>
-          {told.settings.map(({ name, value, source }) => (
+          {reply.settings.map(({ name, value, source }) => (
             <tr key={name}>
               <th scope="row">
                 <code>{name.replaceAll("-", "_")}</code>

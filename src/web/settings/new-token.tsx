@@ -12,7 +12,7 @@ import { settings } from "../texts/settings.ts";
 const { createToken: make, newToken: kept } = settings.access;
 
 /** A token for somebody else to use: this tab stays signed in with its own, if it has one. */
-export function NewToken({ reload: again }: { reload: () => Promise<void> }) {
+export function NewToken({ reload }: { reload: () => Promise<void> }) {
   const asking = useSignal(false);
   const made = useSignal<string | null>(null);
   const name = useSignal("");
@@ -31,7 +31,7 @@ export function NewToken({ reload: again }: { reload: () => Promise<void> }) {
       signIn(reply.token);
       void watchStatus();
     }
-    await again();
+    await reload();
   };
   return (
     <>

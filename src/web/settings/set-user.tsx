@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** Somebody new, or a new password for somebody known. */
-export function SetUser({ user, reload: again }: Props) {
+export function SetUser({ user, reload }: Props) {
   const asking = useSignal(false);
   const name = useSignal("");
   const role = useSignal("");
@@ -32,7 +32,7 @@ export function SetUser({ user, reload: again }: Props) {
     const body = { name: name.value, role: role.value, password: password.value };
     await unwrapReply(admin.access.users.post(body));
     asking.value = false;
-    await again();
+    await reload();
   };
   return (
     <>

@@ -37,10 +37,10 @@ export const Trust = () => (
   </AsyncContent>
 );
 
-function Vendor({ vendor, reload: again }: { vendor: VendorReply; reload: () => Promise<void> }) {
+function Vendor({ vendor, reload }: { vendor: VendorReply; reload: () => Promise<void> }) {
   const remove = async (): Promise<void> => {
     await unwrapReply(admin.trust.remove.post({ vendor: vendor.vendor }));
-    await again();
+    await reload();
   };
   return (
     <li class="vendor">
@@ -57,7 +57,7 @@ function Vendor({ vendor, reload: again }: { vendor: VendorReply; reload: () => 
   );
 }
 
-function AddVendor({ reload: again }: { reload: () => Promise<void> }) {
+function AddVendor({ reload }: { reload: () => Promise<void> }) {
   const offered = useSignal<VendorOffer | null>(null);
   const accepted = useSignal("");
   const look = async (text: string): Promise<void> => {
@@ -65,7 +65,7 @@ function AddVendor({ reload: again }: { reload: () => Promise<void> }) {
     offered.value = await readTrustDocument(text);
   };
   const accept = async ({ name }: VendorReply): Promise<void> => {
-    await again();
+    await reload();
     accepted.value = name;
     offered.value = null;
   };

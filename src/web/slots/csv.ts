@@ -18,8 +18,8 @@ const HEADER = [
 export const csvOf = (rows: readonly SlotRow[]): string =>
   [HEADER, ...rows.map(cellsOf)].map(csvRecord).join("");
 
-const cellsOf = ({ registration: held }: SlotRow): readonly string[] =>
+const cellsOf = ({ registration }: SlotRow): readonly string[] =>
   HEADER.map((name) => {
-    const value = held[name];
+    const value = registration[name];
     return Array.isArray(value) ? value.join(" ") : String(value ?? "");
   });

@@ -16,7 +16,7 @@ interface Props {
 }
 
 /** All there is to know of one slot, and what taking it back would mean. */
-export function ReleaseDialog({ row, onClose, onReleased: onFreed }: Props) {
+export function ReleaseDialog({ row, onClose, onReleased }: Props) {
   const { dialog } = slots;
   const { user, product, license_id } = row.registration;
   const free = async (): Promise<void> => {
@@ -24,7 +24,7 @@ export function ReleaseDialog({ row, onClose, onReleased: onFreed }: Props) {
       admin.registrations.release.post({ user, product, license_id: String(license_id) }),
     );
     removeRow(row);
-    onFreed(dialog.released(user, product));
+    onReleased(dialog.released(user, product));
     onClose();
   };
   return (
@@ -44,21 +44,21 @@ export function ReleaseDialog({ row, onClose, onReleased: onFreed }: Props) {
 }
 
 function factsOf({
-  registration: held,
+  registration,
   until,
   isBorrowed,
 }: SlotRow): readonly (readonly [string, string])[] {
   const { columns, dialog } = slots;
   const facts = [
-    [columns.user, held.user],
-    [columns.product, held.product],
-    [columns.host, held.os_hostname],
-    [dialog.localAddress, held.ip_local],
-    [dialog.peer, held.peer],
-    [columns.since, formatMinute(held.registered_at)],
+    [columns.user, registration.user],
+    [columns.product, registration.product],
+    [columns.host, registration.os_hostname],
+    [dialog.localAddress, registration.ip_local],
+    [dialog.peer, registration.peer],
+    [columns.since, formatMinute(registration.registered_at)],
     [columns.until, isBorrowed ? `${formatMinute(until)}, ${slots.borrowed}` : formatMinute(until)],
-    [columns.features, held.features.join(", ")],
-    [columns.info, held.user_info],
+    [columns.features, registration.features.join(", ")],
+    [columns.info, registration.user_info],
   ] as const;
   return facts.filter(([, value]) => value !== "");
 }

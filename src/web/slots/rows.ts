@@ -88,10 +88,10 @@ export function filterRows(rows: readonly SlotRow[], filter: SlotFilter): readon
   const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && product === "" && !borrowedOnly) return rows;
   return rows.filter(
-    ({ registration: held, isBorrowed, searchText: text }) =>
-      (product === "" || held.product === product) &&
+    ({ registration, isBorrowed, searchText }) =>
+      (product === "" || registration.product === product) &&
       (!borrowedOnly || isBorrowed) &&
-      words.every((word) => text.includes(word)),
+      words.every((word) => searchText.includes(word)),
   );
 }
 

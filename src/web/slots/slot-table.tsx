@@ -29,7 +29,7 @@ const HEADER_ROWS = 1;
  * As many rows as there are slots, but only those in the document that can be seen: whoever cannot
  * see them is told how many there are and which one this is.
  */
-export function SlotTable({ rows, order, onRelease: onFree }: Props) {
+export function SlotTable({ rows, order, onRelease }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const size = useSignal({ height: 0, row: 1 });
   // The first row in view: what is drawn changes with it, and not with every pixel.
@@ -83,7 +83,7 @@ export function SlotTable({ rows, order, onRelease: onFree }: Props) {
               row={one}
               index={first + place}
               top={(first + place) * row}
-              onRelease={onFree}
+              onRelease={onRelease}
             />
           ))}
         </div>
@@ -122,9 +122,9 @@ interface RowProps {
   readonly onRelease: (row: SlotRow) => void;
 }
 
-function SlotRowView({ row, index, top, onRelease: onFree }: RowProps) {
-  const { registration: held, until, isBorrowed } = row;
-  const { user, product, os_hostname, ip_local, peer, features, user_info } = held;
+function SlotRowView({ row, index, top, onRelease }: RowProps) {
+  const { registration, until, isBorrowed } = row;
+  const { user, product, os_hostname, ip_local, peer, features, user_info } = registration;
   const elsewhere = ip_local !== "" && ip_local !== peer;
   return (
     <div
@@ -141,7 +141,7 @@ function SlotRowView({ row, index, top, onRelease: onFree }: RowProps) {
         text={ip_local || peer}
         {...(elsewhere && { secondLine: slots.from(peer) })}
       />
-      <Cell name="since" text={formatMinute(held.registered_at)} isLabelled />
+      <Cell name="since" text={formatMinute(registration.registered_at)} isLabelled />
       <Cell
         name="until"
         text={formatMinute(until)}
@@ -155,7 +155,7 @@ function SlotRowView({ row, index, top, onRelease: onFree }: RowProps) {
           type="button"
           class="button"
           aria-label={slots.releaseLabel(user, product)}
-          onClick={() => onFree(row)}
+          onClick={() => onRelease(row)}
         >
           {slots.release}
         </button>
@@ -172,7 +172,7 @@ interface CellProps {
   readonly isLabelled?: boolean;
 }
 
-const Cell = ({ name, text, secondLine: more, isLabelled = false }: CellProps) => (
+const Cell = ({ name, text, secondLine, isLabelled = false }: CellProps) => (
   <span role="cell" class={`cell ${name}`} title={text}>
     {isLabelled && (
       <span class="label" aria-hidden="true">
@@ -180,6 +180,6 @@ const Cell = ({ name, text, secondLine: more, isLabelled = false }: CellProps) =
       </span>
     )}
     <span class="line">{text}</span>
-    {more !== undefined && <span class="line more">{more}</span>}
+    {secondLine !== undefined && <span class="line more">{secondLine}</span>}
   </span>
 );

@@ -112,10 +112,10 @@ function ProductFilter() {
   );
 }
 
-const EmptyList = ({ hasSlots: any, onShowAll }: { hasSlots: boolean; onShowAll: () => void }) => (
+const EmptyList = ({ hasSlots, onShowAll }: { hasSlots: boolean; onShowAll: () => void }) => (
   <section class="card empty">
-    <p>{any ? slots.noMatch : slots.none}</p>
-    {any && <Button onClick={onShowAll}>{slots.showAll}</Button>}
+    <p>{hasSlots ? slots.noMatch : slots.none}</p>
+    {hasSlots && <Button onClick={onShowAll}>{slots.showAll}</Button>}
   </section>
 );
 

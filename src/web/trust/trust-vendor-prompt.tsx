@@ -14,14 +14,14 @@ interface Props {
 }
 
 /** A vendor is accepted by a person who compared the fingerprint, never by a file alone. */
-export function TrustVendorPrompt({ offer: offered, onTrusted, onCancel }: Props) {
-  const { document, vendor, isAlreadyTrusted: isKnown } = offered;
+export function TrustVendorPrompt({ offer, onTrusted, onCancel }: Props) {
+  const { document, vendor, isAlreadyTrusted } = offer;
   const accept = async (): Promise<void> =>
     onTrusted(await unwrapReply(admin.trust.add.post({ license: document })));
   return (
     <div class="trust-offer" role="group" aria-label={trustPrompt.title}>
       <h4>{trustPrompt.title}</h4>
-      {isKnown && <p>{trustPrompt.alreadyTrusted}</p>}
+      {isAlreadyTrusted && <p>{trustPrompt.alreadyTrusted}</p>}
       <VendorFacts vendor={vendor} />
       <p>{trustPrompt.text}</p>
       <div class="row">

@@ -9,14 +9,14 @@ interface Props {
 }
 
 /** Who a vendor is, and how one tells. */
-export function VendorFacts({ vendor, hasFileRow: withFile = false }: Props) {
+export function VendorFacts({ vendor, hasFileRow = false }: Props) {
   const { name, products, fingerprint, version, vendor: id, retired = [] } = vendor;
   const facts: readonly Fact[] = [
     [trust.name, name],
     [trust.products, products.join(", ") || trust.noProducts],
     [trust.fingerprint, <code class="fingerprint">{fingerprint}</code>],
     ...retired.map(({ key, from }) => [trust.retired, trust.retiredKey(key, from)] as const),
-    ...(withFile ? [[trust.file, trust.version(version, id)] as const] : []),
+    ...(hasFileRow ? [[trust.file, trust.version(version, id)] as const] : []),
   ];
   return <Facts as="lines" facts={facts} />;
 }

@@ -49,11 +49,11 @@ export type SlotsByUser = Map<string, HeldSlot>;
 /** One change to what a client holds; the same whether it is planned or looked back at. */
 export function applyRequest(
   held: SlotsByUser,
-  { operation, user, info, borrowedUntil: until }: ClientRequest,
+  { operation, user, info, borrowedUntil }: ClientRequest,
 ): void {
   const before = held.get(user) ?? { info: "", borrowedUntil: null, hasModule: false };
   if (operation === "register") held.set(user, { ...before, info });
-  if (operation === "borrow") held.set(user, { ...before, info, borrowedUntil: until });
+  if (operation === "borrow") held.set(user, { ...before, info, borrowedUntil });
   if (operation === "featureRegister") held.set(user, { ...before, hasModule: true });
   if (operation === "featureRelease") held.set(user, { ...before, hasModule: false });
   if (operation === "unregister") held.delete(user);
@@ -181,9 +181,9 @@ function plan(
   return asked("unregister", {});
 }
 
-function fieldsOf({ operation, user, info, borrowedUntil: until, count }: ClientRequest): object {
+function fieldsOf({ operation, user, info, borrowedUntil, count }: ClientRequest): object {
   if (operation === "register") return { user, user_info: info };
-  if (operation === "borrow") return { user, user_info: info, borrowed_until: until };
+  if (operation === "borrow") return { user, user_info: info, borrowed_until: borrowedUntil };
   if (operation === "unregister") return { user };
   if (operation === "add_consumption") return { consumptions: String(count) };
   if (operation === "add_feature_consumption")

@@ -46,25 +46,24 @@ export class Interleaver {
 
   /** Starts commands when a checkpoint begins, and ends when they do. */
   async runPlan(
-    {
-      pauseCheckpointAt: checkpointAt,
-      pauseCommandAt: commandAt,
-      checkpointsToPass: pass,
-    }: InterleavingPlan,
+    { pauseCheckpointAt, pauseCommandAt, checkpointsToPass }: InterleavingPlan,
     start: () => readonly Child[],
   ): Promise<void> {
-    const checkpoint = await this.#checkpoint(checkpointAt);
+    const checkpoint = await this.#checkpoint(pauseCheckpointAt);
     const { opened } = this.#seen;
     const children = start();
     const ended = (): boolean => children.some(({ exitCode }) => exitCode !== null);
-    if (commandAt !== null) {
+    if (pauseCommandAt !== null) {
       // The only one to open it: the checkpoint is stopped.
-      const times = commandAt === "state read" ? 1 : 2;
+      const times = pauseCommandAt === "state read" ? 1 : 2;
       await this.#until("the command", () => this.#seen.opened >= opened + times || ended());
       for (const { pid } of children) this.#stop(pid);
       const { replaced } = this.#seen;
       if (checkpoint !== null) this.#goOn(checkpoint);
-      await this.#until("checkpoints", () => this.#seen.replaced >= replaced + pass || ended());
+      await this.#until(
+        "checkpoints",
+        () => this.#seen.replaced >= replaced + checkpointsToPass || ended(),
+      );
       for (const { pid } of children) this.#goOn(pid);
     }
     await Promise.all(children.map(({ exited }) => exited));

@@ -74,7 +74,7 @@ export async function judgeBackup(
   folder: string,
   ledgers: readonly RequestLog[],
 ): Promise<BackupJudgement> {
-  const { file, facts, startedAt: began, endedAt: ended } = backup;
+  const { file, facts, startedAt, endedAt } = backup;
   const restored = await told("restore", file, "--data", folder);
   const walked = await told("verify", "--data", folder);
   if (walked.seq !== facts.seq + 1 || walked.audit_seq !== facts.audit_seq + 1) {
@@ -118,10 +118,10 @@ export async function judgeBackup(
       );
     }
   }
-  const promised = sum(ledgers.map((ledger) => countAnsweredBefore(ledger, began)));
+  const promised = sum(ledgers.map((ledger) => countAnsweredBefore(ledger, startedAt)));
   return {
     answeredBefore: promised,
-    inFlight: sum(ledgers.map((ledger) => countSentBefore(ledger, ended))) - promised,
+    inFlight: sum(ledgers.map((ledger) => countSentBefore(ledger, endedAt))) - promised,
   };
 }
 

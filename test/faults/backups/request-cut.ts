@@ -43,15 +43,18 @@ export const countAnsweredBefore = (ledger: RequestLog, moment: number): number 
   ledger.findLastIndex(({ answeredAt }) => answeredAt < moment) + 1;
 
 export const countSentBefore = (ledger: RequestLog, moment: number): number =>
-  ledger.findLastIndex(({ sentAt: at }) => at < moment) + 1;
+  ledger.findLastIndex(({ sentAt }) => sentAt < moment) + 1;
 
 /** Everything answered before the backup began is in it, and nothing asked after it ended. */
 export function findRequestCut(
   ledger: RequestLog,
   found: SlotsByUser,
-  { startedAt: began, endedAt: ended }: BackupWindow,
+  { startedAt, endedAt }: BackupWindow,
 ): RequestCut {
-  const [promised, possible] = [countAnsweredBefore(ledger, began), countSentBefore(ledger, ended)];
+  const [promised, possible] = [
+    countAnsweredBefore(ledger, startedAt),
+    countSentBefore(ledger, endedAt),
+  ];
   const held: SlotsByUser = new Map();
   const fitting: number[] = [];
   let differences = "";

@@ -159,7 +159,7 @@ async function take(
 async function lookAt(
   backup: Backup,
   secrets: Secrets,
-  { requestLogs: ledgers }: ClientLoad,
+  { requestLogs }: ClientLoad,
 ): Promise<void> {
   const { file, facts } = backup;
   const bytes = readFileSync(file);
@@ -167,9 +167,9 @@ async function lookAt(
   if (leaked.length > 0) throw new BackupViolation("secret", leaked.join(", "));
   const restored = `${file}.restored`;
   mkdirSync(restored, { mode: 0o700 });
-  const { answeredBefore: promised, inFlight: open } = await judgeBackup(backup, restored, ledgers);
-  found.promised += promised;
-  found.open += open;
+  const { answeredBefore, inFlight } = await judgeBackup(backup, restored, requestLogs);
+  found.promised += answeredBefore;
+  found.open += inFlight;
   found.lines += facts.audit_seq + 1;
   found.megabytes += bytes.length / 1e6;
   rmSync(restored, { recursive: true });
@@ -177,13 +177,13 @@ async function lookAt(
 }
 
 function sortAnswers({ answers }: ClientLoad, backups: readonly Backup[]): void {
-  const first = Math.min(...backups.map(({ startedAt: began }) => began));
-  for (const { sentAt: at, durationMs: took } of answers) {
+  const first = Math.min(...backups.map(({ startedAt }) => startedAt));
+  for (const { sentAt, durationMs } of answers) {
     const during = backups.some(
-      ({ startedAt: began, endedAt: ended }) => at + took > began && at + took < ended,
+      ({ startedAt, endedAt }) => sentAt + durationMs > startedAt && sentAt + durationMs < endedAt,
     );
-    if (during) busy.push(took);
-    else if (at + took < first) calm.push(took);
+    if (during) busy.push(durationMs);
+    else if (sentAt + durationMs < first) calm.push(durationMs);
   }
 }
 

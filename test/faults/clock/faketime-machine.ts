@@ -67,9 +67,9 @@ export class FaketimeMachine {
   }
 
   async runBerthOrThrow(...words: string[]): Promise<string> {
-    const { code, stdout: out, stderr: err } = await this.runBerth(...words);
-    if (code !== 0) throw new Error(`berth ${words.join(" ")}: exit ${code}: ${err}${out}`);
-    return out;
+    const { code, stdout, stderr } = await this.runBerth(...words);
+    if (code !== 0) throw new Error(`berth ${words.join(" ")}: exit ${code}: ${stderr}${stdout}`);
+    return stdout;
   }
 
   async startServer(): Promise<void> {

@@ -44,10 +44,10 @@ async function round(name: string, folder: string, whole: Whole): Promise<void> 
   const [winner] = ready;
   if (winner === undefined || ready.length > 1) broken.one.push(`${name}: ${ready.length}`);
   for (const served of refused) {
-    const { code, stderr: complaint } = await served.exited;
+    const { code, stderr } = await served.exited;
     tally.refused += 1;
-    if (code === 1 && complaint.includes(`is in use by process ${winner?.pid} (`)) continue;
-    const said = `${served.pid} ended with ${code}: ${complaint.trim()}`;
+    if (code === 1 && stderr.includes(`is in use by process ${winner?.pid} (`)) continue;
+    const said = `${served.pid} ended with ${code}: ${stderr.trim()}`;
     broken.named.push(`${name}: ${said} (the one is ${winner?.pid})`);
   }
   if (winner !== undefined) {
@@ -106,10 +106,10 @@ async function namesLateHolder(left: string): Promise<string[]> {
   const served = startServer(site, ports[0] ?? 0);
   await Promise.race([served.exited, Bun.sleep(LATE)]);
   lock.note(String(process.pid));
-  const { code, stderr: complaint } = await served.exited;
+  const { code, stderr } = await served.exited;
   lock.release();
-  if (code === 1 && complaint.includes(`is in use by process ${process.pid} (`)) return [];
-  return [`with "${left}" in it first: ${code}, ${complaint.trim()} (it is ${process.pid})`];
+  if (code === 1 && stderr.includes(`is in use by process ${process.pid} (`)) return [];
+  return [`with "${left}" in it first: ${code}, ${stderr.trim()} (it is ${process.pid})`];
 }
 
 for (let n = 1; n <= ROUNDS && broken.one.length === 0; n += 1) {

@@ -120,8 +120,8 @@ async function runBerth(...words: readonly string[]): Promise<CommandResult> {
   return { code, stdout: out, stderr: err };
 }
 
-const show = ({ code, stdout: out, stderr: err }: CommandResult): string =>
-  `exit ${code}: ${err.slice(0, 600)}${out.slice(0, 200)}`;
+const show = ({ code, stdout, stderr }: CommandResult): string =>
+  `exit ${code}: ${stderr.slice(0, 600)}${stdout.slice(0, 200)}`;
 
 function wrongRefusal(folder: string, said: CommandResult, file: string): string | null {
   const [error = "", hint = "", ...more] = said.stderr.split("\n");

@@ -129,19 +129,19 @@ function* judgeChanges(
   { cut }: ExpectedStart,
   outcome: StartOutcome,
 ): Generator<DamageViolation> {
-  const { treeAfter: after, notes, refusal } = outcome;
+  const { treeAfter, notes, refusal } = outcome;
   const torn = cut === null ? "" : `${cut.file}.${cut.offset}.torn`;
   const allowed = cut === null ? [] : [cut.file, torn];
-  const others = changedFiles(tree, after)
+  const others = changedFiles(tree, treeAfter)
     .filter((name) => !allowed.includes(name))
-    .filter((name) => refusal !== null || !isLeftover(tree, after, name));
+    .filter((name) => refusal !== null || !isLeftover(tree, treeAfter, name));
   if (others.length > 0) yield { promise: "untouched", reason: `changed: ${others.join(", ")}` };
   if (cut === null) {
     if (notes.length > 0) yield { promise: "torn", reason: `it says: ${notes.join("; ")}` };
     return;
   }
-  const [before, left] = [fileBytes(tree, cut.file), fileBytes(after, cut.file)];
-  const kept = fileBytes(after, torn);
+  const [before, left] = [fileBytes(tree, cut.file), fileBytes(treeAfter, cut.file)];
+  const kept = fileBytes(treeAfter, torn);
   if (
     !isSameBytes(left, before.slice(0, cut.offset)) ||
     !isSameBytes(kept, before.slice(cut.offset))
@@ -165,10 +165,10 @@ function isLeftover(tree: FileTree, after: FileTree, name: string): boolean {
   return lines.join("") === gone && lines.every((line) => kept.some((text) => text.includes(line)));
 }
 
-async function judgeNext({ treeAfter: after, state }: StartOutcome): Promise<DamageViolation[]> {
-  const next = await startFromTree(after);
+async function judgeNext({ treeAfter, state }: StartOutcome): Promise<DamageViolation[]> {
+  const next = await startFromTree(treeAfter);
   const clean = next.state === state && next.notes.length === 0;
-  if (clean && changedFiles(after, next.treeAfter).length === 0) return [];
+  if (clean && changedFiles(treeAfter, next.treeAfter).length === 0) return [];
   const said = next.refusal?.message ?? next.notes.join("; ");
   return [{ promise: "torn", reason: `the next start is not clean: ${said}` }];
 }
@@ -179,9 +179,9 @@ function* judgeRefusal(
   outcome: StartOutcome,
   { message, hint }: FolderRefused,
 ): Generator<DamageViolation> {
-  const { refusal, allowedRefusal: mayRefuse } = expected;
+  const { refusal, allowedRefusal } = expected;
   if (refusal === null) {
-    if (mayRefuse !== null && message.includes(mayRefuse)) return;
+    if (allowedRefusal !== null && message.includes(allowedRefusal)) return;
     yield { promise: "exact", reason: `refused and should start at ${expected.seq}: ${message}` };
     return;
   }

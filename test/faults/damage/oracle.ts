@@ -59,7 +59,7 @@ export class Oracle {
     this.#lives = [own, ...others];
     this.#raws = this.#lives.flatMap(({ lines }) => lines);
     for (const { line, raw } of this.#raws) this.#lines.set(textOf(raw), line);
-    for (const { tree } of this.#lives.flatMap(({ snapshots: moments }) => moments)) {
+    for (const { tree } of this.#lives.flatMap(({ snapshots }) => snapshots)) {
       for (const name of tree.keys()) {
         if (!name.startsWith("state")) continue;
         const { covers } = JSON.parse(textOf(fileBytes(tree, name))) as Snapshot;
@@ -77,7 +77,7 @@ export class Oracle {
     const { head, cut, refusal } = this.#walk(tree, covers);
     if (refusal !== null) return { ...NO_START, refusal };
     const swallowed = head.seq < synced;
-    const owner = this.#lives.find(({ statesBySum: states }) => states.has(head.sum));
+    const owner = this.#lives.find(({ statesBySum }) => statesBySum.has(head.sum));
     const key = owner === undefined ? "other" : keyIn(tree, owner);
     if (key === "other") {
       return {

@@ -52,10 +52,10 @@ async function damage(moment: FolderSnapshot): Promise<void> {
   const random = createRandom(seed);
   const amounts = amountsFor(moment);
   for (const damaged of generateDamagedFolders(moment.tree, othersFor(moment), random, amounts)) {
-    const { description: what, tree } = damaged;
-    const where = `SEED=${seed}, ${moment.name}: ${what}`;
+    const { description, tree } = damaged;
+    const where = `SEED=${seed}, ${moment.name}: ${description}`;
     const { violations: found, expected, command } = await judgeDamagedFolder(oracle, moment, tree);
-    for (const { promise, reason: why } of found) note(promise, `${where}: ${why}`);
+    for (const { promise, reason } of found) note(promise, `${where}: ${reason}`);
     const came = count(expected);
     if (command !== null) counts.commands += 1;
     await lookBeside(moment, damaged, where, random);
@@ -72,10 +72,10 @@ function note(promise: CheckedPromise, what: string): void {
 function count({
   refusal,
   cut,
-  hasLostBatches: swallowed,
+  hasLostBatches,
 }: ExpectedStart): "exact" | "refused" | "cut" | "swallowed" {
   const came =
-    refusal !== null ? "refused" : swallowed ? "swallowed" : cut === null ? "exact" : "cut";
+    refusal !== null ? "refused" : hasLostBatches ? "swallowed" : cut === null ? "exact" : "cut";
   counts[came] += 1;
   return came;
 }
@@ -173,7 +173,7 @@ async function askBinary(): Promise<void> {
   };
   await Promise.all([ask(), ask()]);
   const refused = tried.filter((result) => result.wasRefused).length;
-  const commands = tried.filter(({ ranCommand: command }) => command).length;
+  const commands = tried.filter(({ ranCommand }) => ranCommand).length;
   checkNone(
     "binary",
     `the binary starts or ends with 78, an error and a hint, and its commands help (${total} folders, ${refused} refused, ${commands} commands run)`,

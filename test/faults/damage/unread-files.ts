@@ -18,12 +18,9 @@ import {
 } from "../shared/memory-disk.ts";
 
 /** The same fold with nothing damaged, to compare with. */
-export async function runCheckpoint({
-  tree,
-  openSegment: open,
-}: PendingCheckpoint): Promise<FileTree> {
+export async function runCheckpoint({ tree, openSegment }: PendingCheckpoint): Promise<FileTree> {
   const disk = new MemoryDisk(tree);
-  await checkpoint(disk, MEMORY_FOLDER, open);
+  await checkpoint(disk, MEMORY_FOLDER, openSegment);
   return disk.toTree();
 }
 
@@ -32,7 +29,7 @@ export async function runCheckpoint({
  * may be lost: neither cut, nor overwritten, nor taken for the leftover of an unfinished fold.
  */
 export async function judgeCheckpoint(
-  { tree, openSegment: open }: PendingCheckpoint,
+  { tree, openSegment }: PendingCheckpoint,
   clean: FileTree,
   name: string,
   damaged: FileTree,
@@ -43,7 +40,7 @@ export async function judgeCheckpoint(
   const isEnd = name === `history/${audit.file}`;
   const isShort = isEnd && (bytes?.length ?? 0) < audit.length;
   const disk = new MemoryDisk(before);
-  const complaint = await checkpoint(disk, MEMORY_FOLDER, open).then(
+  const complaint = await checkpoint(disk, MEMORY_FOLDER, openSegment).then(
     () => null,
     (error: unknown) => String(error),
   );
@@ -84,15 +81,14 @@ function wrong(after: FileTree, wanted: FileTree): string | null {
 
 /** Both credentials as they were set, or none. */
 export async function judgeCredentials(tree: FileTree, damaged: FileTree): Promise<string | null> {
-  const {
-    status: found,
-    apiKey,
-    sharedKey,
-  } = await new SealedFile(new MemoryDisk(damaged), MEMORY_FOLDER).read();
+  const { status, apiKey, sharedKey } = await new SealedFile(
+    new MemoryDisk(damaged),
+    MEMORY_FOLDER,
+  ).read();
   const files = ["credentials.sealed", "sealing.key"];
   const whole = files.every((name) => isSameBytes(fileBytes(tree, name), fileBytes(damaged, name)));
   const pair: Record<string, string | null> = { apiKey, sharedKey };
   const wanted = whole ? CREDENTIALS : { apiKey: null, sharedKey: null };
-  if (Bun.deepEquals(pair, wanted) && (found === "opened") === whole) return null;
-  return `${found}: ${JSON.stringify(pair)}`;
+  if (Bun.deepEquals(pair, wanted) && (status === "opened") === whole) return null;
+  return `${status}: ${JSON.stringify(pair)}`;
 }

@@ -33,7 +33,7 @@ async function catchDiskFull(work: () => Promise<unknown>): Promise<string | nul
  * left behind, and the next one makes up for it.
  */
 export async function tryCheckpoint(
-  { tree, openSegment: open }: PendingCheckpoint,
+  { tree, openSegment }: PendingCheckpoint,
   clean: FileTree,
   state: string,
   room: number,
@@ -42,7 +42,7 @@ export async function tryCheckpoint(
   const before = disk.usedBytes;
   disk.capacity = before + room;
   disk.claimedFreeBytes = Infinity;
-  const failed = await catchDiskFull(() => checkpoint(disk, MEMORY_FOLDER, open));
+  const failed = await catchDiskFull(() => checkpoint(disk, MEMORY_FOLDER, openSegment));
   const between = await startFromTree(disk.toTree());
   if (between.state !== state) return `a restart finds ${between.refusal ?? "another state"}`;
   if (failed !== null && changedFiles(tree, disk.toTree()).includes("state.json")) {
@@ -51,7 +51,7 @@ export async function tryCheckpoint(
   const left = disk.usedBytes - before;
   if (failed !== null && left > LOCK_NOTE) return `it failed, and left ${left} bytes behind`;
   disk.capacity = Infinity;
-  await checkpoint(disk, MEMORY_FOLDER, open);
+  await checkpoint(disk, MEMORY_FOLDER, openSegment);
   const wrong = changedFiles(clean, disk.toTree());
   return wrong.length === 0 ? null : `with room again it made another ${wrong.join(", ")}`;
 }
@@ -61,12 +61,12 @@ const LOCK_NOTE = 10;
 
 /** A fold that would not fit and is told so: it is not begun. */
 export async function tryRefusedCheckpoint(
-  { tree, openSegment: open }: PendingCheckpoint,
+  { tree, openSegment }: PendingCheckpoint,
   room: number,
 ): Promise<string | null> {
   const disk = new MemoryDisk(tree);
   disk.capacity = disk.usedBytes + room;
-  const failed = await catchDiskFull(() => checkpoint(disk, MEMORY_FOLDER, open));
+  const failed = await catchDiskFull(() => checkpoint(disk, MEMORY_FOLDER, openSegment));
   if (failed === null) return "it was made without room for it";
   if (disk.writtenBytes > 0) return `it was begun: ${disk.writtenBytes} bytes were written`;
   const changed = changedFiles(tree, disk.toTree());
@@ -122,7 +122,7 @@ export async function tryCredentialsChange(tree: FileTree, room: number): Promis
 
 /** No room for a new segment: the one in use goes on. */
 export async function tryRotationWithoutNewFiles(tree: FileTree): Promise<string | null> {
-  const { store, disk, fatalErrors: fatal } = await openStore(tree);
+  const { store, disk, fatalErrors } = await openStore(tree);
   disk.canCreateFiles = false;
   await store.checkpoint();
   const complaint = store.health().checkpointError;
@@ -134,7 +134,7 @@ export async function tryRotationWithoutNewFiles(tree: FileTree): Promise<string
   const after = store.health().checkpointError;
   await store.close();
   if (complaint?.includes("ENOSPC") !== true) return `health says ${complaint}`;
-  if (!went.ok || fatal.length > 0) return `changes did not go on: ${JSON.stringify(went)}`;
+  if (!went.ok || fatalErrors.length > 0) return `changes did not go on: ${JSON.stringify(went)}`;
   if (restarted.state !== state) return "a restart finds another state";
   return after === null ? null : `with room again it says ${after}`;
 }

@@ -146,9 +146,9 @@ export class FullSite {
       await this.#kill();
       return status === 200 ? null : `a license is answered with ${status}`;
     }
-    const { code, stderr: complaint } = await server.exited;
+    const { code, stderr } = await server.exited;
     this.#server = null;
-    return code === 1 && namesDiskSpace(complaint) ? null : `it ended with ${code}: ${complaint}`;
+    return code === 1 && namesDiskSpace(stderr) ? null : `it ended with ${code}: ${stderr}`;
   }
 
   async #whileFull(): Promise<void> {

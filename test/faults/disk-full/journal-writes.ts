@@ -163,11 +163,11 @@ export async function waitWithin(
 
 /** How many batches were granted; a text for anything but those that fit, and none after. */
 async function playInto(
-  { batchEnds: ends, states }: ReferenceRun,
+  { batchEnds, states }: ReferenceRun,
   store: Store,
   room: number,
 ): Promise<number | string> {
-  const fits = ends.slice(1).filter((end) => end - (ends[0] ?? 0) <= room).length;
+  const fits = batchEnds.slice(1).filter((end) => end - (batchEnds[0] ?? 0) <= room).length;
   for (const [place, batch] of BATCHES.entries()) {
     const waiting = batch.map((command) => transactCommand(store, command));
     const reading = store.read(serializeState);
@@ -186,15 +186,15 @@ async function playInto(
 
 /** The disk holds what was granted and no byte more; so does memory, and so would a restart. */
 async function wrongWhileFull(
-  { segment, journal, batchEnds: ends, states }: ReferenceRun,
-  { store, disk, fatalErrors: fatal }: OpenedStore,
+  { segment, journal, batchEnds, states }: ReferenceRun,
+  { store, disk, fatalErrors }: OpenedStore,
   whole: number,
 ): Promise<string | null> {
   const state = states[whole];
   const fault = store.health().fault?.code ?? null;
   if (fault !== (whole < BATCHES.length ? FULL : null)) return `health says ${fault}`;
   if ((await readStateText(store)) !== state) return `reads show other than ${whole} batches`;
-  if (!isSameBytes(fileBytes(disk.toTree(), segment), journal.slice(0, ends[whole]))) {
+  if (!isSameBytes(fileBytes(disk.toTree(), segment), journal.slice(0, batchEnds[whole]))) {
     return `the journal does not end with batch ${whole}`;
   }
   const restarted = await startFromTree(disk.toTree());
@@ -202,18 +202,18 @@ async function wrongWhileFull(
     const notes = restarted.notes.join("; ");
     return `a restart finds ${restarted.refusal?.message ?? `another state, or says ${notes}`}`;
   }
-  return fatal.length > 0 ? `it gave up: ${String(fatal[0])}` : null;
+  return fatalErrors.length > 0 ? `it gave up: ${String(fatalErrors[0])}` : null;
 }
 
 /** What was refused is asked again: in the end the journal is the one of a larger disk. */
 async function goOn(
   { segment, journal, states }: ReferenceRun,
-  { store, disk, runProbe: look, probeIntervalMs: every }: OpenedStore,
+  { store, disk, runProbe, probeIntervalMs }: OpenedStore,
   whole: number,
 ): Promise<string | null> {
-  await look();
-  if (store.health().fault !== null || every > RECOVERY_LIMIT_MS / 2) {
-    return `there is room, and after one look in ${every} ms it is still full`;
+  await runProbe();
+  if (store.health().fault !== null || probeIntervalMs > RECOVERY_LIMIT_MS / 2) {
+    return `there is room, and after one look in ${probeIntervalMs} ms it is still full`;
   }
   for (const batch of BATCHES.slice(whole)) {
     const answers = await Promise.all(batch.map((command) => transactCommand(store, command)));
@@ -229,13 +229,13 @@ async function goOn(
 
 /** Full, then so much room for whoever looks for it. */
 export async function tryProbe(reference: ReferenceRun, room: number): Promise<string | null> {
-  const { store, disk, runProbe: look } = await openStore(reference.tree);
+  const { store, disk, runProbe } = await openStore(reference.tree);
   try {
     disk.capacity = disk.usedBytes;
     await transactCommand(store, register("ida"));
     const before = disk.toTree();
     disk.capacity = disk.usedBytes + room;
-    for (let looks = 0; looks < 3; looks += 1) await look();
+    for (let looks = 0; looks < 3; looks += 1) await runProbe();
     const left = changedFiles(before, disk.toTree());
     if (left.length > 0) return `it left ${left.join()} behind`;
     const fault = store.health().fault?.code ?? null;

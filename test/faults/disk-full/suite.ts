@@ -130,11 +130,11 @@ async function server(): Promise<void> {
     disks.push(disk);
   }
   // Only now: whoever loads it builds the binary first.
-  const { EDGE_CASES: EDGES, FullSite } = await import("./full-site.ts");
+  const { EDGE_CASES, FullSite } = await import("./full-site.ts");
   const rounds: RoundResult[] = [];
   const edges: (string | null)[] = [];
   const queue = Array.from({ length: chooseSize(30, 300) }, (_, round) => round);
-  const last = Object.keys(EDGES) as EdgeCase[];
+  const last = Object.keys(EDGE_CASES) as EdgeCase[];
   const run = async (disk: SmallDisk, place: number): Promise<void> => {
     const site = await FullSite.start(disk, PORT + place);
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
@@ -144,7 +144,7 @@ async function server(): Promise<void> {
     }
     for (let next = last.shift(); next !== undefined; next = last.shift()) {
       const why = await site.runEdgeCase(next);
-      edges.push(why && `${EDGES[next]}: ${why}`);
+      edges.push(why && `${EDGE_CASES[next]}: ${why}`);
     }
     await site.close();
   };
@@ -154,9 +154,9 @@ async function server(): Promise<void> {
     rounds.reduce((total, round) => total + pick(round), 0);
   none(
     `${promise}: refused changes never show, granted ones always do, reads go on, also after a kill (${rounds.length} rounds, ${sum(({ granted }) => granted)} granted, ${sum(({ refused }) => refused)} refused, ${sum(({ reads }) => reads)} reads)`,
-    rounds.flatMap(({ violations: broken }) => broken),
+    rounds.flatMap(({ violations }) => violations),
   );
-  const slowest = Math.max(...rounds.map(({ recoveryMs: back }) => back));
+  const slowest = Math.max(...rounds.map(({ recoveryMs }) => recoveryMs));
   check(
     `${promise} grants again when there is room (slowest after ${slowest.toFixed(0)} ms)`,
     rounds.length > 0,

@@ -89,14 +89,14 @@ export function checkAuditLog(
     wrong(`it ends with line ${sums.lines}, the state says ${state.audit.seq}`);
   }
   for (const which of ["license", "feature"] as const) {
-    const { acknowledged: certain } = ledger.counters[which];
+    const { acknowledged } = ledger.counters[which];
     const counted = sums.counted[which];
-    if (counted !== certain) wrong(`${which}: ${counted} of ${certain} are recorded`);
+    if (counted !== acknowledged) wrong(`${which}: ${counted} of ${acknowledged} are recorded`);
   }
-  for (const { name, slot: held } of ledger.users.values()) {
+  for (const { name, slot } of ledger.users.values()) {
     const found = [sums.slots.get(name) ?? 0, sums.slots.get(`${name}, ${FLOATING_FEATURE}`) ?? 0];
-    if (!Bun.deepEquals(found, [held === null ? 0 : 1, held?.features.length ?? 0])) {
-      wrong(`${name} holds ${found.join(" and ")} by the record, and ${JSON.stringify(held)}`);
+    if (!Bun.deepEquals(found, [slot === null ? 0 : 1, slot?.features.length ?? 0])) {
+      wrong(`${name} holds ${found.join(" and ")} by the record, and ${JSON.stringify(slot)}`);
     }
   }
 }

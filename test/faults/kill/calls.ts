@@ -72,7 +72,7 @@ const NEW: ExpectedSlot = {
   expiresAt: null,
 };
 
-export const slotOrNew = ({ slot: held }: ExpectedUser): ExpectedSlot => held ?? NEW;
+export const slotOrNew = ({ slot }: ExpectedUser): ExpectedSlot => slot ?? NEW;
 
 const userFields = (user: ExpectedUser) => ({ product: PRODUCT, user: user.name });
 
@@ -98,26 +98,26 @@ export const unregisterCall = (user: ExpectedUser): ChangeCall => ({
 });
 
 export function registerFeatureCall(user: ExpectedUser): ChangeCall {
-  const { slot: held } = user;
-  const has = held?.features.includes(FLOATING_FEATURE) === true;
+  const { slot } = user;
+  const has = slot?.features.includes(FLOATING_FEATURE) === true;
   const no = has ? null : "floating_not_available";
   return {
     user,
     path: "featureRegister",
     body: { ...userFields(user), feature: FLOATING_FEATURE },
-    slotAfter: held && { ...held, features: [FLOATING_FEATURE] },
-    expectedRefusal: held === null ? "user_not_registered" : no,
+    slotAfter: slot && { ...slot, features: [FLOATING_FEATURE] },
+    expectedRefusal: slot === null ? "user_not_registered" : no,
   };
 }
 
 export function releaseFeatureCall(user: ExpectedUser): ChangeCall {
-  const { slot: held } = user;
-  const has = held?.features.includes(FLOATING_FEATURE) === true;
+  const { slot } = user;
+  const has = slot?.features.includes(FLOATING_FEATURE) === true;
   return {
     user,
     path: "featureRelease",
     body: { ...userFields(user), feature: FLOATING_FEATURE },
-    slotAfter: held && { ...held, features: [] },
+    slotAfter: slot && { ...slot, features: [] },
     expectedRefusal: has ? null : "user_not_registered",
   };
 }

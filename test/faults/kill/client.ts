@@ -139,28 +139,32 @@ export class KillClient {
   /** Asks, and notes what came of it. False: no answer. */
   async #change(
     life: ServerRun,
-    { user, path, body, slotAfter: after, expectedRefusal: refusal, key }: ChangeCall,
+    { user, path, body, slotAfter, expectedRefusal, key }: ChangeCall,
   ): Promise<boolean> {
-    const { slot: held } = user;
-    user.beginCall(path, after);
+    const { slot } = user;
+    user.beginCall(path, slotAfter);
     const answer = await callServer(life, this.#figures, `/api/v4/${path}`, body, key);
     if (answer === null) return false;
     const code = (answer.body as { readonly code?: string }).code;
-    if (answer.status === 200 && after !== null && (path === "register" || path === "borrow")) {
+    if (answer.status === 200 && slotAfter !== null && (path === "register" || path === "borrow")) {
       const { user_info: info, ...row } = answer.body as RegistrationReply;
-      const told = { ...after, info, borrowedUntil: row.borrowed_until };
+      const told = { ...slotAfter, info, borrowedUntil: row.borrowed_until };
       user.recordAnswer({ ...told, registeredAt: row.registered_at, expiresAt: row.expires_at });
-      if (!isConsistentSlot(after, user.slot))
-        this.#reportWrongAnswer(path, user.name, held, answer);
+      if (!isConsistentSlot(slotAfter, user.slot))
+        this.#reportWrongAnswer(path, user.name, slot, answer);
       this.#figures.counts.changes += 1;
-    } else if (answer.status === 200 && refusal !== "user_not_registered") {
-      user.recordAnswer(after);
+    } else if (answer.status === 200 && expectedRefusal !== "user_not_registered") {
+      user.recordAnswer(slotAfter);
       this.#figures.counts.changes += 1;
     } else {
-      if (answer.status !== 400 || code !== refusal || user.pendingCall?.wasShown === true) {
-        this.#reportWrongAnswer(path, user.name, held, answer);
+      if (
+        answer.status !== 400 ||
+        code !== expectedRefusal ||
+        user.pendingCall?.wasShown === true
+      ) {
+        this.#reportWrongAnswer(path, user.name, slot, answer);
       }
-      user.recordAnswer(held);
+      user.recordAnswer(slot);
     }
     return true;
   }
@@ -225,11 +229,11 @@ export class KillClient {
     if (!isCounted) return (await this.#count(life, which, key)) !== null;
     const total = await this.#sendCount(life, which, key);
     if (total === null) return false;
-    const { acknowledged: certain } = this.#ledger().counters[which];
-    if (total < this.weight || total > certain) {
+    const { acknowledged } = this.#ledger().counters[which];
+    if (total < this.weight || total > acknowledged) {
       this.#figures.recordViolation(
         "repeats",
-        `${which}, key ${key}: ${total} is told of ${certain}`,
+        `${which}, key ${key}: ${total} is told of ${acknowledged}`,
       );
     }
     return true;

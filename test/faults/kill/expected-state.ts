@@ -45,33 +45,35 @@ export class ExpectedUser {
 
   /** A read that nothing was answered during shows the one or the other; null: neither. */
   compareRead(found: MaybeSlot): "before" | "after" | null {
-    const { slot: held, pendingCall: open } = this;
-    if (isConsistentSlot(held, found)) return "before";
-    if (open === null || !isConsistentSlot(open.slotAfter, found)) return null;
-    open.wasShown = true;
+    const { slot, pendingCall } = this;
+    if (isConsistentSlot(slot, found)) return "before";
+    if (pendingCall === null || !isConsistentSlot(pendingCall.slotAfter, found)) return null;
+    pendingCall.wasShown = true;
     return "after";
   }
 
   /** After a restart: what is there is certain now, or a complaint. */
   reconcile(found: MaybeSlot): string | null {
-    const { slot: held, pendingCall: open } = this;
+    const { slot, pendingCall } = this;
     this.pendingCall = null;
     this.version += 1;
-    if (open !== null && isConsistentSlot(open.slotAfter, found)) {
+    if (pendingCall !== null && isConsistentSlot(pendingCall.slotAfter, found)) {
       this.slot = found;
       return null;
     }
-    if (isInterruptedBorrow(open, held, found)) {
+    if (isInterruptedBorrow(pendingCall, slot, found)) {
       this.slot = found;
       return null;
     }
-    if (!isConsistentSlot(held, found)) {
+    if (!isConsistentSlot(slot, found)) {
       const or =
-        open === null ? "" : ` or after ${open.operation} ${JSON.stringify(open.slotAfter)}`;
-      return `${this.name} is ${JSON.stringify(found)}, not ${JSON.stringify(held)}${or}`;
+        pendingCall === null
+          ? ""
+          : ` or after ${pendingCall.operation} ${JSON.stringify(pendingCall.slotAfter)}`;
+      return `${this.name} is ${JSON.stringify(found)}, not ${JSON.stringify(slot)}${or}`;
     }
-    if (open?.wasShown !== true) return null;
-    return `${this.name} is ${JSON.stringify(found)}; a read had shown ${JSON.stringify(open.slotAfter)}`;
+    if (pendingCall?.wasShown !== true) return null;
+    return `${this.name} is ${JSON.stringify(found)}; a read had shown ${JSON.stringify(pendingCall.slotAfter)}`;
   }
 }
 
@@ -143,19 +145,22 @@ class ExpectedCounter {
 
   /** After a restart: which of the open ones were counted, or a complaint. */
   reconcile(total: number): ReconcileResult {
-    const { acknowledged: certain, highestShown: shown } = this;
+    const { acknowledged, highestShown } = this;
     const open = [...this.pendingWeights];
-    const extra = total - certain;
+    const extra = total - acknowledged;
     const counted = open.filter((weight) => Math.floor(extra / weight) % 2 === 1);
     const explained = counted.reduce((sum, weight) => sum + weight, 0);
     this.pendingWeights.clear();
     this.acknowledged = total;
     if (extra !== explained) {
-      const asked = `${certain} were acknowledged, ${open.join("+") || 0} are open`;
+      const asked = `${acknowledged} were acknowledged, ${open.join("+") || 0} are open`;
       return { broken: "counts", complaint: `the total is ${total}: ${asked}` };
     }
-    if (total < shown) {
-      return { broken: "reads", complaint: `the total is ${total}; a read had shown ${shown}` };
+    if (total < highestShown) {
+      return {
+        broken: "reads",
+        complaint: `the total is ${total}; a read had shown ${highestShown}`,
+      };
     }
     return { broken: null, counted: new Set(counted) };
   }

@@ -38,8 +38,8 @@ export async function killFirstStarts(
 /** Which appliance the folder is; then the server is killed. */
 async function applianceOf(served: ServerProcess, figures: KillResults): Promise<string | null> {
   if (!(await served.ready)) {
-    const { code, stderr: complaint } = await served.exited;
-    figures.recordViolation("starts", `a first start ended with ${code}: ${complaint}`);
+    const { code, stderr } = await served.exited;
+    figures.recordViolation("starts", `a first start ended with ${code}: ${stderr}`);
     return null;
   }
   figures.counts.starts += 1;

@@ -131,9 +131,9 @@ export class KillSite {
     life.isEnding = true;
     served.terminate();
     if (!(await within(PATIENCE, served.exited))) served.kill("group");
-    const { code, stderr: complaint } = await served.exited;
+    const { code, stderr } = await served.exited;
     if (code !== 0)
-      return this.#figures.recordViolation("stops", `it ended with ${code}: ${complaint}`);
+      return this.#figures.recordViolation("stops", `it ended with ${code}: ${stderr}`);
     this.#figures.counts.cleanStops += 1;
     const state = checkState(this.path, this.#ledger, this.#figures);
     checkAuditLog(this.path, state, this.#ledger, this.#figures);
@@ -151,10 +151,10 @@ export class KillSite {
     const started = performance.now();
     if (!(await within(PATIENCE, served.ready)) || !(await served.ready)) {
       served.kill("group");
-      const { code, stderr: complaint } = await served.exited;
+      const { code, stderr } = await served.exited;
       this.#figures.recordViolation(
         "starts",
-        `it ended with ${code ?? "a kill, too late"}: ${complaint}`,
+        `it ended with ${code ?? "a kill, too late"}: ${stderr}`,
       );
       return null;
     }
@@ -214,15 +214,15 @@ export class KillSite {
   }
 
   async #ended(served: ServerProcess, ending: KillPoint): Promise<void> {
-    const { code, stderr: complaint } = await served.exited;
-    if (complaint.includes("interrupted write")) this.#figures.counts.tornTails += 1;
+    const { code, stderr } = await served.exited;
+    if (stderr.includes("interrupted write")) this.#figures.counts.tornTails += 1;
     if (code === null) {
       this.#figures.killsByPoint[ending] += 1;
       if (this.#isOrphaned()) this.#figures.counts.orphans += 1;
       return;
     }
     if (code !== 0)
-      return this.#figures.recordViolation("stops", `it ended with ${code}: ${complaint}`);
+      return this.#figures.recordViolation("stops", `it ended with ${code}: ${stderr}`);
     this.#figures.counts.cleanStops += 1;
     checkState(this.path, this.#ledger, this.#figures);
     readAuditLog(this.path, this.#ledger, this.#figures);

@@ -82,10 +82,10 @@ async function succeed(
   const response = await fetch(`${second.url}/api/admin/v1/registrations`, { keepalive: false });
   const shown = ((await response.json()) as readonly object[]).length;
   second.terminate();
-  const { code, stderr: complaint } = await second.exited;
+  const { code, stderr } = await second.exited;
   const kept = (JSON.parse(readFileSync(state, "utf8")) as Snapshot).registrations.length;
   if (code === 0 && kept === shown) return;
-  figures.recordViolation("stops", `code ${code}, ${kept} of ${shown} are kept: ${complaint}`);
+  figures.recordViolation("stops", `code ${code}, ${kept} of ${shown} are kept: ${stderr}`);
 }
 
 /** To one that may be gone by now. */

@@ -48,10 +48,10 @@ async function readRegistrations(
     figures.counts.reads += 1;
     if (which === "after") sawEarly(life, figures);
     if (which === null) {
-      const { slot: held, pendingCall: open } = user;
+      const { slot: held, pendingCall } = user;
       figures.recordViolation(
         "reads",
-        `${user.name} is shown as ${JSON.stringify({ slot, held, open })}`,
+        `${user.name} is shown as ${JSON.stringify({ slot, held, open: pendingCall })}`,
       );
     }
   }

@@ -64,10 +64,10 @@ export class KillResults {
 
   static sum(all: readonly KillResults[]): KillResults {
     const sum = new KillResults("");
-    for (const { killsByPoint: kills, counts: of, violations: broken } of all) {
-      for (const name of KILL_POINTS) sum.killsByPoint[name] += kills[name];
-      for (const name of COUNTED) sum.counts[name] += of[name];
-      sum.violations.push(...broken);
+    for (const { killsByPoint, counts, violations } of all) {
+      for (const name of KILL_POINTS) sum.killsByPoint[name] += killsByPoint[name];
+      for (const name of COUNTED) sum.counts[name] += counts[name];
+      sum.violations.push(...violations);
     }
     return sum;
   }
@@ -93,40 +93,41 @@ export class KillResults {
       const details = found.slice(0, 3).map(({ detail }) => detail.slice(0, 2_000));
       check(promise, found.length === 0, details.join("\n         "));
     }
-    const { killsByPoint: kills, counts: of } = this;
-    const covered = KILL_POINTS.map((ending) => `${ending} ${kills[ending]}`).join(", ");
+    const { killsByPoint, counts } = this;
+    const covered = KILL_POINTS.map((ending) => `${ending} ${killsByPoint[ending]}`).join(", ");
     check(
       `kills fell into every kind of moment: ${covered}`,
-      this.hasViolations || (KILL_POINTS.every((ending) => kills[ending] > 0) && of.orphans > 0),
+      this.hasViolations ||
+        (KILL_POINTS.every((ending) => killsByPoint[ending] > 0) && counts.orphans > 0),
       "a kind of kill that did not happen proves nothing",
     );
   }
 
   #promises(): Readonly<Record<KillPromise, string>> {
-    const { counts: of } = this;
+    const { counts } = this;
     return {
       slots:
         `${this.killCount} kills: no acknowledged slot, borrow or feature was lost, none invented ` +
-        `(${of.changes} acknowledged changes, ${of.openSlots} unanswered at a kill)`,
+        `(${counts.changes} acknowledged changes, ${counts.openSlots} unanswered at a kill)`,
       counts:
         "no count was lost or counted twice " +
-        `(${of.counts} acknowledged, ${of.openCounts} unanswered at a kill)`,
+        `(${counts.counts} acknowledged, ${counts.openCounts} unanswered at a kill)`,
       reads:
         "what a read had shown was there after the kill " +
-        `(${of.reads} reads compared, ${of.early} of them showed what was not answered yet)`,
-      repeats: `the same call with the same key counted once (${of.repeats} repeats)`,
+        `(${counts.reads} reads compared, ${counts.early} of them showed what was not answered yet)`,
+      repeats: `the same call with the same key counted once (${counts.repeats} repeats)`,
       answers: "every answer was one that what is certain allows",
       starts:
-        `${of.starts} starts got ready, ${of.firstStarts} of them first starts ` +
-        `(${of.tornTails} torn tails cut, ${of.orphans} orphaned checkpoints outlived)`,
-      requests: `no license request that was handed out was forgotten (${of.requests})`,
+        `${counts.starts} starts got ready, ${counts.firstStarts} of them first starts ` +
+        `(${counts.tornTails} torn tails cut, ${counts.orphans} orphaned checkpoints outlived)`,
+      requests: `no license request that was handed out was forgotten (${counts.requests})`,
       orphans:
         "a checkpoint that wakes up after its server was killed leaves the folder to the next " +
         `(${this.killsByPoint.late})`,
-      stops: `${of.cleanStops} clean stops left everything in state.json`,
+      stops: `${counts.cleanStops} clean stops left everything in state.json`,
       record:
         "the auditor's record is one chain and adds up to what is counted and held " +
-        `(${of.recorded} lines)`,
+        `(${counts.recorded} lines)`,
     };
   }
 }

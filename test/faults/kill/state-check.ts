@@ -13,11 +13,14 @@ export function checkState(folder: string, ledger: ExpectedState, figures: KillR
   const state = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as Snapshot;
   const wrong = (detail: string): void => figures.recordViolation("stops", `state.json: ${detail}`);
   for (const user of ledger.users.values()) {
-    const { name, slot: held, pendingCall: open } = user;
+    const { name, slot, pendingCall } = user;
     const found = findSlot(state, name);
-    if (isConsistentSlot(held, found) || (open !== null && isConsistentSlot(open.slotAfter, found)))
+    if (
+      isConsistentSlot(slot, found) ||
+      (pendingCall !== null && isConsistentSlot(pendingCall.slotAfter, found))
+    )
       continue;
-    wrong(`${name} is ${JSON.stringify(found)}, not ${JSON.stringify(held)}`);
+    wrong(`${name} is ${JSON.stringify(found)}, not ${JSON.stringify(slot)}`);
   }
   const totals = {
     license: state.licenses[0]?.counter.total ?? Number.NaN,
@@ -26,10 +29,12 @@ export function checkState(folder: string, ledger: ExpectedState, figures: KillR
       Number.NaN,
   };
   for (const which of ["license", "feature"] as const) {
-    const { acknowledged: certain, highestShown: shown, maximum: most } = ledger.counters[which];
+    const { acknowledged, highestShown, maximum } = ledger.counters[which];
     const total = totals[which];
-    if (total >= Math.max(certain, shown) && total <= most) continue;
-    wrong(`the ${which}'s total is ${total}, not from ${Math.max(certain, shown)} to ${most}`);
+    if (total >= Math.max(acknowledged, highestShown) && total <= maximum) continue;
+    wrong(
+      `the ${which}'s total is ${total}, not from ${Math.max(acknowledged, highestShown)} to ${maximum}`,
+    );
   }
   const requests = new Set(state.requests.map(({ request }) => request));
   for (const { id } of ledger.requests.slice(-REQUESTS_KEPT)) {

@@ -94,10 +94,10 @@ export class PowerClients {
   }
 
   async #compareSlots(): Promise<void> {
-    const { users: accounts, figures } = this.#ledger;
-    const before = new Map(accounts.map(({ user, answerCount: answered }) => [user, answered]));
+    const { users, figures } = this.#ledger;
+    const before = new Map(users.map(({ user, answerCount }) => [user, answerCount]));
     const slots = new Map((await this.readSlots()).map((slot) => [slot.user, slot]));
-    for (const account of accounts) {
+    for (const account of users) {
       account.recordRead(slots.get(account.user), before.get(account.user) ?? 0);
     }
     figures.reads += 1;

@@ -88,25 +88,25 @@ export class PowerCutDisk {
   }
 
   /** An ext4 of its own, with what is in a folder, or empty. */
-  format(from: string | null, { hasMetadataChecksums: isSummed }: Ext4Options): void {
+  format(from: string | null, { hasMetadataChecksums }: Ext4Options): void {
     // Nothing of the one before may shine through.
     truncateSync(this.#image, 0);
     truncateSync(this.#image, SIZE);
     const quick = ["-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
     // A sum over a superblock whose sectors came from two writes is wrong: half-written blocks are
     // for a file system without sums.
-    const features = isSummed ? [] : ["-O", "^metadata_csum"];
+    const features = hasMetadataChecksums ? [] : ["-O", "^metadata_csum"];
     const content = from === null ? [] : ["-d", from];
     run("/sbin/mkfs.ext4", "-qF", "-b", "4096", ...quick, ...features, ...content, this.#image);
   }
 
   /** The power comes back. */
-  mount({ commitSeconds: commit, isWriteback: isLoose }: Ext4Options): void {
+  mount({ commitSeconds, isWriteback }: Ext4Options): void {
     this.#sendCommand("load");
     this.#cut = Promise.withResolvers();
     // Without ext4's rescue of files that are renamed unsynced: not every file system has it.
-    const loose = isLoose ? ",data=writeback,nodelalloc" : "";
-    const options = `loop,noauto_da_alloc,commit=${commit}${loose}`;
+    const loose = isWriteback ? ",data=writeback,nodelalloc" : "";
+    const options = `loop,noauto_da_alloc,commit=${commitSeconds}${loose}`;
     run("mount", "-t", "ext4", "-o", options, join(this.#fuse, "disk"), this.path);
     this.#mounted = true;
   }
@@ -124,8 +124,8 @@ export class PowerCutDisk {
     this.#mounted = false;
   }
 
-  armCut({ trigger: when, count, lossMode: how, seed }: PowerCut): void {
-    this.#sendCommand(`cut ${when} ${count} ${how} ${seed}`);
+  armCut({ trigger, count, lossMode, seed }: PowerCut): void {
+    this.#sendCommand(`cut ${trigger} ${count} ${lossMode} ${seed}`);
   }
 
   /** Resolves when the power is gone; where nothing is written any more, it goes by itself. */

@@ -175,12 +175,12 @@ function work(): Workload {
   return { clients, random: createRandom(Math.floor(random() * 2 ** 31)) };
 }
 
-function draw(span: number, { hasMetadataChecksums: isSummed }: Ext4Options): PowerCut {
+function draw(span: number, { hasMetadataChecksums }: Ext4Options): PowerCut {
   return {
     trigger: pick(["w", "w", "f", "f", "d"]),
     count: span === Infinity ? NEVER : 1 + Math.floor(random() * span),
     lossMode: pick<LossMode>(
-      isSummed ? ["a", "z", "o", "b", "b", "b"] : ["z", "o", "b", "s", "s", "s"],
+      hasMetadataChecksums ? ["a", "z", "o", "b", "b", "b"] : ["z", "o", "b", "s", "s", "s"],
     ),
     seed: Math.floor(random() * 2 ** 31),
   };

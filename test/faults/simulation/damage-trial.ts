@@ -93,9 +93,9 @@ function judge(
  */
 function isTakenBack(
   disk: SimulatedDisk,
-  { path, before, isNewest, isOlderContent: isPast }: AppliedDamage,
+  { path, before, isNewest, isOlderContent }: AppliedDamage,
 ): boolean {
-  if (!isNewest || !isPast) return false;
+  if (!isNewest || !isOlderContent) return false;
   const [was, is] = [lastLine(before), lastLine(disk.findFile(path)?.bytes() ?? new Uint8Array())];
   return is !== null && was !== null && is.seq === was.seq && is.prev === was.prev;
 }
@@ -135,23 +135,23 @@ async function goBack(trial: DamageTrial, hint: string, said: string): Promise<v
   figures.waysBack += 1;
 }
 
-function inflict({ disk, folder, random: dice }: DamageTrial): AppliedDamage | null {
-  const path = victim(disk, folder, dice);
+function inflict({ disk, folder, random }: DamageTrial): AppliedDamage | null {
+  const path = victim(disk, folder, random);
   const file = path === null ? null : disk.findFile(path);
   if (path === null || file === null || file.size === 0) return null;
   const before = file.bytes();
   const isNewest = path === listSegments(disk, folder).at(-1);
-  const kind = dice.pick(["flip", "stale"] as const);
-  const offset = dice.intBelow(file.size);
+  const kind = random.pick(["flip", "stale"] as const);
+  const offset = random.intBelow(file.size);
   if (kind === "flip") {
-    file.corrupt(offset, Uint8Array.of((before[offset] ?? 0) ^ (1 << dice.intBelow(8))));
+    file.corrupt(offset, Uint8Array.of((before[offset] ?? 0) ^ (1 << random.intBelow(8))));
     return { path, kind, from: offset, to: offset + 1, before, isNewest, isOlderContent: false };
   }
   const place = Math.floor(offset / SECTOR);
   const start = place * SECTOR;
   const own = file.staleSector(place);
   const stale =
-    own !== null && dice.chance(0.7) ? own : foreignBytes(disk, folder, file, place, dice);
+    own !== null && random.chance(0.7) ? own : foreignBytes(disk, folder, file, place, random);
   const bytes = stale.subarray(0, file.size - start);
   file.corrupt(start, bytes);
   const differs = [...bytes].map((byte, at) => byte !== before[start + at]);

@@ -83,18 +83,13 @@ export const randomCommand = (asking: CommandContext): Command =>
   MAKERS[nextSetupCommand(asking) ?? asking.random.pickWeighted(WEIGHTS)](asking);
 
 /** What a site needs first: a vendor, a request, and a license in answer to it. */
-function nextSetupCommand({
-  random: dice,
-  state,
-  at,
-  trueNow,
-}: CommandContext): Command["type"] | null {
+function nextSetupCommand({ random, state, at, trueNow }: CommandContext): Command["type"] | null {
   // A clock that is far ahead is put right before long.
-  if (at - trueNow > HOUR && dice.chance(0.03)) {
+  if (at - trueNow > HOUR && random.chance(0.03)) {
     return state.clockNonce === null ? "AskClock" : "SetClockBack";
   }
-  if (!state.vendors.has(VENDOR.vendor)) return dice.chance(0.3) ? "TrustVendor" : null;
-  if (state.licenses.size > 2 || dice.chance(0.7)) return null;
+  if (!state.vendors.has(VENDOR.vendor)) return random.chance(0.3) ? "TrustVendor" : null;
+  if (state.licenses.size > 2 || random.chance(0.7)) return null;
   return state.requests.size === 0 ? "MakeRequest" : "InstallLicense";
 }
 
@@ -106,45 +101,45 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
   Register: (asking) =>
     register(user(asking.random), { ...aim(asking), contact: contact(asking.random) }),
   Borrow: (asking) => {
-    const { random: dice, at } = asking;
-    const until = dice.chance(0.6) ? null : later(at, dice.intBetween(-1, 30) * HOUR);
-    return borrow(user(dice), until, { ...aim(asking), once: once(dice) });
+    const { random, at } = asking;
+    const until = random.chance(0.6) ? null : later(at, random.intBetween(-1, 30) * HOUR);
+    return borrow(user(random), until, { ...aim(asking), once: once(random) });
   },
   Unregister: (asking) => {
-    const { random: dice } = asking;
-    return unregister(user(dice), { ...aim(asking), by: dice.pick(["user", "admin"]) });
+    const { random } = asking;
+    return unregister(user(random), { ...aim(asking), by: random.pick(["user", "admin"]) });
   },
-  UnregisterAll: ({ random: dice }) => unregisterAll(dice.chance(0.3) ? null : dice.pick(PRODUCTS)),
+  UnregisterAll: ({ random }) => unregisterAll(random.chance(0.3) ? null : random.pick(PRODUCTS)),
   RegisterFeature: (asking) =>
     registerFeature(user(asking.random), asking.random.pick(FEATURES), aim(asking)),
   ReleaseFeature: (asking) =>
     releaseFeature(user(asking.random), asking.random.pick(FEATURES), aim(asking)),
   ReleaseAllFeatures: () => ({ type: "ReleaseAllFeatures", peer: PEER }),
   AddConsumption: (asking) => {
-    const { random: dice } = asking;
-    const who = dice.chance(0.5) ? null : user(dice);
-    const limit = dice.chance(0.1) && { maxOverages: dice.intBelow(4) };
-    return consume(dice.intBetween(-2, 6), {
+    const { random } = asking;
+    const who = random.chance(0.5) ? null : user(random);
+    const limit = random.chance(0.1) && { maxOverages: random.intBelow(4) };
+    return consume(random.intBetween(-2, 6), {
       ...aim(asking),
       user: who,
-      once: once(dice),
+      once: once(random),
       ...limit,
     });
   },
   AddFeatureConsumption: (asking) => {
-    const { random: dice } = asking;
-    const told = { ...aim(asking), once: once(dice) };
-    return consumeFeature(dice.pick(FEATURES), dice.intBetween(0, 4), told);
+    const { random } = asking;
+    const told = { ...aim(asking), once: once(random) };
+    return consumeFeature(random.pick(FEATURES), random.intBetween(0, 4), told);
   },
   InstallLicense: randomLicense,
-  RemoveLicense: ({ random: dice, state }) =>
-    remove(dice.pick([...state.licenses.keys(), 99]), dice.chance(0.5)),
-  MakeRequest: ({ random: dice, head, operationNumber: number }) => ({
+  RemoveLicense: ({ random, state }) =>
+    remove(random.pick([...state.licenses.keys(), 99]), random.chance(0.5)),
+  MakeRequest: ({ random, head, operationNumber }) => ({
     type: "MakeRequest",
     request: {
-      request: `request ${number}`,
-      nonce: `nonce ${number}`,
-      product: dice.chance(0.5) ? null : dice.pick(PRODUCTS),
+      request: `request ${operationNumber}`,
+      nonce: `nonce ${operationNumber}`,
+      product: random.chance(0.5) ? null : random.pick(PRODUCTS),
       licenseKey: null,
       hardwareId: HARDWARE_ID,
       hardware: HARDWARE,
@@ -152,73 +147,77 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     head: { auditSeq: head.auditSeq, auditSum: head.auditSum },
     peer: PEER,
   }),
-  MakeActivation: ({ operationNumber: number }) => ({
+  MakeActivation: ({ operationNumber }) => ({
     type: "MakeActivation",
     activation: {
-      nonce: number.toString(16).padStart(10, "0"),
-      licenseKey: `key ${number % 7}`,
+      nonce: operationNumber.toString(16).padStart(10, "0"),
+      licenseKey: `key ${operationNumber % 7}`,
       initializationCode: "",
       hardwareId: HARDWARE_ID,
       hardware: HARDWARE,
     },
     peer: PEER,
   }),
-  TrustVendor: ({ random: dice, operationNumber: number }) => {
-    const vendor = dice.chance(0.6) ? VENDOR : OTHER;
-    return { type: "TrustVendor", vendor: { ...vendor, version: 1 + (number >> 10) }, peer: PEER };
+  TrustVendor: ({ random, operationNumber }) => {
+    const vendor = random.chance(0.6) ? VENDOR : OTHER;
+    return {
+      type: "TrustVendor",
+      vendor: { ...vendor, version: 1 + (operationNumber >> 10) },
+      peer: PEER,
+    };
   },
-  DistrustVendor: ({ random: dice }) => ({
+  DistrustVendor: ({ random }) => ({
     type: "DistrustVendor",
-    vendor: dice.pick([OTHER, OTHER, VENDOR]).vendor,
+    vendor: random.pick([OTHER, OTHER, VENDOR]).vendor,
     peer: PEER,
   }),
   MoveAway: () => ({ type: "MoveAway", move: "a move", peer: PEER }),
-  ChangeAccess: ({ random: dice }) => ({
+  ChangeAccess: ({ random }) => ({
     type: "ChangeAccess",
-    change: dice.pick(["token_made", "user_set"] as const),
+    change: random.pick(["token_made", "user_set"] as const),
     name: "ops",
     peer: PEER,
   }),
-  SetKeys: ({ random: dice }) => ({
+  SetKeys: ({ random }) => ({
     type: "SetKeys",
-    changed: [dice.pick(["a", "b"])],
+    changed: [random.pick(["a", "b"])],
     peer: PEER,
   }),
   MarkClock: () => ({ type: "MarkClock" }),
-  AskClock: ({ operationNumber: number }) => ({
+  AskClock: ({ operationNumber }) => ({
     type: "AskClock",
-    nonce: `asked ${number}`,
+    nonce: `asked ${operationNumber}`,
     peer: PEER,
   }),
   JumpClock: ({ at }) => ({ type: "JumpClock", from: at, to: at, reason: "step" }),
-  SetClockBack: ({ random: dice, state, at, trueNow }) => ({
+  SetClockBack: ({ random, state, at, trueNow }) => ({
     type: "SetClockBack",
     // Never before the true time, which a vendor knows; sometimes not all the way.
-    to: dice.chance(0.7)
+    to: random.chance(0.7)
       ? trueNow
       : latest(
           trueNow,
-          later(at, -dice.pick([MINUTE, HOUR, DAY, 20 * DAY, 60 * DAY]) * dice.intBelow(3)),
+          later(at, -random.pick([MINUTE, HOUR, DAY, 20 * DAY, 60 * DAY]) * random.intBelow(3)),
         ),
-    nonce: dice.chance(0.8) ? state.clockNonce : null,
+    nonce: random.chance(0.8) ? state.clockNonce : null,
     peer: PEER,
   }),
-  CountRefusals: ({ random: dice }) => ({
+  CountRefusals: ({ random }) => ({
     type: "CountRefusals",
-    refusals: Array.from({ length: dice.intBetween(1, 3) }, () => ({
-      product: dice.chance(0.5) ? null : dice.pick(PRODUCTS),
-      code: dice.pick(["unknown_product", "floating_not_available", "__proto__"]),
-      count: dice.intBetween(1, 9),
-      users: [user(dice)],
+    refusals: Array.from({ length: random.intBetween(1, 3) }, () => ({
+      product: random.chance(0.5) ? null : random.pick(PRODUCTS),
+      code: random.pick(["unknown_product", "floating_not_available", "__proto__"]),
+      count: random.intBetween(1, 9),
+      users: [user(random)],
     })),
   }),
 };
 
 const user = (dice: SeededRandom): string => dice.pick(USERS);
 
-const aim = ({ random: dice, state }: CommandContext) => ({
-  product: dice.chance(0.05) ? null : dice.pick(known(dice, state.products.keys())),
-  licenseId: dice.chance(0.05) ? dice.intBetween(1, 8) : null,
+const aim = ({ random, state }: CommandContext) => ({
+  product: random.chance(0.05) ? null : random.pick(known(random, state.products.keys())),
+  licenseId: random.chance(0.05) ? random.intBetween(1, 8) : null,
 });
 
 /** What is installed, mostly. */
@@ -240,40 +239,42 @@ const once = (dice: SeededRandom): IdempotencyKey | null =>
     : { key: `key-${dice.intBelow(40)}`, fingerprint: dice.pick(["a", "a", "a", "b"]) };
 
 /** In answer to what is open, or a newer serial of what is there; sometimes a file used before. */
-function randomLicense({ random: dice, state, at }: CommandContext): InstallLicense {
-  const license = dice.intBetween(1, 8);
+function randomLicense({ random, state, at }: CommandContext): InstallLicense {
+  const license = random.intBetween(1, 8);
   const known = state.licenses.get(license);
   const product = PRODUCTS[license % PRODUCTS.length] ?? "cad";
   const granted = terms({
     product,
-    slots: dice.pick([0, 3, 3, 9, 20]),
-    timeoutMinutes: dice.pick([5, 30, 600]),
-    borrowHours: dice.pick([null, 24, 72, 720]),
-    earlyReturn: dice.chance(0.7),
-    validUntil: dice.chance(0.2) ? later(at, dice.intBetween(1, 90) * DAY) : null,
-    consumption: dice.chance(0.7)
+    slots: random.pick([0, 3, 3, 9, 20]),
+    timeoutMinutes: random.pick([5, 30, 600]),
+    borrowHours: random.pick([null, 24, 72, 720]),
+    earlyReturn: random.chance(0.7),
+    validUntil: random.chance(0.2) ? later(at, random.intBetween(1, 90) * DAY) : null,
+    consumption: random.chance(0.7)
       ? consumptionTerms({
-          max: dice.pick([null, 50, 5_000]),
-          overages: dice.intBelow(3),
-          negative: dice.chance(0.5),
-          period: dice.pick([null, "daily", "weekly", "monthly", "annually"]),
+          max: random.pick([null, 50, 5_000]),
+          overages: random.intBelow(3),
+          negative: random.chance(0.5),
+          period: random.pick([null, "daily", "weekly", "monthly", "annually"]),
         })
       : null,
-    features: FEATURES.filter(() => dice.chance(0.8)).map((code) =>
+    features: FEATURES.filter(() => random.chance(0.8)).map((code) =>
       featureTerms(code, {
-        floating: dice.chance(0.8) ? { slots: dice.intBetween(0, 6), timeoutMinutes: 20 } : null,
-        consumption: dice.chance(0.6)
-          ? consumptionTerms({ max: dice.pick([9, 1_000]), period: "daily" })
+        floating: random.chance(0.8)
+          ? { slots: random.intBetween(0, 6), timeoutMinutes: 20 }
+          : null,
+        consumption: random.chance(0.6)
+          ? consumptionTerms({ max: random.pick([9, 1_000]), period: "daily" })
           : null,
       }),
     ),
   });
   const newest = known?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;
-  const serial = newest + (dice.chance(0.9) ? 1 : 0);
+  const serial = newest + (random.chance(0.9) ? 1 : 0);
   const { hardware: _hardware, ...grant } = makeGrant(license, granted, serial);
   const [request] = [...state.requests.values()].toReversed();
   const [activation] = state.activations.keys();
-  const answers = dice.pick([
+  const answers = random.pick([
     request === undefined ? null : { request: request.request, nonce: request.nonce },
     activation === undefined || known === undefined ? null : { activation },
   ]);

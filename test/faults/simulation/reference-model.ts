@@ -201,14 +201,15 @@ export function serializeState(state: State): string {
 }
 
 /** Does the index by address have as many as there are, and not one more? */
-function peersIn({ licenses, registrationsByPeer: byPeer }: State): unknown[] {
+function peersIn({ licenses, registrationsByPeer }: State): unknown[] {
   const counts = new Map<string, number>();
   for (const { pool } of licenses.values()) {
     for (const { contact } of pool.inSlotOrder()) {
       counts.set(contact.peer, (counts.get(contact.peer) ?? 0) + 1);
     }
   }
-  const has = (peer: string, count: number) => byPeer.hasAtLeast(peer, count, instant(-1));
+  const has = (peer: string, count: number) =>
+    registrationsByPeer.hasAtLeast(peer, count, instant(-1));
   return [...counts].map(([peer, count]) => [peer, has(peer, count), has(peer, count + 1)]);
 }
 

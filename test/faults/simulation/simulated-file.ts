@@ -101,11 +101,11 @@ export class SimulatedFile {
   save({ sectors, size, sizeStamp }: StagedWrites): void {
     this.#own();
     if (sizeStamp > 0) this.#saveSize(size);
-    for (const { index: place, stamp, bytes } of sectors) {
+    for (const { index, stamp, bytes } of sectors) {
       // What was saved can be read back: a size that an earlier sync lost comes with it.
-      this.#saveSize(Math.max(this.#safeSize, Math.min(size, (place + 1) * SECTOR)));
-      this.#saveSector(place, bytes);
-      this.#clean(place, stamp);
+      this.#saveSize(Math.max(this.#safeSize, Math.min(size, (index + 1) * SECTOR)));
+      this.#saveSector(index, bytes);
+      this.#clean(index, stamp);
     }
     if (this.#resized === sizeStamp) this.#resized = 0;
   }
@@ -120,12 +120,12 @@ export class SimulatedFile {
     this.#isLost = true;
     const fate = dice.pick(["remembered", "forgotten", "mixed"] as const);
     if (sizeStamp > 0 && dice.chance(0.5)) this.#saveSize(size);
-    for (const { index: place, stamp, bytes } of sectors) {
-      if (this.#dirty.get(place) !== stamp) continue;
-      this.#dirty.delete(place);
+    for (const { index, stamp, bytes } of sectors) {
+      if (this.#dirty.get(index) !== stamp) continue;
+      this.#dirty.delete(index);
       const one = fate === "mixed" ? dice.pick(["remembered", "forgotten", "saved"]) : fate;
-      if (one === "saved") this.#saveSector(place, bytes);
-      if (one === "forgotten") this.#seen.set(this.#lastSaved(place), place * SECTOR);
+      if (one === "saved") this.#saveSector(index, bytes);
+      if (one === "forgotten") this.#seen.set(this.#lastSaved(index), index * SECTOR);
     }
     if (this.#resized === sizeStamp) this.#resized = 0;
   }

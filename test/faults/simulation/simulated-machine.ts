@@ -129,11 +129,11 @@ export class SimulatedMachine {
    * must the reference, at once.
    */
   #turnAway(): void {
-    const { promisedSeq: promised, syncedSeq: synced } = this.reference;
+    const { promisedSeq, syncedSeq } = this.reference;
     this.isRefusingChanges = true;
-    this.lastWrittenSeq = synced;
-    this.trace(`full, back to ${synced}\n`);
-    if (promised <= synced) this.reference.refuseUnsynced();
+    this.lastWrittenSeq = syncedSeq;
+    this.trace(`full, back to ${syncedSeq}\n`);
+    if (promisedSeq <= syncedSeq) this.reference.refuseUnsynced();
     else
       this.server.violation ??= new SimulationViolation(
         "kept",

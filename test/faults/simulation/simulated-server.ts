@@ -105,7 +105,7 @@ export class SimulatedServer {
 
   /** Somebody wants something. The rules decide beside the store, in the same instant. */
   sendCommand(isClumsy: boolean): void {
-    const { reference, random: dice, figures, leases } = this.#around;
+    const { reference, random, figures, leases } = this.#around;
     figures.operations += 1;
     const operationNumber = figures.operations;
     let decided: ReferenceDecision | null = null;
@@ -119,7 +119,7 @@ export class SimulatedServer {
       const { state } = reference;
       state.clockBehind = this.#behind;
       const known = { at: this.#now, trueNow: instant(Math.floor(trueNow)), operationNumber };
-      const command = randomCommand({ random: dice, state, head, ...known });
+      const command = randomCommand({ random, state, head, ...known });
       leases.endLeasesFor(command);
       ({ nextSlot } = state);
       if (isForAll(command)) reference.orderLicenses(this.store.peek(({ licenses }) => licenses));
@@ -155,11 +155,11 @@ export class SimulatedServer {
 
   /** Somebody looks. What they saw has to stay, just as what they did. */
   sendRead(): void {
-    const { reference, figures, random: dice } = this.#around;
+    const { reference, figures, random } = this.#around;
     figures.operations += 1;
     let seq = 0;
-    const license = dice.intBetween(1, 8);
-    const see = dice.chance(0.01)
+    const license = random.intBetween(1, 8);
+    const see = random.chance(0.01)
       ? serializeState
       : (state: State) => summarizeState(state, license);
     const read = this.store.read((state) => {
@@ -236,14 +236,10 @@ const isStorageFault = (answer: StoreAnswer): boolean =>
 /** A little of everything, cheap enough for every read. */
 function summarizeState(state: State, id: number): string {
   const license = state.licenses.get(id);
-  const {
-    latestEventAt: mark,
-    nextSlot,
-    requests,
-    idempotencyRecords: remembered,
-    refusals,
-  } = state;
-  const sizes = [state.licenses.size, requests.size, remembered.size, refusals.size].join(" ");
+  const { latestEventAt, nextSlot, requests, idempotencyRecords, refusals } = state;
+  const sizes = [state.licenses.size, requests.size, idempotencyRecords.size, refusals.size].join(
+    " ",
+  );
   const held = `${license?.counter.total} ${license?.pool.size} ${license?.grant.serial}`;
-  return `${mark} ${nextSlot} ${sizes} ${held}`;
+  return `${latestEventAt} ${nextSlot} ${sizes} ${held}`;
 }

@@ -48,8 +48,8 @@ export class SimulationRun {
   /** Where it is, for whoever has to find out why. */
   get progressText(): string {
     const { operations, cuts, kills, stops, starts } = this.machine.figures;
-    const { promisedSeq: promised, syncedSeq: synced, head } = this.machine.reference;
-    return `at operation ${operations}, start ${starts}, after ${cuts} cuts, ${kills} kills, ${stops} stops; lines up to ${promised} were answered, ${synced} synced, ${head.seq} decided`;
+    const { promisedSeq, syncedSeq, head } = this.machine.reference;
+    return `at operation ${operations}, start ${starts}, after ${cuts} cuts, ${kills} kills, ${stops} stops; lines up to ${promisedSeq} were answered, ${syncedSeq} synced, ${head.seq} decided`;
   }
 
   /** Something was thrown and nobody caught it. */
@@ -61,69 +61,63 @@ export class SimulationRun {
   }
 
   async #turn(): Promise<void> {
-    const { random: dice, server, time, disk } = this.machine;
+    const { random, server, time, disk } = this.machine;
     this.#letTimePass();
     this.#trouble();
-    for (let count = dice.pick([1, 3, 10, 20, 30, 50]); count > 0; count -= 1) {
-      if (dice.chance(0.15)) server.sendRead();
-      else server.sendCommand(dice.chance(0.000_3));
+    for (let count = random.pick([1, 3, 10, 20, 30, 50]); count > 0; count -= 1) {
+      if (random.chance(0.15)) server.sendRead();
+      else server.sendCommand(random.chance(0.000_3));
     }
-    if (this.machine.isRefusingChanges || dice.chance(0.06)) time.fireIntervals();
+    if (this.machine.isRefusingChanges || random.chance(0.06)) time.fireIntervals();
     // As the store's own timer does: not while changes are turned away.
-    if (dice.chance(0.06) && this.#takesChanges) void server.store.checkpoint();
+    if (random.chance(0.06) && this.#takesChanges) void server.store.checkpoint();
     await this.machine.runPending();
-    while (this.machine.isUp && disk.pendingSyncs.length > 0 && dice.chance(0.8)) {
+    while (this.machine.isUp && disk.pendingSyncs.length > 0 && random.chance(0.8)) {
       disk.finishOneSync();
       await this.machine.runPending();
     }
-    await this.#finishTurn(dice.pickWeighted(ENDS));
+    await this.#finishTurn(random.pickWeighted(ENDS));
   }
 
   async #finishTurn(end: keyof typeof ENDS): Promise<void> {
-    const { faultInjector: faults, server, random: dice, isUp } = this.machine;
-    if (isUp && server.hasFailed && dice.chance(0.5)) faults.killServer();
+    const { faultInjector, server, random, isUp } = this.machine;
+    if (isUp && server.hasFailed && random.chance(0.5)) faultInjector.killServer();
     else if (isUp && end === "nothing") return;
     else if (isUp && end === "stop") return this.#stop();
-    else if (isUp && end === "cut") faults.cutPower();
-    else if (isUp) faults.killServer();
-    if (end === "kill and cut") faults.cutPower();
+    else if (isUp && end === "cut") faultInjector.cutPower();
+    else if (isUp) faultInjector.killServer();
+    if (end === "kill and cut") faultInjector.cutPower();
     await this.#goDown();
     await this.#start();
   }
 
   #letTimePass(): void {
-    const { random: dice, time, figures } = this.machine;
+    const { random, time, figures } = this.machine;
     const units = { none: 0, seconds: SECOND, minutes: MINUTE, hours: HOUR, days: DAY };
-    const unit = dice.pickWeighted({ none: 20, seconds: 60, minutes: 15, hours: 3, days: 1 });
-    time.advance(units[unit] * dice.intBetween(1, 20));
-    if (!dice.chance(0.02)) return;
+    const unit = random.pickWeighted({ none: 20, seconds: 60, minutes: 15, hours: 3, days: 1 });
+    time.advance(units[unit] * random.intBetween(1, 20));
+    if (!random.chance(0.02)) return;
     figures.jumps += 1;
-    const by = dice.pick([HOUR, 20 * HOUR, 3 * DAY, 40 * DAY, 500 * DAY]);
+    const by = random.pick([HOUR, 20 * HOUR, 3 * DAY, 40 * DAY, 500 * DAY]);
     // Half of the time somebody puts the clock right.
-    if (dice.chance(0.5)) time.wall = Math.floor(time.trueNow);
-    else time.wall += dice.chance(0.5) ? by : -by;
+    if (random.chance(0.5)) time.wall = Math.floor(time.trueNow);
+    else time.wall += random.chance(0.5) ? by : -by;
   }
 
   #trouble(): void {
-    const {
-      random: dice,
-      faultInjector: faults,
-      disk,
-      figures,
-      isRefusingChanges: turnedAway,
-    } = this.machine;
-    if (dice.chance(0.03)) {
-      const fault = dice.pickWeighted({ EIO: 4, cut: 3, kill: 3, "kill checkpoint": 2 });
-      faults.arm(fault, dice.pick([3, 12, 60]));
+    const { random, faultInjector, disk, figures, isRefusingChanges } = this.machine;
+    if (random.chance(0.03)) {
+      const fault = random.pickWeighted({ EIO: 4, cut: 3, kill: 3, "kill checkpoint": 2 });
+      faultInjector.arm(fault, random.pick([3, 12, 60]));
     }
     if (this.#fullFor > 1) this.#fullFor -= 1;
     else if (this.#fullFor === 1) this.#makeRoom();
-    else if (dice.chance(0.015)) {
+    else if (random.chance(0.015)) {
       figures.full += 1;
-      this.#fullFor = dice.intBetween(2, 10);
-      disk.freeBytes = dice.intBelow(20_000);
+      this.#fullFor = random.intBetween(2, 10);
+      disk.freeBytes = random.intBelow(20_000);
     }
-    this.#roomFor = turnedAway && this.#fullFor === 0 ? this.#roomFor + 1 : 0;
+    this.#roomFor = isRefusingChanges && this.#fullFor === 0 ? this.#roomFor + 1 : 0;
     assertPromise(
       "room",
       this.#roomFor < PATIENCE,
@@ -137,11 +131,11 @@ export class SimulationRun {
   }
 
   async #start(): Promise<void> {
-    const { random: dice, disk, faultInjector: faults, figures } = this.machine;
+    const { random, disk, faultInjector, figures } = this.machine;
     for (;;) {
-      const copy = dice.chance(0.5) ? disk.clone() : null;
-      if (!this.#isCalm && dice.chance(0.12)) {
-        faults.arm(dice.pick(["EIO", "cut", "kill"]), dice.pick([4, 30]));
+      const copy = random.chance(0.5) ? disk.clone() : null;
+      if (!this.#isCalm && random.chance(0.12)) {
+        faultInjector.arm(random.pick(["EIO", "cut", "kill"]), random.pick([4, 30]));
       }
       figures.starts += 1;
       this.machine.server = this.machine.newServer();
@@ -156,9 +150,9 @@ export class SimulationRun {
 
   /** An error is fine where the disk gave a reason for it; it ends the process. */
   #excuse(promise: SimulationPromise, error: Error): void {
-    const { disk, faultInjector: faults, time } = this.machine;
+    const { disk, faultInjector, time } = this.machine;
     const full = errorCode(error) === "ENOSPC" && disk.freeBytes < Infinity;
-    assertPromise(promise, full || faults.isInjectedError(error), () => String(error));
+    assertPromise(promise, full || faultInjector.isInjectedError(error), () => String(error));
     disk.killAll("server");
     time.clearTimers();
     this.#makeRoom();
@@ -191,12 +185,12 @@ export class SimulationRun {
   }
 
   #damage(disk: SimulatedDisk): Promise<void> {
-    const { reference, random: dice, figures } = this.machine;
+    const { reference, random, figures } = this.machine;
     return tryDamage({
       disk,
       folder: SIMULATED_FOLDER,
       reference,
-      random: dice,
+      random,
       figures,
       open: () => this.machine.newServer().open(disk),
       hasGeneration: this.#hasGeneration,
@@ -205,18 +199,18 @@ export class SimulationRun {
 
   /** The server is gone, and sooner or later so is what it left behind. */
   async #goDown(): Promise<void> {
-    const { server, time, random: dice, disk, faultInjector: faults } = this.machine;
+    const { server, time, random, disk, faultInjector } = this.machine;
     server.isGone = true;
     time.clearTimers();
-    for (let steps = dice.intBelow(8); steps > 0 && disk.pendingSyncs.length > 0; steps -= 1) {
+    for (let steps = random.intBelow(8); steps > 0 && disk.pendingSyncs.length > 0; steps -= 1) {
       disk.finishOneSync();
       await time.runPending();
     }
-    if (dice.chance(0.2)) faults.cutPower();
+    if (random.chance(0.2)) faultInjector.cutPower();
     disk.killAll("checkpoint");
-    faults.reset();
-    if (this.#isCalm || dice.chance(0.7)) this.#makeRoom();
-    time.advance(dice.intBelow(20) * SECOND);
+    faultInjector.reset();
+    if (this.#isCalm || random.chance(0.7)) this.#makeRoom();
+    time.advance(random.intBelow(20) * SECOND);
   }
 
   async #stop(): Promise<void> {
@@ -233,8 +227,12 @@ export class SimulationRun {
   /** After a clean stop `state.json` is everything. */
   #checkStopped(): void {
     const { reference, disk } = this.machine;
-    const { waitingCount: waiting, store, hasFailed } = this.machine.server;
-    assertPromise("answers", waiting === 0, () => `${waiting} have no answer after a stop`);
+    const { waitingCount, store, hasFailed } = this.machine.server;
+    assertPromise(
+      "answers",
+      waitingCount === 0,
+      () => `${waitingCount} have no answer after a stop`,
+    );
     const { fault, checkpointError } = store.health();
     if (fault !== null || checkpointError !== null || hasFailed) return;
     const { covers } = readSnapshot(disk, SIMULATED_FOLDER);
@@ -249,9 +247,9 @@ export class SimulationRun {
 
   /** Nothing goes wrong any more: everybody is answered, and all of it is there. */
   async #end(): Promise<void> {
-    const { faultInjector: faults, time, disk, reference } = this.machine;
+    const { faultInjector, time, disk, reference } = this.machine;
     this.#isCalm = true;
-    faults.reset();
+    faultInjector.reset();
     this.#makeRoom();
     for (let ticks = 0; ticks === 0 || !this.#takesChanges; ticks += 1) {
       assertPromise(
@@ -260,7 +258,7 @@ export class SimulationRun {
         () => "no change is taken on a disk that is well again",
       );
       if (this.machine.server.hasFailed) {
-        faults.killServer();
+        faultInjector.killServer();
         await this.#goDown();
         await this.#start();
       }
@@ -271,8 +269,8 @@ export class SimulationRun {
         await this.machine.runPending();
       }
     }
-    const { waitingCount: waiting } = this.machine.server;
-    assertPromise("answers", waiting === 0, () => `${waiting} wait for ever`);
+    const { waitingCount } = this.machine.server;
+    assertPromise("answers", waitingCount === 0, () => `${waitingCount} wait for ever`);
     await this.#stop();
     checkAuditChain(reference.auditLogUpTo(reference.head.auditSeq) ?? new Uint8Array());
   }

@@ -13,11 +13,11 @@ const NEEDED = /^(?:journal-\d+\.jsonl|state-\d+\.json)$/;
 
 /** All calls of a process up to an answer, in order; says what is not safe by then, or too late. */
 export function findOrderViolations(
-  { startingSite: from }: Scenario,
+  { startingSite }: Scenario,
   calls: readonly TracedCall[],
 ): string[] {
   const wrong: string[] = [];
-  const known = new Set(from === null ? [] : namesIn(from.folder));
+  const known = new Set(startingSite === null ? [] : namesIn(startingSite.folder));
   const dirty = new Set<string>();
   const unnamed = new Set<string>();
   for (const call of calls) {

@@ -64,7 +64,7 @@ const isError = (effect: InjectedFault): boolean => effect === "EIO" || effect =
 const isJournal = ({ path, name }: TracedCall): boolean =>
   /^journal-\d+\.jsonl$/.test(path) && (isSync({ name }) || name === "write");
 
-const isChild = ({ tracedProcess: traced }: Scenario): boolean => traced === "checkpoint";
+const isChild = ({ tracedProcess }: Scenario): boolean => tracedProcess === "checkpoint";
 
 /** A pid that cannot be erased from a lock file is in nobody's way: its holder is gone. */
 const erasesNote = ({ name, path, nth }: TracedCall, effect: InjectedFault): boolean =>
@@ -107,38 +107,40 @@ const rotates = (scene: Scenario, call: TracedCall, effect: InjectedFault): bool
   isAwaited(scene, call) && scene.runsCheckpoint && !isJournal(call) && isError(effect);
 
 function killed(scene: Scenario, call: TracedCall, seen: ScenarioResult): string | null {
-  const { ready, exitedWith: ended, stoppedWith: stopped, replies } = seen;
+  const { ready, exitedWith, stoppedWith, replies } = seen;
   if (scene.stopsAtEnd) {
     // Where it met the checkpoint's process instead, the stop says that it could not fold.
-    return stopped === "SIGKILL" || stopped === "1" ? null : `it stopped with ${stopped}`;
+    return stoppedWith === "SIGKILL" || stoppedWith === "1"
+      ? null
+      : `it stopped with ${stoppedWith}`;
   }
-  if (ended !== "SIGKILL") return `it ended with ${ended}`;
+  if (exitedWith !== "SIGKILL") return `it ended with ${exitedWith}`;
   if (call.isDuringStart) return ready ? "it was ready before" : null;
   const last = replies.at(-1)?.last;
   return last === null ? null : `it answered ${last?.status}`;
 }
 
-function failed({ replies, exitedWith: ended }: ScenarioResult): string | null {
+function failed({ replies, exitedWith }: ScenarioResult): string | null {
   const last = replies.at(-1)?.last;
   if (last?.code !== "storage_failed") return `it answered ${last?.status} ${last?.code}`;
-  return ended === "1" ? null : `it ended with ${ended}`;
+  return exitedWith === "1" ? null : `it ended with ${exitedWith}`;
 }
 
-function full({ replies, recoveryMs: recovered }: ScenarioResult): string | null {
+function full({ replies, recoveryMs }: ScenarioResult): string | null {
   const refused = replies.find(({ first }) => first?.code === "storage_full");
   if (refused === undefined) return `it answered ${replies.at(-1)?.first?.status}`;
   const { last } = refused;
-  return recovered && last?.status === 200 ? null : "it did not work again";
+  return recoveryMs && last?.status === 200 ? null : "it did not work again";
 }
 
-const once = ({ trace: { laterSyncs: syncsAfter } }: ScenarioResult): string | null =>
-  syncsAfter === 0 ? null : `${syncsAfter} more syncs of the same file`;
+const once = ({ trace: { laterSyncs } }: ScenarioResult): string | null =>
+  laterSyncs === 0 ? null : `${laterSyncs} more syncs of the same file`;
 
 function short(scene: Scenario, seen: ScenarioResult): string | null {
-  const { ready, exitedWith: ended, stoppedWith: stopped, replies, checkpointError: told } = seen;
-  if (!ready || ended !== null) return `it ended with ${ended}: ${seen.stderr}`;
-  if (told !== null) return `the checkpoint failed: ${told}`;
-  if (scene.stopsAtEnd && stopped !== "0") return `it stopped with ${stopped}`;
+  const { ready, exitedWith, stoppedWith, replies, checkpointError } = seen;
+  if (!ready || exitedWith !== null) return `it ended with ${exitedWith}: ${seen.stderr}`;
+  if (checkpointError !== null) return `the checkpoint failed: ${checkpointError}`;
+  if (scene.stopsAtEnd && stoppedWith !== "0") return `it stopped with ${stoppedWith}`;
   for (const { step, first, last } of replies) {
     const wanted = step.expectsRefusal === true ? 400 : 200;
     // A disk that is full by itself stays so.
@@ -151,46 +153,46 @@ function short(scene: Scenario, seen: ScenarioResult): string | null {
 
 const REASON = /^berth: error: .+\n(?:berth: )?hint: .+$/m;
 
-function start({ ready, exitedWith: ended, stderr: complaint }: ScenarioResult): string | null {
-  if (ready) return ended === null ? null : `it was ready and then ended with ${ended}`;
-  if (ended !== "1") return `it ended with ${ended}: ${complaint}`;
-  return REASON.test(complaint) ? null : `it said: ${complaint}`;
+function start({ ready, exitedWith, stderr }: ScenarioResult): string | null {
+  if (ready) return exitedWith === null ? null : `it was ready and then ended with ${exitedWith}`;
+  if (exitedWith !== "1") return `it ended with ${exitedWith}: ${stderr}`;
+  return REASON.test(stderr) ? null : `it said: ${stderr}`;
 }
 
-function stop({ stoppedWith: stopped, stderr: complaint }: ScenarioResult): string | null {
-  if (stopped !== "1") return `it stopped with ${stopped}`;
-  return REASON.test(complaint) ? null : `it said: ${complaint}`;
+function stop({ stoppedWith, stderr }: ScenarioResult): string | null {
+  if (stoppedWith !== "1") return `it stopped with ${stoppedWith}`;
+  return REASON.test(stderr) ? null : `it said: ${stderr}`;
 }
 
-function unsynced({ replies, exitedWith: ended }: ScenarioResult): string | null {
-  if (ended !== null) return `it ended with ${ended}`;
+function unsynced({ replies, exitedWith }: ScenarioResult): string | null {
+  if (exitedWith !== null) return `it ended with ${exitedWith}`;
   return replies.at(-1)?.last?.status === 200 ? "it answered 200" : null;
 }
 
 function child({
-  exitedWith: ended,
-  stoppedWith: stopped,
-  checkpointError: told,
+  exitedWith,
+  stoppedWith,
+  checkpointError,
   replies,
 }: ScenarioResult): string | null {
-  if (ended !== null) return `the server ended with ${ended}`;
-  if (told === null) return "status told nothing";
+  if (exitedWith !== null) return `the server ended with ${exitedWith}`;
+  if (checkpointError === null) return "status told nothing";
   const last = replies.at(-1)?.last;
   if (last?.status !== 200) return `it answered ${last?.status} ${last?.code}`;
-  return stopped === "0" ? null : `it stopped with ${stopped}`;
+  return stoppedWith === "0" ? null : `it stopped with ${stoppedWith}`;
 }
 
-function recovery({ exitedWith: ended, replies }: ScenarioResult): string | null {
-  if (ended !== null) return ended === "1" ? null : `it ended with ${ended}`;
+function recovery({ exitedWith, replies }: ScenarioResult): string | null {
+  if (exitedWith !== null) return exitedWith === "1" ? null : `it ended with ${exitedWith}`;
   return replies.at(-1)?.last?.status === 200 ? null : "it goes on and does not work";
 }
 
 function rotation(
   call: TracedCall,
-  { exitedWith: ended, checkpointError: told, replies }: ScenarioResult,
+  { exitedWith, checkpointError, replies }: ScenarioResult,
 ): string | null {
-  if (isSync(call)) return ended === "1" ? null : `it ended with ${ended}`;
-  if (told === null) return "status told nothing";
+  if (isSync(call)) return exitedWith === "1" ? null : `it ended with ${exitedWith}`;
+  if (checkpointError === null) return "status told nothing";
   const last = replies.at(-1)?.last;
   return last?.status === 200 ? null : `it answered ${last?.status} ${last?.code}`;
 }

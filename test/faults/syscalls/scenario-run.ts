@@ -115,39 +115,44 @@ export async function withScenarioFolder<T>(
 }
 
 async function perform(stage: ScenarioRun, tracing: TraceMode): Promise<ScenarioResult> {
-  const { scenario: scene, workFolder: home, dataFolder: folder, violations: wrong } = stage;
-  const log = traceLogPath(home);
+  const { scenario, workFolder, dataFolder, violations } = stage;
+  const log = traceLogPath(workFolder);
   const { server, checkpoint } = await startTracedServer(
     stage,
-    straceCommand(folder, log, tracing, binary),
+    straceCommand(dataFolder, log, tracing, binary),
   );
-  if (server.readyAt !== null && scene.tracedProcess === "server") await markReady(server, log);
+  if (server.readyAt !== null && scenario.tracedProcess === "server") await markReady(server, log);
   const replies: StepReplies[] = [];
-  if (scene.runsCheckpoint) replies.push(await take(stage, server, longHeartbeat));
-  const told = scene.runsCheckpoint ? await untilFolded(stage, server, checkpoint) : null;
+  if (scenario.runsCheckpoint) replies.push(await take(stage, server, longHeartbeat));
+  const told = scenario.runsCheckpoint ? await untilFolded(stage, server, checkpoint) : null;
   if (server.readyAt !== null) {
-    for (const step of scene.steps) {
+    for (const step of scenario.steps) {
       if (!replies.some(isLast)) replies.push(await take(stage, server, step));
     }
   }
   const ended = await endOf(stage, server, replies, tracing);
   const isStruck = readTextIfPresent(log).includes("(INJECTED)");
-  if (ended === null && scene.stopsAtEnd) {
+  if (ended === null && scenario.stopsAtEnd) {
     server.kill("SIGTERM");
-    if (!(await waitUntil(() => server.hasExited()))) wrong.push("it was told to stop and did not");
+    if (!(await waitUntil(() => server.hasExited())))
+      violations.push("it was told to stop and did not");
   }
   server.kill("SIGKILL");
   const last = await server.exited;
-  const stopped = ended === null && scene.stopsAtEnd ? last : null;
-  const text = await readTraceLog(log, scene.tracedProcess === "server" ? server.pid : null);
-  const read = readTrace(text, { folder, tracedProcess: scene.tracedProcess, mode: tracing });
+  const stopped = ended === null && scenario.stopsAtEnd ? last : null;
+  const text = await readTraceLog(log, scenario.tracedProcess === "server" ? server.pid : null);
+  const read = readTrace(text, {
+    folder: dataFolder,
+    tracedProcess: scenario.tracedProcess,
+    mode: tracing,
+  });
   const isTooLate =
-    scene.tracedProcess === "server" && ended === null && isMissed(tracing, isStruck, stopped);
+    scenario.tracedProcess === "server" && ended === null && isMissed(tracing, isStruck, stopped);
   const trace = isTooLate ? { ...read, injectedCall: null } : read;
-  if (stopped === "0" && scene.runsCheckpoint)
-    wrong.push(...(await findAuditLogViolations(folder)));
+  if (stopped === "0" && scenario.runsCheckpoint)
+    violations.push(...(await findAuditLogViolations(dataFolder)));
   await startAgain(stage);
-  const { recoveryMs: recovered } = stage;
+  const { recoveryMs } = stage;
   const complaint = await server.readStderr();
   checkpoint?.remove();
   const ready = server.readyAt !== null;
@@ -158,9 +163,9 @@ async function perform(stage: ScenarioRun, tracing: TraceMode): Promise<Scenario
     stoppedWith: stopped,
     stderr: complaint,
     replies,
-    recoveryMs: recovered,
+    recoveryMs,
     checkpointError: told,
-    violations: wrong,
+    violations,
   };
 }
 
@@ -190,16 +195,16 @@ type Checkpoint = WrappedCheckpoint | null;
 
 /** Starts the server, with itself or its first checkpoint behind `traced`. */
 export async function startTracedServer(
-  { scenario: scene, workFolder: home, dataFolder: folder }: ScenarioRun,
+  { scenario, workFolder, dataFolder }: ScenarioRun,
   traced: readonly string[],
 ): Promise<{ readonly server: TracedServer; readonly checkpoint: Checkpoint }> {
-  if (scene.tracedProcess === "server") {
+  if (scenario.tracedProcess === "server") {
     // Detached: what is signalled and what ends is the server itself.
-    const words = [...traced, "-D", ...(scene.hasFullDisk ? limited(folder) : [])];
-    return { server: await startServer(folder, words), checkpoint: null };
+    const words = [...traced, "-D", ...(scenario.hasFullDisk ? limited(dataFolder) : [])];
+    return { server: await startServer(dataFolder, words), checkpoint: null };
   }
-  const checkpoint = wrapCheckpoint(home);
-  const server = await startServer(folder, [], checkpoint.program);
+  const checkpoint = wrapCheckpoint(workFolder);
+  const server = await startServer(dataFolder, [], checkpoint.program);
   checkpoint.wrap(traced);
   return { server, checkpoint };
 }
@@ -216,7 +221,7 @@ const unlimit = ({ pid }: TracedServer): void => {
 
 /** Waits for the checkpoint that is due, and says what status tells of it. */
 async function untilFolded(
-  { workFolder: home, violations: wrong }: ScenarioRun,
+  { workFolder, violations }: ScenarioRun,
   server: TracedServer,
   checkpoint: Checkpoint,
 ): Promise<string | null> {
@@ -230,12 +235,12 @@ async function untilFolded(
     if (server.hasExited()) return true;
     // The server has heard of its end when the log has.
     if (checkpoint === null)
-      return readTextIfPresent(traceLogPath(home)).includes("--- SIGCHLD") || isTold();
+      return readTextIfPresent(traceLogPath(workFolder)).includes("--- SIGCHLD") || isTold();
     const code = checkpoint.exitCode();
     return code !== null && (code === 0 || isTold());
   };
   if (!(await waitUntil(isOver, undefined, 50))) {
-    wrong.push("the checkpoint that was due did not come to an end that status tells of");
+    violations.push("the checkpoint that was due did not come to an end that status tells of");
   }
   return told;
 }
@@ -246,16 +251,16 @@ async function take(
   server: TracedServer,
   step: ScenarioStep,
 ): Promise<StepReplies> {
-  const { possibleStates: worlds, violations: wrong } = stage;
+  const { possibleStates, violations } = stage;
   const first = await server.send(step);
   const last = first?.code === "storage_full" ? await sitOut(stage, server, step) : first;
-  if (last?.status === 200) worlds.applyGranted(step.change, last.body);
-  else if (last === null || last.status >= 500) worlds.applyUnanswered(step.change);
-  else if (step.expectsRefusal !== true) wrong.push(`${step.name} was refused: ${last.code}`);
+  if (last?.status === 200) possibleStates.applyGranted(step.change, last.body);
+  else if (last === null || last.status >= 500) possibleStates.applyUnanswered(step.change);
+  else if (step.expectsRefusal !== true) violations.push(`${step.name} was refused: ${last.code}`);
   if (last?.code === "storage_failed") {
     // What memory holds may not be there after the next start.
     const read = await server.send(readSlots);
-    if (read?.status === 200) wrong.push("a read was answered after the disk had failed");
+    if (read?.status === 200) violations.push("a read was answered after the disk had failed");
   }
   return { step, first, last };
 }
@@ -266,16 +271,16 @@ async function sitOut(
   server: TracedServer,
   step: ScenarioStep,
 ): Promise<StepReply | null> {
-  const { scenario: scene, possibleStates: worlds, violations: wrong } = stage;
+  const { scenario, possibleStates, violations } = stage;
   const read = await server.send(readSlots);
   if (read?.status === 200) {
     const slots = slotFacts(read.body as unknown as readonly AnswerBody[]);
-    const mismatch = worlds.findMismatch(slots, true);
-    if (mismatch !== null) wrong.push(`a read on a full disk: ${mismatch}`);
+    const mismatch = possibleStates.findMismatch(slots, true);
+    if (mismatch !== null) violations.push(`a read on a full disk: ${mismatch}`);
   }
   // A second fault may have ended it meanwhile; otherwise there is no reason not to answer.
-  if (read?.code === "storage_full") wrong.push("a full disk refused a read");
-  if (scene.hasFullDisk) unlimit(server);
+  if (read?.code === "storage_full") violations.push("a full disk refused a read");
+  if (scenario.hasFullDisk) unlimit(server);
   let reply: StepReply | null = null;
   const again = async (): Promise<boolean> => {
     reply = await server.send(step);
@@ -287,27 +292,27 @@ async function sitOut(
 
 /** Null: it runs, and answers. */
 async function endOf(
-  { scenario: scene, workFolder: home, possibleStates: worlds, violations: wrong }: ScenarioRun,
+  { scenario, workFolder, possibleStates, violations }: ScenarioRun,
   server: TracedServer,
   replies: readonly StepReplies[],
   tracing: TraceMode,
 ): Promise<string | null> {
   const over = replies.some(isLast);
   if (server.readyAt === null || over) await waitUntil(() => server.hasExited());
-  if (await hasEndedByFault(home, server, tracing)) return server.exited;
+  if (await hasEndedByFault(workFolder, server, tracing)) return server.exited;
   if (over) {
-    wrong.push("it did not answer, or its disk had failed, and it did not end");
+    violations.push("it did not answer, or its disk had failed, and it did not end");
     return null;
   }
   // What is recorded is the scene alone.
-  if (scene.stopsAtEnd || tracing === "record") return null;
+  if (scenario.stopsAtEnd || tracing === "record") return null;
   const alive = await server.send(makeRequest);
-  if (alive?.status === 200) worlds.applyGranted(makeRequest.change, alive.body);
-  else worlds.applyUnanswered(makeRequest.change);
+  if (alive?.status === 200) possibleStates.applyGranted(makeRequest.change, alive.body);
+  else possibleStates.applyUnanswered(makeRequest.change);
   // What a server does in its own time may be struck only now.
-  if (await hasEndedByFault(home, server, tracing)) return server.exited;
+  if (await hasEndedByFault(workFolder, server, tracing)) return server.exited;
   if (alive?.status !== 200)
-    wrong.push(`it goes on and does not work: ${alive?.code ?? "silence"}`);
+    violations.push(`it goes on and does not work: ${alive?.code ?? "silence"}`);
   return null;
 }
 
@@ -325,21 +330,17 @@ async function hasEndedByFault(
 }
 
 /** The next start must work, and find what was answered and nothing that nobody asked for. */
-async function startAgain({
-  dataFolder: folder,
-  possibleStates: worlds,
-  violations: wrong,
-}: ScenarioRun): Promise<void> {
-  const server = await startServer(folder);
+async function startAgain({ dataFolder, possibleStates, violations }: ScenarioRun): Promise<void> {
+  const server = await startServer(dataFolder);
   const reply = server.readyAt === null ? null : await server.send(makeRequest);
   server.kill("SIGKILL");
   const ended = await server.exited;
   if (server.readyAt === null) {
-    wrong.push(`the next start ended with ${ended}: ${await server.readStderr()}`);
+    violations.push(`the next start ended with ${ended}: ${await server.readStderr()}`);
     return;
   }
-  if (reply?.status === 200) worlds.applyGranted(makeRequest.change, reply.body);
-  else wrong.push(`the next start does not work: ${reply?.code ?? "no answer"}`);
-  const mismatch = worlds.findMismatch(await readFacts(folder));
-  if (mismatch !== null) wrong.push(`after the next start: ${mismatch}`);
+  if (reply?.status === 200) possibleStates.applyGranted(makeRequest.change, reply.body);
+  else violations.push(`the next start does not work: ${reply?.code ?? "no answer"}`);
+  const mismatch = possibleStates.findMismatch(await readFacts(dataFolder));
+  if (mismatch !== null) violations.push(`after the next start: ${mismatch}`);
 }

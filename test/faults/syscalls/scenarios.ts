@@ -182,7 +182,7 @@ const plain = {
 } as const;
 
 export function makeScenarios(prepared: PreparedSites): Scenario[] {
-  const { site, withCredentials: keyed, withTornTail: torn, withDueJournal: long } = prepared;
+  const { site, withCredentials, withTornTail, withDueJournal } = prepared;
   return [
     ...operations(prepared).map((step) => ({
       ...plain,
@@ -190,12 +190,12 @@ export function makeScenarios(prepared: PreparedSites): Scenario[] {
       startingSite: site,
       steps: [step],
     })),
-    { ...plain, name: "setKeys again", startingSite: keyed, steps: [setKeys] },
+    { ...plain, name: "setKeys again", startingSite: withCredentials, steps: [setKeys] },
     { ...plain, name: "a start", startingSite: site, tracedPart: "start", steps: [heartbeat] },
     {
       ...plain,
       name: "a start after a crash",
-      startingSite: torn,
+      startingSite: withTornTail,
       tracedPart: "start",
       steps: [heartbeat],
     },
@@ -220,14 +220,14 @@ export function makeScenarios(prepared: PreparedSites): Scenario[] {
     {
       ...plain,
       name: "a rotation",
-      startingSite: long,
+      startingSite: withDueJournal,
       steps: [takeLastSlot],
       runsCheckpoint: true,
     },
     {
       ...plain,
       name: "a checkpoint",
-      startingSite: long,
+      startingSite: withDueJournal,
       tracedProcess: "checkpoint",
       steps: [takeLastSlot],
       runsCheckpoint: true,

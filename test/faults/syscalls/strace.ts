@@ -95,8 +95,8 @@ export function straceCommand(
     const delayed = `${SYNCS.join(",")}:delay_enter=${SYNC_DELAY_MS}ms`;
     return [...common, "-e", `trace=${SYNCS.join(",")}`, "-e", `inject=${delayed}`];
   }
-  const { call, fault: effect, callNumber: when } = tracing;
-  const injected = `${call.name}:${INJECT_OPTIONS[effect]}:when=${when}`;
+  const { call, fault, callNumber } = tracing;
+  const injected = `${call.name}:${INJECT_OPTIONS[fault]}:when=${callNumber}`;
   const traced = [...new Set([...SYNCS, call.name, "execve"])];
   const events = ["-e", `trace=${traced.join(",")}`, "-e", `inject=${injected}`];
   const paths = [join(folder, call.path), ...(isSync(call) ? [program] : [])];
@@ -129,32 +129,29 @@ export interface TraceContext {
 
 /** Reads a log; without what a checkpoint did that a traced server started. */
 export function readTrace(log: string, logged: TraceContext): Trace {
-  const { mode: tracing } = logged;
+  const { mode } = logged;
   const entries = entriesIn(log, logged);
   const counts = new Map<string, number>();
   const calls: TracedCall[] = [];
   let hit: TracedCall | null = null;
   let syncsAfter = 0;
   for (const entry of entries) {
-    const { name, path, isDuringStart: starting } = entry;
+    const { name, path, isDuringStart } = entry;
     if (hit !== null && SYNCS.includes(name) && path === hit.path) syncsAfter += 1;
     const key = `${name} ${path}`;
     const nth = (counts.get(key) ?? 0) + 1;
     counts.set(key, nth);
-    const call: TracedCall = { name, path, nth, isDuringStart: starting };
+    const call: TracedCall = { name, path, nth, isDuringStart };
     if (changesSomething(entry)) calls.push(call);
-    if (hit === null && typeof tracing === "object" && isInjected(entry, tracing)) hit = call;
+    if (hit === null && typeof mode === "object" && isInjected(entry, mode)) hit = call;
   }
   return { calls, injectedCall: hit, laterSyncs: syncsAfter };
 }
 
 /** A call that the process died in has no result. */
-const isInjected = (
-  { name, result }: LogEntry,
-  { call, fault: effect }: InjectionTarget,
-): boolean =>
+const isInjected = ({ name, result }: LogEntry, { call, fault }: InjectionTarget): boolean =>
   name === call.name &&
-  (effect === "kill" ? /^\??$/.test(result.trim()) : result.includes("(INJECTED)"));
+  (fault === "kill" ? /^\??$/.test(result.trim()) : result.includes("(INJECTED)"));
 
 const changesSomething = ({ name, text }: LogEntry): boolean =>
   !name.startsWith("open") || text.includes("O_CREAT");
@@ -164,7 +161,7 @@ const CALL = /^(\w+)\((.*)$/;
 const RESUMED = /^<\.\.\. \w+ resumed>(.*)$/;
 
 /** Calls on anything below the folder, each with its result; an empty one: it never returned. */
-function entriesIn(log: string, { folder, tracedProcess: traced }: TraceContext): LogEntry[] {
+function entriesIn(log: string, { folder, tracedProcess }: TraceContext): LogEntry[] {
   const entries: LogEntry[] = [];
   const pending = new Map<string, LogEntry>();
   let inCheckpoint = false;
@@ -175,7 +172,8 @@ function entriesIn(log: string, { folder, tracedProcess: traced }: TraceContext)
     const waiting = pending.get(thread);
     if (resumed !== undefined && waiting !== undefined) waiting.result = resultOf(resumed);
     const [, name = "", text = ""] = CALL.exec(rest) ?? [];
-    if (name === "execve" && text.includes('"checkpoint"')) inCheckpoint = traced === "server";
+    if (name === "execve" && text.includes('"checkpoint"'))
+      inCheckpoint = tracedProcess === "server";
     else if (rest.startsWith("--- SIGCHLD")) inCheckpoint = false;
     else if (rest.startsWith(READY)) starting = false;
     const path = name === "" || name === "execve" ? null : pathOf(text, folder);

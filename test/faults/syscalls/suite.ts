@@ -94,8 +94,8 @@ async function record(): Promise<ReadonlyMap<Scenario, readonly TracedCall[]>> {
   const unsafe: string[] = [];
   await inParallel([...all, ...all], AT_ONCE, async (scene) => {
     const seen = await runScenario(root, scene, "record");
-    const meant = ({ isDuringStart: starting }: TracedCall): boolean =>
-      scene.tracedProcess === "checkpoint" || starting === (scene.tracedPart === "start");
+    const meant = ({ isDuringStart }: TracedCall): boolean =>
+      scene.tracedProcess === "checkpoint" || isDuringStart === (scene.tracedPart === "start");
     recorded.get(scene)?.push(seen.trace.calls.filter(meant));
     unsafe.push(
       ...findOrderViolations(scene, seen.trace.calls).map((one) => `${scene.name}: ${one}`),
@@ -153,31 +153,31 @@ function syncsIn(scene: Scenario): number {
   return (calls.get(scene) ?? []).filter(isSync).length;
 }
 
-function turnOf({ scenario: scene, call }: FaultTarget): number {
+function turnOf({ scenario, call }: FaultTarget): number {
   if (call.path.startsWith("journal-")) return -1;
-  return (calls.get(scene) ?? []).indexOf(call);
+  return (calls.get(scenario) ?? []).indexOf(call);
 }
 
 /** Plays a scene with one fault, again if it was not the call that was meant. */
-async function hit({ scenario: scene, call, fault: effect }: FaultTarget): Promise<void> {
+async function hit({ scenario, call, fault }: FaultTarget): Promise<void> {
   const choices = callNumbersFor(call);
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const aim = { call, fault: effect, callNumber: choices[attempt % choices.length] ?? 1 };
-    const seen = await runScenario(root, scene, aim);
+    const aim = { call, fault, callNumber: choices[attempt % choices.length] ?? 1 };
+    const seen = await runScenario(root, scenario, aim);
     runs += 1;
-    const { injectedCall: hit } = seen.trace;
-    if (hit === null) continue;
-    for (const { promise, violation: how } of judgeRun(scene, effect, hit, seen)) {
+    const { injectedCall } = seen.trace;
+    if (injectedCall === null) continue;
+    for (const { promise, violation: how } of judgeRun(scenario, fault, injectedCall, seen)) {
       tried.set(promise, (tried.get(promise) ?? 0) + 1);
       if (how === null) continue;
       broken.set(promise, [...(broken.get(promise) ?? []), how]);
       if (isHunt) sayOf(promise);
     }
-    if (describeCall(hit) !== describeCall(call)) continue;
-    hits.set(effect, (hits.get(effect) ?? 0) + 1);
+    if (describeCall(injectedCall) !== describeCall(call)) continue;
+    hits.set(fault, (hits.get(fault) ?? 0) + 1);
     return;
   }
-  missed.push(`${scene.name}, ${effect} at ${describeCall(call)}`);
+  missed.push(`${scenario.name}, ${fault} at ${describeCall(call)}`);
 }
 
 function conclude(): void {

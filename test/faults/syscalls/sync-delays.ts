@@ -106,79 +106,79 @@ async function duringStep(
   server: TracedServer,
   syncs: number,
 ): Promise<DelayCheck[] | null> {
-  const { scenario: scene, dataFolder: folder } = stage;
-  const [step = heartbeat] = scene.steps;
-  const before = journalSize(folder);
+  const { scenario, dataFolder } = stage;
+  const [step = heartbeat] = scenario.steps;
+  const before = journalSize(dataFolder);
   const sent = Date.now();
   const answer = server.send(step);
-  const written = await waitUntil(() => journalSize(folder) > before, SYNC_DELAY_MS, 2);
+  const written = await waitUntil(() => journalSize(dataFolder) > before, SYNC_DELAY_MS, 2);
   const late = step === takeLastSlot ? registerWithoutFreeSlot : refusedRegister;
   const onlookers = [readSlots, readStatus, late];
   const looked = Date.now();
   const seen = await Promise.all(onlookers.map((one) => server.send(one)));
   if (!written || looked >= sent + SYNC_DELAY_MS) return null;
   return [
-    answered(scene, step, sent + syncs * SYNC_DELAY_MS, await answer),
+    answered(scenario, step, sent + syncs * SYNC_DELAY_MS, await answer),
     ...onlookers.map((one, place) =>
-      answered(scene, one, sent + SYNC_DELAY_MS, seen[place] ?? null),
+      answered(scenario, one, sent + SYNC_DELAY_MS, seen[place] ?? null),
     ),
   ];
 }
 
 /** The name of a new segment is safe before anything in it is answered. */
 async function duringRotation(
-  { scenario: scene, dataFolder: folder }: ScenarioRun,
+  { scenario, dataFolder }: ScenarioRun,
   server: TracedServer,
 ): Promise<DelayCheck[]> {
   await server.send(longHeartbeat);
-  const segments = listSegments(realDisk, folder).length;
+  const segments = listSegments(realDisk, dataFolder).length;
   let before = Date.now();
   const rotated = await waitUntil(
     () => {
       const now = Date.now();
-      if (listSegments(realDisk, folder).length > segments) return true;
+      if (listSegments(realDisk, dataFolder).length > segments) return true;
       before = now;
       return false;
     },
     undefined,
     2,
   );
-  if (!rotated) return [waited(scene, "a new segment", "did not come")];
+  if (!rotated) return [waited(scenario, "a new segment", "did not come")];
   // The folder's sync, and then the line's own.
   return [
-    answered(scene, takeLastSlot, before + 2 * SYNC_DELAY_MS, await server.send(takeLastSlot)),
+    answered(scenario, takeLastSlot, before + 2 * SYNC_DELAY_MS, await server.send(takeLastSlot)),
   ];
 }
 
 async function duringStop(
-  { scenario: scene }: ScenarioRun,
+  { scenario }: ScenarioRun,
   server: TracedServer,
   syncs: number,
 ): Promise<DelayCheck[]> {
-  for (const step of scene.steps) await server.send(step);
+  for (const step of scenario.steps) await server.send(step);
   const told = Date.now();
   server.kill("SIGTERM");
   const ended = await server.exited;
-  if (ended !== "0") return [waited(scene, "the end", `with ${ended}`)];
-  return [notBefore(scene, "the end", told + syncs * SYNC_DELAY_MS, Date.now())];
+  if (ended !== "0") return [waited(scenario, "the end", `with ${ended}`)];
+  return [notBefore(scenario, "the end", told + syncs * SYNC_DELAY_MS, Date.now())];
 }
 
 /** A checkpoint that hangs in its syncs holds nobody up. */
 async function duringCheckpoint(
-  { scenario: scene }: ScenarioRun,
+  { scenario }: ScenarioRun,
   server: TracedServer,
   checkpoint: WrappedCheckpoint,
   syncs: number,
 ): Promise<DelayCheck[]> {
   await server.send(longHeartbeat);
   if (!(await waitUntil(() => checkpoint.hasStarted(), undefined, 5))) {
-    return [waited(scene, "a checkpoint", "did not come")];
+    return [waited(scenario, "a checkpoint", "did not come")];
   }
   let answers = 0;
   while (checkpoint.exitCode() === null) {
     const reply = await server.send(heartbeat);
     if (reply?.status !== 200) {
-      return [waited(scene, heartbeat.name, `was answered ${reply?.status} ${reply?.code}`)];
+      return [waited(scenario, heartbeat.name, `was answered ${reply?.status} ${reply?.code}`)];
     }
     answers += 1;
   }
@@ -186,7 +186,7 @@ async function duringCheckpoint(
   const few = `got ${answers} answers while a checkpoint was held up in ${syncs} syncs`;
   const wrong = checkpoint.exitCode() === 0 ? null : `ended with ${checkpoint.exitCode()}`;
   return [
-    waited(scene, heartbeat.name, answers > 5 * syncs ? null : few),
-    waited(scene, "the checkpoint", wrong),
+    waited(scenario, heartbeat.name, answers > 5 * syncs ? null : few),
+    waited(scenario, "the checkpoint", wrong),
   ];
 }

@@ -72,8 +72,8 @@ test("a file of a single line is as good as any, and nothing takes its name", as
     await transactOrThrow(site.store, consume(time));
     await site.store.checkpoint();
     expect(site.store.health().checkpointError).toBeNull();
-    const { auditLog: record } = await verifyFolder(site.folder);
-    expect(record).toMatchObject({ from: 1, lines: site.store.health().auditSeq, leftover: 0 });
+    const { auditLog } = await verifyFolder(site.folder);
+    expect(auditLog).toMatchObject({ from: 1, lines: site.store.health().auditSeq, leftover: 0 });
   }
   expect(listAuditMonths(site.folder)).toHaveLength(8);
 });
@@ -105,7 +105,7 @@ test("going back does not find a name taken that was taken when there was less t
   copyFileSync(generation?.path ?? "", join(copy, "state.json"));
   const again = await openSite({ folder: copy, checkpoint: checkpointKeepingMonths(1) });
   await writeMonths(again, "04");
-  const { auditLog: record } = await verifyFolder(copy);
-  expect(record).toMatchObject({ from: 5, files: 3, leftover: 0 });
+  const { auditLog } = await verifyFolder(copy);
+  expect(auditLog).toMatchObject({ from: 5, files: 3, leftover: 0 });
   expect(listAuditMonths(copy)).toHaveLength(3);
 });

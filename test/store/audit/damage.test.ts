@@ -76,11 +76,11 @@ describe("a backup of a folder with a damaged audit log", () => {
       const folder = copyFolder(site.folder);
       damage(folder);
       const out = newBackupPath();
-      const { manifest, verifyReport: verified } = await makeBackup(realDisk, folder, out, MONDAY, {
+      const { manifest, verifyReport } = await makeBackup(realDisk, folder, out, MONDAY, {
         identity: checkIdentity,
       });
       expect(manifest.audit_damage).toEqual(listed);
-      expect(verified.auditDamage).toMatchObject(listed ?? {});
+      expect(verifyReport.auditDamage).toMatchObject(listed ?? {});
       const opened = await openBackup(realDisk, out, { identity: checkIdentity });
       expect(opened.manifest.audit_damage).toEqual(listed);
       const other = join(tempFolder(), "data");

@@ -247,8 +247,8 @@ describe("what was let go of does not matter any more", () => {
     test(`when it is ${what}`, async () => {
       const folder = await killed(1);
       damage(join(folder, MARCH));
-      const { auditLog: record } = await verifyFolder(folder);
-      expect(record).toMatchObject({ from: 6, files: 2, lines: 6 });
+      const { auditLog } = await verifyFolder(folder);
+      expect(auditLog).toMatchObject({ from: 6, files: 2, lines: 6 });
     });
   }
 

@@ -19,17 +19,21 @@ import {
 } from "./state.ts";
 
 /** The code that goes out, and what is said with it. */
-export function ActivationStep({ activation: made }: { activation: Activation }) {
+export function ActivationStep({ activation }: { activation: Activation }) {
   const spelled = useSignal(false);
   const weak = serverStatus.value?.appliance.weak_binding === true;
   const [begunWith = ""] = initializationRows.value;
   return (
     <>
       <p>
-        {activationStep.text} {activationStep.until(formatDateTime(made.expires_at))}
+        {activationStep.text} {activationStep.until(formatDateTime(activation.expires_at))}
       </p>
-      <CodeDisplay code={made.activation_code} isSpelledOut={spelled.value} />
-      <DocumentTransfer text={made.activation_code} filename="activation-code.txt" isTextVisible>
+      <CodeDisplay code={activation.activation_code} isSpelledOut={spelled.value} />
+      <DocumentTransfer
+        text={activation.activation_code}
+        filename="activation-code.txt"
+        isTextVisible
+      >
         <Button onClick={() => void (spelled.value = !spelled.value)}>
           {spelled.value ? activationStep.hideSpelling : activationStep.spell}
         </Button>
@@ -41,7 +45,7 @@ export function ActivationStep({ activation: made }: { activation: Activation })
         {begunWith !== "" && <li>{activationStep.tellInitialization}</li>}
       </ul>
       <p>{activationStep.command}</p>
-      <Command text={commandFor(made, begunWith, weak)} />
+      <Command text={commandFor(activation, begunWith, weak)} />
       {weak && <p>{sendStep.weakBinding}</p>}
       <p>
         <strong>{activationStep.resumeLater}</strong>

@@ -13,7 +13,7 @@ interface Props {
 }
 
 /** A code to type as it is read out, each row checked by the server's own rule once it is full. */
-export function CodeEntry({ label, bits, rows, onComplete: onWhole }: Props) {
+export function CodeEntry({ label, bits, rows, onComplete }: Props) {
   const lines = useRef<(HTMLInputElement | null)[]>([]);
   const sizes = codeRowSizes(bits);
   const marks = checkCodeRows(rows.value, bits);
@@ -46,7 +46,7 @@ export function CodeEntry({ label, bits, rows, onComplete: onWhole }: Props) {
     if (event.key !== "Enter") return;
     event.preventDefault();
     const now = checkCodeRows(rows.value, bits);
-    if (now.every((mark) => mark === "right")) onWhole?.();
+    if (now.every((mark) => mark === "right")) onComplete?.();
     // Of a row that is just begun, it is the end of the line before: scanners send one.
     else if (now[row] !== "short") lines.current[row + 1]?.focus();
   };

@@ -55,13 +55,13 @@ export function ConfirmationStep() {
   );
 }
 
-function InstallResult({ outcome: came }: { outcome: InstallOutcome }) {
-  if (came.kind === "trust") return null;
-  if (came.kind !== "refused") return <InstallOutcomeNotice outcome={came} />;
+function InstallResult({ outcome }: { outcome: InstallOutcome }) {
+  if (outcome.kind === "trust") return null;
+  if (outcome.kind !== "refused") return <InstallOutcomeNotice outcome={outcome} />;
   return (
     <Notice kind="bad" title={addLicense.refused}>
-      <p>{came.message}</p>
-      <p>{codeRemedies[came.code]}</p>
+      <p>{outcome.message}</p>
+      <p>{codeRemedies[outcome.code]}</p>
     </Notice>
   );
 }

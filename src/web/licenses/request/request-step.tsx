@@ -18,34 +18,34 @@ interface Props {
 }
 
 /** The request, in every way in which it can leave. */
-export function RequestStep({ request: made, onBack, onNext }: Props) {
+export function RequestStep({ request, onBack, onNext }: Props) {
   const { facts } = requestStep;
   const words = [
-    [facts.product, made.product ?? requestStep.anyProduct],
-    ...(made.license_key === null ? [] : [[facts.key, made.license_key] as const]),
-    [facts.createdAt, formatDateTime(made.created_at)],
+    [facts.product, request.product ?? requestStep.anyProduct],
+    ...(request.license_key === null ? [] : [[facts.key, request.license_key] as const]),
+    [facts.createdAt, formatDateTime(request.created_at)],
   ] as const;
   return (
     <>
-      {made.warnings.map((warning) => (
+      {request.warnings.map((warning) => (
         <Notice key={warning} kind="warn">
           {warning}
         </Notice>
       ))}
       <p>{requestStep.text}</p>
       <Facts as="lines" facts={words} />
-      <DocumentTransfer text={made.payload} filename={made.filename} />
-      {made.cloud_payload !== null && (
+      <DocumentTransfer text={request.payload} filename={request.filename} />
+      {request.cloud_payload !== null && (
         <>
           <h4>{requestStep.cloud}</h4>
           <p>{requestStep.cloudText}</p>
           <DocumentTransfer
-            text={made.cloud_payload}
-            filename={made.cloud_filename ?? "request.req"}
+            text={request.cloud_payload}
+            filename={request.cloud_filename ?? "request.req"}
           />
         </>
       )}
-      <CliCommands commands={[commandFor(made)]} />
+      <CliCommands commands={[commandFor(request)]} />
       <StepActions onBack={onBack}>
         <Button kind="main" onClick={onNext}>
           {requestStep.next}
@@ -64,10 +64,10 @@ const commandFor = ({ product, license_key }: CreatedRequest): string =>
   ].join(" ");
 
 /** Where it goes, what happens there, and how the answer comes back. */
-export function SendStep({ request: made, onBack, onNext }: Props) {
+export function SendStep({ request, onBack, onNext }: Props) {
   const weak = serverStatus.value?.appliance.weak_binding === true;
   const terms = weak ? "--slots 10 --allow-weak-binding" : "--slots 10";
-  const command = `berth vendor issue --dir DESK --request ${made.filename} ${terms}`;
+  const command = `berth vendor issue --dir DESK --request ${request.filename} ${terms}`;
   return (
     <>
       <p>{sendStep.text}</p>
