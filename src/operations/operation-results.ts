@@ -6,6 +6,7 @@ import type { Instant } from "../domain/time.ts";
 import { viewFeature, viewLicense, type FeatureView, type LicenseView } from "../domain/views.ts";
 import type { Lease } from "../license/lease.ts";
 import { sha256 } from "../platform/hash.ts";
+import type { StoreStatus } from "../store/store-options.ts";
 
 export interface SlotResult extends SlotOutcome {
   readonly at: Instant;
@@ -26,7 +27,19 @@ export interface FeatureConsumptionResult {
   readonly view: FeatureView;
 }
 
-/** How a decision's outcome becomes an answer: picked from the state in the same instant. */
+export interface ApplianceStatus {
+  readonly kind: State["kind"];
+  readonly now: Instant;
+  readonly createdAt: Instant;
+  readonly health: StoreStatus;
+  readonly auditGaps: State["auditGaps"];
+  readonly licenses: readonly LicenseView[];
+  readonly refusals: readonly {
+    readonly product: string | null;
+    readonly code: string;
+    readonly count: number;
+  }[];
+}
 
 /** The product a caller means, if there is such a one; leaving it out means the only one. */
 export const findInstalledProduct =

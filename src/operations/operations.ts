@@ -34,6 +34,7 @@ import type { StoreHealth } from "../store/store-health.ts";
 import type { StoreStatus } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import {
+  type ApplianceStatus,
   passOutcome,
   hashNonce,
   viewOutcomeFeature,
@@ -66,20 +67,6 @@ interface WithNonce {
 }
 
 export type LeaseSigner = (lease: Lease) => Promise<string>;
-
-export interface ApplianceStatus {
-  readonly kind: State["kind"];
-  readonly now: Instant;
-  readonly createdAt: Instant;
-  readonly health: StoreStatus;
-  readonly auditGaps: State["auditGaps"];
-  readonly licenses: readonly LicenseView[];
-  readonly refusals: readonly {
-    readonly product: string | null;
-    readonly code: string;
-    readonly count: number;
-  }[];
-}
 
 /**
  * Everything Berth can do, each once. HTTP and the command line talk to this and to nothing below

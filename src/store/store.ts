@@ -38,7 +38,6 @@ export class Store {
   readonly #rotation: RotationSchedule;
   #commit: GroupCommit;
   #fault: StorageFault | null = null;
-  /** The last words of a store that has given up. */
   #failureHandling: Promise<void> | null = null;
   #notes: readonly string[];
   #recovering: Promise<void> | null = null;

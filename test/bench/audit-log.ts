@@ -1,6 +1,6 @@
 // How long a page of the record takes, of the compiled binary, when the record is long.
 //
-//   bun test/bench/record.ts [LINES]
+//   bun test/bench/audit-log.ts [LINES]
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// `yard-elysia BYTES`: what the framework can do with a body it checks and a text that is always the
+// `baseline-elysia BYTES`: what the framework can do with a body it checks and a text that is always the
 // same. No gate, no rules, no names to compare: whatever Berth adds comes on top of this.
 import { Elysia, t } from "elysia";
 

@@ -1,4 +1,4 @@
-// `yard-raw BYTES`: what the runtime itself can do. It reads the JSON of a request and answers a text
+// `baseline-raw BYTES`: what the runtime itself can do. It reads the JSON of a request and answers a text
 // that is always the same, of as many bytes as Berth's answer has.
 const text = "x".repeat(Number(process.argv[2]));
 const headers = { "content-type": "application/json;charset=utf-8" };

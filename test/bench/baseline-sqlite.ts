@@ -1,4 +1,4 @@
-// `yard-sqlite BYTES FOLDER`: the other way to be durable that comes with the runtime. A heartbeat is
+// `baseline-sqlite BYTES FOLDER`: the other way to be durable that comes with the runtime. A heartbeat is
 // one transaction in SQLite with a write-ahead log, synced before it is answered; the answer has as
 // many bytes as Berth's.
 import { Database } from "bun:sqlite";

@@ -23,9 +23,9 @@ export const buildBaselines = (): Promise<Baselines> => (built ??= buildAll());
 async function buildAll(): Promise<Baselines> {
   return {
     ceiling: await build("ceiling", mainEntry, [memoryStorePlugin]),
-    raw: await build("raw", join(import.meta.dir, "yard-raw.ts")),
-    elysia: await build("elysia", join(import.meta.dir, "yard-elysia.ts")),
-    sqlite: await build("sqlite", join(import.meta.dir, "yard-sqlite.ts")),
+    raw: await build("raw", join(import.meta.dir, "baseline-raw.ts")),
+    elysia: await build("elysia", join(import.meta.dir, "baseline-elysia.ts")),
+    sqlite: await build("sqlite", join(import.meta.dir, "baseline-sqlite.ts")),
   };
 }
 

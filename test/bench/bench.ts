@@ -29,7 +29,7 @@ const USAGE = `bun run bench [--quick] [--part ${Object.keys(PARTS).join("|")}].
   --part NAME  this part only; may be given again
   --rounds N   how often each comparison is made, 1 to 99: more of them tell more on a busy machine
 
-The history that a day leaves behind is measured by: bun test/faults/day.ts`;
+The history that a day leaves behind is measured by: bun test/faults/storage-growth/suite.ts`;
 
 const [MISUSED, WRONG] = [2, 1];
 
@@ -108,7 +108,7 @@ figures.push({ what: "errors", value: wrong.length, unit: "", goal: { is: "most"
 const where = `${availableParallelism()} processors, load ${formatNumber(others)} before`;
 console.log(`== goals, on ${where} ==\n${formatGoals(figures)}\n`);
 for (const one of wrong) console.error(`wrong: ${one}`);
-console.log("history after a simulated day: bun test/faults/day.ts");
+console.log("history after a simulated day: bun test/faults/storage-growth/suite.ts");
 
 const shown = figures.map((figure) => ({ ...figure, met: isMet(figure) }));
 const file = join(outputFolder, "bench.json");

@@ -46,7 +46,8 @@ interface CheckpointMeasurement {
 async function measure(registrations: number, rounds: number): Promise<CheckpointMeasurement> {
   const folder = mkdtempSync(join(tmpdir(), "berth-bench-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
-  if ((await script("crowd.ts", folder, registrations).exited) !== 0) throw new Error("no crowd");
+  if ((await script("populated-site.ts", folder, registrations).exited) !== 0)
+    throw new Error("no crowd");
   const started = performance.now();
   const words = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
   const server = await startBinary("serve", "--data", folder, ...words);

@@ -54,7 +54,7 @@ export async function measureGrowth({
 
 async function startSizedServer(folder: string, registrations: number): Promise<SizedServer> {
   // As at a real site, every workstation has an address of its own.
-  await makePopulatedSite(folder, registrations, "apart");
+  await makePopulatedSite(folder, registrations, "distinct-addresses");
   const begin = performance.now();
   const server = await BenchServer.startBerth(folder, registrations);
   const start = performance.now() - begin;

@@ -1,4 +1,4 @@
-// `generator.ts PLAN`, in a process of its own: so many connections, on each the next request when
+// `load-generator.ts PLAN`, in a process of its own: so many connections, on each the next request when
 // the answer to the last one is there. Plain sockets, prepared bytes and as little reading as tells
 // a right answer from a wrong one, so that what is measured is the server. Prints an outcome.
 import type { Socket } from "bun";

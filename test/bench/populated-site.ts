@@ -1,4 +1,4 @@
-// `crowd.ts FOLDER REGISTRATIONS [apart]` makes a site whose slots are taken. So many cannot be asked
+// `populated-site.ts FOLDER REGISTRATIONS [distinct-addresses]` makes a site whose slots are taken. So many cannot be asked
 // for one by one each time: they are put into its state, which is then written as a checkpoint
 // writes it. They speak from one address, as the clients here do, or each from one of their own.
 import { later, MINUTE } from "../../src/domain/time.ts";
@@ -91,6 +91,6 @@ function licenseOf({ products }: State, product: string): License {
 }
 
 if (import.meta.main) {
-  const [folder = "", registrations = "0", apart] = process.argv.slice(2);
-  await makeSiteFolder(folder, Number(registrations), apart === "apart");
+  const [folder = "", registrations = "0", addresses] = process.argv.slice(2);
+  await makeSiteFolder(folder, Number(registrations), addresses === "distinct-addresses");
 }

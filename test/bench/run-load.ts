@@ -46,7 +46,7 @@ export async function runLoad(
 }
 
 async function generate(plan: LoadPlan): Promise<LoadOutcome> {
-  const script = join(import.meta.dir, "generator.ts");
+  const script = join(import.meta.dir, "load-generator.ts");
   const child = Bun.spawn([process.execPath, script, JSON.stringify(plan)], {
     stdin: "ignore",
     stdout: "pipe",

@@ -20,9 +20,9 @@ export function makeBenchFolder(): string {
 export async function makePopulatedSite(
   folder: string,
   registrations: number,
-  ...where: readonly "apart"[]
+  ...where: readonly "distinct-addresses"[]
 ): Promise<string> {
-  const script = join(import.meta.dir, "crowd.ts");
+  const script = join(import.meta.dir, "populated-site.ts");
   const child = Bun.spawn([process.execPath, script, folder, String(registrations), ...where]);
   if ((await child.exited) !== 0) throw new Error(`no crowd of ${registrations} could be made`);
   return folder;

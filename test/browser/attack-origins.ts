@@ -26,14 +26,14 @@ export interface AttackAddresses {
   readonly reboundUrl: string;
 }
 
-/** What `ways.js` leaves in a page. */
+/** What `attacks.js` leaves in a page. */
 declare const fire: (
   way: string,
   shots: readonly AttackRequest[],
   home: string,
   pace: number,
 ) => Promise<string[]>;
-declare const ways: object;
+declare const attacks: object;
 
 /** One page for each place, in a browser profile of its own. */
 export async function openAttackOrigins(
@@ -98,7 +98,7 @@ async function sandboxed(page: Page): Promise<Frame> {
 export const readAttackNames = async (browser: Browser): Promise<string[]> => {
   const page = await browser.newPage();
   await page.evaluate(ATTACK_SCRIPT);
-  const names = await page.evaluate(() => Object.keys(ways));
+  const names = await page.evaluate(() => Object.keys(attacks));
   await page.close();
   return names;
 };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { atEnd } from "../support/suite-harness.ts";
 
 /** All a foreign page can do, to be run inside one. */
-export const ATTACK_SCRIPT = readFileSync(join(import.meta.dir, "ways.js"), "utf8");
+export const ATTACK_SCRIPT = readFileSync(join(import.meta.dir, "attacks.js"), "utf8");
 
 const WORKER = `onmessage = async ({ data, source }) => {
   await Promise.all(data.map(({ method, url, query, text }) => method === "POST"

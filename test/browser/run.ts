@@ -1,19 +1,19 @@
-// `bun run test:browser`: every rig that needs a real browser, or those that are named.
+// `bun run test:browser`: runs every suite that needs a real browser, or those that are named.
 import { runSuites } from "../support/run-suites.ts";
 
 await runSuites({
   folder: import.meta.dir,
   everyRun: [
-    "page-doors",
+    "page-sign-in",
     "page-licenses",
     "page-air-gap",
     "page-overview",
     "page-slots",
-    "page-record",
+    "page-audit-log",
     "page-settings",
     "page-clock",
     "page-docs",
-    "page-docs-ways",
+    "page-docs-access",
     "other-sites",
   ],
 });

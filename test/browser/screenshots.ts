@@ -1,4 +1,4 @@
-// `bun test/browser/pictures.ts` takes the README's pictures anew: a site after an ordinary week, and
+// `bun test/browser/screenshots.ts` takes the README's pictures anew: a site after an ordinary week, and
 // both ways to a license.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,21 +1,21 @@
-// `bun run test:faults`: every fault rig, or those that are named.
+// `bun run test:faults`: runs every fault suite, or those that are named.
 import { runSuites } from "../support/run-suites.ts";
 
 await runSuites({
   folder: import.meta.dir,
   everyRun: [
-    "mutations",
+    "mutated-documents",
     "clock",
-    "starts",
+    "concurrent-starts",
     "damage",
     "simulation",
-    "full",
+    "disk-full",
     "kill",
     "syscalls",
     "power",
     "backups",
-    "day",
-    "planted",
+    "storage-growth",
+    "planted-bugs",
   ],
-  soakOnly: ["memory"],
+  soakOnly: ["memory-growth"],
 });

@@ -1,5 +1,6 @@
-// Runs rigs one after the other and adds up what they say. Words on the command line name the ones
+// Runs suites one after the other and adds up what they say. Words on the command line name the ones
 // to run; flags are handed on: `--soak` means larger numbers, the same code.
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 interface SuiteOptions {
@@ -26,19 +27,25 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
   const named = words.filter((word) => !word.startsWith("--"));
   const all = flags.includes("--soak") ? [...everyRun, ...soakOnly] : everyRun;
   const total: Tally = { passed: 0, failed: 0, skipped: 0 };
-  for (const rig of named.length === 0 ? all : named) {
-    console.log(`\n-- ${rig}`);
+  for (const suite of named.length === 0 ? all : named) {
+    console.log(`\n-- ${suite}`);
     const started = performance.now();
-    const said = await runSuite(join(folder, `${rig}.ts`), rig, flags);
+    const said = await runSuite(scriptOf(folder, suite), suite, flags);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-    console.log(`   ${rig} took ${seconds} s`);
+    console.log(`   ${suite} took ${seconds} s`);
     for (const name of ["passed", "failed", "skipped"] as const) total[name] += said[name];
   }
   console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
   process.exit(total.failed === 0 ? 0 : 1);
 }
 
-async function runSuite(script: string, rig: string, flags: readonly string[]): Promise<Tally> {
+/** A suite of several files is a folder with a suite.ts. */
+function scriptOf(folder: string, suite: string): string {
+  const script = join(folder, suite, "suite.ts");
+  return existsSync(script) ? script : join(folder, `${suite}.ts`);
+}
+
+async function runSuite(script: string, suite: string, flags: readonly string[]): Promise<Tally> {
   const child = Bun.spawn([process.execPath, script, ...flags], {
     stdin: "ignore",
     stdout: "pipe",
@@ -53,16 +60,16 @@ async function runSuite(script: string, rig: string, flags: readonly string[]): 
     text += decoder.decode(part, { stream: true });
   }
   const code = await child.exited;
-  // Whatever a rig has left running may hold it open for ever.
+  // Whatever a suite has left running may hold it open for ever.
   await Promise.race([complained, Bun.sleep(GRACE)]);
   const summary = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/m.exec(text);
   if (summary === null) {
-    tellEnd(`${rig} ended with code ${code} and without a summary`, complaint.lines);
+    tellEnd(`${suite} ended with code ${code} and without a summary`, complaint.lines);
     return { passed: 0, failed: 1, skipped: 0 };
   }
   const [, passed, failed, skipped = "0"] = summary;
   const broken = code !== 0 && Number(failed) === 0 ? 1 : 0;
-  if (broken > 0) tellEnd(`${rig} ended with code ${code}`, complaint.lines);
+  if (broken > 0) tellEnd(`${suite} ended with code ${code}`, complaint.lines);
   return { passed: Number(passed), failed: Number(failed) + broken, skipped: Number(skipped) };
 }
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 export const isSoak = process.argv.includes("--soak");
 
 /** Against a planted bug one broken promise is enough. */
-const stopsAtFirstFailure = process.argv.includes("--first");
+const stopsAtFirstFailure = process.argv.includes("--fail-fast");
 
 /** How much of something: in every run, and in a soak. */
 export const chooseSize = (usual: number, soak: number): number => (isSoak ? soak : usual);

@@ -18,9 +18,9 @@ const withVersion = (version: string): SourceEdit => ({
 });
 
 const neverReady: SourceEdit = {
-  file: "src/cli/serving.ts",
-  find: "    manager.ready(",
-  replace: '    throw new Failure("this build never gets ready", "");\n    manager.ready(',
+  file: "src/cli/run-server.ts",
+  find: "    manager.notifyReady(",
+  replace: '    throw new Failure("this build never gets ready", "");\n    manager.notifyReady(',
 };
 
 const newFormat: readonly SourceEdit[] = [

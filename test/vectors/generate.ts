@@ -1,5 +1,5 @@
 /**
- * Writes test/vectors/documents anew: `bun test/vectors/make.ts`. Knows nothing of src, so that the
+ * Writes test/vectors/documents anew: `bun test/vectors/generate.ts`. Knows nothing of src, so that the
  * vectors are a second opinion; Ed25519 is deterministic, so the bytes are always the same.
  */
 import { createHash, createHmac, createPrivateKey, sign } from "node:crypto";

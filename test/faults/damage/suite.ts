@@ -25,7 +25,7 @@ import type { FileTree } from "../shared/memory-disk.ts";
 const TOLD = 5;
 /** The folds to come were made ready from this moment. */
 const FOLDED = "running";
-const isHunt = process.argv.includes("--first");
+const isHunt = process.argv.includes("--fail-fast");
 
 type CheckedPromise = DamagePromise | "fold" | "sealed" | "binary";
 

@@ -25,7 +25,7 @@ const TOLD = 5;
 const SITES = 3;
 /** Below those the kernel hands out, and another for each run: two may go on side by side. */
 const PORT = 20_000 + (process.pid % 4_000) * SITES;
-const isHunt = process.argv.includes("--first");
+const isHunt = process.argv.includes("--fail-fast");
 
 const life = await recordSiteHistory(join(makeTempFolder(), "own"), "own");
 await journal();

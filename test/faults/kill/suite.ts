@@ -37,7 +37,7 @@ const ENDINGS: Readonly<Record<LicensedKillPoint, number>> = {
   rotation: 1,
 };
 
-const isHunt = process.argv.includes("--first");
+const isHunt = process.argv.includes("--fail-fast");
 
 const sites: KillResults[] = [];
 const root = makeTempFolder();

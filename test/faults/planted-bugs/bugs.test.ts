@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bugs } from "./bugs.ts";
 
-const root = join(import.meta.dir, "..", "..");
+const root = join(import.meta.dir, "..", "..", "..");
 
 // A hunt takes minutes; that there is something to hunt is known at once.
 test.each(bugs.map((bug) => [bug.name, bug] as const))("can be planted: %s", (_name, bug) => {

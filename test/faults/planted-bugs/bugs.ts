@@ -7,7 +7,7 @@ export type FaultSuiteName =
   | "power"
   | "simulation"
   | "damage"
-  | "full"
+  | "disk-full"
   | "starts"
   | "backups"
   | "day"
@@ -85,7 +85,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "the record is not synced before the state that says how far it goes",
-    file: "src/store/history.ts",
+    file: "src/store/audit/audit-log-writer.ts",
     find: "      await file.sync();",
     replace: "      await null;",
     caughtBy: ["power", "simulation", "syscalls"],
@@ -126,7 +126,7 @@ export const bugs: readonly PlantedBug[] = [
     file: "src/platform/files.ts",
     find: "  while (written < bytes.length) written += file.write(bytes.subarray(written));",
     replace: "  written += file.write(bytes);",
-    caughtBy: ["simulation", "syscalls", "full"],
+    caughtBy: ["simulation", "syscalls", "disk-full"],
   },
   {
     name: "damage in the middle is cut off like a torn tail",
@@ -186,7 +186,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "a record that is too short is written on",
-    file: "src/store/history.ts",
+    file: "src/store/audit/audit-log-writer.ts",
     find: "if (size < length && !(await this.#refold())) {",
     replace: "if (size < 0) {",
     caughtBy: ["damage"],
@@ -203,39 +203,39 @@ export const bugs: readonly PlantedBug[] = [
     file: "src/store/live-state.ts",
     find: "    this.#state = this.#bound(state);\n    this.#head = head;",
     replace: "    void state;\n    this.#head = head;",
-    caughtBy: ["simulation", "full"],
+    caughtBy: ["simulation", "disk-full"],
   },
   {
     name: "a full disk leaves half a batch behind",
     file: "src/store/load.ts",
     find: "    file.truncate(durable.size);\n",
     replace: "",
-    caughtBy: ["simulation", "full"],
+    caughtBy: ["simulation", "disk-full"],
   },
   {
     name: "nobody looks for room again",
     file: "src/store/store.ts",
     find: 'if (this.#fault?.code === "storage_full") return this.#probe();',
     replace: 'if (this.#fault?.code === "storage_full") return;',
-    caughtBy: ["full"],
+    caughtBy: ["disk-full"],
   },
   {
     name: "a look for room takes up room",
-    file: "src/store/room.ts",
+    file: "src/store/disk-space.ts",
     find: "      disk.remove(path);\n",
     replace: "",
-    caughtBy: ["full"],
+    caughtBy: ["disk-full"],
   },
   {
     name: "a full disk is taken for a failed one",
     file: "src/store/group-commit.ts",
     find: 'NO_ROOM.has(errorCode(error) ?? "") ? "storage_full" : "storage_failed",',
     replace: '"storage_failed",',
-    caughtBy: ["full"],
+    caughtBy: ["disk-full"],
   },
   {
     name: "what an unfinished fold left of the record is written on",
-    file: "src/store/history.ts",
+    file: "src/store/audit/audit-log-writer.ts",
     find: "    if (size > length) file.truncate(length);\n",
     replace: "",
     // A start drops it as well: only a fold that meets it without one shows this.
@@ -246,14 +246,14 @@ export const bugs: readonly PlantedBug[] = [
     file: "src/store/checkpoint.ts",
     find: "    dropUnfinished(disk, folder, Infinity, { end: before.audit, written: history.abandon() });\n",
     replace: "    history.abandon();\n",
-    caughtBy: ["full"],
+    caughtBy: ["disk-full"],
   },
   {
     name: "a checkpoint is begun though it does not fit",
-    file: "src/store/room.ts",
+    file: "src/store/disk-space.ts",
     find: "  if (free >= needed) return;",
     replace: "  if (free >= 0) return;",
-    caughtBy: ["full"],
+    caughtBy: ["disk-full"],
   },
   {
     name: "two servers work on one folder",
@@ -307,7 +307,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "refusals are counted under products that callers guess",
-    file: "src/operations/answers.ts",
+    file: "src/operations/operation-results.ts",
     find: "return products.has(product) ? product : null;",
     replace: "return product;",
     caughtBy: ["day"],
@@ -342,7 +342,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "a record that ends early passes for whole",
-    file: "src/store/record.ts",
+    file: "src/store/audit/audit-log.ts",
     find: "if (!isEnd) throw missing(folder, seq + 1, audit.seq);",
     replace: "if (seq > audit.seq && !isEnd) throw missing(folder, seq + 1, audit.seq);",
     caughtBy: ["backups"],
@@ -371,7 +371,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "a restore is not on record",
-    file: "src/store/swap.ts",
+    file: "src/store/restore-steps.ts",
     find: "    writeAll(journal, Buffer.from(text));\n",
     replace: "    writeAll(journal, Buffer.from(text).subarray(0, 0));\n",
     caughtBy: ["backups"],
@@ -386,7 +386,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "a look that met a checkpoint takes it for damage",
-    file: "src/cli/commands/care.ts",
+    file: "src/cli/commands/backup.ts",
     find: "const PATIENCE = 5;",
     replace: "const PATIENCE: number = 1;",
     caughtBy: ["backups"],
@@ -421,17 +421,17 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "a month whose first line is damaged is taken for a leftover",
-    file: "src/store/history.ts",
+    file: "src/store/audit/audit-log-writer.ts",
     find: "    offset = feed + 1;\n",
     replace: "    return null;\n",
     caughtBy: ["damage"],
   },
   {
     name: "a stop that could not fold says nothing",
-    file: "src/cli/serving.ts",
+    file: "src/cli/run-server.ts",
     find: "  refuseUnfolded(folder, operations.health(), appliance.auditMaintenance.finding);\n",
     replace: "",
-    caughtBy: ["full"],
+    caughtBy: ["disk-full"],
   },
   {
     name: "a checkpoint that outlived its server goes on beside the next",
@@ -442,7 +442,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "a failed checkpoint goes unnoticed",
-    file: "src/store/checkpoints.ts",
+    file: "src/store/checkpoint-runner.ts",
     find: "this.#error = error instanceof Error ? error.message : String(error);",
     replace: "void error;",
     caughtBy: ["syscalls"],
@@ -474,7 +474,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "new credentials are answered for before they are written",
-    file: "src/operations/credentials.ts",
+    file: "src/operations/cloud-credentials.ts",
     find: "    await this.#sealed.change({",
     replace: "    void this.#sealed.change({",
     caughtBy: ["syscalls"],

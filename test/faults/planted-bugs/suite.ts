@@ -1,6 +1,6 @@
 // Plants the classic mistakes into copies of the sources, one at a time, and lets the rigs hunt
 // them there: the rig that is named first for it, and the next one only if that had no luck; with
-// `--soak`, or where rigs are named (`bun test/faults/planted.ts kill power`), every one it is for.
+// `--soak`, or where rigs are named (`bun test/faults/planted-bugs/suite.ts kill power`), every one it is for.
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -36,9 +36,11 @@ async function detectWith(
 ): Promise<DetectionResult | null> {
   const started = performance.now();
   const aim =
-    rig !== "syscalls" || bug.scenario === undefined || isEach ? [] : [`--scene=${bug.scenario}`];
+    rig !== "syscalls" || bug.scenario === undefined || isEach
+      ? []
+      : [`--scenario=${bug.scenario}`];
   const child = Bun.spawn(
-    [process.execPath, join(copy, "test", "faults", `${rig}.ts`), "--first", ...aim],
+    [process.execPath, join(copy, "test", "faults", rig, "suite.ts"), "--fail-fast", ...aim],
     {
       cwd: copy,
       stdin: "ignore",

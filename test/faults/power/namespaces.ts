@@ -1,7 +1,7 @@
 // Mounts and processes of a rig's own: whatever becomes of it, nothing stays behind on the machine.
 import { atEnd, makeTempFolder } from "../../support/suite-harness.ts";
 
-const FOLDER = "BERTH_RIG_FOLDER";
+const FOLDER = "BERTH_SUITE_FOLDER";
 
 /**
  * Everything in there ends with the process that began it, and so do its mounts. The first process

@@ -1,4 +1,4 @@
-// A real ext4 on a disk whose power can be cut: cut-disk.c behind a loop device. What was not
+// A real ext4 on a disk whose power can be cut: power-cut-disk.c behind a loop device. What was not
 // flushed is lost by lot, the file system is mounted again, and its journal does what it can.
 import { statfsSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,8 +45,8 @@ const STEP = 2;
 
 /** The program that is the disk. */
 export function compileDiskProgram(folder: string): string {
-  const program = join(folder, "cut-disk");
-  const source = join(import.meta.dir, "cut-disk.c");
+  const program = join(folder, "power-cut-disk");
+  const source = join(import.meta.dir, "power-cut-disk.c");
   run("gcc", "-O2", "-Wall", "-I/usr/include/fuse3", "-o", program, source, "-lfuse3");
   return program;
 }

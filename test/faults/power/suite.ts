@@ -42,7 +42,7 @@ const SPAN = { work: 60, stop: 24, start: 8, first: 44, fold: 30 };
 /** More than ever come: the power goes when nobody asks for anything any more. */
 const NEVER = 1_000_000;
 
-const isHunt = process.argv.includes("--first");
+const isHunt = process.argv.includes("--fail-fast");
 
 const world = await enterNamespaces();
 if ("why" in world) {

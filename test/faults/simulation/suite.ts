@@ -1,6 +1,6 @@
 // Many lives of a site on simulated disks, each from a seed: the real store and the real rules, with
 // crashes, failing calls, full disks and jumping clocks between their operations. A seed that breaks
-// a promise is printed, and `SEED=… bun test/faults/simulation.ts` lives exactly that life again.
+// a promise is printed, and `SEED=… bun test/faults/simulation/suite.ts` lives exactly that life again.
 import { availableParallelism } from "node:os";
 import {
   atEnd,
@@ -14,7 +14,7 @@ import { runSeed, type SimulationResult } from "./run-seed.ts";
 import { emptyFigures, type SimulationFigures, type SimulationPromise } from "./promises.ts";
 
 const OPERATIONS = 10_000;
-const ARGUMENT = "--lives=";
+const ARGUMENT = "--seeds=";
 
 /** What each promise is called, and how hard it was tried. */
 const PROMISES: Readonly<Record<SimulationPromise, (figures: SimulationFigures) => string>> = {
@@ -117,7 +117,7 @@ async function runInProcess(share: SeedRange): Promise<void> {
 function hear(lived: SimulationResult): void {
   note(lived);
   // Against a planted bug one broken promise is enough.
-  if (lived.violation !== null && process.argv.includes("--first")) conclude();
+  if (lived.violation !== null && process.argv.includes("--fail-fast")) conclude();
   const count = digests.size;
   if (isSoak && count % 1_000 === 0) console.log(`       ${count} lives, ${broken.length} broken`);
 }

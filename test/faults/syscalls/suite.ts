@@ -39,8 +39,8 @@ const AT_ONCE = 4 * CORES;
 /** A sync may need some luck to be hit; everything else is hit at once. */
 const TRIES = 60;
 
-/** `--scene=NAME`: no other one is played. */
-const [only] = process.argv.flatMap((word) => /^--scene=(.*)$/.exec(word)?.[1] ?? []);
+/** `--scenario=NAME`: no other one is played. */
+const [only] = process.argv.flatMap((word) => /^--scenario=(.*)$/.exec(word)?.[1] ?? []);
 
 const root = realpathSync(makeTempFolder());
 const all = (await prepared()).filter(({ name }) => only === undefined || name === only);
@@ -52,7 +52,7 @@ interface FaultTarget {
   readonly fault: InjectedFault;
 }
 
-const isHunt = process.argv.includes("--first");
+const isHunt = process.argv.includes("--fail-fast");
 
 const calls = await record();
 const tried = new Map<SyscallPromise, number>();

@@ -175,7 +175,7 @@ const NO_CORS = { mode: "no-cors", credentials: "include" };
 const JSON_TYPE = { "content-type": "application/json" };
 const TEXT_TYPE = { "content-type": "text/plain" };
 
-globalThis.ways = {
+globalThis.attacks = {
   img: element("img", "src"),
   script: element("script", "src"),
   "script type=module": element("script", "src", { type: "module" }),
@@ -284,7 +284,7 @@ globalThis.ways = {
 
 globalThis.fire = async (way, shots, home, asked) => {
   pace = asked;
-  const heard = await globalThis.ways[way](shots, home);
+  const heard = await globalThis.attacks[way](shots, home);
   document.body.replaceChildren();
   return heard;
 };

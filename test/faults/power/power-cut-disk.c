@@ -1,5 +1,5 @@
 /*
- * A disk with a volatile cache whose power can be cut: cut-disk IMAGE MOUNTPOINT.
+ * A disk with a volatile cache whose power can be cut: power-cut-disk IMAGE MOUNTPOINT.
  *
  * The mount point holds two files. `disk` is the image. What is written to it is seen at once and
  * safe only after a flush, which is what fsync on this file means: a loop device sends one for
