@@ -1,9 +1,9 @@
 import type { Event } from "./event.ts";
 
 /**
- * Whether an event makes its line part of the audit log: all but renewals, which would fill the
- * disk, other than the one that leases a borrow to a device. Lines written before are audited if
- * they say so themselves.
+ * Whether an event makes its line part of the audit log. All do except renewals, which would fill
+ * the disk; a renewal that leases a borrow to a device is audited. For lines written by older
+ * versions, the line itself says whether it is audited.
  */
 export function isAudited(event: Event): boolean {
   if (event.type === "SlotRenewed") return event.leasedTo !== undefined;
@@ -11,8 +11,8 @@ export function isAudited(event: Event): boolean {
 }
 
 /**
- * What anybody may cause without end, and the audit log keeps. Not so renewals and what is given
- * back: those need something that was given out.
+ * Events that any caller can cause without limit and that the audit log keeps. Renewals and
+ * releases are not among them: they need a slot that was granted before.
  */
 export const isGrantEvent = ({ type }: Event): boolean => GRANT_EVENT_TYPES.has(type);
 

@@ -13,7 +13,7 @@ import { err, ok, type Result } from "./result.ts";
 import {
   getBorrowEnd,
   findSlot,
-  expireOwnEndedSlot,
+  expireEndedSlot,
   makeSlotRenewed,
   makeSlotOutcome,
   makeSlotTaken,
@@ -25,49 +25,52 @@ import { canBorrow, getLicenseEnd } from "./terms.ts";
 import { earliest, HOUR, later, latest, MINUTE, type Instant } from "./time.ts";
 import { CLOCK_LIMITS, isClockSuspect } from "./timekeeper.ts";
 
-/** What is kept of a borrow under its key; user and contact come again with the repeat. */
+/**
+ * The part of the outcome recorded under the idempotency key; a repeated request sends user and
+ * contact again.
+ */
 type RecordedBorrow = Omit<SlotOutcome, "user" | "contact">;
 
-/** Registers the user if needed; borrowing again moves the end. */
+/** Registers the user if needed. Borrowing again moves the end of the borrow. */
 export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDecision {
   const { user, contact, nonceDigest } = command;
   const missing = findMissingFields(state, command, { user });
   if (user === null || missing.length > 0) {
     return err({ code: "missing_parameters", fields: missing });
   }
-  const earlier = findRecordedOutcome<RecordedBorrow>(state, "borrow", command, user, at);
-  if (earlier !== null) {
-    if (!earlier.ok) return earlier;
-    const { outcome } = earlier.value;
+  const recordedDecision = findRecordedOutcome<RecordedBorrow>(state, "borrow", command, user, at);
+  if (recordedDecision !== null) {
+    if (!recordedDecision.ok) return recordedDecision;
+    const { outcome } = recordedDecision.value;
     const license = state.licenses.get(outcome.license);
-    const elsewhere = license && checkLeasedElsewhere(license, user, nonceDigest, at);
-    return elsewhere ? err(elsewhere) : makeDecision([], { ...outcome, user, contact });
+    const leaseFault = license && checkLeasedElsewhere(license, user, nonceDigest, at);
+    return leaseFault ? err(leaseFault) : makeDecision([], { ...outcome, user, contact });
   }
 
-  const found = findSlot(state, command, user, at, ({ terms }) => canBorrow(terms));
-  if (!found.ok) return found;
-  const { license, registration } = found.value;
-  const elsewhere = checkLeasedElsewhere(license, user, nonceDigest, at);
-  if (elsewhere !== null) return err(elsewhere);
-  const capped = registration === null ? checkSlotCaps(state, user, contact.peer, at) : null;
-  if (capped !== null) return err(capped);
+  const choice = findSlot(state, command, user, at, ({ terms }) => canBorrow(terms));
+  if (!choice.ok) return choice;
+  const { license, registration } = choice.value;
+  const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
+  if (leaseFault !== null) return err(leaseFault);
+  const capFault = registration === null ? checkSlotCaps(state, user, contact.peer, at) : null;
+  if (capFault !== null) return err(capFault);
   if (isClockSuspect(state.clockBehind) && getLicenseEnd(license.terms) !== null) {
     return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
   }
-  const current = registration === null ? null : getBorrowEnd(registration, at);
-  const until = computeBorrowEnd(license, command.until, current, at);
-  if (!until.ok) return until;
+  const currentEnd = registration === null ? null : getBorrowEnd(registration, at);
+  const borrowEnd = computeBorrowEnd(license, command.until, currentEnd, at);
+  if (!borrowEnd.ok) return borrowEnd;
 
-  const registered = makeSlotOutcome(state, found.value, user, contact, at);
+  const slotOutcome = makeSlotOutcome(state, choice.value, user, contact, at);
   const outcome = {
-    ...registered,
-    end: latest(later(at, license.terms.timeoutMinutes * MINUTE), until.value),
-    borrowedUntil: until.value,
+    ...slotOutcome,
+    end: latest(later(at, license.terms.timeoutMinutes * MINUTE), borrowEnd.value),
+    borrowedUntil: borrowEnd.value,
   };
   const leasedTo = findLeasedDevice(registration, at) ?? nonceDigest;
   const events: Event[] =
     registration === null
-      ? [...expireOwnEndedSlot(license, user), makeSlotTaken(registered, at)]
+      ? [...expireEndedSlot(license, user), makeSlotTaken(slotOutcome, at)]
       : [];
   events.push({
     type: "SlotBorrowed",
@@ -75,41 +78,47 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
     license: license.id,
     user,
     slot: outcome.slot,
-    until: until.value,
+    until: borrowEnd.value,
     end: outcome.end,
     contact: machineOf(contact),
-    early: current !== null && until.value < current,
+    early: currentEnd !== null && borrowEnd.value < currentEnd,
     ...(leasedTo !== null && { leasedTo }),
   });
   events.push(...renewHeldFeatures(license, user, outcome.end, at));
-  const { user: _user, contact: _contact, ...kept } = outcome;
-  // The state learns user_info by a renewal, which is not audited.
-  const isNews = registration !== null && registration.contact.info !== contact.info;
-  const ahead = isNews ? [makeSlotRenewed(license, registration, contact, registered.end, at)] : [];
+  const { user: _user, contact: _contact, ...recordedOutcome } = outcome;
+  // The state learns a changed user_info by a renewal, which is not audited.
+  const isInfoChanged = registration !== null && registration.contact.info !== contact.info;
+  const precedingEvents = isInfoChanged
+    ? [makeSlotRenewed(license, registration, contact, slotOutcome.end, at)]
+    : [];
   return makeDecision(
-    [...events, ...recordOutcome(state, "borrow", command, { user, peer: contact.peer }, kept, at)],
+    [
+      ...events,
+      ...recordOutcome(state, "borrow", command, { user, peer: contact.peer }, recordedOutcome, at),
+    ],
     outcome,
-    ahead,
+    precedingEvents,
   );
 }
 
 function computeBorrowEnd(
   { terms }: License,
-  asked: Instant | null,
-  current: Instant | null,
+  requestedEnd: Instant | null,
+  currentEnd: Instant | null,
   at: Instant,
 ): Result<Instant, Fault> {
   const cap = later(at, (terms.borrowHours ?? 0) * HOUR);
   const licenseEnd = getLicenseEnd(terms);
   const longest = licenseEnd === null ? cap : earliest(cap, licenseEnd);
-  // A renewed license may allow less than what was lent before; asking for the longest keeps it.
-  if (asked === null) return ok(current === null ? longest : latest(longest, current));
-  if (asked <= at || asked > later(longest, limits.borrowSkew)) {
+  // A renewed license may allow a shorter borrow than the current one. A request without an end
+  // keeps the current end.
+  if (requestedEnd === null) return ok(currentEnd === null ? longest : latest(longest, currentEnd));
+  if (requestedEnd <= at || requestedEnd > later(longest, limits.borrowSkew)) {
     return err({ code: "borrow_until_not_valid", latest: longest });
   }
-  const until = earliest(asked, longest);
-  if (!terms.earlyReturn && current !== null && until < current) {
-    return err({ code: "early_return_not_allowed", until: current });
+  const until = earliest(requestedEnd, longest);
+  if (!terms.earlyReturn && currentEnd !== null && until < currentEnd) {
+    return err({ code: "early_return_not_allowed", until: currentEnd });
   }
   return ok(until);
 }

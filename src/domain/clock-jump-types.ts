@@ -1,9 +1,12 @@
 import type { Instant } from "./time.ts";
 
-/** Why a jump of the clock ahead was believed. */
+/** Why a forward jump of the clock was accepted. */
 export type JumpReason = "start" | "step" | "held" | "accepted";
 
-/** The clock went from one instant to a later one, and the time between did not pass here. */
+/**
+ * The clock jumped forward from one instant to another; the time between did not pass on this
+ * machine.
+ */
 export interface ClockJump {
   readonly from: Instant;
   readonly to: Instant;
@@ -11,13 +14,13 @@ export interface ClockJump {
 }
 
 export interface RecordedJump extends ClockJump {
-  /** Every counter with a period as it stood before the jump. */
+  /** Every counter that has a period, as it was before the jump. */
   readonly counters: readonly CounterBeforeJump[];
 }
 
 interface CounterBeforeJump {
   readonly license: number;
-  /** Null: the license's own counter. */
+  /** Null: the counter of the license itself. */
   readonly feature: string | null;
   readonly total: number;
   readonly resetAt: Instant | null;

@@ -7,8 +7,8 @@ import type { Counter, State } from "./state.ts";
 import { later, type Instant } from "./time.ts";
 
 /**
- * The clock can go ahead by mistake and be put right later. What is needed then to leave everything
- * that was granted under the right clock as it was granted is kept here, as it happens.
+ * The clock can jump forward by mistake and be corrected later. This records what the correction
+ * needs to restore everything that was granted under the correct clock.
  */
 export function recordJump(state: State, { from, to, reason }: ClockJumped): void {
   const counters = [...listCounters(state)]
@@ -20,7 +20,7 @@ export function recordJump(state: State, { from, to, reason }: ClockJumped): voi
       resetAt: counter.resetAt,
       counted: counter.counted,
     }))
-    // In an order of their own: a start need not keep licenses in the order they came in.
+    // Sorted: a restart may load the licenses in another order than they were installed in.
     .toSorted((a, b) => a.license - b.license || ((a.feature ?? "") < (b.feature ?? "") ? -1 : 1));
   state.clockJumps.push({ from, to, reason, counters });
   if (state.clockJumps.length > limits.clockJumps) state.clockJumps.shift();
@@ -34,19 +34,20 @@ function* listCounters(state: State): Generator<{
 }> {
   for (const { id, counter, features } of state.licenses.values()) {
     yield { license: id, feature: null, counter };
-    for (const [feature, { counter: its }] of features) {
-      yield { license: id, feature, counter: its };
+    for (const [feature, { counter: featureCounter }] of features) {
+      yield { license: id, feature, counter: featureCounter };
     }
   }
 }
 
-/** How far the clock may have been ahead at the most, for something that was set at `setAt`. */
+/** The maximum that the clock may be ahead for a value that was set at `setAt` (milliseconds). */
 export const sumJumpsSince = (jumps: readonly ClockJump[], setAt: Instant): number =>
   jumps.reduce((sum, { from, to }) => (setAt <= from ? sum + to - from : sum), 0);
 
 /**
- * Called when a registration's borrow has ended or gets another end: if the clock jumped since it
- * was granted, its true end may still be ahead, and so may that of the lease its application holds.
+ * Called when a registration's borrow has ended or gets another end. If the clock jumped since the
+ * borrow was granted, its true end may still be in the future, and so may the end of the lease that
+ * its application holds.
  */
 export function keepLapsedBorrow(
   state: State,
@@ -56,15 +57,15 @@ export function keepLapsedBorrow(
   if (borrowedUntil === null || borrowedAt === null) return;
   if (sumJumpsSince(state.clockJumps, borrowedAt) === 0) return;
   const key = lapsedBorrowKey(license, user);
-  const known = state.lapsedBorrows.get(key);
-  if (known !== undefined && known.borrowedUntil > borrowedUntil) return;
+  const existing = state.lapsedBorrows.get(key);
+  if (existing !== undefined && existing.borrowedUntil > borrowedUntil) return;
   const borrow = { borrowedUntil, borrowedAt, leasedTo };
   state.lapsedBorrows.set(key, { license, user, slot, registeredAt, contact, ...borrow });
 }
 
 export const lapsedBorrowKey = (license: number, user: string): string => `${license} ${user}`;
 
-/** Forgets the lapsed borrows that have ended however wrong the clock was. */
+/** Drops the lapsed borrows that have ended even if every recorded jump was wrong. */
 export function dropSettledBorrows({ lapsedBorrows, clockJumps, latestEventAt }: State): void {
   for (const [key, { borrowedUntil, borrowedAt }] of lapsedBorrows) {
     if (latestEventAt >= later(borrowedUntil, sumJumpsSince(clockJumps, borrowedAt)))
@@ -73,51 +74,52 @@ export function dropSettledBorrows({ lapsedBorrows, clockJumps, latestEventAt }:
 }
 
 export function dropLapsedBorrowsOf({ lapsedBorrows }: State, license: number): void {
-  for (const [key, one] of lapsedBorrows) if (one.license === license) lapsedBorrows.delete(key);
+  for (const [key, borrow] of lapsedBorrows)
+    if (borrow.license === license) lapsedBorrows.delete(key);
 }
 
-/** Which jumps a set-back to `to` shows to have been wrong: they lead to what is not yet. */
+/** The jumps that a set-back to `to` shows to be wrong: they lead to an instant in the future. */
 export const findUndoneJumps = <J extends ClockJump>(
   jumps: readonly J[],
   to: Instant,
 ): readonly J[] => jumps.filter((jump) => jump.to > to);
 
 /**
- * The jumps that may still turn out to be wrong after a set-back. One that took less back than the
- * jumps had gone ahead leaves the rest of them to be undone by the next.
+ * The jumps that may still turn out to be wrong after a set-back. If the clock was set back by less
+ * than the jumps added, the rest can be undone by the next set-back.
  */
 export function findRemainingJumps(
   jumps: readonly RecordedJump[],
   from: Instant,
   to: Instant,
 ): readonly RecordedJump[] {
-  const undone = findUndoneJumps(jumps, to);
-  const [first] = undone;
-  const left = undone.reduce((sum, jump) => sum + jump.to - jump.from, to - from);
-  const confirmed = jumps.filter((jump) => jump.to <= to);
-  return first === undefined || left <= 0
-    ? confirmed
-    : [...confirmed, { ...first, to: later(first.from, left) }];
+  const undoneJumps = findUndoneJumps(jumps, to);
+  const [firstUndone] = undoneJumps;
+  const remaining = undoneJumps.reduce((sum, jump) => sum + jump.to - jump.from, to - from);
+  const confirmedJumps = jumps.filter((jump) => jump.to <= to);
+  return firstUndone === undefined || remaining <= 0
+    ? confirmedJumps
+    : [...confirmedJumps, { ...firstUndone, to: later(firstUndone.from, remaining) }];
 }
 
-/** How far the clock was ahead when something was set. */
+/** How far the clock was ahead when a value was set (milliseconds). */
 export type ClockSkewAt = (setAt: Instant) => number;
 
 /**
- * With a set-back from `from` to `to` it is known how far the clock was ahead at the end; before
- * each of the jumps that are undone it was ahead by so much less. What was set at an instant that
- * has come by now, before any of these jumps, was set under the right clock.
+ * A set-back from `from` to `to` shows how far the clock was ahead at the end. Before each undone
+ * jump it was ahead by that much less. A value set at or before `to`, before any of these jumps,
+ * was set under the correct clock.
  */
 export function makeClockSkewAt(
   jumps: readonly ClockJump[],
   from: Instant,
   to: Instant,
 ): ClockSkewAt {
-  const undone = findUndoneJumps(jumps, to);
-  return (setAt) => (setAt <= to ? 0 : Math.max(0, from - to - sumJumpsSince(undone, setAt)));
+  const undoneJumps = findUndoneJumps(jumps, to);
+  return (setAt) => (setAt <= to ? 0 : Math.max(0, from - to - sumJumpsSince(undoneJumps, setAt)));
 }
 
-/** The lapsed borrows that are still to come to their end once the clock is set back. */
+/** The lapsed borrows whose end is in the future again once the clock is set back. */
 export function findBorrowsToRestore(
   state: State,
   from: Instant,
@@ -126,11 +128,15 @@ export function findBorrowsToRestore(
   const skew = makeClockSkewAt(state.clockJumps, from, to);
   return [...state.lapsedBorrows.values()]
     .map((lapsed) => moveLapsedBorrow(lapsed, skew))
-    .filter((lapsed) => lapsed.borrowedUntil > to && isLongerThanHeld(state, lapsed, skew));
+    .filter((lapsed) => lapsed.borrowedUntil > to && isLongerThanCurrent(state, lapsed, skew));
 }
 
-/** The user does not have the slot for as long as this in any case. */
-function isLongerThanHeld({ licenses }: State, lapsed: LapsedBorrow, skew: ClockSkewAt): boolean {
+/** False if the user already holds the slot for at least as long as the lapsed borrow. */
+function isLongerThanCurrent(
+  { licenses }: State,
+  lapsed: LapsedBorrow,
+  skew: ClockSkewAt,
+): boolean {
   const license = licenses.get(lapsed.license);
   const { borrowedUntil = null, borrowedAt = null } = license?.pool.get(lapsed.user) ?? {};
   if (license === undefined || borrowedUntil === null || borrowedAt === null) {

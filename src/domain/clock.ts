@@ -9,7 +9,10 @@ import type { State } from "./state.ts";
 import { earliest, later, type Instant } from "./time.ts";
 import { CLOCK_LIMITS } from "./timekeeper.ts";
 
-/** As long as no dated license was ever lent from, nobody gains by a clock that runs back. */
+/**
+ * While no slot or count of a time-dependent license was ever granted, setting the clock back gains
+ * nothing.
+ */
 export const canSetClockFreely = (state: State): boolean => !state.hasLentTimeDependent;
 
 type ClockDecision = Result<Decision<null>, Fault>;
@@ -17,47 +20,51 @@ type ClockDecision = Result<Decision<null>, Fault>;
 export const decideMarkClock = (_state: State, _command: MarkClock, at: Instant): ClockDecision =>
   makeDecision([{ type: "ClockMarked", at }], null);
 
-/** The time between was not lived through here: what a set-back must know of. */
+/** Records the jump, because a later set-back needs to know of it. */
 export const decideJumpClock = (
   _state: State,
   { from, to, reason }: JumpClock,
   at: Instant,
 ): ClockDecision => makeDecision([{ type: "ClockJumped", at, from, to, reason }], null);
 
-/** Makes the question a vendor's time answers; the newest one counts. */
+/** Creates the nonce that a vendor's signed time answers; only the newest nonce counts. */
 export const decideAskClock = (
   _state: State,
   { nonce, peer }: AskClock,
   at: Instant,
 ): ClockDecision => makeDecision([{ type: "ClockAsked", at, nonce, peer }], null);
 
-/** The question that is still open at this instant. */
+/** The nonce that can still be answered at this instant; null: none. */
 export const findOpenTimeNonce = (state: State, at: Instant): string | null =>
   at < later(state.clockAskedAt, CLOCK_LIMITS.timeAnswerLifetime) ? state.clockNonce : null;
 
-/** Back to `to`: freely while nothing dated was lent, else only by a vendor's word. */
+/**
+ * Sets the clock back to `to`: without a signature while nothing time-dependent was granted, else
+ * only with a vendor's signed time.
+ */
 export function decideSetClockBack(
   state: State,
   { to, nonce, peer, vendor = "", checkedVersion }: SetClockBack,
   at: Instant,
 ): ClockDecision {
   if (!isStillTrusted(state, vendor, checkedVersion)) return err({ code: "untrusted_vendor" });
-  const asked = nonce !== null && nonce === findOpenTimeNonce(state, at);
-  if (!asked && !canSetClockFreely(state)) return err({ code: "clock_suspect", behind: at - to });
-  if (to >= at && !asked) return makeDecision([], null);
-  // An answer that is not earlier moves nothing, and is used up all the same.
-  const back = earliest(to, at);
-  const events: Event[] = [{ type: "ClockSetBack", at: back, from: at, to: back, peer }];
-  const borrows = findBorrowsToRestore(state, at, back);
+  const isAnswer = nonce !== null && nonce === findOpenTimeNonce(state, at);
+  if (!isAnswer && !canSetClockFreely(state))
+    return err({ code: "clock_suspect", behind: at - to });
+  if (to >= at && !isAnswer) return makeDecision([], null);
+  // An answer that is not earlier changes no time, but its nonce is used up.
+  const newTime = earliest(to, at);
+  const events: Event[] = [{ type: "ClockSetBack", at: newTime, from: at, to: newTime, peer }];
+  const borrows = findBorrowsToRestore(state, at, newTime);
   for (const { license, user, slot, borrowedUntil } of borrows) {
-    const held = state.licenses.get(license)?.pool.get(user);
-    const named = { license, user, slot: held?.slot ?? slot };
+    const registration = state.licenses.get(license)?.pool.get(user);
+    const slotFields = { license, user, slot: registration?.slot ?? slot };
     events.push({
       type: "SlotRestored",
-      at: back,
-      ...named,
+      at: newTime,
+      ...slotFields,
       until: borrowedUntil,
-      isHeld: held !== undefined,
+      isHeld: registration !== undefined,
     });
   }
   return makeDecision(events, null);

@@ -12,7 +12,10 @@ import type { AccessChange, ReleasedBy } from "./event.ts";
 import type { Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
-/** What somebody wants. Fields a caller may leave out are null; the rules say which are needed. */
+/**
+ * A change that a caller requests. Optional fields are null if left out; the rules decide which are
+ * required.
+ */
 export type Command =
   | Create
   | TrustVendor
@@ -47,12 +50,12 @@ export interface Create {
 }
 
 /**
- * A signature is checked before the command takes its turn, with the keys that the vendor had then:
- * what it allows counts only while the vendor's document is still that one. Left out: nothing was
- * checked.
+ * A signature is checked before the command is executed, with the keys that the vendor had then.
+ * The check counts only while the vendor's document has the same version. Left out: no signature
+ * was checked.
  */
 interface CheckedSignature {
-  /** The version of the signing vendor's document; null: the vendor was not known. */
+  /** The version of the signing vendor's document; null: the vendor was not trusted yet. */
   readonly checkedVersion?: number | null;
 }
 
@@ -82,7 +85,7 @@ export interface MakeActivation {
   readonly peer: string;
 }
 
-/** What of ours a license answers. */
+/** The request or activation of this appliance that a license answers. */
 export type AnsweredRequest =
   { readonly request: string; readonly nonce: string } | { readonly activation: string };
 
@@ -92,7 +95,7 @@ export interface InstallLicense extends CheckedSignature {
   readonly license: number;
   readonly terms: Terms;
   readonly grant: Omit<Grant, "hardware">;
-  /** What it says it answers; null: nothing. */
+  /** What the document says it answers; null: nothing. */
   readonly answers: AnsweredRequest | null;
   readonly peer: string;
 }
@@ -100,12 +103,12 @@ export interface InstallLicense extends CheckedSignature {
 export interface RemoveLicense {
   readonly type: "RemoveLicense";
   readonly license: number;
-  /** Also while slots of it are borrowed. */
+  /** Remove it even while slots of it are borrowed. */
   readonly withBorrows: boolean;
   readonly peer: string;
 }
 
-/** How a caller names the license it means. */
+/** How a caller selects a license. */
 export interface LicenseSelector {
   readonly product: string | null;
   readonly licenseId: number | null;
@@ -139,7 +142,7 @@ export interface Unregister extends LicenseSelector {
 
 export interface UnregisterAll {
   readonly type: "UnregisterAll";
-  /** Null: of every product. */
+  /** Null: every product. */
   readonly product: string | null;
   readonly peer: string;
 }
@@ -163,9 +166,7 @@ export interface ReleaseAllFeatures {
   readonly peer: string;
 }
 
-/**
- * A count to add, and limits the caller sets for this call; they can only tighten the license's.
- */
+/** A count to add, and limits for this call only; they can only be stricter than the license's. */
 export interface ConsumptionRequest {
   readonly user: string | null;
   readonly peer: string;
@@ -194,7 +195,7 @@ export interface AskClock {
   readonly peer: string;
 }
 
-/** Puts on record that the clock went ahead. */
+/** Records that the clock jumped forward. */
 export interface JumpClock extends ClockJump {
   readonly type: "JumpClock";
 }
@@ -202,29 +203,29 @@ export interface JumpClock extends ClockJump {
 export interface SetClockBack extends CheckedSignature {
   readonly type: "SetClockBack";
   readonly to: Instant;
-  /** Who signed the time; left out: nobody. */
+  /** The vendor that signed the time; left out: none. */
   readonly vendor?: string;
-  /** The question it answers; null: nobody's word but the system clock's. */
+  /** The nonce that the signed time answers; null: only the system clock supports the change. */
   readonly nonce: string | null;
   readonly peer: string;
 }
 
-/** Which cloud credentials were replaced; the values are never part of anything here. */
+/** Which cloud credentials were replaced. Commands and events never contain the values. */
 export interface SetKeys {
   readonly type: "SetKeys";
   readonly changed: readonly string[];
   readonly peer: string;
 }
 
-/** Gives the whole appliance up here, to be carried to another host. */
+/** Retires the appliance on this host, so that it can be moved to another one. */
 export interface MoveAway {
   readonly type: "MoveAway";
-  /** Random: the name of this move. */
+  /** Random identifier of this move. */
   readonly move: string;
   readonly peer: string;
 }
 
-/** Lines of the audit log that were looked for and are not there, or shall be let go. */
+/** Lines of the audit log that were searched for and not found, or that shall be removed. */
 export interface DeclareAuditGaps {
   readonly type: "DeclareAuditGaps";
   readonly gaps: readonly Omit<AuditGap, "at">[];
@@ -251,7 +252,10 @@ export interface RefusalCount {
   readonly users: readonly string[];
 }
 
-/** Do it at most once under this key; the fingerprint tells one command from another. */
+/**
+ * Execute the command at most once under this key. The fingerprint distinguishes one command from
+ * another.
+ */
 export interface IdempotencyKey {
   readonly key: string;
   readonly fingerprint: string;

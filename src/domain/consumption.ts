@@ -23,34 +23,38 @@ export function decideAddConsumption(
 ): Result<Decision<ConsumptionOutcome>, Fault> {
   const missing = findMissingFields(state, command, {});
   if (missing.length > 0) return err({ code: "missing_parameters", fields: missing });
-  const earlier = findRecordedOutcome<ConsumptionOutcome>(
+  const recordedDecision = findRecordedOutcome<ConsumptionOutcome>(
     state,
     "add_consumption",
     command,
     command.user,
     at,
   );
-  if (earlier !== null) return earlier;
+  if (recordedDecision !== null) return recordedDecision;
 
   const licenses = findLicenses(state, command);
   if (!licenses.ok) return licenses;
   const valid = filterValidLicenses(state, licenses.value, at);
   if (!valid.ok) return valid;
-  const counting = valid.value.filter(({ terms }) => terms.consumption !== null);
-  if (counting.length === 0) return err({ code: "license_not_consumption" });
+  const countingLicenses = valid.value.filter(({ terms }) => terms.consumption !== null);
+  if (countingLicenses.length === 0) return err({ code: "license_not_consumption" });
 
-  const chosen = chooseCounter(preferLicenseHeldBy(counting, command.user, at), command, at);
-  if ("refused" in chosen) {
+  const choice = chooseCounter(
+    preferLicenseHeldBy(countingLicenses, command.user, at),
+    command,
+    at,
+  );
+  if ("refused" in choice) {
     return err(
-      chosen.refused === "negative"
-        ? { code: "negative_not_allowed", total: chosen.total, allowed: chosen.allowed }
-        : { code: "license_not_enough_consumptions", left: chosen.left },
+      choice.refused === "negative"
+        ? { code: "negative_not_allowed", total: choice.total, allowed: choice.allowed }
+        : { code: "license_not_enough_consumptions", left: choice.left },
     );
   }
-  const { license, ...counted } = chosen;
+  const { license, ...counterFields } = choice;
   const { user, peer, count } = command;
-  const outcome = { license: license.id, total: counted.total };
-  // Zero counts nothing, so there is nothing to write and nothing a repeat could count twice.
+  const outcome = { license: license.id, total: counterFields.total };
+  // A count of zero changes nothing: there is no event to write, and a repeat cannot count twice.
   if (count === 0) return makeDecision([], outcome);
   const event: ConsumptionAdded = {
     type: "ConsumptionAdded",
@@ -59,13 +63,16 @@ export function decideAddConsumption(
     user,
     peer,
     count,
-    ...counted,
+    ...counterFields,
   };
-  const kept = recordOutcome(state, "add_consumption", command, command, outcome, at);
-  return makeDecision([event, ...kept], outcome);
+  const recordEvents = recordOutcome(state, "add_consumption", command, command, outcome, at);
+  return makeDecision([event, ...recordEvents], outcome);
 }
 
-/** The total as it counts now: zero from the instant its period ended, event or not. */
+/**
+ * The total that applies at `at`: zero from the end of its period on, whether or not an event says
+ * so.
+ */
 export const totalAt = ({ total, resetAt }: Omit<Counter, "counted">, at: Instant): number =>
   resetAt !== null && at >= resetAt ? 0 : total;
 
@@ -76,12 +83,13 @@ export function findNextReset(
   at: Instant,
 ): Instant | null {
   if (terms?.period == null) return null;
-  // Within one period the boundary is known; the calendar is asked once a period, not once a call.
+  // Within one period the boundary is already known: the calendar is computed once per period, not
+  // once per call.
   if (counter.resetAt !== null && at < counter.resetAt) return counter.resetAt;
   return findNextPeriodStart(terms.period, at);
 }
 
-/** What may still be counted, with overage as far as license and caller allow it. */
+/** The highest total allowed, with as much overage as license and caller allow. */
 function computeAllowance(
   terms: ConsumptionTerms,
   { allowOverages, maxOverages }: OverageLimits,
@@ -94,7 +102,8 @@ function computeAllowance(
 type OverageLimits = Pick<ConsumptionRequest, "allowOverages" | "maxOverages">;
 
 /**
- * A license the user sits on is the one that counts for them; without, any that can take it all.
+ * If the user holds a slot of a license, the count goes to that license; else any license that can
+ * take it all.
  */
 export function preferLicenseHeldBy(
   licenses: readonly License[],
@@ -102,8 +111,8 @@ export function preferLicenseHeldBy(
   at: Instant,
 ): readonly License[] {
   if (user === null) return licenses;
-  const held = licenses.filter(({ pool }) => findHeldSlot(pool, user, at) !== null);
-  return held.length === 0 ? licenses : held.slice(0, 1);
+  const heldLicenses = licenses.filter(({ pool }) => findHeldSlot(pool, user, at) !== null);
+  return heldLicenses.length === 0 ? licenses : heldLicenses.slice(0, 1);
 }
 
 interface CounterChoice {
@@ -116,7 +125,7 @@ type CountRefusal =
   | { readonly refused: "enough"; readonly left: number }
   | { readonly refused: "negative"; readonly total: number; readonly allowed: boolean };
 
-/** What a license counts by: its own terms and counter, or those of one of its features. */
+/** The terms and counter to use: those of the license, or of one of its features. */
 type CounterSelector = (
   license: License,
 ) => { terms: ConsumptionTerms | null; counter: Counter } | null;
@@ -127,18 +136,19 @@ const selectLicenseCounter: CounterSelector = ({ terms, counter }) => ({
 });
 
 /**
- * The first license that can take all of the count (it is never split), or what would have fitted.
+ * The first license that can take the whole count (a count is never split), or how much would have
+ * fitted.
  */
 export function chooseCounter(
   licenses: readonly License[],
   command: OverageLimits & Pick<ConsumptionRequest, "count">,
   at: Instant,
-  counterOf: CounterSelector = selectLicenseCounter,
+  selectCounter: CounterSelector = selectLicenseCounter,
 ): CounterChoice | CountRefusal {
   const { count } = command;
   let refusal: CountRefusal | null = null;
   for (const license of licenses) {
-    const { terms, counter } = counterOf(license) ?? {};
+    const { terms, counter } = selectCounter(license) ?? {};
     if (terms == null || counter === undefined) continue;
     const before = totalAt(counter, at);
     const total = before + count;
@@ -146,11 +156,11 @@ export function chooseCounter(
       refusal ??= { refused: "negative", total: before, allowed: terms.negative };
       continue;
     }
-    const most = computeAllowance(terms, command);
-    if (count <= 0 || total <= most) {
+    const maxTotal = computeAllowance(terms, command);
+    if (count <= 0 || total <= maxTotal) {
       return { license, total, resetAt: findNextReset(terms, counter, at) };
     }
-    const left = Math.max(0, most - before);
+    const left = Math.max(0, maxTotal - before);
     if (refusal?.refused !== "enough") refusal = { refused: "enough", left };
     else refusal = { refused: "enough", left: Math.max(refusal.left, left) };
   }

@@ -4,7 +4,7 @@ import type { Contact, Registration } from "./registration.ts";
 import type { License } from "./state.ts";
 import { later, type Instant } from "./time.ts";
 
-/** Who speaks for a slot, without what the caller says of itself at length. */
+/** The machine a slot is used from, without the free text that the caller may send about itself. */
 export type Machine = Omit<Contact, "info">;
 
 export const machineOf = ({ hostname, ip, peer }: Contact): Machine => ({ hostname, ip, peer });
@@ -13,18 +13,18 @@ export const isSameMachine = (a: Machine, b: Machine): boolean =>
   a.hostname === b.hostname && a.ip === b.ip && a.peer === b.peer;
 
 /**
- * What the audit log is told when a slot's holder is heard from. Two machines may take turns under
- * one name with every heartbeat, so it is told at most once a day; what it missed meanwhile, it is
- * told with the first heartbeat after that.
+ * The event to audit when a slot's holder calls from another machine. Two machines may alternate
+ * under one user name with every heartbeat, so a change is audited at most once a day. A change
+ * within that day is audited with the first heartbeat after it.
  */
 export function findContactChange(
   { id: license }: License,
-  held: Registration,
+  registration: Registration,
   contact: Contact,
   at: Instant,
 ): ContactChanged[] {
-  const { user, slot, contactAuditedAt: audited } = held;
-  if (!held.isContactUnaudited && isSameMachine(held.contact, contact)) return [];
-  if (audited !== null && at < later(audited, limits.contactAuditInterval)) return [];
+  const { user, slot, contactAuditedAt: auditedAt } = registration;
+  if (!registration.isContactUnaudited && isSameMachine(registration.contact, contact)) return [];
+  if (auditedAt !== null && at < later(auditedAt, limits.contactAuditInterval)) return [];
   return [{ type: "ContactChanged", at, license, user, slot, ...machineOf(contact) }];
 }

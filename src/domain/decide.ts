@@ -37,7 +37,7 @@ import type {
 } from "./state.ts";
 import type { Instant } from "./time.ts";
 
-/** What each command answers with when it is not refused. */
+/** The outcome of each command if it is not refused. */
 export interface Outcomes {
   Create: null;
   TrustVendor: { readonly vendor: string };
@@ -74,7 +74,7 @@ type Decider<C extends Command> = (
   at: Instant,
 ) => Result<Decision<OutcomeOf<C>>, Fault>;
 
-/** One row per command; a command without its row does not compile. */
+/** One row per command; a command without a row does not compile. */
 const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
   Create: (_state, { kind, appliance }, at) =>
     makeDecision([{ type: "Created", at, kind, appliance }], null),
@@ -115,7 +115,8 @@ export function decide<C extends Command>(
   if (state.retirement !== null && command.type !== "MoveAway") {
     return err({ code: "moved_away", at: state.retirement.at });
   }
-  // The table pairs each command with its own decider; the compiler loses the pair in the look-up.
+  // The table pairs each command with its own decider; the compiler loses this pairing in the
+  // lookup.
   const decider: Decider<C> = DECIDERS[command.type] as never;
   return decider(state, command, at);
 }

@@ -1,13 +1,13 @@
 import type { Event } from "./event.ts";
 import { ok, type Result } from "./result.ts";
 
-/** What a command leads to: the events to write, and the facts its reply is made of. */
+/** The result of a command: the events to write, and the facts for its reply. */
 export interface Decision<O> {
   readonly events: readonly Event[];
   readonly outcome: O;
   /**
-   * Written before the events, each on a line of its own: a line is audited as a whole. If the
-   * journal is cut behind one of these, it must be true without the rest.
+   * Written before `events`, each on its own line, because a line is audited as a whole. If the
+   * journal is cut after one of these lines, the line must be true without the rest.
    */
   readonly precedingEvents: readonly Event[];
 }

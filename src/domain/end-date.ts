@@ -1,12 +1,15 @@
 import { DAY, HOUR, MINUTE, type Instant } from "./time.ts";
 
-/** Time enough to have a license, a certificate or a token renewed. */
+/** Long enough to have a license, a certificate or a token renewed. */
 const WARNING_PERIOD = 30 * DAY;
 
-/** From when on an operator should hear of an end. */
+/** Whether an operator should be warned of this end. */
 export const isEndingSoon = (end: Instant, now: Instant): boolean => end - now < WARNING_PERIOD;
 
-/** When something ends: days are those of UTC, and of the last two the time matters. */
+/**
+ * Describes when something ends. Days are counted in UTC; for today and tomorrow the time is
+ * included.
+ */
 export function describeEnd(end: Instant, now: Instant): string {
   if (end <= now) return "has ended";
   const days = Math.floor(end / DAY) - Math.floor(now / DAY);

@@ -15,7 +15,8 @@ import type { Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
 /**
- * What happened, in the past tense. State, journal, audit record and page are all made of these.
+ * What happened, in the past tense. State, journal, audit log and operator page are all derived
+ * from these.
  */
 export type Event =
   | Created
@@ -61,7 +62,10 @@ export interface Created extends BaseEvent<"Created"> {
   readonly appliance: string;
 }
 
-/** Licenses of this vendor are accepted from here on; of one known already: its newer document. */
+/**
+ * Licenses of this vendor are accepted from here on; for a vendor already trusted: its newer
+ * document.
+ */
 export interface VendorTrusted extends BaseEvent<"VendorTrusted"> {
   readonly vendor: TrustedVendor;
   readonly peer: string;
@@ -72,32 +76,32 @@ export interface VendorDistrusted extends BaseEvent<"VendorDistrusted"> {
   readonly peer: string;
 }
 
-/** A request went out, with where the audit chain stood right before it. */
+/** A request was created; `head` is the position of the audit chain before it. */
 export interface RequestMade extends BaseEvent<"RequestMade"> {
   readonly request: OpenRequest;
   readonly head: { readonly auditSeq: number; readonly auditSum: string };
   readonly peer: string;
 }
 
-/** An activation code was made, to be read out to the vendor. */
+/** An activation code was created, to be read out to the vendor. */
 export interface ActivationMade extends BaseEvent<"ActivationMade"> {
   readonly activation: OpenActivation;
   readonly peer: string;
 }
 
-/** A license came in, or a newer one took its place under the same id. */
+/** A license was installed, or replaced by a newer one with the same id. */
 export interface LicenseInstalled extends BaseEvent<"LicenseInstalled"> {
   readonly license: number;
   readonly terms: Terms;
   readonly grant: Grant;
-  /** The request it answers, which is used up by this; null: a renewal nobody asked for. */
+  /** The request it answers, which is used up by this; null: a renewal without a request. */
   readonly request: string | null;
-  /** The activation it confirms, likewise. */
+  /** The activation it confirms, which is used up by this; null: none. */
   readonly activation: string | null;
   readonly peer: string;
 }
 
-/** Given back to the vendor for good. */
+/** The license was returned to the vendor permanently. */
 export interface LicenseRemoved extends BaseEvent<"LicenseRemoved"> {
   readonly license: number;
   readonly tombstone: Tombstone;
@@ -116,18 +120,20 @@ export interface SlotTaken extends HolderEvent<"SlotTaken"> {
 }
 
 /**
- * The heartbeat. `contact` only where it changed; the audit log learns of it by ContactChanged.
- * `leasedTo` only where it leases a borrow that was leased to no device yet.
+ * The heartbeat. `contact` is set only if it changed; the audit log gets the change by
+ * ContactChanged. `leasedTo` is set only if this leases a borrow that was leased to no device yet.
  */
 export interface SlotRenewed extends HolderEvent<"SlotRenewed"> {
   readonly end: Instant;
   readonly contact?: Contact;
-  /** The contact is another machine, and no ContactChanged tells of it yet. */
+  /** The contact is another machine, and no ContactChanged event has recorded it yet. */
   readonly unaudited?: true;
   readonly leasedTo?: string;
 }
 
-/** A slot is used from another machine: for the audit log, at most once a day for each slot. */
+/**
+ * A slot is used from another machine. Written for the audit log, at most once a day for each slot.
+ */
 export interface ContactChanged extends HolderEvent<"ContactChanged">, Machine {
   readonly slot: number;
 }
@@ -136,38 +142,38 @@ export interface SlotBorrowed extends HolderEvent<"SlotBorrowed"> {
   readonly slot: number;
   readonly until: Instant;
   readonly end: Instant;
-  /** `info` only where an older version wrote it: audited lines stay short. */
+  /** `info` is set only by older versions: audited lines stay short. */
   readonly contact: Machine & Partial<Contact>;
-  /** The end moved to earlier than it was: an early return in part. */
+  /** The end moved to an earlier instant: a partial early return. */
   readonly early: boolean;
-  /** The device the borrow is leased to from here on; absent: to none yet. */
+  /** The device the borrow is leased to from here on; absent: none yet. */
   readonly leasedTo?: string;
 }
 
-/** Who gave a slot back: the holder, or an operator for them. */
+/** Who released a slot: its holder, or an administrator. */
 export type ReleasedBy = "user" | "admin";
 
 export interface SlotReleased extends HolderEvent<"SlotReleased"> {
   readonly slot: number;
   readonly by: ReleasedBy;
   readonly peer: string;
-  /** It was borrowed and its end had not come yet. */
+  /** The slot was borrowed and the borrow had not ended yet. */
   readonly early: boolean;
 }
 
-/** Dated at the slot's true end, however much later it is written. */
+/** Dated at the slot's true end, even if it is written much later. */
 export interface SlotExpired extends HolderEvent<"SlotExpired"> {
   readonly slot: number;
 }
 
 /**
- * A borrow that ended only because the clock was ahead is held again, under the slot it had or, if
- * its user holds another by now, under that one.
+ * A borrow that ended only because the clock was ahead is restored, in its old slot or in the slot
+ * that its user holds by now.
  */
 export interface SlotRestored extends HolderEvent<"SlotRestored"> {
   readonly slot: number;
   readonly until: Instant;
-  /** The user held a slot again already. */
+  /** The user already held a slot again. */
   readonly isHeld: boolean;
 }
 
@@ -175,7 +181,10 @@ interface FeatureEvent<T extends string> extends HolderEvent<T> {
   readonly feature: string;
 }
 
-/** When a feature's slot ends, and when its own timeout would end it: older lines say it once. */
+/**
+ * When a feature's slot ends, and when its own timeout would end it. Older lines contain `end`
+ * only.
+ */
 interface FeatureEnds {
   readonly end: Instant;
   readonly timeoutAt?: Instant;
@@ -186,7 +195,7 @@ export interface FeatureTaken extends FeatureEvent<"FeatureTaken">, FeatureEnds 
   readonly peer: string;
 }
 
-/** By a heartbeat of its own, or by one that moved the end of the license's slot. */
+/** Caused by the feature's own heartbeat, or by a change of the end of the license's slot. */
 export interface FeatureRenewed extends FeatureEvent<"FeatureRenewed">, FeatureEnds {}
 
 export interface FeatureReleased extends FeatureEvent<"FeatureReleased"> {
@@ -204,7 +213,7 @@ interface ConsumptionEvent<T extends string> extends BaseEvent<T> {
   readonly user: string | null;
   readonly peer: string;
   readonly count: number;
-  /** After this event. */
+  /** The total after this event. */
   readonly total: number;
   readonly resetAt: Instant | null;
 }
@@ -219,11 +228,11 @@ export interface KeyRemembered extends BaseEvent<"KeyRemembered"> {
   readonly key: string;
   readonly fingerprint: string;
   readonly outcome: unknown;
-  /** The address it came from; older lines do not say. */
+  /** The address of the caller; absent in older lines. */
   readonly peer?: string;
 }
 
-/** Time went on with nothing else to say so. */
+/** Records the current time while no other event does. */
 export type ClockMarked = BaseEvent<"ClockMarked">;
 
 export interface ClockAsked extends BaseEvent<"ClockAsked"> {
@@ -231,23 +240,23 @@ export interface ClockAsked extends BaseEvent<"ClockAsked"> {
   readonly peer: string;
 }
 
-/** The clock was believed to have gone ahead from one instant to another. */
+/** A forward jump of the clock was accepted. */
 export interface ClockJumped extends BaseEvent<"ClockJumped">, ClockJump {}
 
-/** What was set while the clock was ahead moves back by as much as it was ahead. */
+/** Everything set while the clock was ahead moves back by as much as it was ahead. */
 export interface ClockSetBack extends BaseEvent<"ClockSetBack"> {
   readonly from: Instant;
   readonly to: Instant;
   readonly peer: string;
 }
 
-/** Cloud credentials were replaced: which, and nothing of what. */
+/** Cloud credentials were replaced. Contains their names, never their values. */
 export interface KeysSet extends BaseEvent<"KeysSet"> {
   readonly changed: readonly string[];
   readonly peer: string;
 }
 
-/** Who may get in was changed: which credential, by whom, and nothing of what it is. */
+/** A token or login was changed. Contains its name, never the secret. */
 export interface AccessChanged extends BaseEvent<"AccessChanged"> {
   readonly change: AccessChange;
   readonly name: string;
@@ -256,34 +265,31 @@ export interface AccessChanged extends BaseEvent<"AccessChanged"> {
 
 export type AccessChange = "token_made" | "token_revoked" | "user_set" | "user_removed";
 
-/** A backup took the place of what was there: from here on this is another line of events. */
+/** A backup replaced the contents of the folder: from here on this is a new lineage of events. */
 export interface Restored extends BaseEvent<"Restored"> {
   readonly restore: Restore;
 }
 
-/** The last thing that happens on a host that is left. */
+/** The last event on the old host of a move. */
 export interface MovedAway extends BaseEvent<"MovedAway"> {
   readonly move: string;
   readonly peer: string;
 }
 
-/** The first thing that happens on the host it came to. */
+/** The first event on the new host of a move. */
 export interface MovedIn extends BaseEvent<"MovedIn"> {
   readonly restore: Restore;
 }
 
-/** Lines of the audit log are gone, and every reader accepts exactly these as missing. */
+/** Lines of the audit log are lost, and every reader accepts exactly these as missing. */
 export interface AuditGapDeclared extends BaseEvent<"AuditGapDeclared"> {
   readonly gap: AuditGap;
-  /** What the operator said about it. */
+  /** The operator's comment. */
   readonly note: string;
   readonly peer: string;
 }
 
-/**
- * Refusals of one code for one product since the last such event; no product: none that is
- * installed.
- */
+/** Refusals of one code for one product since the last such event; null: no installed product. */
 export interface RefusalsCounted extends BaseEvent<"RefusalsCounted"> {
   readonly product: string | null;
   readonly code: string;

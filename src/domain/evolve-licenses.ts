@@ -13,13 +13,13 @@ import type { Counter, Feature, License, State } from "./state.ts";
 import { withdrawFeature, type FeatureTerms } from "./terms.ts";
 import { later, type Instant } from "./time.ts";
 
-/** How licenses come and go: the part of evolve.ts that is about documents, not about slots. */
+/** Installing and removing licenses: the part of evolve.ts that concerns documents, not slots. */
 
 export function addOpenRequest(state: State, { at, request, head }: RequestMade): void {
   state.requests.set(request.request, request);
-  for (const [id, { at: made }] of state.requests) {
-    const tooMany = state.requests.size > limits.openRequests;
-    if (!tooMany && at < later(made, limits.requestAge)) break;
+  for (const [id, { at: createdAt }] of state.requests) {
+    const isOverLimit = state.requests.size > limits.openRequests;
+    if (!isOverLimit && at < later(createdAt, limits.requestAge)) break;
     state.requests.delete(id);
   }
   state.requestHeads.push({ request: request.request, ...head });
@@ -28,9 +28,9 @@ export function addOpenRequest(state: State, { at, request, head }: RequestMade)
 
 export function addOpenActivation(state: State, { at, activation }: ActivationMade): void {
   state.activations.set(activation.nonce, activation);
-  for (const [nonce, { at: made }] of state.activations) {
-    const tooMany = state.activations.size > limits.openActivations;
-    if (!tooMany && at < later(made, limits.activationAge)) break;
+  for (const [nonce, { at: createdAt }] of state.activations) {
+    const isOverLimit = state.activations.size > limits.openActivations;
+    if (!isOverLimit && at < later(createdAt, limits.activationAge)) break;
     state.activations.delete(nonce);
   }
 }
@@ -40,19 +40,19 @@ function markRequestAnswered(state: State, request: string, license: number): vo
   state.requests.delete(request);
   state.answeredRequests.set(request, license);
   const [oldest] = state.answeredRequests.keys();
-  const tooMany = state.answeredRequests.size > limits.answeredRequests;
-  if (tooMany && oldest !== undefined) state.answeredRequests.delete(oldest);
+  const isOverLimit = state.answeredRequests.size > limits.answeredRequests;
+  if (isOverLimit && oldest !== undefined) state.answeredRequests.delete(oldest);
 }
 
 export function removeLicense(state: State, { license, tombstone }: LicenseRemoved): void {
   const { terms, pool } = requireLicense(state, license);
-  for (const held of pool.inSlotOrder()) state.registrationsByPeer.remove(held);
+  for (const registration of pool.inSlotOrder()) state.registrationsByPeer.remove(registration);
   const others = (state.products.get(terms.product) ?? []).filter(({ id }) => id !== license);
   state.licenses.delete(license);
   if (others.length > 0) state.products.set(terms.product, others);
   else state.products.delete(terms.product);
   state.tombstones.set(license, tombstone);
-  // An answer that is still under way to one of these must not bring it back.
+  // A late answer to one of these requests must not install the license again.
   for (const [id, { product }] of state.requests) {
     if (product === null || product === terms.product) state.requests.delete(id);
   }
@@ -65,8 +65,8 @@ export function installLicense(state: State, event: LicenseInstalled): void {
   const { at, license: id, terms, grant } = event;
   if (event.request !== null) markRequestAnswered(state, event.request, id);
   if (event.activation !== null) state.activations.delete(event.activation);
-  const installed = state.licenses.get(id);
-  if (installed === undefined) {
+  const existing = state.licenses.get(id);
+  if (existing === undefined) {
     const license: License = {
       id,
       addedAt: at,
@@ -82,18 +82,18 @@ export function installLicense(state: State, event: LicenseInstalled): void {
     state.products.set(terms.product, [license, ...others]);
     return;
   }
-  // Signed for the hardware it is on now: the move is over.
-  if (installed.grant.hardwareId !== grant.hardwareId) installed.movedAt = null;
-  installed.terms = terms;
-  installed.grant = grant;
-  startPeriod(installed.counter, terms.consumption, at);
-  for (const feature of installed.features.values()) feature.terms = withdrawFeature(feature.terms);
-  for (const named of terms.features) {
-    const feature = installed.features.get(named.code);
-    if (feature === undefined) installed.features.set(named.code, newFeature(named));
+  // The new license is signed for the current hardware, so the grace period of the move is over.
+  if (existing.grant.hardwareId !== grant.hardwareId) existing.movedAt = null;
+  existing.terms = terms;
+  existing.grant = grant;
+  startPeriod(existing.counter, terms.consumption, at);
+  for (const feature of existing.features.values()) feature.terms = withdrawFeature(feature.terms);
+  for (const featureTerms of terms.features) {
+    const feature = existing.features.get(featureTerms.code);
+    if (feature === undefined) existing.features.set(featureTerms.code, newFeature(featureTerms));
     else {
-      feature.terms = named;
-      startPeriod(feature.counter, named.consumption, at);
+      feature.terms = featureTerms;
+      startPeriod(feature.counter, featureTerms.consumption, at);
     }
   }
 }
@@ -106,7 +106,7 @@ const newFeature = (terms: FeatureTerms): Feature => ({
   pool: new SlotPool<FeatureRegistration>(),
 });
 
-/** The total stays; when it resets next is for the new terms to say. */
+/** The total stays; the new terms determine when it resets next. */
 function startPeriod(counter: Counter, terms: FeatureTerms["consumption"], at: Instant): void {
   counter.total = totalAt(counter, at);
   counter.resetAt = findNextReset(terms, { resetAt: null }, at);

@@ -30,18 +30,18 @@ import type { Feature, IdempotencyRecord, State } from "./state.ts";
 import { isTimeDependent } from "./terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 
-/** A newer version wrote it: to pass it over would be to forget what happened. */
+/** An event that only a newer version knows. Skipping it would lose a change. */
 export class UnknownEvent extends Error {
   override readonly name = "UnknownEvent";
 
   constructor(type: string) {
-    super(`holds an event that this berth does not know: ${type}`);
+    super(`contains an event that this version of berth does not know: ${type}`);
   }
 }
 
 /**
- * The only code that changes State, and it holds no rules: what an event says happened, happened.
- * Replaying a journal through it gives the state that was serving.
+ * The only code that changes State. It contains no rules: it applies what an event says, without
+ * checking. Replaying a journal through it rebuilds the state of the running server.
  */
 export function evolve(state: State, event: Event): void {
   state.latestEventAt = latest(state.latestEventAt, event.at);
@@ -73,51 +73,52 @@ export function evolve(state: State, event: Event): void {
       const { user, slot, end, contact, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
       const { pool } = requireLicense(state, event.license);
-      const held = newRegistration(slot, user, at, end, contact);
-      pool.add(held);
-      return state.registrationsByPeer.add(held);
+      const registration = newRegistration(slot, user, at, end, contact);
+      pool.add(registration);
+      return state.registrationsByPeer.add(registration);
     }
     case "SlotRenewed": {
       const { pool } = requireLicense(state, event.license);
-      const held = requireHolder(pool, event.user);
-      setEnd(pool, held, event.end, event.at);
-      if (event.contact !== undefined) updateContact(state, held, event.contact);
-      if (event.unaudited === true) held.isContactUnaudited = true;
-      if (event.leasedTo !== undefined) held.leasedTo = event.leasedTo;
-      endBorrow(state, event.license, held, event.at);
+      const registration = requireHolder(pool, event.user);
+      setEnd(pool, registration, event.end, event.at);
+      if (event.contact !== undefined) updateContact(state, registration, event.contact);
+      if (event.unaudited === true) registration.isContactUnaudited = true;
+      if (event.leasedTo !== undefined) registration.leasedTo = event.leasedTo;
+      endBorrow(state, event.license, registration, event.at);
       return;
     }
     case "ContactChanged": {
-      const held = requireHolder(requireLicense(state, event.license).pool, event.user);
-      held.contactAuditedAt = event.at;
-      held.isContactUnaudited = false;
-      // The contact itself comes with the renewal, on the next line.
+      const registration = requireHolder(requireLicense(state, event.license).pool, event.user);
+      registration.contactAuditedAt = event.at;
+      registration.isContactUnaudited = false;
+      // The contact itself changes by the renewal on the next line.
       return;
     }
     case "SlotBorrowed": {
       const { pool } = requireLicense(state, event.license);
-      const held = requireHolder(pool, event.user);
-      // Shortened, it is given back in part; else what was granted before a jump is still promised.
+      const registration = requireHolder(pool, event.user);
+      // A shortened borrow is partly returned. Otherwise the end granted before a jump is still
+      // promised.
       if (event.early) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
-      else keepLapsedBorrow(state, event.license, held);
-      setEnd(pool, held, event.end, event.at);
-      held.isContactUnaudited = false;
-      updateContact(state, held, { ...held.contact, ...event.contact });
-      held.borrowedUntil = event.until;
-      held.borrowedAt = event.at;
-      held.leasedTo = event.leasedTo ?? null;
+      else keepLapsedBorrow(state, event.license, registration);
+      setEnd(pool, registration, event.end, event.at);
+      registration.isContactUnaudited = false;
+      updateContact(state, registration, { ...registration.contact, ...event.contact });
+      registration.borrowedUntil = event.until;
+      registration.borrowedAt = event.at;
+      registration.leasedTo = event.leasedTo ?? null;
       return;
     }
     case "SlotReleased":
     case "SlotExpired": {
       const { pool, terms } = requireLicense(state, event.license);
-      const held = requireHolder(pool, event.user);
-      endBorrow(state, event.license, held, event.at);
-      // What was given back early is nobody's any more, however wrong the clock was.
-      const isGivenBack = event.type === "SlotReleased" && terms.earlyReturn;
-      if (isGivenBack) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
-      state.registrationsByPeer.remove(held);
-      return pool.remove(held);
+      const registration = requireHolder(pool, event.user);
+      endBorrow(state, event.license, registration, event.at);
+      // A slot released early is not restored, however wrong the clock was.
+      const isReturned = event.type === "SlotReleased" && terms.earlyReturn;
+      if (isReturned) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
+      state.registrationsByPeer.remove(registration);
+      return pool.remove(registration);
     }
     case "SlotRestored":
       return restoreSlot(state, event);
@@ -129,12 +130,12 @@ export function evolve(state: State, event: Event): void {
     }
     case "FeatureRenewed": {
       const { pool } = requireFeature(state, event);
-      const held = requireHolder(pool, event.user);
+      const registration = requireHolder(pool, event.user);
       const timeoutAt = event.timeoutAt ?? event.end;
-      // The end may move with the license's slot: what is set by this is the feature's own timeout.
-      if (timeoutAt !== held.timeoutAt) held.setAt = event.at;
-      held.timeoutAt = timeoutAt;
-      return pool.changeEnd(held, event.end);
+      // The end may move with the license's slot; `setAt` belongs to the feature's own timeout.
+      if (timeoutAt !== registration.timeoutAt) registration.setAt = event.at;
+      registration.timeoutAt = timeoutAt;
+      return pool.changeEnd(registration, event.end);
     }
     case "FeatureReleased":
     case "FeatureExpired": {
@@ -159,7 +160,7 @@ export function evolve(state: State, event: Event): void {
       return setClockBack(state, event);
     case "KeysSet":
     case "AccessChanged":
-      // On record only: the values live elsewhere, sealed or hashed.
+      // For the audit log only: the values are stored elsewhere, encrypted or hashed.
       return;
     case "Restored":
       state.restores.push(event.restore);
@@ -181,7 +182,7 @@ export function evolve(state: State, event: Event): void {
   }
 }
 
-/** Events that lend something out. */
+/** Events that grant a slot or a count. */
 const LENDING_EVENT_TYPES = new Set([
   "SlotTaken",
   "SlotRenewed",
@@ -201,28 +202,32 @@ const isLicenseTimeDependent = (state: State, id: number): boolean => {
 
 function setEnd<T extends BaseRegistration>(
   pool: SlotPool<T>,
-  held: T,
+  registration: T,
   end: Instant,
   at: Instant,
 ): void {
-  // A heartbeat of a borrowed slot leaves the end where the borrow put it: it was set then.
-  if (held.end !== end) held.setAt = at;
-  pool.changeEnd(held, end);
+  // A heartbeat of a borrowed slot leaves the end where the borrow set it, so `setAt` stays too.
+  if (registration.end !== end) registration.setAt = at;
+  pool.changeEnd(registration, end);
 }
 
-/** A borrow whose end has come is over, also where its slot is held on by heartbeats. */
-function endBorrow(state: State, license: number, held: Registration, at: Instant): void {
-  if (held.borrowedUntil === null || held.borrowedUntil > at) return;
-  keepLapsedBorrow(state, license, held);
-  held.borrowedUntil = null;
-  held.borrowedAt = null;
-  held.leasedTo = null;
+/** Ends a borrow whose end is reached, even if heartbeats keep its slot. */
+function endBorrow(state: State, license: number, registration: Registration, at: Instant): void {
+  if (registration.borrowedUntil === null || registration.borrowedUntil > at) return;
+  keepLapsedBorrow(state, license, registration);
+  registration.borrowedUntil = null;
+  registration.borrowedAt = null;
+  registration.leasedTo = null;
 }
 
-function updateContact({ registrationsByPeer }: State, held: Registration, contact: Contact): void {
-  registrationsByPeer.remove(held);
-  held.contact = contact;
-  registrationsByPeer.add(held);
+function updateContact(
+  { registrationsByPeer }: State,
+  registration: Registration,
+  contact: Contact,
+): void {
+  registrationsByPeer.remove(registration);
+  registration.contact = contact;
+  registrationsByPeer.add(registration);
 }
 
 function addIdempotencyRecord(
@@ -234,23 +239,23 @@ function addIdempotencyRecord(
   for (let dropped = 0; dropped < limits.idempotencyDropsPerCommand; dropped += 1) {
     const { oldest } = idempotencyRecords;
     if (oldest === null) break;
-    // If the clock jumped since, it may be set back, and the key is good again.
+    // If the clock jumped since, it may be set back, and the key becomes valid again.
     const age = limits.idempotencyAge + sumJumpsSince(clockJumps, oldest.record.at);
     if (at < later(oldest.record.at, age)) break;
     idempotencyRecords.delete(oldest.key);
   }
-  const most =
+  const keyToDrop =
     idempotencyRecords.size > limits.idempotencyKeys
       ? idempotencyRecords.oldestKeyOfLargestPeer
       : null;
-  if (most !== null) idempotencyRecords.delete(most);
+  if (keyToDrop !== null) idempotencyRecords.delete(keyToDrop);
 }
 
-/** What a license answered is nobody's any more once it is given back, also if it comes again. */
+/** Outcomes of a license that was returned must not be repeated, even if it is installed again. */
 function dropIdempotencyRecordsOf({ idempotencyRecords }: State, license: number): void {
-  const isOf = ({ outcome }: IdempotencyRecord): boolean =>
+  const isOfLicense = ({ outcome }: IdempotencyRecord): boolean =>
     (outcome as { readonly license?: number } | null)?.license === license;
-  for (const [key] of [...idempotencyRecords].filter(([, done]) => isOf(done)))
+  for (const [key] of [...idempotencyRecords].filter(([, record]) => isOfLicense(record)))
     idempotencyRecords.delete(key);
 }
 
@@ -268,7 +273,7 @@ function requireFeature(state: State, event: { license: number; feature: string 
 }
 
 function requireHolder<T extends BaseRegistration>(pool: SlotPool<T>, user: string): T {
-  const held = pool.get(user);
-  if (held === undefined) throw new Error("an event names a user who holds no slot");
-  return held;
+  const holder = pool.get(user);
+  if (holder === undefined) throw new Error("an event names a user who holds no slot");
+  return holder;
 }

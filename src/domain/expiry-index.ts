@@ -5,17 +5,17 @@ export interface ExpiringItem extends SlotKeyed {
   readonly end: Instant;
 }
 
-/** Everything that will end, ordered by when. */
+/** Slot holders ordered by when they end. */
 export class ExpiryIndex<T extends ExpiringItem> extends SortedList<T, ExpiringItem> {
   constructor() {
     super((a, b) => a.end - b.end || a.slot - b.slot);
   }
 
-  /** How many have ended: end ≤ now. */
+  /** The number of items that have ended: end ≤ now. */
   countEnded(now: Instant): number {
     let count = 0;
     for (const chunk of this.chunks) {
-      // Nearly always: what has ended is soon written off.
+      // The usual case: ended items are soon removed.
       if (chunk[0] !== undefined && chunk[0].end > now) return count;
       if (lastItem(chunk).end > now) return count + this.findIndex(chunk, justAfter(now));
       count += chunk.length;
@@ -23,32 +23,32 @@ export class ExpiryIndex<T extends ExpiringItem> extends SortedList<T, ExpiringI
     return count;
   }
 
-  /** The first `limit` that have ended, the longest gone first. */
+  /** The first `limit` items that have ended, the earliest end first. */
   ended(now: Instant, limit: number): T[] {
-    const found: T[] = [];
+    const endedItems: T[] = [];
     for (const chunk of this.chunks) {
       for (const item of chunk) {
-        if (item.end > now || found.length >= limit) return found;
-        found.push(item);
+        if (item.end > now || endedItems.length >= limit) return endedItems;
+        endedItems.push(item);
       }
     }
-    return found;
+    return endedItems;
   }
 
-  /** When the n-th of those ends that have not ended yet; null when there are fewer. */
+  /** The end of the n-th item that has not ended yet; null: there are fewer. */
   nthEnd(n: number, now: Instant): Instant | null {
     const probe = justAfter(now);
-    let at = this.findChunk(probe);
-    let chunk = this.chunks[at];
-    let place = chunk === undefined ? 0 : this.findIndex(chunk, probe) + n - 1;
-    while (chunk !== undefined && place >= chunk.length) {
-      place -= chunk.length;
-      at += 1;
-      chunk = this.chunks[at];
+    let chunkIndex = this.findChunk(probe);
+    let chunk = this.chunks[chunkIndex];
+    let index = chunk === undefined ? 0 : this.findIndex(chunk, probe) + n - 1;
+    while (chunk !== undefined && index >= chunk.length) {
+      index -= chunk.length;
+      chunkIndex += 1;
+      chunk = this.chunks[chunkIndex];
     }
-    return chunk?.[place]?.end ?? null;
+    return chunk?.[index]?.end ?? null;
   }
 }
 
-/** Sorts behind everything that ends at `now` and before everything that ends later. */
+/** Sorts after everything that ends at `now` and before everything that ends later. */
 const justAfter = (now: Instant): ExpiringItem => ({ end: now, slot: Infinity });

@@ -1,12 +1,12 @@
 import type { Instant } from "./time.ts";
 
-/** A license that was here, and when it was given back to its vendor. */
+/** A license that was returned to its vendor, and when. */
 export interface ReturnedLicense {
   readonly license: number;
   readonly at: Instant;
 }
 
-/** Every way the rules say no, each with the facts that would help the caller. */
+/** Every refusal of the rules, each with the facts that help the caller. */
 export type Fault =
   | { readonly code: "missing_parameters"; readonly fields: readonly string[] }
   | { readonly code: "unknown_product" }
@@ -21,7 +21,7 @@ export type Fault =
   | {
       readonly code: "floating_not_available";
       readonly slots: number;
-      /** Null: the license has no slots to give. */
+      /** Null: the license has no slots. */
       readonly nextFree: Instant | null;
     }
   | {
@@ -29,11 +29,11 @@ export type Fault =
       readonly scope: "user" | "peer";
       readonly slots: number;
     }
-  /** `slot`: what was looked for, where it could be either. */
+  /** `slot`: which kind of slot was not found, where it could be either. */
   | { readonly code: "user_not_registered"; readonly slot?: "license" | "feature" }
   | { readonly code: "license_borrow_not_allowed" }
   | { readonly code: "borrow_until_not_valid"; readonly latest: Instant }
-  /** `canReturn`: the license lets the device that has the slot give it back before then. */
+  /** `canReturn`: the license allows the device that has the slot to return it before then. */
   | { readonly code: "leased_elsewhere"; readonly until: Instant; readonly canReturn: boolean }
   | { readonly code: "early_return_not_allowed"; readonly until: Instant }
   | { readonly code: "license_not_consumption" }
@@ -46,16 +46,16 @@ export type Fault =
   | { readonly code: "idempotency_key_reused" }
   | {
       readonly code: "audit_budget_exhausted";
-      /** For each address, an hour. */
+      /** The limit for each address. */
       readonly mibPerHour: number;
-      /** In so many seconds. */
+      /** Seconds to wait before a retry. */
       readonly retryAfterSeconds: number;
     }
   | { readonly code: "clock_suspect"; readonly behind: number }
   | { readonly code: "untrusted_vendor" }
   /**
-   * `until` when it was moved here, and was good for a while; `appliances` when it names another
-   * appliance than this one.
+   * `until` is set if the license was moved here and its grace period has ended; `appliances` if it
+   * names another appliance than this one.
    */
   | {
       readonly code: "hardware_mismatch";

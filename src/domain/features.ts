@@ -23,46 +23,57 @@ export interface FeatureOutcome {
   readonly feature: string;
 }
 
-/** Takes a slot of a floating feature, or keeps it: the feature's own heartbeat. */
+/** Takes or renews a slot of a floating feature: the feature's own heartbeat. */
 export function decideRegisterFeature(
   state: State,
   command: RegisterFeature,
   at: Instant,
 ): Result<Decision<FeatureOutcome>, Fault> {
-  const aimed = resolveFeatureTarget(state, command);
-  if (!aimed.ok) return aimed;
-  const { user, feature: code, licenses } = aimed.value;
+  const target = resolveFeatureTarget(state, command);
+  if (!target.ok) return target;
+  const { user, feature: code, licenses } = target.value;
   const valid = filterValidLicenses(state, licenses, at);
   if (!valid.ok) return valid;
-  const held = valid.value.filter(({ pool }) => findHeldSlot(pool, user, at) !== null);
-  if (held.length === 0) return err({ code: "user_not_registered", slot: "license" });
-  const found = findUsableFeatures(held, code, at);
-  if (!found.ok) return found;
-  const floating = found.value.flatMap(({ license, feature }) => {
+  const heldLicenses = valid.value.filter(({ pool }) => findHeldSlot(pool, user, at) !== null);
+  if (heldLicenses.length === 0) return err({ code: "user_not_registered", slot: "license" });
+  const usable = findUsableFeatures(heldLicenses, code, at);
+  if (!usable.ok) return usable;
+  const floating = usable.value.flatMap(({ license, feature }) => {
     const terms = feature.terms.floating;
     return terms === null ? [] : [{ license, feature, terms }];
   });
   const [first] = floating;
   if (first === undefined) return err({ code: "feature_not_floating" });
 
-  const using = floating.find(({ feature }) => findHeldSlot(feature.pool, user, at) !== null);
-  if (using !== undefined) {
-    const renewed = makeFeatureSlotFields(using, code, user, at);
-    return makeDecision([{ type: "FeatureRenewed", ...renewed }], makeFeatureOutcome(using, code));
+  const current = floating.find(({ feature }) => findHeldSlot(feature.pool, user, at) !== null);
+  if (current !== undefined) {
+    const renewalFields = makeFeatureSlotFields(current, code, user, at);
+    return makeDecision(
+      [{ type: "FeatureRenewed", ...renewalFields }],
+      makeFeatureOutcome(current, code),
+    );
   }
-  const room = floating.find(
+  const available = floating.find(
     ({ feature, terms }) => countSlotsInUse(feature.pool, at) < terms.slots,
   );
-  if (room === undefined) {
+  if (available === undefined) {
     const { slots } = first.terms;
     const nextFree = findNextFreeAt(first.feature.pool, slots, at);
     return err({ code: "floating_not_available", slots, nextFree });
   }
-  const ended = room.feature.pool.get(user);
-  const own = ended === undefined ? [] : [makeFeatureExpired(room.license.id, code, ended)];
+  const endedSlot = available.feature.pool.get(user);
+  const expiries =
+    endedSlot === undefined ? [] : [makeFeatureExpired(available.license.id, code, endedSlot)];
   const slot = state.nextSlot;
-  const taken = { ...makeFeatureSlotFields(room, code, user, at), slot, peer: command.peer };
-  return makeDecision([...own, { type: "FeatureTaken", ...taken }], makeFeatureOutcome(room, code));
+  const grantFields = {
+    ...makeFeatureSlotFields(available, code, user, at),
+    slot,
+    peer: command.peer,
+  };
+  return makeDecision(
+    [...expiries, { type: "FeatureTaken", ...grantFields }],
+    makeFeatureOutcome(available, code),
+  );
 }
 
 interface FloatingFeature {
@@ -75,7 +86,7 @@ const makeFeatureOutcome = ({ license }: FloatingFeature, feature: string): Feat
   feature,
 });
 
-/** What taking and keeping a feature's slot have in common. */
+/** The fields that taking and renewing a feature slot have in common. */
 function makeFeatureSlotFields(
   { license, terms }: FloatingFeature,
   feature: string,
@@ -87,23 +98,25 @@ function makeFeatureSlotFields(
   return { at, license: license.id, feature, user, end, timeoutAt };
 }
 
-/** What a new end of a license's slot means for the features that are held through it. */
+/**
+ * The renewals of the feature slots that depend on a license's slot, when that slot gets a new end.
+ */
 export function renewHeldFeatures(
   { id: license, features }: License,
   user: string,
   licenseEnd: Instant,
   at: Instant,
 ): FeatureRenewed[] {
-  const moved: FeatureRenewed[] = [];
+  const renewals: FeatureRenewed[] = [];
   for (const [feature, { pool }] of features) {
-    const held = pool.size === 0 ? null : findHeldSlot(pool, user, at);
-    if (held === null) continue;
-    const { timeoutAt } = held;
+    const featureSlot = pool.size === 0 ? null : findHeldSlot(pool, user, at);
+    if (featureSlot === null) continue;
+    const { timeoutAt } = featureSlot;
     const end = earliest(timeoutAt, licenseEnd);
-    if (end === held.end) continue;
-    moved.push({ type: "FeatureRenewed", at, license, feature, user, end, timeoutAt });
+    if (end === featureSlot.end) continue;
+    renewals.push({ type: "FeatureRenewed", at, license, feature, user, end, timeoutAt });
   }
-  return moved;
+  return renewals;
 }
 
 export function decideReleaseFeature(
@@ -111,17 +124,17 @@ export function decideReleaseFeature(
   command: ReleaseFeature,
   at: Instant,
 ): Result<Decision<FeatureOutcome>, Fault> {
-  const aimed = resolveFeatureTarget(state, command);
-  if (!aimed.ok) return aimed;
-  const { user, feature: code, licenses } = aimed.value;
+  const target = resolveFeatureTarget(state, command);
+  if (!target.ok) return target;
+  const { user, feature: code, licenses } = target.value;
   if (!licenses.some(({ features }) => features.has(code))) {
     return err({ code: "invalid_license_feature_code" });
   }
   for (const license of licenses) {
     const feature = license.features.get(code);
-    const held = feature === undefined ? null : findHeldSlot(feature.pool, user, at);
-    if (held === null) continue;
-    const { slot } = held;
+    const featureSlot = feature === undefined ? null : findHeldSlot(feature.pool, user, at);
+    if (featureSlot === null) continue;
+    const { slot } = featureSlot;
     const event: Event = {
       type: "FeatureReleased",
       at,
@@ -147,8 +160,8 @@ export function decideReleaseAllFeatures(
     for (const [feature, { pool }] of features) {
       for (const { user, slot, end } of pool.inSlotOrder()) {
         if (end <= at) continue;
-        const named = { license: id, feature, user, slot };
-        events.push({ type: "FeatureReleased", at, ...named, by: "admin", peer });
+        const slotFields = { license: id, feature, user, slot };
+        events.push({ type: "FeatureReleased", at, ...slotFields, by: "admin", peer });
       }
     }
   }
@@ -169,32 +182,43 @@ export function decideAddFeatureConsumption(
   if (code === null || missing.length > 0) {
     return err({ code: "missing_parameters", fields: missing });
   }
-  const keyed = { product: command.product, once: command.once };
+  const keyedCommand = { product: command.product, once: command.once };
   const route = "add_feature_consumption";
-  const earlier = findRecordedOutcome<FeatureConsumptionOutcome>(state, route, keyed, user, at);
-  if (earlier !== null) return earlier;
+  const recordedDecision = findRecordedOutcome<FeatureConsumptionOutcome>(
+    state,
+    route,
+    keyedCommand,
+    user,
+    at,
+  );
+  if (recordedDecision !== null) return recordedDecision;
 
   const licenses = findLicenses(state, command);
   if (!licenses.ok) return licenses;
   const valid = filterValidLicenses(state, licenses.value, at);
   if (!valid.ok) return valid;
-  const found = findUsableFeatures(valid.value, code, at);
-  if (!found.ok) return found;
-  const counting = valid.value.filter((license) => findFeatureCounter(license, code, at) !== null);
-  if (counting.length === 0) return err({ code: "unsupported_product_feature" });
-
-  const chosen = chooseCounter(preferLicenseHeldBy(counting, user, at), command, at, (license) =>
-    findFeatureCounter(license, code, at),
+  const usable = findUsableFeatures(valid.value, code, at);
+  if (!usable.ok) return usable;
+  const countingLicenses = valid.value.filter(
+    (license) => findFeatureCounter(license, code, at) !== null,
   );
-  if ("refused" in chosen) {
+  if (countingLicenses.length === 0) return err({ code: "unsupported_product_feature" });
+
+  const choice = chooseCounter(
+    preferLicenseHeldBy(countingLicenses, user, at),
+    command,
+    at,
+    (license) => findFeatureCounter(license, code, at),
+  );
+  if ("refused" in choice) {
     return err(
-      chosen.refused === "negative"
-        ? { code: "negative_not_allowed", total: chosen.total, allowed: chosen.allowed }
-        : { code: "feature_not_enough_consumptions", left: chosen.left },
+      choice.refused === "negative"
+        ? { code: "negative_not_allowed", total: choice.total, allowed: choice.allowed }
+        : { code: "feature_not_enough_consumptions", left: choice.left },
     );
   }
-  const { license, ...counted } = chosen;
-  const outcome = { license: license.id, feature: code, total: counted.total };
+  const { license, ...counterFields } = choice;
+  const outcome = { license: license.id, feature: code, total: counterFields.total };
   if (count === 0) return makeDecision([], outcome);
   const event: FeatureConsumptionAdded = {
     type: "FeatureConsumptionAdded",
@@ -204,10 +228,10 @@ export function decideAddFeatureConsumption(
     user,
     peer,
     count,
-    ...counted,
+    ...counterFields,
   };
   return makeDecision(
-    [event, ...recordOutcome(state, route, keyed, command, outcome, at)],
+    [event, ...recordOutcome(state, route, keyedCommand, command, outcome, at)],
     outcome,
   );
 }
@@ -237,22 +261,22 @@ function resolveFeatureTarget(
   return licenses.ok ? ok({ user, feature, licenses: licenses.value }) : licenses;
 }
 
-/** The licenses with this feature, unless the feature has ended in all of them. */
+/** The licenses with this feature; a fault if the feature has expired in all of them. */
 function findUsableFeatures(
   licenses: readonly License[],
   code: string,
   at: Instant,
 ): Result<readonly { readonly license: License; readonly feature: Feature }[], Fault> {
-  const found: { license: License; feature: Feature }[] = [];
+  const usable: { license: License; feature: Feature }[] = [];
   let fault: Fault = { code: "invalid_license_feature_code" };
   for (const license of licenses) {
     const feature = license.features.get(code);
     if (feature === undefined) continue;
     const { expires } = feature.terms;
-    if (expires === null || at < expires) found.push({ license, feature });
+    if (expires === null || at < expires) usable.push({ license, feature });
     else fault = { code: "license_expired", what: "feature", end: expires };
   }
-  return found.length === 0 ? err(fault) : ok(found);
+  return usable.length === 0 ? err(fault) : ok(usable);
 }
 
 function findFeatureCounter(license: License, code: string, at: Instant) {

@@ -7,26 +7,26 @@ interface RecordEntry extends SlotKeyed {
   record: IdempotencyRecord;
 }
 
-/** All keys that one peer sent. */
+/** All keys sent by one peer. */
 interface PeerRecords extends SlotKeyed {
   readonly name: string | null;
   readonly entries: SortedList<RecordEntry>;
   size: number;
-  /** Of its oldest key. */
+  /** The number of its oldest key. */
   slot: number;
 }
 
 /**
- * Commands that were done under a key, oldest first, and by the peer that sent them: when there are
- * too many, the peer with the most loses its oldest. So nobody's flood of keys makes the server
- * forget those of others. Finding and dropping one does not take longer with their number.
+ * Outcomes of commands that were executed under a key, oldest first and by peer. When there are too
+ * many, the peer with the most keys loses its oldest one: a flood of keys from one peer does not
+ * displace those of others. The cost of finding and deleting does not grow with the number of keys.
  */
 export class IdempotencyRecords {
   readonly #byKey = new Map<string, RecordEntry>();
   readonly #inOrder = new SortedList<RecordEntry>(compareBySlot);
   readonly #peers = new Map<string | null, PeerRecords>();
   readonly #bySize = new SortedList<PeerRecords>((a, b) => b.size - a.size || a.slot - b.slot);
-  #next = 0;
+  #nextNumber = 0;
 
   get size(): number {
     return this.#byKey.size;
@@ -40,22 +40,22 @@ export class IdempotencyRecords {
     return this.#inOrder.first;
   }
 
-  /** The key to do without first. */
+  /** The key to drop first. */
   get oldestKeyOfLargestPeer(): string | null {
     return this.#bySize.first?.entries.first?.key ?? null;
   }
 
-  /** The newest now, whatever was known under this key before. */
+  /** Adds the record as the newest; replaces an older record under the same key. */
   add(key: string, record: IdempotencyRecord): void {
     this.delete(key);
-    const known = this.#peers.get(record.peer);
-    const keys = known?.entries ?? new SortedList<RecordEntry>(compareBySlot);
-    const peer = known ?? { name: record.peer, entries: keys, size: 0, slot: 0 };
-    const entry = { slot: this.#next, key, peer, record };
-    this.#next += 1;
+    const existing = this.#peers.get(record.peer);
+    const keys = existing?.entries ?? new SortedList<RecordEntry>(compareBySlot);
+    const peer = existing ?? { name: record.peer, entries: keys, size: 0, slot: 0 };
+    const entry = { slot: this.#nextNumber, key, peer, record };
+    this.#nextNumber += 1;
     this.#byKey.set(key, entry);
     this.#inOrder.add(entry);
-    this.#change(peer, 1, () => keys.add(entry));
+    this.#updatePeer(peer, 1, () => keys.add(entry));
   }
 
   delete(key: string): void {
@@ -63,10 +63,10 @@ export class IdempotencyRecords {
     if (entry === undefined) return;
     this.#byKey.delete(key);
     this.#inOrder.remove(entry);
-    this.#change(entry.peer, -1, () => entry.peer.entries.remove(entry));
+    this.#updatePeer(entry.peer, -1, () => entry.peer.entries.remove(entry));
   }
 
-  /** Where they stand in time does not change. */
+  /** Replaces every record; their order does not change. */
   update(edit: (record: IdempotencyRecord) => IdempotencyRecord): void {
     for (const entry of this.#inOrder.all()) entry.record = edit(entry.record);
   }
@@ -75,11 +75,11 @@ export class IdempotencyRecords {
     for (const { key, record } of this.#inOrder.all()) yield [key, record];
   }
 
-  /** Its place among the others depends on what changes. */
-  #change(peer: PeerRecords, by: 1 | -1, change: () => void): void {
+  /** Removes the peer from the index while its sort key changes. */
+  #updatePeer(peer: PeerRecords, delta: 1 | -1, change: () => void): void {
     if (peer.size > 0) this.#bySize.remove(peer);
     change();
-    peer.size += by;
+    peer.size += delta;
     peer.slot = peer.entries.first?.slot ?? 0;
     if (peer.size === 0) this.#peers.delete(peer.name);
     else {

@@ -7,7 +7,7 @@ import { err, type Result } from "./result.ts";
 import type { State } from "./state.ts";
 import { later, type Instant } from "./time.ts";
 
-/** The calls that can be repeated safely with a key of the caller's. */
+/** The calls that a caller can repeat safely by sending an idempotency key. */
 export type IdempotentRoute = "borrow" | "add_consumption" | "add_feature_consumption";
 
 interface KeyedCommand {
@@ -16,8 +16,8 @@ interface KeyedCommand {
 }
 
 /**
- * What came of the same command under the same key; null when it was not done yet. Outcomes were
- * written by `remember` for the same route, which is what makes the cast true.
+ * The recorded outcome of the same command under the same key; null: it was not executed yet. The
+ * cast is safe because `recordOutcome` wrote the outcome for the same route.
  */
 export function findRecordedOutcome<O>(
   state: State,
@@ -27,13 +27,13 @@ export function findRecordedOutcome<O>(
   at: Instant,
 ): Result<Decision<O>, Fault> | null {
   if (once === null) return null;
-  const known = state.idempotencyRecords.get(makeRecordKey(state, route, product, user, once));
-  if (known === undefined || at >= later(known.at, limits.idempotencyAge)) return null;
-  // What a license that was given back since once answered is nobody's any more.
-  const { license } = known.outcome as { readonly license: number };
+  const record = state.idempotencyRecords.get(makeRecordKey(state, route, product, user, once));
+  if (record === undefined || at >= later(record.at, limits.idempotencyAge)) return null;
+  // Outcomes of a license that was returned since must not be repeated.
+  const { license } = record.outcome as { readonly license: number };
   if (!state.licenses.has(license)) return null;
-  if (known.fingerprint !== once.fingerprint) return err({ code: "idempotency_key_reused" });
-  return makeDecision([], known.outcome as O);
+  if (record.fingerprint !== once.fingerprint) return err({ code: "idempotency_key_reused" });
+  return makeDecision([], record.outcome as O);
 }
 
 export function recordOutcome(
@@ -49,7 +49,7 @@ export function recordOutcome(
   return [{ type: "KeyRemembered", at, key, fingerprint: once.fingerprint, outcome, peer }];
 }
 
-/** A product left out is the only one installed, and so the same key as when it is named. */
+/** A product left out means the only one installed, so it gives the same key as that product. */
 function makeRecordKey(
   state: State,
   route: IdempotentRoute,

@@ -17,45 +17,56 @@ import type { Terms } from "./terms.ts";
 import { later, type Instant } from "./time.ts";
 import { hasProduct, isStillTrusted } from "./trust.ts";
 
-/** A request for the vendor, remembered until it is answered, dropped or too old. */
+/** Creates a request for the vendor. It stays open until it is answered, dropped or too old. */
 export function decideMakeRequest(
   _state: State,
   { request, head, peer }: MakeRequest,
   at: Instant,
 ): Result<Decision<OpenRequest>, Fault> {
-  const made = { ...request, at };
-  return makeDecision([{ type: "RequestMade", at, request: made, head, peer }], made);
+  const openRequest = { ...request, at };
+  return makeDecision([{ type: "RequestMade", at, request: openRequest, head, peer }], openRequest);
 }
 
-/** An activation code to be read out, remembered until it is confirmed, dropped or too old. */
+/**
+ * Creates an activation code to be read out. It stays open until it is confirmed, dropped or too
+ * old.
+ */
 export function decideMakeActivation(
   _state: State,
   { activation, peer }: MakeActivation,
   at: Instant,
 ): Result<Decision<OpenActivation>, Fault> {
-  const made = { ...activation, at };
-  return makeDecision([{ type: "ActivationMade", at, activation: made, peer }], made);
+  const openActivation = { ...activation, at };
+  return makeDecision(
+    [{ type: "ActivationMade", at, activation: openActivation, peer }],
+    openActivation,
+  );
 }
 
-/** Those a code may still confirm. */
+/** The activations that a confirmation code may still confirm. */
 export const findOpenActivations = (
   state: State,
   licenseKey: string,
   at: Instant,
 ): OpenActivation[] =>
   [...state.activations.values()].filter(
-    (open) => open.licenseKey === licenseKey && at < later(open.at, limits.activationAge),
+    (activation) =>
+      activation.licenseKey === licenseKey && at < later(activation.at, limits.activationAge),
   );
 
 export interface InstalledLicense {
   readonly license: number;
-  /** The terms that it replaced; null: it is new here, or this very document was here already. */
+  /**
+   * The terms that it replaced; null: the license is new here, or the same document was already
+   * installed.
+   */
   readonly replacedTerms: Terms | null;
 }
 
 /**
- * A license comes in once: by a trusted vendor for its own product, in answer to an open request or
- * as a newer serial of what is installed. The same file again is fine and changes nothing.
+ * Installs a license once. It must come from a trusted vendor, be for a product of that vendor, and
+ * answer an open request or have a newer serial than the installed license. Installing the same
+ * file again is accepted and changes nothing.
  */
 export function decideInstallLicense(
   state: State,
@@ -72,25 +83,29 @@ export function decideInstallLicense(
     return err({ code: "untrusted_vendor" });
   if (installed?.grant.document === grant.document)
     return makeDecision([], { license, replacedTerms: null });
-  const newest = installed?.grant.serial ?? tombstone?.serial ?? 0;
-  if (grant.serial <= newest) {
-    return err({ code: "stale_license", serial: newest, ...findReturnedLicense(state, command) });
+  const newestSerial = installed?.grant.serial ?? tombstone?.serial ?? 0;
+  if (grant.serial <= newestSerial) {
+    return err({
+      code: "stale_license",
+      serial: newestSerial,
+      ...findReturnedLicense(state, command),
+    });
   }
   if (!isStillTrusted(state, grant.vendor, command.checkedVersion))
     return err({ code: "untrusted_vendor" });
-  const answered = findAnsweredHardware(state, command, installed, at);
-  if (!answered.ok) return answered;
+  const hardware = findAnsweredHardware(state, command, installed, at);
+  if (!hardware.ok) return hardware;
 
   const { answers } = command;
   const request = answers !== null && "request" in answers ? answers.request : null;
   const activation = answers !== null && "activation" in answers ? answers.activation : null;
-  const full = { ...grant, hardware: answered.value };
-  const installing = { license, terms, grant: full, request, activation, peer };
+  const fullGrant = { ...grant, hardware: hardware.value };
+  const eventFields = { license, terms, grant: fullGrant, request, activation, peer };
   const outcome = { license, replacedTerms: installed?.terms ?? null };
-  return makeDecision([{ type: "LicenseInstalled", at, ...installing }], outcome);
+  return makeDecision([{ type: "LicenseInstalled", at, ...eventFields }], outcome);
 }
 
-/** Gives a license back for good; asking again names the same tombstone. */
+/** Returns a license permanently; repeating the command gives the same tombstone. */
 export function decideRemoveLicense(
   state: State,
   { license: id, withBorrows, peer }: RemoveLicense,
@@ -104,7 +119,7 @@ export function decideRemoveLicense(
       : makeDecision([], tombstone);
   }
   const borrows = [...license.pool.inSlotOrder()]
-    .filter((held) => getBorrowEnd(held, at) !== null)
+    .filter((registration) => getBorrowEnd(registration, at) !== null)
     .map(({ user }) => user);
   if (borrows.length > 0 && !withBorrows) {
     return err({ code: "slots_borrowed", slots: borrows.length });
@@ -122,7 +137,7 @@ export function decideRemoveLicense(
   return makeDecision([{ type: "LicenseRemoved", at, license: id, tombstone, peer }], tombstone);
 }
 
-/** One id is one vendor's license for one product, for good, also once it was given back. */
+/** An id belongs permanently to one vendor and one product, even after the license was returned. */
 function isSameVendorAndProduct(
   installed: License | undefined,
   tombstone: Tombstone | undefined,
@@ -133,7 +148,10 @@ function isSameVendorAndProduct(
   return vendor === grant.vendor && product === terms.product;
 }
 
-/** For a refusal of what came as a file: a code is asked for in another way than a new request. */
+/**
+ * Only for a license that came as a file: a confirmation code needs another next step than a new
+ * request.
+ */
 function findReturnedLicense(
   state: State,
   { license, answers }: InstallLicense,
@@ -143,7 +161,7 @@ function findReturnedLicense(
   return tombstone === undefined || isByCode ? {} : { returned: { license, at: tombstone.at } };
 }
 
-/** The frozen hardware list the license is signed for, if we ever gave it to a vendor. */
+/** The hardware list that the license is signed for; a fault if it was never part of a request. */
 function findAnsweredHardware(
   state: State,
   command: InstallLicense,
@@ -158,21 +176,22 @@ function findAnsweredHardware(
     return checkHardwareId(installed.grant, grant.hardwareId);
   }
   if ("activation" in answers) {
-    const confirmed = state.activations.get(answers.activation);
-    return confirmed === undefined
+    const activation = state.activations.get(answers.activation);
+    return activation === undefined
       ? err({ code: "request_used" })
-      : checkHardwareId(confirmed, grant.hardwareId);
+      : checkHardwareId(activation, grant.hardwareId);
   }
   const { request, nonce } = answers;
   if (state.answeredRequests.has(request)) return err({ code: "request_used" });
-  const open = state.requests.get(request);
-  const known = open !== undefined && open.nonce === nonce;
-  if (!known || at >= later(open.at, limits.requestAge)) return err({ code: "request_unknown" });
-  return checkHardwareId(open, grant.hardwareId);
+  const openRequest = state.requests.get(request);
+  const isOpen = openRequest !== undefined && openRequest.nonce === nonce;
+  if (!isOpen || at >= later(openRequest.at, limits.requestAge))
+    return err({ code: "request_unknown" });
+  return checkHardwareId(openRequest, grant.hardwareId);
 }
 
 const checkHardwareId = (
   { hardwareId, hardware }: Pick<OpenRequest, "hardwareId" | "hardware">,
-  signed: string,
+  signedHardwareId: string,
 ): Result<readonly HardwareDigest[], Fault> =>
-  hardwareId === signed ? ok(hardware) : err({ code: "hardware_mismatch" });
+  hardwareId === signedHardwareId ? ok(hardware) : err({ code: "hardware_mismatch" });

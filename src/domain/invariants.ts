@@ -7,19 +7,20 @@ import { canBorrow, type ConsumptionTerms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
 /**
- * What must hold right after an event was applied. It judges the event that grants, never the state
- * alone: a license renewed with fewer slots than are held is over its limit and yet lent nothing.
+ * Checks what must be true right after an event was applied. It judges the event that grants, never
+ * the state alone: a license renewed with fewer slots than are held is over its limit, but granted
+ * nothing.
  */
 export function assertGrantInvariants(state: State, event: Event): void {
   if (!("license" in event) || event.type === "LicenseRemoved") return;
   const license = state.licenses.get(event.license);
-  assert(license !== undefined, "an event was applied to a license that is not there");
+  assert(license !== undefined, "an event was applied to a license that is not installed");
   const feature = "feature" in event ? license.features.get(event.feature) : undefined;
   switch (event.type) {
     case "SlotTaken":
       return assertWithinSlotCount(license.pool, license.terms.slots, event.at);
     case "SlotBorrowed":
-      assert(canBorrow(license.terms), "a slot was borrowed that cannot be");
+      assert(canBorrow(license.terms), "a slot was borrowed from a license that does not allow it");
       assert(event.at < event.until, "a slot was borrowed into the past");
       assert(event.until <= event.end, "a borrowed slot ends before its borrow");
       return;
@@ -44,7 +45,7 @@ function assertWithinSlotCount(
 ): void {
   assert(
     pool !== undefined && countSlotsInUse(pool, at) <= slots,
-    "more slots lent than there are",
+    "more slots granted than the license has",
   );
 }
 
@@ -52,20 +53,23 @@ function assertWithinLicenseSlot(
   pool: SlotPool<BaseRegistration>,
   { user, end }: { readonly user: string; readonly end: Instant },
 ): void {
-  const held = pool.get(user);
-  assert(held !== undefined && end <= held.end, "a feature is held longer than its license");
+  const holder = pool.get(user);
+  assert(
+    holder !== undefined && end <= holder.end,
+    "a feature slot ends after the slot of its license",
+  );
 }
 
 function assertWithinConsumptionLimit(
   terms: ConsumptionTerms | null | undefined,
   { count, total }: { readonly count: number; readonly total: number },
 ): void {
-  assert(terms != null, "consumption was counted on a license that does not count");
-  assert(Number.isSafeInteger(total) && total >= 0, "a total left the range of counts");
-  const most = terms.max === null ? Infinity : terms.max + terms.overages;
-  assert(count <= 0 || total <= most, "more consumption counted than the license has");
+  assert(terms != null, "consumption was counted on a license that does not count it");
+  assert(Number.isSafeInteger(total) && total >= 0, "a total is out of range");
+  const maxTotal = terms.max === null ? Infinity : terms.max + terms.overages;
+  assert(count <= 0 || total <= maxTotal, "more consumption counted than the license has");
 }
 
-function assert(held: boolean, broken: string): asserts held {
-  if (!held) throw new Error(`invariant broken: ${broken}`);
+function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(`invariant broken: ${message}`);
 }

@@ -6,11 +6,12 @@ import { getLicenseEnd, type Terms } from "./terms.ts";
 import { earliest, HOUR, later, MINUTE, type Instant } from "./time.ts";
 
 /**
- * A lease of a borrowed slot works without the server until the borrow ends. So a borrow is leased
- * to one device alone, the first that sent a nonce; it is known by the digest of that nonce.
+ * A lease of a borrowed slot is valid without the server until the borrow ends. So a borrow is
+ * leased to one device only: the first that sent a nonce. The device is identified by the digest of
+ * that nonce.
  */
 
-/** The refusal of a lease for another device than the one that has this user's borrow. */
+/** The fault if this user's borrow is leased to another device; null: it is not. */
 export function checkLeasedElsewhere(
   { pool, terms }: License,
   user: string,
@@ -18,20 +19,22 @@ export function checkLeasedElsewhere(
   at: Instant,
 ): Fault | null {
   if (nonceDigest === null) return null;
-  const held = findHeldSlot(pool, user, at);
-  const until = held === null ? null : getBorrowEnd(held, at);
-  if (held === null || until === null) return null;
-  if (held.leasedTo === null || held.leasedTo === nonceDigest) return null;
+  const registration = findHeldSlot(pool, user, at);
+  const until = registration === null ? null : getBorrowEnd(registration, at);
+  if (registration === null || until === null) return null;
+  if (registration.leasedTo === null || registration.leasedTo === nonceDigest) return null;
   return { code: "leased_elsewhere", until, canReturn: terms.earlyReturn };
 }
 
-/** The device that has this slot's borrow; null: none, or the slot is not borrowed any more. */
-export const findLeasedDevice = (held: Registration | null, at: Instant): string | null =>
-  held === null || getBorrowEnd(held, at) === null ? null : held.leasedTo;
+/**
+ * The device that this slot's borrow is leased to; null: none, or the slot is no longer borrowed.
+ */
+export const findLeasedDevice = (registration: Registration | null, at: Instant): string | null =>
+  registration === null || getBorrowEnd(registration, at) === null ? null : registration.leasedTo;
 
 /**
- * When the lease of a slot ends: with the slot, but no later than its license allows. A slot can
- * outlast both the license's end, by its time-out, and the terms of a renewal, by its borrow.
+ * A lease ends with its slot, but no later than its license allows. A slot can outlast the
+ * license's end by its timeout, and the terms of a renewal by its borrow.
  */
 export function computeLeaseEnd(terms: Terms, end: Instant, at: Instant): Instant {
   const { timeoutMinutes, borrowHours } = terms;

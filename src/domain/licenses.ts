@@ -6,7 +6,7 @@ import type { License, State } from "./state.ts";
 import { getLicenseEnd } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
-/** Why nothing may be granted on this license at this instant; null when it may. */
+/** Why nothing may be granted on this license at this instant; null: it may. */
 export function checkLicenseValid(state: State, license: License, at: Instant): Fault | null {
   const { terms } = license;
   if (state.retirement !== null) return { code: "moved_away", at: state.retirement.at };
@@ -25,20 +25,19 @@ export function checkLicenseValid(state: State, license: License, at: Instant): 
 }
 
 /**
- * The fields that are needed but absent, all of them at once. A product may be left out while only
- * one is installed.
+ * All required fields that are missing. The product may be left out while only one is installed.
  */
 export function findMissingFields(
   state: State,
   { product }: Pick<LicenseSelector, "product">,
-  needed: Readonly<Record<string, string | null>>,
+  requiredFields: Readonly<Record<string, string | null>>,
 ): string[] {
-  const missing = Object.keys(needed).filter((field) => needed[field] === null);
+  const missing = Object.keys(requiredFields).filter((field) => requiredFields[field] === null);
   if (product === null && state.products.size > 1) missing.push("product");
   return missing;
 }
 
-/** The licenses a call may mean, the most recently added first. */
+/** The licenses that a call selects, the most recently added first. */
 export function findLicenses(
   state: State,
   { product, licenseId }: LicenseSelector,
@@ -48,11 +47,13 @@ export function findLicenses(
     product === null ? state.products.values().next().value : state.products.get(product);
   if (licenses === undefined) return err({ code: "unknown_product" });
   if (licenseId === null) return ok(licenses);
-  const chosen = licenses.filter(({ id }) => id === licenseId);
-  return chosen.length === 0 ? err({ code: "license_not_found" }) : ok(chosen);
+  const matching = licenses.filter(({ id }) => id === licenseId);
+  return matching.length === 0 ? err({ code: "license_not_found" }) : ok(matching);
 }
 
-/** Those of `licenses` that are valid; with none, why the most recently added one is not. */
+/**
+ * The valid ones of `licenses`; if there are none, why the most recently added one is not valid.
+ */
 export function filterValidLicenses(
   state: State,
   licenses: readonly License[],

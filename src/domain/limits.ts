@@ -1,23 +1,28 @@
 import { DAY, SECOND } from "./time.ts";
 
-/** Every bound a rule relies on, in one place. */
+/** Every limit that a rule uses. */
 export const limits = {
   /**
-   * A clock on the other side may run ahead a little; a borrow this far past its cap gets the cap.
+   * The client's clock may be slightly ahead: a borrow end this far past the maximum is cut to the
+   * maximum.
    */
   borrowSkew: 60 * SECOND,
-  /** Written with one command, so that a site's Monday morning does not wait for its weekend. */
+  /**
+   * Expiries written with one command: the first commands after a weekend must not wait for all of
+   * its expiries.
+   */
   expiriesPerCommand: 64,
-  /** A changed contact of one slot is audited at most this often. */
+  /** A changed contact of one slot is audited at most once in this interval. */
   contactAuditInterval: DAY,
   idempotencyAge: DAY,
-  /** Of all peers together; the one that sent the most loses its oldest. */
+  /** For all peers together; when exceeded, the peer with the most keys loses its oldest. */
   idempotencyKeys: 100_000,
-  /** Old keys dropped with one new one: more than come in, few enough not to be felt. */
+  /** Old keys dropped with each new one: more than are added, few enough to cost little. */
   idempotencyDropsPerCommand: 16,
   refusalUsers: 20,
   /**
-   * Products and codes that refusals are totalled for; a caller cannot grow the state by guessing.
+   * Pairs of product and code that refusals are counted for, so that callers cannot grow the state
+   * with made-up names.
    */
   refusalTotals: 1_000,
   openRequests: 64,
@@ -26,14 +31,14 @@ export const limits = {
   openActivations: 64,
   activationAge: 30 * DAY,
   /**
-   * Answered requests remembered, so that a file used twice is told apart from one never asked
-   * for.
+   * Answered requests that are kept, to distinguish a file used twice from one that was never
+   * requested.
    */
   answeredRequests: 1_000,
   restores: 16,
-  /** Jumps of the clock that a set-back can still undo; older ones count as confirmed. */
+  /** Clock jumps that a set-back can still undo; older ones count as confirmed. */
   clockJumps: 64,
-  /** Declared gaps of the audit log that are kept at once. */
+  /** Maximum number of declared gaps of the audit log. */
   auditGaps: 256,
   consumptionTotal: Number.MAX_SAFE_INTEGER,
 } as const;

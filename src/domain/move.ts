@@ -8,16 +8,16 @@ import type { License, Retirement, State } from "./state.ts";
 import { HOUR, later, type Instant } from "./time.ts";
 
 /**
- * An appliance moves with its key, its licenses and everybody's slots. What is left behind does
- * nothing any more, so that nothing is lent twice; what arrives serves for a while on hardware its
- * licenses were not signed for, and asks for new ones meanwhile.
+ * An appliance moves with its key, its licenses and all slots. The old host grants nothing any
+ * more, so that nothing is granted twice. The new host serves for a grace period on hardware that
+ * its licenses were not signed for, and requests new licenses meanwhile.
  */
 export function decideMoveAway(
   state: State,
   { move, peer }: MoveAway,
   at: Instant,
 ): Result<Decision<Retirement>, Fault> {
-  // Asked again, it is the same move: its file may have to be written once more.
+  // A repeated command is the same move: its file may have to be written again.
   if (state.retirement !== null) return makeDecision([], state.retirement);
   return makeDecision([{ type: "MovedAway", at, move, peer }], { move, at });
 }
@@ -30,13 +30,17 @@ export function moveIn(state: State, { restore, at }: MovedIn): void {
   state.retirement = null;
   state.restores.push(restore);
   if (state.restores.length > limits.restores) state.restores.shift();
-  // Called off where it began, with nothing done elsewhere: a later move has all of its time.
+  // The move was cancelled on its own host and nothing happened elsewhere: a later move gets its
+  // full grace period.
   if (restore.replaced === restore.seq) return;
-  // From the first move on: moving on and on must not make the time longer.
+  // The grace period starts with the first move: repeated moves must not extend it.
   for (const license of state.licenses.values()) license.movedAt ??= at;
 }
 
-/** Begun, as an installation does for its first token, and never brought to any vendor. */
+/**
+ * A site that was created, as an installation does for its first token, but never had contact with
+ * a vendor.
+ */
 export const isUnusedSite = (state: State): boolean =>
   state.kind === "site" &&
   state.licenses.size === 0 &&
@@ -46,6 +50,8 @@ export const isUnusedSite = (state: State): boolean =>
   state.restores.length === 0 &&
   state.retirement === null;
 
-/** Until when it is good on hardware it was not signed for; null: it was not moved. */
+/**
+ * The end of the grace period on hardware the license was not signed for; null: it was not moved.
+ */
 export const moveGraceEnd = ({ movedAt, terms }: License): Instant | null =>
   movedAt === null ? null : later(movedAt, terms.moveGraceHours * HOUR);

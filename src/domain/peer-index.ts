@@ -4,44 +4,50 @@ import type { Registration } from "./registration.ts";
 import type { Instant } from "./time.ts";
 
 class RegistrationList extends SortedList<Registration> {
-  constructor(one: Registration, other: Registration) {
+  constructor(first: Registration, second: Registration) {
     super(compareBySlot);
-    this.add(one);
-    this.add(other);
+    this.add(first);
+    this.add(second);
   }
 }
 
-/** Registrations by the address they last spoke from. Most addresses have one: it needs no list. */
+/**
+ * Registrations by the address of their last call. Most addresses have one, which needs no list.
+ */
 export class PeerIndex {
-  readonly #held = new ShardedMap<Registration | RegistrationList>();
+  readonly #byPeer = new ShardedMap<Registration | RegistrationList>();
 
-  add(held: Registration): void {
-    const { peer } = held.contact;
-    const others = this.#held.get(peer);
-    if (others === undefined) this.#held.set(peer, held);
-    else if (others instanceof RegistrationList) others.add(held);
-    else this.#held.set(peer, new RegistrationList(others, held));
+  add(registration: Registration): void {
+    const { peer } = registration.contact;
+    const existing = this.#byPeer.get(peer);
+    if (existing === undefined) this.#byPeer.set(peer, registration);
+    else if (existing instanceof RegistrationList) existing.add(registration);
+    else this.#byPeer.set(peer, new RegistrationList(existing, registration));
   }
 
-  remove(held: Registration): void {
-    const { peer } = held.contact;
-    const others = this.#held.get(peer);
-    if (others instanceof RegistrationList) {
-      others.remove(held);
-      if (!others.isEmpty) return;
-    } else if (others !== held) throw new Error("an address does not know its registration");
-    this.#held.delete(peer);
+  remove(registration: Registration): void {
+    const { peer } = registration.contact;
+    const existing = this.#byPeer.get(peer);
+    if (existing instanceof RegistrationList) {
+      existing.remove(registration);
+      if (!existing.isEmpty) return;
+    } else if (existing !== registration)
+      throw new Error("a registration is not indexed by its address");
+    this.#byPeer.delete(peer);
   }
 
-  /** Those that ended do not count, written off or not; nobody counts further than asked. */
+  /**
+   * Ended registrations do not count, even if their expiry is not written yet. Stops counting at
+   * `slots`.
+   */
   hasAtLeast(peer: string, slots: number, at: Instant): boolean {
-    const there = this.#held.get(peer);
-    if (there === undefined) return slots <= 0;
-    let held = 0;
-    for (const { end } of there instanceof RegistrationList ? there.all() : [there]) {
-      if (held >= slots) return true;
-      if (at < end) held += 1;
+    const existing = this.#byPeer.get(peer);
+    if (existing === undefined) return slots <= 0;
+    let count = 0;
+    for (const { end } of existing instanceof RegistrationList ? existing.all() : [existing]) {
+      if (count >= slots) return true;
+      if (at < end) count += 1;
     }
-    return held >= slots;
+    return count >= slots;
   }
 }

@@ -3,14 +3,14 @@ import { compareBySlot, SortedList, type SlotKeyed } from "./sorted-list.ts";
 import { ShardedMap } from "./sharded-map.ts";
 import type { Instant } from "./time.ts";
 
-/** Somebody with a slot. */
+/** A user who holds a slot. */
 export interface SlotHolder extends ExpiringItem {
   readonly user: string;
   end: Instant;
 }
 
 /**
- * Who holds slots: by user, by slot, and by when they end. Ended ones stay until their expiry is
+ * The holders of slots, indexed by user, by slot and by end. Ended ones stay until their expiry is
  * written.
  */
 export class SlotPool<T extends SlotHolder> {
@@ -30,27 +30,28 @@ export class SlotPool<T extends SlotHolder> {
     return this.#byUser.get(user);
   }
 
-  add(held: T): void {
-    if (this.get(held.user) !== undefined) throw new Error("a slot was taken twice by one user");
-    this.#byUser.set(held.user, held);
-    this.#bySlot.add(held);
-    this.#byEnd.add(held);
+  add(holder: T): void {
+    if (this.get(holder.user) !== undefined) throw new Error("a slot was taken twice by one user");
+    this.#byUser.set(holder.user, holder);
+    this.#bySlot.add(holder);
+    this.#byEnd.add(holder);
   }
 
-  remove(held: T): void {
-    this.#byEnd.remove(held);
-    this.#bySlot.remove(held);
-    this.#byUser.delete(held.user);
+  remove(holder: T): void {
+    this.#byEnd.remove(holder);
+    this.#bySlot.remove(holder);
+    this.#byUser.delete(holder.user);
   }
 
-  /** It ends at another time. */
-  changeEnd(held: T, end: Instant): void {
-    this.#byEnd.remove(held);
-    held.end = end;
-    this.#byEnd.add(held);
+  changeEnd(holder: T, end: Instant): void {
+    this.#byEnd.remove(holder);
+    holder.end = end;
+    this.#byEnd.add(holder);
   }
 
-  /** Those after a slot, the longest held first; none may come or go before the end of it. */
+  /**
+   * The holders after a slot number, in slot order. The pool must not change during the iteration.
+   */
   inSlotOrder(after = -1): Iterable<T> {
     return this.#bySlot.startingAt({ slot: after + 1 });
   }

@@ -7,7 +7,10 @@ import type { Result } from "./result.ts";
 import type { State } from "./state.ts";
 import type { Instant } from "./time.ts";
 
-/** Refusals are counted, not written one by one: a client in a loop must not fill the disk. */
+/**
+ * Refusals are counted, not written one by one: a client that retries in a loop must not fill the
+ * disk.
+ */
 export function decideCountRefusals(
   _state: State,
   { refusals }: CountRefusals,

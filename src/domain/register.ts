@@ -8,7 +8,7 @@ import { findMissingFields } from "./licenses.ts";
 import { err } from "./result.ts";
 import {
   findSlot,
-  expireOwnEndedSlot,
+  expireEndedSlot,
   makeSlotRenewed,
   makeSlotOutcome,
   makeSlotTaken,
@@ -17,36 +17,42 @@ import {
 import type { State } from "./state.ts";
 import type { Instant } from "./time.ts";
 
-/** Registering again is the heartbeat: it keeps the slot and never fails for a full pool. */
+/**
+ * Registering again is the heartbeat: it renews the slot and does not fail when all slots are
+ * taken.
+ */
 export function decideRegister(state: State, command: Register, at: Instant): SlotDecision {
   const { user, contact, nonceDigest } = command;
   const missing = findMissingFields(state, command, { user });
   if (user === null || missing.length > 0) {
     return err({ code: "missing_parameters", fields: missing });
   }
-  const found = findSlot(state, command, user, at);
-  if (!found.ok) return found;
-  const { license, registration } = found.value;
-  const elsewhere = checkLeasedElsewhere(license, user, nonceDigest, at);
-  if (elsewhere !== null) return err(elsewhere);
-  const capped = registration === null ? checkSlotCaps(state, user, contact.peer, at) : null;
-  if (capped !== null) return err(capped);
+  const choice = findSlot(state, command, user, at);
+  if (!choice.ok) return choice;
+  const { license, registration } = choice.value;
+  const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
+  if (leaseFault !== null) return err(leaseFault);
+  const capFault = registration === null ? checkSlotCaps(state, user, contact.peer, at) : null;
+  if (capFault !== null) return err(capFault);
 
-  const outcome = makeSlotOutcome(state, found.value, user, contact, at);
+  const outcome = makeSlotOutcome(state, choice.value, user, contact, at);
   const { end } = outcome;
   if (registration === null) {
-    return makeDecision(
-      [...expireOwnEndedSlot(license, user), makeSlotTaken(outcome, at)],
-      outcome,
-    );
+    return makeDecision([...expireEndedSlot(license, user), makeSlotTaken(outcome, at)], outcome);
   }
-  const audited = findContactChange(license, registration, contact, at);
+  const contactChanges = findContactChange(license, registration, contact, at);
   const event = makeSlotRenewed(license, registration, contact, end, at);
-  const isUnaudited = audited.length === 0 && !isSameMachine(registration.contact, contact);
-  // The lease of a borrowed slot lasts as long as the borrow, whichever call it is asked for with.
-  const isFirst = outcome.borrowedUntil !== null && findLeasedDevice(registration, at) === null;
-  const leased = isFirst && nonceDigest !== null ? { leasedTo: nonceDigest } : {};
-  const unaudited = isUnaudited ? { unaudited: true as const } : {};
-  const slot = { ...event, ...unaudited, ...leased };
-  return makeDecision([slot, ...renewHeldFeatures(license, user, end, at)], outcome, audited);
+  const isUnaudited = contactChanges.length === 0 && !isSameMachine(registration.contact, contact);
+  // A lease of a borrowed slot lasts as long as the borrow, even if it is requested with a
+  // heartbeat.
+  const isFirstLease =
+    outcome.borrowedUntil !== null && findLeasedDevice(registration, at) === null;
+  const leaseFields = isFirstLease && nonceDigest !== null ? { leasedTo: nonceDigest } : {};
+  const contactFields = isUnaudited ? { unaudited: true as const } : {};
+  const renewal = { ...event, ...contactFields, ...leaseFields };
+  return makeDecision(
+    [renewal, ...renewHeldFeatures(license, user, end, at)],
+    outcome,
+    contactChanges,
+  );
 }

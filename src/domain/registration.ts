@@ -3,11 +3,14 @@ import type { Instant } from "./time.ts";
 
 export interface BaseRegistration extends SlotHolder {
   registeredAt: Instant;
-  /** When its end was set: a set-back of the clock moves only what was set in the wrong time. */
+  /**
+   * When `end` was set: a set-back of the clock moves only values that were set under the wrong
+   * clock.
+   */
   setAt: Instant;
 }
 
-/** Held through a slot of the license: it ends with that one, or before, by its own timeout. */
+/** Depends on a slot of the license: it ends with that slot, or earlier by its own timeout. */
 export interface FeatureRegistration extends BaseRegistration {
   timeoutAt: Instant;
 }
@@ -15,17 +18,19 @@ export interface FeatureRegistration extends BaseRegistration {
 export interface Registration extends BaseRegistration {
   contact: Contact;
   borrowedUntil: Instant | null;
-  /** When `borrowedUntil` was set; null while it is. */
+  /** When `borrowedUntil` was set; null while that is null. */
   borrowedAt: Instant | null;
-  /** SHA-256, hex, of the nonce of the device that the borrow is leased to; null: to none yet. */
+  /** SHA-256, hex, of the nonce of the device that the borrow is leased to; null: none yet. */
   leasedTo: string | null;
-  /** When a changed contact was last audited; null: not since the slot was taken. */
+  /** When a changed contact was last audited; null: never since the slot was taken. */
   contactAuditedAt: Instant | null;
-  /** The audit log does not know yet that this is the contact. */
+  /** The current contact is not in the audit log yet. */
   isContactUnaudited: boolean;
 }
 
-/** Where the holder last spoke from: what it says of itself, and the address it came from. */
+/**
+ * Where the holder last called from: what it says about itself, and the address of the connection.
+ */
 export interface Contact {
   readonly hostname: string;
   readonly ip: string;
@@ -33,7 +38,7 @@ export interface Contact {
   readonly peer: string;
 }
 
-/** A borrow that ended by a clock that may have been wrong: its lease may still be good. */
+/** A borrow that ended by a clock that may have been wrong: its lease may still be valid. */
 export interface LapsedBorrow {
   readonly license: number;
   readonly user: string;
@@ -45,7 +50,7 @@ export interface LapsedBorrow {
   readonly leasedTo: string | null;
 }
 
-/** Not borrowed, and heard from no other machine than this. */
+/** A new registration: not borrowed, and used from one machine only. */
 export const newRegistration = (
   slot: number,
   user: string,

@@ -1,4 +1,4 @@
-/** A refusal is an ordinary value; only a bug is thrown. */
+/** A refusal is an ordinary value; only bugs are thrown. */
 export type Result<T, F> = { readonly ok: true; readonly value: T } | Err<F>;
 
 interface Err<F> {

@@ -1,8 +1,8 @@
 const SHARDS = 64;
 
 /**
- * A map by name that may grow to a million entries, in many small ones: the collector goes through
- * a map in one go, and one that grows is copied in one go, and nobody is answered meanwhile.
+ * A map that may grow to a million entries, split into small ones. The garbage collector scans a
+ * map in one step, and a growing map is copied in one step; requests wait during both.
  */
 export class ShardedMap<V> {
   readonly #shards: (Map<string, V> | undefined)[] = [];
@@ -17,11 +17,11 @@ export class ShardedMap<V> {
   }
 
   set(key: string, value: V): void {
-    const at = shardOf(key);
-    const shard = (this.#shards[at] ??= new Map<string, V>());
-    const before = shard.size;
+    const shardIndex = shardOf(key);
+    const shard = (this.#shards[shardIndex] ??= new Map<string, V>());
+    const sizeBefore = shard.size;
     shard.set(key, value);
-    this.#size += shard.size - before;
+    this.#size += shard.size - sizeBefore;
   }
 
   delete(key: string): void {
@@ -29,10 +29,11 @@ export class ShardedMap<V> {
   }
 }
 
-/** Every character counts: names of one site begin and end alike. */
+/** Every character counts, because names of one site often begin and end alike. */
 function shardOf(key: string): number {
   let hash = 0;
-  for (let at = 0; at < key.length; at += 1) hash = (Math.imul(hash, 31) + key.charCodeAt(at)) | 0;
-  // The lowest bits alone would be those of the last characters.
+  for (let index = 0; index < key.length; index += 1)
+    hash = (Math.imul(hash, 31) + key.charCodeAt(index)) | 0;
+  // The lowest bits alone would depend on the last characters only.
   return (hash ^ (hash >>> 15)) & (SHARDS - 1);
 }

@@ -3,7 +3,7 @@ import { findHeldSlot } from "./slots.ts";
 import type { State } from "./state.ts";
 import type { Instant } from "./time.ts";
 
-/** What the operator's caps say to one more slot. Who holds one keeps it, whatever they say. */
+/** Checks the operator's caps for one more slot. A slot already held is never affected. */
 export function checkSlotCaps(state: State, user: string, peer: string, at: Instant): Fault | null {
   const { perUser, perPeer } = state.slotCaps;
   if (perUser !== null && countSlotsHeldBy(state, user, at) >= perUser) {
@@ -16,8 +16,8 @@ export function checkSlotCaps(state: State, user: string, peer: string, at: Inst
 }
 
 function countSlotsHeldBy(state: State, user: string, at: Instant): number {
-  let held = 0;
+  let count = 0;
   for (const { pool } of state.licenses.values())
-    if (findHeldSlot(pool, user, at) !== null) held += 1;
-  return held;
+    if (findHeldSlot(pool, user, at) !== null) count += 1;
+  return count;
 }

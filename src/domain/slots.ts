@@ -12,7 +12,7 @@ import { getLicenseEnd } from "./terms.ts";
 import { earliest, later, latest, MINUTE, type Instant } from "./time.ts";
 import { CLOCK_LIMITS, isClockSuspect } from "./timekeeper.ts";
 
-/** A slot as its holder is told of it. */
+/** A slot as reported to its holder. */
 export interface SlotOutcome {
   readonly license: number;
   readonly product: string;
@@ -22,19 +22,19 @@ export interface SlotOutcome {
   readonly registeredAt: Instant;
   readonly end: Instant;
   readonly borrowedUntil: Instant | null;
-  /** The caller counted. */
+  /** Including the caller. */
   readonly slotsInUse: number;
 }
 
 export type SlotDecision = Result<Decision<SlotOutcome>, Fault>;
 
-/** Slots taken at this instant: counted, whether or not the expired ones are written off yet. */
+/** Slots taken at this instant, whether or not the expired ones are removed yet. */
 export const countSlotsInUse = (pool: SlotPool<BaseRegistration>, at: Instant): number =>
   pool.size - pool.expiryIndex.countEnded(at);
 
 /**
- * When a full pool has a slot to give again. A license renewed with fewer slots than are held must
- * lose some first; one without slots never has any.
+ * When the next slot of a full pool becomes free. A license renewed with fewer slots than are held
+ * must lose some first; null: the license has no slots.
  */
 export function findNextFreeAt(
   pool: SlotPool<BaseRegistration>,
@@ -44,21 +44,21 @@ export function findNextFreeAt(
   return slots === 0 ? null : pool.expiryIndex.nthEnd(countSlotsInUse(pool, at) - slots + 1, at);
 }
 
-/** The user's slot if it is held at this instant. */
+/** The user's slot if it is held at this instant; null: it is not. */
 export function findHeldSlot<T extends BaseRegistration>(
   pool: SlotPool<T>,
   user: string,
   at: Instant,
 ): T | null {
-  const held = pool.get(user);
-  return held !== undefined && at < held.end ? held : null;
+  const holder = pool.get(user);
+  return holder !== undefined && at < holder.end ? holder : null;
 }
 
-/** When this slot's borrow ends; null when it is not borrowed, or not any more. */
+/** When this slot's borrow ends; null: it is not borrowed, or no longer. */
 export const getBorrowEnd = ({ borrowedUntil }: Registration, at: Instant): Instant | null =>
   borrowedUntil !== null && at < borrowedUntil ? borrowedUntil : null;
 
-/** Where the rules let this user sit: the slot already held, or a license with room. */
+/** The license to use: the one whose slot the user already holds, or one with a free slot. */
 interface SlotChoice {
   readonly license: License;
   readonly registration: Registration | null;
@@ -68,12 +68,12 @@ const anyLicense = (): boolean => true;
 
 export function findSlot(
   state: State,
-  aim: LicenseSelector,
+  selector: LicenseSelector,
   user: string,
   at: Instant,
-  allows: (license: License) => boolean = anyLicense,
+  isUsable: (license: License) => boolean = anyLicense,
 ): Result<SlotChoice, Fault> {
-  const licenses = findLicenses(state, aim);
+  const licenses = findLicenses(state, selector);
   if (!licenses.ok) return licenses;
   const valid = filterValidLicenses(state, licenses.value, at);
   if (!valid.ok) return valid;
@@ -81,43 +81,47 @@ export function findSlot(
   for (const license of valid.value) {
     const registration = findHeldSlot(license.pool, user, at);
     if (registration === null) continue;
-    return allows(license)
+    return isUsable(license)
       ? ok({ license, registration })
       : err({ code: "license_borrow_not_allowed" });
   }
-  const allowed = valid.value.filter(allows);
-  if (allowed.length === 0) return err({ code: "license_borrow_not_allowed" });
-  const timed = filterLendable(state, allowed);
-  if (timed.length === 0) return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
-  const roomy = timed.filter(({ pool, terms }) => countSlotsInUse(pool, at) < terms.slots);
-  if (roomy.length === 0) return err(makeNoFreeSlotFault(timed, at));
-  const free = roomy.find(
+  const usable = valid.value.filter(isUsable);
+  if (usable.length === 0) return err({ code: "license_borrow_not_allowed" });
+  const lendable = filterLendable(state, usable);
+  if (lendable.length === 0)
+    return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
+  const withFreeSlots = lendable.filter(
+    ({ pool, terms }) => countSlotsInUse(pool, at) < terms.slots,
+  );
+  if (withFreeSlots.length === 0) return err(makeNoFreeSlotFault(lendable, at));
+  const chosen = withFreeSlots.find(
     (license) =>
       countSlotsInUse(license.pool, at) + countEndedByJump(state, license, user, at) <
       license.terms.slots,
   );
-  if (free === undefined) return err({ code: "clock_suspect", behind: state.clockBehind });
-  return ok({ license: free, registration: null });
+  if (chosen === undefined) return err({ code: "clock_suspect", behind: state.clockBehind });
+  return ok({ license: chosen, registration: null });
 }
 
 /**
- * While the system's clock says that it is earlier, a jump ahead may have been wrong: the slots of
- * others' borrows that ended by it, and would not have ended by the system's clock, are not lent
- * again before it is known which clock is right.
+ * While the system clock is behind, an earlier forward jump may have been wrong. Borrows of other
+ * users that ended only by the jump keep their slots until it is known which clock is right.
  */
 function countEndedByJump(state: State, license: License, user: string, at: Instant): number {
   if (state.clockBehind < CLOCK_LIMITS.minRecordedJump) return 0;
-  const wall = later(at, -state.clockBehind);
-  const isMeant = (one: { readonly user: string; readonly borrowedUntil: Instant | null }) =>
-    one.user !== user && one.borrowedUntil !== null && one.borrowedUntil > wall;
-  const unwritten = license.pool.expiryIndex.ended(at, Infinity).filter(isMeant);
-  const written = [...state.lapsedBorrows.values()].filter(
-    (one) => one.license === license.id && isMeant(one),
+  const systemTime = later(at, -state.clockBehind);
+  const isEndedByJump = (borrow: {
+    readonly user: string;
+    readonly borrowedUntil: Instant | null;
+  }) => borrow.user !== user && borrow.borrowedUntil !== null && borrow.borrowedUntil > systemTime;
+  const ended = license.pool.expiryIndex.ended(at, Infinity).filter(isEndedByJump);
+  const lapsed = [...state.lapsedBorrows.values()].filter(
+    (borrow) => borrow.license === license.id && isEndedByJump(borrow),
   );
-  return unwritten.length + written.length;
+  return ended.length + lapsed.length;
 }
 
-/** With a clock that is far behind, only licenses without an end are lent anew. */
+/** With a clock that is far behind, only licenses without an end are granted anew. */
 const filterLendable = (state: State, licenses: readonly License[]): readonly License[] =>
   isClockSuspect(state.clockBehind)
     ? licenses.filter(({ terms }) => getLicenseEnd(terms) === null)
@@ -165,18 +169,19 @@ export function makeSlotTaken(
 
 export function makeSlotRenewed(
   { id: license }: License,
-  held: Registration,
+  registration: Registration,
   contact: Contact,
   end: Instant,
   at: Instant,
 ): SlotRenewed {
-  const isSame = isSameMachine(held.contact, contact) && held.contact.info === contact.info;
-  const { user } = held;
+  const isSame =
+    isSameMachine(registration.contact, contact) && registration.contact.info === contact.info;
+  const { user } = registration;
   return { type: "SlotRenewed", at, license, user, end, ...(!isSame && { contact }) };
 }
 
-/** A slot this user let run out must be written off before they can take another. */
-export function expireOwnEndedSlot({ id, pool }: License, user: string): SlotExpired[] {
+/** An expired slot of this user must be removed before the user can take another. */
+export function expireEndedSlot({ id, pool }: License, user: string): SlotExpired[] {
   const ended = pool.get(user);
   return ended === undefined ? [] : [makeSlotExpired(id, ended)];
 }

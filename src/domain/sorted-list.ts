@@ -1,49 +1,51 @@
-const CHUNK = 512;
+const CHUNK_SIZE = 512;
 
-/** What can be ordered is known by its slot, which no other one has: a site counts them once. */
+/** Items are identified by their slot number, which is unique within a site. */
 export interface SlotKeyed {
   readonly slot: number;
 }
 
 /**
- * Items in an order, in sorted chunks of bounded size: finding a place is two binary searches,
- * changing one is a copy of at most two chunks, whatever the number of items. Nothing in here is
- * long, so the collector, which goes through an array in one go, holds nobody up.
+ * A sorted list in chunks of bounded size. Finding an item takes two binary searches, and a change
+ * copies at most two chunks, whatever the number of items. All arrays are short, because the
+ * garbage collector scans an array in one step.
  *
- * Where an item belongs must not change while it is inside: remove it, change it, add it again.
+ * The sort key of an item must not change while it is in the list: remove it, change it, add it
+ * again.
  */
 export class SortedList<T extends K, K extends SlotKeyed = T> {
   protected readonly chunks: T[][] = [];
-  readonly #order: (a: K, b: K) => number;
+  readonly #compare: (a: K, b: K) => number;
 
-  constructor(order: (a: K, b: K) => number) {
-    this.#order = order;
+  constructor(compare: (a: K, b: K) => number) {
+    this.#compare = compare;
   }
 
   add(item: T): void {
-    const newest = this.chunks.at(-1);
-    if (newest === undefined || this.#order(lastItem(newest), item) < 0) {
-      return this.#append(item, newest);
+    const lastChunk = this.chunks.at(-1);
+    if (lastChunk === undefined || this.#compare(lastItem(lastChunk), item) < 0) {
+      return this.#append(item, lastChunk);
     }
-    const at = this.findChunk(item);
-    const chunk = this.chunks[at] ?? newest;
+    const chunkIndex = this.findChunk(item);
+    const chunk = this.chunks[chunkIndex] ?? lastChunk;
     chunk.splice(this.findIndex(chunk, item), 0, item);
-    if (chunk.length > 2 * CHUNK) this.chunks.splice(at + 1, 0, chunk.splice(CHUNK));
+    if (chunk.length > 2 * CHUNK_SIZE)
+      this.chunks.splice(chunkIndex + 1, 0, chunk.splice(CHUNK_SIZE));
   }
 
-  /** Behind everything, without a search: where nearly everything new belongs. */
-  #append(item: T, newest: T[] | undefined): void {
-    if (newest !== undefined && newest.length < CHUNK) newest.push(item);
+  /** Appends without a search: nearly all new items belong at the end. */
+  #append(item: T, lastChunk: T[] | undefined): void {
+    if (lastChunk !== undefined && lastChunk.length < CHUNK_SIZE) lastChunk.push(item);
     else this.chunks.push([item]);
   }
 
   remove(item: T): void {
-    const at = this.findChunk(item);
-    const chunk = this.chunks[at];
-    const place = chunk === undefined ? -1 : this.findIndex(chunk, item);
-    if (chunk?.[place] !== item) throw new Error(`slot ${item.slot} is not where it belongs`);
-    chunk.splice(place, 1);
-    if (chunk.length === 0) this.chunks.splice(at, 1);
+    const chunkIndex = this.findChunk(item);
+    const chunk = this.chunks[chunkIndex];
+    const index = chunk === undefined ? -1 : this.findIndex(chunk, item);
+    if (chunk?.[index] !== item) throw new Error(`slot ${item.slot} is not in the list`);
+    chunk.splice(index, 1);
+    if (chunk.length === 0) this.chunks.splice(chunkIndex, 1);
   }
 
   get first(): T | null {
@@ -54,17 +56,18 @@ export class SortedList<T extends K, K extends SlotKeyed = T> {
     return this.chunks.length === 0;
   }
 
-  /** Nobody may be added or removed before the end of it. */
+  /** The list must not change during the iteration. */
   *all(): Generator<T, void> {
     for (const chunk of this.chunks) yield* chunk;
   }
 
-  /** Everything that is not before `first`; for its use the same holds. */
+  /** All items from `first` on. The list must not change during the iteration. */
   *startingAt(first: K): Generator<T, void> {
-    const at = this.findChunk(first);
-    const begun = this.chunks[at] ?? [];
-    yield* begun.slice(this.findIndex(begun, first));
-    for (let next = at + 1; next < this.chunks.length; next += 1) yield* this.chunks[next] ?? [];
+    const chunkIndex = this.findChunk(first);
+    const firstChunk = this.chunks[chunkIndex] ?? [];
+    yield* firstChunk.slice(this.findIndex(firstChunk, first));
+    for (let index = chunkIndex + 1; index < this.chunks.length; index += 1)
+      yield* this.chunks[index] ?? [];
   }
 
   /** The first chunk whose last item is not before `item`. */
@@ -74,20 +77,20 @@ export class SortedList<T extends K, K extends SlotKeyed = T> {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const chunk = this.chunks[middle];
-      if (chunk !== undefined && this.#order(lastItem(chunk), item) < 0) low = middle + 1;
+      if (chunk !== undefined && this.#compare(lastItem(chunk), item) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
-  /** Where in a chunk the first item is that is not before `item`. */
+  /** The index in a chunk of the first item that is not before `item`. */
   protected findIndex(chunk: readonly K[], item: K): number {
     let low = 0;
     let high = chunk.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
       const other = chunk[middle];
-      if (other !== undefined && this.#order(other, item) < 0) low = middle + 1;
+      if (other !== undefined && this.#compare(other, item) < 0) low = middle + 1;
       else high = middle;
     }
     return low;

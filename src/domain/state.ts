@@ -7,18 +7,18 @@ import type { Terms, FeatureTerms } from "./terms.ts";
 import { instant, type Instant } from "./time.ts";
 
 /**
- * All license state. Keys are callers' strings, so everything looked up by one is a Map: a plain
- * object would already know a user named `constructor`. Only evolve.ts changes any of it.
+ * All license state. Keys are strings from callers, so every lookup uses a Map: a plain object
+ * would already have an entry named `constructor`. Only evolve.ts changes the state.
  */
 export interface State {
   kind: DataFolderKind;
   createdAt: Instant;
-  /** The newest instant any event was stamped with; time never runs behind it. */
+  /** The newest timestamp of any event; time never runs behind it. */
   latestEventAt: Instant;
   nextSlot: number;
-  /** Which appliance this is: the id of its key. */
+  /** The appliance id: the id of its key. */
   appliance: string;
-  /** Whose licenses are accepted, by vendor id. */
+  /** The vendors whose licenses are accepted, by vendor id. */
   readonly vendors: Map<string, TrustedVendor>;
   /** Requests a vendor may still answer, oldest first. */
   readonly requests: Map<string, OpenRequest>;
@@ -26,50 +26,52 @@ export interface State {
   readonly activations: Map<string, OpenActivation>;
   /** Requests that were answered, oldest first, with the license that answered them. */
   readonly answeredRequests: Map<string, number>;
-  /** Where the audit chain stood when each of the last requests was made. */
+  /** The position of the audit chain when each of the last requests was created. */
   readonly requestHeads: RequestHead[];
-  /** Licenses given back: their serials never come in again. */
+  /** Returned licenses: the same serials can never be installed again. */
   readonly tombstones: Map<number, Tombstone>;
-  /** The last times a backup was brought back, oldest first. */
+  /** The most recent restores of a backup, oldest first. */
   readonly restores: Restore[];
-  /** Lines of the audit log that were declared as gone, in the order of their numbers. */
+  /** Lines of the audit log that were declared missing, in the order of their numbers. */
   auditGaps: readonly AuditGap[];
-  /** Everything was moved to another host: nothing is done here any more; null: it was not. */
+  /** The appliance was moved to another host and grants nothing here; null: it was not. */
   retirement: Retirement | null;
-  /** Whether a slot or a count was ever granted on a license with an end. */
+  /** Whether a slot or a count was ever granted on a time-dependent license. */
   hasLentTimeDependent: boolean;
-  /** The question a vendor's time may answer; null: none is open. */
+  /** The nonce that a vendor's signed time may answer; null: none is open. */
   clockNonce: string | null;
-  /** When it was asked: an answer kept in a drawer must not turn time back a year later. */
+  /** When the nonce was created: an old answer must not turn time back a year later. */
   clockAskedAt: Instant;
-  /** Jumps ahead of the clock that were believed, oldest first; a set-back may undo them. */
+  /** Accepted forward jumps of the clock, oldest first; a set-back may undo them. */
   readonly clockJumps: RecordedJump[];
-  /** Borrows that ended after a jump of the clock, by license and user, for a set-back. */
+  /** Borrows that ended after a clock jump, by license and user; a set-back may restore them. */
   readonly lapsedBorrows: Map<string, LapsedBorrow>;
-  /** How far the system's clock is behind (ms): a fact of the machine, not of the journal. */
+  /**
+   * How far the system clock is behind (milliseconds): a fact of the machine, not of the journal.
+   */
   clockBehind: number;
-  /** Is this the machine the license was signed for? A fact of the machine, not of the journal. */
+  /** Whether a license is signed for this machine: a fact of the machine, not of the journal. */
   isSignedForThisMachine: (license: License) => boolean;
-  /** The operator's setting, not of the journal either. */
+  /** The operator's setting; not part of the journal either. */
   slotCaps: SlotCaps;
-  /** Made of the registrations below. */
+  /** An index of the registrations in `licenses`. */
   readonly registrationsByPeer: PeerIndex;
   readonly licenses: Map<number, License>;
   /** The same licenses by product code, the most recently added first. */
   readonly products: Map<string, License[]>;
   /** By route, product, user and key, oldest first. */
   readonly idempotencyRecords: IdempotencyRecords;
-  /** Refusals since the folder was made, by product and code. */
+  /** Refusals since the data folder was created, by product and code. */
   readonly refusals: Map<string, RefusalTotal>;
 }
 
-/** How many slots one user, and one address, may hold at once; null: as many as there are. */
+/** The maximum number of slots that one user, and one address, may hold at once; null: no limit. */
 export interface SlotCaps {
   readonly perUser: number | null;
   readonly perPeer: number | null;
 }
 
-/** A demo's folder never serves a site, and the other way round. */
+/** A demo's folder cannot be used by a site, and vice versa. */
 export type DataFolderKind = "site" | "demo";
 
 export interface License {
@@ -77,7 +79,7 @@ export interface License {
   readonly addedAt: Instant;
   terms: Terms;
   grant: Grant;
-  /** When it was first carried to another host since it was last signed; null: it was not. */
+  /** When it was first moved to another host since it was last signed; null: it was not. */
   movedAt: Instant | null;
   readonly counter: Counter;
   readonly pool: SlotPool<Registration>;
@@ -88,11 +90,11 @@ export interface License {
 export interface Grant {
   readonly vendor: string;
   readonly serial: number;
-  /** The license document; for one that came by code, the bundle that proves it. */
+  /** The license document; for a license installed by code, the bundle that proves it. */
   readonly document: string;
-  /** What leases point to, hex: SHA-256 of the document, or of the code. */
+  /** What leases refer to, hex: SHA-256 of the document, or of the code. */
   readonly lic: string;
-  /** The policy a code was given for; null: it came as a file. */
+  /** The policy of a confirmation code; null: it came as a file. */
   readonly policyId: string | null;
   readonly hardwareId: string;
   readonly hardware: readonly HardwareDigest[];
@@ -109,15 +111,20 @@ export interface TrustedVendor {
   readonly version: number;
   readonly products: readonly string[];
   readonly keys: readonly VendorKey[];
-  /** Keys that the vendor ended; absent: none. They stay above for what they signed before. */
+  /**
+   * Keys that the vendor has retired; absent: none. They stay in `keys` to check what they signed
+   * before.
+   */
   readonly retired?: readonly RetiredKey[];
 }
 
-/** Nothing that this key signed comes in any more; what came in before stays. */
+/** Nothing signed by this key is accepted any more; what was installed before stays. */
 export interface RetiredKey {
   /** The key's id. */
   readonly key: string;
-  /** From this second since 1970 on; absent: as soon as the vendor's document is known. */
+  /**
+   * Retired from this second since 1970 on; absent: as soon as the vendor's document is installed.
+   */
   readonly from?: number;
 }
 
@@ -163,45 +170,48 @@ export interface Tombstone {
   readonly product: string;
   readonly at: Instant;
   readonly total: number;
-  /** Users whose borrowed slots were given back with it. */
+  /** Users whose borrowed slots were removed with it. */
   readonly borrows: readonly string[];
 }
 
-/** Carried away as one file, under a name of its own. */
+/** The appliance was moved away as one file, which names this move. */
 export interface Retirement {
   readonly move: string;
   readonly at: Instant;
 }
 
-/** A backup was brought back. Two folders with the same last one share every line up to it. */
+/** A backup was restored. Two folders with the same last restore share every line up to it. */
 export interface Restore {
-  /** Random: the name of the line of events that begins here. */
+  /** Random identifier of the lineage of events that begins here. */
   readonly lineage: string;
   readonly at: Instant;
-  /** The last line the backup held. */
+  /** The last journal line in the backup. */
   readonly seq: number;
-  /** The last line of what it replaced, when that was the same appliance and could be read. */
+  /**
+   * The last journal line of the replaced contents, if those were of the same appliance and
+   * readable; else null.
+   */
   readonly replaced: number | null;
-  /** It was carried here from another host; absent: it was not. */
+  /** It was moved here from another host; absent: it was not. */
   readonly moved?: true;
 }
 
-/** Lines of the audit log that are no longer there to be read, and why. */
+/** Lines of the audit log that can no longer be read, and why. */
 export interface AuditGap {
   readonly reason: "damaged" | "sealed";
-  /** The first and the last of them, by their numbers in the audit log. */
+  /** The first and the last missing line, by their numbers in the audit log. */
   readonly from: number;
   readonly to: number;
   /** The sum of the line before the gap. */
   readonly before: string;
-  /** The sum of the last line in the gap: what the line behind it points back to. */
+  /** The sum of the last line in the gap, which the line after the gap refers to. */
   readonly after: string;
-  /** When it was declared. */
+  /** When the gap was declared. */
   readonly at: Instant;
-  /** The lines were written between these two; null: that side is not known. */
+  /** The lines were written between these two instants; null: that side is unknown. */
   readonly earliest: Instant | null;
   readonly latest: Instant | null;
-  /** The files the lines stood in, as they were then. No line is written to them any more. */
+  /** The files that contained the lines, as they were then. No line is written to them any more. */
   readonly files: readonly AuditGapFile[];
 }
 
@@ -219,18 +229,18 @@ export interface Feature {
 
 export interface Counter {
   total: number;
-  /** From here on the total counts as zero; null: never. */
+  /** From this instant on the total counts as zero; null: never. */
   resetAt: Instant | null;
-  /** All that was ever counted, whatever was reset since. */
+  /** The sum of all counts ever, regardless of resets. */
   counted: number;
 }
 
-/** A command done once under a key: what it was, and what came of it. */
+/** A command that was executed under an idempotency key, and its outcome. */
 export interface IdempotencyRecord {
   readonly at: Instant;
   readonly fingerprint: string;
   readonly outcome: unknown;
-  /** The address it came from; null: nobody wrote it down then. */
+  /** The address of the caller; null: not recorded by the version that wrote it. */
   readonly peer: string | null;
 }
 

@@ -2,8 +2,8 @@ import type { ConsumptionTerms, FeatureTerms, Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
 /**
- * What a renewal changes, each change in a few words, the most asked for first. A member of the
- * terms that is added without its row here does not compile.
+ * Describes what a renewal changes, each change in a few words, the most important first. A member
+ * that is added to the terms without a row here does not compile.
  */
 export const describeTermsDifference = (before: Terms, after: Terms): string[] =>
   differenceBy(ROWS, before, after);
@@ -18,7 +18,7 @@ function differenceBy<T extends object>(rows: DifferenceRows<T>, before: T, afte
 type PlainValue = string | number | boolean | null;
 
 /** `slots 3 → 8` */
-const changed =
+const compareValue =
   (name: string, none = "none") =>
   (before: PlainValue, after: PlainValue): string[] =>
     before === after ? [] : [`${name} ${formatValue(before, none)} → ${formatValue(after, none)}`];
@@ -29,95 +29,114 @@ function formatValue(value: PlainValue, none: string): string {
 }
 
 /** `ends 2029-01-01T00:00:00Z (was 2027-01-01T00:00:00Z)` */
-const dated =
+const compareDate =
   (word: string, none: string, noneNow = `${word} ${none}`) =>
   (before: Instant | null, after: Instant | null): string[] => {
     if (before === after) return [];
-    const now = after === null ? noneNow : `${word} ${timeOf(after)}`;
-    return [`${now} (was ${before === null ? none : timeOf(before)})`];
+    const now = after === null ? noneNow : `${word} ${formatInstant(after)}`;
+    return [`${now} (was ${before === null ? none : formatInstant(before)})`];
   };
 
-/** The instant, never the day alone: an end at midnight is the first moment after the last day. */
-const timeOf = (at: Instant): string => Temporal.Instant.fromEpochMilliseconds(at).toString();
+/**
+ * The full instant, never the day alone: an end at midnight is the first instant after the last
+ * day.
+ */
+const formatInstant = (at: Instant): string =>
+  Temporal.Instant.fromEpochMilliseconds(at).toString();
 
-const ends = dated("ends", "no expiry", "no expiry");
+const compareEnd = compareDate("ends", "no expiry", "no expiry");
 
-/** Too long to be shown, and for programs rather than for people. */
-const note = (before: string | null, after: string | null): string[] =>
+/** Metadata is too long to show, and meant for programs. */
+const compareMetadata = (before: string | null, after: string | null): string[] =>
   before === after ? [] : ["metadata changed"];
 
 const CONSUMPTION_ROWS: DifferenceRows<ConsumptionTerms> = {
-  max: changed("consumptions", "unlimited"),
-  overages: changed("overages"),
-  negative: changed("negative counts"),
-  period: changed("period"),
+  max: compareValue("consumptions", "unlimited"),
+  overages: compareValue("overages"),
+  negative: compareValue("negative counts"),
+  period: compareValue("period"),
 };
 
 const NOT_COUNTED = { overages: 0, negative: false, period: null };
 
-const maximum = (terms: ConsumptionTerms | null): string =>
+const formatMaximum = (terms: ConsumptionTerms | null): string =>
   terms === null ? "not counted" : formatValue(terms.max, "unlimited");
 
-function consumption(before: ConsumptionTerms | null, after: ConsumptionTerms | null): string[] {
+function compareConsumption(
+  before: ConsumptionTerms | null,
+  after: ConsumptionTerms | null,
+): string[] {
   if (before !== null && after !== null) return differenceBy(CONSUMPTION_ROWS, before, after);
   if (before === after) return [];
   return [
-    `consumptions ${maximum(before)} → ${maximum(after)}`,
+    `consumptions ${formatMaximum(before)} → ${formatMaximum(after)}`,
     ...(after === null
       ? []
       : differenceBy(CONSUMPTION_ROWS, { ...NOT_COUNTED, max: after.max }, after)),
   ];
 }
 
-function floating(before: FeatureTerms["floating"], after: FeatureTerms["floating"]): string[] {
+function compareFloating(
+  before: FeatureTerms["floating"],
+  after: FeatureTerms["floating"],
+): string[] {
   return [
-    ...changed("slots", "not floating")(before?.slots ?? null, after?.slots ?? null),
+    ...compareValue("slots", "not floating")(before?.slots ?? null, after?.slots ?? null),
     ...(before === null || after === null
       ? []
-      : changed("timeout minutes")(before.timeoutMinutes, after.timeoutMinutes)),
+      : compareValue("timeout minutes")(before.timeoutMinutes, after.timeoutMinutes)),
   ];
 }
 
 const FEATURE_ROWS: DifferenceRows<FeatureTerms> = {
   code: () => [],
-  floating,
-  consumption,
-  expires: ends,
-  name: changed("name"),
-  metadata: note,
+  floating: compareFloating,
+  consumption: compareConsumption,
+  expires: compareEnd,
+  name: compareValue("name"),
+  metadata: compareMetadata,
 };
 
-const named = (terms: readonly FeatureTerms[], code: string): FeatureTerms | undefined =>
+const findFeature = (terms: readonly FeatureTerms[], code: string): FeatureTerms | undefined =>
   terms.find((feature) => feature.code === code);
 
-function features(before: readonly FeatureTerms[], after: readonly FeatureTerms[]): string[] {
-  const now = after.flatMap((feature) => {
-    const was = named(before, feature.code);
-    if (was === undefined) return [`feature ${feature.code} added`];
-    return differenceBy(FEATURE_ROWS, was, feature).map((change) => `${feature.code} ${change}`);
+function compareFeatures(
+  before: readonly FeatureTerms[],
+  after: readonly FeatureTerms[],
+): string[] {
+  const changes = after.flatMap((feature) => {
+    const previous = findFeature(before, feature.code);
+    if (previous === undefined) return [`feature ${feature.code} added`];
+    return differenceBy(FEATURE_ROWS, previous, feature).map(
+      (change) => `${feature.code} ${change}`,
+    );
   });
-  const gone = before.filter(({ code }) => named(after, code) === undefined);
-  return [...now, ...gone.map(({ code }) => `feature ${code} removed`)];
+  const removed = before.filter(({ code }) => findFeature(after, code) === undefined);
+  return [...changes, ...removed.map(({ code }) => `feature ${code} removed`)];
 }
 
 const ROWS: DifferenceRows<Terms> = {
-  product: changed("product"),
-  productName: changed("product name"),
-  licenseKey: changed("license key"),
-  customer: changed("customer"),
-  type: changed("type"),
-  trial: changed("trial"),
-  enabled: changed("enabled"),
-  slots: changed("slots"),
-  start: dated("starts", "immediately"),
-  validUntil: ends,
-  graceHours: changed("grace hours"),
-  maintenanceUntil: dated("maintenance until", "without expiry", "maintenance without expiry"),
-  timeoutMinutes: changed("timeout minutes"),
-  borrowHours: changed("borrow hours"),
-  earlyReturn: changed("early return"),
-  moveGraceHours: changed("move grace hours"),
-  consumption,
-  features,
-  metadata: note,
+  product: compareValue("product"),
+  productName: compareValue("product name"),
+  licenseKey: compareValue("license key"),
+  customer: compareValue("customer"),
+  type: compareValue("type"),
+  trial: compareValue("trial"),
+  enabled: compareValue("enabled"),
+  slots: compareValue("slots"),
+  start: compareDate("starts", "immediately"),
+  validUntil: compareEnd,
+  graceHours: compareValue("grace hours"),
+  maintenanceUntil: compareDate(
+    "maintenance until",
+    "without expiry",
+    "maintenance without expiry",
+  ),
+  timeoutMinutes: compareValue("timeout minutes"),
+  borrowHours: compareValue("borrow hours"),
+  earlyReturn: compareValue("early return"),
+  moveGraceHours: compareValue("move grace hours"),
+  consumption: compareConsumption,
+  features: compareFeatures,
+  metadata: compareMetadata,
 };

@@ -2,7 +2,7 @@ import { HOUR, later, type Instant, type Period } from "./time.ts";
 
 export type LicenseType = "perpetual" | "time-limited" | "subscription" | "consumption";
 
-/** What the vendor granted. Nothing here changes but by the vendor's next license. */
+/** What the vendor granted. Only the vendor's next license changes it. */
 export interface Terms {
   readonly product: string;
   readonly productName: string;
@@ -15,17 +15,22 @@ export interface Terms {
   readonly start: Instant | null;
   readonly validUntil: Instant | null;
   readonly maintenanceUntil: Instant | null;
-  /** Null: no grace, the license ends when its validity does. */
+  /** Null: no grace period; the license ends with its validity. */
   readonly graceHours: number | null;
   readonly slots: number;
   readonly timeoutMinutes: number;
   /** Null or 0: slots of this license cannot be borrowed. */
   readonly borrowHours: number | null;
-  /** False: a borrowed slot stays taken until its end, whoever asks. */
+  /**
+   * False: a borrowed slot stays taken until its end, and not even an administrator can release it.
+   */
   readonly earlyReturn: boolean;
-  /** How long the license serves on other hardware after a move, while the site asks anew. */
+  /**
+   * How long the license is valid on other hardware after a move, while the site requests a new
+   * one.
+   */
   readonly moveGraceHours: number;
-  /** Null: this license does not count. */
+  /** Null: this license does not count consumption. */
   readonly consumption: ConsumptionTerms | null;
   readonly features: readonly FeatureTerms[];
 }
@@ -33,7 +38,7 @@ export interface Terms {
 export interface ConsumptionTerms {
   /** Null: unlimited. */
   readonly max: number | null;
-  /** How far past `max` the total may go; 0 allows none. */
+  /** How far the total may exceed `max`; 0: not at all. */
   readonly overages: number;
   readonly negative: boolean;
   /** Null: the total never resets. */
@@ -47,13 +52,13 @@ export interface FeatureTerms {
   readonly expires: Instant | null;
   /** Null: not floating. */
   readonly floating: { readonly slots: number; readonly timeoutMinutes: number } | null;
-  /** Null: an activation feature, which does not count. */
+  /** Null: an activation feature, which does not count consumption. */
   readonly consumption: ConsumptionTerms | null;
 }
 
 export const canBorrow = ({ borrowHours }: Terms): boolean => (borrowHours ?? 0) > 0;
 
-/** Its terms name a date or a period, so that the vendor's time is what counts. */
+/** The terms contain a date or a period, so the vendor's time decides. */
 export const hasDateOrPeriod = (terms: Terms): boolean =>
   getLicenseEnd(terms) !== null ||
   terms.start !== null ||
@@ -62,18 +67,18 @@ export const hasDateOrPeriod = (terms: Terms): boolean =>
     ({ expires, consumption }) => expires !== null || consumption?.period != null,
   );
 
-/** A clock set back could lend more than was granted; a borrow is a date too. */
+/** A clock set back could grant more than the terms allow; a borrow depends on time too. */
 export const isTimeDependent = (terms: Terms): boolean =>
   hasDateOrPeriod(terms) || canBorrow(terms);
 
-/** The instant from which nothing is granted any more, grace included; null when there is none. */
+/** The instant from which nothing is granted any more, including the grace period; null: no end. */
 export function getLicenseEnd({ validUntil, graceHours }: Terms): Instant | null {
   return validUntil === null ? null : later(validUntil, (graceHours ?? 0) * HOUR);
 }
 
 /**
- * A feature the renewed license no longer names: whoever holds a slot keeps it, nothing is
- * granted.
+ * A feature that the renewed license no longer contains: slots already held stay, but nothing more
+ * is granted.
  */
 export function withdrawFeature(terms: FeatureTerms): FeatureTerms {
   const { floating, consumption } = terms;

@@ -1,7 +1,7 @@
 declare const unit: unique symbol;
 
 /**
- * Milliseconds since 1970 UTC. Every end in Berth is exclusive: a thing is held while now < end.
+ * Milliseconds since 1970 UTC. Every end in Berth is exclusive: something is valid while now < end.
  */
 export type Instant = number & { readonly [unit]: "instant" };
 

@@ -3,24 +3,24 @@ import type { ClockJump, JumpReason } from "./clock-jump-types.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "./time.ts";
 
 /**
- * What time it is, for every rule: carried on by the monotonic clock from the newest instant on
- * record, and following the system's clock as far as that can be believed. A wild clock must not
- * burn a license, and a clock set back must not stretch one.
+ * The time that all rules use. It continues from the newest recorded instant by the monotonic
+ * clock, and follows the system clock as far as that is plausible. A clock that jumps forward must
+ * not end a license early, and a clock set back must not extend one.
  */
 export interface Timekeeper {
-  /** What it said last, and when by the monotonic clock (milliseconds). */
+  /** The last reading, and when it was made by the monotonic clock (milliseconds). */
   readonly time: Instant;
   readonly monotonicAt: number;
-  /** Since when, by the monotonic clock, the system's clock is too far ahead; null: it is not. */
+  /** Since when, by the monotonic clock, the system clock is too far ahead; null: it is not. */
   readonly aheadSince: number | null;
-  /** False until the first reading: a start may take a larger step than a running server. */
+  /** False until the first reading: the first reading may jump further than a running server. */
   readonly isRunning: boolean;
   /**
-   * How far the system's clock may step ahead and be believed at once (milliseconds). Every step
-   * uses it up, and only time that passes by the monotonic clock gives it back.
+   * How far the system clock may step forward and be accepted at once (milliseconds). Every step
+   * uses it up, and only time that passes by the monotonic clock refills it.
    */
   readonly stepAllowance: number;
-  /** When, by the monotonic clock, larger steps were believed after a wait; of the last day. */
+  /** When, by the monotonic clock, larger steps were accepted after a wait; of the last day. */
   readonly delayedStepsAt: readonly number[];
   /** The jumps since the start, oldest first. */
   readonly jumps: readonly ClockJump[];
@@ -34,30 +34,30 @@ export const CLOCK_LIMITS = {
   behindWarning: 10 * MINUTE,
   behindSuspect: DAY,
   markInterval: 10 * MINUTE,
-  /** A step this large is a jump, and goes on record. */
+  /** A step this large counts as a jump and is recorded. */
   minRecordedJump: MINUTE,
-  /** How long a vendor's answer to a code is good for. */
+  /** How long a vendor's signed time is accepted after its nonce was created. */
   timeAnswerLifetime: 7 * DAY,
 } as const;
 
-/** `jumps`: those on record, which may have used up the allowance before the server stopped. */
+/** `jumps`: the recorded ones, which may have used up the allowance before the server stopped. */
 export function startClock(
   mark: Instant,
   at: number,
   jumps: readonly ClockJump[] = [],
 ): Timekeeper {
   let allowance: number = CLOCK_LIMITS.maxImmediateJump;
-  let carriedSince = 0;
-  const waits: number[] = [];
-  for (const [place, { from, to, reason }] of jumps.entries()) {
+  let passedSince = 0;
+  const delayedStepsAt: number[] = [];
+  for (const [index, { from, to, reason }] of jumps.entries()) {
     if (reason === "step") allowance = Math.max(0, allowance - (to - from));
-    const next = jumps[place + 1]?.from ?? mark;
+    const next = jumps[index + 1]?.from ?? mark;
     allowance = refillAllowance(allowance, Math.max(0, next - to));
   }
-  for (const [place, { to, reason }] of jumps.toReversed().entries()) {
-    const next = jumps[jumps.length - place]?.from ?? mark;
-    carriedSince += Math.max(0, next - to);
-    if (reason === "held" && carriedSince < DAY) waits.unshift(at - carriedSince);
+  for (const [index, { to, reason }] of jumps.toReversed().entries()) {
+    const next = jumps[jumps.length - index]?.from ?? mark;
+    passedSince += Math.max(0, next - to);
+    if (reason === "held" && passedSince < DAY) delayedStepsAt.unshift(at - passedSince);
   }
   return {
     time: mark,
@@ -65,7 +65,7 @@ export function startClock(
     aheadSince: null,
     isRunning: false,
     stepAllowance: allowance,
-    delayedStepsAt: waits,
+    delayedStepsAt,
     jumps: [],
   };
 }
@@ -73,19 +73,20 @@ export function startClock(
 const refillAllowance = (allowance: number, passed: number): number =>
   Math.min(CLOCK_LIMITS.maxImmediateJump, allowance + passed);
 
-/** One reading of both clocks. Time never runs back and never stands still. */
+/** Reads both clocks once. Time never runs back and never stands still. */
 export function readClock(keeper: Timekeeper, wall: Instant, at: number): Timekeeper {
-  // What is cut off counts next time: a thousand readings a second must not stop the clock.
+  // The fraction that is cut off counts next time: a thousand readings a second must not stop the
+  // clock.
   const passed = Math.floor(at - keeper.monotonicAt);
-  const carried = {
+  const advanced = {
     ...keeper,
     time: later(keeper.time, passed),
     monotonicAt: keeper.monotonicAt + passed,
     isRunning: true,
     stepAllowance: refillAllowance(keeper.stepAllowance, passed),
   };
-  const ahead = wall - carried.time;
-  if (ahead <= 0) return { ...carried, aheadSince: null };
+  const ahead = wall - advanced.time;
+  if (ahead <= 0) return { ...advanced, aheadSince: null };
   const aheadSince = keeper.aheadSince ?? at;
   const allowance = refillAllowance(keeper.stepAllowance, at - keeper.monotonicAt);
   const reason = findJumpReason(
@@ -94,16 +95,16 @@ export function readClock(keeper: Timekeeper, wall: Instant, at: number): Timeke
     at - aheadSince,
     at,
   );
-  if (reason === null) return { ...carried, aheadSince };
-  const jump = { from: carried.time, to: wall, reason };
-  // To the fraction: a clock that is right must use up nothing, however often it is read.
-  const stepped = Math.max(0, wall - keeper.time - (at - keeper.monotonicAt));
+  if (reason === null) return { ...advanced, aheadSince };
+  const jump = { from: advanced.time, to: wall, reason };
+  // Exact to the fraction: a correct clock must not use up the allowance, however often it is read.
+  const stepSize = Math.max(0, wall - keeper.time - (at - keeper.monotonicAt));
   return {
-    ...carried,
+    ...advanced,
     time: wall,
     monotonicAt: at,
     aheadSince: null,
-    stepAllowance: reason === "step" ? Math.max(0, allowance - stepped) : allowance,
+    stepAllowance: reason === "step" ? Math.max(0, allowance - stepSize) : allowance,
     delayedStepsAt:
       reason === "held" ? [...filterLastDay(keeper.delayedStepsAt, at), at] : keeper.delayedStepsAt,
     jumps:
@@ -113,29 +114,30 @@ export function readClock(keeper: Timekeeper, wall: Instant, at: number): Timeke
   };
 }
 
-/** Null: not yet. */
+/** Null: the jump is not accepted yet. */
 function findJumpReason(
   { isRunning, stepAllowance, delayedStepsAt }: Timekeeper,
   ahead: number,
-  held: number,
+  aheadFor: number,
   at: number,
 ): JumpReason | null {
   if (!isRunning && ahead <= CLOCK_LIMITS.maxJumpAtStart) return "start";
   if (ahead <= stepAllowance) return "step";
-  // Once a day a larger step is believed soon; with each further one the wait doubles.
-  const wait = Math.min(
+  // Once a day a larger step is accepted after a short wait; each further one doubles the wait.
+  const requiredWait = Math.min(
     CLOCK_LIMITS.maxHoldTime,
     CLOCK_LIMITS.minHoldTime * 2 ** filterLastDay(delayedStepsAt, at).length,
   );
-  return held >= (ahead <= CLOCK_LIMITS.maxJumpAtStart ? wait : CLOCK_LIMITS.maxHoldTime)
+  return aheadFor >=
+    (ahead <= CLOCK_LIMITS.maxJumpAtStart ? requiredWait : CLOCK_LIMITS.maxHoldTime)
     ? "held"
     : null;
 }
 
-const filterLastDay = (waits: readonly number[], at: number): readonly number[] =>
-  waits.filter((then) => at - then < DAY);
+const filterLastDay = (times: readonly number[], at: number): readonly number[] =>
+  times.filter((time) => at - time < DAY);
 
-/** An operator says that the system's clock, which was just read and is ahead, is right. */
+/** Accepts the system clock, which was just read and is ahead, on an operator's command. */
 export function acceptSystemClock(keeper: Timekeeper, wall: Instant, at: number): Timekeeper {
   if (wall <= keeper.time) return keeper;
   const jump = { from: keeper.time, to: wall, reason: "accepted" as const };
@@ -148,7 +150,7 @@ export function acceptSystemClock(keeper: Timekeeper, wall: Instant, at: number)
   };
 }
 
-/** Time was set back, and goes on from here. The jumps before are no longer to be undone. */
+/** Continues from `to` after the clock was set back. Earlier jumps can no longer be undone. */
 export const resetClock = (keeper: Timekeeper | null, to: Instant, at: number): Timekeeper => ({
   ...(keeper ?? startClock(to, at)),
   time: to,
@@ -158,5 +160,5 @@ export const resetClock = (keeper: Timekeeper | null, to: Instant, at: number): 
   jumps: [],
 });
 
-/** So far behind that new slots with an end are no longer given out. */
+/** So far behind that slots of licenses with an end are no longer granted. */
 export const isClockSuspect = (behind: number): boolean => behind >= CLOCK_LIMITS.behindSuspect;

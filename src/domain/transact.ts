@@ -14,19 +14,19 @@ import type { Instant } from "./time.ts";
 
 export interface TransactionResult<O> {
   /**
-   * What to journal, a line each. The last one is the command's own and holds all its events, so
-   * that a cut never leaves half a command; before it, slots of others that ran out meanwhile, and
-   * what the command's decision puts ahead.
+   * The events to journal, one array per line. The last line is the command's own and contains all
+   * its events, so that a cut never leaves half a command. Before it come expiries of other users'
+   * slots, and the preceding events of the decision.
    */
   readonly journalLines: readonly (readonly Event[])[];
-  /** How many of them, the first ones, are about slots of others. */
+  /** How many lines at the beginning are expiries of other users' slots. */
   readonly expiryLineCount: number;
   readonly outcome: O;
 }
 
 /**
- * Decide, apply, check. A refusal changes nothing; a broken invariant throws. `refuseGrant` is asked
- * before anything is given out, with what that adds to the audit log.
+ * Decides, applies and checks a command. A refusal changes nothing; a broken invariant throws.
+ * `refuseGrant` is called before a grant, because a grant adds to the audit log.
  */
 export function transact<C extends Command>(
   state: State,
@@ -34,14 +34,13 @@ export function transact<C extends Command>(
   at: Instant,
   refuseGrant: () => Fault | null = () => null,
 ): Result<TransactionResult<OutcomeOf<C>>, Fault> {
-  const decided = decide(state, command, at);
-  if (!decided.ok) return err(decided.fault);
-  const { events, outcome, precedingEvents } = decided.value;
+  const decision = decide(state, command, at);
+  if (!decision.ok) return err(decision.fault);
+  const { events, outcome, precedingEvents } = decision.value;
   if (events.length === 0) return ok({ journalLines: [], expiryLineCount: 0, outcome });
-  const refused = events.some(isGrantEvent) ? refuseGrant() : null;
-  if (refused !== null) return err(refused);
-  // By the instant the events are stamped with: a clock that is set back must not end anything
-  // by the time it leaves.
+  const grantFault = events.some(isGrantEvent) ? refuseGrant() : null;
+  if (grantFault !== null) return err(grantFault);
+  // At the timestamp of the events: when the clock is set back, nothing may expire by the old time.
   const expiries = collectExpiryLines(state, events, events.at(-1)?.at ?? at);
   const journalLines = [...expiries, ...precedingEvents.map((event) => [event]), events];
   for (const line of journalLines) {
@@ -54,25 +53,26 @@ export function transact<C extends Command>(
 }
 
 /**
- * Expiries waiting on the licenses this command touches, but for those it writes or undoes itself.
+ * Pending expiries of the licenses that this command touches, except for slots the command handles
+ * itself.
  */
 function collectExpiryLines(state: State, events: readonly Event[], at: Instant): Event[][] {
-  const touched = new Set<number>();
-  for (const event of events) if ("license" in event) touched.add(event.license);
+  const licenseIds = new Set<number>();
+  for (const event of events) if ("license" in event) licenseIds.add(event.license);
   const lines: Event[][] = [];
-  const room = (): number => limits.expiriesPerCommand - lines.length;
-  // Most of the time nothing has ended, and nobody asks.
-  let own: Set<number> | null = null;
-  const isOwn = (slot: number): boolean => (own ??= collectSlots(events)).has(slot);
-  for (const id of touched) {
+  const remainingLimit = (): number => limits.expiriesPerCommand - lines.length;
+  // Computed on first use: usually nothing has ended.
+  let ownSlots: Set<number> | null = null;
+  const isOwnSlot = (slot: number): boolean => (ownSlots ??= collectSlots(events)).has(slot);
+  for (const id of licenseIds) {
     const license = state.licenses.get(id);
     if (license === undefined) continue;
-    for (const ended of license.pool.expiryIndex.ended(at, room())) {
-      if (!isOwn(ended.slot)) lines.push([makeSlotExpired(id, ended)]);
+    for (const holder of license.pool.expiryIndex.ended(at, remainingLimit())) {
+      if (!isOwnSlot(holder.slot)) lines.push([makeSlotExpired(id, holder)]);
     }
     for (const [code, { pool }] of license.features) {
-      for (const ended of pool.expiryIndex.ended(at, room())) {
-        if (!isOwn(ended.slot)) lines.push([makeFeatureExpired(id, code, ended)]);
+      for (const holder of pool.expiryIndex.ended(at, remainingLimit())) {
+        if (!isOwnSlot(holder.slot)) lines.push([makeFeatureExpired(id, code, holder)]);
       }
     }
   }

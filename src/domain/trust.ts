@@ -7,28 +7,31 @@ import { SECOND, type Instant } from "./time.ts";
 
 type TrustDecision = Result<Decision<{ readonly vendor: string }>, Fault>;
 
-/** The same document again changes nothing; a product belongs to one vendor. */
+/** Trusting the same document again changes nothing. A product belongs to one vendor. */
 export function decideTrustVendor(
   state: State,
   { vendor, peer, checkedVersion }: TrustVendor,
   at: Instant,
 ): TrustDecision {
   const outcome = { vendor: vendor.vendor };
-  const known = state.vendors.get(vendor.vendor);
-  if (known?.version === vendor.version) return makeDecision([], outcome);
+  const current = state.vendors.get(vendor.vendor);
+  if (current?.version === vendor.version) return makeDecision([], outcome);
   if (!isStillTrusted(state, vendor.vendor, checkedVersion))
     return err({ code: "untrusted_vendor" });
-  if (known !== undefined && known.version > vendor.version) return makeDecision([], outcome);
+  if (current !== undefined && current.version > vendor.version) return makeDecision([], outcome);
   const others = [...state.vendors.values()].filter((other) => other.vendor !== vendor.vendor);
-  const taken = vendor.products.some((product) =>
+  const isProductTaken = vendor.products.some((product) =>
     others.some((other) => hasProduct(other, product)),
   );
   const keys = new Set(others.flatMap((other) => other.keys.map(({ x }) => x)));
-  if (taken || vendor.keys.some(({ x }) => keys.has(x))) return err({ code: "untrusted_vendor" });
+  if (isProductTaken || vendor.keys.some(({ x }) => keys.has(x)))
+    return err({ code: "untrusted_vendor" });
   return makeDecision([{ type: "VendorTrusted", at, vendor, peer }], outcome);
 }
 
-/** Not while licenses of theirs are installed: nothing here is without a vendor who is trusted. */
+/**
+ * Refused while licenses of the vendor are installed: every installed license has a trusted vendor.
+ */
 export function decideDistrustVendor(
   state: State,
   { vendor, peer }: DistrustVendor,
@@ -41,8 +44,8 @@ export function decideDistrustVendor(
 }
 
 /**
- * Whether a vendor's document is still the one that a signature was checked with: another one may
- * have retired the key since.
+ * Whether the vendor's document is still the one that a signature was checked with: a newer one may
+ * have retired the key.
  */
 export const isStillTrusted = (
   state: State,
@@ -51,13 +54,18 @@ export const isStillTrusted = (
 ): boolean =>
   checkedVersion === undefined || (state.vendors.get(vendor)?.version ?? null) === checkedVersion;
 
-/** Whether a document signed with this key, by the key's id, is too late to come in. */
+/**
+ * Whether the key with this id is retired at `at`, so that documents signed with it are refused.
+ */
 export const isKeyRetired = (
   { retired = [] }: Pick<TrustedVendor, "retired">,
   key: string,
   at: Instant,
 ): boolean =>
-  retired.some((one) => one.key === key && (one.from === undefined || one.from * SECOND <= at));
+  retired.some(
+    (retiredKey) =>
+      retiredKey.key === key && (retiredKey.from === undefined || retiredKey.from * SECOND <= at),
+  );
 
 export const hasProduct = ({ products }: TrustedVendor, product: string): boolean =>
   products.includes(product);

@@ -9,7 +9,7 @@ import type { Registration } from "./registration.ts";
 import type { License, State } from "./state.ts";
 import type { Instant } from "./time.ts";
 
-/** Also returns a borrowed slot early, where the license lets it. */
+/** Also returns a borrowed slot early, if the license allows it. */
 export function decideUnregister(
   state: State,
   command: Unregister,
@@ -26,18 +26,18 @@ export function decideUnregister(
   const events: Event[] = [];
   let count = 0;
   for (const license of licenses.value) {
-    const held = findHeldSlot(license.pool, user, at);
-    if (held === null) continue;
-    const until = lockedUntil(license, held, at);
+    const registration = findHeldSlot(license.pool, user, at);
+    if (registration === null) continue;
+    const until = findLockEnd(license, registration, at);
     if (until !== null) return err({ code: "early_return_not_allowed", until });
-    events.push(...makeReleaseEvents(license, held, by, peer, at));
+    events.push(...makeReleaseEvents(license, registration, by, peer, at));
     count += 1;
   }
   if (count === 0) return err({ code: "user_not_registered" });
   return makeDecision(events, { released: count });
 }
 
-/** Frees every slot that may be freed; those whose license forbids an early return stay. */
+/** Releases every slot that may be released; slots whose license forbids an early return stay. */
 export function decideUnregisterAll(
   state: State,
   { product, peer }: UnregisterAll,
@@ -48,36 +48,39 @@ export function decideUnregisterAll(
   const events: Event[] = [];
   let count = 0;
   for (const license of licenses) {
-    for (const held of license.pool.inSlotOrder()) {
-      if (held.end <= at || lockedUntil(license, held, at) !== null) continue;
-      events.push(...makeReleaseEvents(license, held, "admin", peer, at));
+    for (const registration of license.pool.inSlotOrder()) {
+      if (registration.end <= at || findLockEnd(license, registration, at) !== null) continue;
+      events.push(...makeReleaseEvents(license, registration, "admin", peer, at));
       count += 1;
     }
   }
   return makeDecision(events, { released: count });
 }
 
-/** Until when nobody can give this slot back; null when it can be given back now. */
-const lockedUntil = ({ terms }: License, held: Registration, at: Instant): Instant | null =>
-  terms.earlyReturn ? null : getBorrowEnd(held, at);
+/** Until when this slot cannot be released; null: it can be released now. */
+const findLockEnd = (
+  { terms }: License,
+  registration: Registration,
+  at: Instant,
+): Instant | null => (terms.earlyReturn ? null : getBorrowEnd(registration, at));
 
-/** Giving back the license's slot gives back what was held through it. */
+/** Releasing the license's slot also releases the feature slots that depend on it. */
 function makeReleaseEvents(
   license: License,
-  held: Registration,
+  registration: Registration,
   by: ReleasedBy,
   peer: string,
   at: Instant,
 ): Event[] {
-  const { user, slot } = held;
+  const { user, slot } = registration;
   const features: FeatureReleased[] = [];
   for (const [feature, { pool }] of license.features) {
-    const using = findHeldSlot(pool, user, at);
-    if (using === null) continue;
-    const named = { license: license.id, feature, user, slot: using.slot };
-    features.push({ type: "FeatureReleased", at, ...named, by, peer });
+    const featureSlot = findHeldSlot(pool, user, at);
+    if (featureSlot === null) continue;
+    const slotFields = { license: license.id, feature, user, slot: featureSlot.slot };
+    features.push({ type: "FeatureReleased", at, ...slotFields, by, peer });
   }
-  const early = getBorrowEnd(held, at) !== null;
+  const early = getBorrowEnd(registration, at) !== null;
   const event: SlotReleased = {
     type: "SlotReleased",
     at,

@@ -5,35 +5,41 @@ import type { State } from "./state.ts";
 import { earliest, latest, type Instant } from "./time.ts";
 import { findUsageStart, type Usage } from "./usage.ts";
 
-/** One license's slots at the moment that was reached on the way back. */
+/** One license's slots at the instant reached while reading backwards. */
 interface LicenseSlots {
   inUse: number;
   since: Instant;
-  /** Slots whose end is still to come on the way back: before it, they were held. */
+  /**
+   * Slots whose end was not reached yet while reading backwards: before their end, they were held.
+   */
   readonly endsToCome: LatestEndHeap;
   readonly endedSlots: Set<number>;
 }
 
 /**
- * Fills in what was before, from the record, the newest line first. Backwards for three reasons:
- * what is so now is known for certain, also where the record's beginning is not kept; a slot's end
- * may be written long after it, and so is known by the time it is met; and thirty days are enough.
+ * Fills in the usage before the start from the audit log, the newest line first. It reads backwards
+ * for three reasons: the current state is certain, even where the beginning of the audit log is not
+ * kept; a slot's end may be written long after it, and is then read before it is needed; and thirty
+ * days are enough.
  */
 export class UsageBackfill {
   readonly #usage: Usage;
   readonly #slots = new Map<number, LicenseSlots>();
   readonly #from: Instant;
-  /** No line further on is later than that: what a clock that was set back said is not believed. */
-  #reached: Instant;
+  /**
+   * No line read after this one counts as later: times written before the clock was set back are
+   * not trusted.
+   */
+  #reachedAt: Instant;
 
   constructor(usage: Usage, state: State, now: Instant) {
     this.#usage = usage;
     this.#from = findUsageStart(now);
-    this.#reached = now;
+    this.#reachedAt = now;
     for (const { id, pool } of state.licenses.values()) {
-      const held = countSlotsInUse(pool, now);
+      const inUse = countSlotsInUse(pool, now);
       this.#slots.set(id, {
-        inUse: held,
+        inUse,
         since: now,
         endsToCome: new LatestEndHeap(),
         endedSlots: new Set(),
@@ -43,23 +49,23 @@ export class UsageBackfill {
     }
   }
 
-  /** One line of the record; false: it is too long ago, and so is everything before it. */
+  /** Applies one line of the audit log; false: it is too old, and so is everything before it. */
   applyLine(at: Instant, events: readonly Event[], countsRefusals: boolean): boolean {
-    this.#reached = earliest(this.#reached, at);
-    if (this.#reached < this.#from) return false;
+    this.#reachedAt = earliest(this.#reachedAt, at);
+    if (this.#reachedAt < this.#from) return false;
     for (const event of events.toReversed()) this.#undo(event, countsRefusals);
     return true;
   }
 
-  /** From when on everything is known. */
+  /** Returns the instant from which usage is known. */
   finish(): Instant {
-    const known = latest(this.#reached, this.#from);
-    for (const license of this.#slots.keys()) this.#backTo(license, known);
-    return known;
+    const knownFrom = latest(this.#reachedAt, this.#from);
+    for (const license of this.#slots.keys()) this.#rewindTo(license, knownFrom);
+    return knownFrom;
   }
 
   #undo(event: Event, countsRefusals: boolean): void {
-    const at = earliest(event.at, this.#reached);
+    const at = earliest(event.at, this.#reachedAt);
     switch (event.type) {
       case "SlotTaken":
         return this.#take(event.license, event.slot, at);
@@ -70,12 +76,13 @@ export class UsageBackfill {
       case "SlotExpired":
         return this.#expire(event.license, event.slot, at);
       case "LicenseRemoved":
-        // It is here again; how many slots went with it then is not on record.
-        this.#backTo(event.license, at);
+        // The license was installed again later; how many slots it had when it was removed is not
+        // recorded.
+        this.#rewindTo(event.license, at);
         if (this.#slots.delete(event.license)) this.#usage.markUnknownBefore(event.license, at);
         return;
       case "ClockSetBack":
-        this.#reached = earliest(this.#reached, event.to);
+        this.#reachedAt = earliest(this.#reachedAt, event.to);
         return;
       case "RefusalsCounted":
         if (countsRefusals) this.#usage.recordRefusals(event, at, event.count);
@@ -85,13 +92,13 @@ export class UsageBackfill {
   }
 
   #take(license: number, slot: number, at: Instant): void {
-    const slots = this.#backTo(license, at);
-    // One whose end was moved back to before its beginning, with a clock, was never held.
+    const slots = this.#rewindTo(license, at);
+    // A slot whose end was set back to before its start, by a clock change, was never held.
     if (slots !== null && !slots.endedSlots.delete(slot)) slots.inUse -= 1;
   }
 
   #release(license: number, at: Instant): void {
-    const slots = this.#backTo(license, at);
+    const slots = this.#rewindTo(license, at);
     if (slots !== null) slots.inUse += 1;
   }
 
@@ -101,11 +108,11 @@ export class UsageBackfill {
     slots?.endedSlots.add(slot);
   }
 
-  /** Tells what was held between there and where it was before. */
-  #backTo(license: number, at: Instant): LicenseSlots | null {
+  /** Records the slots in use between `at` and the instant reached before. */
+  #rewindTo(license: number, at: Instant): LicenseSlots | null {
     const slots = this.#slots.get(license);
     if (slots === undefined) return null;
-    const held = (from: Instant): void => {
+    const recordFrom = (from: Instant): void => {
       this.#usage.recordSlotsInUse(license, from, slots.since, slots.inUse);
       slots.since = from;
     };
@@ -116,45 +123,45 @@ export class UsageBackfill {
     ) {
       slots.endsToCome.removeLatest();
       if (!slots.endedSlots.delete(next.slot)) continue;
-      held(earliest(next.end, slots.since));
+      recordFrom(earliest(next.end, slots.since));
       slots.inUse += 1;
     }
-    held(earliest(at, slots.since));
+    recordFrom(earliest(at, slots.since));
     return slots;
   }
 }
 
-/** A heap: the one that ends last is next. */
+/** A heap: the item with the latest end is first. */
 class LatestEndHeap {
-  readonly #all: ExpiringItem[] = [];
+  readonly #items: ExpiringItem[] = [];
 
   get latest(): ExpiringItem | null {
-    return this.#all[0] ?? null;
+    return this.#items[0] ?? null;
   }
 
   add(item: ExpiringItem): void {
-    let place = this.#all.length;
+    let index = this.#items.length;
     for (;;) {
-      const above = this.#all[(place - 1) >> 1];
-      if (place === 0 || above === undefined || above.end >= item.end) break;
-      this.#all[place] = above;
-      place = (place - 1) >> 1;
+      const parent = this.#items[(index - 1) >> 1];
+      if (index === 0 || parent === undefined || parent.end >= item.end) break;
+      this.#items[index] = parent;
+      index = (index - 1) >> 1;
     }
-    this.#all[place] = item;
+    this.#items[index] = item;
   }
 
   removeLatest(): void {
-    const last = this.#all.pop();
-    if (last === undefined || this.#all.length === 0) return;
-    let place = 0;
+    const last = this.#items.pop();
+    if (last === undefined || this.#items.length === 0) return;
+    let index = 0;
     for (;;) {
-      const [left, right] = [this.#all[2 * place + 1], this.#all[2 * place + 2]];
+      const [left, right] = [this.#items[2 * index + 1], this.#items[2 * index + 2]];
       const isRight = left !== undefined && right !== undefined && right.end > left.end;
-      const below = isRight ? right : left;
-      if (below === undefined || below.end <= last.end) break;
-      this.#all[place] = below;
-      place = 2 * place + (isRight ? 2 : 1);
+      const child = isRight ? right : left;
+      if (child === undefined || child.end <= last.end) break;
+      this.#items[index] = child;
+      index = 2 * index + (isRight ? 2 : 1);
     }
-    this.#all[place] = last;
+    this.#items[index] = last;
   }
 }

@@ -3,7 +3,9 @@ import { countSlotsInUse } from "./slots.ts";
 import type { State } from "./state.ts";
 import { DAY, instant, later, latest, MINUTE, type Instant } from "./time.ts";
 
-/** How far back somebody looks, and how closely: more steps than a screen has are of no use. */
+/**
+ * The ranges a reader can choose, and their resolution: more steps than a screen shows are useless.
+ */
 export const USAGE_RANGES = {
   day: { steps: 288, step: 5 * MINUTE },
   week: { steps: 336, step: 30 * MINUTE },
@@ -12,14 +14,14 @@ export const USAGE_RANGES = {
 
 export type UsageRange = keyof typeof USAGE_RANGES;
 
-export const isUsageRange = (word: string): word is UsageRange => Object.hasOwn(USAGE_RANGES, word);
+export const isUsageRange = (text: string): text is UsageRange => Object.hasOwn(USAGE_RANGES, text);
 
-/** The finest step there is; those of every span are made of these. */
+/** The finest step; the steps of every range are multiples of it. */
 const STEP = USAGE_RANGES.day.step;
-/** As many of them as the longest span has. */
+/** The number of finest steps in the longest range. */
 const KEPT_STEPS = (30 * DAY) / STEP;
 
-/** How much was in use, and how often something was refused, step by step; null: nobody knows. */
+/** Slots in use and refusals, step by step; null: unknown. */
 export interface UsageView {
   readonly from: Instant;
   readonly to: Instant;
@@ -42,57 +44,58 @@ interface RefusalSteps extends RefusalKind {
 }
 
 /**
- * The last thirty days in steps of five minutes: the most slots in use at once in each, by license,
- * and the refusals. A ring: as much memory on the last day as on the first.
+ * The last thirty days in steps of five minutes: the peak of slots in use, by license, and the
+ * refusals. Stored in ring buffers of constant size.
  */
 export class Usage {
   readonly #peaks = new Map<number, Uint32Array>();
   readonly #refusals = new Map<string, RefusalSteps>();
-  /** In use at the last look. */
-  readonly #seen = new Map<number, number>();
-  /** Before that, nothing is known of a license. */
+  /** Slots in use at the last sample, by license. */
+  readonly #lastInUse = new Map<number, number>();
+  /** Before this instant, nothing is known about a license. */
   readonly #unknownBefore = new Map<number, Instant>();
-  /** How far each of the state's counters had come; null: not looked at yet. */
-  #counted: Map<string, number> | null = null;
-  #newest = 0;
+  /** The refusal counts of the state at the last sample; null: not sampled yet. */
+  #lastRefusals: Map<string, number> | null = null;
+  #newestStep = 0;
 
-  /** What is so now. */
+  /** Records the current state. */
   sample(state: State, now: Instant): void {
-    const slept = this.#turn(now);
+    const skippedSteps = this.#moveTo(now);
     for (const { id, pool } of state.licenses.values()) {
-      const before = this.#seen.get(id) ?? 0;
-      for (const at of slept)
+      const before = this.#lastInUse.get(id) ?? 0;
+      for (const at of skippedSteps)
         this.recordSlotsInUse(id, at, later(at, 1), Math.min(before, countSlotsInUse(pool, at)));
-      const held = countSlotsInUse(pool, now);
-      this.recordSlotsInUse(id, now, later(now, 1), held);
-      this.#seen.set(id, held);
+      const inUse = countSlotsInUse(pool, now);
+      this.recordSlotsInUse(id, now, later(now, 1), inUse);
+      this.#lastInUse.set(id, inUse);
     }
-    for (const id of this.#peaks.keys()) if (!state.licenses.has(id)) this.#forget(id);
-    const counted = new Map<string, number>();
+    for (const id of this.#peaks.keys()) if (!state.licenses.has(id)) this.#dropLicense(id);
+    const counts = new Map<string, number>();
     for (const [key, { product, code, count }] of state.refusals) {
-      counted.set(key, count);
-      const more = count - (this.#counted?.get(key) ?? 0);
-      if (this.#counted !== null && more > 0) this.recordRefusals({ product, code }, now, more);
+      counts.set(key, count);
+      const added = count - (this.#lastRefusals?.get(key) ?? 0);
+      if (this.#lastRefusals !== null && added > 0)
+        this.recordRefusals({ product, code }, now, added);
     }
-    this.#counted = counted;
+    this.#lastRefusals = counts;
   }
 
-  /** Somebody took or kept a slot of a license: who comes and goes between two looks counts. */
+  /** A slot of a license was taken or renewed: slots held only between two samples count too. */
   sampleLicense(state: State, license: number, now: Instant): void {
     const pool = state.licenses.get(license)?.pool;
-    if (stepOf(now) !== this.#newest) this.sample(state, now);
+    if (stepOf(now) !== this.#newestStep) this.sample(state, now);
     else if (pool !== undefined)
       this.recordSlotsInUse(license, now, later(now, 1), countSlotsInUse(pool, now));
   }
 
-  /** So many slots were in use from one moment until before another. */
+  /** Records that `slots` slots were in use from `from` until before `to`. */
   recordSlotsInUse(license: number, from: Instant, to: Instant, slots: number): void {
     if (from >= to) return;
     const steps = this.#peaks.get(license) ?? new Uint32Array(KEPT_STEPS);
     this.#peaks.set(license, steps);
-    const last = Math.min(stepOf(instant(to - 1)), this.#newest);
+    const last = Math.min(stepOf(instant(to - 1)), this.#newestStep);
     for (
-      let step = Math.max(stepOf(from), this.#newest - KEPT_STEPS + 1);
+      let step = Math.max(stepOf(from), this.#newestStep - KEPT_STEPS + 1);
       step <= last;
       step += 1
     ) {
@@ -102,82 +105,91 @@ export class Usage {
 
   recordRefusals({ product, code }: RefusalKind, at: Instant, count: number): void {
     const step = stepOf(at);
-    if (step <= this.#newest - KEPT_STEPS || step > this.#newest) return;
+    if (step <= this.#newestStep - KEPT_STEPS || step > this.#newestStep) return;
     const key = JSON.stringify([product, code]);
-    let known = this.#refusals.get(key);
-    if (known === undefined) {
+    let entry = this.#refusals.get(key);
+    if (entry === undefined) {
       if (this.#refusals.size >= limits.refusalTotals) return;
-      known = { product, code, steps: new Uint32Array(KEPT_STEPS) };
-      this.#refusals.set(key, known);
+      entry = { product, code, steps: new Uint32Array(KEPT_STEPS) };
+      this.#refusals.set(key, entry);
     }
-    known.steps[step % KEPT_STEPS] = (known.steps[step % KEPT_STEPS] ?? 0) + count;
+    entry.steps[step % KEPT_STEPS] = (entry.steps[step % KEPT_STEPS] ?? 0) + count;
   }
 
-  /** What was before cannot be told any more. */
+  /** Usage of the license before `at` is unknown. */
   markUnknownBefore(license: number, at: Instant): void {
     this.#unknownBefore.set(license, at);
   }
 
-  /** `known`: from when on there is anything to show. */
-  view(state: State, span: UsageRange, now: Instant, known: Instant): UsageView {
+  /** `knownFrom`: the instant from which usage is known. */
+  view(state: State, range: UsageRange, now: Instant, knownFrom: Instant): UsageView {
     this.sample(state, now);
-    const { steps, step } = USAGE_RANGES[span];
+    const { steps, step } = USAGE_RANGES[range];
     const to = instant((Math.floor(now / step) + 1) * step);
     const from = later(to, -steps * step);
-    const shown = (of: Uint32Array, since: Instant, all: typeof findPeak) =>
-      Array.from({ length: steps }, (_, place) => {
-        const begin = later(from, place * step);
-        // The last one is under way: the rest of it has its place where the oldest steps are.
-        const last = Math.min(stepOf(begin) + step / STEP - 1, this.#newest);
-        return later(begin, step) <= since ? null : all(of, stepOf(begin), last);
+    const buildSeries = (ring: Uint32Array, since: Instant, combine: typeof findPeak) =>
+      Array.from({ length: steps }, (_, index) => {
+        const start = later(from, index * step);
+        // The last step is still running: the rest of its ring positions belongs to the oldest
+        // steps.
+        const last = Math.min(stepOf(start) + step / STEP - 1, this.#newestStep);
+        return later(start, step) <= since ? null : combine(ring, stepOf(start), last);
       });
     const licenses = [...state.licenses.values()].map(({ id, terms }) => {
-      const since = latest(known, this.#unknownBefore.get(id) ?? known);
-      const inUse = shown(this.#peaks.get(id) ?? new Uint32Array(KEPT_STEPS), since, findPeak);
+      const since = latest(knownFrom, this.#unknownBefore.get(id) ?? knownFrom);
+      const inUse = buildSeries(
+        this.#peaks.get(id) ?? new Uint32Array(KEPT_STEPS),
+        since,
+        findPeak,
+      );
       return { id, product: terms.product, slots: terms.slots, inUse };
     });
     const refusals = [...this.#refusals.values()]
-      .map(({ product, code, steps: of }) => ({
+      .map(({ product, code, steps: ring }) => ({
         product,
         code,
-        counts: shown(of, known, sumSteps),
+        counts: buildSeries(ring, knownFrom, sumSteps),
       }))
-      .map((one) => ({ one, total: one.counts.reduce<number>((all, n) => all + (n ?? 0), 0) }))
+      .map((series) => ({
+        series,
+        total: series.counts.reduce<number>((sum, count) => sum + (count ?? 0), 0),
+      }))
       .filter(({ total }) => total > 0)
       .toSorted((a, b) => b.total - a.total)
-      .map(({ one }) => one);
+      .map(({ series }) => series);
     return { from, to, licenses, refusals };
   }
 
   /**
-   * Time went on, or was set back: what has its place in the ring now is of another time. Gives
-   * what was slept through: then nobody came, and who was there before left when it was time.
+   * Moves the ring to a new time, forward or back, and clears the positions that now mean another
+   * time. Returns the steps that were skipped: in those, no slot was taken, and slots ended when
+   * they were due.
    */
-  #turn(now: Instant): Instant[] {
+  #moveTo(now: Instant): Instant[] {
     const step = stepOf(now);
-    const before = this.#newest;
-    const first = Math.min(step, this.#newest) + 1;
-    const last = Math.min(Math.max(step, this.#newest), first + KEPT_STEPS - 1);
+    const before = this.#newestStep;
+    const first = Math.min(step, this.#newestStep) + 1;
+    const last = Math.min(Math.max(step, this.#newestStep), first + KEPT_STEPS - 1);
     const rings = [...this.#peaks.values(), ...[...this.#refusals.values()].map((r) => r.steps)];
-    for (let turned = first; turned <= last; turned += 1) {
-      for (const ring of rings) ring[turned % KEPT_STEPS] = 0;
+    for (let cleared = first; cleared <= last; cleared += 1) {
+      for (const ring of rings) ring[cleared % KEPT_STEPS] = 0;
     }
-    this.#newest = step;
+    this.#newestStep = step;
     if (before === 0 || step <= before + 1) return [];
-    const slept = Math.min(step - before - 1, KEPT_STEPS - 1);
-    return Array.from({ length: slept }, (_, n) => instant((step - slept + n) * STEP));
+    const skipped = Math.min(step - before - 1, KEPT_STEPS - 1);
+    return Array.from({ length: skipped }, (_, n) => instant((step - skipped + n) * STEP));
   }
 
-  #forget(license: number): void {
+  #dropLicense(license: number): void {
     this.#peaks.delete(license);
-    this.#seen.delete(license);
+    this.#lastInUse.delete(license);
     this.#unknownBefore.delete(license);
   }
 }
 
 const stepOf = (at: Instant): number => Math.floor(at / STEP);
 
-// The place in the ring is counted on, not worked out anew: a month of many is looked at at once.
+// The ring position is incremented, not computed for each step: a month has many steps.
 function findPeak(steps: Uint32Array, first: number, last: number): number {
   let peak = 0;
   for (let step = first, at = first % KEPT_STEPS; step <= last; step += 1) {
@@ -196,5 +208,5 @@ function sumSteps(steps: Uint32Array, first: number, last: number): number {
   return total;
 }
 
-/** The first moment of the longest span that ends now. */
+/** The start of the longest range that ends now. */
 export const findUsageStart = (now: Instant): Instant => later(now, -KEPT_STEPS * STEP);

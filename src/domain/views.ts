@@ -8,7 +8,7 @@ import { getLicenseEnd, type FeatureTerms, type Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
 /**
- * What a reader sees of the state at one instant: plain copies, since the state moves on while an
+ * What a reader sees of the state at one instant: plain copies, because the state changes while an
  * answer waits for the disk.
  */
 export interface LicenseView {
@@ -18,9 +18,12 @@ export interface LicenseView {
   readonly grant: Grant;
   readonly active: boolean;
   readonly expired: boolean;
-  /** Null: it grants; else the code of the refusal it would give. */
+  /** Null: it grants slots; else the code of the refusal it would give. */
   readonly refusal: string | null;
-  /** It was moved here from the host it is signed for, and is good until then; null: it was not. */
+  /**
+   * It was moved here from the host it is signed for, and is valid until then; null: it was not
+   * moved.
+   */
   readonly movedUntil: Instant | null;
   readonly slotsInUse: number;
   readonly total: number;
@@ -28,7 +31,7 @@ export interface LicenseView {
 }
 
 export interface FeatureView {
-  /** Its place among the license's features; features are never taken off that list. */
+  /** Its number among the license's features; features are never removed from that list. */
   readonly id: number;
   readonly terms: FeatureTerms;
   readonly slotsInUse: number;
@@ -55,11 +58,11 @@ export function viewLicense(state: State, license: License, at: Instant): Licens
   };
 }
 
-/** Null when the license has no such feature. */
+/** Null: the license has no such feature. */
 export function viewFeature({ features }: License, code: string, at: Instant): FeatureView | null {
   const feature = features.get(code);
-  const place = [...features.keys()].indexOf(code);
-  return feature === undefined ? null : makeFeatureView(feature, place + 1, at);
+  const index = [...features.keys()].indexOf(code);
+  return feature === undefined ? null : makeFeatureView(feature, index + 1, at);
 }
 
 function makeFeatureView({ terms, counter, pool }: Feature, id: number, at: Instant): FeatureView {
@@ -72,7 +75,7 @@ export interface RegistrationView extends Readonly<Registration> {
   readonly features: readonly string[];
 }
 
-/** A stretch of a long list: those that come after this slot, and no more than so many. */
+/** One page of a long list: at most `limit` items after this slot. */
 export interface PageRange {
   readonly after: number;
   readonly limit: number;
@@ -80,33 +83,33 @@ export interface PageRange {
 
 const ALL: PageRange = { after: 0, limit: Infinity };
 
-/** Who holds what at this instant, the longest held first. */
+/** The registrations at this instant, in slot order. */
 export function viewRegistrations(
   state: State,
   product: string | null,
   at: Instant,
   { after, limit }: PageRange = ALL,
 ): RegistrationView[] {
-  const found: RegistrationView[] = [];
+  const views: RegistrationView[] = [];
   for (const { id, terms, pool, features } of state.licenses.values()) {
     if (product !== null && terms.product !== product) continue;
-    let left = limit;
-    for (const held of pool.inSlotOrder(after)) {
-      if (held.end <= at) continue;
-      if (left === 0) break;
-      left -= 1;
-      const using = [...features].filter(([, feature]) => {
-        const end = feature.pool.get(held.user)?.end;
+    let remaining = limit;
+    for (const registration of pool.inSlotOrder(after)) {
+      if (registration.end <= at) continue;
+      if (remaining === 0) break;
+      remaining -= 1;
+      const featuresInUse = [...features].filter(([, feature]) => {
+        const end = feature.pool.get(registration.user)?.end;
         return end !== undefined && at < end;
       });
-      found.push({
-        ...held,
-        borrowedUntil: getBorrowEnd(held, at),
+      views.push({
+        ...registration,
+        borrowedUntil: getBorrowEnd(registration, at),
         license: id,
         product: terms.product,
-        features: using.map(([code]) => code),
+        features: featuresInUse.map(([code]) => code),
       });
     }
   }
-  return found.toSorted((a, b) => a.slot - b.slot).slice(0, limit);
+  return views.toSorted((a, b) => a.slot - b.slot).slice(0, limit);
 }

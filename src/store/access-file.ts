@@ -5,25 +5,25 @@ import type { Disk } from "../platform/disk.ts";
 import { prepareFile, type PreparedFile } from "../platform/files.ts";
 import { FolderRefused } from "./refusal.ts";
 
-/** In no backup: who may get in belongs to the machine, not to its licenses. */
+/** Not part of a backup: logins and tokens belong to the machine, not to its licenses. */
 const ACCESS_FILE = "access.json";
 
 const Time = Type.Integer({ minimum: 0 });
 
 const AccessList = Type.Object({
   access: Type.Literal(1),
-  /** Random tokens by their SHA-256: nothing in here opens anything. */
+  /** Random tokens, stored as SHA-256: nothing in this file is a usable credential. */
   tokens: Type.Array(
     Type.Object({
       name: Type.String(),
       sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
       madeAt: Time,
       endsAt: Type.Union([Time, Type.Null()]),
-      /** Set once its end was seen: it stays ended when the clock is set back. */
+      /** Set once the token has expired: it stays expired when the clock is set back. */
       ended: Type.Optional(Type.Literal(true)),
     }),
   ),
-  /** People, by the argon2id of their passwords. */
+  /** Logins, with the argon2id hash of their passwords. */
   users: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -38,7 +38,7 @@ export type AccessList = Static<typeof AccessList>;
 
 const EMPTY_LIST: AccessList = { access: 1, tokens: [], users: [] };
 
-/** Who may get in, in a file of its own, replaced as one. */
+/** The logins and tokens, in their own file, which is replaced as a whole. */
 export class AccessFile {
   readonly #disk: Disk;
   readonly #path: string;
@@ -48,7 +48,10 @@ export class AccessFile {
     this.#path = join(folder, ACCESS_FILE);
   }
 
-  /** A list that cannot be read must not mean that everybody may come in. */
+  /**
+   * Throws if the list cannot be read: it must not count as empty, because then everyone would have
+   * access.
+   */
   read(): AccessList {
     const bytes = this.#disk.read(this.#path);
     if (bytes === null) return EMPTY_LIST;

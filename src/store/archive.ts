@@ -3,15 +3,18 @@ import type { Disk, FileLock, FolderHandle, OpenFile, FileStat } from "../platfo
 import { writeAll } from "../platform/files.ts";
 import { BackupRefused } from "./refusal.ts";
 
-/** A tar file (ustar), so that an operator can look into a backup with what is on every machine. */
+/**
+ * Backups are tar files (ustar), so that an operator can look into one with the tools on every
+ * machine.
+ */
 
 const BLOCK = 512;
-/** Two blocks of zeros, and nothing behind them. */
+/** Two blocks of zeros, and nothing after them. */
 const END_BYTES = 2 * BLOCK;
-/** Eleven octal digits. */
+/** The largest number with eleven octal digits. */
 const MAX_ENTRY_BYTES = 8 ** 11 - 1;
 
-/** Writes entries one after the other, part by part. */
+/** Writes entries one after the other, each in parts. */
 export class ArchiveWriter {
   readonly #file: OpenFile;
 
@@ -52,7 +55,7 @@ function encodeHeader(name: string, size: number): Buffer {
   return header;
 }
 
-/** The sum of all bytes, with its own eight taken for spaces. */
+/** The sum of all bytes, with the eight bytes of the checksum itself counted as spaces. */
 function checksum(header: Uint8Array): number {
   let sum = 0;
   header.forEach((byte, index) => {
@@ -67,8 +70,8 @@ interface ArchiveEntry {
 }
 
 /**
- * A backup file as a disk that can only be read: whatever walks a data folder walks this too. The
- * folder on it is the file itself.
+ * A backup file as a read-only disk: code that reads a data folder can read this too. The path of
+ * the folder on it is the path of the file.
  */
 export class Archive implements Disk {
   readonly path: string;
@@ -107,8 +110,8 @@ export class Archive implements Disk {
   readPart(path: string, offset: number, length: number): Uint8Array<ArrayBuffer> | null {
     const entry = this.#entries.get(path);
     if (entry === undefined) return null;
-    const wanted = Math.max(0, Math.min(length, entry.size - offset));
-    return this.#disk.readPart(this.path, entry.offset + offset, wanted);
+    const size = Math.max(0, Math.min(length, entry.size - offset));
+    return this.#disk.readPart(this.path, entry.offset + offset, size);
   }
 
   stat(path: string): FileStat | null {
@@ -129,7 +132,10 @@ export class Archive implements Disk {
   lock = (path: string): FileLock | null => refuseWrite(path);
   lockFolder = (path: string): FolderHandle | null => refuseWrite(path);
 
-  /** Exactly as it was written, or null: what `tar` finds in it must be what is found here. */
+  /**
+   * Null unless the entry is exactly as berth writes it: `tar` must find the same contents as this
+   * code.
+   */
   #readEntryAt(at: number): (ArchiveEntry & { readonly name: string }) | null {
     const header = this.#disk.readPart(this.path, at, BLOCK) ?? new Uint8Array();
     const text = Buffer.from(header).toString("latin1");
@@ -148,10 +154,10 @@ export class Archive implements Disk {
   }
 }
 
-/** What is missing to the end of the last block. */
+/** The bytes that fill the last block. */
 const countPaddingBytes = (size: number): number => -size & (BLOCK - 1);
 
-/** Nothing that could lead out of the folder it is copied to. */
+/** No name that could lead out of the target folder. */
 const ENTRY_NAME = /^(?:history\/)?[a-z0-9][a-z0-9.-]*$/;
 
 function refuseWrite(path: string): never {

@@ -14,7 +14,7 @@ import { BackupRefused, FolderRefused, FormatRefused } from "./refusal.ts";
 import { replay, type ReplayResult } from "./replay.ts";
 import { verify, type VerifyReport, type VerifyOptions } from "./verify.ts";
 
-/** The last entry of a backup: what should be in it. A file that was cut short has none. */
+/** The last entry of a backup: the list of its contents. A file that was cut short has none. */
 export const MANIFEST_FILE = "backup.json";
 
 const BackupManifest = Type.Object({
@@ -28,7 +28,7 @@ const BackupManifest = Type.Object({
   files: Type.Array(
     Type.Object({ name: Type.String(), size: Type.Integer(), sha256: Type.String() }),
   ),
-  /** What was wrong with the audit log by then; left out: nothing. */
+  /** The damage of the audit log at the time of the backup; left out: none. */
   audit_damage: Type.Optional(
     Type.Object({
       missing: Type.Array(Type.Object({ from: Type.Integer(), to: Type.Integer() })),
@@ -42,10 +42,11 @@ export type BackupManifest = Static<typeof BackupManifest>;
 const MAX_ATTEMPTS = 5;
 
 /**
- * Copies a data folder into one file, whether a server works on it or not, and without asking it:
- * everything a state refers to only ever grows, and stays for two checkpoints. What was copied is
- * read back and walked before it gets its name, so a copy that met two checkpoints is made again.
- * A damaged audit log is copied as it is, and the backup says so: all else is worth keeping.
+ * Copies a data folder into one file, with or without a running server, and without a request to
+ * it. This works because everything a state refers to only grows, and stays for two checkpoints.
+ * The copy is read back and verified before it gets its final name; if two checkpoints ran
+ * meanwhile, it is made again. A damaged audit log is copied as it is, and the manifest says so:
+ * everything else is worth keeping.
  */
 export async function makeBackup(
   disk: Disk,
@@ -66,25 +67,25 @@ export async function makeBackup(
   }
   let damage: AuditDamage | null = null;
   for (let attempt = 1; ; attempt += 1) {
-    const fresh = temporaryName(out);
+    const temporaryPath = temporaryName(out);
     try {
-      const manifest = await copyFolder(disk, folder, fresh, now, damage);
-      const { verifyReport } = await openBackup(disk, fresh, options);
-      // Not what a file that was just let go of looked like while it was copied.
+      const manifest = await copyFolder(disk, folder, temporaryPath, now, damage);
+      const { verifyReport } = await openBackup(disk, temporaryPath, options);
+      // The damage must not be a file that was being removed while it was copied.
       if (damage !== null && !isSameDamage(damage, await findAuditDamage(disk, folder, options))) {
         throw changedWhileCopied(join(folder, AUDIT_FOLDER));
       }
-      const size = disk.stat(fresh)?.size ?? 0;
-      disk.rename(fresh, out);
+      const size = disk.stat(temporaryPath)?.size ?? 0;
+      disk.rename(temporaryPath, out);
       await disk.syncFolder(dirname(out));
       return { manifest, verifyReport, size };
     } catch (error) {
-      if (disk.stat(fresh) !== null) disk.remove(fresh);
-      const moved = error instanceof BackupRefused || error instanceof FolderRefused;
-      if (!moved) throw error;
+      if (disk.stat(temporaryPath) !== null) disk.remove(temporaryPath);
+      const isRetryable = error instanceof BackupRefused || error instanceof FolderRefused;
+      if (!isRetryable) throw error;
       damage = await findAuditDamage(disk, folder, options);
       if (attempt < MAX_ATTEMPTS) continue;
-      // It is not the copy that is wrong, then: say what is, and where.
+      // Then the folder itself is damaged: verify reports what is wrong, and where.
       await verify(disk, folder, options);
       throw error;
     }
@@ -94,19 +95,19 @@ export async function makeBackup(
 const RANDOM_BYTES = 8;
 
 /**
- * Its own for every backup: two that are made at once must not write into one file. What a killed
- * one leaves can be told by it.
+ * Unique for each backup: two that run at once must not write into one file. It also identifies
+ * what a killed backup leaves behind.
  */
 const temporaryName = (out: string): string => `${out}.${randomBytes(RANDOM_BYTES)}.new`;
 
-/** Null: it is whole, or something else is wrong, which is for others to say. */
+/** Null: the audit log is intact, or something else is wrong, which other checks report. */
 const findAuditDamage = (disk: Disk, folder: string, options: VerifyOptions) =>
   verify(disk, folder, { ...options, allowAuditDamage: true }).then(
     ({ auditDamage }) => auditDamage,
     () => null,
   );
 
-/** The folder moved on under the copy. */
+/** The folder changed during the copy. */
 const changedWhileCopied = (path: string): BackupRefused =>
   new BackupRefused(`${path} changed while it was copied`, "try again");
 
@@ -162,31 +163,31 @@ interface BackupEntry {
   readonly size: number;
 }
 
-/** Never the cloud credentials and what opens them. */
+/** Never includes the cloud credentials or the key that encrypts them. */
 function listEntries(
   disk: Disk,
   folder: string,
   { snapshot, segments }: ReplayResult,
   isDamaged: boolean,
 ): BackupEntry[] {
-  const whole = (name: string): BackupEntry => {
+  const statEntry = (name: string): BackupEntry => {
     const size = disk.stat(join(folder, name))?.size;
     if (size === undefined) throw changedWhileCopied(join(folder, name));
     return { name, size };
   };
   const { file, length, seq, anchor } = snapshot.audit;
-  const kept = listAuditFiles(disk, folder)
+  const auditFiles = listAuditFiles(disk, folder)
     .filter(isAfterAnchor(anchor))
-    // Where the audit log is damaged, also what begins with it.
+    // If the audit log is damaged, also files that begin with damage.
     .filter(({ firstSeq }) => firstSeq <= seq || (isDamaged && firstSeq === Infinity));
   return [
-    whole(IDENTITY_FILE),
-    whole(STATE_FILE),
+    statEntry(IDENTITY_FILE),
+    statEntry(STATE_FILE),
     ...segments.map(({ number, size }) => ({ name: segmentName(number), size })),
-    ...kept.map(({ name }) =>
+    ...auditFiles.map(({ name }) =>
       name === file && !isDamaged
         ? { name: join(AUDIT_FOLDER, name), size: length }
-        : whole(join(AUDIT_FOLDER, name)),
+        : statEntry(join(AUDIT_FOLDER, name)),
     ),
   ];
 }
@@ -199,15 +200,17 @@ function* readParts(
   size: number,
   hash: Bun.CryptoHasher,
 ): Generator<Uint8Array> {
-  for (let from = 0; from < size; from += PART_BYTES) {
-    const part = disk.readPart(path, from, Math.min(PART_BYTES, size - from));
-    if (part?.length !== Math.min(PART_BYTES, size - from)) throw changedWhileCopied(path);
+  for (let offset = 0; offset < size; offset += PART_BYTES) {
+    const part = disk.readPart(path, offset, Math.min(PART_BYTES, size - offset));
+    if (part?.length !== Math.min(PART_BYTES, size - offset)) throw changedWhileCopied(path);
     hash.update(part);
     yield part;
   }
 }
 
-/** Reads a backup whole: every byte against its manifest, then as the data folder it is. */
+/**
+ * Reads a whole backup: checks every byte against its manifest, then verifies it as a data folder.
+ */
 export async function openBackup(
   disk: Disk,
   path: string,
@@ -223,45 +226,46 @@ export async function openBackup(
   if (manifest === null) {
     throw new BackupRefused(`${path} is not a complete backup`, "use another backup file");
   }
-  const listed = manifest.files.map(({ name }) => name).toSorted();
-  const found = archive.names.filter((name) => name !== MANIFEST_FILE).toSorted();
-  // Only what leaves a folder with a restore may come with one: not the sealed credentials.
-  const known = found.every((name) => isStoreFile(name.split("/")[0] ?? ""));
-  if (!known || !Bun.deepEquals(listed, found)) throw notAsListed(path, "its list of files");
+  const listedNames = manifest.files.map(({ name }) => name).toSorted();
+  const foundNames = archive.names.filter((name) => name !== MANIFEST_FILE).toSorted();
+  // A backup may contain only files that a restore replaces: no encrypted credentials.
+  const hasOnlyStoreFiles = foundNames.every((name) => isStoreFile(name.split("/")[0] ?? ""));
+  if (!hasOnlyStoreFiles || !Bun.deepEquals(listedNames, foundNames))
+    throw notAsListed(path, "its list of files");
   for (const { name, size, sha256 } of manifest.files) {
     if (archive.stat(join(path, name))?.size !== size) throw notAsListed(path, name);
     const hash = new Bun.CryptoHasher("sha256");
     for (const part of readParts(archive, join(path, name), size, hash)) void part;
     if (hash.digest("hex") !== sha256) throw notAsListed(path, name);
   }
-  const allowing = { ...options, allowAuditDamage: manifest.audit_damage !== undefined };
-  const verifyReport = await verify(archive, path, allowing).catch((error: unknown) => {
+  const verifyOptions = { ...options, allowAuditDamage: manifest.audit_damage !== undefined };
+  const verifyReport = await verify(archive, path, verifyOptions).catch((error: unknown) => {
     if (error instanceof FormatRefused) throw new BackupRefused(error.message, error.hint);
     if (!(error instanceof FolderRefused)) throw error;
     throw new BackupRefused(`${path} is damaged: ${error.message}`, "use another backup file");
   });
-  const same =
+  const isAsListed =
     verifyReport.appliance === manifest.appliance &&
     verifyReport.kind === manifest.kind &&
     verifyReport.head.seq === manifest.seq &&
     verifyReport.head.auditSeq === manifest.audit_seq &&
     isSameDamage(verifyReport.auditDamage, manifest.audit_damage ?? null) &&
     verifyReport.tornBytes === 0;
-  if (!same) throw notAsListed(path, "its content");
+  if (!isAsListed) throw notAsListed(path, "its content");
   return { archive, manifest, verifyReport };
 }
 
 function parseManifest(bytes: Uint8Array): BackupManifest | null {
   try {
-    const read: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return Value.Check(BackupManifest, read) ? read : null;
+    const data: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return Value.Check(BackupManifest, data) ? data : null;
   } catch {
     return null;
   }
 }
 
-const notAsListed = (path: string, what: string): BackupRefused =>
+const notAsListed = (path: string, part: string): BackupRefused =>
   new BackupRefused(
-    `${path} is damaged: ${what} does not match its manifest`,
+    `${path} is damaged: ${part} does not match its manifest`,
     "use another backup file",
   );

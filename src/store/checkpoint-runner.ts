@@ -3,25 +3,25 @@ import { CHECKPOINT_LOCK_FILE } from "./files.ts";
 import type { StoreOptions } from "./store-options.ts";
 import { removeUnfinishedCheckpoint } from "./unfinished-checkpoint.ts";
 
-/** Until a failed one is tried again; the next rotation may come sooner. */
+/** Delay before a failed checkpoint is retried; the next rotation may come sooner. */
 const RETRY_INTERVAL = 60_000;
 
-/** A checkpoint that neither got on nor ended: another one is likely to do the same. */
+/** A checkpoint made no progress and did not end: another one is likely to do the same. */
 export class CheckpointHung extends Error {
   override readonly name = "CheckpointHung";
 }
 
-/** What the store that wants them knows, and has to know. */
+/** How the runner asks and informs its store. */
 interface CheckpointCallbacks {
-  /** The last audited line that the journal has. */
+  /** The last audited line in the journal. */
   readonly getLastAuditSeq: () => number;
-  /** How one ended; null: well. */
+  /** Called when a checkpoint ends; null: it succeeded. */
   readonly onEnd: (error: unknown) => void;
 }
 
 type CheckpointRunnerOptions = Pick<StoreOptions, "disk" | "folder" | "checkpoint">;
 
-/** The checkpoints of one store: one at a time, what came of the last one, and how far they got. */
+/** Runs the checkpoints of one store, one at a time, and keeps the result of the last one. */
 export class CheckpointRunner {
   readonly #options: CheckpointRunnerOptions;
   readonly #callbacks: CheckpointCallbacks;
@@ -31,65 +31,65 @@ export class CheckpointRunner {
   #isHung = false;
   #startedAt = 0;
   readonly #stopping = new AbortController();
-  /** The last line the state covers. */
+  /** The last journal line that the state covers. */
   coveredSeq: number;
-  /** Closed segments lie beyond the state. */
-  hasUnfoldedSegments: boolean;
+  /** Closed segments exist that the state does not cover. */
+  hasUncheckpointedSegments: boolean;
 
   constructor(
     options: CheckpointRunnerOptions,
     {
       coveredSeq,
-      hasUnfoldedSegments,
-    }: { readonly coveredSeq: number; readonly hasUnfoldedSegments: boolean },
-    around: CheckpointCallbacks,
+      hasUncheckpointedSegments,
+    }: { readonly coveredSeq: number; readonly hasUncheckpointedSegments: boolean },
+    callbacks: CheckpointCallbacks,
   ) {
     this.#options = options;
-    this.#callbacks = around;
+    this.#callbacks = callbacks;
     this.coveredSeq = coveredSeq;
-    this.hasUnfoldedSegments = hasUnfoldedSegments;
+    this.hasUncheckpointedSegments = hasUncheckpointedSegments;
   }
 
-  /** The one that is being made. */
+  /** The checkpoint that is running; null: none is. */
   get currentRun(): Promise<void> | null {
     return this.#currentRun;
   }
 
-  /** Why the last one failed; null when it did not. */
+  /** Why the last checkpoint failed; null: it did not. */
   get error(): string | null {
     return this.#error;
   }
 
-  /** Whether the last one had to be given up on. */
+  /** Whether the last checkpoint hung and was abandoned. */
   get isHung(): boolean {
     return this.#isHung;
   }
 
-  /** For how many milliseconds one has been under way; null: none is. */
+  /** For how many milliseconds a checkpoint has been running; null: none is. */
   get runningMs(): number | null {
     return this.#currentRun === null ? null : performance.now() - this.#startedAt;
   }
 
-  /** Waits for the one under way, but no longer than it gets on. */
+  /** Waits for the running checkpoint, as long as it makes progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#currentRun;
   }
 
-  /** Closed segments wait for a checkpoint that failed some time ago. */
+  /** Closed segments wait for a checkpoint, and the last one failed long enough ago. */
   get isRetryDue(): boolean {
-    const isOver = performance.now() - this.#failedAt >= RETRY_INTERVAL;
-    return this.hasUnfoldedSegments && this.#error !== null && isOver;
+    const isIntervalOver = performance.now() - this.#failedAt >= RETRY_INTERVAL;
+    return this.hasUncheckpointedSegments && this.#error !== null && isIntervalOver;
   }
 
-  /** What kept the last one from succeeding may be gone. */
+  /** Called when the cause of the last failure may be gone. */
   retrySoon(): void {
     this.#failedAt = -Infinity;
   }
 
   /**
-   * Folds all segments before the one that `rotate` says is open; never rejects. The one under way
-   * serves whoever asks meanwhile.
+   * Makes a checkpoint of all segments before the open one, whose number `rotate` returns. Never
+   * rejects. A call during a running checkpoint gets that one.
    */
   run(rotate: () => Promise<number>): Promise<void> {
     this.#currentRun ??= this.#run(rotate).finally(() => {
@@ -98,28 +98,28 @@ export class CheckpointRunner {
     return this.#currentRun;
   }
 
-  /** Does something that none may run beside, and keeps the next one waiting. */
+  /** Runs `work` while no checkpoint runs; the next checkpoint waits for it. */
   async pauseDuring<T>(work: () => Promise<T>): Promise<T> {
     while (this.#currentRun !== null) await this.#currentRun;
     this.#startedAt = performance.now();
-    const done = work();
-    const ended = (): void => {
+    const result = work();
+    const clearRun = (): void => {
       this.#currentRun = null;
     };
-    this.#currentRun = done.then(ended, ended);
-    return done;
+    this.#currentRun = result.then(clearRun, clearRun);
+    return result;
   }
 
   async #run(rotate: () => Promise<number>): Promise<void> {
-    let isBegun = false;
+    let isStarted = false;
     this.#startedAt = performance.now();
     this.#isHung = false;
     try {
       const open = await rotate();
-      this.hasUnfoldedSegments = true;
-      isBegun = true;
+      this.hasUncheckpointedSegments = true;
+      isStarted = true;
       await this.#options.checkpoint(this.#options.folder, open, this.#stopping.signal);
-      this.hasUnfoldedSegments = false;
+      this.hasUncheckpointedSegments = false;
       this.coveredSeq = open - 1;
       this.#error = null;
       this.#callbacks.onEnd(null);
@@ -128,11 +128,11 @@ export class CheckpointRunner {
       this.#error = error instanceof Error ? error.message : String(error);
       this.#isHung = error instanceof CheckpointHung;
       this.#failedAt = performance.now();
-      if (isBegun) this.#removeUnfinished();
+      if (isStarted) this.#removeUnfinished();
     }
   }
 
-  /** One that was killed could not do so itself. */
+  /** A checkpoint that was killed could not clean up itself. */
   #removeUnfinished(): void {
     const { disk, folder } = this.#options;
     try {

@@ -16,19 +16,19 @@ import { StateFile } from "./state-file.ts";
 import { removeUnfinishedCheckpoint } from "./unfinished-checkpoint.ts";
 
 export interface CheckpointOptions {
-  /** How many months of the record to keep besides the current one; 0: all of it. */
+  /** How many months of the audit log to keep besides the current one; 0: all. */
   readonly keepMonths?: number;
   /**
-   * Asked with the lock held: a server that was killed before that has a successor who could not
-   * know of this one.
+   * Called with the lock held: if the server was killed meanwhile, its successor does not know of
+   * this checkpoint.
    */
   readonly isStillWanted?: () => boolean;
 }
 
 /**
- * Folds every journal segment that begins before `open` into `state.json`. Runs in a process of its
- * own beside the server, on the same files and through the same rules: what it makes is what a
- * restart would have made, and the server never stops for it.
+ * Merges every journal segment that begins before `open` into `state.json`. Runs in a separate
+ * process beside the server, on the same files and with the same rules. The result is what a
+ * restart would have produced, and the server never stops for it.
  */
 export async function checkpoint(
   disk: Disk,
@@ -51,7 +51,10 @@ export async function checkpoint(
   }
 }
 
-/** The state after all closed segments takes the place of `before`; a failure leaves no trace. */
+/**
+ * Replaces the state `before` by the state after all closed segments; a failure leaves nothing
+ * behind.
+ */
 async function replaceState(
   disk: Disk,
   folder: string,
@@ -60,7 +63,7 @@ async function replaceState(
   open: number,
   keepMonths: number,
 ): Promise<void> {
-  const { snapshot, mark, segments, auditedBytes } = foldSegments(disk, folder, before, open);
+  const { snapshot, mark, segments, auditedBytes } = computeSnapshot(disk, folder, before, open);
   requireDiskSpace(
     disk,
     folder,
@@ -68,13 +71,13 @@ async function replaceState(
     auditedBytes + 1.25 * (disk.stat(file.path)?.size ?? 0) + sumOf(segments, ({ size }) => size),
     () => auditedBytes + measureEncodedSize(snapshot),
   );
-  const history = new AuditLogWriter(disk, folder, before.audit, before.audit.seq, {
+  const auditWriter = new AuditLogWriter(disk, folder, before.audit, before.audit.seq, {
     gaps: readDeclaredGaps(disk, folder, before, open),
     repairTail: () => repairTailFromJournal(disk, folder, before.audit),
   });
   try {
-    for (const segment of segments) await appendAuditedLines(disk, segment, history);
-    const end = await history.close();
+    for (const segment of segments) await appendAuditedLines(disk, segment, auditWriter);
+    const end = await auditWriter.close();
     const anchor =
       keepMonths === 0 ? end.anchor : computeAnchor(disk, folder, end, keepMonths, mark);
     const audit = { ...snapshot.audit, file: end.file, length: end.length, anchor };
@@ -82,7 +85,7 @@ async function replaceState(
   } catch (error) {
     removeUnfinishedCheckpoint(disk, folder, Infinity, {
       auditEnd: before.audit,
-      writtenFiles: history.abandon(),
+      writtenFiles: auditWriter.abandon(),
     });
     throw error;
   }
@@ -91,24 +94,29 @@ async function replaceState(
 interface ClosedSegment {
   readonly path: string;
   readonly size: number;
-  /** Where the chains stood before it. */
+  /** The chain positions before this segment. */
   readonly startHead: ChainHead;
 }
 
-interface FoldResult {
-  /** But for the end of the audit log, which is still to be written. */
+interface ComputedSnapshot {
+  /** Complete except for the end of the audit log, which is not written yet. */
   readonly snapshot: Snapshot;
   readonly mark: Instant;
   readonly segments: readonly ClosedSegment[];
-  /** The bytes of all audited lines. */
+  /** The size of all audited lines. */
   readonly auditedBytes: number;
 }
 
-/** Reads what is to be folded, and writes nothing. */
-function foldSegments(disk: Disk, folder: string, before: Snapshot, open: number): FoldResult {
+/** Computes the new state without writing anything. */
+function computeSnapshot(
+  disk: Disk,
+  folder: string,
+  before: Snapshot,
+  open: number,
+): ComputedSnapshot {
   const state = decodeSnapshot(before);
   const segments: ClosedSegment[] = [];
-  let audited = 0;
+  let auditedBytes = 0;
   let head = headOf(before);
   for (const { number, path } of listSegments(disk, folder)) {
     if (number <= before.covers.seq || number >= open) continue;
@@ -116,24 +124,24 @@ function foldSegments(disk: Disk, folder: string, before: Snapshot, open: number
     segments.push({ path, size: bytes.length, startHead: head });
     head = scanOrThrow(path, bytes, head, (line, raw) => {
       applyLine(state, folder, path, line);
-      if (line.audit_seq !== undefined) audited += raw.length;
+      if (line.audit_seq !== undefined) auditedBytes += raw.length;
     });
   }
   if (head.seq !== open - 1) throw new Error(`the journal ends at ${head.seq}, not ${open - 1}`);
   const snapshot = encodeSnapshot(state, head, before.audit);
-  return { snapshot, mark: state.latestEventAt, segments, auditedBytes: audited };
+  return { snapshot, mark: state.latestEventAt, segments, auditedBytes };
 }
 
 async function appendAuditedLines(
   disk: Disk,
   { path, startHead }: ClosedSegment,
-  history: AuditLogWriter,
+  auditWriter: AuditLogWriter,
 ): Promise<void> {
-  const audited: { readonly line: JournalLine; readonly raw: Uint8Array }[] = [];
+  const lines: { readonly line: JournalLine; readonly raw: Uint8Array }[] = [];
   scanOrThrow(path, disk.read(path) ?? new Uint8Array(), startHead, (line, raw) => {
-    if (line.audit_seq !== undefined) audited.push({ line, raw });
+    if (line.audit_seq !== undefined) lines.push({ line, raw });
   });
-  for (const { line, raw } of audited) await history.append(line.at, line.audit_seq ?? 0, raw);
+  for (const { line, raw } of lines) await auditWriter.append(line.at, line.audit_seq ?? 0, raw);
 }
 
 function scanOrThrow(
@@ -151,7 +159,8 @@ const sumOf = <T>(items: readonly T[], size: (item: T) => number): number =>
   items.reduce((total, item) => total + size(item), 0);
 
 /**
- * Keeps the checkpoint before this one and the journal since: all that a bad new file would need.
+ * Keeps the previous checkpoint and the journal since then: all that is needed if the new file is
+ * bad.
  */
 async function removeOldGenerations(disk: Disk, folder: string, before: Snapshot): Promise<void> {
   for (const { number, path } of listGenerations(disk, folder)) {
@@ -161,6 +170,6 @@ async function removeOldGenerations(disk: Disk, folder: string, before: Snapshot
     if (number <= before.covers.seq) disk.remove(path);
   }
   await disk.syncFolder(folder);
-  // Only what the kept generation does not need either: going back to it must not find a gap.
+  // Only files that the kept generation does not need either: going back to it must not find a gap.
   if (before.audit.anchor.seq > 0) await removeFilesBeforeAnchor(disk, folder, before.audit.anchor);
 }

@@ -5,16 +5,16 @@ import { DiskSpaceMissing } from "./refusal.ts";
 import { writeAll } from "../platform/files.ts";
 
 const MIB = 1024 * 1024;
-/** Beyond the next checkpoint: room for people to notice. */
+/** Space beyond the next checkpoint, so that there is time to react to the warning. */
 export const SPARE_BYTES = 16 * MIB;
 
-/** What the journal may need while a checkpoint of so many bytes is made. */
+/** Space the journal may need while a checkpoint of this many bytes is written. */
 export const computeJournalReserve = (bytes: number): number =>
   Math.min(MIB, Math.max(MIN_JOURNAL_RESERVE, bytes));
 
 const MIN_JOURNAL_RESERVE = 64 * 1024;
 
-/** Null when the disk does not say. */
+/** Null: the disk does not report it. */
 export function readFreeBytes(disk: Disk, folder: string): number | null {
   try {
     return disk.freeBytes(folder);
@@ -24,18 +24,19 @@ export function readFreeBytes(disk: Disk, folder: string): number | null {
 }
 
 /**
- * Refuses a checkpoint that would not leave the journal what it needs meanwhile: it would fail, and
- * answers with it. What it writes is counted only where an estimate, never too low, does not fit.
+ * Refuses a checkpoint that would not leave enough space for the journal: both would fail, and
+ * requests with them. The exact size is computed only if an estimate, which is never too low, does
+ * not fit.
  */
 export function requireDiskSpace(
   disk: Disk,
   folder: string,
   estimate: number,
-  count: () => number,
+  measure: () => number,
 ): void {
   const free = readFreeBytes(disk, folder);
   if (free === null || free >= estimate + computeJournalReserve(estimate)) return;
-  const bytes = count();
+  const bytes = measure();
   const needed = bytes + computeJournalReserve(bytes);
   if (free >= needed) return;
   throw new DiskSpaceMissing(
@@ -46,25 +47,28 @@ export function requireDiskSpace(
 
 const formatMiB = (bytes: number): string => `${(bytes / MIB).toFixed(2)} MiB`;
 
-/** How much of the journal the state does not cover. */
-export const countUnfoldedBytes = (disk: Disk, folder: string, covers: number): number =>
+/** The bytes of the journal that the state does not cover. */
+export const countUncheckpointedBytes = (disk: Disk, folder: string, covers: number): number =>
   listSegments(disk, folder)
     .filter(({ number }) => number > covers)
     .reduce((sum, { path }) => sum + (disk.stat(path)?.size ?? 0), 0);
 
-/** Would a copy of all a folder holds, beside it, leave the server what it needs to go on? */
+/** Whether a copy of the folder on the same disk leaves the server enough space to continue. */
 export function hasSpaceForCopy(disk: Disk, folder: string): boolean {
   const sizeOf = (path: string): number => disk.stat(path)?.size ?? 0;
-  const kept = disk.list(folder).filter((name) => isStoreFile(name) && name !== AUDIT_FOLDER);
-  const record = disk.list(join(folder, AUDIT_FOLDER)).map((name) => join(AUDIT_FOLDER, name));
-  const copy = [...kept, ...record].reduce((sum, name) => sum + sizeOf(join(folder, name)), 0);
-  return disk.freeBytes(folder) >= copy + 2 * sizeOf(join(folder, STATE_FILE)) + SPARE_BYTES;
+  const storeFiles = disk.list(folder).filter((name) => isStoreFile(name) && name !== AUDIT_FOLDER);
+  const auditFiles = disk.list(join(folder, AUDIT_FOLDER)).map((name) => join(AUDIT_FOLDER, name));
+  const copyBytes = [...storeFiles, ...auditFiles].reduce(
+    (sum, name) => sum + sizeOf(join(folder, name)),
+    0,
+  );
+  return disk.freeBytes(folder) >= copyBytes + 2 * sizeOf(join(folder, STATE_FILE)) + SPARE_BYTES;
 }
 
 const PROBE_FILE = "probe";
 const PROBE_BYTES = 256 * 1024;
 
-/** Is there room again? Asked with a real write, synced: free space is not always what it says. */
+/** Tests for disk space with a real, synced write: the reported free space is not always usable. */
 export async function canWriteProbe(disk: Disk, folder: string): Promise<boolean> {
   const path = join(folder, PROBE_FILE);
   try {

@@ -3,22 +3,23 @@ import type { Adapter } from "lowdb";
 import { errorCode, type Disk } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 
-/** The file is there and is not what was written. */
+/** The file exists but is not what was written. */
 export class FileDamaged extends Error {
   override readonly name = "FileDamaged";
 }
 
 /**
- * lowdb's adapter for `state.json`. lowdb's own never syncs: a power cut loses the file. This one
- * writes a new file, syncs it, renames it over the old one and syncs the folder, so that the name
- * always leads to one whole state. The old file can be kept under another name.
+ * lowdb's adapter for `state.json`. lowdb's own adapter never syncs: a power cut loses the file.
+ * This one writes a new file, syncs it, renames it over the old one and syncs the folder, so that
+ * the name always leads to one complete state. The old file can be kept under another name.
  *
- * The file is plain JSON with one row a line, and its last member is the SHA-256 of all before it.
+ * The file is plain JSON with one row per line. Its last member is the SHA-256 of everything before
+ * it.
  */
 export class DurableFile implements Adapter<unknown> {
   readonly #disk: Disk;
   readonly #path: string;
-  /** Where the file that gets replaced stays reachable; null: nowhere. */
+  /** The name under which the replaced file is kept; null: it is not kept. */
   keepPreviousAs: string | null = null;
 
   constructor(disk: Disk, path: string) {
@@ -26,31 +27,29 @@ export class DurableFile implements Adapter<unknown> {
     this.#path = path;
   }
 
-  /**
-   * Null only when there is no file: lowdb would take an empty or damaged one for "use defaults".
-   */
+  /** Null only if there is no file: lowdb would replace an empty or damaged one by defaults. */
   async read(): Promise<unknown> {
     const bytes = this.#disk.read(this.#path);
     return bytes === null ? null : decode(bytes);
   }
 
   async write(data: unknown): Promise<void> {
-    const fresh = `${this.#path}.new`;
-    if (this.#disk.stat(fresh) !== null) this.#disk.remove(fresh);
+    const temporaryPath = `${this.#path}.new`;
+    if (this.#disk.stat(temporaryPath) !== null) this.#disk.remove(temporaryPath);
     try {
-      await this.#writeFile(fresh, data);
+      await this.#writeFile(temporaryPath, data);
       if (this.keepPreviousAs !== null) linkIfAbsent(this.#disk, this.#path, this.keepPreviousAs);
-      this.#disk.rename(fresh, this.#path);
+      this.#disk.rename(temporaryPath, this.#path);
     } catch (error) {
-      // Most likely for want of room, which the journal would miss.
-      removeLeftover(this.#disk, fresh);
+      // The usual cause is a full disk, and the journal needs the space.
+      removeLeftover(this.#disk, temporaryPath);
       throw error;
     }
     await this.#disk.syncFolder(dirname(this.#path));
   }
 
-  async #writeFile(fresh: string, data: unknown): Promise<void> {
-    const file = this.#disk.open(fresh);
+  async #writeFile(temporaryPath: string, data: unknown): Promise<void> {
+    const file = this.#disk.open(temporaryPath);
     try {
       let unsynced = 0;
       for (const chunk of encode(data as object)) {
@@ -68,40 +67,42 @@ export class DurableFile implements Adapter<unknown> {
 }
 
 /**
- * How much is handed to the disk at once. A large file synced in one go holds up every small sync
- * beside it, and those are what the server's answers wait for.
+ * How much is synced at once. A large file synced in one step delays every small sync beside it,
+ * and the server's answers wait for those.
  */
 const BYTES_PER_SYNC = 1024 * 1024;
 
 const ROWS_PER_CHUNK = 1_000;
 
-/** How long the file would be. */
+/** The size that the file would have. */
 export function measureEncodedSize(data: object): number {
   let size = 0;
   for (const chunk of encode(data)) size += chunk.length;
   return size;
 }
 
-/** In chunks: a million registrations as one string would take more memory than the server does. */
+/**
+ * Encodes in chunks: a million registrations as one string would take more memory than the server.
+ */
 function* encode(data: object): Generator<Uint8Array> {
   const hash = new Bun.CryptoHasher("sha256");
-  const hashed = (text: string): Uint8Array => {
+  const hashText = (text: string): Uint8Array => {
     const bytes = Buffer.from(text);
     hash.update(bytes);
     return bytes;
   };
-  yield hashed("{\n");
+  yield hashText("{\n");
   for (const [name, value] of Object.entries(data)) {
     if (!Array.isArray(value)) {
-      yield hashed(`${JSON.stringify(name)}:${JSON.stringify(value)},\n`);
+      yield hashText(`${JSON.stringify(name)}:${JSON.stringify(value)},\n`);
       continue;
     }
-    yield hashed(`${JSON.stringify(name)}:[`);
+    yield hashText(`${JSON.stringify(name)}:[`);
     for (let start = 0; start < value.length; start += ROWS_PER_CHUNK) {
       const rows = value.slice(start, start + ROWS_PER_CHUNK).map((row) => JSON.stringify(row));
-      yield hashed(`${start === 0 ? "" : ","}\n${rows.join(",\n")}`);
+      yield hashText(`${start === 0 ? "" : ","}\n${rows.join(",\n")}`);
     }
-    yield hashed("],\n");
+    yield hashText("],\n");
   }
   yield Buffer.from(`"sum":"${hash.digest("hex")}"\n}\n`);
 }
@@ -124,7 +125,7 @@ function decode(bytes: Uint8Array<ArrayBuffer>): unknown {
   }
 }
 
-/** Whether it can be removed or not, what went wrong before is what counts. */
+/** Ignores errors: the caller reports the error that came first. */
 function removeLeftover(disk: Disk, path: string): void {
   try {
     if (disk.stat(path) !== null) disk.remove(path);

@@ -1,6 +1,5 @@
 /**
- * What a server holds open is not what its name leads to any more: somebody removed or replaced it.
- * Exit code 1.
+ * A file or folder that the server holds open was removed or replaced under its name. Exit code 1.
  */
 export class FolderChanged extends Error {
   readonly path: string;

@@ -32,32 +32,35 @@ export interface OpenedFolder extends Omit<LoadedFolder, "format"> {
 export interface FolderOptions {
   readonly disk: Disk;
   readonly folder: string;
-  /** What the folder must be; null takes either. */
+  /** The required kind of folder; null: either. */
   readonly kind: DataFolderKind | null;
-  /** Whether a folder that holds nothing yet is made into one. */
+  /** Whether an empty folder is made into a data folder. */
   readonly create: boolean;
   readonly uid: number;
-  /** What the folder is taken for; a server unless it says otherwise. */
+  /** What the folder is locked for; default: a server. */
   readonly holder?: LockHolder;
   readonly now: (mark: Instant, jumps: readonly []) => Instant;
-  /** Who this appliance is, made before anything else on a first start. */
+  /** Returns the appliance id, which is created before anything else on a first start. */
   readonly identify: () => Promise<string>;
-  /** Throws when this is not the appliance the folder was made by, or may not be served now. */
+  /**
+   * Throws if this is not the appliance that created the folder, or if the folder may not be served
+   * now.
+   */
   readonly recognize?: (appliance: string) => void | Promise<void>;
   readonly checkSignatures?: SignatureCheck | undefined;
-  /** Whether a state of an older format is written anew, in today's. */
+  /** Whether a state of an older format is rewritten in the current format. */
   readonly migrateOnOpen?: boolean;
 }
 
-/** Takes the folder for this process and decides whether what it holds can be served. */
+/** Locks the folder for this process and checks whether its contents can be served. */
 export async function openFolder(options: FolderOptions): Promise<OpenedFolder> {
   const { disk, folder, kind } = options;
   const { lock, notes } = await acquireFolder(options);
   try {
-    const found = await loadFolder(disk, folder, options.checkSignatures);
-    const loaded = found ?? (await createOnFirstStart(options));
-    const made = loaded.state.kind;
-    if (kind !== null && kind !== made) throw wrongKind(folder, kind, made);
+    const existing = await loadFolder(disk, folder, options.checkSignatures);
+    const loaded = existing ?? (await createOnFirstStart(options));
+    const actualKind = loaded.state.kind;
+    if (kind !== null && kind !== actualKind) throw wrongKind(folder, kind, actualKind);
     await options.recognize?.(loaded.state.appliance);
     removeUnfinishedCheckpoint(disk, folder, loaded.head.auditSeq);
     await makeLastBatchDurable(disk, folder, loaded);
@@ -70,7 +73,7 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
   }
 }
 
-/** Takes the folder for this process, whatever it holds, and brings it to rest. */
+/** Locks the folder for this process, whatever it contains, and finishes interrupted work in it. */
 export async function acquireFolder({
   disk,
   folder,
@@ -92,9 +95,9 @@ export async function acquireFolder({
     await stopOrphanCheckpoint(disk, folder);
     const finished = await finishRestore(disk, folder);
     if (finished !== null) {
-      const kept =
+      const location =
         finished.replaced === null ? "" : `; the previous contents are in ${finished.replaced}`;
-      notes.push(`an interrupted restore was finished${kept}`);
+      notes.push(`an interrupted restore was finished${location}`);
     }
     return { lock, notes };
   } catch (error) {
@@ -109,7 +112,7 @@ export const isEmptyFolder = (disk: Disk, folder: string): boolean =>
   listGenerations(disk, folder).length === 0 &&
   !hasUnfinishedRestore(disk, folder);
 
-/** What may lie in a folder that was made for us, before we have been there. */
+/** Files that may already exist in a folder that was prepared for berth. */
 const ALLOWED_NAMES = [
   /^\./,
   /^(?:lost\+found|history|downloads|demo|tls|access\.json|berth\.sock|restore\.new)$/,
@@ -119,11 +122,11 @@ const ALLOWED_NAMES = [
 ];
 
 /**
- * To close such a folder to others, or to fill it, would be a surprise to whoever uses it. Asked
- * last: what looks strange may be what another first start has put there this instant.
+ * Changing the mode of a folder with other files, or writing into it, would surprise its users. The
+ * folder is checked again last: an unknown file may come from another first start at the same time.
  */
 const hasForeignFiles = (disk: Disk, folder: string): boolean =>
-  disk.list(folder).some((name) => !ALLOWED_NAMES.some((one) => one.test(name))) &&
+  disk.list(folder).some((name) => !ALLOWED_NAMES.some((pattern) => pattern.test(name))) &&
   isEmptyFolder(disk, folder);
 
 const GROUP_AND_OTHERS = 0o077;
@@ -131,7 +134,7 @@ const GROUP_AND_OTHERS = 0o077;
 function restrictPermissions(disk: Disk, folder: string, uid: number): string[] {
   const stat = disk.stat(folder);
   if (stat === null || (stat.mode & GROUP_AND_OTHERS) === 0) return [];
-  const held = !isEmptyFolder(disk, folder);
+  const hasContents = !isEmptyFolder(disk, folder);
   const mode = stat.mode.toString(8).padStart(4, "0");
   if (stat.uid !== uid) {
     throw new FolderRefused(
@@ -140,21 +143,22 @@ function restrictPermissions(disk: Disk, folder: string, uid: number): string[] 
     );
   }
   disk.setMode(folder, 0o700);
-  // With nothing in it, nobody could have read anything.
-  if (!held) return [];
+  // An empty folder had nothing that others could have read.
+  if (!hasContents) return [];
   return [`${folder} could be read by other users (mode ${mode}); its mode is now 0700`];
 }
 
 /**
- * Journal first, then state: with no state, a journal that holds no more than `Created` can only be
- * a first start that was interrupted, and is begun again.
+ * Writes the journal first, then the state. So a journal without a state that contains only
+ * `Created` can only be an interrupted first start, which is begun again.
  */
 async function createOnFirstStart(options: FolderOptions): Promise<LoadedFolder> {
   const { disk, folder, kind, create } = options;
   const segments = listSegments(disk, folder);
-  const leftover = segments.length === 1 && segments[0]?.number === 1 ? segments[0] : null;
-  const begun = leftover !== null && holdsOnlyCreated(disk, leftover.path);
-  if (listGenerations(disk, folder).length > 0 || (segments.length > 0 && !begun)) {
+  const leftoverSegment = segments.length === 1 && segments[0]?.number === 1 ? segments[0] : null;
+  const isInterruptedStart =
+    leftoverSegment !== null && containsOnlyCreated(disk, leftoverSegment.path);
+  if (listGenerations(disk, folder).length > 0 || (segments.length > 0 && !isInterruptedStart)) {
     const path = join(folder, STATE_FILE);
     throw new FolderRefused(
       `${path} is missing, but its journal exists`,
@@ -162,7 +166,7 @@ async function createOnFirstStart(options: FolderOptions): Promise<LoadedFolder>
     );
   }
   if (!create || kind === null) throw notDataFolder(folder);
-  if (leftover !== null) disk.remove(leftover.path);
+  if (leftoverSegment !== null) disk.remove(leftoverSegment.path);
   await syncParentFolder(disk, folder);
   await writeNewFolder(disk, folder, kind, await options.identify(), options.now(instant(0), []));
   const loaded = await loadFolder(disk, folder);
@@ -170,12 +174,12 @@ async function createOnFirstStart(options: FolderOptions): Promise<LoadedFolder>
   return loaded;
 }
 
-/** The folder's own name must outlive a power cut, too. */
+/** The folder's own name must survive a power cut, too. */
 async function syncParentFolder(disk: Disk, folder: string): Promise<void> {
   try {
     await disk.syncFolder(dirname(resolve(folder)));
   } catch (error) {
-    // A parent we may not read is not one we made the folder in.
+    // If the parent cannot be read, this process did not create the folder in it.
     if (errorCode(error) !== "EACCES") throw error;
   }
 }
@@ -199,16 +203,16 @@ async function writeNewFolder(
   await disk.syncFolder(folder);
   const empty = encodeSnapshot(emptyState(kind), genesisHead, emptyAuditLogEnd);
   await new StateFile(disk, folder).write(empty, null);
-  // Kept from the start, so that there is always a generation to go back to.
+  // A generation exists from the start, so that there is always one to go back to.
   await new StateFile(disk, folder, generationName(0)).write(empty, null);
 }
 
-/** Anything after its first line, whole or damaged, was never the work of a first start alone. */
-function holdsOnlyCreated(disk: Disk, path: string): boolean {
+/** Anything after the first line, intact or damaged, cannot come from a first start alone. */
+function containsOnlyCreated(disk: Disk, path: string): boolean {
   const bytes = readUnlessFolder(disk, path);
   if (bytes === null) return false;
-  const feed = bytes.indexOf(LF);
-  if (feed >= 0 && feed + 1 < bytes.length) return false;
+  const lineEnd = bytes.indexOf(LF);
+  if (lineEnd >= 0 && lineEnd + 1 < bytes.length) return false;
   const types: string[] = [];
   scanSegment(bytes, genesisHead, ({ events }) => types.push(...events.map(({ type }) => type)));
   return types.length === 0 || (types.length === 1 && types[0] === "Created");
@@ -216,7 +220,7 @@ function holdsOnlyCreated(disk: Disk, path: string): boolean {
 
 const LF = 10;
 
-/** Null when it is no file at all. */
+/** Null: the path is a folder. */
 function readUnlessFolder(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
   try {
     return disk.read(path) ?? new Uint8Array();
@@ -240,10 +244,14 @@ function notEmptyFolder(folder: string): FolderRefused {
   );
 }
 
-function wrongKind(folder: string, wanted: DataFolderKind, found: DataFolderKind): FolderRefused {
+function wrongKind(
+  folder: string,
+  requiredKind: DataFolderKind,
+  actualKind: DataFolderKind,
+): FolderRefused {
   const command = { site: "berth serve", demo: "berth demo" };
   return new FolderRefused(
-    `${folder} was created by ${command[found]} and cannot be used by ${command[wanted]}`,
-    `specify another folder with --data DIR, or run ${command[found]}`,
+    `${folder} was created by ${command[actualKind]} and cannot be used by ${command[requiredKind]}`,
+    `specify another folder with --data DIR, or run ${command[actualKind]}`,
   );
 }

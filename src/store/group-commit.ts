@@ -2,10 +2,10 @@ import { errorCode, type OpenFile } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import type { SyncTimes } from "./store-health.ts";
 
-/** Why nothing can be made durable: no room for now, or a disk that cannot be trusted any more. */
+/** Why nothing can be made durable: no space for now, or a disk that cannot be trusted any more. */
 export interface StorageFault {
   readonly code: "storage_full" | "storage_failed";
-  /** Full is not the disk, but the file: it may not grow beyond a limit (`ulimit -f`). */
+  /** The disk is not full: the file reached a size limit (`ulimit -f`). */
   readonly isFileLimit?: true;
 }
 
@@ -21,7 +21,7 @@ export class StorageError extends Error {
 
 const NO_SPACE_CODES = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-/** What a failed write means to whoever asked for it. */
+/** The fault that a failed write means for its caller. */
 export const toStorageFault = (error: unknown): StorageFault => ({
   code: NO_SPACE_CODES.has(errorCode(error) ?? "") ? "storage_full" : "storage_failed",
   ...(errorCode(error) === "EFBIG" && { isFileLimit: true as const }),
@@ -39,9 +39,9 @@ interface FileSwitch {
 }
 
 /**
- * One write and one sync for everybody who waits. While a batch is being synced the next one
- * gathers; it is written only after that sync returned. After a failure nothing is ever retried:
- * what the kernel still holds of a failed write is not known.
+ * One write and one sync for all waiting commands. While a batch is being synced the next one
+ * collects lines; it is written only after that sync returned. After a failure nothing is ever
+ * retried, because it is unknown what the kernel still holds of a failed write.
  */
 export class GroupCommit {
   #file: OpenFile;
@@ -68,12 +68,12 @@ export class GroupCommit {
     this.#onFailure = onFailure;
   }
 
-  /** How much of the current file is known to be on disk. */
+  /** The bytes of the current file that are known to be on disk. */
   get durableBytes(): number {
     return this.#durableBytes;
   }
 
-  /** The first seq of the batch that is gathering; null when the next line begins one. */
+  /** The first seq of the batch that is collecting lines; null: the next line begins a batch. */
   get pendingBatchSeq(): number | null {
     return this.#pendingBatch?.firstSeq ?? null;
   }
@@ -81,48 +81,48 @@ export class GroupCommit {
   append(seq: number, text: string): void {
     if (this.#failure !== null) throw this.#failure;
     if (this.#pendingBatch === null) {
-      const done = Promise.withResolvers<void>();
-      // Whoever waits hears of a failure; a batch nobody waits for must not end the process.
-      done.promise.catch(() => {});
-      this.#pendingBatch = { texts: [], firstSeq: seq, completion: done };
-      // Not at once: whoever else speaks in this turn of the event loop shares the sync.
+      const completion = Promise.withResolvers<void>();
+      // Waiting callers get the failure. A batch without a waiting caller must not end the process.
+      completion.promise.catch(() => {});
+      this.#pendingBatch = { texts: [], firstSeq: seq, completion };
+      // Not at once: other commands in the same turn of the event loop share the sync.
       if (!this.#isRunning) setImmediate(() => void this.#run());
     }
     this.#pendingBatch.texts.push(text);
   }
 
-  /** Resolves when everything appended so far is on disk; null when it already is. */
+  /** Resolves when everything appended so far is on disk; null: it already is. */
   whenDurable(): Promise<void> | null {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return (this.#pendingBatch ?? this.#writingBatch)?.completion.promise ?? null;
   }
 
   /**
-   * Goes on in another file, from the next batch on; `open` runs while nothing is being written.
-   * Null: the file in use will do.
+   * Continues in another file from the next batch on; `open` runs while nothing is being written.
+   * If `open` returns null, the current file stays in use.
    */
   switchFile(open: () => Promise<OpenFile | null>): Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     if (this.#isClosed) return Promise.reject(new Error("the journal was closed"));
-    const done = Promise.withResolvers<void>();
-    this.#requestedSwitch = { open, completion: done };
-    this.#pendingSwitch = done.promise
+    const completion = Promise.withResolvers<void>();
+    this.#requestedSwitch = { open, completion };
+    this.#pendingSwitch = completion.promise
       .catch(() => {})
       .finally(() => {
         this.#pendingSwitch = null;
       });
     void this.#run();
-    return done.promise;
+    return completion.promise;
   }
 
   close(): void {
     if (this.#isClosed) return;
-    // Also when it says otherwise: a second close would hit whoever got the number since.
+    // Even if close fails: a second close could close another file that got the same descriptor.
     this.#isClosed = true;
     closeQuietly(this.#file);
   }
 
-  /** Resolves when no other file is being opened. */
+  /** Resolves when the pending switch is done; null: none is pending. */
   get pendingSwitch(): Promise<void> | null {
     return this.#pendingSwitch;
   }
@@ -152,7 +152,7 @@ export class GroupCommit {
       completion.resolve();
     } catch (error) {
       completion.reject(error);
-      // A failed sync is fatal here too; else the file in use is as good as before.
+      // A failed sync is fatal here too; after other errors the current file is still usable.
       if (error instanceof StorageError) this.#fail(error.fault, error.cause);
     }
   }
@@ -168,14 +168,14 @@ export class GroupCommit {
     } catch (error) {
       return this.#fail(toStorageFault(error), error);
     }
-    const started = performance.now();
+    const startedAt = performance.now();
     try {
       await this.#file.syncData();
     } catch (error) {
-      // Even for want of room: the kernel may have dropped what it could not write.
+      // Even if the disk is full: the kernel may have dropped what it could not write.
       return this.#fail({ code: "storage_failed" }, error);
     }
-    this.#syncTimes.add(performance.now() - started);
+    this.#syncTimes.add(performance.now() - startedAt);
     this.#durableBytes += bytes.length;
     this.#writingBatch = null;
     batch.completion.resolve();
@@ -191,7 +191,7 @@ export class GroupCommit {
   }
 }
 
-/** All that was answered from it is synced: a close that fails has nothing left to lose. */
+/** Everything acknowledged is synced, so a failing close loses nothing. */
 function closeQuietly(file: OpenFile): void {
   try {
     file.close();

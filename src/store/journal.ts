@@ -5,14 +5,14 @@ import { GENESIS, sha256 } from "../platform/hash.ts";
 
 /**
  * One command's events as one line of the journal. Its last member, `sum`, is the SHA-256 of
- * everything before it: the line's checksum, and what the next line's `prev` points back to.
+ * everything before it: the line's checksum, and the value of the next line's `prev`.
  */
 export interface JournalLine {
   readonly seq: number;
   /** The first seq of the batch this line was written and synced with. */
   readonly from: number;
   readonly at: Instant;
-  /** A chain of its own through the lines an auditor keeps; absent on renewals. */
+  /** A separate chain through the audited lines; absent on renewals. */
   readonly audit_seq?: number;
   readonly audit_prev?: string;
   readonly events: readonly Event[];
@@ -20,7 +20,7 @@ export interface JournalLine {
   readonly sum: string;
 }
 
-/** Where the two chains stand. */
+/** The position of the two chains. */
 export interface ChainHead {
   readonly seq: number;
   readonly sum: string;
@@ -30,7 +30,7 @@ export interface ChainHead {
 
 export const genesisHead: ChainHead = { seq: 0, sum: GENESIS, auditSeq: 0, auditSum: GENESIS };
 
-/** The text of the next line (with its line feed) and the head after it. */
+/** The text of the next line, with its line feed, and the head after it. */
 export function encodeLine(
   head: ChainHead,
   from: number | null,
@@ -38,48 +38,53 @@ export function encodeLine(
   events: readonly Event[],
 ): { readonly text: string; readonly head: ChainHead } {
   const seq = head.seq + 1;
-  const audited = events.some(isAudited);
+  const isAuditedLine = events.some(isAudited);
   const content = JSON.stringify({
     seq,
     from: from ?? seq,
     at,
-    ...(audited && { audit_seq: head.auditSeq + 1, audit_prev: head.auditSum }),
+    ...(isAuditedLine && { audit_seq: head.auditSeq + 1, audit_prev: head.auditSum }),
     events,
     prev: head.sum,
   }).slice(0, -1);
   const sum = sha256(content);
-  return { text: `${content},"sum":"${sum}"}\n`, head: makeHead(head, seq, sum, audited) };
+  return { text: `${content},"sum":"${sum}"}\n`, head: makeHead(head, seq, sum, isAuditedLine) };
 }
 
-const makeHead = (head: ChainHead, seq: number, sum: string, audited: boolean): ChainHead => ({
+const makeHead = (
+  head: ChainHead,
+  seq: number,
+  sum: string,
+  isAuditedLine: boolean,
+): ChainHead => ({
   seq,
   sum,
-  auditSeq: audited ? head.auditSeq + 1 : head.auditSeq,
-  auditSum: audited ? sum : head.auditSum,
+  auditSeq: isAuditedLine ? head.auditSeq + 1 : head.auditSeq,
+  auditSum: isAuditedLine ? sum : head.auditSum,
 });
 
 const SUM = /^,"sum":"([0-9a-f]{64})"\}$/;
 const SUM_LENGTH = `,"sum":"${GENESIS}"}`.length;
 
-/** Null when the bytes are not exactly what `encodeLine` makes. */
+/** Null if the bytes are not exactly what `encodeLine` writes. */
 export function decodeLine(bytes: Uint8Array<ArrayBuffer>): JournalLine | null {
   const end = bytes.length - SUM_LENGTH;
   if (end <= 0) return null;
-  const sum = SUM.exec(text(bytes.subarray(end)))?.[1];
+  const sum = SUM.exec(decodeText(bytes.subarray(end)))?.[1];
   if (sum === undefined || sha256(bytes.subarray(0, end)) !== sum) return null;
-  // The checksum is right, so this is what was written: parsing cannot surprise us.
-  return JSON.parse(text(bytes)) as JournalLine;
+  // The checksum is correct, so these are the bytes that were written: parsing cannot fail.
+  return JSON.parse(decodeText(bytes)) as JournalLine;
 }
 
-const text = (bytes: Uint8Array): string =>
+const decodeText = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
 
-/** How a line begins. */
+/** The first fields of a line. */
 export interface LinePrefix {
   readonly seq: number;
   readonly from: number;
   readonly at: Instant;
-  /** Null: it is not on the record. */
+  /** Null: the line is not audited. */
   readonly auditSeq: number | null;
 }
 
@@ -88,13 +93,13 @@ const LINE_PREFIX =
 const LINE_PREFIX_LENGTH = 128;
 
 /**
- * For finding a line, at a tenth of the cost of reading it; says nothing about the rest of it. Null
- * when no line begins like this.
+ * For finding a line, at a tenth of the cost of decoding it; says nothing about the rest of the
+ * line. Null: no line begins like this.
  */
 export function parseLinePrefix(bytes: Uint8Array): LinePrefix | null {
-  const found = LINE_PREFIX.exec(text(bytes.subarray(0, LINE_PREFIX_LENGTH)));
-  if (found === null) return null;
-  const [, seq, from, at, auditSeq] = found;
+  const match = LINE_PREFIX.exec(decodeText(bytes.subarray(0, LINE_PREFIX_LENGTH)));
+  if (match === null) return null;
+  const [, seq, from, at, auditSeq] = match;
   return {
     seq: Number(seq),
     from: Number(from),
@@ -103,21 +108,24 @@ export function parseLinePrefix(bytes: Uint8Array): LinePrefix | null {
   };
 }
 
-/** The head after `line`, or null when the line does not continue the chain. */
+/** The head after `line`; null: the line does not continue the chain. */
 export function advanceChain(head: ChainHead, line: JournalLine): ChainHead | null {
   if (line.seq !== head.seq + 1 || line.prev !== head.sum || line.from > line.seq) return null;
-  const audited = line.audit_seq !== undefined;
-  if (audited && (line.audit_seq !== head.auditSeq + 1 || line.audit_prev !== head.auditSum)) {
+  const isAuditedLine = line.audit_seq !== undefined;
+  if (
+    isAuditedLine &&
+    (line.audit_seq !== head.auditSeq + 1 || line.audit_prev !== head.auditSum)
+  ) {
     return null;
   }
-  return makeHead(head, line.seq, line.sum, audited);
+  return makeHead(head, line.seq, line.sum, isAuditedLine);
 }
 
 export interface JournalDamage {
   readonly offset: number;
-  /** The seq that should have stood there. */
+  /** The seq of the line that is expected there. */
   readonly seq: number;
-  /** True when this cannot be the torn tail of the last, unsynced batch. */
+  /** True if this cannot be the torn tail of the last, unsynced batch. */
   readonly isCorruption: boolean;
 }
 
@@ -130,7 +138,9 @@ export interface SegmentScan {
 
 const LF = 10;
 
-/** Walks a segment from `head` on, handing over each good line with its raw bytes. */
+/**
+ * Reads a segment that continues `start`, and calls `each` for every valid line with its raw bytes.
+ */
 export function scanSegment(
   bytes: Uint8Array<ArrayBuffer>,
   start: ChainHead,
@@ -139,36 +149,37 @@ export function scanSegment(
   let head = start;
   let offset = 0;
   while (offset < bytes.length) {
-    const feed = bytes.indexOf(LF, offset);
-    const line = feed < 0 ? null : decodeLine(bytes.subarray(offset, feed));
+    const lineEnd = bytes.indexOf(LF, offset);
+    const line = lineEnd < 0 ? null : decodeLine(bytes.subarray(offset, lineEnd));
     const next = line && advanceChain(head, line);
     if (line === null || next === null) {
       const seq = head.seq + 1;
-      // A whole line that does not chain was never the end of an interrupted write.
-      const inside = line !== null || laterBatchFollows(bytes, offset, seq);
-      return { head, end: offset, damage: { offset, seq, isCorruption: inside } };
+      // A complete line that does not continue the chain cannot be the end of an interrupted write.
+      const isCorruption = line !== null || hasLaterBatch(bytes, offset, seq);
+      return { head, end: offset, damage: { offset, seq, isCorruption } };
     }
-    each(line, bytes.subarray(offset, feed + 1));
+    each(line, bytes.subarray(offset, lineEnd + 1));
     head = next;
-    offset = feed + 1;
+    offset = lineEnd + 1;
   }
   return { head, end: offset, damage: null };
 }
 
 /**
- * Lines of one unsynced batch may reach the disk out of order, so lines behind a bad one prove
+ * Lines of one unsynced batch may reach the disk out of order, so lines after a bad one prove
  * nothing by themselves. But a batch is written only after the one before it was synced: a line of
- * a batch that began after the bad line means the bad line had been safe on disk once. The start of
- * such a line is proof enough: damage that reaches every line would else look like a torn tail.
+ * a batch that began after the bad line means that the bad line had been safe on disk once. The
+ * beginning of such a line is proof enough: otherwise damage in every line would look like a torn
+ * tail.
  */
-function laterBatchFollows(bytes: Uint8Array<ArrayBuffer>, offset: number, seq: number): boolean {
-  // By how a line begins, not by where the one before ends: its line feed may be what is damaged.
+function hasLaterBatch(bytes: Uint8Array<ArrayBuffer>, offset: number, seq: number): boolean {
+  // Searches for line beginnings, not for line feeds: the line feed may be what is damaged.
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  let from = buffer.indexOf(LINE_BEGINNING, offset);
-  while (from >= 0) {
-    const start = parseLinePrefix(bytes.subarray(from));
-    if (start !== null && start.from > seq && start.from <= start.seq) return true;
-    from = buffer.indexOf(LINE_BEGINNING, from + 1);
+  let index = buffer.indexOf(LINE_BEGINNING, offset);
+  while (index >= 0) {
+    const prefix = parseLinePrefix(bytes.subarray(index));
+    if (prefix !== null && prefix.from > seq && prefix.from <= prefix.seq) return true;
+    index = buffer.indexOf(LINE_BEGINNING, index + 1);
   }
   return false;
 }

@@ -12,16 +12,16 @@ interface StateWithHead {
   readonly head: ChainHead;
 }
 
-/** The state in memory, where the chains stand with it, and what time it is. */
+/** The state in memory, the position of the chains, and the current time. */
 export class LiveState {
   readonly #options: LiveStateOptions;
   #state: State;
   #head: ChainHead;
 
-  constructor(options: LiveStateOptions, known: StateWithHead) {
+  constructor(options: LiveStateOptions, loaded: StateWithHead) {
     this.#options = options;
-    this.#head = known.head;
-    this.#state = this.#applyOptions(known.state);
+    this.#head = loaded.head;
+    this.#state = this.#applyOptions(loaded.state);
   }
 
   get state(): State {
@@ -32,13 +32,13 @@ export class LiveState {
     return this.#head;
   }
 
-  /** Goes on from what the disk says. */
+  /** Continues from the state on disk. */
   replace({ state, head }: StateWithHead): void {
     this.#state = this.#applyOptions(state);
     this.#head = head;
   }
 
-  /** Time never runs behind an event that was written. */
+  /** Time never runs behind a written event. */
   now(): Instant {
     const { latestEventAt, clockJumps } = this.#state;
     const now = latest(this.#options.clock(latestEventAt, clockJumps), latestEventAt);
@@ -46,33 +46,34 @@ export class LiveState {
     return now;
   }
 
-  /** Before anything is done in the time after a jump: what a later set-back has to undo. */
+  /** Called before any command after a jump: a later set-back needs the jump to undo it. */
   writeClockJumps(commit: GroupCommit, at: Instant): void {
-    const known = this.#state.clockJumps.at(-1)?.to ?? 0;
+    const lastJumpTo = this.#state.clockJumps.at(-1)?.to ?? 0;
     for (const jump of this.#options.jumps?.() ?? []) {
-      if (jump.to <= known) continue;
-      const recorded = transact(this.#state, { type: "JumpClock", ...jump }, at);
-      if (recorded.ok) this.write(commit, recorded.value, at, null);
+      if (jump.to <= lastJumpTo) continue;
+      const transaction = transact(this.#state, { type: "JumpClock", ...jump }, at);
+      if (transaction.ok) this.write(commit, transaction.value, at, null);
     }
   }
 
-  /** Slots of others that ran out meanwhile are written with it, and are not its own to pay for. */
+  /** Also writes expiries of other users' slots; the meter is not charged for those. */
   write(
     commit: GroupCommit,
     { journalLines, expiryLineCount }: TransactionResult<unknown>,
     at: Instant,
     meter: AuditMeter | null,
   ): void {
-    let audited = 0;
-    for (const [place, events] of journalLines.entries()) {
-      const before = this.#head.auditSeq;
+    let auditedBytes = 0;
+    for (const [index, events] of journalLines.entries()) {
+      const auditSeqBefore = this.#head.auditSeq;
       const { text, head } = encodeLine(this.#head, commit.pendingBatchSeq, at, events);
       commit.append(head.seq, text);
       this.#head = head;
-      const isCharged = meter !== null && place >= expiryLineCount && head.auditSeq > before;
-      if (isCharged) audited += Buffer.byteLength(text);
+      const isCharged =
+        meter !== null && index >= expiryLineCount && head.auditSeq > auditSeqBefore;
+      if (isCharged) auditedBytes += Buffer.byteLength(text);
     }
-    if (audited > 0) meter?.charge(audited, at);
+    if (auditedBytes > 0) meter?.charge(auditedBytes, at);
   }
 
   #applyOptions(state: State): State {

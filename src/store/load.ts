@@ -10,20 +10,26 @@ import { refuseUnsigned, type SignatureCheck } from "./signatures.ts";
 export interface LoadedFolder {
   readonly state: State;
   readonly head: ChainHead;
-  /** The segment that new lines go to. */
+  /** The segment that new lines are appended to. */
   readonly segment: ValidSegment;
   readonly lastBatch: ReplayResult["lastBatch"];
-  /** What an operator should hear about. */
+  /** Messages for the operator. */
   readonly notes: readonly string[];
-  /** Closed segments lie beyond the state: the checkpoint after them failed or was interrupted. */
-  readonly hasUnfoldedSegments: boolean;
-  /** Of the state's file, which may be an older one. */
+  /**
+   * Closed segments exist that the state does not cover: their checkpoint failed or was
+   * interrupted.
+   */
+  readonly hasUncheckpointedSegments: boolean;
+  /** The format of the state file, which may be an older one. */
   readonly format: number;
-  /** The last line the state covers: what is on record of those up to it is in files of its own. */
+  /** The last line the state covers. Audited lines up to it are in the files of the audit log. */
   readonly coveredSeq: number;
 }
 
-/** What a start goes on from; an interrupted write at the end is cut off. Null: no state yet. */
+/**
+ * Loads what a start continues from, and cuts off an interrupted write at the end. Null: no state
+ * yet.
+ */
 export async function loadFolder(
   disk: Disk,
   folder: string,
@@ -35,8 +41,6 @@ export async function loadFolder(
   const { snapshot, format, state, head, segments, tornTail, lastBatch } = replayed;
   const segment = segments.at(-1) as ValidSegment;
   const notes = tornTail === null ? [] : [await cutTornTail(disk, folder, segment, tornTail)];
-  const covers = snapshot.covers.seq;
-  const unfolded = segments.length > 1;
   return {
     state,
     head,
@@ -44,12 +48,12 @@ export async function loadFolder(
     lastBatch,
     notes,
     format,
-    hasUnfoldedSegments: unfolded,
-    coveredSeq: covers,
+    hasUncheckpointedSegments: segments.length > 1,
+    coveredSeq: snapshot.covers.seq,
   };
 }
 
-/** After a write that failed: nothing behind its last durable byte was ever answered. */
+/** Loads again after a failed write: nothing after its last durable byte was ever acknowledged. */
 export async function reloadFolder(
   disk: Disk,
   folder: string,
@@ -59,20 +63,20 @@ export async function reloadFolder(
   const file = disk.open(durable.path);
   try {
     file.truncate(durable.size);
-    // Synced: after a crash no line of what is cut off may stand behind one of the next batch.
+    // Synced, so that after a crash no line of the cut part can follow a line of the next batch.
     await file.sync();
   } finally {
     file.close();
   }
   const loaded = await loadFolder(disk, folder, checkSignatures);
-  if (loaded === null) throw new Error(`${join(folder, STATE_FILE)} is gone`);
+  if (loaded === null) throw new Error(`${join(folder, STATE_FILE)} no longer exists`);
   return loaded;
 }
 
 /**
- * What a start reads may be in the kernel's memory only: its server was killed before the sync, or
- * ended because the sync failed, after which no later sync saves those bytes. So the last batch is
- * written once more, in place, and the folder's names are synced, before anybody is answered.
+ * What a start reads may exist only in the kernel's memory: the previous server was killed before
+ * the sync, or ended because the sync failed, after which no later sync writes those bytes. So the
+ * last batch is written again, in place, and the folder is synced, before the first answer.
  */
 export async function makeLastBatchDurable(
   disk: Disk,
@@ -84,18 +88,18 @@ export async function makeLastBatchDurable(
   await disk.syncFolder(folder);
 }
 
-/** Cuts an interrupted write off the end of the journal, keeping a copy of what is cut. */
+/** Cuts an interrupted write off the end of the journal, and keeps a copy of the cut bytes. */
 async function cutTornTail(
   disk: Disk,
   folder: string,
   { path, size: end }: ValidSegment,
-  torn: Uint8Array,
+  tornBytes: Uint8Array,
 ): Promise<string> {
-  const kept = `${path}.${end}.torn`;
-  const copy = disk.open(kept);
+  const tornPath = `${path}.${end}.torn`;
+  const copy = disk.open(tornPath);
   try {
     copy.truncate(0);
-    writeAll(copy, torn);
+    writeAll(copy, tornBytes);
     await copy.sync();
   } finally {
     copy.close();
@@ -108,5 +112,5 @@ async function cutTornTail(
     segment.close();
   }
   await disk.syncFolder(folder);
-  return `${path} ended in an interrupted write: ${torn.length} bytes that were never acknowledged were moved to ${kept}`;
+  return `${path} ended in an interrupted write: ${tornBytes.length} bytes that were never acknowledged were moved to ${tornPath}`;
 }

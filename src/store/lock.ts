@@ -4,11 +4,11 @@ import { isRunning, describeProcess, killProcess } from "../platform/processes.t
 import { CHECKPOINT_LOCK_FILE, FOLDER_LOCK_FILE } from "./files.ts";
 
 const LOCK_TIMEOUT = 10_000;
-/** Longer than it takes a server to make a lock file again that was removed. */
+/** Longer than a server needs to create a removed lock file again. */
 const NOTE_TIMEOUT = 5_000;
 const POLL_INTERVAL = 10;
 
-/** Another process works on the folder; nothing is wrong with it. */
+/** Another process uses the folder; nothing is wrong with it. */
 export class FolderBusy extends Error {
   override readonly name = "FolderBusy";
   readonly hint: string;
@@ -22,12 +22,15 @@ export class FolderBusy extends Error {
   }
 }
 
-/** What a process takes a folder for: a server keeps it, a command has it for a moment. */
+/**
+ * What a process locks a folder for: a server keeps the lock, a command holds it for a short time.
+ */
 export type LockHolder = "server" | "command";
 
 /**
- * Two locks: of the folder itself, which nobody can remove without removing the folder, and of a
- * file in it, which says who the holder is. Versions that lock the file alone are kept out, too.
+ * Two locks: one of the folder itself, which cannot be removed without removing the folder, and one
+ * of a file in it, which names the holder. The file lock also keeps out versions that lock only the
+ * file.
  */
 export class FolderLock {
   readonly #disk: Disk;
@@ -36,7 +39,7 @@ export class FolderLock {
   readonly #folder: FolderHandle;
   #file: FileLock;
 
-  /** Null when another process has one of them. */
+  /** Null: another process holds one of the two locks. */
   static tryAcquire(disk: Disk, folder: string, holder: LockHolder): FolderLock | null {
     const path = join(folder, FOLDER_LOCK_FILE);
     const handle = disk.lockFolder(folder);
@@ -74,7 +77,10 @@ export class FolderLock {
     return this.#file.identity;
   }
 
-  /** Makes and locks the file anew. Who has it, when that is another process; else null. */
+  /**
+   * Creates and locks the file again. Returns the name of another process that holds it; null: it
+   * succeeded.
+   */
   reacquireFile(): string | null {
     const file = lockFile(this.#disk, this.#path, this.#holder);
     if (file === null) return describeProcess(readNote(this.#disk, this.#path)?.pid ?? null);
@@ -90,19 +96,19 @@ export class FolderLock {
 }
 
 /**
- * A pid left behind would be taken for the next holder's until that one has left its own. One that
- * cannot be erased does no more harm than that of a killed holder.
+ * A pid left in the file would be taken for the next holder's until that one writes its own. A pid
+ * that cannot be erased does no more harm than that of a killed holder.
  */
 function eraseAndRelease(lock: FileLock): void {
   try {
     lock.note("");
   } catch {
-    // It is given back all the same.
+    // The lock is released anyway.
   }
   lock.release();
 }
 
-/** With a note in it that says who has it; null when another process does. */
+/** Locks the file and writes a note that names the holder; null: another process holds it. */
 function lockFile(disk: Disk, path: string, holder: LockHolder): FileLock | null {
   const file = disk.lock(path);
   try {
@@ -115,33 +121,33 @@ function lockFile(disk: Disk, path: string, holder: LockHolder): FileLock | null
 }
 
 /**
- * One process per data folder: two servers on one state would lend every slot twice. A command that
- * has it is waited for; a server is not.
+ * One process per data folder: two servers on one state would grant every slot twice. A command
+ * that holds the lock is waited for; a server is not.
  */
 export async function lockFolder(
   disk: Disk,
   folder: string,
   holder: LockHolder = "server",
-  patience = LOCK_TIMEOUT,
+  timeout = LOCK_TIMEOUT,
 ): Promise<FolderLock> {
   const path = join(folder, FOLDER_LOCK_FILE);
-  let unnamed = 0;
+  let unnamedFor = 0;
   for (let waited = 0; ; waited += POLL_INTERVAL) {
     const lock = FolderLock.tryAcquire(disk, folder, holder);
     if (lock !== null) return lock;
     const note = readNote(disk, path);
-    // Whoever has just taken it leaves its pid a moment later; until then none stands there, or
-    // that of a holder that was killed.
-    const isNamed = note !== null && isRunning(note.pid);
-    unnamed = isNamed ? 0 : unnamed + POLL_INTERVAL;
-    const name = describeProcess(note?.pid ?? null);
-    if (unnamed > NOTE_TIMEOUT || (isNamed && note.holder === "server")) {
-      throw new FolderBusy(`${folder} is in use by ${name}`);
+    // A new holder writes its pid shortly after locking. Until then the file is empty, or has the
+    // pid of a holder that was killed.
+    const isHolderKnown = note !== null && isRunning(note.pid);
+    unnamedFor = isHolderKnown ? 0 : unnamedFor + POLL_INTERVAL;
+    const processName = describeProcess(note?.pid ?? null);
+    if (unnamedFor > NOTE_TIMEOUT || (isHolderKnown && note.holder === "server")) {
+      throw new FolderBusy(`${folder} is in use by ${processName}`);
     }
-    if (waited >= patience) {
-      const seconds = Math.round(patience / 1_000);
+    if (waited >= timeout) {
+      const seconds = Math.round(timeout / 1_000);
       throw new FolderBusy(
-        `${folder} is in use by ${name}, which did not end within ${seconds} s`,
+        `${folder} is in use by ${processName}, which did not end within ${seconds} s`,
         "try again when that process has ended",
       );
     }
@@ -149,11 +155,11 @@ export async function lockFolder(
   }
 }
 
-/** Whether a process still has the folder: its successor would have left another note. */
+/** Whether a process still holds the folder: a successor would have written another note. */
 export const isLockedBy = (disk: Disk, folder: string, pid: number): boolean =>
   readNote(disk, join(folder, FOLDER_LOCK_FILE))?.pid === pid && isRunning(pid);
 
-/** Held while a checkpoint is made, with the pid of who makes it. */
+/** Held while a checkpoint runs, with the pid of its process. */
 export function lockCheckpoint(disk: Disk, folder: string): Pick<FileLock, "release"> | null {
   const lock = disk.lock(join(folder, CHECKPOINT_LOCK_FILE));
   if (lock === null) return null;
@@ -162,15 +168,15 @@ export function lockCheckpoint(disk: Disk, folder: string): Pick<FileLock, "rele
 }
 
 /**
- * A checkpoint outlives a server that was killed, and would go on changing the folder under its
- * successor. Called with the folder's lock held: nobody else can have started one since.
+ * A checkpoint survives a server that was killed, and would change the folder under its successor.
+ * Called with the folder's lock held, so that no other process can start one.
  */
 export async function stopOrphanCheckpoint(disk: Disk, folder: string): Promise<void> {
   for (let waited = 0; waited < LOCK_TIMEOUT; waited += POLL_INTERVAL) {
     const lock = disk.lock(join(folder, CHECKPOINT_LOCK_FILE));
     if (lock !== null) return lock.release();
     const pid = readNote(disk, join(folder, CHECKPOINT_LOCK_FILE))?.pid ?? null;
-    // The note may be an earlier holder's, and the pid somebody else's by now.
+    // The note may be from an earlier holder, and another process may have its pid by now.
     if (pid !== null && describeProcess(pid).includes("checkpoint")) killProcess(pid);
     await Bun.sleep(POLL_INTERVAL);
   }
@@ -178,8 +184,8 @@ export async function stopOrphanCheckpoint(disk: Disk, folder: string): Promise<
 }
 
 /**
- * A server's note is its pid and nothing else, as every version wrote it: one that does not know of
- * commands reads it, too.
+ * A server's note is its pid and nothing else, so that versions that do not know of commands can
+ * read it, too.
  */
 const formatNote = (pid: number, holder: LockHolder): string =>
   holder === "server" ? String(pid) : `${pid} ${holder}`;

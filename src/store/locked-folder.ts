@@ -9,21 +9,21 @@ import { createSegment } from "./rotation.ts";
 
 const ONLY_BERTH = "only berth may remove or replace files in a data folder";
 
-/** How far a journal is safe: what can be said of a segment that was removed. */
+/** How much of the journal is durable: needed to report what a removed segment costs. */
 export interface JournalProgress {
-  /** Of the open segment. */
+  /** Durable bytes of the open segment. */
   readonly durableBytes: number;
-  /** The last line that is in `state.json`. */
+  /** The last line that `state.json` covers. */
   readonly covers: number;
-  /** Whether segments between that line and the open one are in no state yet. */
-  readonly unfolded: boolean;
+  /** Whether segments between that line and the open one are not covered by any state yet. */
+  readonly hasUncheckpointedSegments: boolean;
 }
 
 /**
  * The folder as a store holds it open: the folder itself, its lock file and the journal's open
- * segment. Each is found by its name time and again, and somebody may have given that name to
- * something else: what is written to a removed file is lost with it, and what is written into
- * another folder damages that one.
+ * segment. Each is opened by name again and again, and the name may have been given to something
+ * else. Data written to a removed file is lost, and data written into another folder damages that
+ * one.
  */
 export class LockedFolder {
   readonly #disk: Disk;
@@ -31,7 +31,7 @@ export class LockedFolder {
   readonly #lock: FolderLock;
   #segment: (NumberedFile & { readonly file: OpenFile }) | null = null;
   #notes: readonly string[] = [];
-  /** Why the folder was given up. */
+  /** Why the store stopped using the folder. */
   #change: FolderChanged | null = null;
 
   constructor(disk: Disk, folder: string, lock: FolderLock) {
@@ -40,7 +40,7 @@ export class LockedFolder {
     this.#lock = lock;
   }
 
-  /** What was put right. */
+  /** What was repaired. */
   get notes(): readonly string[] {
     return this.#notes;
   }
@@ -57,7 +57,7 @@ export class LockedFolder {
     return this.#segment?.number ?? 0;
   }
 
-  /** From now on new lines go there. */
+  /** Opens the segment that new lines are appended to. */
   openSegment({ number, path }: NumberedFile): OpenFile {
     const file = this.#disk.open(path);
     this.#segment = { number, path, file };
@@ -65,8 +65,8 @@ export class LockedFolder {
   }
 
   /**
-   * A new segment, with its name on disk; never in a folder that is not this store's. Null: it is
-   * the open one, to which nothing was written yet.
+   * Creates a new segment whose name is durable; never in a folder that is not this store's. Null:
+   * it is already the open segment, and empty.
    */
   async startSegment(firstSeq: number): Promise<OpenFile | null> {
     this.check();
@@ -77,22 +77,28 @@ export class LockedFolder {
     return file;
   }
 
-  /** Throws when something is not this store's any more. */
+  /** Throws if the folder, the lock file or the segment was removed or replaced. */
   check(): void {
     const failure = this.findChange();
     if (failure !== null) throw failure;
   }
 
-  /** What is not this store's any more; null: nothing, or the disk does not say. */
+  /**
+   * The change of the folder, the lock file or the segment; null: none, or the disk does not report
+   * it.
+   */
   findChange(): StorageError | null {
-    const changed =
+    const folderChange =
       ignoreErrors(() => this.#findFolderChange()) ??
       ignoreErrors(() => this.#findLockChange()) ??
       ignoreErrors(() => this.#findSegmentChange());
-    return changed && new StorageError({ code: "storage_failed" }, changed);
+    return folderChange && new StorageError({ code: "storage_failed" }, folderChange);
   }
 
-  /** The error to end with. A segment that has lost its name gets it back first, if it can. */
+  /**
+   * Returns the error to end with. A segment that was removed or replaced is written again first,
+   * if possible.
+   */
   async handleFailure(error: StorageError, progress: JournalProgress): Promise<Error> {
     if (!(error.cause instanceof FolderChanged)) return error;
     const isSegment = error.cause.path === this.segmentPath;
@@ -105,25 +111,28 @@ export class LockedFolder {
   }
 
   #findFolderChange(): FolderChanged | null {
-    const how = this.#compareIdentity(this.#folder, this.#lock.folderIdentity);
-    if (how === null) return null;
-    const what = how === "removed" ? "removed or renamed" : "replaced by another folder";
+    const change = this.#compareIdentity(this.#folder, this.#lock.folderIdentity);
+    if (change === null) return null;
+    const description = change === "removed" ? "removed or renamed" : "replaced by another folder";
     return new FolderChanged(
       this.#folder,
-      `${this.#folder} was ${what} while the server was running`,
+      `${this.#folder} was ${description} while the server was running`,
       "all acknowledged changes are in the original folder: put it back, then start the server again; nothing was written anywhere else",
     );
   }
 
-  /** The folder itself is locked, so that a lock file can be made again, unless it was taken. */
+  /**
+   * The folder itself is locked, so a lock file can be created again, unless another process locked
+   * it.
+   */
   #findLockChange(): FolderChanged | null {
     const path = join(this.#folder, FOLDER_LOCK_FILE);
     if (this.#compareIdentity(path, this.#lock.fileIdentity) === null) return null;
-    const other = this.#lock.reacquireFile();
-    if (other !== null) {
+    const otherProcess = this.#lock.reacquireFile();
+    if (otherProcess !== null) {
       return new FolderChanged(
         path,
-        `${path} was removed or replaced, and ${other} now uses the folder too`,
+        `${path} was removed or replaced, and ${otherProcess} now uses the folder too`,
         `stop that process, then run berth verify; ${ONLY_BERTH}`,
       );
     }
@@ -134,50 +143,51 @@ export class LockedFolder {
   #findSegmentChange(): FolderChanged | null {
     if (this.#segment === null) return null;
     const { path, file } = this.#segment;
-    const how = this.#compareIdentity(path, file.identity());
+    const change = this.#compareIdentity(path, file.identity());
     return (
-      how && new FolderChanged(path, `${path} was ${how} while the server was running`, ONLY_BERTH)
+      change &&
+      new FolderChanged(path, `${path} was ${change} while the server was running`, ONLY_BERTH)
     );
   }
 
-  #compareIdentity(path: string, held: FileIdentity): "removed" | "replaced" | null {
-    if (held === null) return null;
-    const found = this.#disk.stat(path);
-    if (found === null) return "removed";
-    return found.identity === held ? null : "replaced";
+  #compareIdentity(path: string, expected: FileIdentity): "removed" | "replaced" | null {
+    if (expected === null) return null;
+    const stat = this.#disk.stat(path);
+    if (stat === null) return "removed";
+    return stat.identity === expected ? null : "replaced";
   }
 
   /**
-   * The folder is still this store's, so nobody else writes there: what the open file holds is
-   * written under its name again, and whatever took that name is kept under another.
+   * The folder is still this store's, so no other process writes to it. The contents of the open
+   * file are written under its name again, and a file that replaced it is kept under another name.
    */
   async #rewriteSegment(
     { path, message }: FolderChanged,
-    { durableBytes, covers, unfolded }: JournalProgress,
+    { durableBytes, covers, hasUncheckpointedSegments }: JournalProgress,
   ): Promise<FolderChanged> {
     try {
       const bytes = this.#segment?.file.readBack(durableBytes);
       if (bytes?.length !== durableBytes) throw new Error("its content can no longer be read");
       const prepared = await prepareFile(this.#disk, path, bytes);
-      const kept = this.#disk.stat(path) === null ? null : `${path}.replaced`;
-      if (kept !== null) this.#disk.rename(path, kept);
+      const keptPath = this.#disk.stat(path) === null ? null : `${path}.replaced`;
+      if (keptPath !== null) this.#disk.rename(path, keptPath);
       await prepared.commit();
-      const beside = kept === null ? "" : `, and the replacement is kept as ${kept}`;
-      const rest = unfolded
+      const keptNote = keptPath === null ? "" : `, and the replacement is kept as ${keptPath}`;
+      const advice = hasUncheckpointedSegments
         ? "check the rest of the journal with berth verify"
         : "no acknowledged change is lost";
       return new FolderChanged(
         path,
-        `${message}; it was written again${beside}`,
-        `start the server again: ${rest}; ${ONLY_BERTH}`,
+        `${message}; it was written again${keptNote}`,
+        `start the server again: ${advice}; ${ONLY_BERTH}`,
       );
     } catch (error) {
-      // What did not fit takes room that somebody may need.
+      // A partly written file takes disk space.
       ignoreErrors(() => this.#disk.remove(`${path}.new`));
-      const why = error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? error.message : String(error);
       return new FolderChanged(
         path,
-        `${message} and cannot be written again (${why}): changes acknowledged after line ${covers} are lost`,
+        `${message} and cannot be written again (${reason}): changes acknowledged after line ${covers} are lost`,
         `restore a backup with berth restore FILE; ${ONLY_BERTH}`,
       );
     }

@@ -1,6 +1,6 @@
 /**
- * The data folder is not what it should be, and no program should guess what is meant. `hint` is
- * the command that helps; the process ends with exit code 78.
+ * The data folder is not in the expected state, and guessing the intention would be dangerous.
+ * `hint` is the command that helps; the process ends with exit code 78.
  */
 export class FolderRefused extends Error {
   readonly hint: string;
@@ -12,13 +12,13 @@ export class FolderRefused extends Error {
   }
 }
 
-/** Nothing is wrong with it: another Berth wrote it, which this one does not know, or no longer. */
+/** Nothing is damaged: a version of Berth wrote it that this one does not know, or no longer. */
 export class FormatRefused extends FolderRefused {}
 
-/** The audit log is not what was written; license state does not hang on it. */
+/** The audit log is damaged; the license state does not depend on it. */
 export class AuditDamaged extends FolderRefused {}
 
-/** A folder of an older format could not be made one of today's; it is as it was. Exit code 1. */
+/** A folder of an older format could not be migrated, and is unchanged. Exit code 1. */
 export class MigrationFailed extends Error {
   readonly hint: string;
 
@@ -29,19 +29,19 @@ export class MigrationFailed extends Error {
   }
 }
 
-/** A checkpoint would not fit on the disk, and was not begun. Exit code 1. */
+/** A checkpoint would not fit on the disk, and was not started. Exit code 1. */
 export class DiskSpaceMissing extends Error {
   readonly code = "ENOSPC";
   readonly hint: string;
 
   constructor(message: string, hint: string) {
     super(message);
-    this.name = "NoRoom";
+    this.name = "DiskSpaceMissing";
     this.hint = hint;
   }
 }
 
-/** A backup cannot be made or brought back as asked; the data folder is as it was. Exit code 1. */
+/** A backup cannot be made or restored as requested; the data folder is unchanged. Exit code 1. */
 export class BackupRefused extends Error {
   readonly hint: string;
 
@@ -52,7 +52,7 @@ export class BackupRefused extends Error {
   }
 }
 
-/** A restore failed when it already counted: the next start finishes it. Exit code 1. */
+/** A restore failed after it took effect: the next start finishes it. Exit code 1. */
 export class RestoreUnfinished extends Error {
   readonly hint: string;
 
@@ -63,13 +63,13 @@ export class RestoreUnfinished extends Error {
   }
 }
 
-/** A file is not a record as it was exported. Exit code 1. */
+/** A file is not an audit log as it was exported. Exit code 1. */
 export class AuditExportRefused extends Error {
   readonly hint: string;
 
   constructor(message: string, hint: string) {
     super(message);
-    this.name = "RecordRefused";
+    this.name = "AuditExportRefused";
     this.hint = hint;
   }
 }

@@ -20,30 +20,32 @@ import { StateFile } from "./state-file.ts";
 import type { SignatureCheck } from "./signatures.ts";
 import { hasUnfinishedRestore } from "./restore-steps.ts";
 
-/** A segment, and how much of it is good. */
+/** A segment, and the size of its valid part. */
 export interface ValidSegment extends NumberedFile {
   readonly size: number;
 }
 
 export interface ReplayResult {
   readonly snapshot: Snapshot;
-  /** The format of the file it was read from. */
+  /** The format of the state file. */
   readonly format: number;
   readonly state: State;
   readonly head: ChainHead;
-  /** From the first line the snapshot does not cover; the last one is where new lines go. */
+  /**
+   * From the first line that the snapshot does not cover; new lines are appended to the last one.
+   */
   readonly segments: readonly [...ValidSegment[], ValidSegment];
-  /** What lies behind the last good line: the end of a write that was interrupted. */
+  /** The bytes after the last valid line: an interrupted write. */
   readonly tornTail: Uint8Array | null;
-  /** The last batch of the last segment: the only lines whose sync may not have returned. */
+  /** The last batch of the last segment: only its lines may not be synced. */
   readonly lastBatch: { readonly offset: number; readonly bytes: Uint8Array };
-  /** The line that brought a license, where it is one of these segments and not the snapshot. */
+  /** The line that installed a license, if it is in these segments and not in the snapshot. */
   readonly installedBy: ReadonlyMap<number, string>;
 }
 
 /**
- * Reads `state.json` and replays the journal from there on; null when there is no state yet.
- * Changes nothing, and refuses whatever is not exactly what was written.
+ * Reads `state.json` and replays the journal after it; null: there is no state yet. Changes
+ * nothing, and refuses everything that is not exactly what was written.
  */
 export async function replay(
   disk: Disk,
@@ -63,7 +65,7 @@ export async function replay(
   };
 }
 
-/** Brings `state` forward by what the journal holds from `start` on. */
+/** Applies the journal from `start` on to `state`. */
 function replaySegments(
   disk: Disk,
   folder: string,
@@ -72,18 +74,18 @@ function replaySegments(
   each: (line: JournalLine) => void,
 ): Omit<ReplayResult, "snapshot" | "format" | "state"> {
   let head = start;
-  const found = listSegments(disk, folder).filter(({ number }) => number > head.seq);
+  const newSegments = listSegments(disk, folder).filter(({ number }) => number > head.seq);
   const segments: ValidSegment[] = [];
-  let torn: Uint8Array | null = null;
+  let tornTail: Uint8Array | null = null;
   let lastBatch: ReplayResult["lastBatch"] = { offset: 0, bytes: new Uint8Array() };
   const installedBy = new Map<number, string>();
-  for (const segment of found) {
+  for (const segment of newSegments) {
     if (segment.number !== head.seq + 1)
       throw segmentMissing(folder, head.seq + 1, segment.number - 1);
     const bytes = readSegment(disk, segment.path);
-    let batch = 0;
-    const scanned = scanSegment(bytes, head, (line, raw) => {
-      if (line.from === line.seq) batch = raw.byteOffset - bytes.byteOffset;
+    let batchOffset = 0;
+    const scan = scanSegment(bytes, head, (line, raw) => {
+      if (line.from === line.seq) batchOffset = raw.byteOffset - bytes.byteOffset;
       applyLine(state, folder, segment.path, line);
       for (const event of line.events) {
         if (event.type !== "LicenseInstalled") continue;
@@ -91,22 +93,22 @@ function replaySegments(
       }
       each(line);
     });
-    if (scanned.damage !== null) {
-      if (segment !== found.at(-1) || scanned.damage.isCorruption) {
-        throw segmentDamaged(folder, segment, scanned.damage);
+    if (scan.damage !== null) {
+      if (segment !== newSegments.at(-1) || scan.damage.isCorruption) {
+        throw segmentDamaged(folder, segment, scan.damage);
       }
-      torn = bytes.subarray(scanned.end);
+      tornTail = bytes.subarray(scan.end);
     }
-    head = scanned.head;
-    segments.push({ ...segment, size: scanned.end });
-    lastBatch = { offset: batch, bytes: bytes.subarray(batch, scanned.end) };
+    head = scan.head;
+    segments.push({ ...segment, size: scan.end });
+    lastBatch = { offset: batchOffset, bytes: bytes.subarray(batchOffset, scan.end) };
   }
-  const newest = segments.pop();
-  if (newest === undefined) throw segmentMissing(folder, head.seq + 1, null);
-  return { head, segments: [...segments, newest], tornTail: torn, lastBatch, installedBy };
+  const lastSegment = segments.pop();
+  if (lastSegment === undefined) throw segmentMissing(folder, head.seq + 1, null);
+  return { head, segments: [...segments, lastSegment], tornTail, lastBatch, installedBy };
 }
 
-/** Empty when it is not there: then lines are missing, and that is found out. */
+/** Empty if the file does not exist: the caller then finds that lines are missing. */
 export function readSegment(disk: Disk, path: string): Uint8Array<ArrayBuffer> {
   try {
     return disk.read(path) ?? new Uint8Array();
@@ -124,7 +126,7 @@ const messageOf = (error: unknown): string =>
 
 const IS_FOLDER = "is a folder instead of a file";
 
-/** What a line of a segment says happened, happened; refuses one that cannot have. */
+/** Applies a journal line to the state; refuses a line that cannot be applied. */
 export function applyLine(
   state: State,
   folder: string,
@@ -156,14 +158,14 @@ async function readState(disk: Disk, folder: string, file: StateFile): Promise<S
     }
     const isFolder = errorCode(error) === "EISDIR";
     if (!isFolder && !(error instanceof FileDamaged)) throw error;
-    const back = (await findRecoveryHint(disk, folder, file.path)) ?? NO_RECOVERY_HINT;
+    const hint = (await findRecoveryHint(disk, folder, file.path)) ?? NO_RECOVERY_HINT;
     if (error instanceof FileDamaged)
-      throw new FolderRefused(`${file.path} ${error.message}`, back);
-    // A copy would go into the folder.
-    const away = `mv ${quoteForShell(file.path)} ${quoteForShell(`${file.path}.folder`)}`;
+      throw new FolderRefused(`${file.path} ${error.message}`, hint);
+    // `cp` would copy the file into the folder.
+    const moveCommand = `mv ${quoteForShell(file.path)} ${quoteForShell(`${file.path}.folder`)}`;
     throw new FolderRefused(
       `${file.path} ${IS_FOLDER}`,
-      back.startsWith("cp ") ? `${away} && ${back}` : back,
+      hint.startsWith("cp ") ? `${moveCommand} && ${hint}` : hint,
     );
   }
 }
@@ -173,8 +175,8 @@ async function decodeState(disk: Disk, folder: string, snapshot: Snapshot): Prom
     return decodeSnapshot(snapshot);
   } catch (error) {
     const path = join(folder, STATE_FILE);
-    const back = await findRecoveryHint(disk, folder, path);
-    throw new FolderRefused(`${path} is damaged: ${messageOf(error)}`, back ?? NO_RECOVERY_HINT);
+    const hint = await findRecoveryHint(disk, folder, path);
+    throw new FolderRefused(`${path} is damaged: ${messageOf(error)}`, hint ?? NO_RECOVERY_HINT);
   }
 }
 
@@ -182,8 +184,8 @@ export const NO_RECOVERY_HINT =
   "this folder has no usable older state; restore a backup with berth restore FILE";
 
 /**
- * The one command that brings back the checkpoint before the damaged one, and what it would cost;
- * null: none would help.
+ * The command that restores the checkpoint before the damaged one, and its cost; null: there is
+ * none.
  */
 export async function findRecoveryHint(
   disk: Disk,
@@ -191,14 +193,14 @@ export async function findRecoveryHint(
   path: string,
   check: SignatureCheck = async () => null,
 ): Promise<string | null> {
-  for (const { number, path: kept } of listGenerations(disk, folder).toReversed()) {
+  for (const { number, path: generationPath } of listGenerations(disk, folder).toReversed()) {
     if (!(await isUsableGeneration(disk, folder, number, check))) continue;
-    return `cp -p ${quoteForShell(kept)} ${quoteForShell(path)} # nothing is lost: the journal contains every change since`;
+    return `cp -p ${quoteForShell(generationPath)} ${quoteForShell(path)} # nothing is lost: the journal contains every change since`;
   }
   return null;
 }
 
-/** Only what a start would take: the generation, and all of the journal since. */
+/** Whether a start would accept the generation and the whole journal since. */
 async function isUsableGeneration(
   disk: Disk,
   folder: string,
@@ -206,10 +208,10 @@ async function isUsableGeneration(
   check: SignatureCheck,
 ): Promise<boolean> {
   try {
-    const kept = await new StateFile(disk, folder, generationName(covers)).read();
-    if (kept?.covers.seq !== covers) return false;
-    const state = decodeSnapshot(kept);
-    replaySegments(disk, folder, state, headOf(kept), () => {});
+    const snapshot = await new StateFile(disk, folder, generationName(covers)).read();
+    if (snapshot?.covers.seq !== covers) return false;
+    const state = decodeSnapshot(snapshot);
+    replaySegments(disk, folder, state, headOf(snapshot), () => {});
     return (await check(state)) === null;
   } catch {
     return false;
@@ -235,7 +237,7 @@ function segmentMissing(folder: string, from: number, to: number | null): Folder
   );
 }
 
-/** Some of the files are the old ones, and some of the new ones may be missing. */
+/** The folder contains old files, and some of the new ones may be missing. */
 function restoreInterrupted(folder: string): FolderRefused {
   return new FolderRefused(
     `a restore of ${folder} was interrupted`,

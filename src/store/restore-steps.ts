@@ -7,10 +7,11 @@ import { encodeLine, type ChainHead } from "./journal.ts";
 import { RestoreUnfinished } from "./refusal.ts";
 
 /**
- * A backup takes the place of what a folder holds in three steps, each of which can be repeated:
- * everything is written into `restore.new` and synced; renamed to `restoring-<stamp>` it counts,
- * and what was there moves to `replaced-<stamp>`; renamed to `arriving-<stamp>`, its files move up.
- * A start finds by the name how far it came, and goes on from there.
+ * A backup replaces the contents of a folder in three steps, each of which can be repeated. First,
+ * everything is written into `restore.new` and synced. Second, the rename to `restoring-<stamp>`
+ * makes it take effect, and the old files move to `replaced-<stamp>`. Third, it is renamed to
+ * `arriving-<stamp>`, and its files move up. After an interruption, the name tells a start which
+ * step comes next.
  */
 const STAGING_FOLDER = "restore.new";
 const RESTORING_PATTERN = /^restoring-(\d{8}T\d{6}Z-[0-9a-f]{8})$/;
@@ -18,12 +19,12 @@ const ARRIVING_PATTERN = /^arriving-(\d{8}T\d{6}Z-[0-9a-f]{8})$/;
 
 const replacedName = (stamp: string): string => `replaced-${stamp}`;
 
-/** For people by its time, for two in one second by its lineage. */
+/** The time is for people; the lineage distinguishes two restores within one second. */
 const formatStamp = ({ at, lineage }: Restore): string =>
   `${new Date(at).toISOString().replaceAll(/[-:]/g, "").slice(0, 15)}Z-${lineage.slice(0, 8)}`;
 
 export interface RestorePlan {
-  /** A backup as a disk, with the folder on it. */
+  /** The backup as a disk, and the path of the folder on it. */
   readonly backupDisk: Disk;
   readonly backupPath: string;
   readonly fileNames: readonly string[];
@@ -31,30 +32,26 @@ export interface RestorePlan {
   readonly lastSegmentSeq: number;
   readonly head: ChainHead;
   readonly restore: Restore;
-  /** Whether it comes from another host, to go on here. */
+  /** Whether the appliance moves here from another host. */
   readonly isMove: boolean;
 }
 
-/** Writes everything beside what it will replace; nothing counts yet. */
-export async function stageRestore(
-  disk: Disk,
-  folder: string,
-  staging: RestorePlan,
-): Promise<void> {
-  const staged = join(folder, STAGING_FOLDER);
-  removeAll(disk, staged);
+/** Writes everything beside what it will replace; nothing takes effect yet. */
+export async function stageRestore(disk: Disk, folder: string, plan: RestorePlan): Promise<void> {
+  const stagingPath = join(folder, STAGING_FOLDER);
+  removeAll(disk, stagingPath);
   try {
-    await writeStagedFiles(disk, staged, staging);
+    await writeStagedFiles(disk, stagingPath, plan);
   } catch (error) {
-    // Most likely for want of room, which a server on the folder would miss, too.
-    removeAll(disk, staged);
+    // The usual cause is a full disk, and a server on the folder needs the space.
+    removeAll(disk, stagingPath);
     throw error;
   }
 }
 
 /**
- * Makes what was staged count and moves it in. An error that comes once it counts is a
- * `RestoreUnfinished`: the folder is not as it was, whatever the operator is told otherwise.
+ * Makes the staged files take effect and moves them into place. Errors after that point are thrown
+ * as `RestoreUnfinished`, because the folder has changed.
  */
 export async function applyRestore(
   disk: Disk,
@@ -67,9 +64,9 @@ export async function applyRestore(
     await disk.syncFolder(folder);
     return { replaced: (await moveStagedFiles(disk, folder))?.replaced ?? null };
   } catch (error) {
-    const what = isMove ? "move" : "restore";
+    const operation = isMove ? "move" : "restore";
     throw new RestoreUnfinished(
-      `the ${what} took effect, but not all files are in place in ${folder}: ${formatError(error)}`,
+      `the ${operation} took effect, but not all files are in place in ${folder}: ${formatError(error)}`,
       isMove
         ? "start the server here: it finishes the move; do not cancel the move on the old host, and do not move the file in anywhere else: two servers would grant the same slots"
         : "start the server: it finishes the restore",
@@ -77,20 +74,20 @@ export async function applyRestore(
   }
 }
 
-async function writeStagedFiles(disk: Disk, staged: string, staging: RestorePlan): Promise<void> {
+async function writeStagedFiles(disk: Disk, stagingPath: string, plan: RestorePlan): Promise<void> {
   const { backupDisk, backupPath, fileNames, coveredSeq, lastSegmentSeq, head, restore, isMove } =
-    staging;
-  disk.makeFolder(join(staged, AUDIT_FOLDER));
+    plan;
+  disk.makeFolder(join(stagingPath, AUDIT_FOLDER));
   for (const name of fileNames)
-    await copyFile(backupDisk, join(backupPath, name), disk, join(staged, name));
-  // There is always a generation to go back to.
+    await copyFile(backupDisk, join(backupPath, name), disk, join(stagingPath, name));
+  // So that there is always a generation to go back to.
   await copyFile(
     backupDisk,
     join(backupPath, STATE_FILE),
     disk,
-    join(staged, generationName(coveredSeq)),
+    join(stagingPath, generationName(coveredSeq)),
   );
-  const journal = disk.open(join(staged, segmentName(lastSegmentSeq)));
+  const journal = disk.open(join(stagingPath, segmentName(lastSegmentSeq)));
   try {
     const type = isMove ? "MovedIn" : "Restored";
     const { text } = encodeLine(head, null, restore.at, [{ type, at: restore.at, restore }]);
@@ -99,20 +96,22 @@ async function writeStagedFiles(disk: Disk, staged: string, staging: RestorePlan
   } finally {
     journal.close();
   }
-  await disk.syncFolder(join(staged, AUDIT_FOLDER));
-  await disk.syncFolder(staged);
+  await disk.syncFolder(join(stagingPath, AUDIT_FOLDER));
+  await disk.syncFolder(stagingPath);
 }
 
-/** A restore that was decided and not finished; also what an interrupted one left behind. */
+/** Whether a restore took effect but is not finished, for example because it was interrupted. */
 export const hasUnfinishedRestore = (disk: Disk, folder: string): boolean =>
   disk.list(folder).some((name) => RESTORING_PATTERN.test(name) || ARRIVING_PATTERN.test(name));
 
-/** Where what was replaced is now, if anything was; null when no restore was under way. */
+/**
+ * Returns the folder with the replaced files, if there were any; null: no restore was unfinished.
+ */
 export async function finishRestore(
   disk: Disk,
   folder: string,
 ): Promise<{ readonly replaced: string | null } | null> {
-  // A killed one never counted, and holds a copy of the key.
+  // A restore killed while staging never took effect, but left a copy of the key.
   removeAll(disk, join(folder, STAGING_FOLDER));
   if (!hasUnfinishedRestore(disk, folder)) return null;
   try {
@@ -129,28 +128,32 @@ async function moveStagedFiles(
   disk: Disk,
   folder: string,
 ): Promise<{ readonly replaced: string | null } | null> {
-  const leaving = findStamp(disk, folder, RESTORING_PATTERN);
-  if (leaving !== null) {
-    const kept = join(folder, replacedName(leaving));
-    const old = disk.list(folder).filter(isStoreFile);
-    if (old.length > 0) disk.makeFolder(kept);
-    for (const name of old) disk.rename(join(folder, name), join(kept, name));
-    // Also when all of it was moved before, by one that was interrupted here.
-    if (disk.stat(kept) !== null) await disk.syncFolder(kept);
+  const restoringStamp = findStamp(disk, folder, RESTORING_PATTERN);
+  if (restoringStamp !== null) {
+    const replacedFolder = join(folder, replacedName(restoringStamp));
+    const oldNames = disk.list(folder).filter(isStoreFile);
+    if (oldNames.length > 0) disk.makeFolder(replacedFolder);
+    for (const name of oldNames) disk.rename(join(folder, name), join(replacedFolder, name));
+    // Also if an interrupted attempt moved all files before.
+    if (disk.stat(replacedFolder) !== null) await disk.syncFolder(replacedFolder);
     await disk.syncFolder(folder);
-    disk.rename(join(folder, `restoring-${leaving}`), join(folder, `arriving-${leaving}`));
+    disk.rename(
+      join(folder, `restoring-${restoringStamp}`),
+      join(folder, `arriving-${restoringStamp}`),
+    );
     await disk.syncFolder(folder);
   }
-  const arriving = findStamp(disk, folder, ARRIVING_PATTERN);
-  if (arriving === null) return null;
-  const staged = join(folder, `arriving-${arriving}`);
-  for (const name of disk.list(staged)) disk.rename(join(staged, name), join(folder, name));
+  const arrivingStamp = findStamp(disk, folder, ARRIVING_PATTERN);
+  if (arrivingStamp === null) return null;
+  const stagingPath = join(folder, `arriving-${arrivingStamp}`);
+  for (const name of disk.list(stagingPath))
+    disk.rename(join(stagingPath, name), join(folder, name));
   await disk.syncFolder(folder);
-  await disk.syncFolder(staged);
-  disk.removeFolder(staged);
+  await disk.syncFolder(stagingPath);
+  disk.removeFolder(stagingPath);
   await disk.syncFolder(folder);
-  const kept = join(folder, replacedName(arriving));
-  return { replaced: disk.stat(kept) === null ? null : kept };
+  const replacedFolder = join(folder, replacedName(arrivingStamp));
+  return { replaced: disk.stat(replacedFolder) === null ? null : replacedFolder };
 }
 
 const formatError = (error: unknown): string =>
@@ -168,9 +171,9 @@ async function copyFile(from: Disk, source: string, disk: Disk, to: string): Pro
   const size = from.stat(source)?.size ?? 0;
   const file = disk.open(to);
   try {
-    for (let at = 0; at < size; at += PART_BYTES) {
-      const part = from.readPart(source, at, Math.min(PART_BYTES, size - at));
-      if (part === null || part.length === 0) throw new Error(`${source} ended early`);
+    for (let offset = 0; offset < size; offset += PART_BYTES) {
+      const part = from.readPart(source, offset, Math.min(PART_BYTES, size - offset));
+      if (part === null || part.length === 0) throw new Error(`${source} is shorter than expected`);
       writeAll(file, part);
     }
     await file.sync();
@@ -179,7 +182,7 @@ async function copyFile(from: Disk, source: string, disk: Disk, to: string): Pro
   }
 }
 
-/** What an interrupted staging left; it never counted. */
+/** Removes what an interrupted staging left; it never took effect. */
 function removeAll(disk: Disk, folder: string): void {
   if (disk.stat(folder) === null) return;
   for (const name of disk.list(folder)) {

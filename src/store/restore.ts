@@ -14,10 +14,10 @@ import type { VerifyReport, VerifyOptions } from "./verify.ts";
 export interface RestoreOptions {
   readonly disk: Disk;
   readonly folder: string;
-  /** The backup. */
+  /** The backup file. */
   readonly file: string;
   readonly acceptLoss: boolean;
-  /** Whether it is carried on here from another host, which has given it up. */
+  /** Whether the appliance moves here from another host, which has retired it. */
   readonly isMove?: boolean;
   readonly now: Instant;
   readonly uid: number;
@@ -29,44 +29,46 @@ export interface RestoreReport {
   readonly manifest: BackupManifest;
   readonly verifyReport: VerifyReport;
   readonly lineage: string;
-  /** Where what was there is now; null when nothing was. */
+  /** The folder with the replaced files; null: there were none. */
   readonly replacedFolder: string | null;
-  /** What the backup does not hold and the folder did; null: nothing, or nobody can tell. */
+  /** The lines that the folder had and the backup does not; null: none, or unknown. */
   readonly lostLines: number | null;
 }
 
 /**
- * Puts a backup in the place of what a folder holds, and says so in the record. The backup is
- * checked from end to end first; what it replaces is kept; and what it does not hold is given up
- * only when somebody says so.
+ * Replaces the contents of a folder by a backup, and records that in the audit log. The backup is
+ * verified completely first. The replaced files are kept. Changes that the backup does not contain
+ * are discarded only if the operator accepts the loss.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
   const { disk, folder, file, uid, identity, checkSignatures, isMove = false } = options;
   const checks = { identity, checkSignatures };
-  // A bad file must not leave a new folder behind.
+  // Checked first: a bad file must not leave a new folder behind.
   if (disk.stat(folder) === null) await openBackup(disk, file, checks);
   const { lock } = await acquireFolder({ disk, folder, create: true, uid, holder: "command" });
   try {
-    const there = isEmptyFolder(disk, folder) ? null : await readExistingFolder(disk, folder);
-    let continues = there === null;
+    const existing = isEmptyFolder(disk, folder) ? null : await readExistingFolder(disk, folder);
+    let isContinuation = existing === null;
     const { archive, manifest, verifyReport } = await openBackup(disk, file, {
       ...checks,
       onAuditedLine(seq, sum) {
-        if (there !== null && "head" in there) {
-          continues ||= seq === there.head.auditSeq && sum === there.head.auditSum;
+        if (existing !== null && "head" in existing) {
+          isContinuation ||= seq === existing.head.auditSeq && sum === existing.head.auditSum;
         }
       },
     });
-    if (isMove) checkMove(options, there, verifyReport, continues);
-    const lost = isMove ? 0 : checkLoss(options, there, verifyReport, continues);
+    if (isMove) checkMove(options, existing, verifyReport, isContinuation);
+    const lostLines = isMove ? 0 : checkLoss(options, existing, verifyReport, isContinuation);
     const { head, coveredSeq, segments, mark } = verifyReport;
-    const same =
-      there !== null && "head" in there && there.state.appliance === verifyReport.appliance;
+    const isSameAppliance =
+      existing !== null &&
+      "head" in existing &&
+      existing.state.appliance === verifyReport.appliance;
     const restore = {
       lineage: randomId(),
       at: latest(options.now, mark),
       seq: head.seq,
-      replaced: same ? there.head.seq : null,
+      replaced: isSameAppliance ? existing.head.seq : null,
       ...(isMove && { moved: true as const }),
     };
     await stageRestore(disk, folder, {
@@ -85,19 +87,22 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       verifyReport,
       lineage: restore.lineage,
       replacedFolder: replaced,
-      lostLines: lost,
+      lostLines,
     };
   } finally {
     lock.release();
   }
 }
 
-/** Into an empty or an unused folder, or back to where it came from, as if it had never left. */
+/**
+ * Allows a move into an empty or unused folder, or back to the original host if nothing changed
+ * since.
+ */
 function checkMove(
   { folder, file }: RestoreOptions,
-  there: ExistingFolder | null,
+  existing: ExistingFolder | null,
   { retired, appliance, kind, head }: VerifyReport,
-  continues: boolean,
+  isContinuation: boolean,
 ): void {
   if (retired === null) {
     throw new BackupRefused(
@@ -111,13 +116,16 @@ function checkMove(
       "start a new demo with berth demo",
     );
   }
-  if (there === null) return;
-  if ("head" in there) {
-    const { state } = there;
-    const same = state.appliance === appliance;
-    if (isUnusedSite(state) || (same && continues)) return;
-    // Somebody whose first try was interrupted must not look for another place to bring it to.
-    if (same && state.restores.some(({ moved, seq }) => moved === true && seq === head.seq)) {
+  if (existing === null) return;
+  if ("head" in existing) {
+    const { state } = existing;
+    const isSameAppliance = state.appliance === appliance;
+    if (isUnusedSite(state) || (isSameAppliance && isContinuation)) return;
+    // After an interrupted first attempt, the operator must not move the file in on another host.
+    if (
+      isSameAppliance &&
+      state.restores.some(({ moved, seq }) => moved === true && seq === head.seq)
+    ) {
       throw new BackupRefused(
         `${file} was already moved in here, and ${folder} continues from it`,
         "start the server, and do not move the file in anywhere else",
@@ -144,12 +152,12 @@ async function readExistingFolder(disk: Disk, folder: string): Promise<ExistingF
   }
 }
 
-/** How many lines are given up; throws unless that is none, or was agreed to. */
+/** Returns how many lines are lost; throws unless it is none or the loss was accepted. */
 function checkLoss(
   { folder, file, acceptLoss }: RestoreOptions,
-  there: ExistingFolder | null,
+  existing: ExistingFolder | null,
   { appliance, head, auditLog, retired, auditGaps, auditDamage }: VerifyReport,
-  continues: boolean,
+  isContinuation: boolean,
 ): number | null {
   if (retired !== null) {
     throw new BackupRefused(
@@ -157,43 +165,47 @@ function checkLoss(
       "use berth move in instead",
     );
   }
-  if (there === null) return 0;
+  if (existing === null) return 0;
   const hint = `berth restore --accept-loss restores anyway and keeps the current contents of ${folder}`;
-  if ("unreadable" in there) {
-    if (acceptLoss) return null;
-    throw new BackupRefused(`it is unknown which changes would be lost: ${there.unreadable}`, hint);
-  }
-  if (there.state.appliance !== appliance) {
+  if ("unreadable" in existing) {
     if (acceptLoss) return null;
     throw new BackupRefused(
-      `${folder} is of appliance ${there.state.appliance}, but ${file} is of appliance ${appliance}`,
+      `it is unknown which changes would be lost: ${existing.unreadable}`,
       hint,
     );
   }
-  if (continues && head.seq >= there.head.seq) return 0;
-  const since = there.head.seq - head.seq;
-  if (acceptLoss) return since > 0 ? since : null;
-  if (since <= 0 && there.head.auditSeq < auditLog.from - 1) {
+  if (existing.state.appliance !== appliance) {
+    if (acceptLoss) return null;
+    throw new BackupRefused(
+      `${folder} is of appliance ${existing.state.appliance}, but ${file} is of appliance ${appliance}`,
+      hint,
+    );
+  }
+  if (isContinuation && head.seq >= existing.head.seq) return 0;
+  const newerLines = existing.head.seq - head.seq;
+  if (acceptLoss) return newerLines > 0 ? newerLines : null;
+  if (newerLines <= 0 && existing.head.auditSeq < auditLog.from - 1) {
     throw new BackupRefused(
       `cannot determine whether ${file} continues the contents of ${folder}: its audit log begins later, at line ${auditLog.from}`,
       hint,
     );
   }
-  const { auditSeq: end } = there.head;
-  // Of a declared gap the last line's sum is known.
-  const isGone =
-    auditGaps.some(({ from, to }) => from <= end && end < to) ||
-    auditDamage?.missing.some(({ from, to }) => from <= end && end <= to) === true;
-  if (since <= 0 && isGone) {
+  const { auditSeq: lastAuditSeq } = existing.head;
+  // The last line of a declared gap is not missing here: its sum is known.
+  const isLineMissing =
+    auditGaps.some(({ from, to }) => from <= lastAuditSeq && lastAuditSeq < to) ||
+    auditDamage?.missing.some(({ from, to }) => from <= lastAuditSeq && lastAuditSeq <= to) ===
+      true;
+  if (newerLines <= 0 && isLineMissing) {
     throw new BackupRefused(
-      `cannot determine whether ${file} continues the contents of ${folder}: its audit log lacks line ${end}`,
+      `cannot determine whether ${file} continues the contents of ${folder}: its audit log lacks line ${lastAuditSeq}`,
       hint,
     );
   }
   throw new BackupRefused(
-    since > 0
-      ? `${file} is older than ${folder}: ${since === 1 ? "1 change" : `${since} changes`} since then would be lost (from line ${head.seq + 1} on)`
-      : `${file} does not continue the contents of ${folder}: they differ from before line ${there.head.seq}`,
+    newerLines > 0
+      ? `${file} is older than ${folder}: ${newerLines === 1 ? "1 change" : `${newerLines} changes`} since then would be lost (from line ${head.seq + 1} on)`
+      : `${file} does not continue the contents of ${folder}: they differ from before line ${existing.head.seq}`,
     hint,
   );
 }

@@ -9,21 +9,23 @@ const MIN_SEGMENT_BYTES = 8 * MIB;
 const MAX_SEGMENT_BYTES = 64 * MIB;
 const MAX_SEGMENT_AGE = 60 * 60 * 1_000;
 
-/** Is a segment of this size and age to be closed and folded? */
+/** Whether a segment of this size and age should be closed, and a checkpoint made. */
 function isSegmentDue(disk: Disk, folder: string, size: number, age: number): boolean {
   if (size === 0) return false;
-  // A large state is worth a longer journal: half of it written again is as much as it should cost.
-  const state = size < MIN_SEGMENT_BYTES ? 0 : (disk.stat(join(folder, STATE_FILE))?.size ?? 0);
+  // A large state allows a longer journal: a checkpoint rewrites the whole state, so the journal
+  // should be at least half as large.
+  const stateBytes =
+    size < MIN_SEGMENT_BYTES ? 0 : (disk.stat(join(folder, STATE_FILE))?.size ?? 0);
   return (
-    size >= Math.min(Math.max(MIN_SEGMENT_BYTES, state / 2), MAX_SEGMENT_BYTES) ||
+    size >= Math.min(Math.max(MIN_SEGMENT_BYTES, stateBytes / 2), MAX_SEGMENT_BYTES) ||
     age >= MAX_SEGMENT_AGE
   );
 }
 
-/** Of the longest a file can be. */
+/** The part of the file size limit at which a segment is closed. */
 const SIZE_LIMIT_SHARE = 0.75;
 
-/** How long the segment in use stays in use. */
+/** Decides when to close the open segment. */
 export class RotationSchedule {
   readonly #disk: Disk;
   readonly #folder: string;
@@ -39,7 +41,7 @@ export class RotationSchedule {
     this.#startedAt = performance.now();
   }
 
-  /** Files may not grow beyond what a segment of this size came up against. */
+  /** The open segment hit a file size limit at this size. */
   limitSize(size: number): void {
     this.#sizeLimit = size;
     this.restart();
@@ -59,9 +61,10 @@ export class RotationSchedule {
 }
 
 /**
- * A new segment of the journal, whose name is durable before anything is written to it. Where the
- * folder cannot even be opened, nothing is in doubt: the segment is taken back and the one in use
- * goes on. Left there, it would stand in the way of the lines that the old one still gets.
+ * Creates a segment whose name is durable before anything is written to it. If the folder cannot
+ * even be opened, the state of the disk is certain: the new segment is removed, and the current one
+ * stays in use. If the new segment stayed, its number would collide with lines still written to the
+ * current one.
  */
 export async function createSegment(disk: Disk, path: string): Promise<OpenFile> {
   const file = disk.open(path);
@@ -85,8 +88,8 @@ function tryRemove(disk: Disk, path: string): boolean {
 }
 
 /**
- * An empty segment that begins with this line; null when none can be opened now. A sync that fails
- * is thrown as the disk said it.
+ * Creates an empty segment that begins with this line; null: none can be created now. An error of
+ * the sync is thrown as the disk reported it.
  */
 export async function createNextSegment(
   disk: Disk,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { errorCode, type Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 
-/** Neither of the two belongs in a backup. */
+/** Neither of the two files is part of a backup. */
 export const SEALED_FILE = "credentials.sealed";
 export const SEALING_KEY_FILE = "sealing.key";
 
@@ -13,30 +13,30 @@ export interface Credentials {
 }
 
 export interface UnsealedCredentials extends Credentials {
-  /** Only `unusable` is worth a warning: there is a file, and nobody can open it. */
+  /** Only `unusable` needs a warning: the file exists but cannot be decrypted. */
   readonly status: "opened" | "absent" | "unusable";
-  /** Why nothing is set, without any secret; null when the file was opened. */
+  /** Why the credentials are not set, without any secret; null: they are. */
   readonly problem: string | null;
 }
 
 export interface SealedFileOptions {
-  /** 32 bytes from outside (systemd's credentials); then no key file is read or made. */
+  /** 32 bytes from outside (systemd credentials); then no key file is read or created. */
   readonly key?: Uint8Array | null;
 }
 
 /**
- * The two cloud credentials, sealed with AES-256-GCM in a file of their own. A file that cannot be
- * opened, for whatever reason, means "not set", and the next change replaces it.
+ * The two cloud credentials, encrypted with AES-256-GCM in their own file. A file that cannot be
+ * decrypted, for whatever reason, means "not set", and the next change replaces it.
  *
- * Byte 0 is the version, then 12 bytes of nonce, the sealed JSON, and 16 bytes of tag. One object
- * per folder: changes wait for one another inside it.
+ * Byte 0 is the version, then 12 bytes of nonce, the encrypted JSON, and 16 bytes of tag. Use one
+ * object per folder: it queues the changes.
  */
 export class SealedFile {
   readonly #disk: Disk;
   readonly #folder: string;
   readonly #externalKey: Uint8Array | null;
   #queue: Promise<unknown> = Promise.resolve();
-  /** After a failed change nobody can say which pair a power cut would leave. */
+  /** After a failed change it is unknown which pair a power cut would leave. */
   #isUncertain = false;
 
   constructor(disk: Disk, folder: string, { key = null }: SealedFileOptions = {}) {
@@ -48,7 +48,7 @@ export class SealedFile {
     this.#externalKey = key;
   }
 
-  /** Never rejects. Waits for changes under way: what is not durable yet is not shown. */
+  /** Never rejects. Waits for pending changes: values that are not durable yet are not returned. */
   read(): Promise<UnsealedCredentials> {
     return this.#enqueue(() => {
       try {
@@ -60,25 +60,26 @@ export class SealedFile {
   }
 
   /**
-   * Durable when it returns, both values in one step; names what changed. What is left out stays as
-   * it is; null takes a value away. After a rejection the old or the new pair is there.
+   * Changes both values in one step; durable when it resolves, with the names that changed. A value
+   * left out stays as it is; null removes it. After a rejection the old or the new pair is stored.
    */
   change(update: Partial<Credentials>): Promise<(keyof Credentials)[]> {
     return this.#enqueue(() => this.#change(update));
   }
 
   async #change(update: Partial<Credentials>): Promise<(keyof Credentials)[]> {
-    const given = CREDENTIAL_NAMES.filter((name) => update[name] !== undefined);
-    const old = this.#unsealBeforeChange(given.length === CREDENTIAL_NAMES.length);
-    // Values nobody can open may be the same ones or others: all that is given counts as changed.
-    const unknown = this.#isUncertain || old.status === "unusable";
-    const changed = given.filter((name) => unknown || update[name] !== old[name]);
+    const updatedNames = CREDENTIAL_NAMES.filter((name) => update[name] !== undefined);
+    const current = this.#unsealBeforeChange(updatedNames.length === CREDENTIAL_NAMES.length);
+    // Values that cannot be decrypted may be the same or not: everything in the update counts as
+    // changed.
+    const isUnknown = this.#isUncertain || current.status === "unusable";
+    const changed = updatedNames.filter((name) => isUnknown || update[name] !== current[name]);
     if (changed.length === 0) {
-      // It may have been renamed into place by a process that died before its sync.
+      // A process may have died between its rename and its sync.
       await this.#disk.syncFolder(this.#folder);
       return [];
     }
-    const { apiKey = old.apiKey, sharedKey = old.sharedKey } = update;
+    const { apiKey = current.apiKey, sharedKey = current.sharedKey } = update;
     this.#isUncertain = true;
     await this.#replace(SEALED_FILE, seal({ apiKey, sharedKey }, await this.#readOrCreateKey()));
     this.#isUncertain = false;
@@ -86,19 +87,19 @@ export class SealedFile {
   }
 
   /**
-   * A disk that fails to read may still hold a good pair: half of it must not be lost to a change
-   * of the other half. A change of both needs nothing from the old one.
+   * If the read fails, the disk may still have a good pair: a change of one value must not lose the
+   * other. A change of both needs nothing from the old pair.
    */
-  #unsealBeforeChange(whole: boolean): UnsealedCredentials {
+  #unsealBeforeChange(isCompleteUpdate: boolean): UnsealedCredentials {
     try {
       return this.#unseal();
     } catch (error) {
-      if (!whole) throw error;
+      if (!isCompleteUpdate) throw error;
       return notSet("unusable", "");
     }
   }
 
-  /** Throws only what the disk throws. */
+  /** Throws only errors of the disk. */
   #unseal(): UnsealedCredentials {
     const bytes = this.#disk.read(join(this.#folder, SEALED_FILE));
     if (bytes === null) return notSet("absent", `${SEALED_FILE} does not exist`);
@@ -112,7 +113,7 @@ export class SealedFile {
     return unseal(bytes, key);
   }
 
-  /** Null when there is none, or none that could ever have sealed anything. */
+  /** Null: there is no key, or its length is wrong. */
   #readKey(): Uint8Array | null {
     if (this.#externalKey !== null) return this.#externalKey;
     const key = this.#disk.read(join(this.#folder, SEALING_KEY_FILE));
@@ -122,19 +123,19 @@ export class SealedFile {
   async #readOrCreateKey(): Promise<Uint8Array> {
     const key = this.#readKey();
     if (key !== null) return key;
-    const made = randomBytes(KEY_LENGTH);
-    await this.#replace(SEALING_KEY_FILE, made);
-    return made;
+    const newKey = randomBytes(KEY_LENGTH);
+    await this.#replace(SEALING_KEY_FILE, newKey);
+    return newKey;
   }
 
   #replace(name: string, bytes: Uint8Array): Promise<void> {
     return replaceFile(this.#disk, join(this.#folder, name), bytes);
   }
 
-  #enqueue<T>(step: () => T | Promise<T>): Promise<T> {
-    const turn = this.#queue.then(step);
-    this.#queue = turn.catch(() => {});
-    return turn;
+  #enqueue<T>(task: () => T | Promise<T>): Promise<T> {
+    const result = this.#queue.then(task);
+    this.#queue = result.catch(() => {});
+    return result;
   }
 }
 
@@ -146,7 +147,10 @@ const KEY_LENGTH = 32;
 const NONCE_LENGTH = 12;
 const TAG_LENGTH = 16;
 
-/** Signed along: no other file sealed with the same key, and no other version, passes for this. */
+/**
+ * Additional authenticated data: a file of another version, or another file with the same key, is
+ * not accepted.
+ */
 const PURPOSE = Buffer.from(`${String.fromCharCode(VERSION)}berth ${SEALED_FILE}`);
 
 function seal(credentials: Credentials, key: Uint8Array): Uint8Array {
@@ -172,14 +176,14 @@ function unseal(bytes: Uint8Array, key: Uint8Array): UnsealedCredentials {
     const { apiKey, sharedKey } = JSON.parse(text.toString()) as Credentials;
     return { apiKey, sharedKey, status: "opened", problem: null };
   } catch {
-    // Not even the reason: a parser's message quotes what it read.
+    // The reason is left out: a parser's message quotes what it read.
     return notSet("unusable", `${SEALED_FILE} was damaged or encrypted with another key`);
   }
 }
 
-const notSet = (found: "absent" | "unusable", note: string): UnsealedCredentials => ({
+const notSet = (status: "absent" | "unusable", problem: string): UnsealedCredentials => ({
   apiKey: null,
   sharedKey: null,
-  status: found,
-  problem: note,
+  status,
+  problem,
 });

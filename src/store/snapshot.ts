@@ -15,7 +15,10 @@ import type { FeatureTerms, Terms } from "../domain/terms.ts";
 import type { Instant } from "../domain/time.ts";
 import { GENESIS } from "../platform/hash.ts";
 
-/** Raised by one with every change to what follows; older ones are migrated, newer ones refused. */
+/**
+ * Incremented with every change of the schema below; older formats are migrated, newer ones
+ * refused.
+ */
 export const STATE_FORMAT = 5;
 
 const At = Type.Unsafe<Instant>(Type.Integer());
@@ -34,7 +37,7 @@ const ContactRow = Type.Object({
   peer: Type.String(),
 });
 
-/** What `state.json` holds: the state as rows, and the place in the journal it stands at. */
+/** The contents of `state.json`: the state as rows, and the journal position it covers. */
 export const Snapshot = Type.Object({
   format: Type.Literal(STATE_FORMAT),
   kind: Type.Union([Type.Literal("site"), Type.Literal("demo")]),
@@ -52,15 +55,15 @@ export const Snapshot = Type.Object({
   lapsed: Type.Array(
     Type.Unsafe<LapsedBorrow>(Type.Object({ license: Seq, user: Type.String(), slot: Seq })),
   ),
-  /** The last journal line this covers; always the end of a closed segment. */
+  /** The last journal line that this covers; always the end of a closed segment. */
   covers: Type.Object({ seq: Seq, sum: Hash }),
-  /** The audit chain up to there, and the file it was last written to. */
+  /** The audit chain up to that line, and the file it was last written to. */
   audit: Type.Object({
     seq: Seq,
     sum: Hash,
     file: Type.Union([Type.String(), Type.Null()]),
     length: Seq,
-    /** The last line before those that are kept; what is older may be gone. */
+    /** The last line before those that are kept; older lines may be removed. */
     anchor: Type.Object({ seq: Seq, sum: Hash }),
   }),
   licenses: Type.Array(
@@ -161,13 +164,13 @@ export type Snapshot = Static<typeof Snapshot>;
 
 let compiled: TypeCheck<typeof Snapshot> | null = null;
 
-/** Compiled on first use: a command that reads no state does not pay for it. */
+/** Compiled on first use: commands that read no state do not pay for it. */
 export const getSnapshotCheck = (): TypeCheck<typeof Snapshot> =>
   (compiled ??= TypeCompiler.Compile(Snapshot));
 
 export type AuditLogEnd = Pick<Snapshot["audit"], "file" | "length" | "anchor">;
 
-/** Nothing was folded yet. */
+/** The end of the audit log before the first checkpoint. */
 export const emptyAuditLogEnd: AuditLogEnd = {
   file: null,
   length: 0,

@@ -6,8 +6,8 @@ import { STATE_FORMAT } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 
 /**
- * The format of the state on disk. A version that does not know what this one writes must find out
- * by that number: so it is today's before the first new line is in the journal.
+ * The format of the state on disk. An older version must recognize by this number that it cannot
+ * read the journal, so the state has the current format before the first new line is written.
  */
 export class StateFormat {
   readonly #disk: Disk;
@@ -15,17 +15,17 @@ export class StateFormat {
   #writtenFormat: number;
   #migrating: Promise<void> | null = null;
 
-  constructor(disk: Disk, folder: string, found: number) {
+  constructor(disk: Disk, folder: string, format: number) {
     this.#disk = disk;
     this.#folder = folder;
-    this.#writtenFormat = found;
+    this.#writtenFormat = format;
   }
 
   get isOld(): boolean {
     return this.#writtenFormat !== STATE_FORMAT;
   }
 
-  /** Writes the same state in today's format; the old file stays as a generation to go back to. */
+  /** Writes the same state in the current format; the old file is kept as a generation. */
   migrate(): Promise<void> {
     this.#migrating ??= this.#rewriteState().finally(() => {
       this.#migrating = null;
@@ -36,21 +36,21 @@ export class StateFormat {
   async #rewriteState(): Promise<void> {
     const file = new StateFile(this.#disk, this.#folder);
     const state = await file.read();
-    if (state === null) throw new Error(`${file.path} is gone`);
+    if (state === null) throw new Error(`${file.path} no longer exists`);
     await file.write(state, state);
     this.#writtenFormat = STATE_FORMAT;
   }
 
-  /** For a server, which would only find out with its first change. */
+  /** Migrates when a server starts, so that an error does not appear only with the first change. */
   async migrateOrRefuse(): Promise<void> {
     if (!this.isOld) return;
     try {
       await this.migrate();
     } catch (error) {
       const path = join(this.#folder, STATE_FILE);
-      const why = error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? error.message : String(error);
       throw new MigrationFailed(
-        `${path} has format ${this.#writtenFormat} and cannot be written in format ${STATE_FORMAT}: ${why}`,
+        `${path} has format ${this.#writtenFormat} and cannot be written in format ${STATE_FORMAT}: ${reason}`,
         "free disk space or check the disk, and start again; nothing was changed",
       );
     }

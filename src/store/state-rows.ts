@@ -23,15 +23,20 @@ export function encodeSnapshot(
     registrations: [],
     featureRegistrations: [],
   };
-  // By product and newest first within it: reading the rows back in order keeps that order.
+  // Sorted by product, newest first: reading the rows in order restores that order.
   for (const license of [...state.products.values()].flat()) {
     const { id, addedAt, movedAt, terms, grant, counter, pool, features } = license;
     rows.licenses.push({ id, addedAt, movedAt, terms, grant, counter });
-    for (const held of pool.inSlotOrder()) rows.registrations.push({ license: id, ...held });
+    for (const registration of pool.inSlotOrder())
+      rows.registrations.push({ license: id, ...registration });
     for (const feature of features.values()) {
       rows.features.push({ license: id, terms: feature.terms, counter: feature.counter });
-      for (const held of feature.pool.inSlotOrder()) {
-        rows.featureRegistrations.push({ license: id, feature: feature.terms.code, ...held });
+      for (const registration of feature.pool.inSlotOrder()) {
+        rows.featureRegistrations.push({
+          license: id,
+          feature: feature.terms.code,
+          ...registration,
+        });
       }
     }
   }
@@ -58,9 +63,9 @@ export function encodeSnapshot(
     restores: [...state.restores],
     jumps: [...state.clockJumps],
     lapsed: [...state.lapsedBorrows.values()],
-    // What is older than all that is kept needs no excuse for being gone.
+    // Gaps before the oldest kept line need no declaration.
     auditGaps: state.auditGaps.filter(({ to }) => to > anchor.seq),
-    remembered: [...state.idempotencyRecords].map(([key, done]) => ({ key, ...done })),
+    remembered: [...state.idempotencyRecords].map(([key, record]) => ({ key, ...record })),
     refusals: [...state.refusals.values()],
   };
 }
@@ -76,11 +81,12 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   state.clockNonce = snapshot.clockNonce;
   state.clockAskedAt = snapshot.clockAskedAt;
   state.clockJumps.push(...snapshot.jumps);
-  for (const one of snapshot.lapsed)
-    state.lapsedBorrows.set(lapsedBorrowKey(one.license, one.user), one);
+  for (const borrow of snapshot.lapsed)
+    state.lapsedBorrows.set(lapsedBorrowKey(borrow.license, borrow.user), borrow);
   for (const vendor of snapshot.vendors) state.vendors.set(vendor.vendor, vendor);
   for (const request of snapshot.requests) state.requests.set(request.request, request);
-  for (const open of snapshot.activations) state.activations.set(open.nonce, open);
+  for (const activation of snapshot.activations)
+    state.activations.set(activation.nonce, activation);
   for (const { request, license } of snapshot.answered)
     state.answeredRequests.set(request, license);
   state.requestHeads.push(...snapshot.heads);
@@ -106,26 +112,26 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     requireDefined(state.licenses.get(license)).features.set(terms.code, feature);
   }
   for (const row of snapshot.registrations) {
-    // Field by field: copying the rest of a row is slower, and there may be a million.
+    // Field by field: a spread of the row is slower, and there may be a million rows.
     const { slot, user, registeredAt, end, contact } = row;
-    const held = newRegistration(slot, user, registeredAt, end, contact);
-    held.setAt = row.setAt;
-    held.borrowedUntil = row.borrowedUntil;
-    held.borrowedAt = row.borrowedAt;
-    held.leasedTo = row.leasedTo;
-    held.contactAuditedAt = row.contactAuditedAt;
-    held.isContactUnaudited = row.isContactUnaudited;
+    const registration = newRegistration(slot, user, registeredAt, end, contact);
+    registration.setAt = row.setAt;
+    registration.borrowedUntil = row.borrowedUntil;
+    registration.borrowedAt = row.borrowedAt;
+    registration.leasedTo = row.leasedTo;
+    registration.contactAuditedAt = row.contactAuditedAt;
+    registration.isContactUnaudited = row.isContactUnaudited;
     const { pool } = requireDefined(state.licenses.get(row.license));
-    pool.add(held);
-    state.registrationsByPeer.add(held);
+    pool.add(registration);
+    state.registrationsByPeer.add(registration);
   }
-  for (const { license, feature, ...held } of snapshot.featureRegistrations) {
+  for (const { license, feature, ...registration } of snapshot.featureRegistrations) {
     const { pool } = requireDefined(
       requireDefined(state.licenses.get(license)).features.get(feature),
     );
-    pool.add(held);
+    pool.add(registration);
   }
-  for (const { key, ...done } of snapshot.remembered) state.idempotencyRecords.add(key, done);
+  for (const { key, ...record } of snapshot.remembered) state.idempotencyRecords.add(key, record);
   for (const total of snapshot.refusals) {
     state.refusals.set(JSON.stringify([total.product, total.code]), total);
   }

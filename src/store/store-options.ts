@@ -8,58 +8,62 @@ import type { StorageFault } from "./group-commit.ts";
 import type { LockHolder } from "./lock.ts";
 import type { SignatureCheck } from "./signatures.ts";
 
-/** What a store is opened with. */
+/** The options of a store. */
 export interface StoreOptions {
   readonly disk: Disk;
   readonly folder: string;
   readonly kind: DataFolderKind | null;
   readonly create: boolean;
-  /** What the folder is opened for; a server unless it says otherwise. */
+  /** What the folder is opened for; default: a server. */
   readonly holder?: LockHolder;
   /**
-   * Whether a folder of an older format becomes one of today's before `open` returns, as a server
-   * wants it; else that is done before the first change, and a command that only reads changes
+   * Whether a folder of an older format is migrated before `open` returns, as for a server.
+   * Otherwise it is migrated before the first change, so that a command that only reads changes
    * nothing.
    */
   readonly migrateOnOpen?: boolean;
-  /** Given what is on record: time never runs behind the newest instant. */
+  /**
+   * Returns the current time, given the newest recorded instant and the recorded jumps; never
+   * earlier than the instant.
+   */
   readonly clock: (mark: Instant, jumps: readonly ClockJump[]) => Instant;
-  /** The jumps ahead of that clock since the start, oldest first. */
+  /** The forward jumps of that clock since the start, oldest first. */
   readonly jumps?: () => readonly ClockJump[];
   /**
-   * Folds all segments before the one that begins with `open`; rejects with the reason it could
-   * not. From when `stopping` is aborted on, somebody waits for the store to be closed.
+   * Makes a checkpoint of all segments before the one that begins with `open`; rejects with the
+   * reason of a failure. Once `stopping` is aborted, a caller waits for the store to close.
    */
   readonly checkpoint: (folder: string, open: number, stopping: AbortSignal) => Promise<void>;
   /**
-   * The disk failed for good: answer those who wait, then end the process. Replay is the repair.
+   * The disk failed permanently: answer pending requests, then end the process. The next start
+   * repairs the state by replay.
    */
   readonly onFatal: (error: Error) => void;
   readonly uid?: number;
   readonly identify?: () => Promise<string>;
   readonly recognize?: (appliance: string) => void | Promise<void>;
-  /** Whether the vendors signed what the folder says of its licenses; absent: it is believed. */
+  /** Checks the vendors' signatures of the licenses; absent: they are not checked. */
   readonly checkSignatures?: SignatureCheck;
-  /** Is this machine the one a license was signed for? */
+  /** Whether a license is signed for this machine. */
   readonly isBound?: State["isSignedForThisMachine"];
-  /** What the operator allows one user, and one address, at most. */
+  /** The operator's caps for one user and one address. */
   readonly caps?: State["slotCaps"];
-  /** How far the system's clock is behind what this store says (milliseconds). */
+  /** How far the system clock is behind the store's time (milliseconds). */
   readonly behind?: (now: Instant) => number;
 }
 
-/** Counts what one peer's calls add to the audit log. */
+/** Counts the bytes that one peer's calls add to the audit log. */
 export interface AuditMeter {
-  /** What a call that would add to it is answered; null: it may. */
+  /** The refusal for a call that would add to the audit log; null: it may. */
   readonly checkBudget: (at: Instant) => Fault | null;
   readonly charge: (bytes: number, at: Instant) => void;
 }
 
-/** How a store is doing, for those who ask. */
+/** The status of a store. */
 export interface StoreStatus {
   /** Null: changes are accepted. */
   readonly fault: StorageFault | null;
-  /** Why it gave up the folder; null: it did not, or for want of a disk. */
+  /** Why the store stopped using the folder; null: it did not, or because the disk failed. */
   readonly folderChange: FolderChanged | null;
   readonly notes: readonly string[];
   readonly checkpointError: string | null;

@@ -24,12 +24,11 @@ import type { AuditMeter, StoreStatus, StoreOptions } from "./store-options.ts";
 const TICK_INTERVAL = 1_000;
 
 /**
- * The single writer. A command is decided and applied in one synchronous step, its line is
- * appended, and nothing is answered, reads and refusals included, before everything it could have
- * seen is on disk.
+ * The single writer. A command is decided, applied and appended in one synchronous step. No answer,
+ * including reads and refusals, is sent before everything it depends on is on disk.
  */
 export class Store {
-  /** What is known of the audit log's files. */
+  /** The known damage of the audit log's files. */
   readonly auditHealth = new AuditHealth();
   readonly #options: StoreOptions;
   readonly #lockedFolder: LockedFolder;
@@ -49,8 +48,7 @@ export class Store {
   static async open(options: StoreOptions): Promise<Store> {
     const uid = options.uid ?? process.getuid?.() ?? 0;
     const identify = options.identify ?? (async () => "");
-    const opened = await openFolder({ ...options, uid, identify, now: options.clock });
-    return new Store(options, opened);
+    return new Store(options, await openFolder({ ...options, uid, identify, now: options.clock }));
   }
 
   private constructor(options: StoreOptions, opened: OpenedFolder) {
@@ -70,9 +68,9 @@ export class Store {
   }
 
   /**
-   * `view` picks what the answer needs, in the same instant as the change. A command that needs to
-   * know where the chains stand is made from that, in that instant too. `meter` pays for what it
-   * adds to the audit log; null: nobody does.
+   * `view` selects the data for the answer in the same step as the change. A command function gets
+   * the chain position of that step. `meter` is charged for additions to the audit log; null: no
+   * limit.
    */
   transact<C extends Command, T>(
     command: C | ((head: ChainHead) => C),
@@ -85,15 +83,16 @@ export class Store {
     let answer: Result<T, Fault>;
     try {
       this.#live.writeClockJumps(this.#commit, at);
-      const asked = typeof command === "function" ? command(this.#live.head) : command;
-      const done = transact(this.#live.state, asked, at, () => meter?.checkBudget(at) ?? null);
-      if (done.ok) this.#live.write(this.#commit, done.value, at, meter);
-      answer = done.ok ? ok(view(this.#live.state, done.value.outcome, at)) : done;
-    } catch (bug) {
-      // Memory may hold half of what the journal does not: go back to what the disk says.
+      const requested = typeof command === "function" ? command(this.#live.head) : command;
+      const refuseGrant = (): Fault | null => meter?.checkBudget(at) ?? null;
+      const result = transact(this.#live.state, requested, at, refuseGrant);
+      if (result.ok) this.#live.write(this.#commit, result.value, at, meter);
+      answer = result.ok ? ok(view(this.#live.state, result.value.outcome, at)) : result;
+    } catch (error) {
+      // Memory may contain part of a change that the journal does not: reload the state from disk.
       this.#fault = { code: "storage_failed" };
       this.#recover();
-      return Promise.reject(bug);
+      return Promise.reject(error);
     }
     return this.#whenDurable(answer);
   }
@@ -104,7 +103,7 @@ export class Store {
     return this.#whenDurable(ok(view(this.#live.state, this.#live.now())));
   }
 
-  /** A look that does not wait for the disk: never for what goes into an answer. */
+  /** Reads without waiting for the disk; must not be used for answers. */
   peek<T>(view: (state: State) => T): T {
     return view(this.#live.state);
   }
@@ -121,7 +120,7 @@ export class Store {
     };
   }
 
-  /** Where the record is read; inside of a `read`, it is durable up to `last` with its answer. */
+  /** Where the audit log is read; within a `read`, durable up to `lastSeq` with the answer. */
   auditLogSource(): AuditLogSource {
     const { disk, folder } = this.#options;
     const { state, head } = this.#live;
@@ -129,7 +128,7 @@ export class Store {
     return { disk, folder, coveredSeq, lastSeq: head.auditSeq, gaps: state.auditGaps };
   }
 
-  /** What does not stop it yet. */
+  /** The problems that do not stop the store yet. */
   condition(): StoreHealth {
     const { disk, folder } = this.#options;
     const { coveredSeq, error, runningMs } = this.#checkpoints;
@@ -143,36 +142,37 @@ export class Store {
     });
   }
 
-  /** After a clean stop `state.json` holds everything. */
+  /** After a clean stop `state.json` contains everything. */
   async close(): Promise<void> {
     clearInterval(this.#tickTimer);
     await this.#recovering;
     await this.#commit.whenDurable()?.catch(() => {});
     await this.#checkpoints.stop();
     await this.#failIfFolderChanged();
-    // One of an older format was only read: it stays what its own version can read.
-    const isBehind = this.#commit.durableBytes > 0 || this.#checkpoints.hasUnfoldedSegments;
-    const isFoldable = this.#fault === null && !this.#format.isOld && !this.#checkpoints.isHung;
-    if (isBehind && isFoldable) await this.checkpoint();
+    // A folder of an older format was only read: the version that wrote it can still read it.
+    const hasUncheckpointedLines =
+      this.#commit.durableBytes > 0 || this.#checkpoints.hasUncheckpointedSegments;
+    const canCheckpoint = this.#fault === null && !this.#format.isOld && !this.#checkpoints.isHung;
+    if (hasUncheckpointedLines && canCheckpoint) await this.checkpoint();
     await this.#failureHandling;
     this.#commit.close();
     this.#lockedFolder.release();
   }
 
-  /** Rotates to a new segment and folds the closed ones; a failure is told by `health`. */
+  /** Starts a new segment and makes a checkpoint of the closed ones; `health` reports a failure. */
   checkpoint(): Promise<void> {
     return this.#checkpoints.run(() => this.#rotate());
   }
 
-  /** Does something that no checkpoint may run beside, and keeps the next one waiting. */
+  /** Runs `work` while no checkpoint runs; the next checkpoint waits for it. */
   pauseCheckpointsDuring<T>(work: () => Promise<T>): Promise<T> {
     return this.#checkpoints.pauseDuring(work);
   }
 
-  /** The first line of the segment that is open then. */
+  /** Returns the first line of the new open segment. */
   async #rotate(): Promise<number> {
-    // Whoever goes back to what the disk says is about to let go of the file in use. Asked first:
-    // between a look and the switch nothing may begin.
+    // A recovery is about to close the current file, so it is waited for first: nothing may start
+    // between this check and the switch.
     while (this.#recovering !== null) await this.#recovering;
     if (this.#format.isOld) await this.#format.migrate();
     let open = 0;
@@ -208,25 +208,24 @@ export class Store {
   #fail(error: StorageError): void {
     this.#fault = error.fault;
     if (error.fault.code === "storage_full") return this.#recover();
-    const { durableBytes } = this.#commit;
-    const { coveredSeq, hasUnfoldedSegments } = this.#checkpoints;
-    const progress = { durableBytes, covers: coveredSeq, unfolded: hasUnfoldedSegments };
+    const { coveredSeq: covers, hasUncheckpointedSegments } = this.#checkpoints;
+    const progress = { durableBytes: this.#commit.durableBytes, covers, hasUncheckpointedSegments };
     this.#failureHandling = this.#lockedFolder
       .handleFailure(error, progress)
       .then(this.#options.onFatal);
   }
 
-  /** Nothing may be answered from files that their names do not lead to any more. */
+  /** Fails the store if its files were removed or replaced: answers must not depend on them. */
   async #failIfFolderChanged(): Promise<void> {
     if (this.#fault?.code === "storage_failed" || this.#recovering !== null) return;
-    // One that is being opened is checked by whoever opens it.
+    // A segment that is being opened is checked there.
     const failure = this.#commit.pendingSwitch === null ? this.#lockedFolder.findChange() : null;
     if (failure === null) return;
     this.#fault = failure.fault;
     await this.#commit.switchFile(() => Promise.reject(failure)).catch(() => {});
   }
 
-  /** Memory is ahead of the disk: wait out what is being written, then start again from there. */
+  /** Memory is ahead of the disk: waits for pending writes, then reloads the state from disk. */
   #recover(): void {
     this.#recovering ??= this.#reload()
       .catch((error: unknown) => {
@@ -251,18 +250,18 @@ export class Store {
       throw failure;
     }
     this.#commit.close();
-    const end = { path: this.#lockedFolder.segmentPath, size: this.#commit.durableBytes };
-    const loaded = await reloadFolder(disk, folder, end, checkSignatures);
+    const durableEnd = { path: this.#lockedFolder.segmentPath, size: this.#commit.durableBytes };
+    const loaded = await reloadFolder(disk, folder, durableEnd, checkSignatures);
     this.#live.replace(loaded);
     this.#checkpoints.coveredSeq = loaded.coveredSeq;
     const segment = await this.#chooseSegment(loaded);
-    this.#checkpoints.hasUnfoldedSegments =
-      loaded.hasUnfoldedSegments || segment !== loaded.segment;
+    this.#checkpoints.hasUncheckpointedSegments =
+      loaded.hasUncheckpointedSegments || segment !== loaded.segment;
     this.#commit = this.#startCommit({ segment });
     if (this.#fault?.code !== "storage_full") this.#fault = null;
   }
 
-  /** The next segment, where the last one may not grow any more and another one may. */
+  /** A new segment if the last one reached the file size limit and a new one can be created. */
   async #chooseSegment({ segment, head }: LoadedFolder): Promise<ValidSegment> {
     if (this.#fault?.isFileLimit !== true || segment.size === 0) return segment;
     const next = await createNextSegment(this.#options.disk, this.#options.folder, head.seq + 1);
@@ -282,18 +281,18 @@ export class Store {
   }
 
   async #probeDiskSpace(): Promise<void> {
-    // One at a time: what a slow one finds says nothing about what happened since.
+    // One probe at a time: the result of a slow one may be outdated.
     if (this.#recovering !== null || this.#isProbing) return;
     this.#isProbing = true;
-    const room = await canWriteProbe(this.#options.disk, this.#options.folder);
+    const hasSpace = await canWriteProbe(this.#options.disk, this.#options.folder);
     this.#isProbing = false;
-    if (!room || this.#fault?.code !== "storage_full") return;
+    if (!hasSpace || this.#fault?.code !== "storage_full") return;
     this.#fault = null;
     this.#checkpoints.retrySoon();
   }
 }
 
-/** What a write that failed answers everybody who waited for it. */
+/** The result of a failed write for all callers that waited for it. */
 function toFaultResult(error: unknown): Result<never, StorageFault> {
   if (error instanceof StorageError) return err(error.fault);
   throw error;

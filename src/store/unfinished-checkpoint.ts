@@ -8,19 +8,19 @@ import type { Snapshot } from "./snapshot.ts";
 
 type AuditEnd = Pick<Snapshot["audit"], "seq" | "file" | "length">;
 
-/** What a checkpoint that failed knows of its own work. */
+/** What a failed checkpoint knows of its own work. */
 interface FailedCheckpoint {
-  /** Where the audit log ended before. */
+  /** The end of the audit log before the checkpoint. */
   readonly auditEnd: AuditEnd;
-  /** The files of it that were begun, or written on. */
+  /** The audit files that it created or continued. */
   readonly writtenFiles: ReadonlySet<string>;
 }
 
 /**
- * Gives back the room of a checkpoint that did not finish: its new state, and what it added to the
- * audit log behind the end that the state in place knows. `newest` is the last audited line that
- * the journal has: what is newer could not be written again, and stays. Never fails, because only
- * room is at stake.
+ * Removes what an unfinished checkpoint left: its new state, and its additions to the audit log
+ * after the end that the current state records. `newest` is the last audited line in the journal:
+ * newer lines could not be written again, and stay. Never fails, because only disk space is at
+ * stake.
  */
 export function removeUnfinishedCheckpoint(
   disk: Disk,
@@ -29,18 +29,18 @@ export function removeUnfinishedCheckpoint(
   failed: FailedCheckpoint | null = null,
 ): void {
   try {
-    const fresh = join(folder, `${STATE_FILE}.new`);
-    if (disk.stat(fresh) !== null) disk.remove(fresh);
+    const newStatePath = join(folder, `${STATE_FILE}.new`);
+    if (disk.stat(newStatePath) !== null) disk.remove(newStatePath);
     const end = readAuditEnd(disk, folder);
     if (end === null) return;
-    // It may have failed after its state was put in place: then all of it counts.
-    const written =
+    // It may have failed after its state took effect: then all of it is valid.
+    const writtenFiles =
       failed !== null && isSameEnd(failed.auditEnd, end) ? failed.writtenFiles : NO_FILES;
     for (const { name, path } of listAuditFiles(disk, folder)) {
-      const isOurs = written.has(name);
+      const isWritten = writtenFiles.has(name);
       if (name === end.file) {
-        if (isOurs || isContinued(disk, path, end, newest)) cutBehindEnd(disk, path, end);
-      } else if (isOurs || isBehindEnd(disk, path, end, newest)) disk.remove(path);
+        if (isWritten || isContinued(disk, path, end, newest)) cutAfterEnd(disk, path, end);
+      } else if (isWritten || isAfterEnd(disk, path, end, newest)) disk.remove(path);
     }
   } catch {
     // The next checkpoint, or the next start, tries again.
@@ -49,23 +49,29 @@ export function removeUnfinishedCheckpoint(
 
 const NO_FILES: ReadonlySet<string> = new Set();
 
-const isSameEnd = (one: AuditEnd, other: AuditEnd): boolean =>
-  one.seq === other.seq && one.file === other.file && one.length === other.length;
+const isSameEnd = (a: AuditEnd, b: AuditEnd): boolean =>
+  a.seq === b.seq && a.file === b.file && a.length === b.length;
 
-/** More than everything that stands in the file before its rows. */
+/** Larger than everything in the file before its rows. */
 const STATE_HEAD_BYTES = 64 * 1024;
 const AUDIT_ROW = /^"audit":(\{.*\}),$/m;
 
-/** As the state in place says, without reading all of it; what is cut is compared with it. */
+/**
+ * The end of the audit log according to the current state, without reading all of it. What is cut
+ * is compared with it.
+ */
 function readAuditEnd(disk: Disk, folder: string): AuditEnd | null {
   const bytes = disk.readPart(join(folder, STATE_FILE), 0, STATE_HEAD_BYTES) ?? new Uint8Array();
-  const found = AUDIT_ROW.exec(new TextDecoder().decode(bytes))?.[1];
-  return found === undefined ? null : (JSON.parse(found) as AuditEnd);
+  const match = AUDIT_ROW.exec(new TextDecoder().decode(bytes))?.[1];
+  return match === undefined ? null : (JSON.parse(match) as AuditEnd);
 }
 
 const LF = 10;
 
-/** The next line of the audit log follows, and the journal has all that does. */
+/**
+ * Whether the next line of the audit log follows the end, and the journal contains all lines after
+ * it.
+ */
 function isContinued(disk: Disk, path: string, { seq, length }: AuditEnd, newest: number): boolean {
   const next = parseLinePrefix(
     disk.readPart(path, length, LINE_PREFIX_BYTES) ?? new Uint8Array(),
@@ -76,8 +82,8 @@ function isContinued(disk: Disk, path: string, { seq, length }: AuditEnd, newest
 
 const LINE_PREFIX_BYTES = 128;
 
-/** Only where the last line that counts ends exactly there. */
-function cutBehindEnd(disk: Disk, path: string, { seq, length }: AuditEnd): void {
+/** Cuts only if the last valid line ends exactly at that length. */
+function cutAfterEnd(disk: Disk, path: string, { seq, length }: AuditEnd): void {
   const size = disk.stat(path)?.size ?? 0;
   if (size <= length || disk.readPart(path, length - 1, 1)?.[0] !== LF) return;
   if (findLastSeq(disk, path, length) !== seq) return;
@@ -90,18 +96,18 @@ function cutBehindEnd(disk: Disk, path: string, { seq, length }: AuditEnd): void
 }
 
 /**
- * A file in which every line is newer than the state. The first line must be as it was written: a
+ * Whether every line of the file is newer than the state. The first line must be undamaged: a
  * changed digit of its number could make an older file look newer.
  */
-function isBehindEnd(disk: Disk, path: string, { seq }: AuditEnd, newest: number): boolean {
+function isAfterEnd(disk: Disk, path: string, { seq }: AuditEnd, newest: number): boolean {
   const [line] = readLinesForward(disk, path, 0, Infinity).take(1);
-  if (line === undefined || (line.whole && decodeLine(line.bytes) === null)) return false;
+  if (line === undefined || (line.isComplete && decodeLine(line.bytes) === null)) return false;
   const first = parseLinePrefix(line.bytes)?.auditSeq ?? 0;
   const last = findLastSeq(disk, path, disk.stat(path)?.size ?? 0) ?? first;
   return first > seq && last <= newest;
 }
 
-/** Of the last whole line before `end`. */
+/** The number of the last complete line before `end`. */
 function findLastSeq(disk: Disk, path: string, end: number): number | null {
   const { value } = readLinesBackward(disk, path, end).next();
   return value instanceof Uint8Array ? (parseLinePrefix(value)?.auditSeq ?? null) : null;

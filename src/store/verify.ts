@@ -12,56 +12,56 @@ import { STATE_FORMAT, type Snapshot } from "./snapshot.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "./state-rows.ts";
 import { StateFile } from "./state-file.ts";
 
-/** What was walked, and found to be what was written. */
+/** The result of a verification that found no damage, except as `auditDamage` says. */
 export interface VerifyReport {
   readonly kind: DataFolderKind;
   readonly appliance: string;
   readonly licenses: number;
   readonly registrations: number;
-  /** Where both chains end, and the last line that `state.json` covers. */
+  /** Where both chains end; `coveredSeq` is the last line that `state.json` covers. */
   readonly head: ChainHead;
   readonly coveredSeq: number;
   readonly mark: Instant;
-  /** It was carried away from here; null: it was not. */
+  /** The appliance was moved away from here; null: it was not. */
   readonly retired: Retirement | null;
-  /** By their first lines. */
+  /** The segments, by their first lines. */
   readonly segments: readonly number[];
   readonly auditLog: AuditLogTotals & { readonly from: number; readonly to: number };
-  /** Lines of the audit log that were declared as gone. */
+  /** Lines of the audit log that were declared missing. */
   readonly auditGaps: readonly AuditGap[];
-  /** What is wrong with the audit log and was not declared; null: nothing. */
+  /** Damage of the audit log that was not declared; null: none. */
   readonly auditDamage: AuditDamage | null;
-  /** The kept checkpoints from which the journal leads to exactly this state. */
+  /** The kept generations from which the journal leads to exactly this state. */
   readonly generations: readonly number[];
-  /** Bytes at the end of the journal that an interrupted write left there. */
+  /** Bytes of an interrupted write at the end of the journal. */
   readonly tornBytes: number;
-  /** Files of interrupted writes that were cut off before. */
+  /** Files with interrupted writes that were cut off earlier. */
   readonly tornFiles: readonly string[];
 }
 
 export interface VerifyOptions {
-  /** Throws unless the key in the folder is this appliance's. */
+  /** Throws if the key in the folder is not this appliance's. */
   readonly identity: (disk: Disk, folder: string, appliance: string) => void;
   readonly checkSignatures?: SignatureCheck | undefined;
-  /** For each line of the audit chain, in order. */
+  /** Called for each line of the audit chain, in order. */
   readonly onAuditedLine?: (seq: number, sum: string) => void;
-  /** Goes on with an audit log that is damaged, and tells of it; else it is refused. */
+  /** Continues with a damaged audit log, and reports the damage; otherwise it is refused. */
   readonly allowAuditDamage?: boolean;
 }
 
 /**
- * Walks a data folder from end to end and changes nothing: the state and its checksum, the journal
- * after it line by line, the record line by line from its anchor, and from each kept generation
- * through the journal to the state again, which must come out the same.
+ * Reads a whole data folder and changes nothing. Checks the state and its checksum, the journal
+ * after it line by line, and the audit log line by line from its anchor. Each kept generation with
+ * the journal since must lead to the same state.
  */
 export async function verify(
   disk: Disk,
   folder: string,
   { identity, checkSignatures, onAuditedLine = () => {}, allowAuditDamage = false }: VerifyOptions,
 ): Promise<VerifyReport> {
-  const fresh: [number, string][] = [];
+  const journaledLines: [number, string][] = [];
   const replayed = await replay(disk, folder, ({ audit_seq, sum }) => {
-    if (audit_seq !== undefined) fresh.push([audit_seq, sum]);
+    if (audit_seq !== undefined) journaledLines.push([audit_seq, sum]);
   });
   if (replayed === null) {
     throw new FolderRefused(
@@ -72,13 +72,13 @@ export async function verify(
   const { snapshot, state, head, segments, tornTail } = replayed;
   identity(disk, folder, state.appliance);
   await refuseUnsigned(disk, folder, replayed, checkSignatures);
-  // The anchor is a line of the chain too, even when nothing else is left of that time.
+  // The anchor is a line of the chain too, even if nothing else is left of that time.
   const { anchor } = snapshot.audit;
   if (anchor.seq > 0) onAuditedLine(anchor.seq, anchor.sum);
   const { auditGaps } = state;
   const options = { onLine: onAuditedLine, allowDamage: allowAuditDamage };
   const { totals, damage } = checkAuditLog(disk, folder, snapshot.audit, auditGaps, options);
-  for (const [seq, sum] of fresh) onAuditedLine(seq, sum);
+  for (const [seq, sum] of journaledLines) onAuditedLine(seq, sum);
   const generations: number[] = [];
   for (const { number } of listGenerations(disk, folder)) {
     if (await leadsToState(disk, folder, number, snapshot).catch(isFromNewerVersion))
@@ -107,7 +107,7 @@ const countRegistrations = (
   licenses: Iterable<{ readonly pool: { readonly size: number } }>,
 ): number => [...licenses].reduce((total, { pool }) => total + pool.size, 0);
 
-/** False when there is no journal to lead from it; a wrong one is refused. */
+/** False: the journal from there on is not kept. A wrong generation is refused. */
 async function leadsToState(
   disk: Disk,
   folder: string,
@@ -116,41 +116,41 @@ async function leadsToState(
 ): Promise<boolean> {
   const name = generationName(covers);
   const file = new StateFile(disk, folder, name);
-  const kept = await file.read().catch((error: unknown) => {
+  const generation = await file.read().catch((error: unknown) => {
     throw generationUnusable(file.path, error instanceof Error ? error.message : String(error));
   });
-  if (kept === null || covers > snapshot.covers.seq) return false;
-  const state = decodeSnapshot(kept);
-  let head = headOf(kept);
+  if (generation === null || covers > snapshot.covers.seq) return false;
+  const state = decodeSnapshot(generation);
+  let head = headOf(generation);
   for (const { number, path } of listSegments(disk, folder)) {
     if (number <= covers || number > snapshot.covers.seq) continue;
     if (number !== head.seq + 1) return false;
-    const { head: after, damage } = scanSegment(readSegment(disk, path), head, (line) => {
+    const { head: nextHead, damage } = scanSegment(readSegment(disk, path), head, (line) => {
       applyLine(state, folder, path, line);
     });
     if (damage !== null) throw generationUnusable(path, `is damaged at byte ${damage.offset}`);
-    head = after;
+    head = nextHead;
   }
   if (head.seq !== snapshot.covers.seq) return false;
-  // A migrated state and a migrated earlier one with the journal since need not agree on what the
-  // older format did not say.
+  // A migrated state, and a migrated earlier one with the journal since, may differ in what the
+  // older format did not contain.
   if (file.writtenFormat !== STATE_FORMAT) return true;
-  const led = encodeSnapshot(state, head, snapshot.audit);
-  const found = encodeSnapshot(decodeSnapshot(snapshot), headOf(snapshot), snapshot.audit);
-  if (!Bun.deepEquals(led, found)) {
+  const rebuilt = encodeSnapshot(state, head, snapshot.audit);
+  const expected = encodeSnapshot(decodeSnapshot(snapshot), headOf(snapshot), snapshot.audit);
+  if (!Bun.deepEquals(rebuilt, expected)) {
     throw generationUnusable(file.path, `and the journal since do not lead to ${STATE_FILE}`);
   }
   return true;
 }
 
-/** Only the version that knows all events since can go back there. */
+/** A newer version wrote events since: only that version can go back to this generation. */
 function isFromNewerVersion(error: unknown): false {
   if (error instanceof FormatRefused) return false;
   throw error;
 }
 
-const generationUnusable = (path: string, what: string): FolderRefused =>
+const generationUnusable = (path: string, problem: string): FolderRefused =>
   new FolderRefused(
-    `${path} ${what}`,
+    `${path} ${problem}`,
     "this older state is only a fallback: the next checkpoint replaces it",
   );

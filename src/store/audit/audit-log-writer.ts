@@ -11,27 +11,27 @@ import { AuditDamaged } from "../refusal.ts";
 import type { AuditLogEnd } from "../snapshot.ts";
 
 export interface AuditLogWriterOptions {
-  /** Declared before this fold or in what it folds. */
+  /** Gaps declared before this checkpoint or in the segments it covers. */
   readonly gaps?: readonly AuditGap[];
-  /** Writes the end of the newest file again, which is too short; false: it cannot. */
+  /** Writes the missing end of the newest file again; false: it cannot. */
   readonly repairTail?: () => Promise<boolean>;
 }
 
 /**
- * The auditor's record: audited lines, byte for byte as they stood in the journal, by the month of
- * their journal time. It is durable before the state that says how far it goes, so whatever lies
- * beyond that is the leftover of a checkpoint that did not finish, and is written again.
+ * Writes the audit log: audited lines, byte for byte as in the journal, in a file for each month of
+ * their journal time. It is durable before the state that records its end. So everything after that
+ * end is left from an unfinished checkpoint, and is written again.
  */
 export class AuditLogWriter {
   readonly #disk: Disk;
   readonly #folder: string;
-  /** The newest audited line in the record as the state knows it. */
+  /** The newest line of the audit log that the state covers. */
   readonly #lastRecordedSeq: number;
   #end: AuditLogEnd;
   #openFile: OpenFile | null = null;
-  /** Begun by this fold. */
+  /** Files created by this checkpoint. */
   readonly #createdFiles = new Set<string>();
-  /** Begun by an earlier one. */
+  /** The file of an earlier checkpoint that this one continues. */
   #continuedFile: string | null = null;
   readonly #gaps: readonly AuditGap[];
   readonly #repairTail: () => Promise<boolean>;
@@ -40,7 +40,7 @@ export class AuditLogWriter {
     disk: Disk,
     folder: string,
     end: AuditLogEnd,
-    recorded: number,
+    lastRecordedSeq: number,
     { gaps = [], repairTail = async () => false }: AuditLogWriterOptions = {},
   ) {
     this.#disk = disk;
@@ -48,11 +48,11 @@ export class AuditLogWriter {
     this.#repairTail = repairTail;
     this.#folder = join(folder, AUDIT_FOLDER);
     this.#end = end;
-    this.#lastRecordedSeq = recorded;
+    this.#lastRecordedSeq = lastRecordedSeq;
   }
 
   async append(at: Instant, auditSeq: number, raw: Uint8Array): Promise<void> {
-    // Declared as gone since: an older state was gone back to.
+    // Declared missing later: an older state was restored since.
     if (findGap(this.#gaps, auditSeq) !== null) return;
     const month = monthOf(at);
     let file = this.#openFile;
@@ -65,7 +65,7 @@ export class AuditLogWriter {
     this.#end = { ...this.#end, length: this.#end.length + raw.length };
   }
 
-  /** Makes everything added durable, and says where the record ends now. */
+  /** Makes all appended lines durable, and returns the new end of the audit log. */
   async close(): Promise<AuditLogEnd> {
     if (this.#openFile === null) return this.#end;
     await this.#closeFile();
@@ -73,14 +73,14 @@ export class AuditLogWriter {
     return this.#end;
   }
 
-  /** After a failure: lets go of what is open, and names the files that were written to. */
+  /** After a failure: closes the open file, and returns the files that were written to. */
   abandon(): ReadonlySet<string> {
     const file = this.#openFile;
     this.#openFile = null;
     try {
       file?.close();
     } catch {
-      // What went wrong before is what counts.
+      // The caller reports the error that came first.
     }
     return new Set([
       ...this.#createdFiles,
@@ -99,7 +99,10 @@ export class AuditLogWriter {
     return this.#disk.open(join(this.#folder, name));
   }
 
-  /** Lines of it were declared as gone: it is not as long as the state says, or about to go. */
+  /**
+   * Lines of the file were declared missing: it is shorter than the state says, or about to be
+   * removed.
+   */
   #isClosedByGap(name: string): boolean {
     return this.#gaps.some(({ files }) => files.some((file) => file.name === name));
   }
@@ -120,7 +123,7 @@ export class AuditLogWriter {
   }
 
   /**
-   * A clock set back can lead into a month that already has a file; then the name is told apart.
+   * A clock set back can lead into a month that already has a file; then the name gets a number.
    */
   #chooseFileName(month: string, auditSeq: number): string {
     this.#removeLeftovers(month);
@@ -130,9 +133,9 @@ export class AuditLogWriter {
     const bytes = this.#disk.read(path);
     if (bytes === null) return name;
     const first = findFirstSeq(bytes);
-    const kept = first !== null && first <= this.#lastRecordedSeq;
-    if (kept || this.#createdFiles.has(name)) return `${month}-${auditSeq}.jsonl`;
-    // Lines nobody can read may be on the record all the same: they are moved, not removed.
+    const isRecorded = first !== null && first <= this.#lastRecordedSeq;
+    if (isRecorded || this.#createdFiles.has(name)) return `${month}-${auditSeq}.jsonl`;
+    // Unreadable lines may be part of the audit log: the file is renamed, not removed.
     if (first === null && bytes.includes(LF)) {
       this.#disk.rename(path, `${path}.${auditSeq}.torn`);
     } else this.#disk.remove(path);
@@ -140,13 +143,15 @@ export class AuditLogWriter {
   }
 
   /**
-   * A fold that did not count may have had to tell its name apart from a file that is gone by now.
+   * Removes numbered files of unfinished checkpoints, whose names avoided a file that no longer
+   * exists.
    */
   #removeLeftovers(month: string): void {
     for (const name of this.#disk.list(this.#folder)) {
-      const first = NUMBERED_FILE_NAME.exec(name);
-      const counted = Number(first?.[1]) <= this.#lastRecordedSeq || this.#createdFiles.has(name);
-      if (first === null || counted || !name.startsWith(month)) continue;
+      const match = NUMBERED_FILE_NAME.exec(name);
+      const isRecorded =
+        Number(match?.[1]) <= this.#lastRecordedSeq || this.#createdFiles.has(name);
+      if (match === null || isRecorded || !name.startsWith(month)) continue;
       this.#disk.remove(join(this.#folder, name));
     }
   }
@@ -163,18 +168,18 @@ export class AuditLogWriter {
   }
 }
 
-/** A second file of one month, by the first line in it. */
+/** A second file of one month, named by its first line. */
 const NUMBERED_FILE_NAME = /^\d{4}-\d{2}-([1-9]\d{0,15})\.jsonl$/;
 
 const LF = 10;
 
-/** Of the first line that can be read: damage to one line is no reason to give up on a file. */
+/** The number of the first readable line: a single damaged line must not make the file unusable. */
 function findFirstSeq(bytes: Uint8Array<ArrayBuffer>): number | null {
   let offset = 0;
-  for (let feed = bytes.indexOf(LF); feed >= 0; feed = bytes.indexOf(LF, offset)) {
-    const seq = decodeLine(bytes.subarray(offset, feed))?.audit_seq;
+  for (let lineEnd = bytes.indexOf(LF); lineEnd >= 0; lineEnd = bytes.indexOf(LF, offset)) {
+    const seq = decodeLine(bytes.subarray(offset, lineEnd))?.audit_seq;
     if (seq !== undefined) return seq;
-    offset = feed + 1;
+    offset = lineEnd + 1;
   }
   return null;
 }

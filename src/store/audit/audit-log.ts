@@ -9,7 +9,7 @@ import { readLinesForward } from "../line-reader.ts";
 import { AuditDamaged } from "../refusal.ts";
 import type { AuditLogEnd, Snapshot } from "../snapshot.ts";
 
-/** One file of the auditor's record, by the first audited line in it. */
+/** One file of the audit log, with the number of its first line. */
 export interface AuditFile {
   readonly name: string;
   readonly path: string;
@@ -18,27 +18,30 @@ export interface AuditFile {
 
 export type AuditAnchor = AuditLogEnd["anchor"];
 
-/** The number of a line, if it is one. */
+/** Returns the number of a line in the audit log, if the bytes are one. */
 type ParseLineNumber = (line: Uint8Array<ArrayBuffer>) => number | null | undefined;
 
-/** In the order of their lines, which is not that of their names after a clock was set back. */
+/**
+ * The audit files in the order of their lines, which is not that of their names after a clock was
+ * set back.
+ */
 export function listAuditFiles(
   disk: Disk,
   folder: string,
-  numberOf: ParseLineNumber = (line) => decodeLine(line)?.audit_seq,
+  parseNumber: ParseLineNumber = (line) => decodeLine(line)?.audit_seq,
 ): AuditFile[] {
   const files: AuditFile[] = [];
   for (const name of listAuditFileNames(disk, folder)) {
     const path = join(folder, AUDIT_FOLDER, name);
     const [line] = readLinesForward(disk, path, 0, Infinity).take(1);
-    // One that cannot be read comes last, where the walk stumbles over it.
-    const first = (line?.whole === true ? numberOf(line.bytes) : null) ?? Infinity;
+    // An unreadable file comes last, where the check finds it.
+    const first = (line?.isComplete === true ? parseNumber(line.bytes) : null) ?? Infinity;
     files.push({ name, path, firstSeq: first });
   }
   return files.toSorted((a, b) => a.firstSeq - b.firstSeq);
 }
 
-/** The files of the record, and nothing that was put aside or left there. */
+/** Only files of the audit log, without copies and leftovers. */
 export const listAuditFileNames = (disk: Disk, folder: string): string[] =>
   disk.list(join(folder, AUDIT_FOLDER)).filter((name) => AUDIT_FILE_NAME.test(name));
 
@@ -47,13 +50,13 @@ const AUDIT_FILE_NAME = /^\d{4}-\d{2}(?:-[1-9]\d{0,15})?\.jsonl$/;
 export interface AuditLogTotals {
   readonly files: number;
   readonly lines: number;
-  /** Bytes behind what the state knows of: a fold that did not finish. */
+  /** Bytes after the end that the state records, left from an unfinished checkpoint. */
   readonly leftover: number;
 }
 
 /**
- * Follows the record from its anchor to where the state says it ends; refuses what is missing,
- * changed, added or out of order. Only the lines of a declared gap may be missing.
+ * Checks the audit log from its anchor to the end that the state records; refuses missing, changed,
+ * added or reordered lines. Only the lines of a declared gap may be missing.
  */
 export function verifyAuditChain(
   disk: Disk,
@@ -63,57 +66,57 @@ export function verifyAuditChain(
   each: (seq: number, sum: string) => void = () => {},
 ): AuditLogTotals {
   let { seq, sum } = audit.anchor;
-  const pass = (): void => {
-    const behind = skipGaps(gaps, { seq, sum });
-    if (behind.seq === seq) return;
-    ({ seq, sum } = behind);
+  const skipDeclaredGaps = (): void => {
+    const position = skipGaps(gaps, { seq, sum });
+    if (position.seq === seq) return;
+    ({ seq, sum } = position);
     each(seq, sum);
   };
-  pass();
+  skipDeclaredGaps();
   let files = 0;
   let lines = 0;
   let leftover = 0;
-  const found = listAuditFiles(disk, folder).filter(isAfterAnchor(audit.anchor));
-  const unreadable = found.find(({ firstSeq }) => firstSeq === Infinity);
-  for (const file of found) {
+  const auditFiles = listAuditFiles(disk, folder).filter(isAfterAnchor(audit.anchor));
+  const unreadable = auditFiles.find(({ firstSeq }) => firstSeq === Infinity);
+  for (const file of auditFiles) {
     if (seq >= audit.seq) {
-      const isLeft = file.name !== audit.file && file.firstSeq > audit.seq;
-      if (isLeft) leftover += disk.stat(file.path)?.size ?? 0;
+      const isLeftover = file.name !== audit.file && file.firstSeq > audit.seq;
+      if (isLeftover) leftover += disk.stat(file.path)?.size ?? 0;
       continue;
     }
-    // What should stand before this file is in one that cannot be read, or in none.
+    // The lines before this file are in an unreadable file, or missing.
     if (file.firstSeq > seq + 1 && file !== unreadable) {
       if (unreadable !== undefined) throw lineDamaged(unreadable.path, 0, seq + 1);
       throw linesMissing(folder, seq + 1, file.firstSeq - 1);
     }
     const end = file.name === audit.file ? audit.length : Infinity;
     for (const { line, offset } of decodeLines(disk, file.path, end)) {
-      const at = line?.audit_seq;
-      // Declared as gone and there all the same: not removed yet, or brought back since.
-      if (at !== undefined && at <= seq && findGap(gaps, at) !== null) continue;
-      if (line === null || at !== seq + 1 || line.audit_prev !== sum) {
+      const lineSeq = line?.audit_seq;
+      // Declared missing but still there: not removed yet, or copied back since.
+      if (lineSeq !== undefined && lineSeq <= seq && findGap(gaps, lineSeq) !== null) continue;
+      if (line === null || lineSeq !== seq + 1 || line.audit_prev !== sum) {
         throw lineDamaged(file.path, offset, seq + 1);
       }
-      seq = at;
+      seq = lineSeq;
       sum = line.sum;
       lines += 1;
       each(seq, sum);
-      pass();
+      skipDeclaredGaps();
     }
     files += 1;
     if (file.name === audit.file) {
       leftover += Math.max(0, (disk.stat(file.path)?.size ?? 0) - audit.length);
     }
   }
-  // A gap may reach further than an older state that was gone back to.
-  const isEnd = seq > audit.seq || (seq === audit.seq && sum === audit.sum);
-  if (!isEnd) throw linesMissing(folder, seq + 1, audit.seq);
+  // A gap may reach beyond the end of an older state that was restored.
+  const isAtEnd = seq > audit.seq || (seq === audit.seq && sum === audit.sum);
+  if (!isAtEnd) throw linesMissing(folder, seq + 1, audit.seq);
   return { files, lines, leftover };
 }
 
 /**
- * The anchor after letting go of whole files from before the month of `mark` and the `keep` months
- * before that.
+ * The anchor after removing whole files that are older than the month of `mark` and the `keep`
+ * months before it.
  */
 export function computeAnchor(
   disk: Disk,
@@ -124,18 +127,18 @@ export function computeAnchor(
 ): AuditAnchor {
   let anchor = end.anchor;
   const [year = 0, month = 0] = monthOf(mark).split("-").map(Number);
-  const cut = monthOf(Date.UTC(year, month - 1 - keep) as Instant);
+  const oldestKeptMonth = monthOf(Date.UTC(year, month - 1 - keep) as Instant);
   for (const { name, path } of listAuditFiles(disk, folder)) {
-    if (name === end.file || name.slice(0, cut.length) >= cut) break;
-    let last: JournalLine | null = null;
-    for (const { line } of decodeLines(disk, path, Infinity)) last = line;
-    if (last?.audit_seq === undefined) break;
-    if (last.audit_seq > anchor.seq) anchor = { seq: last.audit_seq, sum: last.sum };
+    if (name === end.file || name.slice(0, oldestKeptMonth.length) >= oldestKeptMonth) break;
+    let lastLine: JournalLine | null = null;
+    for (const { line } of decodeLines(disk, path, Infinity)) lastLine = line;
+    if (lastLine?.audit_seq === undefined) break;
+    if (lastLine.audit_seq > anchor.seq) anchor = { seq: lastLine.audit_seq, sum: lastLine.sum };
   }
   return anchor;
 }
 
-/** An anchor is the last line of a file: those that begin before it are let go of, or gone. */
+/** An anchor is the last line of a file: files that begin before it are removed, or about to be. */
 export const isAfterAnchor =
   ({ seq }: AuditAnchor) =>
   ({ firstSeq }: AuditFile): boolean =>
@@ -148,9 +151,11 @@ export async function removeFilesBeforeAnchor(
   { seq }: AuditAnchor,
 ): Promise<void> {
   const files = listAuditFiles(disk, folder);
-  const gone = files.filter((_file, index) => (files[index + 1]?.firstSeq ?? Infinity) <= seq + 1);
-  for (const { path } of gone) disk.remove(path);
-  if (gone.length > 0) await disk.syncFolder(join(folder, AUDIT_FOLDER));
+  const removable = files.filter(
+    (_file, index) => (files[index + 1]?.firstSeq ?? Infinity) <= seq + 1,
+  );
+  for (const { path } of removable) disk.remove(path);
+  if (removable.length > 0) await disk.syncFolder(join(folder, AUDIT_FOLDER));
 }
 
 export const monthOf = (at: Instant): string => new Date(at).toISOString().slice(0, 7);
@@ -162,8 +167,8 @@ interface DecodedLine {
 }
 
 function* decodeLines(disk: Disk, path: string, end: number): Generator<DecodedLine> {
-  for (const { bytes, offset, whole } of readLinesForward(disk, path, 0, end)) {
-    yield { line: whole ? decodeLine(bytes) : null, offset };
+  for (const { bytes, offset, isComplete } of readLinesForward(disk, path, 0, end)) {
+    yield { line: isComplete ? decodeLine(bytes) : null, offset };
   }
 }
 
@@ -181,6 +186,6 @@ function linesMissing(folder: string, from: number, to: number): AuditDamaged {
   );
 }
 
-/** First the way that loses nothing. */
+/** Names the repair without loss first. */
 export const formatRepairHint = (folder: string, name: string): string =>
   `licenses are not affected; to restore the file from a backup without loss, run as the folder's owner: tar xf BACKUP -C ${quoteForShell(folder)} ${AUDIT_FOLDER}/${name}; without a backup, run berth audit repair`;

@@ -5,30 +5,30 @@ import { verifyAuditChain, type AuditLogTotals } from "./audit-log.ts";
 import { AuditDamaged } from "../refusal.ts";
 import type { Snapshot } from "../snapshot.ts";
 
-/** What is wrong with an audit log, all of it. */
+/** The complete damage of an audit log. */
 export interface AuditDamage {
-  /** The first thing, in words, and what to do about it. */
+  /** The first damage in words, and what to do about it. */
   readonly message: string;
   readonly hint: string;
-  /** Lines that are not there, by their numbers. */
+  /** Missing lines, by their numbers. */
   readonly missing: readonly { readonly from: number; readonly to: number }[];
-  /** Files that hold something else than their lines. */
+  /** Files that contain bytes that are not lines of the chain. */
   readonly files: readonly string[];
 }
 
-/** In two copies of one folder the words differ, by its path. */
-export const isSameDamage = (one: DamageExtent | null, other: DamageExtent | null): boolean =>
-  Bun.deepEquals(one && [one.missing, one.files], other && [other.missing, other.files]);
+/** Ignores the messages, which differ by path between two copies of one folder. */
+export const isSameDamage = (a: DamageExtent | null, b: DamageExtent | null): boolean =>
+  Bun.deepEquals(a && [a.missing, a.files], b && [b.missing, b.files]);
 
 type DamageExtent = Pick<AuditDamage, "missing" | "files">;
 
 interface AuditCheckOptions {
   readonly onLine: (seq: number, sum: string) => void;
-  /** Goes on when something is wrong, and tells what; else that is refused. */
+  /** Continues when there is damage, and reports it; otherwise the damage is refused. */
   readonly allowDamage: boolean;
 }
 
-/** Follows the audit log from line to line. */
+/** Checks the audit log line by line. */
 export function checkAuditLog(
   disk: Disk,
   folder: string,
@@ -43,23 +43,25 @@ export function checkAuditLog(
     const { files, unreadableFiles, missing, lineCount } = runToEnd(
       surveyAuditLog(disk, folder, audit, gaps, onLine),
     );
-    const unclean = files.filter(({ hasForeignBytes }) => hasForeignBytes).map(({ name }) => name);
+    const damagedNames = files
+      .filter(({ hasForeignBytes }) => hasForeignBytes)
+      .map(({ name }) => name);
     return {
       totals: { files: files.length, lines: lineCount, leftover: 0 },
       damage: {
         message: error.message,
         hint: error.hint,
         missing: missing.map(({ from, to }) => ({ from, to })),
-        files: [...unclean, ...unreadableFiles].toSorted(),
+        files: [...damagedNames, ...unreadableFiles].toSorted(),
       },
     };
   }
 }
 
-/** What a piece of work comes to, done in one go. */
-function runToEnd<T>(work: Generator<void, T>): T {
+/** Runs a generator to its end without pauses, and returns its result. */
+function runToEnd<T>(generator: Generator<void, T>): T {
   for (;;) {
-    const { done, value } = work.next();
+    const { done, value } = generator.next();
     if (done === true) return value;
   }
 }

@@ -9,8 +9,8 @@ const GAP_EVENT = '"type":"AuditGapDeclared"';
 const LF = 10;
 
 /**
- * The gaps of the audit log that are declared by the end of what a checkpoint folds. Known before
- * its first line is written: a later segment may say that the newest file is not to be written to.
+ * The gaps declared up to the end of what a checkpoint covers. They are read before its first line
+ * is written, because a later segment may close the newest file of the audit log.
  */
 export function readDeclaredGaps(
   disk: Disk,
@@ -26,7 +26,7 @@ export function readDeclaredGaps(
       const start = bytes.lastIndexOf(LF, at) + 1;
       const end = bytes.indexOf(LF, at);
       const line = decodeLine(new Uint8Array(bytes.subarray(start, end < 0 ? bytes.length : end)));
-      // What is damaged is found when it is folded.
+      // The checkpoint itself reports a damaged line.
       for (const event of line?.events ?? []) {
         if (event.type === "AuditGapDeclared") gaps = addGap(gaps, event.gap);
       }

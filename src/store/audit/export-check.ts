@@ -7,24 +7,24 @@ import { decodeLine, parseLinePrefix, type JournalLine } from "../journal.ts";
 import { readLinesForward } from "../line-reader.ts";
 import { AuditExportRefused } from "../refusal.ts";
 
-/** A record that was taken away, and is a chain from its first line to its last. */
+/** An exported audit log that is a complete chain from its first line to its last. */
 export interface CheckedAuditExport {
   readonly lines: number;
-  /** By their numbers on the record. */
+  /** Line numbers in the audit log. */
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** When those two were written. */
+  /** When these two lines were written. */
   readonly firstAt: Instant;
   readonly lastAt: Instant;
-  /** What its first line points back to; null: it is the first there ever was. */
+  /** The sum that its first line refers to; null: it is the first line of the audit log. */
   readonly anchor: string | null;
-  /** Of the last line: one look at it in two places tells whether all before it is the same. */
+  /** The sum of the last line: if it is equal in two copies, everything before it is equal too. */
   readonly sum: string;
-  /** Lines that are missing between the two, as an event in the file itself declares. */
+  /** Missing lines between the two that events in the file declare. */
   readonly gaps: readonly AuditGap[];
 }
 
-/** A line that does not follow the one before it. */
+/** A line that does not continue the previous one. */
 interface ChainBreak {
   readonly lineNumber: number;
   readonly from: AuditPosition;
@@ -32,29 +32,28 @@ interface ChainBreak {
 }
 
 /**
- * Refuses what was changed, cut out, added or put in another order, and says in which line. A gap
- * is declared later in the chain than the lines it is about: whether all that is missing was
- * declared is known at the end.
+ * Refuses changed, removed, added or reordered lines, and names the line. A gap is declared later
+ * in the chain than the lines it concerns, so it is known only at the end whether all missing lines
+ * were declared.
  */
 export function checkAuditExport(disk: Disk, path: string): CheckedAuditExport {
   let first: JournalLine | null = null;
   let last: JournalLine | null = null;
-  let number = 0;
-  let declared: readonly AuditGap[] = [];
-  const leaps: ChainBreak[] = [];
-  for (const { bytes, whole } of readLinesForward(disk, path, 0, Infinity)) {
-    number += 1;
-    const line = whole ? decodeLine(bytes) : null;
+  let lineNumber = 0;
+  let declaredGaps: readonly AuditGap[] = [];
+  const breaks: ChainBreak[] = [];
+  for (const { bytes, isComplete } of readLinesForward(disk, path, 0, Infinity)) {
+    lineNumber += 1;
+    const line = isComplete ? decodeLine(bytes) : null;
     if (line?.audit_seq === undefined)
-      throw refuseLine(path, number, describeLineProblem(bytes, whole));
+      throw refuseLine(path, lineNumber, describeLineProblem(bytes, isComplete));
     if (last !== null && !isNextLine(line, last)) {
       const from = { seq: last.audit_seq ?? 0, sum: last.sum };
-      if (line.audit_seq <= from.seq)
-        throw refuseChainBreak(path, { lineNumber: number, from, to: line });
-      leaps.push({ lineNumber: number, from, to: line });
+      if (line.audit_seq <= from.seq) throw refuseChainBreak(path, { lineNumber, from, to: line });
+      breaks.push({ lineNumber, from, to: line });
     }
     for (const event of line.events) {
-      if (event.type === "AuditGapDeclared") declared = addGap(declared, event.gap);
+      if (event.type === "AuditGapDeclared") declaredGaps = addGap(declaredGaps, event.gap);
     }
     first ??= line;
     last = line;
@@ -65,22 +64,22 @@ export function checkAuditExport(disk: Disk, path: string): CheckedAuditExport {
       "specify an exported audit log",
     );
   }
-  for (const leap of leaps) {
-    const { seq, sum } = skipGaps(declared, leap.from);
-    if (seq + 1 === leap.to.audit_seq && sum === leap.to.audit_prev) continue;
-    throw refuseChainBreak(path, leap);
+  for (const chainBreak of breaks) {
+    const { seq, sum } = skipGaps(declaredGaps, chainBreak.from);
+    if (seq + 1 === chainBreak.to.audit_seq && sum === chainBreak.to.audit_prev) continue;
+    throw refuseChainBreak(path, chainBreak);
   }
   const isBeginning = first.audit_seq === 1 && first.audit_prev === GENESIS;
   return {
-    lines: number,
+    lines: lineNumber,
     firstSeq: first.audit_seq ?? 0,
     lastSeq: last.audit_seq ?? 0,
     firstAt: first.at,
     lastAt: last.at,
     anchor: isBeginning ? null : (first.audit_prev ?? ""),
     sum: last.sum,
-    gaps: declared.filter((gap) =>
-      leaps.some(({ from, to }) => from.seq < gap.from && gap.to < (to.audit_seq ?? 0)),
+    gaps: declaredGaps.filter((gap) =>
+      breaks.some(({ from, to }) => from.seq < gap.from && gap.to < (to.audit_seq ?? 0)),
     ),
   };
 }
@@ -90,21 +89,21 @@ const isNextLine = (line: JournalLine, before: JournalLine): boolean =>
 
 function refuseChainBreak(path: string, { lineNumber, from, to }: ChainBreak): AuditExportRefused {
   const { audit_seq: seq = 0 } = to;
-  const wrong = `is line ${seq} of the audit log and does not continue the previous line`;
-  if (seq <= from.seq + 1) return refuseLine(path, lineNumber, wrong);
-  const lost = `${from.seq + 1} to ${seq - 1} are missing, and no line of the file declares them as lost`;
-  return refuseLine(path, lineNumber, `${wrong}: ${lost}`);
+  const problem = `is line ${seq} of the audit log and does not continue the previous line`;
+  if (seq <= from.seq + 1) return refuseLine(path, lineNumber, problem);
+  const missing = `${from.seq + 1} to ${seq - 1} are missing, and no line of the file declares them as lost`;
+  return refuseLine(path, lineNumber, `${problem}: ${missing}`);
 }
 
-function describeLineProblem(bytes: Uint8Array, whole: boolean): string {
-  if (!whole) return "is incomplete";
+function describeLineProblem(bytes: Uint8Array, isComplete: boolean): string {
+  if (!isComplete) return "is incomplete";
   return parseLinePrefix(bytes) === null
     ? "is not a line of an audit log"
     : "was changed after it was written";
 }
 
-const refuseLine = (path: string, number: number, wrong: string): AuditExportRefused =>
+const refuseLine = (path: string, lineNumber: number, problem: string): AuditExportRefused =>
   new AuditExportRefused(
-    `${path}: line ${number} ${wrong}`,
+    `${path}: line ${lineNumber} ${problem}`,
     "export the audit log again up to its newest line, which declares its gaps; berth verify checks a data folder",
   );

@@ -6,9 +6,9 @@ import { readLinesBackward } from "../line-reader.ts";
 import { listAuditFiles, type AuditFile } from "./audit-log.ts";
 import { findEndOfMatches } from "./line-search.ts";
 
-/** A line of the record cannot be read, or is not there. */
+/** A line of the audit log cannot be read, or is missing. */
 export class AuditLineDamaged extends Error {
-  override readonly name = "RecordDamaged";
+  override readonly name = "AuditLineDamaged";
   readonly auditSeq: number;
 
   constructor(line: number) {
@@ -17,19 +17,19 @@ export class AuditLineDamaged extends Error {
   }
 }
 
-/** A data folder as one reads its record. */
+/** A data folder as a source of the audit log. */
 export interface AuditLogSource {
   readonly disk: Disk;
   readonly folder: string;
-  /** Of the lines up to this one of the journal, those on record are in files of their own. */
+  /** Audited lines up to this journal line are in the files of the audit log. */
   readonly coveredSeq: number;
-  /** The newest line of the record. */
+  /** The newest line of the audit log. */
   readonly lastSeq: number;
-  /** Lines that were declared as gone: nobody looks for them. */
+  /** Lines that were declared missing: readers skip them. */
   readonly gaps: readonly AuditGap[];
 }
 
-/** Where lines of the record stand right now: in files of the record, and in the journal. */
+/** Finds lines of the audit log, in its own files and in the journal. */
 export class AuditLineLocator {
   readonly #disk: Disk;
   readonly #auditFiles: readonly AuditFile[];
@@ -39,23 +39,24 @@ export class AuditLineLocator {
 
   constructor({ disk, folder, coveredSeq }: AuditLogSource) {
     this.#disk = disk;
-    // By how they begin: whether that line is as it was written matters when it is read.
-    const found = listAuditFiles(disk, folder, (line) => parseLinePrefix(line)?.auditSeq);
-    this.#auditFiles = found.filter(({ firstSeq }) => firstSeq !== Infinity);
-    this.#unreadable = found.filter(({ firstSeq }) => firstSeq === Infinity);
+    // Sorted by line beginnings: whether the line is undamaged is checked when it is read.
+    const files = listAuditFiles(disk, folder, (line) => parseLinePrefix(line)?.auditSeq);
+    this.#auditFiles = files.filter(({ firstSeq }) => firstSeq !== Infinity);
+    this.#unreadable = files.filter(({ firstSeq }) => firstSeq === Infinity);
     this.#segments = listSegments(disk, folder);
-    // Checkpoints go on meanwhile: what the journal no longer has was folded.
+    // A checkpoint may have run meanwhile: lines that the journal no longer has are in the audit
+    // log.
     this.#coveredSeq = Math.max(coveredSeq, (this.#segments[0]?.number ?? 1) - 1);
   }
 
-  /** In the order of their lines. */
+  /** The readable files, in the order of their lines. */
   get auditFiles(): readonly AuditFile[] {
     return this.#auditFiles;
   }
 
   /**
-   * The file of the record that holds this line, and where the line ends there; null: none does.
-   * What a fold wrote does not count before its state does.
+   * The audit file that contains this line, and where the line ends in it; null: none does. Lines
+   * written by an unfinished checkpoint do not count.
    */
   findInAuditFiles(line: number): { readonly file: AuditFile; readonly end: number } | null {
     const file = this.#auditFiles.findLast(({ firstSeq }) => firstSeq <= line);
@@ -69,7 +70,7 @@ export class AuditLineLocator {
       : null;
   }
 
-  /** Where the lines of a file of the record end that count. */
+  /** Where the valid lines of an audit file end. */
   findEndOfFile(file: AuditFile): number {
     return findEndOfMatches(
       this.#disk,
@@ -79,18 +80,21 @@ export class AuditLineLocator {
     );
   }
 
-  /** The journal's file with the last lines before `seen`. */
-  findSegmentBefore(seen: number): NumberedFile | null {
-    return this.#segments.findLast(({ number }) => number < seen) ?? null;
+  /** The journal segment with the last lines before `seen`. */
+  findSegmentBefore(journalSeq: number): NumberedFile | null {
+    return this.#segments.findLast(({ number }) => number < journalSeq) ?? null;
   }
 
-  /** The journal's file with the first lines behind `seen`. */
-  findSegmentAfter(seen: number): NumberedFile | null {
-    const index = this.#segments.findLastIndex(({ number }) => number <= seen + 1);
+  /** The journal segment with the first lines after `seen`. */
+  findSegmentAfter(journalSeq: number): NumberedFile | null {
+    const index = this.#segments.findLastIndex(({ number }) => number <= journalSeq + 1);
     return this.#segments[Math.max(0, index)] ?? null;
   }
 
-  /** Older than every line there is: whole months may have been let go of, oldest first. */
+  /**
+   * Whether the line is older than all existing lines: whole months may have been removed, oldest
+   * first.
+   */
   isOlderThanAllLines(line: number): boolean {
     const [oldest] = this.#auditFiles;
     if (oldest === undefined || oldest.firstSeq <= line) return false;

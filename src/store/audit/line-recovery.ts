@@ -5,7 +5,7 @@ import { listSegments } from "../files.ts";
 import { decodeLine } from "../journal.ts";
 import { readLinesForward } from "../line-reader.ts";
 
-/** A line that was found again, byte for byte, with its line feed. */
+/** A recovered line, byte for byte, with its line feed. */
 export interface RecoveredLine {
   readonly at: Instant;
   readonly raw: Uint8Array;
@@ -28,9 +28,9 @@ type Candidates = Map<number, Candidate[]>;
 const SLICE_BYTES = 128 * 1024;
 
 /**
- * Looks for missing lines of the audit log where they may stand besides: out of order in its own
- * files, and in the journal, which keeps its lines for two checkpoints. A line counts only where it
- * continues the chain.
+ * Searches for missing lines of the audit log in other places: out of order in its own files, and
+ * in the journal, which keeps its lines for two checkpoints. A line counts only if it continues the
+ * chain.
  */
 export function* recoverLines(
   disk: Disk,
@@ -39,14 +39,14 @@ export function* recoverLines(
 ): Generator<void, LineRecovery> {
   const candidates: Candidates = new Map();
   if (missing.length > 0) {
-    const unclean = files.filter(({ hasForeignBytes }) => hasForeignBytes);
-    for (const { path } of [...unclean, ...listSegments(disk, folder)]) {
+    const filesWithForeignBytes = files.filter(({ hasForeignBytes }) => hasForeignBytes);
+    for (const { path } of [...filesWithForeignBytes, ...listSegments(disk, folder)]) {
       yield* gatherCandidates(disk, path, missing, candidates);
     }
   }
   const lines = new Map<number, RecoveredLine>();
-  const left = missing.flatMap((one) => fillFromCandidates(one, candidates, lines) ?? []);
-  return { lines, missing: left };
+  const remaining = missing.flatMap((range) => fillFromCandidates(range, candidates, lines) ?? []);
+  return { lines, missing: remaining };
 }
 
 function* gatherCandidates(
@@ -55,14 +55,14 @@ function* gatherCandidates(
   missing: readonly MissingLines[],
   candidates: Candidates,
 ): Generator<void> {
-  let spent = 0;
-  for (const { bytes, whole } of readLinesForward(disk, path, 0, Infinity)) {
-    spent += bytes.length + 1;
-    if (spent >= SLICE_BYTES) {
-      spent = 0;
+  let bytesSinceYield = 0;
+  for (const { bytes, isComplete } of readLinesForward(disk, path, 0, Infinity)) {
+    bytesSinceYield += bytes.length + 1;
+    if (bytesSinceYield >= SLICE_BYTES) {
+      bytesSinceYield = 0;
       yield;
     }
-    const line = whole ? decodeLine(bytes) : null;
+    const line = isComplete ? decodeLine(bytes) : null;
     const seq = line?.audit_seq;
     if (line === null || seq === undefined) continue;
     if (!missing.some(({ from, to }) => from <= seq && seq <= to)) continue;
@@ -76,29 +76,29 @@ function* gatherCandidates(
 
 const LF = 10;
 
-/** From both ends; null when nothing is missing any more. */
+/** Fills a range from both ends; null: nothing is missing any more. */
 function fillFromCandidates(
   missing: MissingLines,
   candidates: Candidates,
   lines: Map<number, RecoveredLine>,
 ): MissingLines | null {
   let { from, to, before, after, earliest, latest } = missing;
-  // From behind first: there the chain says what a line's sum was.
+  // From the end first: there the chain contains the expected sum of each line.
   while (from <= to) {
-    const found = candidates
+    const candidate = candidates
       .get(to)
       ?.find(({ prev, sum }) => sum === after && (from < to || prev === before));
-    if (found === undefined) break;
-    lines.set(to, found);
-    [to, after, latest] = [to - 1, found.prev, found.at];
+    if (candidate === undefined) break;
+    lines.set(to, candidate);
+    [to, after, latest] = [to - 1, candidate.prev, candidate.at];
   }
   while (from <= to) {
-    const found = candidates
+    const candidate = candidates
       .get(from)
       ?.find(({ prev, sum }) => prev === before && (from < to || sum === after));
-    if (found === undefined) break;
-    lines.set(from, found);
-    [from, before, earliest] = [from + 1, found.sum, found.at];
+    if (candidate === undefined) break;
+    lines.set(from, candidate);
+    [from, before, earliest] = [from + 1, candidate.sum, candidate.at];
   }
   return from > to ? null : { ...missing, from, to, before, after, earliest, latest };
 }

@@ -5,9 +5,9 @@ import { readLinesForward } from "../line-reader.ts";
 const WINDOW = 64 * 1024;
 
 /**
- * Where the last wanted line of a file ends, in a few small reads: lines stand in order, so those
- * that are wanted come first. 0: none is. Whatever is no line is passed over, in the middle, where
- * it is damage, as well as at the end, where a write may be under way.
+ * Finds where the last matching line of a file ends, with a few small reads. Lines are in order, so
+ * the matching ones come first. Returns 0 if none matches. Bytes that are no line are skipped: in
+ * the middle they are damage, and at the end a write may be in progress.
  */
 export function findEndOfMatches(
   disk: Disk,
@@ -15,7 +15,7 @@ export function findEndOfMatches(
   size: number,
   isWanted: (start: LinePrefix) => boolean,
 ): number {
-  // A wanted line begins at `low`, or the file does; none begins at `high` or behind it.
+  // A matching line, or the file, begins at `low`; none begins at `high` or after it.
   let low = 0;
   let high = size;
   while (high - low > WINDOW) {
@@ -25,20 +25,20 @@ export function findEndOfMatches(
     else high = middle;
   }
   let end = 0;
-  for (const { bytes, offset, whole } of readLinesForward(disk, path, low, size)) {
-    if (offset >= high || !whole) break;
+  for (const { bytes, offset, isComplete } of readLinesForward(disk, path, low, size)) {
+    if (offset >= high || !isComplete) break;
     const start = parseLinePrefix(bytes);
     if (start !== null && isWanted(start)) end = offset + bytes.length + 1;
   }
   return end;
 }
 
-/** The first line that begins behind `from` and before `end`. */
+/** The first line that begins after `from` and before `end`. */
 function findLineAfter(disk: Disk, path: string, from: number, end: number) {
-  for (const { bytes, offset, whole } of readLinesForward(disk, path, from, end)) {
+  for (const { bytes, offset, isComplete } of readLinesForward(disk, path, from, end)) {
     const start = parseLinePrefix(bytes);
     if (start !== null) return { start, offset };
-    if (!whole) break;
+    if (!isComplete) break;
   }
   return null;
 }

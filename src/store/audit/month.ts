@@ -7,24 +7,24 @@ import { readLinesBackward, readLinesForward } from "../line-reader.ts";
 import { isAfterAnchor, listAuditFiles, type AuditFile } from "./audit-log.ts";
 import type { Snapshot } from "../snapshot.ts";
 
-/** One month of the audit log, read from end to end. */
+/** One month of the audit log, completely read. */
 export interface AuditMonth {
-  /** What has to be declared before its lines can go; nothing where that was done before. */
+  /** The gaps to declare before its lines can be removed; empty if that was done before. */
   readonly gaps: readonly NewGap[];
-  /** The files that hold its lines and nothing else. */
+  /** The files that contain its lines and nothing else. */
   readonly files: readonly {
     readonly name: string;
     readonly path: string;
     readonly bytes: number;
   }[];
-  /** A file of it that is not what was written, or does not fit to those beside it; null: none. */
+  /** A file of the month that is damaged or does not continue its neighbours; null: none. */
   readonly damagedFile: string | null;
 }
 
 const SLICE_BYTES = 128 * 1024;
 const LF = Buffer.from("\n");
 
-/** Follows the files of a month from line to line, and to their neighbours on both sides. */
+/** Checks the files of a month line by line, and against their neighbours on both sides. */
 export function* readAuditMonth(
   disk: Disk,
   folder: string,
@@ -32,28 +32,28 @@ export function* readAuditMonth(
   gaps: readonly AuditGap[],
   month: string,
 ): Generator<void, AuditMonth> {
-  const all = listAuditFiles(disk, folder).filter(isAfterAnchor(audit.anchor));
-  const found: { gaps: NewGap[]; files: AuditMonth["files"][number][] } = {
+  const files = listAuditFiles(disk, folder).filter(isAfterAnchor(audit.anchor));
+  const result: { gaps: NewGap[]; files: AuditMonth["files"][number][] } = {
     gaps: [],
     files: [],
   };
-  for (const [place, file] of all.entries()) {
-    // One that begins behind the end is what an unfinished fold left.
+  for (const [index, file] of files.entries()) {
+    // A file that begins after the end is left from an unfinished checkpoint.
     if (!file.name.startsWith(`${month}.`) && !file.name.startsWith(`${month}-`)) continue;
     if (file.firstSeq > audit.seq && !(file.firstSeq === Infinity && hasCompleteLine(disk, file)))
       continue;
-    const start = findPositionBefore(disk, all[place - 1], audit, gaps, file.firstSeq);
-    const read = yield* readAuditFile(disk, file, audit, gaps, start);
+    const start = findPositionBefore(disk, files[index - 1], audit, gaps, file.firstSeq);
+    const contents = yield* readAuditFile(disk, file, audit, gaps, start);
     const { name, path } = file;
-    if (read === null) return { ...found, damagedFile: name };
-    const { lines, bytes, sha256 } = read;
-    found.files.push({ name, path, bytes });
+    if (contents === null) return { ...result, damagedFile: name };
+    const { lines, bytes, sha256 } = contents;
+    result.files.push({ name, path, bytes });
     if (lines === null) continue;
-    if (!isContinued(disk, all[place + 1], audit, gaps, lines.end)) {
-      return { ...found, damagedFile: name };
+    if (!isContinued(disk, files[index + 1], audit, gaps, lines.end)) {
+      return { ...result, damagedFile: name };
     }
     const { first, last, end } = lines;
-    found.gaps.push({
+    result.gaps.push({
       reason: "sealed",
       from: first.audit_seq ?? 0,
       to: end.seq,
@@ -64,22 +64,22 @@ export function* readAuditMonth(
       files: [{ name, bytes, sha256 }],
     });
   }
-  return { ...found, damagedFile: null };
+  return { ...result, damagedFile: null };
 }
 
 interface AuditFileContents {
   readonly bytes: number;
   readonly sha256: string;
-  /** Null: every line of it was declared as gone before. */
+  /** Null: all of its lines were already declared missing. */
   readonly lines: {
     readonly first: JournalLine;
     readonly last: JournalLine;
-    /** Behind the last one. */
+    /** The position after the last line. */
     readonly end: AuditPosition;
   } | null;
 }
 
-/** Null: it is not what was written. */
+/** Null: the file is damaged. */
 function* readAuditFile(
   disk: Disk,
   file: AuditFile,
@@ -89,38 +89,38 @@ function* readAuditFile(
 ): Generator<void, AuditFileContents | null> {
   const hash = new Bun.CryptoHasher("sha256");
   if (start === null) return null;
-  let here: AuditPosition = start;
+  let position: AuditPosition = start;
   let [first, last]: [JournalLine | null, JournalLine | null] = [null, null];
-  let [bytes, spent] = [0, 0];
+  let [bytes, bytesSinceYield] = [0, 0];
   const end = file.name === audit.file ? audit.length : Infinity;
-  for (const { bytes: raw, whole } of readLinesForward(disk, file.path, 0, end)) {
-    const line = whole ? decodeLine(raw) : null;
+  for (const { bytes: raw, isComplete } of readLinesForward(disk, file.path, 0, end)) {
+    const line = isComplete ? decodeLine(raw) : null;
     const seq = line?.audit_seq;
     hash.update(raw);
     hash.update(LF);
     bytes += raw.length + 1;
-    spent += raw.length + 1;
-    if (spent >= SLICE_BYTES) {
-      spent = 0;
+    bytesSinceYield += raw.length + 1;
+    if (bytesSinceYield >= SLICE_BYTES) {
+      bytesSinceYield = 0;
       yield;
     }
-    here = skipGaps(gaps, here);
+    position = skipGaps(gaps, position);
     if (line === null || seq === undefined) return null;
-    if (seq <= here.seq && findGap(gaps, seq) !== null) continue;
-    if (seq !== here.seq + 1 || line.audit_prev !== here.sum) return null;
-    here = { seq, sum: line.sum };
+    if (seq <= position.seq && findGap(gaps, seq) !== null) continue;
+    if (seq !== position.seq + 1 || line.audit_prev !== position.sum) return null;
+    position = { seq, sum: line.sum };
     first ??= line;
     last = line;
   }
   const sha256 = hash.digest("hex");
   if (first === null || last === null) return { bytes, sha256, lines: null };
-  return { bytes, sha256, lines: { first, last, end: here } };
+  return { bytes, sha256, lines: { first, last, end: position } };
 }
 
-/** Behind the line before a file's first; null: that line cannot be read. */
+/** The position before a file's first line; null: the previous line cannot be read. */
 function findPositionBefore(
   disk: Disk,
-  before: AuditFile | undefined,
+  previousFile: AuditFile | undefined,
   audit: Snapshot["audit"],
   gaps: readonly AuditGap[],
   first: number,
@@ -132,17 +132,17 @@ function findPositionBefore(
     return isBehind ? { seq: gap.to, sum: gap.after } : { seq: gap.from - 1, sum: gap.before };
   }
   if (audit.anchor.seq === first - 1) return audit.anchor;
-  if (before === undefined) return null;
-  const size = disk.stat(before.path)?.size ?? 0;
-  const { value } = readLinesBackward(disk, before.path, size).next();
+  if (previousFile === undefined) return null;
+  const size = disk.stat(previousFile.path)?.size ?? 0;
+  const { value } = readLinesBackward(disk, previousFile.path, size).next();
   const line = value instanceof Uint8Array ? decodeLine(new Uint8Array(value)) : null;
   return line?.audit_seq === first - 1 ? { seq: first - 1, sum: line.sum } : null;
 }
 
-/** Does what is behind the last line of a file point back to it? */
+/** Whether the next line, gap or end continues the last line of a file. */
 function isContinued(
   disk: Disk,
-  next: AuditFile | undefined,
+  nextFile: AuditFile | undefined,
   audit: Snapshot["audit"],
   gaps: readonly AuditGap[],
   end: AuditPosition,
@@ -150,10 +150,11 @@ function isContinued(
   if (end.seq >= audit.seq) return end.seq > audit.seq || end.sum === audit.sum;
   const gap = findGap(gaps, end.seq + 1);
   if (gap !== null) return gap.before === end.sum;
-  const [line] = next === undefined ? [] : readLinesForward(disk, next.path, 0, Infinity).take(1);
-  const read = line?.whole === true ? decodeLine(line.bytes) : null;
-  return read?.audit_seq === end.seq + 1 && read.audit_prev === end.sum;
+  const [line] =
+    nextFile === undefined ? [] : readLinesForward(disk, nextFile.path, 0, Infinity).take(1);
+  const decoded = line?.isComplete === true ? decodeLine(line.bytes) : null;
+  return decoded?.audit_seq === end.seq + 1 && decoded.audit_prev === end.sum;
 }
 
 const hasCompleteLine = (disk: Disk, { path }: AuditFile): boolean =>
-  readLinesForward(disk, path, 0, Infinity).some(({ whole }) => whole);
+  readLinesForward(disk, path, 0, Infinity).some(({ isComplete }) => isComplete);

@@ -4,12 +4,12 @@ import type { Disk } from "../../platform/disk.ts";
 import type { MissingLines } from "./survey.ts";
 import { AUDIT_FOLDER } from "../files.ts";
 
-/** A gap that is still to be declared. */
+/** A gap that is not declared yet. */
 export type NewGap = Omit<AuditGap, "at">;
 
 const PART_BYTES = 1024 * 1024;
 
-/** How long a file of the audit log is, and what is in it, before anything is done to it. */
+/** The size and checksum of an audit file, before it is changed. */
 export function* describeAuditFile(
   disk: Disk,
   folder: string,
@@ -28,65 +28,73 @@ export function* describeAuditFile(
   return { name, bytes, sha256: hash.digest("hex") };
 }
 
-/** Gaps that one repair declares at most: a disk can be damaged in very many places. */
+/**
+ * The maximum number of gaps that one repair declares: a disk can be damaged at very many offsets.
+ */
 const MAX_GAPS_PER_REPAIR = 64;
 
 /**
- * What is missing, as gaps. Where there would be too many, those that lie closest together become
- * one; the good lines between them stay in their files and are passed over. `closed`: a file that
- * is not to be written to any more.
+ * The missing lines as gaps. If there are too many, the closest ones are merged; the good lines
+ * between them stay in their files and are skipped by readers. `closed`: a file that must not be
+ * written to any more.
  */
 export function buildGaps(
   missing: readonly MissingLines[],
   described: ReadonlyMap<string, AuditGapFile>,
-  room: number,
+  remaining: number,
   closed: string | null,
 ): NewGap[] {
-  const most = Math.max(1, Math.min(MAX_GAPS_PER_REPAIR, room));
-  return mergeClosestGaps(missing, most).map(({ files, ...lines }, place, all): NewGap => {
-    const isLast = place === all.length - 1;
+  const maxGaps = Math.max(1, Math.min(MAX_GAPS_PER_REPAIR, remaining));
+  return mergeClosestGaps(missing, maxGaps).map(({ files, ...lines }, index, all): NewGap => {
+    const isLast = index === all.length - 1;
     const names = new Set([...files, ...(isLast && closed !== null ? [closed] : [])]);
-    const stood = [...names].flatMap((name) => described.get(name) ?? []);
-    return { reason: "damaged", ...lines, files: stood };
+    const gapFiles = [...names].flatMap((name) => described.get(name) ?? []);
+    return { reason: "damaged", ...lines, files: gapFiles };
   });
 }
 
-function mergeClosestGaps(missing: readonly MissingLines[], most: number): MissingLines[] {
-  const distances = missing.slice(1).map(({ from }, place) => from - (missing[place]?.to ?? 0));
-  // The widest distances stay between gaps.
-  const apart = new Set(
+function mergeClosestGaps(missing: readonly MissingLines[], maxGaps: number): MissingLines[] {
+  const distances = missing.slice(1).map(({ from }, index) => from - (missing[index]?.to ?? 0));
+  // The widest distances separate the gaps.
+  const separators = new Set(
     distances
-      .map((lines, place) => ({ lines, place: place + 1 }))
+      .map((lines, index) => ({ lines, index: index + 1 }))
       .toSorted((a, b) => b.lines - a.lines)
-      .slice(0, most - 1)
-      .map(({ place }) => place),
+      .slice(0, maxGaps - 1)
+      .map(({ index }) => index),
   );
-  const all: MissingLines[] = [];
-  for (const [place, one] of missing.entries()) {
-    const last = all.at(-1);
-    if (last === undefined || apart.has(place)) all.push(one);
+  const merged: MissingLines[] = [];
+  for (const [index, range] of missing.entries()) {
+    const last = merged.at(-1);
+    if (last === undefined || separators.has(index)) merged.push(range);
     else {
-      const { to, after, latest } = one;
-      all[all.length - 1] = { ...last, to, after, latest, files: [...last.files, ...one.files] };
+      const { to, after, latest } = range;
+      merged[merged.length - 1] = {
+        ...last,
+        to,
+        after,
+        latest,
+        files: [...last.files, ...range.files],
+      };
     }
   }
-  return all;
+  return merged;
 }
 
 /**
- * Gaps whose declarations may be among lines that are about to be declared gone themselves. They
- * are declared again, so that a reader of what is left still finds them in the chain.
+ * Gaps whose declarations may be among lines that are about to be declared missing themselves. They
+ * are declared again, so that a reader of the rest still finds them in the chain.
  */
 export const findGapsDeclaredWithin = (
   gaps: readonly AuditGap[],
-  fresh: readonly NewGap[],
+  newGaps: readonly NewGap[],
 ): readonly NewGap[] =>
   gaps
     .filter(({ at }) =>
-      fresh.some(
+      newGaps.some(
         ({ earliest, latest }) =>
           (earliest === null || at >= earliest) && (latest === null || at <= latest),
       ),
     )
-    .filter(({ from, to }) => !fresh.some((one) => one.from <= from && to <= one.to))
+    .filter(({ from, to }) => !newGaps.some((newGap) => newGap.from <= from && to <= newGap.to))
     .map(({ at: _at, ...gap }) => gap);

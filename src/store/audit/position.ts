@@ -1,34 +1,34 @@
 /**
- * A place in the record, for reading backwards from it: the events of `line` before its event
- * number `part`, and all lines before that one.
+ * A position in the audit log, for reading backwards from it: the events of line `auditSeq` before
+ * its event `eventIndex`, and all lines before that one.
  */
 export interface AuditPosition {
   readonly auditSeq: number;
   readonly eventIndex: number;
   /**
-   * Journal lines from this one on hold nothing of that: renewals are many, and should be passed
-   * over once only. Infinity: nobody looked there yet.
+   * Journal lines from this one on contain none of those: renewals are many, and should be skipped
+   * only once. Infinity: unknown.
    */
   readonly journalSeq: number;
 }
 
 const POSITION_PATTERN = /^([1-9]\d{0,15})(?:\.(\d{1,7})(?:\.([1-9]\d{0,15}))?)?$/;
 
-export const positionBefore = (line: number): AuditPosition => ({
-  auditSeq: line,
+export const positionBefore = (auditSeq: number): AuditPosition => ({
+  auditSeq,
   eventIndex: 0,
   journalSeq: Infinity,
 });
 
 /** Null when the text is not a position. */
 export function parsePosition(text: string): AuditPosition | null {
-  const found = POSITION_PATTERN.exec(text);
-  if (found === null) return null;
-  const [, line, part, seen] = found;
+  const match = POSITION_PATTERN.exec(text);
+  if (match === null) return null;
+  const [, auditSeq, eventIndex, journalSeq] = match;
   return {
-    auditSeq: Number(line),
-    eventIndex: Number(part ?? 0),
-    journalSeq: Number(seen ?? Infinity),
+    auditSeq: Number(auditSeq),
+    eventIndex: Number(eventIndex ?? 0),
+    journalSeq: Number(journalSeq ?? Infinity),
   };
 }
 

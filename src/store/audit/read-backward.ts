@@ -8,93 +8,93 @@ import { AuditLineDamaged, AuditLineLocator, type AuditLogSource } from "./line-
 import { positionBefore, type AuditPosition } from "./position.ts";
 import { findEndOfMatches } from "./line-search.ts";
 
-/** One line that was looked at. */
+/** One line that was read. */
 export interface LineRead {
   readonly size: number;
-  /** Null: there is nothing in it that was asked for. */
+  /** Null: it is not a line that was searched for. */
   readonly line: JournalLine | null;
-  /** Null: it is no line. */
+  /** Null: the bytes are no line. */
   readonly writtenAt: Instant | null;
-  /** See `Position`. */
+  /** See `AuditPosition`. */
   readonly journalSeq: number;
 }
 
-/** A folder moves on while it is read; what is really wrong is wrong every time. */
-const MAX_VAIN_READS = 3;
+/** The folder changes while it is read, so a read is retried; real damage fails every time. */
+const MAX_STALLED_READS = 3;
 
 /**
- * The record before a position, newest first, a line at a time. Lines are taken from the record's
- * own files where they are there, and from the journal where they are not yet, so it does not
- * matter when they are moved. Files of months before `oldest` are passed over.
+ * The audit log before a position, newest line first. Lines are read from the audit files if they
+ * are there, else from the journal, so it does not matter when a checkpoint moves them. Files of
+ * months before `oldest` are skipped.
  */
 export function* readBackward(
-  record: AuditLogSource,
+  source: AuditLogSource,
   from: AuditPosition,
   oldest: string,
 ): Generator<LineRead> {
-  const { disk } = record;
-  let wanted = from.eventIndex > 0 ? from.auditSeq : from.auditSeq - 1;
-  let seen = from.journalSeq;
-  let isTold = seen !== Infinity;
-  let files = new AuditLineLocator(record);
-  for (let vain = 0; wanted > 0;) {
-    const gap = findGap(record.gaps, wanted);
+  const { disk } = source;
+  let nextSeq = from.eventIndex > 0 ? from.auditSeq : from.auditSeq - 1;
+  let journalSeq = from.journalSeq;
+  let hasJournalHint = journalSeq !== Infinity;
+  let locator = new AuditLineLocator(source);
+  for (let stalledReads = 0; nextSeq > 0;) {
+    const gap = findGap(source.gaps, nextSeq);
     if (gap !== null) {
-      wanted = gap.from - 1;
+      nextSeq = gap.from - 1;
       continue;
     }
-    const place = locateLine(disk, files, wanted, seen);
-    if (place === null && files.isOlderThanAllLines(wanted)) return;
-    if (place !== null && place.month < oldest) {
-      wanted = place.firstSeq - 1;
+    const location = locateLine(disk, locator, nextSeq, journalSeq);
+    if (location === null && locator.isOlderThanAllLines(nextSeq)) return;
+    if (location !== null && location.month < oldest) {
+      nextSeq = location.firstSeq - 1;
       continue;
     }
-    const before = `${wanted} ${seen}`;
-    if (place !== null) {
-      for (const bytes of readLinesBackward(disk, place.path, place.end)) {
+    const progressBefore = `${nextSeq} ${journalSeq}`;
+    if (location !== null) {
+      for (const bytes of readLinesBackward(disk, location.path, location.end)) {
         const start = parseLinePrefix(bytes);
         const auditSeq = start?.auditSeq ?? Infinity;
-        if (auditSeq < wanted) break;
-        const line = auditSeq === wanted ? decodeLine(bytes) : null;
-        if (auditSeq === wanted && line === null) throw new AuditLineDamaged(wanted);
-        if (line !== null) wanted -= 1;
-        if (place.isInJournal && start !== null) seen = start.seq;
+        if (auditSeq < nextSeq) break;
+        const line = auditSeq === nextSeq ? decodeLine(bytes) : null;
+        if (auditSeq === nextSeq && line === null) throw new AuditLineDamaged(nextSeq);
+        if (line !== null) nextSeq -= 1;
+        if (location.isInJournal && start !== null) journalSeq = start.seq;
         const at = start?.at ?? null;
         yield {
           size: bytes.length + 1,
           line,
           writtenAt: at,
-          journalSeq: place.isInJournal ? seen : Infinity,
+          journalSeq: location.isInJournal ? journalSeq : Infinity,
         };
-        if (line !== null && findGap(record.gaps, wanted) !== null) break;
+        if (line !== null && findGap(source.gaps, nextSeq) !== null) break;
       }
-      if (place.isInJournal) seen = Math.min(seen, place.firstSeq);
+      if (location.isInJournal) journalSeq = Math.min(journalSeq, location.firstSeq);
     }
-    vain = `${wanted} ${seen}` === before ? vain + 1 : 0;
-    if (vain === MAX_VAIN_READS) {
-      if (!isTold) throw new AuditLineDamaged(wanted);
-      // Told before a backup was brought back: the line may stand anywhere by now.
-      [isTold, seen, vain] = [false, Infinity, 0];
-      files = new AuditLineLocator(record);
+    stalledReads = `${nextSeq} ${journalSeq}` === progressBefore ? stalledReads + 1 : 0;
+    if (stalledReads === MAX_STALLED_READS) {
+      if (!hasJournalHint) throw new AuditLineDamaged(nextSeq);
+      // The position is from before a restore: the line may be anywhere by now.
+      [hasJournalHint, journalSeq, stalledReads] = [false, Infinity, 0];
+      locator = new AuditLineLocator(source);
       continue;
     }
-    if (vain > 0 || place?.isInJournal === true) files = new AuditLineLocator(record);
+    if (stalledReads > 0 || location?.isInJournal === true) locator = new AuditLineLocator(source);
   }
 }
 
-/** After so many bytes, others get their turn. */
+/** After so many bytes, waiting requests are served. */
 export const SLICE_BYTES = 128 * 1024;
 
 /**
- * All of the record, newest first, with everybody else's answers in between. It ends where what is
- * kept does, at a declared gap, and at what cannot be read: to tell them apart is for `verify`.
+ * The whole audit log, newest line first; requests are served in between. It ends at the oldest
+ * kept line, at a declared gap, and at damage: only `verify` distinguishes these.
  */
-export async function* readLinesNewestFirst(record: AuditLogSource): AsyncGenerator<JournalLine> {
-  const looks = readBackward(record, positionBefore(record.lastSeq + 1), "");
-  let next = record.lastSeq;
-  for (let isAll = false; !isAll;) {
+export async function* readLinesNewestFirst(source: AuditLogSource): AsyncGenerator<JournalLine> {
+  const reads = readBackward(source, positionBefore(source.lastSeq + 1), "");
+  let next = source.lastSeq;
+  for (let isDone = false; !isDone;) {
     const lines: JournalLine[] = [];
-    isAll = await runBetweenRequests(() => readSlice(looks, lines));
+    isDone = await runBetweenRequests(() => readSlice(reads, lines));
     for (const line of lines) {
       if (line.audit_seq !== next) return;
       next -= 1;
@@ -103,11 +103,11 @@ export async function* readLinesNewestFirst(record: AuditLogSource): AsyncGenera
   }
 }
 
-/** True: that was all. */
-function readSlice(looks: Iterator<LineRead>, lines: JournalLine[]): boolean {
+/** True: the end was reached. */
+function readSlice(reads: Iterator<LineRead>, lines: JournalLine[]): boolean {
   try {
     for (let bytes = 0; bytes < SLICE_BYTES;) {
-      const { done, value } = looks.next();
+      const { done, value } = reads.next();
       if (done === true) return true;
       if (value.line !== null) lines.push(value.line);
       bytes += value.size;
@@ -129,27 +129,27 @@ interface LineLocation {
 
 function locateLine(
   disk: Disk,
-  files: AuditLineLocator,
-  wanted: number,
-  seen: number,
+  locator: AuditLineLocator,
+  nextSeq: number,
+  journalSeq: number,
 ): LineLocation | null {
-  const held = files.findInAuditFiles(wanted);
-  if (held !== null) {
-    const { path, firstSeq, name } = held.file;
+  const found = locator.findInAuditFiles(nextSeq);
+  if (found !== null) {
+    const { path, firstSeq, name } = found.file;
     return {
       path,
       firstSeq,
-      end: held.end,
+      end: found.end,
       month: name.slice(0, MONTH_LENGTH),
       isInJournal: false,
     };
   }
-  if (files.isOlderThanAllLines(wanted)) return null;
-  const segment = files.findSegmentBefore(seen);
+  if (locator.isOlderThanAllLines(nextSeq)) return null;
+  const segment = locator.findSegmentBefore(journalSeq);
   if (segment === null) return null;
-  const size = files.getSize(segment);
-  const isBefore = ({ seq }: { readonly seq: number }): boolean => seq < seen;
-  const end = seen === Infinity ? size : findEndOfMatches(disk, segment.path, size, isBefore);
+  const size = locator.getSize(segment);
+  const isBefore = ({ seq }: { readonly seq: number }): boolean => seq < journalSeq;
+  const end = journalSeq === Infinity ? size : findEndOfMatches(disk, segment.path, size, isBefore);
   return {
     path: segment.path,
     firstSeq: segment.number,
@@ -160,5 +160,5 @@ function locateLine(
 }
 
 const MONTH_LENGTH = "2026-03".length;
-/** Behind every month: nothing of the journal is passed over. */
+/** After every month, so that nothing of the journal is skipped. */
 const AFTER_ALL_MONTHS = "9999-99";

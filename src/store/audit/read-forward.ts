@@ -6,7 +6,7 @@ import { monthOf } from "./audit-log.ts";
 import { AuditLineDamaged, AuditLineLocator, type AuditLogSource } from "./line-locator.ts";
 import { findEndOfMatches } from "./line-search.ts";
 
-/** By when they were written; null: from the beginning, to the end. */
+/** When lines were written; null: from the beginning, to the end. */
 export interface TimeRange {
   readonly since: Instant | null;
   readonly until: Instant | null;
@@ -16,52 +16,52 @@ const PART_BYTES = 256 * 1024;
 const LF = Buffer.from("\n");
 
 /**
- * The lines of the record as they stand, oldest first, in parts of some size, which may be empty
- * where there was much to pass over: from the first line that was written at `since` or later to
- * the last one before any that was written after `until`. What comes out is a chain without gaps,
- * but for those that were declared; whether it is what was written is for `checkRecord` to say.
+ * The raw lines of the audit log, oldest first, in parts. A part may be empty where many lines were
+ * skipped. Begins with the first line written at `since` or later, and ends before the first line
+ * written after `until`. The result is a chain whose only gaps are declared ones;
+ * `checkAuditExport` checks that it is undamaged.
  */
 export function* readForward(
-  record: AuditLogSource,
+  source: AuditLogSource,
   { since, until }: TimeRange,
 ): Generator<Buffer> {
-  let begun = false;
-  let gathered: Uint8Array[] = [];
+  let hasStarted = false;
+  let chunks: Uint8Array[] = [];
   let size = 0;
-  for (const { bytes, writtenAt } of new ForwardReader(record, since).readLines()) {
+  for (const { bytes, writtenAt } of new ForwardReader(source, since).readLines()) {
     if (writtenAt !== null) {
-      begun ||= since === null || writtenAt >= since;
-      if (begun && until !== null && writtenAt > until) break;
-      if (begun) gathered.push(bytes, LF);
+      hasStarted ||= since === null || writtenAt >= since;
+      if (hasStarted && until !== null && writtenAt > until) break;
+      if (hasStarted) chunks.push(bytes, LF);
     }
     size += bytes.length + 1;
     if (size < PART_BYTES) continue;
-    yield Buffer.concat(gathered);
-    gathered = [];
+    yield Buffer.concat(chunks);
+    chunks = [];
     size = 0;
   }
-  yield Buffer.concat(gathered);
+  yield Buffer.concat(chunks);
 }
 
 interface VisitedLine {
   readonly bytes: Uint8Array;
-  /** When it was written; null: it is not the line that was wanted. */
+  /** When it was written; null: it is not the next line. */
   readonly writtenAt: Instant | null;
 }
 
-const MAX_VAIN_READS = 3;
+const MAX_STALLED_READS = 3;
 
-/** Forwards from file to file, and through the journal where the record's own files end. */
+/** Reads forward from file to file, and through the journal where the audit files end. */
 class ForwardReader {
   readonly #source: AuditLogSource;
   #locator: AuditLineLocator;
-  /** The last journal line that was passed. */
+  /** The last journal line that was read. */
   #lastJournalSeq = 0;
   nextSeq: number;
 
-  constructor(record: AuditLogSource, since: Instant | null) {
-    this.#source = record;
-    this.#locator = new AuditLineLocator(record);
+  constructor(source: AuditLogSource, since: Instant | null) {
+    this.#source = source;
+    this.#locator = new AuditLineLocator(source);
     const { auditFiles } = this.#locator;
     const month = since === null ? "" : monthOf(since);
     const first = auditFiles.find(({ name }) => name >= month) ?? auditFiles.at(-1);
@@ -69,27 +69,28 @@ class ForwardReader {
   }
 
   *readLines(): Generator<VisitedLine> {
-    for (let vain = 0; this.nextSeq <= this.#source.lastSeq;) {
+    for (let stalledReads = 0; this.nextSeq <= this.#source.lastSeq;) {
       const gap = findGap(this.#source.gaps, this.nextSeq);
       if (gap !== null) {
         this.nextSeq = gap.to + 1;
         continue;
       }
-      const before = `${this.nextSeq} ${this.#lastJournalSeq}`;
+      const progressBefore = `${this.nextSeq} ${this.#lastJournalSeq}`;
       yield* this.#readFile();
-      vain = `${this.nextSeq} ${this.#lastJournalSeq}` === before ? vain + 1 : 0;
-      // The folder moves on while it is read; what is really wrong is wrong every time.
-      if (vain === MAX_VAIN_READS) throw new AuditLineDamaged(this.nextSeq);
+      stalledReads =
+        `${this.nextSeq} ${this.#lastJournalSeq}` === progressBefore ? stalledReads + 1 : 0;
+      // The folder changes while it is read, so a read is retried; real damage fails every time.
+      if (stalledReads === MAX_STALLED_READS) throw new AuditLineDamaged(this.nextSeq);
       this.#locator = new AuditLineLocator(this.#source);
     }
   }
 
-  /** What one file has of it. */
+  /** Reads the next lines from one file. */
   *#readFile(): Generator<VisitedLine> {
     const { disk, lastSeq, gaps } = this.#source;
     const { path, from, end } = this.#locateNext();
-    for (const { bytes, whole } of readLinesForward(disk, path, from, end)) {
-      const start = whole ? parseLinePrefix(bytes) : null;
+    for (const { bytes, isComplete } of readLinesForward(disk, path, from, end)) {
+      const start = isComplete ? parseLinePrefix(bytes) : null;
       if (start === null || (start.auditSeq ?? 0) > this.nextSeq) return;
       this.#lastJournalSeq = start.seq;
       const isWanted = start.auditSeq === this.nextSeq;
@@ -101,12 +102,12 @@ class ForwardReader {
 
   #locateNext(): { readonly path: string; readonly from: number; readonly end: number } {
     const { disk } = this.#source;
-    const held = this.#locator.findInAuditFiles(this.nextSeq);
-    if (held !== null) {
-      const { path } = held.file;
+    const found = this.#locator.findInAuditFiles(this.nextSeq);
+    if (found !== null) {
+      const { path } = found.file;
       const isBefore = ({ auditSeq }: LinePrefix): boolean => (auditSeq ?? 0) < this.nextSeq;
-      const end = this.#locator.findEndOfFile(held.file);
-      return { path, from: findEndOfMatches(disk, path, held.end, isBefore), end };
+      const end = this.#locator.findEndOfFile(found.file);
+      return { path, from: findEndOfMatches(disk, path, found.end, isBefore), end };
     }
     const segment = this.#locator.findSegmentAfter(this.#lastJournalSeq);
     if (segment === null) throw new AuditLineDamaged(this.nextSeq);

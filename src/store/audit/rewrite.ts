@@ -7,10 +7,10 @@ import type { AuditSurvey, LineRun, SurveyedFile } from "./survey.ts";
 import { AUDIT_FOLDER } from "../files.ts";
 import { monthOf } from "./audit-log.ts";
 
-/** What one file of the audit log shall hold, in the order of the lines. */
+/** The planned contents of one audit file, in the order of the lines. */
 interface AuditFileContent {
   readonly name: string;
-  /** The file as it is; null: there is none. */
+  /** The existing file; null: there is none. */
   readonly file: SurveyedFile | null;
   readonly parts: (LineRun | RecoveredPart)[];
 }
@@ -19,19 +19,19 @@ interface RecoveredPart extends RecoveredLine {
   readonly firstSeq: number;
 }
 
-/** A name for lines that have no file; `isLast`: nothing of the audit log follows them. */
+/** Chooses a name for lines that have no file; `isLast`: no line of the audit log follows them. */
 type ChooseFileName = (month: string, first: number, isLast: boolean) => string;
 
 export interface RewriteResult {
-  /** Files that hold what they should now. */
+  /** Files that were written again. */
   readonly writtenFiles: readonly string[];
-  /** What was there before, under other names. */
+  /** Copies of the old files, under other names. */
   readonly damagedCopies: readonly string[];
 }
 
 /**
- * Puts the lines that were found into their places, and what is no line of the chain aside. Each
- * file is replaced as a whole: a stop at any time leaves it as it was, or as it shall be.
+ * Writes recovered lines where they belong, and keeps copies of files with foreign bytes. Each file
+ * is replaced as a whole: an interruption leaves it either old or new.
  */
 export async function rewriteAuditFiles(
   disk: Disk,
@@ -40,59 +40,62 @@ export async function rewriteAuditFiles(
   lines: ReadonlyMap<number, RecoveredLine>,
   newest: string | null,
 ): Promise<RewriteResult> {
-  const place = join(folder, AUDIT_FOLDER);
-  disk.makeFolder(place);
+  const auditFolder = join(folder, AUDIT_FOLDER);
+  disk.makeFolder(auditFolder);
   const contents = planContents(
     files,
     lines,
-    createFileNameChooser(disk, place, unreadableFiles, newest),
+    createFileNameChooser(disk, auditFolder, unreadableFiles, newest),
   );
-  const kept = unreadableFiles.map((name) => keepDamagedCopy(disk, place, name));
-  const written: string[] = [];
-  const gone: string[] = unreadableFiles.filter(
-    (name) => !contents.some((one) => one.name === name),
+  const damagedCopies = unreadableFiles.map((name) => keepDamagedCopy(disk, auditFolder, name));
+  const writtenFiles: string[] = [];
+  const removable: string[] = unreadableFiles.filter(
+    (name) => !contents.some((content) => content.name === name),
   );
   for (const { name, file, parts } of contents) {
     if (file !== null && !file.hasForeignBytes && parts.length === file.runs.length) continue;
-    if (file?.hasForeignBytes === true) kept.push(keepDamagedCopy(disk, place, name));
-    if (parts.length === 0) gone.push(name);
+    if (file?.hasForeignBytes === true)
+      damagedCopies.push(keepDamagedCopy(disk, auditFolder, name));
+    if (parts.length === 0) removable.push(name);
     else {
-      await writeAuditFile(disk, place, name, file?.path ?? "", parts);
-      written.push(name);
+      await writeAuditFile(disk, auditFolder, name, file?.path ?? "", parts);
+      writtenFiles.push(name);
     }
   }
-  await disk.syncFolder(place);
-  // Not before their second names are there for good.
-  for (const name of gone) disk.remove(join(place, name));
-  if (gone.length > 0) await disk.syncFolder(place);
-  return { writtenFiles: written, damagedCopies: kept };
+  await disk.syncFolder(auditFolder);
+  // Only after their second names are durable.
+  for (const name of removable) disk.remove(join(auditFolder, name));
+  if (removable.length > 0) await disk.syncFolder(auditFolder);
+  return { writtenFiles, damagedCopies };
 }
 
 function createFileNameChooser(
   disk: Disk,
-  place: string,
+  auditFolder: string,
   unreadable: readonly string[],
   newest: string | null,
 ): ChooseFileName {
-  const given = new Set<string>();
+  const usedNames = new Set<string>();
   const isFree = (name: string): boolean =>
-    !given.has(name) && (unreadable.includes(name) || disk.stat(join(place, name)) === null);
+    !usedNames.has(name) &&
+    (unreadable.includes(name) || disk.stat(join(auditFolder, name)) === null);
   return (month, first, isLast) => {
-    const usual = `${month}.jsonl`;
-    const other = isFree(usual) && usual !== newest ? usual : `${month}-${first}.jsonl`;
-    // The file that the state takes for the newest is written again under its own name.
+    const monthName = `${month}.jsonl`;
+    const newName =
+      isFree(monthName) && monthName !== newest ? monthName : `${month}-${first}.jsonl`;
+    // The file that the state records as the newest is written again under its own name.
     const isNewest = isLast && newest?.startsWith(month) === true && isFree(newest);
-    const name = isNewest ? newest : other;
-    given.add(name);
+    const name = isNewest ? newest : newName;
+    usedNames.add(name);
     return name;
   };
 }
 
-/** Is anything in the files that does not belong there, or missing in them? */
+/** Whether the files contain foreign bytes or lack lines. */
 export const needsRewrite = ({ files, missing }: AuditSurvey): boolean =>
   missing.length > 0 || files.some(({ hasForeignBytes }) => hasForeignBytes);
 
-/** Lets go of files whose lines were declared as gone; says how many bytes that were. */
+/** Removes files whose lines were declared missing; returns how many bytes that were. */
 export async function removeAuditFiles(
   disk: Disk,
   folder: string,
@@ -109,13 +112,13 @@ export async function removeAuditFiles(
   return bytes;
 }
 
-/** A second name for what is there: the first one is about to be taken by something else. */
-function keepDamagedCopy(disk: Disk, place: string, name: string): string {
+/** Gives the file a second name, because its first one is about to be replaced. */
+function keepDamagedCopy(disk: Disk, auditFolder: string, name: string): string {
   for (let number = 1; ; number += 1) {
-    const aside = number === 1 ? `${name}.damaged` : `${name}.${number}.damaged`;
+    const copyName = number === 1 ? `${name}.damaged` : `${name}.${number}.damaged`;
     try {
-      disk.link(join(place, name), join(place, aside));
-      return aside;
+      disk.link(join(auditFolder, name), join(auditFolder, copyName));
+      return copyName;
     } catch (error) {
       if (errorCode(error) !== "EEXIST") throw error;
     }
@@ -126,14 +129,14 @@ const PART_BYTES = 1024 * 1024;
 
 async function writeAuditFile(
   disk: Disk,
-  place: string,
+  auditFolder: string,
   name: string,
-  old: string,
+  oldPath: string,
   parts: AuditFileContent["parts"],
 ): Promise<void> {
-  const fresh = join(place, `${name}.new`);
-  if (disk.stat(fresh) !== null) disk.remove(fresh);
-  const file = disk.open(fresh);
+  const temporaryPath = join(auditFolder, `${name}.new`);
+  if (disk.stat(temporaryPath) !== null) disk.remove(temporaryPath);
+  const file = disk.open(temporaryPath);
   try {
     for (const part of parts) {
       if ("raw" in part) {
@@ -142,53 +145,53 @@ async function writeAuditFile(
       }
       for (let at = part.offset; at < part.end; at += PART_BYTES) {
         const size = Math.min(PART_BYTES, part.end - at);
-        await runBetweenRequests(() => copyRange(disk, old, at, size, file));
+        await runBetweenRequests(() => copyRange(disk, oldPath, at, size, file));
       }
     }
     await file.sync();
   } finally {
     file.close();
   }
-  disk.rename(fresh, join(place, name));
+  disk.rename(temporaryPath, join(auditFolder, name));
 }
 
 function copyRange(disk: Disk, from: string, offset: number, size: number, to: OpenFile): void {
   const bytes = disk.readPart(from, offset, size);
-  if (bytes?.length !== size) throw new Error(`${from} ended early`);
+  if (bytes?.length !== size) throw new Error(`${from} is shorter than expected`);
   writeAll(to, bytes);
 }
 
-/** Every line that was found goes to the file of its month beside it, or to a new one. */
+/** Assigns each recovered line to the adjacent file of its month, or to a new file. */
 function planContents(
   files: readonly SurveyedFile[],
   lines: ReadonlyMap<number, RecoveredLine>,
-  nameFor: ChooseFileName,
+  chooseName: ChooseFileName,
 ): AuditFileContent[] {
   const contents = files.map((file): AuditFileContent => ({ name: file.name, file, parts: [] }));
-  const pieces = contents.flatMap((content) =>
-    (content.file?.runs ?? []).map((piece) => ({ piece, content })),
+  const runs = contents.flatMap((content) =>
+    (content.file?.runs ?? []).map((run) => ({ run, content })),
   );
-  const found = [...lines].toSorted(([a], [b]) => a - b);
-  let before: AuditFileContent | null = null;
-  let place = 0;
-  for (const { piece, content: behind } of [...pieces, { piece: null, content: null }]) {
-    for (let next = found[place]; next !== undefined; next = found[place]) {
-      const [first, line] = next;
-      if (piece !== null && first > piece.firstSeq) break;
+  const recovered = [...lines].toSorted(([a], [b]) => a - b);
+  let previous: AuditFileContent | null = null;
+  let index = 0;
+  for (const { run, content: current } of [...runs, { run: null, content: null }]) {
+    for (let entry = recovered[index]; entry !== undefined; entry = recovered[index]) {
+      const [first, line] = entry;
+      if (run !== null && first > run.firstSeq) break;
       const month = monthOf(line.at);
-      const beside: AuditFileContent | undefined = [before, behind].find(
-        (one) => one?.name.startsWith(month) === true,
+      const adjacent: AuditFileContent | undefined = [previous, current].find(
+        (content) => content?.name.startsWith(month) === true,
       ) as AuditFileContent | undefined;
-      if (beside === undefined) {
-        before = { name: nameFor(month, first, behind === null), file: null, parts: [] };
-        contents.push(before);
+      if (adjacent === undefined) {
+        previous = { name: chooseName(month, first, current === null), file: null, parts: [] };
+        contents.push(previous);
       }
-      (beside ?? before)?.parts.push({ firstSeq: first, ...line });
-      place += 1;
+      (adjacent ?? previous)?.parts.push({ firstSeq: first, ...line });
+      index += 1;
     }
-    if (piece === null) break;
-    behind?.parts.push(piece);
-    before = behind;
+    if (run === null) break;
+    current?.parts.push(run);
+    previous = current;
   }
   return contents;
 }

@@ -9,7 +9,7 @@ import { readLinesForward } from "../line-reader.ts";
 import { listAuditFileNames } from "./audit-log.ts";
 import type { Snapshot } from "../snapshot.ts";
 
-/** Bytes of a file that are a run of lines of the chain. */
+/** A byte range of a file that contains consecutive lines of the chain. */
 export interface LineRun {
   readonly offset: number;
   readonly end: number;
@@ -22,11 +22,11 @@ export interface SurveyedFile {
   readonly name: string;
   readonly path: string;
   readonly runs: LineRun[];
-  /** It holds bytes that do not belong to the chain. */
+  /** It contains bytes that do not belong to the chain. */
   hasForeignBytes: boolean;
 }
 
-/** Lines that should be there and are not, and between which two they should stand. */
+/** A range of missing lines, and the sums at its two ends. */
 export interface MissingLines {
   readonly from: number;
   readonly to: number;
@@ -34,7 +34,7 @@ export interface MissingLines {
   readonly after: string;
   readonly earliest: Instant | null;
   readonly latest: Instant | null;
-  /** The files they stood in, as far as that can be told. */
+  /** The files that contained them, as far as that is known. */
   readonly files: readonly string[];
 }
 
@@ -47,12 +47,12 @@ export interface AuditSurvey {
   readonly lineCount: number;
 }
 
-/** Between two of these, others get their turn. */
+/** After so many bytes, waiting requests are served. */
 const SLICE_BYTES = 128 * 1024;
 
 /**
- * Reads all of the audit log and, other than `walkRecord`, does not stop at what is wrong: it goes
- * on with the next line that can be one. Yields now and then, for those who do it beside a server.
+ * Reads the whole audit log. Unlike `verifyAuditChain`, it does not stop at damage: it continues
+ * with the next readable line. Yields now and then, so that a server can serve requests.
  */
 export function* surveyAuditLog(
   disk: Disk,
@@ -63,38 +63,40 @@ export function* surveyAuditLog(
 ): Generator<void, AuditSurvey> {
   const { files, unreadableFiles } = yield* sortFilesByFirstLine(disk, folder, audit);
   const chain = new ChainFollower(audit, gaps, each);
-  let spent = 0;
+  let bytesSinceYield = 0;
   for (const file of files) {
-    for (const { bytes, offset, whole } of readLinesForward(disk, file.path, 0, Infinity)) {
-      spent += bytes.length + 1;
-      if (spent >= SLICE_BYTES) {
-        spent = 0;
+    for (const { bytes, offset, isComplete } of readLinesForward(disk, file.path, 0, Infinity)) {
+      bytesSinceYield += bytes.length + 1;
+      if (bytesSinceYield >= SLICE_BYTES) {
+        bytesSinceYield = 0;
         yield;
       }
-      chain.add(file, whole ? decodeLine(bytes) : null, offset, offset + bytes.length + 1);
+      chain.add(file, isComplete ? decodeLine(bytes) : null, offset, offset + bytes.length + 1);
     }
   }
   const missing = chain.finish();
-  const isWhole = missing.length === 0;
-  // What nobody can read matters only where something is missing; else a fold left it there.
-  const suspects = isWhole ? [] : unreadableFiles;
+  const isIntact = missing.length === 0;
+  // Unreadable files matter only if lines are missing; else an unfinished checkpoint left them.
+  const suspects = isIntact ? [] : unreadableFiles;
   return {
     files,
     unreadableFiles: suspects,
     missing: mergeAdjacent(missing).map(({ fileRange: [first, last], ...lines }) => {
-      const unclean = files.slice(first, last + 1).filter(({ hasForeignBytes }) => hasForeignBytes);
-      return { ...lines, files: [...unclean.map(({ name }) => name), ...suspects] };
+      const filesWithForeignBytes = files
+        .slice(first, last + 1)
+        .filter(({ hasForeignBytes }) => hasForeignBytes);
+      return { ...lines, files: [...filesWithForeignBytes.map(({ name }) => name), ...suspects] };
     }),
     lineCount: chain.lineCount,
   };
 }
 
 interface MissingRun extends Omit<MissingLines, "files"> {
-  /** The places of the files it lies in and between. */
+  /** The indexes of the first and last file it can belong to. */
   readonly fileRange: readonly [first: number, last: number];
 }
 
-/** The chain as far as it was followed, and what was missing on the way. */
+/** Follows the chain, and collects the missing lines. */
 class ChainFollower {
   readonly #audit: Snapshot["audit"];
   readonly #gaps: readonly AuditGap[];
@@ -103,7 +105,7 @@ class ChainFollower {
   readonly #files: SurveyedFile[] = [];
   #seq: number;
   #sum: string;
-  /** The last line that was taken; null: none yet. */
+  /** The last accepted line; null: none yet. */
   #lastLine: { readonly line: JournalLine; readonly offset: number } | null = null;
   lineCount = 0;
 
@@ -124,16 +126,16 @@ class ChainFollower {
     this.#skipGaps();
     const seq = line?.audit_seq;
     const isAtEnd = this.#seq >= this.#audit.seq;
-    // Behind the end lies what an unfinished fold left.
+    // Bytes after the end are left from an unfinished checkpoint.
     if (isAtEnd && file.name === this.#audit.file && offset >= this.#audit.length) return;
-    // One that is there twice, or of a later time, or declared as gone and there all the same.
+    // A duplicate, a line after the end, or a line that was declared missing but still exists.
     if (line === null || seq === undefined || seq <= this.#seq || seq > this.#audit.seq) {
       file.hasForeignBytes ||= seq === undefined || findGap(this.#gaps, seq) === null;
       return;
     }
     const isNext = seq === this.#seq + 1;
     if (isNext && line.audit_prev !== this.#sum) {
-      // What the chain says of the line before is what was written then: that one is another.
+      // The sum in this line is what was written then, so the previous line is not the original.
       if (this.#lastLine?.line.audit_seq !== this.#seq) {
         file.hasForeignBytes = true;
         return;
@@ -156,17 +158,17 @@ class ChainFollower {
   }
 
   #skipGaps(): void {
-    const behind = skipGaps(this.#gaps, { seq: this.#seq, sum: this.#sum });
-    if (behind.seq === this.#seq) return;
-    ({ seq: this.#seq, sum: this.#sum } = behind);
+    const position = skipGaps(this.#gaps, { seq: this.#seq, sum: this.#sum });
+    if (position.seq === this.#seq) return;
+    ({ seq: this.#seq, sum: this.#sum } = position);
     this.#onLine(this.#seq, this.#sum);
   }
 
   #acceptLine({ runs }: SurveyedFile, line: JournalLine, offset: number, end: number): void {
     const seq = line.audit_seq ?? 0;
-    const before = runs.at(-1);
-    if (before?.end === offset && before.lastSeq + 1 === seq) {
-      runs[runs.length - 1] = { ...before, end, lastSeq: seq };
+    const lastRun = runs.at(-1);
+    if (lastRun?.end === offset && lastRun.lastSeq + 1 === seq) {
+      runs[runs.length - 1] = { ...lastRun, end, lastSeq: seq };
     } else runs.push({ offset, end, firstSeq: seq, lastSeq: seq });
     this.#seq = seq;
     this.#sum = line.sum;
@@ -175,19 +177,19 @@ class ChainFollower {
     this.#onLine(seq, line.sum);
   }
 
-  /** The last line that was taken is not the one that was written. */
+  /** The last accepted line is not the original. */
   #rejectLastLine(after: string, latest: Instant | null): void {
     const file = this.#files.findLast(({ runs }) => runs.length > 0);
-    const piece = file?.runs.pop();
-    if (file === undefined || piece === undefined || this.#lastLine === null) return;
+    const run = file?.runs.pop();
+    if (file === undefined || run === undefined || this.#lastLine === null) return;
     const { line, offset } = this.#lastLine;
     file.hasForeignBytes = true;
-    if (piece.firstSeq < piece.lastSeq) {
-      file.runs.push({ ...piece, end: offset, lastSeq: piece.lastSeq - 1 });
+    if (run.firstSeq < run.lastSeq) {
+      file.runs.push({ ...run, end: offset, lastSeq: run.lastSeq - 1 });
     }
     this.lineCount -= 1;
     this.#lastLine = null;
-    this.#addMissing(piece.lastSeq, piece.lastSeq, line.audit_prev ?? "", after, latest);
+    this.#addMissing(run.lastSeq, run.lastSeq, line.audit_prev ?? "", after, latest);
   }
 
   #addMissing(
@@ -212,24 +214,24 @@ class ChainFollower {
   }
 }
 
-/** Neighbours are one: what lies between two of them has no line to stand on. */
+/** Merges adjacent ranges: no line lies between them. */
 function mergeAdjacent(missing: readonly MissingRun[]): MissingRun[] {
-  const all: MissingRun[] = [];
-  for (const one of missing) {
-    const before = all.at(-1);
-    if (before === undefined || before.to + 1 !== one.from) all.push(one);
+  const merged: MissingRun[] = [];
+  for (const range of missing) {
+    const previous = merged.at(-1);
+    if (previous === undefined || previous.to + 1 !== range.from) merged.push(range);
     else {
-      const { to, after, latest, fileRange } = one;
-      all[all.length - 1] = {
-        ...before,
+      const { to, after, latest, fileRange } = range;
+      merged[merged.length - 1] = {
+        ...previous,
         to,
         after,
         latest,
-        fileRange: [before.fileRange[0], fileRange[1]],
+        fileRange: [previous.fileRange[0], fileRange[1]],
       };
     }
   }
-  return all;
+  return merged;
 }
 
 interface OrderedFiles {
@@ -237,7 +239,7 @@ interface OrderedFiles {
   readonly unreadableFiles: readonly string[];
 }
 
-/** By the first line that can be read, which need not be the first there was. */
+/** Sorted by the first readable line, which need not be the first line of the file. */
 function* sortFilesByFirstLine(
   disk: Disk,
   folder: string,
@@ -248,8 +250,8 @@ function* sortFilesByFirstLine(
   for (const name of listAuditFileNames(disk, folder).toSorted()) {
     const path = join(folder, AUDIT_FOLDER, name);
     let first: number | undefined;
-    for (const { bytes, whole } of readLinesForward(disk, path, 0, Infinity)) {
-      first = whole ? decodeLine(bytes)?.audit_seq : undefined;
+    for (const { bytes, isComplete } of readLinesForward(disk, path, 0, Infinity)) {
+      first = isComplete ? decodeLine(bytes)?.audit_seq : undefined;
       if (first !== undefined) break;
       yield;
     }
