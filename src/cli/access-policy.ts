@@ -15,47 +15,47 @@ import { isFlagSet, getListFlag, getStringFlag, type FlagValues } from "./comman
 import { findExposures } from "./exposures.ts";
 import type { ListenAddress } from "./listen-address.ts";
 
-/** Who may do what, as it was set. */
-export function readAccessPolicy(given: FlagValues, kind: DataFolderKind): AccessPolicy {
-  const isClient = clientNetworks(getListFlag(given, "client-networks"));
-  const admins = getListFlag(given, "admin-networks");
+/** The access rules from the settings. */
+export function readAccessPolicy(flags: FlagValues, kind: DataFolderKind): AccessPolicy {
+  const isClient = createClientMatcher(getListFlag(flags, "client-networks"));
+  const admins = getListFlag(flags, "admin-networks");
   return {
     isClient,
     isAdmin: admins.length === 0 ? isClient : createNetworkMatcher(admins),
-    clientAuth: (getStringFlag(given, "client-auth") ?? "open") as ClientAuth,
+    clientAuth: (getStringFlag(flags, "client-auth") ?? "open") as ClientAuth,
     adminOpen: kind === "demo",
-    allowPlain: isFlagSet(given, "allow-plain-credentials"),
-    serverNames: getListFlag(given, "names").map((name) => name.toLowerCase()),
-    logMode: (getStringFlag(given, "log") ?? "default") as LogMode,
+    allowPlain: isFlagSet(flags, "allow-plain-credentials"),
+    serverNames: getListFlag(flags, "names").map((name) => name.toLowerCase()),
+    logMode: (getStringFlag(flags, "log") ?? "default") as LogMode,
   };
 }
 
-/** As in force now: where none are set, what this machine is connected to may change. */
-export function getAllowedNetworks(given: FlagValues): { client: string[]; admin: string[] } {
+/** As of now: if none are set, they depend on the networks of this machine, which may change. */
+export function getAllowedNetworks(flags: FlagValues): { client: string[]; admin: string[] } {
   const [clients, admins] = [
-    getListFlag(given, "client-networks"),
-    getListFlag(given, "admin-networks"),
+    getListFlag(flags, "client-networks"),
+    getListFlag(flags, "admin-networks"),
   ];
   const client = clients.length === 0 ? listSiteNetworks() : [...clients];
   return { client, admin: admins.length === 0 ? client : [...admins] };
 }
 
-export const readSlotCaps = (given: FlagValues): SlotCaps => ({
-  perUser: readSlotCap(given, "max-slots-per-user"),
-  perPeer: readSlotCap(given, "max-slots-per-peer"),
+export const readSlotCaps = (flags: FlagValues): SlotCaps => ({
+  perUser: readSlotCap(flags, "max-slots-per-user"),
+  perPeer: readSlotCap(flags, "max-slots-per-peer"),
 });
 
-const readSlotCap = (given: FlagValues, name: string): number | null =>
-  Number(getStringFlag(given, name) ?? 0) || null;
+const readSlotCap = (flags: FlagValues, name: string): number | null =>
+  Number(getStringFlag(flags, name) ?? 0) || null;
 
-/** A setting that only TLS could keep must not be dropped in silence. */
+/** Refuses settings that need TLS if there is no TLS, instead of ignoring them. */
 export function checkTlsFlags(
-  given: FlagValues,
+  flags: FlagValues,
   { clientAuth }: AccessPolicy,
   plain: ListenAddress,
   tls: ListenAddress | null,
 ): void {
-  if (clientAuth === "mtls" && getStringFlag(given, "client-ca") === null) {
+  if (clientAuth === "mtls" && getStringFlag(flags, "client-ca") === null) {
     throw new Misuse(
       'client_auth = "mtls" requires --client-ca',
       "berth tls init creates a site CA",
@@ -66,24 +66,24 @@ export function checkTlsFlags(
     throw new Misuse(`--listen and --listen-tls use the same port ${tls.port}`, hint);
   }
   if (tls !== null) return;
-  const idle = ["client-ca", "tls-cert", "tls-key"].find(
-    (name) => getStringFlag(given, name) !== null,
+  const unusedFlag = ["client-ca", "tls-cert", "tls-key"].find(
+    (name) => getStringFlag(flags, name) !== null,
   );
-  if (idle !== undefined)
-    throw new Misuse(`--${idle} requires --listen-tls`, "add --listen-tls HOST:PORT");
+  if (unusedFlag !== undefined)
+    throw new Misuse(`--${unusedFlag} requires --listen-tls`, "add --listen-tls HOST:PORT");
 }
 
-/** Whether nobody could listen on both at once. Port 0 is another one each time. */
-function isSamePort(one: ListenAddress, other: ListenAddress): boolean {
-  if (one.port !== other.port || one.port === 0) return false;
-  const hosts = [one.host, other.host];
-  if (one.host === other.host || hosts.includes("::")) return true;
+/** Whether the server cannot listen on both. Port 0 is a different port each time. */
+function isSamePort(a: ListenAddress, b: ListenAddress): boolean {
+  if (a.port !== b.port || a.port === 0) return false;
+  const hosts = [a.host, b.host];
+  if (a.host === b.host || hosts.includes("::")) return true;
   return hosts.includes("0.0.0.0") && !hosts.some((host) => isIPv6(host));
 }
 
-/** What stands open, now. */
+/** The current exposures. */
 export const listExposures = (
-  given: FlagValues,
+  flags: FlagValues,
   policy: AccessPolicy,
   access: AccessControl,
 ): readonly Exposure[] =>
@@ -91,11 +91,11 @@ export const listExposures = (
     policy,
     isClaimed: access.isClaimed(),
     access: access.list(),
-    plain: getStringFlag(given, "listen") ?? "",
-    tls: getStringFlag(given, "listen-tls"),
-    clientNetworks: getListFlag(given, "client-networks"),
-    adminNetworks: getListFlag(given, "admin-networks"),
+    plain: getStringFlag(flags, "listen") ?? "",
+    tls: getStringFlag(flags, "listen-tls"),
+    clientNetworks: getListFlag(flags, "client-networks"),
+    adminNetworks: getListFlag(flags, "admin-networks"),
   });
 
-const clientNetworks = (networks: readonly string[]): ((address: string) => boolean) =>
+const createClientMatcher = (networks: readonly string[]): ((address: string) => boolean) =>
   networks.length === 0 ? createSiteNetworkMatcher() : createNetworkMatcher(networks);

@@ -10,29 +10,29 @@ import { openAppliance, socketPath } from "./appliance.ts";
 import { Failure } from "./command.ts";
 import { refusalHint } from "./refusal-hints.ts";
 
-/** Calls the administration of one appliance, running or not. */
+/** Calls the admin API of an appliance, whether its server is running or not. */
 export type AdminCall = (method: "GET" | "POST", path: string, body?: object) => Promise<unknown>;
 
-/** What it answers as a stream, part by part. */
+/** Calls a route that replies with a stream. */
 export type AdminStream = (path: string) => Promise<AsyncIterable<Uint8Array>>;
 
 export interface AdminTarget {
   readonly folder: string;
   readonly identityName: string | null;
   readonly environment: Environment;
-  /** An empty folder becomes a site's: it can be closed before it is ever served. */
+  /** Creates a site in an empty folder, so that access can be restricted before the first start. */
   readonly createIfEmpty?: boolean;
 }
 
 /**
- * Talks to the running server through its socket; with none, opens the folder under its lock and
- * asks the same routes there. Never both ways at once.
+ * Calls the running server through its socket. Without a server, opens the folder under its lock
+ * and calls the same routes there. Never both at once.
  */
-export const withAdminClient = <T>(place: AdminTarget, use: AdminClientUser<T>): Promise<T> =>
-  runAsFolderOwner(place.folder, () => openAdminClient(place, use));
+export const withAdminClient = <T>(target: AdminTarget, use: AdminClientUser<T>): Promise<T> =>
+  runAsFolderOwner(target.folder, () => openAdminClient(target, use));
 
-async function openAdminClient<T>(place: AdminTarget, use: AdminClientUser<T>): Promise<T> {
-  const { folder, identityName, environment, createIfEmpty = false } = place;
+async function openAdminClient<T>(target: AdminTarget, use: AdminClientUser<T>): Promise<T> {
+  const { folder, identityName, environment, createIfEmpty = false } = target;
   const socket = socketPath(folder);
   if (existsSync(socket) && (await isServerListening(socket))) {
     const send: SendRequest = (request) => fetch(request, { unix: socket });
@@ -50,7 +50,7 @@ async function openAdminClient<T>(place: AdminTarget, use: AdminClientUser<T>): 
   try {
     const app = createApp(appliance, socketGate);
     const send: SendRequest = async (request) => {
-      // A change of a copy would be unknown to the server that has the same appliance.
+      // A server that runs the same appliance from another folder would not know of the change.
       if (request.method !== "GET") await refuseCopy(appliance.identity.key, folder, environment);
       return app.handle(request);
     };

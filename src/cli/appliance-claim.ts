@@ -17,7 +17,7 @@ import { FolderBusy } from "../store/lock.ts";
 import { Failure } from "./command.ts";
 import { printWarning } from "./terminal.ts";
 
-/** The lock that keeps a copy of a data folder from being served beside it, on one machine. */
+/** A lock that keeps two servers on one machine from serving copies of the same data folder. */
 export class ApplianceClaim {
   readonly #folder: string;
   readonly #environment: Environment;
@@ -28,15 +28,15 @@ export class ApplianceClaim {
     this.#environment = environment;
   }
 
-  /** Throws when a server has the same appliance. */
+  /** Throws if another server serves the same appliance. */
   async acquire(key: PrivateKey): Promise<void> {
     if (process.platform !== "linux") return;
-    const taken = await acquireApplianceLock(lockRequest(key, this.#folder, this.#environment));
-    if (taken.result === "taken") this.#release = taken.release;
-    if (taken.result === "held") throw alreadyServedError(key, this.#folder, taken.holder);
-    if (taken.result === "unavailable") {
+    const outcome = await acquireApplianceLock(lockRequest(key, this.#folder, this.#environment));
+    if (outcome.result === "taken") this.#release = outcome.release;
+    if (outcome.result === "held") throw alreadyServedError(key, this.#folder, outcome.holder);
+    if (outcome.result === "unavailable") {
       printWarning(
-        `cannot detect whether a copy of ${this.#folder} is served on this machine: ${taken.reason}`,
+        `cannot detect whether a copy of ${this.#folder} is served on this machine: ${outcome.reason}`,
       );
     }
   }
@@ -53,7 +53,7 @@ function alreadyServedError(key: PrivateKey, folder: string, holder: LockHolder)
   );
 }
 
-/** Throws before a command changes a copy: a server has the same appliance in another folder. */
+/** Throws if a server serves the same appliance from another folder: this one is then a copy. */
 export async function refuseCopy(
   key: PrivateKey,
   folder: string,
@@ -63,7 +63,7 @@ export async function refuseCopy(
   if (holder !== null) throw alreadyServedError(key, folder, holder);
 }
 
-/** The same for a backup that is about to become a folder. */
+/** The same for a backup that is about to be restored. */
 export async function refuseCopyOfBackup(
   file: string,
   folder: string,
@@ -73,7 +73,7 @@ export async function refuseCopyOfBackup(
   if (key !== null) await refuseCopy(key, folder, environment);
 }
 
-/** What would refuse a change of this folder; null: nothing does. */
+/** The error with which a change of this folder would be refused; null: none. */
 export async function findCopyRefusal(
   folder: string,
   environment: Environment,
@@ -94,7 +94,7 @@ async function findOtherServer(
   return resolvedPath(holder.folder) === resolvedPath(folder) ? null : holder;
 }
 
-/** One folder may be named by several paths. */
+/** A folder may have several paths. */
 function resolvedPath(path: string): string {
   try {
     return realpathSync(path);
@@ -106,7 +106,7 @@ function resolvedPath(path: string): string {
 const describeHolder = ({ pid, folder }: LockHolder): string =>
   `${folder === null ? "" : `from ${folder} `}by ${describeProcess(pid)}`;
 
-/** What only readers of the folder, or of a copy of it, can know. */
+/** Only readers of the folder, or of a copy of it, can derive the secret. */
 const lockRequest = (key: PrivateKey, folder: string, environment: Environment): LockRequest => ({
   secret: createHash("sha256").update(`berth appliance lock ${key.d}`).digest(),
   folder,
@@ -117,33 +117,33 @@ export interface CopyCheck {
   /** The backup. */
   readonly file: string;
   readonly folder: string;
-  /** Whether nobody named the folder. */
+  /** Whether the folder is the default, not one that the operator named. */
   readonly isDefault: boolean;
   readonly environment: Environment;
 }
 
 /**
- * A backup that is brought back beside the folder it was made of makes a copy. Where nobody named
- * the folder that is refused, and else it is said.
+ * A backup that is restored beside the folder it was made from becomes a copy. That is refused if
+ * the operator did not name the folder; otherwise it is a warning.
  */
-export async function checkForCopy(question: CopyCheck): Promise<void> {
-  const { file, folder, isDefault, environment } = question;
+export async function checkForCopy(check: CopyCheck): Promise<void> {
+  const { file, folder, isDefault, environment } = check;
   const key = readIdentity(() => new Archive(realDisk, file), file);
   if (key === null) return;
-  const place = await findOtherLocation(key, folder, environment);
-  if (place === null) return;
-  const what = `appliance ${keyIdOf(key)} of ${file} is ${place}`;
+  const location = await findOtherLocation(key, folder, environment);
+  if (location === null) return;
+  const finding = `appliance ${keyIdOf(key)} of ${file} is ${location}`;
   if (!isDefault) {
-    printWarning(`${what}; the copy in ${folder} cannot be served at the same time`);
+    printWarning(`${finding}; the copy in ${folder} cannot be served at the same time`);
     return;
   }
   throw new Failure(
-    `${what}: ${folder} would become a copy, which cannot be served at the same time`,
+    `${finding}: ${folder} would become a copy, which cannot be served at the same time`,
     "specify the folder to restore with --data DIR",
   );
 }
 
-/** Where else on this machine it is; null: nowhere, as far as this user can tell. */
+/** Where else on this machine the appliance is; null: nowhere that this user can see. */
 async function findOtherLocation(
   key: PrivateKey,
   folder: string,
@@ -156,7 +156,7 @@ async function findOtherLocation(
   return installed !== null && keyIdOf(installed) === keyIdOf(key) ? `in ${SERVICE_DATA}` : null;
 }
 
-/** What cannot be read is for others to refuse. */
+/** Null: it cannot be read; other checks refuse that. */
 function readIdentity(open: () => Pick<Disk, "read">, folder: string): PrivateKey | null {
   try {
     const bytes = open().read(join(folder, IDENTITY_FILE));

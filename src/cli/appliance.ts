@@ -34,31 +34,31 @@ import { printError } from "./terminal.ts";
 
 export interface ApplianceOptions {
   readonly folder: string;
-  /** What stands for the hardware; null: the hardware itself. */
+  /** A name to bind licenses to instead of the hardware; null: the hardware itself. */
   readonly identityName: string | null;
-  /** Null takes a folder of either kind. */
+  /** Null: a folder of either kind is accepted. */
   readonly kind: DataFolderKind | null;
   readonly create: boolean;
-  /** What for: a server keeps the folder, a command has it for a moment. */
+  /** Who holds the lock: a server as long as it runs, a command only briefly. */
   readonly holder: LockHolder;
-  /** Whether a folder of an older format becomes one of today's at once; else with a change. */
+  /** Whether a folder of an older format is migrated now; else with the next change. */
   readonly migrateAtOnce?: boolean;
-  /** How many months of the record to keep besides the current one; 0: all of it. */
+  /** Months of the audit log to keep besides the current one; 0: all of it. */
   readonly keepMonths?: number;
   readonly caps?: SlotCaps;
   /** How many MiB an hour one address may add to the audit log; 0: no limit. */
   readonly auditBudget?: number;
-  /** Makes sure that no other server has this appliance; throws where one does. */
+  /** Claims the appliance for this server; throws if another server has it. */
   readonly claim?: (key: PrivateKey) => Promise<void>;
 }
 
-/** Where the command line finds a running server. */
+/** The socket through which commands reach a running server. */
 export const socketPath = (folder: string): string => join(folder, "berth.sock");
 
-/** A moment for those who wait to get their 503 before the process is gone. */
+/** Milliseconds for waiting clients to receive their 503 before the process exits. */
 const EXIT_DELAY = 250;
 
-/** The data folder with everything that works on it: the one place where the real parts meet. */
+/** Opens the data folder and connects all services with the real disk, clock and hardware. */
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
   const {
     folder,
@@ -76,7 +76,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   const accessFile = new AccessFile(realDisk, folder);
   const store = await Store.open({
     identify: () => identity.create(),
-    // Before anything is written: a folder that is refused stays as it is.
+    // Runs before anything is written: a folder that is refused stays unchanged.
     async recognize(appliance) {
       identity.open(appliance);
       accessFile.read();
@@ -94,10 +94,10 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     jumps: clock.jumps,
     behind: clock.behind,
     ...(caps && { caps }),
-    checkpoint: (where, open, stopping) => checkpointInChild(where, open, stopping, { keepMonths }),
+    checkpoint: (path, open, stopping) => checkpointInChild(path, open, stopping, { keepMonths }),
     onFatal: exitAfterFatalError,
   });
-  // Not the system's clock: one that is set back must not revive a token that has ended.
+  // Not the system clock: if it is set back, an expired token must not become valid again.
   const now = (): Instant =>
     store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
   const access = new AccessControl(store, accessFile, now);
@@ -129,14 +129,14 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     streams: new StatusStreams(),
     auditLog: new AuditLogReader(store),
     auditMaintenance: new AuditMaintenance(store),
-    // Nobody listens yet.
+    // There is no listener yet.
     exposures: () => [],
     certificate: () => null,
     runningServer: null,
   };
 }
 
-/** Ends the process, once those who wait have heard of it. */
+/** Exits after a delay in which waiting clients receive their error. */
 function exitAfterFatalError(error: Error): void {
   const changed = error instanceof FolderChanged ? error : null;
   if (changed === null) {
@@ -151,24 +151,25 @@ function exitAfterFatalError(error: Error): void {
   }, EXIT_DELAY);
 }
 
-/** What systemd hands over of files that only root may read, where the unit names them. */
+/** Reads a credential that the unit loads: a file that only root may read, passed on by systemd. */
 function readSystemdCredential(name: string): Uint8Array | null {
   const folder = process.env["CREDENTIALS_DIRECTORY"];
   return folder === undefined ? null : realDisk.read(join(folder, name));
 }
 
-/** Without the line end that an editor leaves; empty means not set. */
+/** Without the line break that an editor adds; empty means not set. */
 function readSystemdCredentialText(name: string): string | null {
   const bytes = readSystemdCredential(name);
   return bytes === null ? null : new TextDecoder().decode(bytes).trim() || null;
 }
 
 function hardwareComponents(
-  named: string | null,
+  identityName: string | null,
   kind: DataFolderKind | null,
 ): readonly HardwareComponent[] {
-  if (named !== null) return [{ kind: "named", value: named.normalize("NFC") }];
-  const told = readMachineComponents();
-  // A demo is for trying, also in a container that shows nothing of its hardware.
-  return told.length === 0 && kind === "demo" ? [{ kind: "named", value: "demo" }] : told;
+  if (identityName !== null) return [{ kind: "named", value: identityName.normalize("NFC") }];
+  const components = readMachineComponents();
+  // A demo must also run in a container in which no hardware can be identified.
+  const needsName = components.length === 0 && kind === "demo";
+  return needsName ? [{ kind: "named", value: "demo" }] : components;
 }

@@ -6,22 +6,22 @@ import { AUDIT_FOLDER, listSegments, STATE_FILE } from "../store/files.ts";
 import { AuditDamaged } from "../store/refusal.ts";
 import { EXIT_NEEDS_OPERATOR } from "./command.ts";
 
-/** In milliseconds. */
+/** Time limits of the checkpoint process, in milliseconds. */
 export interface ChildLimits {
-  /** How long it may write nothing, by how much there is to read; then it hangs. */
+  /** How long it may write nothing, by the bytes it has to read; after that it counts as hung. */
   readonly maxSilence: (bytes: number) => number;
-  /** The same when somebody waits for the server to end. */
+  /** The same while an operator waits for the server to stop. */
   readonly maxSilenceWhileStopping: (bytes: number) => number;
-  /** Between two looks at what it wrote. */
+  /** Between two checks of what it wrote. */
   readonly pollInterval: number;
-  /** Until one that was killed should be gone. */
+  /** How long to wait until a killed process has exited. */
   readonly killTimeout: number;
 }
 
 const SECOND = 1_000;
 const MIB = 1024 * 1024;
 
-/** It reads a hundred times as fast, and writes in parts of a mebibyte: far from any that works. */
+/** A second per MiB: a working process reads a hundred times as fast and writes MiB by MiB. */
 const readingTime = (bytes: number): number => (bytes / MIB) * SECOND;
 
 const LIMITS: ChildLimits = {
@@ -32,62 +32,62 @@ const LIMITS: ChildLimits = {
 };
 
 export interface ChildOptions {
-  /** How many months of the record to keep besides the current one; 0: all of it. */
+  /** Months of the audit log to keep besides the current one; 0: all of it. */
   readonly keepMonths: number;
   readonly command?: readonly string[];
   readonly limits?: ChildLimits;
 }
 
 /**
- * Folding needs the whole state a second time in memory: a process of its own gives it all back.
- * One that hangs is ended: nothing is lost by it, and the journal would grow for ever.
+ * A checkpoint needs the whole state in memory a second time; a separate process frees all of it.
+ * A process that hangs is killed: nothing is lost by that, and the journal would grow forever.
  */
 export async function checkpointInChild(
   folder: string,
-  open: number,
+  openSegment: number,
   stopping: AbortSignal,
   { keepMonths, command = selfCommand, limits = LIMITS }: ChildOptions,
 ): Promise<void> {
-  const words = ["checkpoint", folder, String(open), String(keepMonths), String(process.pid)];
-  const child = Bun.spawn([...command, ...words], {
+  const numbers = [openSegment, keepMonths, process.pid].map(String);
+  const child = Bun.spawn([...command, "checkpoint", folder, ...numbers], {
     stdin: "ignore",
     stdout: "ignore",
     stderr: "pipe",
   });
-  const ended = Promise.all([child.exited, new Response(child.stderr).text()]);
-  const silent = await waitForExit(ended, folder, stopping, limits);
-  if (silent !== null) {
+  const exit = Promise.all([child.exited, new Response(child.stderr).text()]);
+  const silence = await waitForExit(exit, folder, stopping, limits);
+  if (silence !== null) {
     child.kill("SIGKILL");
-    const isGone = (await Promise.race([ended, Bun.sleep(limits.killTimeout)])) !== undefined;
-    const time = `${Math.ceil(silent / SECOND)} s`;
+    const isKilled = (await Promise.race([exit, Bun.sleep(limits.killTimeout)])) !== undefined;
+    const time = `${Math.ceil(silence / SECOND)} s`;
     throw new CheckpointHung(
-      `the checkpoint process (${child.pid}) made no progress for ${time} and ${isGone ? "was killed" : "cannot be killed"}`,
+      `the checkpoint process (${child.pid}) made no progress for ${time} and ${isKilled ? "was killed" : "cannot be killed"}`,
     );
   }
-  const [code, complaint] = await ended;
-  if (code === EXIT_NEEDS_OPERATOR) throw new AuditDamaged(...parseRefusal(complaint));
+  const [code, stderr] = await exit;
+  if (code === EXIT_NEEDS_OPERATOR) throw new AuditDamaged(...parseRefusal(stderr));
   if (code !== 0)
-    throw new Error(lastError(complaint) ?? `the checkpoint process exited with code ${code}`);
+    throw new Error(lastError(stderr) ?? `the checkpoint process exited with code ${code}`);
 }
 
-/** Null when it has; else for how long it has written nothing. */
+/** Null: the process exited; else for how many milliseconds it has written nothing. */
 async function waitForExit(
-  ended: Promise<unknown>,
+  exit: Promise<unknown>,
   folder: string,
   stopping: AbortSignal,
   limits: ChildLimits,
 ): Promise<number | null> {
   const toRead = bytesToRead(folder);
   let written = bytesWritten(folder) ?? 0;
-  // Looks are counted, not the time: a machine that slept is not a process that hangs.
-  for (let silent = 0; ; silent += limits.pollInterval) {
-    const isEnded = (await Promise.race([ended, Bun.sleep(limits.pollInterval)])) !== undefined;
-    if (isEnded) return null;
+  // Counts polls, not the time: after a suspend of the machine the process does not look hung.
+  for (let silence = 0; ; silence += limits.pollInterval) {
+    const hasExited = (await Promise.race([exit, Bun.sleep(limits.pollInterval)])) !== undefined;
+    if (hasExited) return null;
     const now = bytesWritten(folder) ?? written;
-    if (now !== written) silent = 0;
+    if (now !== written) silence = 0;
     written = now;
     const limit = stopping.aborted ? limits.maxSilenceWhileStopping : limits.maxSilence;
-    if (silent >= limit(toRead)) return silent;
+    if (silence >= limit(toRead)) return silence;
   }
 }
 
@@ -99,28 +99,28 @@ const bytesToRead = (folder: string): number =>
     sizeOf(join(folder, STATE_FILE)),
   );
 
-/** Null when it cannot be told now: that must not leave the process without anybody to watch it. */
+/** Null: unknown for now. An error here must not end the supervision of the process. */
 function bytesWritten(folder: string): number | null {
   try {
-    const record = realDisk
+    const auditFiles = realDisk
       .list(join(folder, AUDIT_FOLDER))
       .map((name) => join(AUDIT_FOLDER, name));
-    const names = [`${STATE_FILE}.new`, ...record];
+    const names = [`${STATE_FILE}.new`, ...auditFiles];
     return names.reduce((sum, name) => sum + sizeOf(join(folder, name)), 0);
   } catch {
     return null;
   }
 }
 
-/** What a command said when it refused, and what it said would help. */
-function parseRefusal(complaint: string): [message: string, hint: string] {
-  const said = (what: string): string =>
-    new RegExp(`^berth: ${what}: (.*)$`, "m").exec(complaint)?.[1] ?? "";
-  return [said("error"), said("hint")];
+/** The error and the hint that a command printed. */
+function parseRefusal(stderr: string): [message: string, hint: string] {
+  const readLine = (label: string): string =>
+    new RegExp(`^berth: ${label}: (.*)$`, "m").exec(stderr)?.[1] ?? "";
+  return [readLine("error"), readLine("hint")];
 }
 
 const ERROR = /^berth: error: (.*)$/gm;
 
-/** As the process says it, without the advice, which is for a terminal. */
-const lastError = (complaint: string): string | null =>
-  [...complaint.matchAll(ERROR)].at(-1)?.[1] ?? (complaint.trim() || null);
+/** The last error that the process printed, without the hint, which is meant for a terminal. */
+const lastError = (stderr: string): string | null =>
+  [...stderr.matchAll(ERROR)].at(-1)?.[1] ?? (stderr.trim() || null);

@@ -17,7 +17,7 @@ import { readSettings } from "./settings-file.ts";
 import { print, printError, printJsonRefusal, printWarning } from "./terminal.ts";
 import { formatAllCommands, formatCommandHelp, formatCommandList, formatOverview } from "./help.ts";
 
-/** Runs one command line and says how it went; the exit code is the process's. */
+/** Runs one command line, prints errors, and returns the exit code of the process. */
 export async function run(
   argv: readonly string[],
   environment: Environment,
@@ -33,7 +33,7 @@ export async function run(
   }
 }
 
-/** Asked of the words themselves: what makes no sense is refused as JSON too. */
+/** Reads argv itself, so that a command line that cannot be parsed is refused as JSON too. */
 function wantsJson(argv: readonly string[], environment: Environment): boolean {
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
@@ -56,20 +56,20 @@ async function dispatch(
     print(helpFor(rest));
     return EXIT_OK;
   }
-  const family = subcommandHelp(argv);
-  if (family !== null) {
-    print(family);
+  const groupHelp = subcommandHelp(argv);
+  if (groupHelp !== null) {
+    print(groupHelp);
     return EXIT_OK;
   }
-  const wanted = name === "--version" || name === "-v" ? "version" : name;
-  const { command, after } = selectCommand(wanted, rest);
-  const { flags, words } = parseArguments(command, after);
+  const firstWord = name === "--version" || name === "-v" ? "version" : name;
+  const { command, args } = selectCommand(firstWord, rest);
+  const { flags, positionals } = parseArguments(command, args);
   if (flags["help"] === true) {
     print(formatCommandHelp(command));
     return EXIT_OK;
   }
-  const known = [...Object.values(option), ...commands.flatMap(({ options }) => options)];
-  for (const name of unknownVariables(environment, known)) {
+  const allOptions = [...Object.values(option), ...commands.flatMap(({ options }) => options)];
+  for (const name of unknownVariables(environment, allOptions)) {
     printWarning(`unknown environment variable ${name}`);
   }
   const settings = readSettings(command, flags, environment);
@@ -79,54 +79,54 @@ async function dispatch(
   }
   return command.run({
     values,
-    positionals: words,
+    positionals,
     environment,
     platform,
     settingsError: settings.error,
   });
 }
 
-/** Of everything, of a group, of a command, or of all that begin with the same word. */
+/** Help for everything, a group, one command, or all commands that begin with the same word. */
 function helpFor(words: readonly string[]): string {
-  const asked = words.join(" ");
-  if (asked === "" || asked === "help") return formatOverview(commandGroups);
-  if (asked === "--all") return formatAllCommands(commandGroups);
-  const group = commandGroups.find(({ name }) => name === asked);
+  const topic = words.join(" ");
+  if (topic === "" || topic === "help") return formatOverview(commandGroups);
+  if (topic === "--all") return formatAllCommands(commandGroups);
+  const group = commandGroups.find(({ name }) => name === topic);
   if (group !== undefined) return formatCommandList(group.title, group.commands);
-  const family = subcommandsOf(asked);
-  const alone = commands.some(({ name }) => name === asked);
-  return alone || family.length === 0
-    ? formatCommandHelp(findCommand(asked, words))
-    : formatCommandList(asked, family);
+  const subcommands = subcommandsOf(topic);
+  const isCommand = commands.some(({ name }) => name === topic);
+  return isCommand || subcommands.length === 0
+    ? formatCommandHelp(findCommand(topic, words))
+    : formatCommandList(topic, subcommands);
 }
 
-/** For `berth vendor --help`, where words begin the names of commands and are none themselves. */
+/** Help for `berth vendor --help`: `vendor` is no command, but begins the names of several. */
 function subcommandHelp(argv: readonly string[]): string | null {
-  const place = argv.findIndex((word) => word.startsWith("-"));
-  const words = argv.slice(0, Math.max(0, place));
-  const name = words.join(" ");
-  const isHelp = argv[place] === "--help" || argv[place] === "-h";
-  const isFamily = subcommandsOf(name).length > 0 && !commands.some((one) => one.name === name);
-  return isHelp && isFamily ? helpFor(words) : null;
+  const flagIndex = argv.findIndex((word) => word.startsWith("-"));
+  const words = argv.slice(0, Math.max(0, flagIndex));
+  const prefix = words.join(" ");
+  const isHelp = argv[flagIndex] === "--help" || argv[flagIndex] === "-h";
+  const isCommand = commands.some(({ name }) => name === prefix);
+  return isHelp && !isCommand && subcommandsOf(prefix).length > 0 ? helpFor(words) : null;
 }
 
 const subcommandsOf = (word: string): Command[] =>
   commands.filter(({ name }) => name.startsWith(`${word} `));
 
-/** The command with the longest name that these words begin with. */
+/** Finds the command with the longest name that the words begin with. */
 function selectCommand(
   first: string,
   rest: readonly string[],
-): { command: Command; after: string[] } {
-  for (const more of [2, 1]) {
-    const name = [first, ...rest.slice(0, more)].join(" ");
+): { command: Command; args: string[] } {
+  for (const extraWords of [2, 1]) {
+    const name = [first, ...rest.slice(0, extraWords)].join(" ");
     const command = commands.find((candidate) => candidate.name === name);
-    if (command !== undefined) return { command, after: rest.slice(more) };
+    if (command !== undefined) return { command, args: rest.slice(extraWords) };
   }
-  return { command: findCommand(first, [first, ...rest]), after: [...rest] };
+  return { command: findCommand(first, [first, ...rest]), args: [...rest] };
 }
 
-/** What other programs of this kind have as commands, and what does it here. */
+/** Commands of similar programs that Berth does not have, and what to run instead. */
 const SERVICE_COMMAND_HINTS: ReadonlyMap<string, string> = new Map([
   ["start", "run berth serve in the foreground; for an installed service: systemctl start berth"],
   ["stop", "press Ctrl-C to stop berth serve; for an installed service: systemctl stop berth"],
@@ -140,7 +140,7 @@ const SERVICE_COMMAND_HINTS: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** Words after a command that look like one of its family, and what does it. */
+/** Arguments that look like a subcommand, and the command that does what was meant. */
 const EXTRA_ARGUMENT_HINTS: ReadonlyMap<string, string> = new Map([
   ["admin token list", "berth admin user list shows tokens and users"],
 ]);
@@ -148,33 +148,33 @@ const EXTRA_ARGUMENT_HINTS: ReadonlyMap<string, string> = new Map([
 function findCommand(name: string, words: readonly string[]): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
-  const elsewhere = SERVICE_COMMAND_HINTS.get(name);
-  if (elsewhere !== undefined) {
-    const hint = `${elsewhere}; berth help --all lists the commands`;
+  const alternative = SERVICE_COMMAND_HINTS.get(name);
+  if (alternative !== undefined) {
+    const hint = `${alternative}; berth help --all lists the commands`;
     throw new Misuse(`unknown command: ${name}`, hint);
   }
-  const meant = suggestCommand(words);
-  const hint = meant === null || meant === name ? "" : `did you mean berth ${meant}? `;
+  const similar = suggestCommand(words);
+  const guess = similar === null || similar === name ? "" : `did you mean berth ${similar}? `;
   const names = subcommandsOf(name).map((candidate) => candidate.name.slice(name.length + 1));
   if (names.length > 0) {
     throw new Misuse(
       `berth ${name} needs a subcommand: ${names.join(", ")}`,
-      `${hint}berth help ${name} describes them`,
+      `${guess}berth help ${name} describes them`,
     );
   }
-  const order = name.startsWith("-") ? "the command comes before its flags; " : hint;
-  throw new Misuse(`unknown command: ${name}`, `${order}berth help --all lists the commands`);
+  const advice = name.startsWith("-") ? "the command comes before its flags; " : guess;
+  throw new Misuse(`unknown command: ${name}`, `${advice}berth help --all lists the commands`);
 }
 
-/** The command these words look like: a name of two words is compared with the first two. */
+/** The command with the most similar name; a name of two words is compared with the first two. */
 function suggestCommand(words: readonly string[]): string | null {
   const names = commands.filter(({ isHidden }) => isHidden !== true).map(({ name }) => name);
-  const known = [...new Set([...names, ...names.map((name) => name.split(" ")[0] ?? name)])];
+  const candidates = [...new Set([...names, ...names.map((name) => name.split(" ")[0] ?? name)])];
   for (const length of [3, 2, 1]) {
     if (words.length < length) continue;
-    const ofLength = known.filter((name) => name.split(" ").length === length);
-    const meant = findNearest(words.slice(0, length).join(" "), ofLength);
-    if (meant !== null) return meant;
+    const sameLength = candidates.filter((name) => name.split(" ").length === length);
+    const nearest = findNearest(words.slice(0, length).join(" "), sameLength);
+    if (nearest !== null) return nearest;
   }
   return null;
 }
@@ -184,7 +184,7 @@ type ParsedFlags = Readonly<Record<string, OptionValue | undefined>>;
 function parseArguments(
   command: Command,
   argv: readonly string[],
-): { flags: ParsedFlags; words: string[] } {
+): { flags: ParsedFlags; positionals: string[] } {
   const options = Object.fromEntries(
     command.options.map(({ name, type }) => [
       name,
@@ -209,30 +209,30 @@ function parseArguments(
     }
     const extra = positionals[command.arguments?.length ?? 0];
     if (extra !== undefined) {
-      const meant = EXTRA_ARGUMENT_HINTS.get(`${command.name} ${extra}`);
-      throw new Misuse(`unexpected argument: ${extra}`, meant ?? hint);
+      const specificHint = EXTRA_ARGUMENT_HINTS.get(`${command.name} ${extra}`);
+      throw new Misuse(`unexpected argument: ${extra}`, specificHint ?? hint);
     }
-    return { flags: splitLists(command.options, values), words: positionals };
+    return { flags: splitLists(command.options, values), positionals };
   } catch (error) {
     if (error instanceof Misuse) throw error;
     throw toFlagError(command, error, hint);
   }
 }
 
-/** The first flag that is given again although only its last value would count. */
+/** The first flag that occurs twice but takes one value: the parser would silently use the last. */
 function findRepeatedFlag(
   { options }: Command,
   tokens: readonly { readonly kind: string; readonly name?: string }[],
 ): string | null {
-  const given = tokens.flatMap(({ kind, name }) => (kind === "option" && name) || []);
-  const single = options.filter(({ type }) => type === "string");
-  const isRepeated = (name: string): boolean => given.indexOf(name) !== given.lastIndexOf(name);
-  return single.find(({ name }) => isRepeated(name))?.name ?? null;
+  const names = tokens.flatMap(({ kind, name }) => (kind === "option" && name) || []);
+  const singleValued = options.filter(({ type }) => type === "string");
+  const isRepeated = (name: string): boolean => names.indexOf(name) !== names.lastIndexOf(name);
+  return singleValued.find(({ name }) => isRepeated(name))?.name ?? null;
 }
 
 /**
- * The parser takes `-3` for a flag, and no flag is a number: written as `--slots=-3`, it gets as far
- * as the check of the value, which says what is wrong with it.
+ * The parser reads `-3` as a flag, but no flag is a number. Written as `--slots=-3`, it reaches the
+ * check of the value, which says what is wrong with it.
  */
 function joinNegativeNumbers(command: Command, argv: readonly string[]): string[] {
   const takesValue = (word: string | undefined): boolean =>
@@ -240,30 +240,30 @@ function joinNegativeNumbers(command: Command, argv: readonly string[]): string[
   const end = argv.indexOf("--");
   const args: string[] = [];
   for (const [index, word] of argv.entries()) {
-    const isBefore = end === -1 || index < end;
-    if (isBefore && /^-\d/.test(word) && takesValue(args.at(-1)))
+    const isBeforeEnd = end === -1 || index < end;
+    if (isBeforeEnd && /^-\d/.test(word) && takesValue(args.at(-1)))
       args.push(`${args.pop()}=${word}`);
     else args.push(word);
   }
   return args;
 }
 
-/** In our own words, as far as the parser's code tells what is wrong with which flag. */
+/** Rewords the parser's error if it tells which flag is wrong and why. */
 function toFlagError(command: Command, error: unknown, hint: string): Misuse {
   if (!(error instanceof Error)) return new Misuse(String(error), hint);
   const flag = /'(?:-\w, )?(--?[^\s'=]+)/.exec(error.message)?.[1];
   if (flag === undefined) return new Misuse(firstSentence(error.message), hint);
   if (errorCode(error) !== "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
-    const wrong = error.message.includes("does not take") ? "takes no value" : "requires a value";
-    return new Misuse(`${flag} ${wrong}`, hint);
+    const problem = error.message.includes("does not take") ? "takes no value" : "requires a value";
+    return new Misuse(`${flag} ${problem}`, hint);
   }
   const flags = command.options.map(({ name }) => `--${name}`);
-  const meant = findNearest(flag, flags);
-  const guess = meant === null ? "" : `did you mean ${meant}? `;
+  const nearest = findNearest(flag, flags);
+  const guess = nearest === null ? "" : `did you mean ${nearest}? `;
   return new Misuse(`berth ${command.name} has no flag ${flag}`, `${guess}${hint}`);
 }
 
-/** `--product A --product B` and `--product A,B` say the same, as in the environment. */
+/** `--product A --product B` and `--product A,B` mean the same, as in the environment. */
 function splitLists(options: readonly Option[], flags: ParsedFlags): ParsedFlags {
   const lists = new Set(
     options

@@ -27,14 +27,14 @@ import { usageCommand } from "./commands/usage.ts";
 import { vendorCommands } from "./commands/vendor.ts";
 import { versionCommand } from "./commands/version.ts";
 
-/** Commands by purpose; no group has the name of a command. */
+/** Commands by purpose. No group has the name of a command, because `berth help` accepts both. */
 export interface CommandGroup {
   readonly name: string;
   readonly title: string;
   readonly commands: readonly Command[];
 }
 
-/** Every command there is: dispatch, help, completions and the man page are made of this. */
+/** All commands. Dispatch, help, completions and the man page are derived from this table. */
 export const commandGroups: readonly CommandGroup[] = [
   {
     name: "run",

@@ -1,22 +1,22 @@
 import { Misuse, type Environment, type Option, type ResolvedOption } from "../platform/options.ts";
 
-/** One row of the command table: help, completions and dispatch are all made of these. */
+/** One row of the command table, from which help, completions and dispatch are derived. */
 export interface Command {
   readonly name: string;
   readonly summary: string;
   readonly options: readonly Option[];
   readonly examples?: readonly string[];
-  /** Words that one of its flags takes, too many for the line of the flag. */
+  /** Values that one of its flags accepts, if they are too many for the help line of the flag. */
   readonly valueList?: { readonly title: string; readonly values: readonly string[] };
-  /** Named on the first screen. */
+  /** Listed on the first help screen. */
   readonly isCommon?: boolean;
-  /** Started by Berth itself, not by people. */
+  /** Started by Berth itself, so help does not list it. */
   readonly isHidden?: boolean;
-  /** Words after the name; none unless it says so. */
+  /** Names of the positional arguments; absent: the command takes none. */
   readonly arguments?: readonly string[];
-  /** It runs with a settings file that is wrong, too, and says what is wrong with it. */
+  /** The command also runs with an invalid settings file, and reports what is wrong with it. */
   readonly canRunWithInvalidSettings?: boolean;
-  readonly run: (given: FlagValues) => Promise<number>;
+  readonly run: (flags: FlagValues) => Promise<number>;
 }
 
 export interface FlagValues {
@@ -24,14 +24,14 @@ export interface FlagValues {
   readonly positionals: readonly string[];
   readonly environment: Environment;
   readonly platform: NodeJS.Platform;
-  /** Why the settings file was not read; null or absent: it was, or there is none. */
+  /** Why the settings file could not be used; null or absent: it was read, or there is none. */
   readonly settingsError?: Misuse | null;
 }
 
 export const EXIT_OK = 0;
 export const EXIT_FAILURE = 1;
 export const EXIT_USAGE = 2;
-/** As a shell reports a process that Ctrl-C ended. */
+/** The code with which a shell reports a process that was ended by Ctrl-C. */
 export const EXIT_INTERRUPTED = 130;
 /** The data folder needs an operator; a service manager should not try again. */
 export const EXIT_NEEDS_OPERATOR = 78;
@@ -41,20 +41,20 @@ export function getStringFlag({ values }: FlagValues, name: string): string | nu
   return typeof value === "string" ? value : null;
 }
 
-/** A full path. An empty name would mean the working folder, which it never is. */
-export function getDataFolder(given: FlagValues): string {
-  const folder = getStringFlag(given, "data");
+/** The full path of the data folder. An empty value would mean the working folder. */
+export function getDataFolder(flags: FlagValues): string {
+  const folder = getStringFlag(flags, "data");
   if (folder === null || folder === "") {
     throw new Misuse("--data requires a folder", "for example --data /srv/berth");
   }
   return folder;
 }
 
-/** Which folder, and what stands for the machine's hardware if something must. */
-export const getAdminTarget = (given: FlagValues) => ({
-  folder: getDataFolder(given),
-  identityName: getStringFlag(given, "identity"),
-  environment: given.environment,
+/** The data folder, and the name to bind licenses to if no hardware can be identified. */
+export const getAdminTarget = (flags: FlagValues) => ({
+  folder: getDataFolder(flags),
+  identityName: getStringFlag(flags, "identity"),
+  environment: flags.environment,
 });
 
 export function getListFlag({ values }: FlagValues, name: string): readonly string[] {
@@ -65,11 +65,11 @@ export function getListFlag({ values }: FlagValues, name: string): readonly stri
 export const isFlagSet = ({ values }: FlagValues, name: string): boolean =>
   values.get(name)?.value === true;
 
-/** It was understood and could not be done: exit code 1. */
+/** The command line is valid, but the command was refused or failed: exit code 1. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly hint: string;
-  /** The server's, where the server refused. */
+  /** The server's error code if the server refused; else null. */
   readonly code: string | null;
 
   constructor(message: string, hint: string, code: string | null = null) {

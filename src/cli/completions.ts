@@ -1,36 +1,40 @@
 import type { Option } from "../platform/options.ts";
 import type { Command } from "./command.ts";
 
-/** Shells there is a completion for. */
+/** Shells that have a completion script. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
 export type Shell = (typeof SHELLS)[number];
 
-/** A script for one shell, made of the command table. */
+/** The completion script for a shell, generated from the command table. */
 export function completions(shell: Shell, commands: readonly Command[]): string {
-  const shown = commands.filter(({ isHidden }) => isHidden !== true);
-  return { bash, zsh, fish }[shell](shown);
+  const visible = commands.filter(({ isHidden }) => isHidden !== true);
+  return { bash, zsh, fish }[shell](visible);
 }
 
 const flagsOf = ({ options }: Command): readonly Option[] => [...options, HELP];
 
 const HELP: Option = { name: "help", type: "boolean", help: "show the arguments and flags" };
 
-/** The words that can follow what stands there: `admin` → `token`, `password`, `user`. */
+/** The words that can follow a prefix of a command: `admin` → `token`, `password`, `user`. */
 function nextWordsByPrefix(commands: readonly Command[]): Map<string, string[]> {
   const next = new Map<string, string[]>();
   for (const { name } of commands) {
     const words = name.split(" ");
-    words.forEach((word, place) => {
-      const before = words.slice(0, place).join(" ");
-      const known = next.get(before) ?? [];
-      if (!known.includes(word)) next.set(before, [...known, word]);
+    words.forEach((word, index) => {
+      const prefix = words.slice(0, index).join(" ");
+      const nextWords = next.get(prefix) ?? [];
+      if (!nextWords.includes(word)) next.set(prefix, [...nextWords, word]);
     });
   }
   return next;
 }
 
-/** What a command's own words may be: files, or one of a few. */
+/** All commands and all beginnings of their names. */
+const listPrefixes = (commands: readonly Command[]): string[] => [
+  ...new Set([...nextWordsByPrefix(commands).keys(), ...commands.map(({ name }) => name)]),
+];
+
 const takesFile = (command: Command): boolean =>
   command.arguments?.some((word) => word.includes("FILE")) === true;
 
@@ -39,61 +43,58 @@ const choicesOf = (command: Command): string[] =>
 
 const takesPath = ({ isPath }: Option): boolean => isPath === true;
 
-const quotedAll = (names: readonly string[]): string => names.map((name) => `"${name}"`).join("|");
+const quoteAll = (names: readonly string[]): string => names.map((name) => `"${name}"`).join("|");
 
-/** For bash and zsh alike: the way to a command, as far as the words that were typed are one. */
+/** For bash and zsh: extends the command prefix as long as the typed words continue a command. */
 function commandPathCase(commands: readonly Command[]): string {
-  const names = commands.map(({ name }) => name);
-  const ways = [...new Set([...nextWordsByPrefix(commands).keys(), ...names])].filter(
-    (way) => way !== "",
-  );
-  return `    case "\${way:+$way }$word" in
-      ${quotedAll(ways)}) way="\${way:+$way }$word" ;;
+  const prefixes = listPrefixes(commands).filter((prefix) => prefix !== "");
+  return `    case "\${prefix:+$prefix }$word" in
+      ${quoteAll(prefixes)}) prefix="\${prefix:+$prefix }$word" ;;
       *) break ;;
     esac`;
 }
 
-/** For bash and zsh alike: which words and which flags may follow there. */
-function cases(commands: readonly Command[]): string {
-  const words = [
+/** For bash and zsh: the words and the flags that can follow a prefix. */
+function followingCases(commands: readonly Command[]): string {
+  const choices = [
     ...nextWordsByPrefix(commands),
     ...commands.map((command) => [command.name, choicesOf(command)] as const),
   ]
     .filter(([, next]) => next.length > 0)
-    .map(([before, next]) => `    "${before}") choices="${next.join(" ")}" ;;`);
+    .map(([prefix, next]) => `    "${prefix}") choices="${next.join(" ")}" ;;`);
   const flags = commands.map(
     (command) =>
       `    "${command.name}") flags="${flagsOf(command)
         .map(({ name }) => `--${name}`)
         .join(" ")}" ;;`,
   );
-  const all = commands.flatMap(({ options }) => options);
-  const named = (which: (option: Option) => boolean): string =>
-    [...new Set(all.filter(which).map(({ name }) => `--${name}`))].join("|");
-  const valued = named((option) => option.type !== "boolean" && !takesPath(option));
-  return `  case "$way" in
-${words.join("\n")}
+  const options = commands.flatMap((command) => command.options);
+  const namesOf = (isIncluded: (option: Option) => boolean): string =>
+    [...new Set(options.filter(isIncluded).map(({ name }) => `--${name}`))].join("|");
+  const flagsWithValue = namesOf((option) => option.type !== "boolean" && !takesPath(option));
+  return `  case "$prefix" in
+${choices.join("\n")}
   esac
-  case "$way" in
+  case "$prefix" in
 ${flags.join("\n")}
   esac
-  case "$way" in
-    ${quotedAll(commands.filter(takesFile).map(({ name }) => name))}) kind=words ;;
+  case "$prefix" in
+    ${quoteAll(commands.filter(takesFile).map(({ name }) => name))}) kind=words ;;
   esac
   case "$previous" in
-    ${named(takesPath)}) kind=files ;;
-    ${valued}) kind=value ;;
+    ${namesOf(takesPath)}) kind=files ;;
+    ${flagsWithValue}) kind=value ;;
   esac`;
 }
 
 const bash = (commands: readonly Command[]): string => `# bash completion for berth
 _berth() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
-  local way="" choices="" flags="" kind="" word
+  local prefix="" choices="" flags="" kind="" word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 ${commandPathCase(commands)}
   done
-${cases(commands)}
+${followingCases(commands)}
   if [[ "$kind" == value ]]; then
     COMPREPLY=()
   elif [[ "$kind" == files ]]; then
@@ -111,11 +112,11 @@ complete -o filenames -F _berth berth
 const zsh = (commands: readonly Command[]): string => `#compdef berth
 _berth() {
   local current="$words[CURRENT]" previous="$words[CURRENT-1]"
-  local way="" choices="" flags="" kind="" word
+  local prefix="" choices="" flags="" kind="" word
   for word in "\${(@)words[2,CURRENT-1]}"; do
 ${commandPathCase(commands)}
   done
-${cases(commands)}
+${followingCases(commands)}
   if [[ "$kind" == value ]]; then
     return
   elif [[ "$kind" == files ]]; then
@@ -130,40 +131,39 @@ ${cases(commands)}
 compdef _berth berth
 `;
 
-const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
+const quote = (text: string): string => `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
 
 function fish(commands: readonly Command[]): string {
-  const words = [...nextWordsByPrefix(commands)].flatMap(([before, next]) =>
+  const nextWords = [...nextWordsByPrefix(commands)].flatMap(([prefix, next]) =>
     next.map((word) => {
-      const name = before === "" ? word : `${before} ${word}`;
-      const about = commands.find((one) => one.name === name)?.summary ?? `berth ${name} …`;
-      return `${at(before)} -f -a ${word} -d ${quoted(about)}`;
+      const name = prefix === "" ? word : `${prefix} ${word}`;
+      const summary = commands.find((command) => command.name === name)?.summary;
+      const description = summary ?? `berth ${name} …`;
+      return `${completeAt(prefix)} -f -a ${word} -d ${quote(description)}`;
     }),
   );
-  const more = commands.flatMap((command) => [
+  const flagsAndChoices = commands.flatMap((command) => [
     ...flagsOf(command).map((option) => {
-      const takes = option.type === "boolean" ? "" : takesPath(option) ? " -r -F" : " -x";
-      return `${at(command.name)} -l ${option.name}${takes} -d ${quoted(option.help)}`;
+      const value = option.type === "boolean" ? "" : takesPath(option) ? " -r -F" : " -x";
+      return `${completeAt(command.name)} -l ${option.name}${value} -d ${quote(option.help)}`;
     }),
-    ...choicesOf(command).map((word) => `${at(command.name)} -a ${word}`),
-    ...(takesFile(command) ? [`${at(command.name)} -F`] : []),
+    ...choicesOf(command).map((word) => `${completeAt(command.name)} -a ${word}`),
+    ...(takesFile(command) ? [`${completeAt(command.name)} -F`] : []),
   ]);
-  const ways = [
-    ...new Set([...nextWordsByPrefix(commands).keys(), ...commands.map(({ name }) => name)]),
-  ];
+  const prefixes = listPrefixes(commands).map((prefix) => quote(` ${prefix}`));
   return `# fish completion for berth
 complete -c berth -f
 function __berth_at
-  set -l way
+  set -l prefix
   for word in (commandline -opc)[2..-1]
-    contains -- "$way $word" ${ways.map((way) => quoted(` ${way}`)).join(" ")}; or break
-    set way "$way $word"
+    contains -- "$prefix $word" ${prefixes.join(" ")}; or break
+    set prefix "$prefix $word"
   end
-  test "$way" = "$argv[1]"
+  test "$prefix" = "$argv[1]"
 end
-${[...words, ...more].join("\n")}
+${[...nextWords, ...flagsAndChoices].join("\n")}
 `;
 }
 
-const at = (way: string): string =>
-  `complete -c berth -n "__berth_at ${quoted(way === "" ? "" : ` ${way}`)}"`;
+const completeAt = (prefix: string): string =>
+  `complete -c berth -n "__berth_at ${quote(prefix === "" ? "" : ` ${prefix}`)}"`;

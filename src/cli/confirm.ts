@@ -3,20 +3,20 @@ import { Failure, isFlagSet, type FlagValues } from "./command.ts";
 import { askYesNo } from "./terminal.ts";
 
 /**
- * Before anything is done: where nobody can be asked, `--yes` has to say it. What happens to stand
- * on standard input is no person's answer.
+ * Called before anything is done: without a terminal, `--yes` is required. Data that happens to be
+ * on standard input must not count as an answer.
  */
-export function checkConfirmable(given: FlagValues, question = ""): void {
-  if (isFlagSet(given, "yes") || process.stdin.isTTY) return;
+export function checkConfirmable(flags: FlagValues, question = ""): void {
+  if (isFlagSet(flags, "yes") || process.stdin.isTTY) return;
   throw new Misuse(
     `nothing was done: confirmation is required and there is no terminal${question && ` (${question})`}`,
     "add --yes to continue without confirmation",
   );
 }
 
-/** Goes on only after a person agreed: by `--yes`, or by an answer on a terminal. */
-export async function confirm(given: FlagValues, question: string, hint = ""): Promise<void> {
-  checkConfirmable(given, question);
-  if (isFlagSet(given, "yes") || (await askYesNo(question))) return;
+/** Returns only if the operator agreed: with `--yes`, or by an answer on a terminal. */
+export async function confirm(flags: FlagValues, question: string, hint = ""): Promise<void> {
+  checkConfirmable(flags, question);
+  if (isFlagSet(flags, "yes") || (await askYesNo(question))) return;
   throw new Failure("nothing was changed", hint);
 }

@@ -5,7 +5,7 @@ import type { IssueOptions } from "../desk/issue.ts";
 
 const plainFeature = { metadata: null, expires: null, floating: null, consumption: null };
 
-/** Enough of everything to try every call once. */
+/** Terms with which every API call can be tried. */
 export const demoTerms: Partial<TermsDocument> = {
   license_type: "consumption",
   trial: true,
@@ -29,7 +29,7 @@ export const demoTerms: Partial<TermsDocument> = {
   ],
 };
 
-/** How the demo's desk answers: whatever machine asks, since it is the same one. */
+/** The demo's desk accepts any hardware: it runs on the machine that sends the request. */
 export const demoIssueOptions = (request: LicenseRequest, now: Instant): IssueOptions => ({
   request,
   renewLicenseId: null,

@@ -4,14 +4,14 @@ import type { TermsDocument } from "../license/terms.ts";
 import { Misuse } from "../platform/options.ts";
 import { isUnset } from "./term-values.ts";
 
-/** What two bytes can say. */
+/** A code holds the day in two bytes. */
 const MAX_DAYS = 65_535;
 
 const HINT = "for example 2027-12-31; the whole day is included";
 
 /**
- * The end that a code holds: the day named counts whole, so it is 00:00 UTC of the next one. A code
- * has room for a day, and an end that is not understood must never become "no end".
+ * Parses the end date of a code. The day is included, so the end is 00:00 UTC of the next day. A
+ * code can only hold a day, and an invalid date must never become "no end".
  */
 export function parseCodeEnd(text: string | null): Instant | null {
   if (text === null) return null;
@@ -21,28 +21,28 @@ export function parseCodeEnd(text: string | null): Instant | null {
       "omit --valid-until, or sign a policy without an end date",
     );
   }
-  const written = parseEndTime(text);
-  const at = written === null ? 0 : Date.parse(written);
-  if (written !== null && !isDateOnly(text) && at % DAY !== 0) {
+  const endTime = parseEndTime(text);
+  const at = endTime === null ? 0 : Date.parse(endTime);
+  if (endTime !== null && !isDateOnly(text) && at % DAY !== 0) {
     throw new Misuse("--valid-until must be a day, or a time at 00:00 UTC", HINT);
   }
-  const first = isDateOnly(text) ? 2 * DAY : DAY;
-  if (at < first || at > MAX_DAYS * DAY) throw new Misuse("--valid-until must be a day", HINT);
+  const earliest = isDateOnly(text) ? 2 * DAY : DAY;
+  if (at < earliest || at > MAX_DAYS * DAY) throw new Misuse("--valid-until must be a day", HINT);
   return instant(at);
 }
 
-/** When the license, its maintenance and its features end, one text for each end there is. */
+/** One text for each end date of the license, its maintenance and its features. */
 export const describeEnds = (terms: TermsDocument): string[] => [
   ...describeEnd("ends", terms.valid_until),
   ...describeEnd("maintenance ends", terms.maintenance_until),
   ...terms.features.flatMap(({ code, expires }) => describeEnd(`${code} ends`, expires)),
 ];
 
-/** A midnight is hard to read as an end: the day before is the last one. */
+/** An end at midnight is easily misread, so the text also names the last day, the one before. */
 function describeEnd(what: string, time: string | null): string[] {
   if (time === null) return [];
   const at = Date.parse(time);
   const day = new Date(at - DAY).toISOString().slice(0, 10);
-  const shown = time.replace(/\.000Z$/, "Z");
-  return [`${what} ${shown}${at % DAY === 0 ? `, after ${day}` : ""}`];
+  const shortTime = time.replace(/\.000Z$/, "Z");
+  return [`${what} ${shortTime}${at % DAY === 0 ? `, after ${day}` : ""}`];
 }

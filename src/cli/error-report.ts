@@ -20,9 +20,9 @@ import {
 import { describeUnexpected, systemCode } from "./system-errors.ts";
 import { Interrupted } from "./terminal.ts";
 
-/** Why a command did not do what it was asked to. */
+/** Why a command was refused or failed. */
 export interface Refusal {
-  /** The server's code where the server refused, the kernel's where it did, else one of these. */
+  /** The server's or the kernel's error code if one of them refused; else from `ERROR_CLASSES`. */
   readonly code: string;
   readonly message: string;
   readonly hint: string;
@@ -33,7 +33,7 @@ interface ErrorReport {
   readonly exitCode: number;
 }
 
-/** The first that fits counts: a class stands before the one it extends. */
+/** The first class that matches counts, so a class must come before the class it extends. */
 const ERROR_CLASSES = [
   [Misuse, "misuse", EXIT_USAGE],
   [Failure, "failed", EXIT_FAILURE],
@@ -49,11 +49,11 @@ const ERROR_CLASSES = [
   [FolderBusy, "folder_in_use", EXIT_FAILURE],
 ] as const;
 
-/** What a command threw, for a person and for a program. */
+/** Converts what a command threw into a message, an error code and an exit code. */
 export function describeError(error: unknown): ErrorReport {
-  for (const [kind, named, exitCode] of ERROR_CLASSES) {
-    if (!(error instanceof kind)) continue;
-    const code = error instanceof Failure ? (error.code ?? named) : named;
+  for (const [errorClass, classCode, exitCode] of ERROR_CLASSES) {
+    if (!(error instanceof errorClass)) continue;
+    const code = error instanceof Failure ? (error.code ?? classCode) : classCode;
     return { refusal: { code, message: error.message, hint: error.hint }, exitCode };
   }
   const code = systemCode(error) ?? "internal_error";

@@ -1,7 +1,7 @@
 import { describeEnd, isEndingSoon } from "../domain/end-date.ts";
 import { instant } from "../domain/time.ts";
 
-/** How an end that is near is told; null: there is none, or it is far. Both are RFC 3339. */
+/** Describes an end that is near; null: no end, or not near. Both times are RFC 3339. */
 export function describeEndIfSoon(end: string | null, now: string): string | null {
   if (end === null) return null;
   const [endsAt, at] = [instant(Date.parse(end)), instant(Date.parse(now))];

@@ -11,22 +11,22 @@ interface SecuritySettings {
   /** HOST:PORT of each listener; null: there is none. */
   readonly plain: string;
   readonly tls: string | null;
-  /** As they were set; none: the usual ones. */
+  /** As they were set; empty: the default networks. */
   readonly clientNetworks: readonly string[];
   readonly adminNetworks: readonly string[];
 }
 
 /** Open access to the server, and how to restrict it: for `status` and for the start. */
-export const findExposures = (standing: SecuritySettings): Exposure[] => [
-  ...adminExposures(standing),
-  ...clientExposures(standing),
-  ...networkExposures("applications", "--client-networks", standing.clientNetworks),
-  ...networkExposures("administrators", "--admin-networks", standing.adminNetworks),
-  ...plainHttpExposures(standing),
+export const findExposures = (settings: SecuritySettings): Exposure[] => [
+  ...adminExposures(settings),
+  ...clientExposures(settings),
+  ...networkExposures("applications", "--client-networks", settings.clientNetworks),
+  ...networkExposures("administrators", "--admin-networks", settings.adminNetworks),
+  ...plainHttpExposures(settings),
 ];
 
-export const describeNetworks = (given: readonly string[]): string =>
-  given.join(", ") || "private networks and this machine's subnets";
+export const describeNetworks = (networks: readonly string[]): string =>
+  networks.join(", ") || "private networks and this machine's subnets";
 
 function adminExposures({ policy, isClaimed, access: { tokens } }: SecuritySettings): Exposure[] {
   if (isClaimed) {
@@ -53,33 +53,33 @@ function adminExposures({ policy, isClaimed, access: { tokens } }: SecuritySetti
 
 function clientExposures({ policy, clientNetworks }: SecuritySettings): Exposure[] {
   if (policy.clientAuth !== "open") return [];
-  const whom = describeNetworks(clientNetworks);
+  const networks = describeNetworks(clientNetworks);
   return [
     {
-      finding: `applications from ${whom} can call without a login and in any user's name`,
+      finding: `applications from ${networks} can call without a login and in any user's name`,
       remedy:
         'set client_auth = "login" or "mtls", or restrict the networks with --client-networks',
     },
   ];
 }
 
-/** Wider than any site: a slip, or a wish that should be seen. */
+/** A network with fewer bits is larger than any site: a mistake, or a choice to be made visible. */
 const MIN_PREFIX_BITS = 7;
 
-function networkExposures(who: string, flag: string, given: readonly string[]): Exposure[] {
-  const wide = given.filter(
+function networkExposures(group: string, flag: string, networks: readonly string[]): Exposure[] {
+  const wide = networks.filter(
     (network) => (parseNetwork(network)?.bits ?? MIN_PREFIX_BITS) < MIN_PREFIX_BITS,
   );
   if (wide.length === 0) return [];
-  const finding = `${who} can connect from ${wide.join(", ")}, which is larger than one site`;
+  const finding = `${group} can connect from ${wide.join(", ")}, which is larger than one site`;
   return [{ finding, remedy: `set ${flag} to the site's own networks` }];
 }
 
 function plainHttpExposures({ policy, plain, tls }: SecuritySettings): Exposure[] {
-  const doors: Exposure[] = [];
+  const exposures: Exposure[] = [];
   const host = parseListenAddress(plain)?.host ?? "";
   if (host !== "localhost" && !isLoopback(host)) {
-    doors.push({
+    exposures.push({
       finding: `plain HTTP on ${plain}: traffic can be read and changed on the network`,
       remedy:
         tls === null
@@ -88,10 +88,10 @@ function plainHttpExposures({ policy, plain, tls }: SecuritySettings): Exposure[
     });
   }
   if (policy.allowPlain) {
-    doors.push({
+    exposures.push({
       finding: "tokens and passwords from other machines are accepted over plain HTTP",
       remedy: "remove allow_plain_credentials",
     });
   }
-  return doors;
+  return exposures;
 }

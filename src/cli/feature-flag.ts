@@ -2,7 +2,7 @@ import { Misuse } from "../platform/options.ts";
 import { findNearest } from "./nearest.ts";
 import { isUnset, numberOrText } from "./term-values.ts";
 
-/** Settings of `--feature CODE:setting=value…`, with the field of a terms file that each one sets. */
+/** Settings of `--feature CODE:setting=value…`, and the fields of a terms file that they set. */
 const FIELDS: Readonly<Record<string, string>> = {
   name: "name",
   slots: "floating.slots",
@@ -19,13 +19,13 @@ const FEATURE_SYNTAX =
   "CODE[:name=TEXT][:slots=N][:timeout=MINUTES][:consumptions=N][:overages=N][:negative=yes]" +
   "[:period=PERIOD][:ends=DAY][:metadata=TEXT]";
 
-/** A feature as a terms file says it. */
+/** A feature in the form of a terms file. */
 export interface FeatureInput {
   readonly code: string;
   readonly [field: string]: unknown;
 }
 
-/** Several features may be separated by commas, unless one has a text that may hold a comma. */
+/** Features may be separated by commas, unless one has a text, which may contain a comma. */
 export const parseFeatures = (texts: readonly string[]): FeatureInput[] =>
   texts
     .flatMap((text) => (/:(?:name|metadata)=/.test(text) ? [text] : text.split(",")))
@@ -42,8 +42,8 @@ function parseFeature(text: string): FeatureInput {
   for (const setting of settings) {
     const [name = ""] = setting.split("=");
     if (!Object.hasOwn(FIELDS, name)) {
-      const meant = findNearest(name, Object.keys(FIELDS));
-      const guess = meant === null ? "" : `: did you mean ${meant}?`;
+      const nearest = findNearest(name, Object.keys(FIELDS));
+      const guess = nearest === null ? "" : `: did you mean ${nearest}?`;
       throw new Misuse(
         `--feature ${code} has no setting ${name}${guess}`,
         `--feature ${FEATURE_SYNTAX}`,
@@ -74,7 +74,7 @@ function toFeatureInput(code: string, values: ReadonlyMap<string, string>): Feat
   };
 }
 
-/** Members of one object of the file; its first setting may take the whole object away. */
+/** One object of the terms file; the value `none` of its first setting removes the object. */
 function settingsGroup(
   code: string,
   values: ReadonlyMap<string, string>,
@@ -82,16 +82,16 @@ function settingsGroup(
   first: string,
   others: readonly string[],
 ): object {
-  const given = [first, ...others].filter((name) => values.has(name));
-  if (given.length === 0) return {};
+  const present = [first, ...others].filter((name) => values.has(name));
+  if (present.length === 0) return {};
   if (isUnset(values.get(first) ?? "")) {
-    if (given.length === 1) return { [group]: null };
+    if (present.length === 1) return { [group]: null };
     throw new Misuse(
-      `--feature ${code}: ${first}=none cannot be combined with ${given[1]}`,
+      `--feature ${code}: ${first}=none cannot be combined with ${present[1]}`,
       "omit one of them",
     );
   }
-  const members = given.map((name) => [
+  const members = present.map((name) => [
     (FIELDS[name] ?? name).split(".")[1],
     parseSetting(code, name, values.get(name) ?? ""),
   ]);
@@ -111,6 +111,6 @@ function parseSetting(code: string, name: string, text: string): unknown {
   return numberOrText(text);
 }
 
-/** The setting that a field of the file was made of. */
+/** The setting that sets a field of the terms file. */
 export const settingNameOf = (field: string): string =>
   Object.keys(FIELDS).find((name) => FIELDS[name] === field) ?? field;

@@ -10,11 +10,11 @@ import { isArchive } from "./input-document.ts";
 import { readFirstBytes, emptyFileError, isFolder } from "./input-file.ts";
 import { refuseSpecialFile } from "./output-file.ts";
 
-/** FILE, to be written: a full path, outside of the data folder it is made of. */
-export function getNewFileArgument(given: FlagValues, thing: string, example: string): string {
-  const path = getPathArgument(given, "a new file to write", example);
-  const folder = getDataFolder(given);
-  // What a running server hands out it makes in a place of its own there, where there is room.
+/** The FILE to write: a full path outside the data folder that it is made from. */
+export function getNewFileArgument(flags: FlagValues, thing: string, example: string): string {
+  const path = getPathArgument(flags, "a new file to write", example);
+  const folder = getDataFolder(flags);
+  // Except for a running server's downloads, which have their own folder in the data folder.
   if (isInside(folder, path) && !isInside(join(folder, DOWNLOADS_FOLDER), path)) {
     throw new Misuse(
       `${thing} must not be written inside the data folder`,
@@ -25,7 +25,7 @@ export function getNewFileArgument(given: FlagValues, thing: string, example: st
   if (isFolder(path)) {
     throw new BackupRefused(`${path} is a folder`, `specify a file in it: ${join(path, example)}`);
   }
-  // Now, not when a host has given everything up for it.
+  // Checked now, not after a host was retired for a move.
   accessSync(dirname(path), constants.W_OK);
   return path;
 }
@@ -33,21 +33,21 @@ export function getNewFileArgument(given: FlagValues, thing: string, example: st
 const isInside = (folder: string, path: string): boolean =>
   `${dirname(path)}${sep}`.startsWith(`${folder}${sep}`);
 
-/** FILE, to be read. */
-export function getFileArgument(given: FlagValues, what: string, example: string): string {
-  const path = getPathArgument(given, what, example);
+/** The FILE to read. */
+export function getFileArgument(flags: FlagValues, what: string, example: string): string {
+  const path = getPathArgument(flags, what, example);
   if (readFirstBytes(path, 1, what).length === 0) throw emptyFileError(path);
   return path;
 }
 
-/** FILE, a backup to be read. */
-export function getBackupArgument(given: FlagValues, what: string, example: string): string {
-  const path = getFileArgument(given, what, example);
+/** The FILE to read, which must be a backup. */
+export function getBackupArgument(flags: FlagValues, what: string, example: string): string {
+  const path = getFileArgument(flags, what, example);
   checkBackup(path);
   return path;
 }
 
-/** Tells a file that was never a backup from one that is damaged. */
+/** Refuses a file that is not a backup, with another error than for a damaged backup. */
 export function checkBackup(path: string): void {
   const bytes = readFirstBytes(path, MAX_HEADER_BYTES, "a backup");
   if (bytes.length === 0) throw emptyFileError(path);
@@ -60,7 +60,7 @@ export function checkBackup(path: string): void {
   throw new BackupRefused(`${path} is not a Berth backup`, hint);
 }
 
-/** Enough to tell any signed document. */
+/** Enough to recognize any signed document. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 function getPathArgument(

@@ -2,7 +2,7 @@ import { SERVICE_SETTINGS, type Option } from "../platform/options.ts";
 import { deskFlags } from "./desk-flags.ts";
 import { checkListen, checkOneOf, settings } from "./settings.ts";
 
-/** Every flag there is, each described once. */
+/** All flags; each is described once. */
 export const option = {
   ...settings,
   ...deskFlags,
@@ -96,7 +96,7 @@ export const option = {
     name: "license-id",
     type: "string",
     placeholder: "ID",
-    help: "only for this license",
+    help: "only entries of this license",
   },
   since: {
     name: "since",
@@ -114,7 +114,7 @@ export const option = {
     name: "text",
     type: "string",
     placeholder: "TEXT",
-    help: "only with this text in any field",
+    help: "only entries with this text in any field",
   },
   exportFile: {
     name: "out",
@@ -163,7 +163,11 @@ export const option = {
     type: "boolean",
     help: "return the license even if slots are borrowed; the receipt lists them",
   },
-  yes: { name: "yes", type: "boolean", help: "do not ask; required without a terminal" },
+  yes: {
+    name: "yes",
+    type: "boolean",
+    help: "do not ask for confirmation; required without a terminal",
+  },
   initializationCode: {
     name: "initialization-code",
     type: "string",
@@ -194,7 +198,7 @@ export const option = {
   replacePolicy: {
     name: "replace",
     type: "boolean",
-    help: "replace a policy that has this id and other terms; the earlier one is no longer confirmed",
+    help: "replace a policy with the same id but other terms; the earlier one can no longer be confirmed",
   },
   tokenName: {
     name: "name",

@@ -6,19 +6,19 @@ import type { SignatureCheck } from "../store/signatures.ts";
 import { checkIdentity } from "./identity-check.ts";
 
 /**
- * Whether the licenses in a folder are what vendors signed that are trusted there; in a vendor's
- * own build (`baked`: its trust document), also whether nobody else is trusted in it.
+ * Checks that the licenses in a folder are signed by vendors that are trusted there. In a vendor's
+ * own build (`builtIn`: its trust document), also checks that no other vendor is trusted.
  */
 export const createSignatureCheck =
-  (baked: string | null): SignatureCheck =>
+  (builtIn: string | null): SignatureCheck =>
   async (state) => {
-    const foreign = baked === null ? null : await foreignVendor(state, baked);
+    const foreign = builtIn === null ? null : await findForeignVendor(state, builtIn);
     if (foreign !== null) {
       const { name, vendor } = foreign;
-      const what = `${name} (${vendor}) is trusted with a key that is not in this build of berth`;
+      const description = `${name} (${vendor}) is trusted with a key that is not in this build of berth`;
       const hint =
         "start the berth build that trusts this vendor, or restore a backup with berth restore";
-      return { license: null, description: what, hint };
+      return { license: null, description, hint };
     }
     const vendors = [...state.vendors.values()] as Vendor[];
     for (const license of state.licenses.values()) {
@@ -30,14 +30,17 @@ export const createSignatureCheck =
     return null;
   };
 
-async function foreignVendor({ vendors }: State, baked: string): Promise<TrustedVendor | null> {
-  const own = await verifyTrustDocument(baked, () => null);
-  const keys = new Set(own.ok ? own.value.keys.map(({ x }) => x) : []);
-  const all = [...vendors.values()];
-  return all.find((vendor) => vendor.keys.some(({ x }) => !keys.has(x))) ?? null;
+async function findForeignVendor(
+  { vendors }: State,
+  builtIn: string,
+): Promise<TrustedVendor | null> {
+  const verified = await verifyTrustDocument(builtIn, () => null);
+  const keys = new Set(verified.ok ? verified.value.keys.map(({ x }) => x) : []);
+  const trusted = [...vendors.values()];
+  return trusted.find((vendor) => vendor.keys.some(({ x }) => !keys.has(x))) ?? null;
 }
 
-/** What every command asks of a folder, or of a backup, before it believes it. */
+/** The checks that every command makes on a data folder or a backup before it uses it. */
 export const folderChecks = {
   identity: checkIdentity,
   checkSignatures: createSignatureCheck(builtInTrust),

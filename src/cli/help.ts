@@ -3,7 +3,7 @@ import type { Command } from "./command.ts";
 import type { CommandGroup } from "./command-table.ts";
 import { formatTable } from "./terminal.ts";
 
-/** One screen: the groups, with what is needed every day. */
+/** The first screen: the groups with their most common commands. */
 export function formatOverview(groups: readonly CommandGroup[]): string {
   const rows = groups.map(({ name, commands }) => [
     `  ${name}`,
@@ -41,22 +41,22 @@ export const formatCommandList = (about: string, commands: readonly Command[]): 
   )}`;
 
 export function formatCommandHelp(command: Command): string {
-  const { name, summary, options, examples = [], valueList: taken } = command;
-  const words = (command.arguments ?? []).map((word) => ` ${word}`).join("");
+  const { name, summary, options, examples = [], valueList } = command;
+  const args = (command.arguments ?? []).map((name) => ` ${name}`).join("");
   const rows = options.map((option) => [`  ${formatFlag(option)}`, describeOption(option)]);
-  const shown = examples.map((example) => `\n  ${example}`).join("");
+  const exampleLines = examples.map((example) => `\n  ${example}`).join("");
   return [
     `berth ${name}: ${summary}`,
-    `usage: berth ${name}${words}${options.length > 0 ? " [FLAGS]" : ""}`,
+    `usage: berth ${name}${args}${options.length > 0 ? " [FLAGS]" : ""}`,
     ...(rows.length > 0 ? [formatTable(rows)] : []),
-    ...(taken === undefined ? [] : [`${taken.title}:\n${wrapList(taken.values)}`]),
-    ...(shown === "" ? [] : [`examples:${shown}`]),
+    ...(valueList === undefined ? [] : [`${valueList.title}:\n${wrapList(valueList.values)}`]),
+    ...(exampleLines === "" ? [] : [`examples:${exampleLines}`]),
   ].join("\n\n");
 }
 
 const WIDTH = 78;
 
-/** With commas between them, in lines that a terminal shows whole. */
+/** Joins the words with commas and wraps the lines to fit a terminal. */
 function wrapList(words: readonly string[]): string {
   const lines: string[] = [];
   for (const word of words) {
@@ -71,13 +71,10 @@ function wrapList(words: readonly string[]): string {
 const formatFlag = ({ name, placeholder }: Option): string =>
   placeholder === undefined ? `--${name}` : `--${name} ${placeholder}`;
 
-/**
- * What an option means, its twin in the environment, whether it has to be given, and what it is
- * when nothing is said.
- */
+/** What an option means, its environment variable, whether it is required, and its default. */
 export function describeOption(option: Option): string {
-  const usual = option.defaultDescription ?? option.defaultValue?.({});
-  const needed = option.isRequired === true ? "; required" : "";
-  const fallback = usual === undefined ? "" : `; default ${usual}`;
-  return `${option.help} (${envName(option)}${needed}${fallback})`;
+  const defaultText = option.defaultDescription ?? option.defaultValue?.({});
+  const required = option.isRequired === true ? "; required" : "";
+  const fallback = defaultText === undefined ? "" : `; default ${defaultText}`;
+  return `${option.help} (${envName(option)}${required}${fallback})`;
 }

@@ -3,13 +3,13 @@ import { errorCode } from "../platform/disk.ts";
 import { Misuse } from "../platform/options.ts";
 import { Failure } from "./command.ts";
 
-/** Far more than anything that is read whole needs, far less than would hurt. */
+/** More than any input document has, and little enough for memory. */
 const MAX_BYTES = 1024 * 1024;
 
 /** `-` is standard input. */
 export const describeInput = (path: string): string => (path === "-" ? "standard input" : path);
 
-/** Reads a file that a person named; `what` finishes "too large to be …". */
+/** Reads an input file; `what` completes the message "too large to be …". */
 export function readInputBytes(path: string | undefined | null, what: string): Uint8Array {
   if (path == null || path === "")
     throw new Misuse(`${what} is required`, "specify a file, or - for standard input");
@@ -35,18 +35,18 @@ export const tooLargeError = (path: string, what: string): Failure =>
 export const emptyFileError = (path: string): Failure =>
   new Failure(`${describeInput(path)} is empty`, "copy it again from the original");
 
-/** At most so many bytes from the beginning: a device or a pipe may never end. */
-export function readFirstBytes(path: string, most: number, what: string): Uint8Array {
-  const bytes = Buffer.alloc(most);
+/** Reads at most `maxBytes` from the beginning: a device or a pipe may never end. */
+export function readFirstBytes(path: string, maxBytes: number, what: string): Uint8Array {
+  const bytes = Buffer.alloc(maxBytes);
   let length = 0;
-  // Systems differ in what they say of a folder that is opened like a file.
+  // Systems report different errors for a folder that is opened as a file.
   if (path !== "-" && isFolder(path))
     throw new Failure(`${path} is a folder`, `specify a file: ${what}`);
   try {
     const file = path === "-" ? 0 : openSync(path, "r");
     try {
-      while (length < most) {
-        const read = readSync(file, bytes, length, most - length, null);
+      while (length < maxBytes) {
+        const read = readSync(file, bytes, length, maxBytes - length, null);
         if (read === 0) break;
         length += read;
       }
@@ -63,7 +63,7 @@ export function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    // What is not there, or not to be read, is found out by whoever opens it.
+    // A missing or unreadable file is reported when it is opened.
     return false;
   }
 }

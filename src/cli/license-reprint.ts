@@ -18,7 +18,7 @@ export const reprintFlags: readonly Option[] = [
   { ...option.serial, help: "with --reprint: the serial to write; default: the newest" },
 ];
 
-/** Flags that say something about a license that is yet to be signed. */
+/** Flags for signing a license, which --reprint does not do. */
 const SIGNING_FLAGS: readonly Option[] = [
   option.request,
   option.renew,
@@ -31,33 +31,33 @@ const SIGNING_FLAGS: readonly Option[] = [
   ...termsFlags,
 ];
 
-/** Writes out a document of the ledger: nothing is signed, and nothing changes. */
-export async function reprintLicense(given: FlagValues, id: number): Promise<void> {
-  const other = SIGNING_FLAGS.find(({ name }) => given.values.has(name));
-  if (other !== undefined) {
+/** Outputs a license from the ledger; signs nothing and changes nothing. */
+export async function reprintLicense(flags: FlagValues, id: number): Promise<void> {
+  const conflict = SIGNING_FLAGS.find(({ name }) => flags.values.has(name));
+  if (conflict !== undefined) {
     throw new Misuse(
-      `--reprint signs nothing and cannot be combined with --${other.name}`,
+      `--reprint signs nothing and cannot be combined with --${conflict.name}`,
       "omit one of them",
     );
   }
-  const serial = getNumberFlag(given, "serial");
-  checkOutputPath(given, "license");
-  const records = await openDeskRecords(given);
-  const found = listLicenses(records.ledger, wallClock())
-    .filter((one) => one.license_id === id && one.serial === (serial ?? one.serial))
+  const serial = getNumberFlag(flags, "serial");
+  checkOutputPath(flags, "license");
+  const records = await openDeskRecords(flags);
+  const license = listLicenses(records.ledger, wallClock())
+    .filter((license) => license.license_id === id && license.serial === (serial ?? license.serial))
     .toSorted((a, b) => b.serial - a.serial)[0];
-  if (found === undefined) {
+  if (license === undefined) {
     const what = serial === null ? `license ${id}` : `serial ${serial} of license ${id}`;
     throw new Failure(`${what} is not in the ledger`, "berth vendor list --all shows all licenses");
   }
-  const { document, license_key, ends_at, state } = found;
-  const named = `license ${id}, serial ${found.serial},`;
-  if (!isOutstanding(found)) printNote(`${named} is ${state}`);
-  if (isSignedWithRetiredKey(records, found)) {
-    printWarning(`${named} is signed with a key that is now retired; sites refuse it`);
+  const { document, license_key, ends_at, state } = license;
+  const name = `license ${id}, serial ${license.serial},`;
+  if (!isOutstanding(license)) printNote(`${name} is ${state}`);
+  if (isSignedWithRetiredKey(records, license)) {
+    printWarning(`${name} is signed with a key that is now retired; sites refuse it`);
   }
-  if (isFlagSet(given, "json")) {
-    const about = { license_id: id, serial: found.serial, license_key, valid_until: ends_at };
-    printJson({ ...about, state, document });
-  } else await outputDocument(given, document, named);
+  if (isFlagSet(flags, "json")) {
+    const facts = { license_id: id, serial: license.serial, license_key, valid_until: ends_at };
+    printJson({ ...facts, state, document });
+  } else await outputDocument(flags, document, name);
 }

@@ -5,7 +5,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** HOST:PORT, an IPv6 address in brackets; null when it is neither. Port 0 takes a free one. */
+/** Parses HOST:PORT, an IPv6 address in brackets; null: invalid. Port 0 means any free port. */
 export function parseListenAddress(text: string): ListenAddress | null {
   const [, bracketed, plain, digits] =
     /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text) ?? [];

@@ -24,13 +24,13 @@ import type { ListenAddress } from "./listen-address.ts";
 import { printWarning } from "./terminal.ts";
 import { certificateView } from "./tls-files.ts";
 
-/** Where TLS is spoken, and the certificate in use: it may change. */
+/** The address of the TLS listener and its certificate, which a reload replaces. */
 export interface TlsEndpoint extends ListenAddress {
   readonly readCertificate: () => Certificate;
   certificate: Certificate;
 }
 
-/** Can these addresses be had? */
+/** Throws if the server cannot listen on these addresses now. */
 export async function probeAddresses(addresses: readonly (ListenAddress | null)[]): Promise<void> {
   for (const address of addresses) {
     if (address === null) continue;
@@ -40,7 +40,7 @@ export async function probeAddresses(addresses: readonly (ListenAddress | null)[
   }
 }
 
-/** Throws when no server could listen there, whoever starts it and whatever port is taken now. */
+/** Throws if no server could listen there, even as root and with the port free. */
 export async function checkAddress(address: ListenAddress | null): Promise<void> {
   if (address === null) return;
   await checkHostName(address.host);
@@ -51,7 +51,7 @@ export async function checkAddress(address: ListenAddress | null): Promise<void>
   }
 }
 
-/** The runtime's own error for such a name says nothing about it. */
+/** The runtime's own error does not say that the host name is the cause. */
 async function checkHostName(host: string): Promise<void> {
   if (isIP(host) !== 0) return;
   try {
@@ -74,33 +74,33 @@ export const servePlain = (options: ListenOptions): Listener =>
   withListenErrors(options, () => listen(options));
 
 export interface ReloadableTlsListener extends Listener {
-  /** Reads the certificate again: a new one is used from then on, a bad one is not. */
+  /** Reads the certificate again; a valid one replaces the current one, an invalid one does not. */
   readonly reload: () => void;
 }
 
 export function serveTls(
   services: Services,
   policy: AccessPolicy,
-  secure: TlsEndpoint,
+  endpoint: TlsEndpoint,
 ): ReloadableTlsListener {
-  const options = { ...secure, services, policy };
-  const listening = withListenErrors(secure, () => listenTls(options, secure.certificate));
+  const options = { ...endpoint, services, policy };
+  const listener = withListenErrors(endpoint, () => listenTls(options, endpoint.certificate));
   const reload = (): void => {
     try {
-      const fresh = secure.readCertificate();
-      if (certificateView(fresh, wallClock()).state === "expired")
+      const certificate = endpoint.readCertificate();
+      if (certificateView(certificate, wallClock()).state === "expired")
         throw new Error("it has expired");
-      listening.replaceCertificate(fresh);
-      secure.certificate = fresh;
+      listener.replaceCertificate(certificate);
+      endpoint.certificate = certificate;
       log.info("certificate reloaded");
     } catch (error) {
       log.error("certificate reload failed: the previous one stays in use", { error });
     }
   };
-  return { address: listening.address, stop: listening.stop, reload };
+  return { address: listener.address, stop: listener.stop, reload };
 }
 
-/** HOST:PORT, with the port it was given where any would do. */
+/** HOST:PORT, with the actual port if the configured one is 0. */
 export function formatBoundAddress({ host, port }: ListenAddress, { address }: Listener): string {
   const name = host.includes(":") ? `[${host}]` : host;
   return `${name}:${port === 0 ? new URL(address).port : port}`;
@@ -121,7 +121,7 @@ function withListenErrors<T extends Listener>({ host, port }: ListenAddress, sta
   }
 }
 
-/** Null: it is nothing an operator chose. */
+/** Null: the error is not caused by the operator's settings. */
 function listenFailure(host: string, port: number, code: string | null): Failure | null {
   const address = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
   if (code === "EACCES") {
@@ -134,19 +134,19 @@ function listenFailure(host: string, port: number, code: string | null): Failure
   return code === "EADDRNOTAVAIL" ? unavailableAddressError(host) : null;
 }
 
-/** The longest path a unix socket can have, its closing zero counted. */
+/** The longest path of a unix socket, without its closing zero byte. */
 const MAX_SOCKET_PATH = 107;
 
-/** In the folder, or where the service manager wants such things and the folder says so. */
+/** In the folder, or in the service manager's runtime folder with a link to it in the folder. */
 export function listenOnAdminSocket(
   services: Services,
   folder: string,
   mode: LogMode,
   environment: Environment,
 ): Listener | null {
-  const known = socketPath(folder);
+  const clientPath = socketPath(folder);
   const [runtime] = environment["RUNTIME_DIRECTORY"]?.split(":") ?? [];
-  const path = runtime === undefined ? known : socketPath(runtime);
+  const path = runtime === undefined ? clientPath : socketPath(runtime);
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH) {
     printWarning(
       `the path ${folder} is too long for a socket: other berth commands cannot reach this server`,
@@ -154,25 +154,25 @@ export function listenOnAdminSocket(
     return null;
   }
   try {
-    // Before the server listens there: a link to nothing is as good as none.
-    if (path !== known) {
-      rmSync(known, { force: true });
-      symlinkSync(path, known);
+    // Before the server listens there: a dangling link has the same effect as none.
+    if (path !== clientPath) {
+      rmSync(clientPath, { force: true });
+      symlinkSync(path, clientPath);
     }
-    const listening = listenOnSocket(services, path, mode);
-    if (path === known) return listening;
+    const listener = listenOnSocket(services, path, mode);
+    if (path === clientPath) return listener;
     return {
       address: path,
       stop: async () => {
-        await listening.stop();
-        rmSync(known, { force: true });
+        await listener.stop();
+        rmSync(clientPath, { force: true });
       },
     };
   } catch (error) {
     const code = errorCode(error);
     if (code === null) throw error;
     printWarning(
-      `cannot create the socket ${known} (${code}): the API and the web page work, but berth status, berth slots, berth license and all other commands on this folder cannot reach this server; fix the cause and restart the server`,
+      `cannot create the socket ${clientPath} (${code}): the API and the web page work, but berth status, berth slots, berth license and all other commands on this folder cannot reach this server; fix the cause and restart the server`,
     );
     return null;
   }

@@ -1,13 +1,13 @@
 import { isFlagSet, type FlagValues } from "./command.ts";
 
-const UTC = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g;
+const UTC_TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g;
 
 /**
- * With --local, times in Berth's own form become those of this machine's time zone, with the
- * offset, so that they can still be compared. Columns of names stay as they are.
+ * With --local, converts times in Berth's format to this machine's time zone, with the offset, so
+ * that they can still be compared. For columns of times and texts, not for columns of names.
  */
-export const createTimeFormatter = (given: FlagValues): ((text: string) => string) =>
-  isFlagSet(given, "local") ? (text) => text.replaceAll(UTC, toLocalTime) : (text) => text;
+export const createTimeFormatter = (flags: FlagValues): ((text: string) => string) =>
+  isFlagSet(flags, "local") ? (text) => text.replaceAll(UTC_TIME, toLocalTime) : (text) => text;
 
 const toLocalTime = (time: string): string =>
   Temporal.Instant.from(time).toString({

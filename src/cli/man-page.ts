@@ -3,9 +3,9 @@ import { version } from "../platform/version.ts";
 import type { Command } from "./command.ts";
 import { describeOption } from "./help.ts";
 
-/** The man page, in the language of man pages, made of the command table. */
+/** The man page in roff format, generated from the command table. */
 export function manPage(commands: readonly Command[]): string {
-  const shown = commands.filter(({ isHidden }) => isHidden !== true);
+  const visible = commands.filter(({ isHidden }) => isHidden !== true);
   return `.TH BERTH 1 "" "berth ${version}" "Berth"
 .SH NAME
 berth \\- a floating license server in one file
@@ -22,7 +22,7 @@ Every flag has an environment variable of the same meaning. Settings can also be
 \\fB\\-\\-config\\fR specifies; the default for the service's data folder is the service's file.
 Flags override the environment, and the environment overrides the file.
 .SH COMMANDS
-${shown.map(section).join("\n")}
+${visible.map(formatCommand).join("\n")}
 .SH EXIT STATUS
 .TP
 .B 0
@@ -46,27 +46,34 @@ the service's settings
 `;
 }
 
-function section(command: Command): string {
-  const { name, summary, options, examples = [], valueList: taken } = command;
-  const words = (command.arguments ?? []).map((word) => ` \\fI${escaped(word)}\\fR`).join("");
+function formatCommand(command: Command): string {
+  const { name, summary, options, examples = [], valueList } = command;
+  const args = (command.arguments ?? []).map((name) => ` \\fI${escapeRoff(name)}\\fR`).join("");
   return [
-    `.SS berth ${escaped(name)}${words}`,
-    `${escaped(summary)}.`,
-    ...options.flatMap(flag),
-    ...(taken === undefined ? [] : [".PP", escaped(`${taken.title}: ${taken.values.join(", ")}`)]),
+    `.SS berth ${escapeRoff(name)}${args}`,
+    `${escapeRoff(summary)}.`,
+    ...options.flatMap(formatFlag),
+    ...(valueList === undefined
+      ? []
+      : [".PP", escapeRoff(`${valueList.title}: ${valueList.values.join(", ")}`)]),
     ...(examples.length === 0
       ? []
-      : [".PP", ".nf", ...examples.map((line) => `  ${escaped(line)}`), ".fi"]),
+      : [".PP", ".nf", ...examples.map((line) => `  ${escapeRoff(line)}`), ".fi"]),
   ].join("\n");
 }
 
-function flag(option: Option): string[] {
-  const value = option.placeholder === undefined ? "" : ` \\fI${escaped(option.placeholder)}\\fR`;
-  return [".TP", `\\fB\\-\\-${escaped(option.name)}\\fR${value}`, escaped(describeOption(option))];
+function formatFlag(option: Option): string[] {
+  const value =
+    option.placeholder === undefined ? "" : ` \\fI${escapeRoff(option.placeholder)}\\fR`;
+  return [
+    ".TP",
+    `\\fB\\-\\-${escapeRoff(option.name)}\\fR${value}`,
+    escapeRoff(describeOption(option)),
+  ];
 }
 
-/** A line that begins with a dot or a quote would be a command; a bare hyphen may be hyphenated. */
-const escaped = (text: string): string =>
+/** A line that begins with a dot or a quote would be a command; a bare hyphen may become a dash. */
+const escapeRoff = (text: string): string =>
   text
     .replaceAll("\\", "\\e")
     .replaceAll("-", "\\-")

@@ -8,33 +8,33 @@ import { readInputText } from "./output-document.ts";
 import { askSecret, askSecretTwice } from "./secret-input.ts";
 import { printWarning } from "./terminal.ts";
 
-/** What every command of a desk takes. */
+/** The flag of every desk command. */
 export const deskFolderFlag = { ...option.deskFolder, isRequired: true } as const;
 
-/** What every command takes that signs with the vendor's key. */
+/** The flags of every command that signs with the vendor's key. */
 export const deskFlags = [deskFolderFlag, option.passphraseFile] as const;
 
-export function getDeskFolder(given: FlagValues): string {
-  const folder = getStringFlag(given, "dir");
+export function getDeskFolder(flags: FlagValues): string {
+  const folder = getStringFlag(flags, "dir");
   if (folder === null) throw new Misuse("--dir is required", "specify the desk's folder");
   return folder;
 }
 
-/** For a command that is printed to be copied: quoted where a shell would split it. */
+/** For commands that are printed to be copied: quoted if a shell would split the path. */
 export const formatDirFlag = (folder: string): string =>
   `--dir ${/^[\w./:@%+,-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`}`;
 
-export async function openDesk(given: FlagValues): Promise<Desk> {
-  const folder = getDeskFolder(given);
+export async function openDesk(flags: FlagValues): Promise<Desk> {
+  const folder = getDeskFolder(flags);
   await Desk.refuseIncompleteTrustChain(realDisk, folder);
-  const desk = await Desk.open(realDisk, folder, await readCurrentPassphrase(given));
+  const desk = await Desk.open(realDisk, folder, await readCurrentPassphrase(flags));
   printNotes(desk);
   return desk;
 }
 
 /** For commands that only read, or add to the ledger: they need no key and no passphrase. */
-export async function openDeskRecords(given: FlagValues): Promise<DeskRecords> {
-  const records = await loadDeskRecords(realDisk, getDeskFolder(given));
+export async function openDeskRecords(flags: FlagValues): Promise<DeskRecords> {
+  const records = await loadDeskRecords(realDisk, getDeskFolder(flags));
   printNotes(records);
   return records;
 }
@@ -43,41 +43,41 @@ function printNotes({ notes }: DeskRecords): void {
   for (const note of notes) printWarning(note);
 }
 
-/** From the file, or once from the person at the terminal; null where none is needed or known. */
-export async function readCurrentPassphrase(given: FlagValues): Promise<string | null> {
-  const needed = await Desk.needsPassphrase(realDisk, getDeskFolder(given));
-  const named = readPassphraseFlag(given, "passphrase-file");
-  if (!needed || named !== null || !process.stdin.isTTY) return named;
+/** From the file, or typed once on the terminal; null: not needed, or not available. */
+export async function readCurrentPassphrase(flags: FlagValues): Promise<string | null> {
+  const isNeeded = await Desk.needsPassphrase(realDisk, getDeskFolder(flags));
+  const fromFile = readPassphraseFlag(flags, "passphrase-file");
+  if (!isNeeded || fromFile !== null || !process.stdin.isTTY) return fromFile;
   return askSecret("passphrase");
 }
 
 /**
- * For a key that is about to be stored. A key without a passphrase has to be asked for: nobody
- * should have one by saying nothing.
+ * For a key that is about to be stored. Storing it without a passphrase requires a flag: it must
+ * never happen by default.
  */
 export async function readNewPassphrase(
-  given: FlagValues,
+  flags: FlagValues,
   flag: "passphrase-file" | "new-passphrase-file",
 ): Promise<string | null> {
-  checkNewPassphraseFlags(given, flag);
-  if (isFlagSet(given, "no-passphrase")) return null;
-  return readPassphraseFlag(given, flag) ?? (await askSecretTwice("new passphrase"));
+  checkNewPassphraseFlags(flags, flag);
+  if (isFlagSet(flags, "no-passphrase")) return null;
+  return readPassphraseFlag(flags, flag) ?? (await askSecretTwice("new passphrase"));
 }
 
-/** Before anything else is asked or done. */
+/** Called before anything else is asked or done. */
 export function checkNewPassphraseFlags(
-  given: FlagValues,
+  flags: FlagValues,
   flag: "passphrase-file" | "new-passphrase-file",
 ): void {
-  if (isFlagSet(given, "no-passphrase") || given.values.has(flag) || process.stdin.isTTY) return;
+  if (isFlagSet(flags, "no-passphrase") || flags.values.has(flag) || process.stdin.isTTY) return;
   throw new Misuse(
     "a passphrase is required and there is no terminal to ask for it",
     `use --${flag} FILE, or --no-passphrase to store the key without one`,
   );
 }
 
-export function readPassphraseFlag(given: FlagValues, flag: string): string | null {
-  const path = getStringFlag(given, flag);
+export function readPassphraseFlag(flags: FlagValues, flag: string): string | null {
+  const path = getStringFlag(flags, flag);
   if (path === null) return null;
   const [line = ""] = readInputText(path, "the passphrase").split(/\r?\n/);
   if (line === "")
@@ -88,8 +88,8 @@ export function readPassphraseFlag(given: FlagValues, flag: string): string | nu
   return line;
 }
 
-export function getNumberFlag(given: FlagValues, name: string): number | null {
-  const text = getStringFlag(given, name);
+export function getNumberFlag(flags: FlagValues, name: string): number | null {
+  const text = getStringFlag(flags, name);
   if (text === null) return null;
   if (!/^\d{1,16}$/.test(text))
     throw new Misuse(`--${name} must be a number`, "berth vendor list shows the numbers");

@@ -10,16 +10,16 @@ import { readInputBytes } from "./input-file.ts";
 import { refuseSpecialFile, writeOutputText } from "./output-file.ts";
 import { print, printRaw, printText } from "./terminal.ts";
 
-/** Gives a text to whoever carries it on: into a file, onto the screen, as QR codes. */
-export async function outputDocument(given: FlagValues, text: string, what: string): Promise<void> {
-  const out = getStringFlag(given, "out");
+/** Outputs a text to a file or to standard output and, with --qr, as QR codes. */
+export async function outputDocument(flags: FlagValues, text: string, what: string): Promise<void> {
+  const out = getStringFlag(flags, "out");
   if (out === null) printText(text);
   else {
     refuseToOverwrite(out);
     await writeOutputText(out, `${text}\n`);
     print(`${what} is written to ${out}`);
   }
-  if (isFlagSet(given, "qr")) printQrCodes(text, what);
+  if (isFlagSet(flags, "qr")) printQrCodes(text, what);
 }
 
 export function printQrCodes(text: string, what: string): void {
@@ -30,13 +30,13 @@ export function printQrCodes(text: string, what: string): void {
   }
 }
 
-/** Asked before anything is recorded that only this file would tell. */
-export function checkOutputPath(given: FlagValues, kind: DocumentKind | null = null): void {
-  const out = getStringFlag(given, "out");
+/** Checks --out before anything is recorded that only this file will contain. */
+export function checkOutputPath(flags: FlagValues, kind: DocumentKind | null = null): void {
+  const out = getStringFlag(flags, "out");
   if (out === null) return;
-  if (isFlagSet(given, "json")) {
+  if (isFlagSet(flags, "json")) {
     throw new Misuse(
-      "--out and --json exclude each other",
+      "--out and --json cannot be combined",
       "the JSON output contains the content of the file",
     );
   }
@@ -44,16 +44,16 @@ export function checkOutputPath(given: FlagValues, kind: DocumentKind | null = n
   accessSync(dirname(out), constants.W_OK);
 }
 
-/** Only an earlier document may be replaced: never a key, a ledger, or somebody's letter. */
+/** Only an earlier document may be replaced, never a key, a ledger or any other file. */
 function refuseToOverwrite(path: string, kind: DocumentKind | null = null): void {
   refuseSpecialFile(path);
   const bytes = realDisk.read(path);
   if (bytes === null || bytes.length === 0) return;
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_BYTES)).trim();
-  const other = kind === null ? null : findMismatchedKind(text, kind);
-  if (kind !== null && other !== null) {
+  const existingKind = kind === null ? null : findMismatchedKind(text, kind);
+  if (kind !== null && existingKind !== null) {
     throw new Misuse(
-      `${path} is ${DOCUMENT_KIND_NAMES[other]}; it is not overwritten with ${DOCUMENT_KIND_NAMES[kind]}`,
+      `${path} is ${DOCUMENT_KIND_NAMES[existingKind]}; it is not overwritten with ${DOCUMENT_KIND_NAMES[kind]}`,
       "choose another --out",
     );
   }
@@ -63,6 +63,6 @@ function refuseToOverwrite(path: string, kind: DocumentKind | null = null): void
 
 const MAX_BYTES = 64 * 1024;
 
-/** A file named as a word or a flag, or `-` for standard input. */
+/** Reads a file named by an argument or a flag; `-` is standard input. */
 export const readInputText = (path: string | undefined | null, what: string): string =>
   new TextDecoder().decode(readInputBytes(path, what));

@@ -6,9 +6,9 @@ import { randomBytes } from "../platform/random.ts";
 import { Failure } from "./command.ts";
 
 /**
- * Writes a file into a folder where others may write too: under a name nobody can foresee, and
- * never through a link that waits there, so that root writes nowhere but where it was asked to.
- * `check` looks at the whole file before it gets its name; one that fails leaves nothing behind.
+ * Writes a file into a folder that others may write to. It uses an unpredictable temporary name and
+ * follows no link, so that root writes only where the operator asked. `check` reads the complete
+ * file before it gets its name; if that fails, nothing is left behind.
  */
 export async function writeOutput<T>(
   out: string,
@@ -16,8 +16,8 @@ export async function writeOutput<T>(
   check?: (path: string) => T,
 ): Promise<T | undefined> {
   refuseSpecialFile(out);
-  const fresh = `${out}.${randomBytes(8)}.new`;
-  const file = realDisk.open(fresh, "new");
+  const temporary = `${out}.${randomBytes(8)}.new`;
+  const file = realDisk.open(temporary, "new");
   try {
     try {
       await fill(file);
@@ -25,12 +25,12 @@ export async function writeOutput<T>(
     } finally {
       file.close();
     }
-    const checked = check?.(fresh);
-    realDisk.rename(fresh, out);
+    const result = check?.(temporary);
+    realDisk.rename(temporary, out);
     await realDisk.syncFolder(dirname(out));
-    return checked;
+    return result;
   } catch (error) {
-    if (realDisk.stat(fresh) !== null) realDisk.remove(fresh);
+    if (realDisk.stat(temporary) !== null) realDisk.remove(temporary);
     throw error;
   }
 }
@@ -40,20 +40,20 @@ export async function writeOutputText(out: string, text: string): Promise<void> 
 }
 
 /**
- * A link may lead where nobody meant to write. A device, such as /dev/null, or a pipe would be
- * replaced by a file.
+ * A link may lead to a path that the operator did not mean. A device, such as /dev/null, or a pipe
+ * would be replaced by a file.
  */
 export function refuseSpecialFile(path: string): void {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found?.isSymbolicLink() === true) {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry?.isSymbolicLink() === true) {
     throw new Failure(`${path} is a symbolic link`, "specify the file itself, or remove the link");
   }
-  if (found !== undefined && !found.isFile() && !found.isDirectory()) {
+  if (entry !== undefined && !entry.isFile() && !entry.isDirectory()) {
     throw new Failure(`${path} is not a regular file`, "choose a new file name");
   }
 }
 
-/** For what is only ever written anew. */
+/** For files that must not replace an existing one. */
 export function refuseToReplace(path: string): void {
   refuseSpecialFile(path);
   if (realDisk.stat(path) !== null) {

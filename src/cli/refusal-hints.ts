@@ -1,4 +1,4 @@
-/** What helps after a refusal, by its code. */
+/** Hints for the operator, by the code of the refusal. */
 export const REFUSAL_HINTS: Readonly<Record<string, string>> = {
   audit_maintenance_incomplete: "check the disk with berth doctor",
   clock_suspect: "berth clock shows which clock is wrong and what to do",
@@ -31,7 +31,7 @@ export const REFUSAL_HINTS: Readonly<Record<string, string>> = {
   user_not_registered: "berth slots lists the slots in use; user names are case-sensitive",
 };
 
-/** The file is whole and known: another copy of it would be refused as well. */
+/** The file is intact and its vendor known: another copy of it would be refused as well. */
 const SIGNED_WITH_RETIRED = /signed with a key that its vendor retired$/;
 
 export const refusalHint = (code: string, message = ""): string =>

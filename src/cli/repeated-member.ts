@@ -1,16 +1,16 @@
 const TOKEN = /"(?:[^"\\]|\\[^])*(?:"|\\?$)|[{}[\],:]/g;
 
 interface OpenContainer {
-  /** Names of an object's members so far; null: it is a list. */
+  /** Names of an object's members so far; null: a list. */
   readonly names: Set<string> | null;
-  /** Finishes the path of what stands in it now: `.slots`, or `[2]`. */
+  /** Last part of the path of the current member or element: `.slots`, or `[2]`. */
   pathPart: string;
   index: number;
 }
 
 /**
- * The path of the first member that an object of this JSON text names twice; null: there is none.
- * `JSON.parse` takes the last one without a word. The text must be JSON.
+ * The path of the first member that an object in this JSON text has twice; null: there is none.
+ * `JSON.parse` silently uses the last one. The text must be valid JSON.
  */
 export function findRepeatedMember(text: string): string | null {
   const tokens = text.match(TOKEN) ?? [];

@@ -7,7 +7,7 @@ export interface RequestProduct {
   readonly warning: string | null;
 }
 
-/** The product of a request that names none: the only one there can be, if there is such a one. */
+/** Chooses the product of a request that names none, if only one is possible. */
 export function chooseProduct(
   installed: readonly string[],
   licensed: readonly string[],
@@ -15,16 +15,16 @@ export function chooseProduct(
   const [only, ...others] = new Set(installed);
   if (only !== undefined && others.length === 0)
     return chooseOnly(only, "the only product installed");
-  const all = [...new Set([...installed, ...licensed])];
-  const [first] = all;
+  const products = [...new Set([...installed, ...licensed])];
+  const [first] = products;
   if (first === undefined) return { product: null, note: null, warning: null };
-  if (all.length === 1) return chooseOnly(first, "the only product of the trusted vendors");
-  const warning = `the request names no product; choose one with --product: ${formatShortList(all)}`;
+  if (products.length === 1) return chooseOnly(first, "the only product of the trusted vendors");
+  const warning = `the request names no product; choose one with --product: ${formatShortList(products)}`;
   return { product: null, note: null, warning };
 }
 
-const chooseOnly = (product: string, why: string): RequestProduct => ({
+const chooseOnly = (product: string, reason: string): RequestProduct => ({
   product,
-  note: `the request is for ${product}, ${why}`,
+  note: `the request is for ${product}, ${reason}`,
   warning: null,
 });

@@ -34,7 +34,7 @@ export interface ServerContext extends Services {
   readonly folder: string;
 }
 
-/** Before anything is made or touched. */
+/** Called before anything is created or changed. */
 export function refuseUnsupportedPlatform({ platform }: FlagValues, kind: DataFolderKind): void {
   if (canServe(kind, platform)) return;
   throw new Failure(
@@ -43,11 +43,11 @@ export function refuseUnsupportedPlatform({ platform }: FlagValues, kind: DataFo
   );
 }
 
-/** The runtime has heeded them before any code of ours: a debugger could read every secret. */
-const DEBUGGERS = ["BUN_INSPECT", "BUN_INSPECT_CONNECT_TO"];
+/** The runtime obeys them before our code runs, and a debugger could read every secret. */
+const DEBUGGER_VARIABLES = ["BUN_INSPECT", "BUN_INSPECT_CONNECT_TO"];
 
 export function refuseDebugger({ environment }: FlagValues): void {
-  const name = DEBUGGERS.find((one) => environment[one] !== undefined);
+  const name = DEBUGGER_VARIABLES.find((variable) => environment[variable] !== undefined);
   if (name === undefined) return;
   throw new Failure(
     `${name} is set: a debugger could read and change everything in this process`,
@@ -55,31 +55,31 @@ export function refuseDebugger({ environment }: FlagValues): void {
   );
 }
 
-/** Opens the folder, listens, lets `ready` speak, and runs until it is told to stop. */
+/** Opens the folder, listens, calls `ready`, and runs until a signal stops it. */
 export async function runServer(
-  given: FlagValues,
+  flags: FlagValues,
   folder: string,
   kind: DataFolderKind,
   prepare: (appliance: Services) => Promise<void>,
   ready: (server: ServerContext) => Promise<void>,
 ): Promise<number> {
   const signals = new ServerSignals();
-  const manager = new ServiceManager(given.environment);
-  const { plain, tls, policy } = readStartSettings(given, folder, kind);
-  // A port that cannot be had must not leave a new data folder behind.
+  const manager = new ServiceManager(flags.environment);
+  const { plain, tls, policy } = readStartSettings(flags, folder, kind);
+  // A port that is not available must not leave a new data folder behind.
   await probeAddresses([plain, tls]);
-  const claim = new ApplianceClaim(folder, given.environment);
+  const claim = new ApplianceClaim(folder, flags.environment);
   const appliance = await openAppliance({
     claim: (key) => claim.acquire(key),
     folder,
-    identityName: getStringFlag(given, "identity"),
+    identityName: getStringFlag(flags, "identity"),
     kind,
     create: true,
     holder: "server",
     migrateAtOnce: true,
-    keepMonths: Number(getStringFlag(given, "audit-keep-months") ?? 0),
-    caps: readSlotCaps(given),
-    auditBudget: Number(getStringFlag(given, "audit-budget") ?? DEFAULT_AUDIT_BUDGET),
+    keepMonths: Number(getStringFlag(flags, "audit-keep-months") ?? 0),
+    caps: readSlotCaps(flags),
+    auditBudget: Number(getStringFlag(flags, "audit-budget") ?? DEFAULT_AUDIT_BUDGET),
   });
   const { operations, access } = appliance;
   const retired = operations.findRetirement();
@@ -91,37 +91,37 @@ export async function runServer(
     );
   }
   const bound: BoundListener[] = [];
-  const served = createRunningServer(given, folder, bound, (found) =>
-    appliance.auditMaintenance.setFinding(found),
+  const runningServer = createRunningServer(flags, folder, bound, (finding) =>
+    appliance.auditMaintenance.setFinding(finding),
   );
   const services: Services = {
     ...appliance,
-    runningServer: served,
-    exposures: () => listExposures(given, policy, access),
+    runningServer,
+    exposures: () => listExposures(flags, policy, access),
     certificate: () => tls && certificateView(tls.certificate, wallClock()),
   };
   const listeners: Listener[] = [];
   try {
     for (const note of operations.health().notes) printWarning(note);
-    // First: what ended by the record's time stays ended when the clock is followed back.
+    // First: tokens that expired by the recorded time stay expired if the time is set back.
     await access.persistExpiredTokens();
-    // Before anybody is served: a clock that was put right while this was off is followed at once.
+    // Before the first request: a clock that was corrected while the server was off counts now.
     await appliance.timekeeping.tick();
-    served.removeLeftovers();
+    runningServer.removeLeftovers();
     await prepare(appliance);
-    const overPlain = servePlain({ ...plain, services, policy });
-    listeners.push(overPlain);
-    bound.push({ address: formatBoundAddress(plain, overPlain), tls: false });
-    const overTls = tls && serveTls(services, policy, tls);
-    if (overTls !== null) listeners.push(overTls);
-    if (tls !== null && overTls !== null) {
-      bound.push({ address: formatBoundAddress(tls, overTls), tls: true });
+    const plainListener = servePlain({ ...plain, services, policy });
+    listeners.push(plainListener);
+    bound.push({ address: formatBoundAddress(plain, plainListener), tls: false });
+    const tlsListener = tls && serveTls(services, policy, tls);
+    if (tlsListener !== null) listeners.push(tlsListener);
+    if (tls !== null && tlsListener !== null) {
+      bound.push({ address: formatBoundAddress(tls, tlsListener), tls: true });
     }
-    const socket = listenOnAdminSocket(services, folder, policy.logMode, given.environment);
+    const socket = listenOnAdminSocket(services, folder, policy.logMode, flags.environment);
     if (socket !== null) listeners.push(socket);
-    const [url, tlsUrl] = [overPlain.address, overTls?.address ?? null];
+    const [url, tlsUrl] = [plainListener.address, tlsListener?.address ?? null];
     await ready({ ...services, url, tlsUrl, folder });
-    signals.onReload(overTls?.reload ?? nothingToReload);
+    signals.onReload(tlsListener?.reload ?? nothingToReload);
     manager.notifyReady(`serving on ${url}${tlsUrl === null ? "" : ` and ${tlsUrl}`}`);
     await signals.stopRequested;
     manager.notifyStopping();
@@ -129,7 +129,7 @@ export async function runServer(
   } finally {
     signals.onReload(() => log.info("reload ignored: the server is stopping"));
     await Promise.all(listeners.map((listener) => listener.stop()));
-    served.stop();
+    runningServer.stop();
     appliance.timekeeping.stop();
     await operations.close();
     claim.release();
@@ -140,22 +140,23 @@ export async function runServer(
   return EXIT_OK;
 }
 
-/** Nothing is lost by it, but the state is not everything, and an operator may count on that. */
+/** Nothing is lost, but state.json is not up to date, and an operator may rely on that. */
 function reportIncompleteCheckpoint(
   folder: string,
   { fault, folderChange, checkpointError }: StoreStatus,
   audit: AuditFinding | null,
 ): void {
-  // That may be lost.
+  // In this case changes may be lost.
   if (folderChange !== null) throw new Failure(folderChange.message, folderChange.hint);
   if (fault === null && checkpointError === null) return;
-  const full =
+  const fullReason =
     fault?.isFileLimit === true ? "a file reached the size limit (ulimit -f)" : "the disk is full";
-  const why = fault?.code === "storage_full" ? full : (checkpointError ?? "the disk failed");
-  const safe = "no acknowledged change is lost: the next start reads the rest from the journal";
+  const reason =
+    fault?.code === "storage_full" ? fullReason : (checkpointError ?? "the disk failed");
+  const hint = "no acknowledged change is lost: the next start reads the rest from the journal";
   throw new Failure(
-    `stopped, but state.json in ${folder} is not up to date: ${why}`,
-    audit === null ? safe : `${safe}; ${audit.hint}`,
+    `stopped, but state.json in ${folder} is not up to date: ${reason}`,
+    audit === null ? hint : `${hint}; ${audit.hint}`,
   );
 }
 

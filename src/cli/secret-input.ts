@@ -5,7 +5,7 @@ import { Failure } from "./command.ts";
 import { refusalHint } from "./refusal-hints.ts";
 import { askHidden } from "./terminal.ts";
 
-/** From a person twice, unseen; from a pipe its first line. Never from the command line. */
+/** Typed twice and hidden on a terminal, or the first line of a pipe; never a flag. */
 export async function readPassword(): Promise<string> {
   if (process.stdin.isTTY) return askSecretTwice("password", checkPassword);
   const [line = ""] = readFileSync(0, "utf8").split(/\r?\n/);
@@ -16,14 +16,14 @@ export async function readPassword(): Promise<string> {
   return line;
 }
 
-/** In the server's words: it checks again. */
+/** Same message as the server's, which checks again. */
 function checkPassword(text: string): void {
   if (isAcceptablePassword(text)) return;
   const code = "invalid_parameter";
   throw new Failure(`password must be ${PASSWORD_RULE} (${code})`, refusalHint(code), code);
 }
 
-/** A new secret, typed twice by the person at the terminal. */
+/** Asks for a new secret, which must be typed twice. */
 export async function askSecretTwice(
   what: string,
   check: (text: string) => void = () => {},
@@ -37,9 +37,9 @@ export async function askSecretTwice(
   return first;
 }
 
-/** A secret that exists already, typed once. */
+/** Asks for an existing secret, once. */
 export async function askSecret(what: string, question = `${what}: `): Promise<string> {
-  const typed = await askHidden(question);
-  if (typed === null) throw new Failure(`no ${what} was entered; nothing was changed`, "");
-  return typed;
+  const secret = await askHidden(question);
+  if (secret === null) throw new Failure(`no ${what} was entered; nothing was changed`, "");
+  return secret;
 }

@@ -19,27 +19,27 @@ import { option, serverSettings } from "./flags.ts";
 import { findNearest } from "./nearest.ts";
 import { printWarning } from "./terminal.ts";
 
-/** What a command goes by besides its flags and the environment. */
+/** The settings of a command besides its flags and the environment. */
 export interface LoadedSettings {
   readonly file: ConfigFile | null;
-  /** The service's file, where nobody named another and the folder is the service's. */
+  /** The service's file, if no other is named and the data folder is the service's. */
   readonly servicePath: string | null;
-  /** Why the file is not read; only a command that examines settings goes on with one. */
+  /** Why the file cannot be used; only a command that examines settings continues with an error. */
   readonly error: Misuse | null;
 }
 
 type ParsedFlags = Readonly<Record<string, OptionValue | undefined>>;
 
-/** The one place that decides which settings file a command reads. */
+/** Decides which settings file a command reads, and reads it. */
 export function readSettings(
   command: Command,
   flags: ParsedFlags,
   environment: Environment,
 ): LoadedSettings {
-  const named = flags["config"] ?? environment[envName(option.config)];
-  const isNamed = typeof named === "string" && named !== "";
+  const namedPath = flags["config"] ?? environment[envName(option.config)];
+  const isNamed = typeof namedPath === "string" && namedPath !== "";
   const servicePath = isNamed ? null : serviceSettingsFor(command, flags, environment);
-  const path = isNamed ? named : servicePath;
+  const path = isNamed ? namedPath : servicePath;
   if (path === null) return { file: null, servicePath, error: null };
   let text: string | null = null;
   try {
@@ -49,10 +49,10 @@ export function readSettings(
     if (!(error instanceof Misuse)) throw error;
     if (text === null && isNamed) throw error;
     if (command.canRunWithInvalidSettings === true) return { file: null, servicePath, error };
-    // A running service does not depend on what the file says now, nor does a backup of its folder.
-    const usesNoneOfIt = !command.options.some(({ name }) => name === option.listen.name);
-    const isKnown = text !== null && namesNoOtherFolder(text);
-    if (isNamed || !usesNoneOfIt || !isKnown) throw error;
+    // Neither a running service nor a backup of its folder depends on what the file says now.
+    const needsNoSettings = !command.options.some(({ name }) => name === option.listen.name);
+    const isFolderCertain = text !== null && namesNoOtherFolder(text);
+    if (isNamed || !needsNoSettings || !isFolderCertain) throw error;
     printWarning(`${error.message}; the service will not start with it`);
     return { file: null, servicePath, error: null };
   }
@@ -65,8 +65,8 @@ function serviceSettingsFor(
   environment: Environment,
 ): string | null {
   if (!options.some(({ name }) => name === option.config.name)) return null;
-  const said = flags["data"] ?? (environment[envName(option.data)] || undefined);
-  const folder = typeof said === "string" ? resolve(said) : defaultDataFolder(environment);
+  const dataPath = flags["data"] ?? (environment[envName(option.data)] || undefined);
+  const folder = typeof dataPath === "string" ? resolve(dataPath) : defaultDataFolder(environment);
   return folder === SERVICE_DATA && hasServiceSettings() ? SERVICE_SETTINGS : null;
 }
 
@@ -86,7 +86,7 @@ function readText(path: string, isNamed: boolean): string {
   }
 }
 
-/** Whether it says nothing about which folder and which hardware a command works on. */
+/** Whether the file sets neither another data folder nor an identity for a command to use. */
 const namesNoOtherFolder = (text: string): boolean =>
   text
     .split("\n")
@@ -94,43 +94,46 @@ const namesNoOtherFolder = (text: string): boolean =>
     .filter((line) => /^["']?(?:data|identity)\b/.test(line))
     .every((line) => line === `data = ${JSON.stringify(SERVICE_DATA)}`);
 
-/** A TOML file of settings. An unknown key, or a wrong value, is refused with its line. */
+/** Parses a TOML settings file. The error for an unknown key or a wrong value names the line. */
 export function parseConfig(path: string, text: string, options: readonly Option[]): ConfigFile {
-  const known = new Map(
-    options.filter(({ isSetting }) => isSetting).map((one) => [settingsKey(one), one]),
+  const settings = new Map(
+    options.filter(({ isSetting }) => isSetting).map((setting) => [settingsKey(setting), setting]),
   );
   const values = new Map<string, OptionValue>();
-  for (const [written, value] of Object.entries(parseToml(path, text))) {
-    const at = `${path}${lineSuffix(lineOfKey(text, written))}`;
-    const key = written.replaceAll("-", "_");
-    const found = known.get(key);
-    if (found === undefined) throw unknownKeyError(at, written, value, [...known.keys()]);
-    // A count is a number in TOML and digits everywhere else.
-    const given = Number.isInteger(value) && found.type === "string" ? String(value) : value;
-    if (!hasType(found, given)) throw wrongTypeError(at, key, found);
-    const wrong = found.check?.(given) ?? null;
-    if (wrong !== null) throw new Misuse(`${at}: ${key} ${wrong.problem}`, wrong.hint);
-    values.set(key, given);
+  for (const [rawKey, rawValue] of Object.entries(parseToml(path, text))) {
+    const location = `${path}${lineSuffix(lineOfKey(text, rawKey))}`;
+    const key = rawKey.replaceAll("-", "_");
+    const setting = settings.get(key);
+    if (setting === undefined) {
+      throw unknownKeyError(location, rawKey, rawValue, [...settings.keys()]);
+    }
+    // A count may be a number in TOML; in flags and variables it is a string of digits.
+    const isCount = Number.isInteger(rawValue) && setting.type === "string";
+    const value = isCount ? String(rawValue) : rawValue;
+    if (!hasType(setting, value)) throw wrongTypeError(location, key, setting);
+    const invalid = setting.check?.(value) ?? null;
+    if (invalid !== null) throw new Misuse(`${location}: ${key} ${invalid.problem}`, invalid.hint);
+    values.set(key, value);
   }
   return { path, values };
 }
 
-/** In the words of the setting itself, where nothing of another type could be right. */
+/** Uses the setting's own message if it has a check, which no value of another type could pass. */
 function wrongTypeError(
-  at: string,
+  location: string,
   key: string,
   { type, placeholder = "", check }: Option,
 ): Misuse {
-  const wrong = type === "string" ? (check?.("") ?? null) : null;
-  if (wrong !== null) return new Misuse(`${at}: ${key} ${wrong.problem}`, wrong.hint);
-  const { expected, example } = FORMS[type];
+  const invalid = type === "string" ? (check?.("") ?? null) : null;
+  if (invalid !== null) return new Misuse(`${location}: ${key} ${invalid.problem}`, invalid.hint);
+  const { expected, example } = TYPE_DESCRIPTIONS[type];
   return new Misuse(
-    `${at}: ${key} must be ${expected}`,
+    `${location}: ${key} must be ${expected}`,
     `for example ${key} = ${example(placeholder)}`,
   );
 }
 
-const FORMS = {
+const TYPE_DESCRIPTIONS = {
   string: { expected: "a string", example: (value: string) => `"${value}"` },
   boolean: { expected: "true or false", example: () => "true" },
   list: { expected: "a list of strings", example: (value: string) => `["${value}"]` },
@@ -142,18 +145,18 @@ function hasType({ type }: Option, value: unknown): value is OptionValue {
 }
 
 function unknownKeyError(
-  at: string,
+  location: string,
   key: string,
   value: unknown,
-  known: readonly string[],
+  knownKeys: readonly string[],
 ): Misuse {
   const isTable = typeof value === "object" && !Array.isArray(value);
-  const meant = findNearest(key.replaceAll("-", "_"), known);
+  const nearest = findNearest(key.replaceAll("-", "_"), knownKeys);
   const list = "berth help serve lists the settings";
   const hint = isTable ? "settings must not be in a TOML table" : list;
   return new Misuse(
-    `${at}: unknown key ${key}`,
-    meant === null ? hint : `did you mean ${meant}? ${hint}`,
+    `${location}: unknown key ${key}`,
+    nearest === null ? hint : `did you mean ${nearest}? ${hint}`,
   );
 }
 
@@ -174,7 +177,7 @@ function parseToml(path: string, text: string): object {
 
 const lineSuffix = (line: number | null): string => (line === null ? "" : `:${line}`);
 
-/** The line a key is set on, from 1 on; null: it is written in a way that is not looked for. */
+/** The number of the line that sets a key, from 1; null: the key is written in an unknown form. */
 function lineOfKey(text: string, key: string): number | null {
   const index = text.split("\n").findIndex((line) => parseKey(line) === key);
   return index < 0 ? null : index + 1;
@@ -191,18 +194,18 @@ function parseKey(line: string): string | null {
   return /^["']/.test(key) ? key.slice(1, -1) : key;
 }
 
-/** More than any settings file has: each of them is tried. */
-const MOST_LINES = 2_000;
+/** More than any settings file has; the search below parses the file once per line. */
+const MAX_LINES = 2_000;
 
 /**
- * The runtime does not say where: what is wrong begins with the line after the longest beginning of
- * the file that is good TOML.
+ * The runtime does not report the line of a syntax error. The error begins on the line after the
+ * longest beginning of the file that is valid TOML.
  */
 function lineOfSyntaxError(text: string): number | null {
   const lines = text.split("\n");
-  if (lines.length > MOST_LINES) return null;
-  for (let good = lines.length - 1; good > 0; good -= 1) {
-    if (isToml(lines.slice(0, good).join("\n"))) return good + 1;
+  if (lines.length > MAX_LINES) return null;
+  for (let count = lines.length - 1; count > 0; count -= 1) {
+    if (isToml(lines.slice(0, count).join("\n"))) return count + 1;
   }
   return 1;
 }

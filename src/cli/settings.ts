@@ -16,28 +16,28 @@ export const checkListen = (value: OptionValue): InvalidValue | null =>
       };
 
 const checkNetworks = (value: OptionValue): InvalidValue | null => {
-  const wrong = [value].flat().find((network) => parseNetwork(String(network)) === null);
-  return wrong === undefined
+  const invalid = [value].flat().find((network) => parseNetwork(String(network)) === null);
+  return invalid === undefined
     ? null
     : {
-        problem: `must be a list of networks; ${wrong} is not a network`,
+        problem: `must be a list of networks; ${invalid} is not a network`,
         hint: "for example 10.1.0.0/16",
       };
 };
 
 export const checkOneOf =
-  (...known: readonly string[]) =>
+  (...allowed: readonly string[]) =>
   (value: OptionValue): InvalidValue | null =>
-    known.includes(String(value))
+    allowed.includes(String(value))
       ? null
-      : { problem: `must be one of ${known.join(", ")}`, hint: "" };
+      : { problem: `must be one of ${allowed.join(", ")}`, hint: "" };
 
 const checkSlotCount = (value: OptionValue): InvalidValue | null =>
   /^(?:0|[1-9]\d{0,8})$/.test(String(value))
     ? null
     : { problem: "must be a number of slots", hint: "for example 2, or 0 for no limit" };
 
-/** MiB; also what a demo has, which takes no such setting. */
+/** In MiB. A demo, which has no such setting, uses it too. */
 export const DEFAULT_AUDIT_BUDGET = "64";
 
 const checkMebibytes = (value: OptionValue): InvalidValue | null =>
@@ -50,7 +50,7 @@ const checkMonths = (value: OptionValue): InvalidValue | null =>
     ? null
     : { problem: "must be a number of months", hint: "for example 120, or 0 to keep everything" };
 
-/** What a site's server can be told, in the order its help shows it. */
+/** The settings of a server, in the order in which its help shows them. */
 export const settings = {
   data: {
     name: "data",
@@ -172,7 +172,7 @@ export const settings = {
     name: "log",
     type: "string",
     placeholder: "MODE",
-    help: "default: admin actions, logins, refused, failed and slow requests; requests: all",
+    help: "what to log: default (admin actions, logins, refused, failed and slow requests) or requests (all)",
     isSetting: true,
     defaultValue: () => "default",
     check: checkOneOf("default", "requests"),

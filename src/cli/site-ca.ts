@@ -10,15 +10,15 @@ import { Failure, getStringFlag, type FlagValues } from "./command.ts";
 import { servicePaths } from "./service/unit.ts";
 import { tlsPaths } from "./tls-files.ts";
 
-/** The CA of a site, as `berth tls init` keeps it. */
+/** The CA of a site, as `berth tls init` stores it. */
 export interface SiteCa {
   readonly authority: Authority;
   /** What clients trust. */
   readonly root: string;
-  /** Sent along with whatever it signs; empty: clients trust the signer itself. */
+  /** Sent with every certificate it signs; empty: clients trust the signer itself. */
   readonly chain: string;
   readonly keyPath: string;
-  /** Its key lies in the data folder, as older versions put it there. */
+  /** Its key is in the data folder, where older versions stored it. */
   readonly isInDataFolder: boolean;
 }
 
@@ -28,61 +28,63 @@ export interface CaFolder {
 }
 
 /**
- * Where the CA's key is kept: never in the data folder, because whoever serves the network reads
- * all of that, and a hole in the server must not become a hole in every client's TLS.
+ * The folder of the CA's key. It is never in the data folder, which the server reads: a
+ * vulnerability of the server must not become one of every client's TLS.
  */
-export function getCaFolder(given: FlagValues, folder: string): CaFolder {
-  const named = getStringFlag(given, "ca-dir");
-  const path = named ?? (folder === servicePaths.data ? servicePaths.ca : `${folder}-ca`);
+export function getCaFolder(flags: FlagValues, folder: string): CaFolder {
+  const namedPath = getStringFlag(flags, "ca-dir");
+  const path = namedPath ?? (folder === servicePaths.data ? servicePaths.ca : `${folder}-ca`);
   if (`${path}${sep}`.startsWith(`${folder}${sep}`)) {
     throw new Misuse(
       "--ca-dir must not be inside the data folder",
       "the server can read everything in the data folder; choose another folder",
     );
   }
-  return { path, isDefault: named === null };
+  return { path, isDefault: namedPath === null };
 }
 
 export const caKeyPath = ({ path }: CaFolder): string => join(path, "ca.key");
 
-/** Null: there is none yet. A key that is not where it should be is never replaced by a new one. */
-export function readSiteCa(given: FlagValues, folder: string): SiteCa | null {
+/** Null: there is no CA yet. If the key of an existing CA is missing, it is never replaced. */
+export function readSiteCa(flags: FlagValues, folder: string): SiteCa | null {
   const { caCertificate, oldCaKey } = tlsPaths(folder);
-  const keyPath = caKeyPath(getCaFolder(given, folder));
-  const kept = readText(keyPath);
-  if (kept !== null) return parseSiteCa(kept, { keyPath, isInDataFolder: false });
-  const [root, old] = [readText(caCertificate), readText(oldCaKey)];
-  if (root === null && old === null) return null;
+  const keyPath = caKeyPath(getCaFolder(flags, folder));
+  const keyFile = readText(keyPath);
+  if (keyFile !== null) return parseSiteCa(keyFile, { keyPath, isInDataFolder: false });
+  const [root, oldKey] = [readText(caCertificate), readText(oldCaKey)];
+  if (root === null && oldKey === null) return null;
   if (root === null) {
     throw new Failure(
       `${caCertificate} is missing, but its key exists`,
       "restore it, or create a new CA with berth tls init --new-ca and distribute it",
     );
   }
-  if (old !== null)
-    return parseSiteCa(`${old}${root}`, { keyPath: oldCaKey, isInDataFolder: true });
+  if (oldKey !== null)
+    return parseSiteCa(`${oldKey}${root}`, { keyPath: oldCaKey, isInDataFolder: true });
   throw new Failure(
     `the key of the site CA is not in ${keyPath}`,
     "specify its folder with --ca-dir DIR, or create a new CA with berth tls init --new-ca and distribute it",
   );
 }
 
-const BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----\n?/g;
+const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----\n?/g;
 
-/** The key and the certificates it comes with: the signer's, and the root's if that is another. */
-function parseSiteCa(text: string, where: Pick<SiteCa, "keyPath" | "isInDataFolder">): SiteCa {
-  const blocks = [...text.matchAll(BLOCK)].map(([block, kind = ""]) => ({ block, kind }));
+/** Parses the key, the signer's certificate, and the root's certificate if that is another. */
+function parseSiteCa(text: string, location: Pick<SiteCa, "keyPath" | "isInDataFolder">): SiteCa {
+  const blocks = [...text.matchAll(PEM_BLOCK)].map(([block, kind = ""]) => ({ block, kind }));
   const key = blocks.find(({ kind }) => kind.endsWith("PRIVATE KEY"))?.block;
-  const certificates = blocks.filter(({ kind }) => kind === "CERTIFICATE").map((one) => one.block);
+  const certificates = blocks
+    .filter(({ kind }) => kind === "CERTIFICATE")
+    .map(({ block }) => block);
   const [certificate, root = certificate] = certificates;
   if (key === undefined || certificate === undefined || root === undefined)
-    throw damagedKeyError(where);
+    throw damagedKeyError(location);
   let signer: X509Certificate;
   try {
     signer = new X509Certificate(certificate);
-    if (!signer.checkPrivateKey(createPrivateKey(key))) throw damagedKeyError(where);
+    if (!signer.checkPrivateKey(createPrivateKey(key))) throw damagedKeyError(location);
   } catch {
-    throw damagedKeyError(where);
+    throw damagedKeyError(location);
   }
   const endsAt = Date.parse(signer.validTo);
   if (endsAt <= wallClock()) {
@@ -93,7 +95,7 @@ function parseSiteCa(text: string, where: Pick<SiteCa, "keyPath" | "isInDataFold
   }
   const name = signer.subject.replace(/^CN=/, "");
   const chain = certificate === root ? "" : certificate;
-  return { authority: { name, endsAt, certificate, key }, root, chain, ...where };
+  return { authority: { name, endsAt, certificate, key }, root, chain, ...location };
 }
 
 const damagedKeyError = ({ keyPath }: Pick<SiteCa, "keyPath">): Failure =>
@@ -107,32 +109,32 @@ function readText(path: string): string | null {
   return bytes === null ? null : new TextDecoder().decode(bytes);
 }
 
-/** One file with all of it, so that there is never half a CA. */
-export async function saveSiteCa(where: CaFolder, key: string, certificates: readonly string[]) {
+/** Stores everything in one file, so that a CA is never incomplete. */
+export async function saveSiteCa(folder: CaFolder, key: string, certificates: readonly string[]) {
   try {
-    realDisk.makeFolder(where.path);
+    realDisk.makeFolder(folder.path);
   } catch (error) {
     if (errorCode(error) === null) throw error;
     throw new Failure(
-      `cannot store the key of the site CA in ${where.path} (${errorCode(error)})`,
+      `cannot store the key of the site CA in ${folder.path} (${errorCode(error)})`,
       "run the command with sudo, or choose another folder with --ca-dir DIR, for example on removable media",
     );
   }
-  if (where.isDefault) refuseForeignFolder(where.path);
+  if (folder.isDefault) refuseForeignFolder(folder.path);
   await replaceFile(
     realDisk,
-    caKeyPath(where),
+    caKeyPath(folder),
     Buffer.from(`${key}${[...new Set(certificates)].join("")}`),
   );
 }
 
-const OTHERS = 0o077;
+const GROUP_AND_OTHERS = 0o077;
 
-/** In a place we chose ourselves nobody else may have been first. */
+/** Another user may have created the default folder first, to read the key. */
 function refuseForeignFolder(path: string): void {
   const { uid, mode } = lstatSync(path);
-  const isOurs = lstatSync(path).isDirectory() && uid === process.geteuid?.();
-  if (isOurs && (mode & OTHERS) === 0) return;
+  const isOwned = lstatSync(path).isDirectory() && uid === process.geteuid?.();
+  if (isOwned && (mode & GROUP_AND_OTHERS) === 0) return;
   throw new Failure(
     `other users can access ${path}`,
     `change it with chown and chmod 700, or choose another folder with --ca-dir DIR`,

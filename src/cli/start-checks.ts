@@ -9,34 +9,34 @@ import { readCertificate } from "./tls-files.ts";
 
 export interface StartSettings {
   readonly plain: ListenAddress;
-  /** Null: TLS is not spoken. */
+  /** Null: no TLS listener. */
   readonly tls: TlsEndpoint | null;
   readonly policy: AccessPolicy;
 }
 
-/** What a server is started with, checked before a folder is made or a port is taken. */
+/** Reads and checks the start settings, before a folder is created or a port is opened. */
 export function readStartSettings(
-  given: FlagValues,
+  flags: FlagValues,
   folder: string,
   kind: DataFolderKind,
 ): StartSettings {
-  const plain = parseListenAddress(getStringFlag(given, "listen") ?? "") ?? { host: "", port: 0 };
-  const tls = parseListenAddress(getStringFlag(given, "listen-tls") ?? "");
-  const policy = readAccessPolicy(given, kind);
-  checkTlsFlags(given, policy, plain, tls);
-  const read = () => readCertificate(given, folder);
+  const plain = parseListenAddress(getStringFlag(flags, "listen") ?? "") ?? { host: "", port: 0 };
+  const tls = parseListenAddress(getStringFlag(flags, "listen-tls") ?? "");
+  const policy = readAccessPolicy(flags, kind);
+  checkTlsFlags(flags, policy, plain, tls);
+  const read = () => readCertificate(flags, folder);
   return { plain, tls: tls && { ...tls, readCertificate: read, certificate: read() }, policy };
 }
 
-/** The first reason for which a start would be refused; null: there is none. */
+/** The first reason why a start would be refused; null: there is none. */
 export async function findStartRefusal(
-  given: FlagValues,
+  flags: FlagValues,
   folder: string,
-  listens: readonly string[],
+  listenAddresses: readonly string[],
 ): Promise<Refusal | null> {
   try {
-    readStartSettings(given, folder, "site");
-    for (const listen of listens) await checkAddress(parseListenAddress(listen));
+    readStartSettings(flags, folder, "site");
+    for (const address of listenAddresses) await checkAddress(parseListenAddress(address));
     return null;
   } catch (error) {
     return describeError(error).refusal;

@@ -7,21 +7,21 @@ interface MessageWithHint {
   readonly hint: string;
 }
 
-/** A command may have become the owner of a folder since. */
+/** Determined at the start: a command may later switch to the user that owns the data folder. */
 const startedAsRoot = process.getuid?.() === 0;
 
 export const BUG_HINT =
   "this is a bug in berth: report it with the file that berth support-bundle FILE writes";
 
-/** The kernel's code, `ENOSPC` for one; null: it is no error of the system. */
+/** The kernel's error code, for example `ENOSPC`; null: not a system error. */
 export function systemCode(error: unknown): string | null {
   const code = errorCode(error);
   return code !== null && /^E[A-Z0-9]+$/.test(code) ? code : null;
 }
 
 /**
- * What the system refused, in words and with its code for whoever looks it up. Everything else that
- * arrives here is a bug: its stack helps to find it.
+ * Describes a system error, with its code so that it can be looked up. Any other error that arrives
+ * here is a bug: its stack helps to find it.
  */
 export function describeUnexpected(error: unknown): MessageWithHint {
   const code = systemCode(error);
@@ -30,9 +30,11 @@ export function describeUnexpected(error: unknown): MessageWithHint {
     return { message: `internal error: ${text}`, hint: BUG_HINT };
   }
   const path = "path" in error && typeof error.path === "string" ? error.path : null;
-  const said =
+  const description =
     (path === null ? null : describePathError(code, path)) ?? MESSAGES_WITHOUT_PATH[code];
-  if (said !== undefined) return { ...said, message: `${said.message} (${code})` };
+  if (description !== undefined) {
+    return { ...description, message: `${description.message} (${code})` };
+  }
   const hint = `the system returned ${code}; check the folder and its disk with berth doctor`;
   return { message: error.message, hint };
 }
@@ -113,13 +115,13 @@ function describePathError(code: string, path: string): MessageWithHint | null {
   }
 }
 
-/** What stands where the path needs a folder. */
+/** The nearest existing part of the path if it is not a folder; else null. */
 function findBlockingFile(path: string): string | null {
-  for (let at = path; at !== dirname(at); at = dirname(at)) {
+  for (let ancestor = path; ancestor !== dirname(ancestor); ancestor = dirname(ancestor)) {
     try {
-      return statSync(at).isDirectory() ? null : at;
+      return statSync(ancestor).isDirectory() ? null : ancestor;
     } catch {
-      // Further up, then.
+      // It does not exist: try its parent.
     }
   }
   return null;

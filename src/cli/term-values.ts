@@ -1,6 +1,6 @@
-/** What a flag is given to take a term away. */
+/** Whether the value of a flag removes a term. */
 export const isUnset = (text: string): boolean => text === "never" || text === "none";
 
-/** A text that is no number stays what it is, so that the refusal can show it. */
+/** Text that is not a number stays text, so that the error can show it. */
 export const numberOrText = (text: string): number | string =>
   /^\d{1,15}$/.test(text) ? Number(text) : text;

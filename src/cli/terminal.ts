@@ -3,55 +3,55 @@ import { isatty } from "node:tty";
 import { errorCode } from "../platform/disk.ts";
 
 /**
- * The only module that prints. Facts go to stdout, everything said to a person about a failure to
+ * The only module that prints. Results go to stdout; errors, warnings, notes and questions go to
  * stderr.
  */
 
-/** For people: whatever in it could act on their terminal is shown instead. */
+/** Prints text for people; characters that could control the terminal are shown as escapes. */
 export function print(text = ""): void {
   printRaw(escapeControls(text));
 }
 
-/** What Berth itself makes for a machine, or for a screen in its own colours. */
+/** Prints text that Berth itself generated, unchanged: for machines, or with colors. */
 export function printRaw(text: string): void {
   write(STDOUT, `${text}\n`);
 }
 
-/** A text to be carried on: unchanged into a pipe or a file, harmless on a terminal. */
+/** Prints a document: unchanged into a pipe or a file, escaped on a terminal. */
 export function printText(text: string): void {
   if (process.stdout.isTTY) print(text);
   else printRaw(text);
 }
 
-/** Whole records, each with its CRLF: unchanged into a pipe or a file, one a line on a terminal. */
+/** Records that end with CRLF: unchanged into a pipe or a file, one per line on a terminal. */
 export function printCsv(records: readonly string[]): void {
   const text = records.join("");
   if (process.stdout.isTTY) print(text.replaceAll("\r\n", "\n").trimEnd());
   else write(STDOUT, text);
 }
 
-/** What is made visible in it is an escape of JSON too, so it means the same. */
+/** The escapes that `print` adds are also JSON escapes, so the value does not change. */
 export function printJson(value: unknown): void {
-  hasJson = true;
+  hasPrintedJson = true;
   print(JSON.stringify(value, null, 2));
 }
 
-let hasJson = false;
+let hasPrintedJson = false;
 
 /**
- * For a program that reads standard output as JSON: there is always one document on it, and the
- * exit code says which of the two.
+ * Prints the error as JSON, unless a result was printed: a program always finds one JSON document
+ * on standard output, and the exit code says which of the two it is.
  */
 export function printJsonRefusal(refusal: {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
 }): void {
-  if (hasJson) return;
+  if (hasPrintedJson) return;
   const { code, message, hint } = refusal;
-  const named = ` (${code})`;
-  const words = message.endsWith(named) ? message.slice(0, -named.length) : message;
-  printJson({ code, message: words, hint: hint === "" ? null : hint });
+  const suffix = ` (${code})`;
+  const text = message.endsWith(suffix) ? message.slice(0, -suffix.length) : message;
+  printJson({ code, message: text, hint: hint === "" ? null : hint });
 }
 
 export function printError(message: string, hint: string): void {
@@ -63,12 +63,12 @@ export function printWarning(message: string): void {
   write(STDERR, `berth: warning: ${escapeControls(message)}\n`);
 }
 
-/** Something a person should know, beside the facts that may go into a pipe. */
+/** Information for the operator that is not part of the result. */
 export function printNote(message: string): void {
   write(STDERR, `berth: note: ${escapeToOneLine(message)}\n`);
 }
 
-/** Asks the person at the terminal; a closed terminal is a no. */
+/** Asks on the terminal; a closed terminal counts as no. */
 export async function askYesNo(question: string): Promise<boolean> {
   write(STDERR, `berth: ${escapeControls(question)} [y/N] `);
   return /^y(?:es)?$/i.test(((await readLine()) ?? "").trim());
@@ -85,11 +85,11 @@ export class Interrupted extends Error {
 }
 
 /**
- * Asks the person at the terminal for a secret, without showing it. Null: it was given up with
- * Ctrl-D, or the terminal was closed.
+ * Asks on the terminal for a secret, without showing it. Null: cancelled with Ctrl-D, or the
+ * terminal was closed.
  */
 export async function askHidden(question: string): Promise<string | null> {
-  // Before the question: whoever answers at once must not be shown on the screen.
+  // Before the question, so that a fast answer is not echoed.
   process.stdin.setRawMode(true);
   try {
     write(STDERR, question);
@@ -100,11 +100,11 @@ export async function askHidden(question: string): Promise<string | null> {
   }
 }
 
-/** What was typed behind an Enter: it answers the next question. */
+/** Input after an Enter: it answers the next question. */
 let typedAhead = "";
 
 /**
- * By listeners that are taken off again: a loop over the stream destroys it at its end, and no
+ * Uses listeners and removes them again: a loop over the stream would destroy it at its end, and no
  * second question could be asked.
  */
 function readLine(): Promise<string | null> {
@@ -150,10 +150,10 @@ const BACKSPACE = new Set(["\u007f", "\b"]);
 const STDOUT = 1;
 const STDERR = 2;
 
-/** As they were at the start: a terminal that was closed does not say any more that it was one. */
+/** Determined at the start: a closed terminal no longer reports that it is a terminal. */
 const terminals = new Set([STDOUT, STDERR].filter((stream) => isatty(stream)));
 
-/** To the end, at once: the process may be about to exit, and a pipe holds only so much. */
+/** Writes everything synchronously: the process may exit next, and a pipe has a limited buffer. */
 function write(stream: number, text: string): void {
   const bytes = Buffer.from(text);
   let written = 0;
@@ -162,7 +162,7 @@ function write(stream: number, text: string): void {
       written += writeSync(stream, bytes, written);
     } catch (error) {
       const code = errorCode(error);
-      // Nobody reads any more: there is nobody left to tell.
+      // The reader has gone, so there is no one to report the error to.
       if (code === "EPIPE" || (code === "EIO" && terminals.has(stream))) return;
       if (code !== "EAGAIN") throw error;
       Bun.sleepSync(1);
@@ -170,7 +170,7 @@ function write(stream: number, text: string): void {
   }
 }
 
-/** Columns as wide as their widest cell, the last one as long as it is. */
+/** Aligns the columns; each is as wide as its widest cell. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -181,7 +181,7 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
   return rows
     .map((row) =>
       row
-        .map((cell, column) => padded(escapeToOneLine(cell), widths[column] ?? 0))
+        .map((cell, column) => padCell(escapeToOneLine(cell), widths[column] ?? 0))
         .join("  ")
         .trimEnd(),
     )
@@ -191,18 +191,18 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
 export const formatCount = (number: number, thing: string): string =>
   `${number} ${thing}${number === 1 ? "" : "s"}`;
 
-const padded = (cell: string, width: number): string =>
+const padCell = (cell: string, width: number): string =>
   cell + " ".repeat(Math.max(0, width - Bun.stringWidth(cell)));
 
-/**
- * Names and notes come from elsewhere: nothing in them may move the cursor or turn the text round.
- */
+/** Names and notes are foreign text: they must not move the cursor or reverse the direction. */
 const escapeControls = (text: string): string =>
-  text.replaceAll(UNSEEN, (char) => (char === "\n" ? char : escaped(char)));
+  text.replaceAll(INVISIBLE, (char) => (char === "\n" ? char : escapeCharacter(char)));
 
-/** A name from elsewhere inside of a line of ours: it must not begin another one. */
-export const escapeToOneLine = (text: string): string => text.replaceAll(UNSEEN, escaped);
+/** For foreign text within a line: also escapes line breaks, so that it cannot start a new line. */
+export const escapeToOneLine = (text: string): string =>
+  text.replaceAll(INVISIBLE, escapeCharacter);
 
-const UNSEEN = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
+const INVISIBLE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
-const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const escapeCharacter = (char: string): string =>
+  `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -22,7 +22,7 @@ export const EXAMPLE_TERMS = {
   ],
 };
 
-/** What `--terms FILE` says. */
+/** Reads the file of `--terms FILE`. */
 export function readTermsFile(path: string): TermsChanges {
   const parsed = parseTermsFile(readJson(path));
   if (parsed.ok) return parsed.value;
@@ -30,7 +30,7 @@ export function readTermsFile(path: string): TermsChanges {
   throw new Misuse(`terms: ${text}`, termFaultHint(parsed.fault, '"trial": true', "null"));
 }
 
-/** `trial` and `unset` say how a trial is marked and how a term is taken away. */
+/** `trial` and `unset`: how the input marks a trial and removes a term. */
 export function termFaultHint(fault: FieldFault, trial: string, unset: string): string {
   const isTrial = fault.wrong === "value" && fault.value === "trial";
   if (isTrial) return `${trial} marks a license of any type as a trial`;
@@ -51,14 +51,15 @@ function readJson(path: string): unknown {
     throw new Misuse(`${path} ${what}`, "--terms requires a JSON file with license terms");
   }
   // Some editors begin a file with this mark.
-  const written = text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
-  const terms = parsed(path, written);
-  const twice = findRepeatedMember(written);
-  if (twice !== null) throw new Misuse(`${path} contains ${twice} twice`, "remove one of them");
+  const json = text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
+  const terms = parseJson(path, json);
+  const repeated = findRepeatedMember(json);
+  if (repeated !== null)
+    throw new Misuse(`${path} contains ${repeated} twice`, "remove one of them");
   return terms;
 }
 
-function parsed(path: string, text: string): unknown {
+function parseJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {

@@ -15,7 +15,7 @@ interface TermFlag {
   readonly help: string;
   readonly field: string;
   readonly valueType: "text" | "number" | "time";
-  /** "never" and "none" take it away. */
+  /** "never" and "none" remove the term. */
   readonly canBeUnset?: boolean;
 }
 
@@ -26,10 +26,10 @@ const termFlag = (
   name: string,
   value: string,
   help: string,
-  is: TermFlag["valueType"],
+  valueType: TermFlag["valueType"],
   canBeUnset = false,
   field = name.replaceAll("-", "_"),
-): TermFlag => ({ name, value, help, valueType: is, canBeUnset, field });
+): TermFlag => ({ name, value, help, valueType, canBeUnset, field });
 
 const TERM_FLAGS: readonly TermFlag[] = [
   termFlag("product", "CODE", "the product code", "text"),
@@ -87,7 +87,7 @@ const TERM_FLAGS: readonly TermFlag[] = [
   termFlag(
     "consumptions",
     "N",
-    "maximum consumption, unlimited, or none: consumption is not counted",
+    "maximum consumption, unlimited, or none (consumption is not counted)",
     "number",
     false,
     "consumption.max",
@@ -136,7 +136,7 @@ const SWITCHES = [
   ],
 ] as const;
 
-/** Terms as flags; those not given are the license's before, or the defaults. */
+/** License terms as flags. Terms without a flag stay as in the earlier license, or get defaults. */
 export const termsFlags: readonly Option[] = [
   ...TERM_FLAGS.map(({ name, value, help }): Option => ({
     name,
@@ -170,51 +170,51 @@ export const termsFlags: readonly Option[] = [
   },
 ];
 
-/** What the flags and the file say, of which the flags count where both name a term. */
-export function readTermsChanges(given: FlagValues): TermsChanges {
-  const path = getStringFlag(given, "terms");
-  const inFile = path === null ? {} : readTermsFile(path);
-  return combineTermsChanges(inFile, readTermFlags(given));
+/** Combines the terms of the flags and of the file; a flag overrides the file. */
+export function readTermsChanges(flags: FlagValues): TermsChanges {
+  const path = getStringFlag(flags, "terms");
+  const fileTerms = path === null ? {} : readTermsFile(path);
+  return combineTermsChanges(fileTerms, readTermFlags(flags));
 }
 
-/** The flags are read as the terms file that says the same: one set of rules for both. */
-function readTermFlags(given: FlagValues): TermsChanges {
-  const features = parseFeatures(getListFlag(given, "feature"));
-  const without = getListFlag(given, "no-feature");
-  const both = features.find(({ code }) => without.includes(code));
-  if (both !== undefined) {
-    const { code } = both;
+/** Converts the flags to an equivalent terms file, so that one set of rules applies to both. */
+function readTermFlags(flags: FlagValues): TermsChanges {
+  const features = parseFeatures(getListFlag(flags, "feature"));
+  const without = getListFlag(flags, "no-feature");
+  const conflict = features.find(({ code }) => without.includes(code));
+  if (conflict !== undefined) {
+    const { code } = conflict;
     throw new Misuse(`--feature and --no-feature both name ${code}`, "omit one of them");
   }
   const codes = features.map(({ code }) => code);
-  const twice = codes.find((code, place) => codes.indexOf(code) !== place);
-  if (twice !== undefined) {
-    throw new Misuse(`feature ${twice} is given twice`, "specify each feature once");
+  const repeated = codes.find((code, index) => codes.indexOf(code) !== index);
+  if (repeated !== undefined) {
+    throw new Misuse(`feature ${repeated} is given twice`, "specify each feature once");
   }
-  const parsed = parseTermsFile({ ...termFieldsFromFlags(given), features });
+  const parsed = parseTermsFile({ ...termFieldsFromFlags(flags), features });
   if (parsed.ok) return { ...parsed.value, without };
   const fault = { ...parsed.fault, path: flagFor(parsed.fault, features) };
   throw new Misuse(describeFieldFault(fault), termFaultHint(fault, "--trial", "never"));
 }
 
-function termFieldsFromFlags(given: FlagValues): object {
+function termFieldsFromFlags(flags: FlagValues): object {
   const fields: Record<string, unknown> = {};
-  const counting: Record<string, unknown> = {};
+  const consumption: Record<string, unknown> = {};
   const set = (field: string, value: unknown): void => {
     const [group, member] = field.split(".");
     if (member === undefined) fields[field] = value;
-    else if (group === "consumption") counting[member] = value;
+    else if (group === "consumption") consumption[member] = value;
   };
   for (const flag of TERM_FLAGS) {
-    const text = getStringFlag(given, flag.name);
+    const text = getStringFlag(flags, flag.name);
     if (text !== null) set(flag.field, parseTermValue(flag, text));
   }
   for (const [field, yes, , no] of SWITCHES) {
-    const value = readSwitch(given, yes, no);
+    const value = readSwitch(flags, yes, no);
     if (value !== null) set(field, value);
   }
-  if (getStringFlag(given, "consumptions") === "none") {
-    if (Object.keys(counting).length > 1) {
+  if (getStringFlag(flags, "consumptions") === "none") {
+    if (Object.keys(consumption).length > 1) {
       throw new Misuse(
         "--consumptions none cannot be combined with --overages, --period or --negative",
         "omit them",
@@ -222,17 +222,17 @@ function termFieldsFromFlags(given: FlagValues): object {
     }
     return { ...fields, consumption: null };
   }
-  return Object.keys(counting).length > 0 ? { ...fields, consumption: counting } : fields;
+  return Object.keys(consumption).length > 0 ? { ...fields, consumption } : fields;
 }
 
-/** A flag goes before the environment, as everywhere; two from one place contradict each other. */
-function readSwitch(given: FlagValues, yes: string, no: string): boolean | null {
-  const [isYes, isNo] = [isFlagSet(given, yes), isFlagSet(given, no)];
+/** A flag overrides the environment, as everywhere; both switches from one source are refused. */
+function readSwitch(flags: FlagValues, yes: string, no: string): boolean | null {
+  const [isYes, isNo] = [isFlagSet(flags, yes), isFlagSet(flags, no)];
   if (!isYes && !isNo) return null;
   if (isYes !== isNo) return isYes;
-  const isFlag = (name: string): boolean => given.values.get(name)?.from === `--${name}`;
+  const isFlag = (name: string): boolean => flags.values.get(name)?.from === `--${name}`;
   if (isFlag(yes) !== isFlag(no)) return isFlag(yes);
-  throw new Misuse(`--${yes} and --${no} exclude each other`, "omit one of them");
+  throw new Misuse(`--${yes} and --${no} cannot be combined`, "omit one of them");
 }
 
 function parseTermValue({ name, valueType, canBeUnset }: TermFlag, text: string): unknown {
@@ -242,12 +242,12 @@ function parseTermValue({ name, valueType, canBeUnset }: TermFlag, text: string)
   return valueType === "number" ? numberOrText(text) : text;
 }
 
-/** The flag that a field was made of. */
+/** The flag that set a field. */
 function flagFor({ path }: FieldFault, features: readonly FeatureInput[]): string {
-  const [, place, field = "code"] = /^features\[(\d+)\](?:\.(.*))?$/.exec(path) ?? [];
-  if (place === undefined) {
+  const [, index, field = "code"] = /^features\[(\d+)\](?:\.(.*))?$/.exec(path) ?? [];
+  if (index === undefined) {
     return `--${TERM_FLAGS.find((flag) => flag.field === path)?.name ?? path}`;
   }
-  const code = features[Number(place)]?.code;
+  const code = features[Number(index)]?.code;
   return field === "code" ? `--feature ${code}` : `--feature ${code}: ${settingNameOf(field)}`;
 }

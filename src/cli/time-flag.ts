@@ -6,14 +6,14 @@ import { rfc3339 } from "../platform/rfc3339.ts";
 import { parseDuration } from "./duration.ts";
 
 /**
- * A day of UTC, a time, or a span back from now, as RFC 3339. Both ends count, so a day is taken
- * whole: from its beginning, or until its end.
+ * Parses a day (UTC), a time, or a duration before now, and returns it as RFC 3339. A day is
+ * included completely: `since` means its beginning, `until` its end.
  */
 export function parseTimeFlag(flag: "since" | "until", text: string, now: Instant): string {
-  const span = parseDuration(text);
-  if (span !== null) return rfc3339(later(now, -span));
-  const edge = flag === "since" ? "T00:00:00.000Z" : "T23:59:59.999Z";
-  const at = parseTimestamp(isDateOnly(text) ? text + edge : text);
+  const duration = parseDuration(text);
+  if (duration !== null) return rfc3339(later(now, -duration));
+  const timeOfDay = flag === "since" ? "T00:00:00.000Z" : "T23:59:59.999Z";
+  const at = parseTimestamp(isDateOnly(text) ? text + timeOfDay : text);
   if (at !== null) return rfc3339(at);
   throw new Misuse(
     `--${flag} must be a day, a time or a duration: ${text}`,

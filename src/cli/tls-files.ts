@@ -7,21 +7,21 @@ import { isEndingSoon } from "../domain/end-date.ts";
 import { instant } from "../domain/time.ts";
 import { Failure, getStringFlag, type FlagValues } from "./command.ts";
 
-/** What `berth tls init` makes, in the data folder. */
+/** The files that `berth tls init` creates in the data folder. */
 export const tlsPaths = (folder: string) => ({
   caCertificate: join(folder, "tls", "ca.pem"),
-  /** Where older versions kept the CA's key. */
+  /** Where older versions stored the CA's key. */
   oldCaKey: join(folder, "tls", "ca.key"),
   certificate: join(folder, "tls", "server.pem"),
   key: join(folder, "tls", "server.key"),
 });
 
-/** The files a TLS listener is made of, read and checked; named by flag, or made by `tls init`. */
-export function readCertificate(given: FlagValues, folder: string): Certificate {
-  const own = tlsPaths(folder);
-  const certPath = getStringFlag(given, "tls-cert") ?? own.certificate;
-  const keyPath = getStringFlag(given, "tls-key") ?? own.key;
-  const caPath = getStringFlag(given, "client-ca");
+/** Reads and checks the files of a TLS listener: those named by flags, or those of `tls init`. */
+export function readCertificate(flags: FlagValues, folder: string): Certificate {
+  const defaults = tlsPaths(folder);
+  const certPath = getStringFlag(flags, "tls-cert") ?? defaults.certificate;
+  const keyPath = getStringFlag(flags, "tls-key") ?? defaults.key;
+  const caPath = getStringFlag(flags, "client-ca");
   const cert = readText(
     certPath,
     "the certificate",
@@ -50,24 +50,24 @@ function parseCertificate(path: string, text: string): X509Certificate {
 
 function checkPair(certPath: string, cert: string, keyPath: string, key: string): void {
   const certificate = parseCertificate(certPath, cert);
-  let fits: boolean;
+  let isMatch: boolean;
   try {
-    fits = certificate.checkPrivateKey(createPrivateKey(key));
+    isMatch = certificate.checkPrivateKey(createPrivateKey(key));
   } catch {
     throw new Failure(
       `${keyPath} is not a private key`,
       "the file must be in PEM format, without a passphrase",
     );
   }
-  if (!fits)
+  if (!isMatch)
     throw new Failure(`${keyPath} is not the key of ${certPath}`, "check --tls-cert and --tls-key");
 }
 
-/** One that ended is told, not refused: applications in plain HTTP must not go down with it. */
+/** An expired certificate is reported, not refused: plain HTTP must still work. */
 export function certificateView({ cert }: Certificate, now: number): CertificateView {
   const endsAt = instant(Date.parse(new X509Certificate(cert).validTo));
-  const isNear = isEndingSoon(endsAt, instant(now));
-  const state = endsAt <= now ? "expired" : isNear ? "expiring" : "ok";
+  const isExpiring = isEndingSoon(endsAt, instant(now));
+  const state = endsAt <= now ? "expired" : isExpiring ? "expiring" : "ok";
   return { endsAt, state };
 }
 

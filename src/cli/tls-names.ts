@@ -8,7 +8,7 @@ import type { SiteCa } from "./site-ca.ts";
 import { printWarning } from "./terminal.ts";
 import { tlsPaths } from "./tls-files.ts";
 
-/** What clients may call this machine by, unless they are told something else. */
+/** The names and addresses by which clients may reach this machine. */
 function machineNames(): string[] {
   const addresses = Object.values(networkInterfaces()).flatMap((all) =>
     (all ?? []).map(({ address }) => address),
@@ -18,24 +18,25 @@ function machineNames(): string[] {
 
 const normalizeName = (name: string): string => normalizeAddress(name) ?? name.toLowerCase();
 
-function readNamesFlag(given: FlagValues): string[] {
-  const names = getListFlag(given, "names").map(normalizeName);
-  const wrong = names.find((name) => normalizeAddress(name) === null && !HOST_NAME.test(name));
-  if (wrong === undefined) return names;
-  throw new Misuse(`${wrong} is not a valid server name`, "for example berth.plant7.lan");
+function readNamesFlag(flags: FlagValues): string[] {
+  const names = getListFlag(flags, "names").map(normalizeName);
+  const invalid = names.find((name) => normalizeAddress(name) === null && !HOST_NAME.test(name));
+  if (invalid === undefined) return names;
+  throw new Misuse(`${invalid} is not a valid server name`, "for example berth.plant7.lan");
 }
 
 const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/;
 
-/** For a new CA: what was said; else what the one before was made for. */
-export function chooseServerNames(given: FlagValues, folder: string): string[] {
-  const named = readNamesFlag(given);
-  const names = named.length > 0 ? named : previousNames(folder);
-  return [...new Set([...names, ...machineNames().filter(isUsable)])];
+/** For a new CA: the names of --names or else of the previous CA, and those of this machine. */
+export function chooseServerNames(flags: FlagValues, folder: string): string[] {
+  const requested = readNamesFlag(flags);
+  const names = requested.length > 0 ? requested : previousNames(folder);
+  return [...new Set([...names, ...machineNames().filter(isValidName)])];
 }
 
-/** A machine may be called what no certificate can be made for. */
-const isUsable = (name: string): boolean => normalizeAddress(name) !== null || HOST_NAME.test(name);
+/** A machine may have a name that is not valid in a certificate. */
+const isValidName = (name: string): boolean =>
+  normalizeAddress(name) !== null || HOST_NAME.test(name);
 
 function previousNames(folder: string): readonly string[] {
   const before = realDisk.read(tlsPaths(folder).caCertificate);
@@ -47,26 +48,26 @@ function previousNames(folder: string): readonly string[] {
   }
 }
 
-/** For a CA that is kept: everything it may sign for, and no more. */
-export function choosePermittedNames(given: FlagValues, ca: SiteCa): string[] {
-  const named = readNamesFlag(given);
+/** For an existing CA: everything that it may sign for, and nothing else. */
+export function choosePermittedNames(flags: FlagValues, ca: SiteCa): string[] {
+  const requested = readNamesFlag(flags);
   const permitted = readNameConstraints(ca.authority.certificate);
-  const own = machineNames().filter(isUsable);
-  if (permitted === null) return [...new Set([...named, ...own])];
-  const refused = named.filter((name) => !isPermitted(permitted, name));
+  const machine = machineNames().filter(isValidName);
+  if (permitted === null) return [...new Set([...requested, ...machine])];
+  const refused = requested.filter((name) => !isPermitted(permitted, name));
   if (refused.length > 0) {
     throw new Failure(
       `the site CA cannot sign for ${refused.join(", ")}`,
       "create a new CA with berth tls init --new-ca and all names in --names, then distribute it",
     );
   }
-  const left = own.filter((name) => !isPermitted(permitted, name));
-  if (left.length > 0) {
+  const omitted = machine.filter((name) => !isPermitted(permitted, name));
+  if (omitted.length > 0) {
     printWarning(
-      `not in the certificate, because the site CA cannot sign for them: ${left.join(", ")}; --new-ca creates a CA that can`,
+      `not in the certificate, because the site CA cannot sign for them: ${omitted.join(", ")}; --new-ca creates a CA that can`,
     );
   }
   const { names, addresses } = permitted;
-  const mine = own.filter((name) => isPermitted(permitted, name));
-  return [...new Set([...named, ...names, ...(addresses ?? []), ...mine])];
+  const signable = machine.filter((name) => isPermitted(permitted, name));
+  return [...new Set([...requested, ...names, ...(addresses ?? []), ...signable])];
 }

@@ -27,23 +27,23 @@ const token: Command = {
     "berth admin token --name backup-job --days 90",
     "berth admin token revoke ops",
   ],
-  run(given) {
-    const revoked = getStringFlag(given, "revoke");
-    if (revoked !== null) return revokeToken(given, revoked);
-    const days = getStringFlag(given, "days");
+  run(flags) {
+    const revokedName = getStringFlag(flags, "revoke");
+    if (revokedName !== null) return revokeToken(flags, revokedName);
+    const days = getStringFlag(flags, "days");
     const body = {
-      name: getStringFlag(given, "name") ?? "admin",
+      name: getStringFlag(flags, "name") ?? "admin",
       ...(days !== null && days !== "never" && { days }),
     };
-    return withAdminClient({ ...getAdminTarget(given), createIfEmpty: true }, async (call) => {
-      const made = (await call("POST", `${PATH}/tokens`, body)) as TokenReply;
-      if (isFlagSet(given, "json")) {
-        printJson(made);
+    return withAdminClient({ ...getAdminTarget(flags), createIfEmpty: true }, async (call) => {
+      const reply = (await call("POST", `${PATH}/tokens`, body)) as TokenReply;
+      if (isFlagSet(flags, "json")) {
+        printJson(reply);
         return EXIT_OK;
       }
-      print(`token ${made.name}${made.expires_at === null ? "" : `, until ${made.expires_at}`}`);
+      print(`token ${reply.name}${reply.expires_at === null ? "" : `, until ${reply.expires_at}`}`);
       print("send it in the header Authorization: Bearer TOKEN; it is not shown again:");
-      print(made.token);
+      print(reply.token);
       return EXIT_OK;
     });
   },
@@ -55,7 +55,7 @@ const revoke: Command = {
   options: [...site, option.json],
   arguments: ["NAME"],
   examples: ["berth admin token revoke ops"],
-  run: (given) => revokeToken(given, getNameArgument(given)),
+  run: (flags) => revokeToken(flags, getNameArgument(flags)),
 };
 
 const password: Command = {
@@ -64,11 +64,11 @@ const password: Command = {
   summary: "set an administrator's password, typed or read from standard input",
   options: [...site, option.userName, option.json],
   examples: ["berth admin password", "berth admin password --name ada < password.txt"],
-  async run(given) {
-    const name = getStringFlag(given, "name") ?? "admin";
+  async run(flags) {
+    const name = getStringFlag(flags, "name") ?? "admin";
     const body = { name, role: "admin", password: await readPassword() };
     return postChange(
-      given,
+      flags,
       `${PATH}/users`,
       body,
       `${name} can log in at /auth as an administrator`,
@@ -82,22 +82,22 @@ const addUser: Command = {
   options: [...site, option.role, option.json],
   arguments: ["NAME"],
   examples: ["berth admin user add ada < password.txt", "berth admin user add bob --role admin"],
-  async run(given) {
-    const name = getNameArgument(given);
-    const role = getStringFlag(given, "role") ?? "user";
+  async run(flags) {
+    const name = getNameArgument(flags);
+    const role = getStringFlag(flags, "role") ?? "user";
     const body = { name, role, password: await readPassword() };
-    return postChange(given, `${PATH}/users`, body, `${name} can log in at /auth (role: ${role})`);
+    return postChange(flags, `${PATH}/users`, body, `${name} can log in at /auth (role: ${role})`);
   },
 };
 
 const removeUser: Command = {
   name: "admin user remove",
-  summary: "remove a user and end its sessions immediately",
+  summary: "remove a user and end the user's sessions immediately",
   options: [...site, option.json],
   arguments: ["NAME"],
-  run(given) {
-    const name = getNameArgument(given);
-    return removeCredential(given, "user", name, `${PATH}/users/remove`, `user ${name} is removed`);
+  run(flags) {
+    const name = getNameArgument(flags);
+    return removeCredential(flags, "user", name, `${PATH}/users/remove`, `user ${name} is removed`);
   },
 };
 
@@ -105,16 +105,16 @@ const listUsers: Command = {
   name: "admin user list",
   summary: "list users and tokens, without secrets",
   options: [...site, option.json],
-  run: (given) =>
-    withAdminClient(getAdminTarget(given), async (call) => {
+  run: (flags) =>
+    withAdminClient(getAdminTarget(flags), async (call) => {
       const reply = (await call("GET", PATH)) as AccessReply;
-      if (isFlagSet(given, "json")) printJson(reply);
-      else print(text(reply));
+      if (isFlagSet(flags, "json")) printJson(reply);
+      else print(formatCredentials(reply));
       return EXIT_OK;
     }),
 };
 
-function text({ tokens, users }: AccessReply): string {
+function formatCredentials({ tokens, users }: AccessReply): string {
   const rows = [
     ...tokens.map(({ name, created_at, expires_at, is_expired }) => [
       "token",
@@ -134,41 +134,46 @@ function text({ tokens, users }: AccessReply): string {
   if (rows.length === 0) {
     return "no credential yet: administration is open on this machine; berth admin token creates one";
   }
-  return formatTable([["KIND", "NAME", "ROLE", "SINCE", "ENDS"], ...rows]);
+  return formatTable([["KIND", "NAME", "ROLE", "SINCE", "EXPIRES"], ...rows]);
 }
 
-const revokeToken = (given: FlagValues, name: string): Promise<number> =>
-  removeCredential(given, "token", name, `${PATH}/tokens/revoke`, `token ${name} is revoked`);
+const revokeToken = (flags: FlagValues, name: string): Promise<number> =>
+  removeCredential(flags, "token", name, `${PATH}/tokens/revoke`, `token ${name} is revoked`);
 
-/** Of the two kinds that one list shows; a name that is of the other kind is not looked for. */
+/** One list shows tokens and users, so a name of the other kind is refused with its own error. */
 const removeCredential = (
-  given: FlagValues,
+  flags: FlagValues,
   kind: "token" | "user",
   name: string,
   path: string,
-  said: string,
+  message: string,
 ): Promise<number> =>
-  withAdminClient(getAdminTarget(given), async (call) => {
+  withAdminClient(getAdminTarget(flags), async (call) => {
     const { tokens, users } = (await call("GET", PATH)) as AccessReply;
     const isAmong = (list: readonly { readonly name: string }[]): boolean =>
-      list.some((one) => one.name === name);
+      list.some((credential) => credential.name === name);
     if (kind === "user" && !isAmong(users) && isAmong(tokens)) {
       throw new Failure(`${name} is a token, not a user`, `berth admin token revoke ${name}`);
     }
     if (kind === "token" && !isAmong(tokens) && isAmong(users)) {
       throw new Failure(`${name} is a user, not a token`, `berth admin user remove ${name}`);
     }
-    return printReply(given, await call("POST", path, { name }), said);
+    return printReply(flags, await call("POST", path, { name }), message);
   });
 
-const postChange = (given: FlagValues, path: string, body: object, said: string): Promise<number> =>
-  withAdminClient(getAdminTarget(given), async (call) =>
-    printReply(given, await call("POST", path, body), said),
+const postChange = (
+  flags: FlagValues,
+  path: string,
+  body: object,
+  message: string,
+): Promise<number> =>
+  withAdminClient(getAdminTarget(flags), async (call) =>
+    printReply(flags, await call("POST", path, body), message),
   );
 
-function printReply(given: FlagValues, reply: unknown, said: string): number {
-  if (isFlagSet(given, "json")) printJson(reply);
-  else print(said);
+function printReply(flags: FlagValues, reply: unknown, message: string): number {
+  if (isFlagSet(flags, "json")) printJson(reply);
+  else print(message);
   return EXIT_OK;
 }
 
@@ -178,7 +183,7 @@ function getNameArgument({ positionals: [name] }: FlagValues): string {
   return name;
 }
 
-/** Who may get in. */
+/** Tokens and users. */
 export const accessCommands: readonly Command[] = [
   token,
   revoke,

@@ -31,16 +31,16 @@ const request: Command = {
     option.json,
   ],
   examples: ["berth airgap request --license-key ABCD-1234"],
-  run(given) {
+  run(flags) {
     const body = {
-      license_key: getRequiredFlag(given, "license-key"),
-      signing_key: getStringFlag(given, "initialization-code"),
+      license_key: getRequiredFlag(flags, "license-key"),
+      signing_key: getStringFlag(flags, "initialization-code"),
     };
-    return withAdminClient(getAdminTarget(given), async (call) => {
+    return withAdminClient(getAdminTarget(flags), async (call) => {
       const reply = (await call("POST", "/api/v4/airgap/generate", body)) as ActivationReply;
-      if (isFlagSet(given, "json")) printJson(reply);
+      if (isFlagSet(flags, "json")) printJson(reply);
       else {
-        await outputDocument(given, reply.activation_code, "the activation code");
+        await outputDocument(flags, reply.activation_code, "the activation code");
         print(`\nthe vendor can confirm it until ${reply.expires_at}`);
       }
       return EXIT_OK;
@@ -62,27 +62,27 @@ const add: Command = {
     option.json,
   ],
   examples: ["berth airgap add --policy policy.jwt --license-key ABCD-1234 --code 'NJX31-…'"],
-  run(given) {
+  run(flags) {
     const body = {
-      license_policy: readDocument(getRequiredFlag(given, "policy"), "policy"),
-      license_key: getRequiredFlag(given, "license-key"),
-      policy_id: getStringFlag(given, "policy-id"),
-      confirmation_code: getRequiredFlag(given, "code"),
+      license_policy: readDocument(getRequiredFlag(flags, "policy"), "policy"),
+      license_key: getRequiredFlag(flags, "license-key"),
+      policy_id: getStringFlag(flags, "policy-id"),
+      confirmation_code: getRequiredFlag(flags, "code"),
     };
-    return withAdminClient(getAdminTarget(given), async (call) => {
+    return withAdminClient(getAdminTarget(flags), async (call) => {
       const reply = (await call("POST", "/api/v4/airgap/license", body)) as { readonly id: number };
-      if (isFlagSet(given, "json")) printJson(reply);
+      if (isFlagSet(flags, "json")) printJson(reply);
       else print(`license ${reply.id} is installed`);
       return EXIT_OK;
     });
   },
 };
 
-function getRequiredFlag(given: FlagValues, name: string): string {
-  const value = getStringFlag(given, name);
+function getRequiredFlag(flags: FlagValues, name: string): string {
+  const value = getStringFlag(flags, name);
   if (value === null) throw new Misuse(`--${name} is required`, "berth help airgap");
   return value;
 }
 
-/** The loop with codes, on the site. */
+/** Licenses by activation and confirmation codes, on the site. */
 export const airgapCommands: readonly Command[] = [request, add];

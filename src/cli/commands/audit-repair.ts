@@ -22,27 +22,27 @@ const repair: Command = {
   summary: "repair damaged or missing lines of the audit log, or declare them as lost",
   options: [option.data, option.identity, option.config, option.acceptGap, option.yes, option.json],
   examples: ["berth audit repair", 'berth audit repair --accept-gap "disk replaced in March"'],
-  async run(given) {
-    const reason = getStringFlag(given, "accept-gap");
+  async run(flags) {
+    const reason = getStringFlag(flags, "accept-gap");
     if (reason?.trim() === "") {
       throw new Misuse(
         "--accept-gap requires a reason",
         'for example --accept-gap "disk replaced"',
       );
     }
-    if (reason !== null) checkConfirmable(given);
-    return withAdminClient(getAdminTarget(given), async (call) => {
-      const mend = (body: object) =>
+    if (reason !== null) checkConfirmable(flags);
+    return withAdminClient(getAdminTarget(flags), async (call) => {
+      const requestRepair = (body: object) =>
         call("POST", `${ROUTE}/repair`, body) as Promise<AuditRepairReply>;
-      let reply = await mend({});
+      let reply = await requestRepair({});
       if (!reply.intact && reason !== null) {
         const question = `${missingText(reply.missing_lines)} will be declared as permanently lost; continue?`;
-        await confirm(given, question);
-        reply = await mend({ accept_gap: reason });
+        await confirm(flags, question);
+        reply = await requestRepair({ accept_gap: reason });
       }
-      if (isFlagSet(given, "json")) printJson(reply);
-      if (!reply.intact) throw notRepairedError(getDataFolder(given), reply);
-      if (!isFlagSet(given, "json")) print(repairText(reply));
+      if (isFlagSet(flags, "json")) printJson(reply);
+      if (!reply.intact) throw notRepairedError(getDataFolder(flags), reply);
+      if (!isFlagSet(flags, "json")) print(repairText(reply));
       return EXIT_OK;
     });
   },
@@ -56,7 +56,7 @@ const linesText = ({ from_line: from, to_line: to }: MissingLines[number] | Decl
 
 const missingText = (missing: MissingLines): string => missing.map(linesText).join(", ");
 
-/** First the way that loses nothing. */
+/** The hint names the remedy without loss first. */
 function notRepairedError(folder: string, { missing_lines: missing }: AuditRepairReply): Failure {
   const names = [...new Set(missing.flatMap(({ files }) => files))];
   const files = names.length === 0 ? ["FILE"] : names;
@@ -94,8 +94,8 @@ const seal: Command = {
   options: [option.data, option.identity, option.config, option.note, option.yes, option.json],
   arguments: ["MONTH"],
   examples: ["berth audit --out /media/usb/audit.jsonl", "berth audit seal 2026-03"],
-  async run(given) {
-    const [month = ""] = given.positionals;
+  async run(flags) {
+    const [month = ""] = flags.positionals;
     if (!MONTH.test(month)) {
       throw new Misuse(
         "MONTH is required, in the form YYYY-MM",
@@ -103,12 +103,12 @@ const seal: Command = {
       );
     }
     const question = `the lines of ${month} will be deleted; berth audit --out FILE exports them first; continue?`;
-    await confirm(given, question);
-    const note = getStringFlag(given, "note") ?? "";
-    const reply = (await withAdminClient(getAdminTarget(given), (call) =>
+    await confirm(flags, question);
+    const note = getStringFlag(flags, "note") ?? "";
+    const reply = (await withAdminClient(getAdminTarget(flags), (call) =>
       call("POST", `${ROUTE}/seal`, { month, note }),
     )) as AuditSealReply;
-    if (isFlagSet(given, "json")) printJson(reply);
+    if (isFlagSet(flags, "json")) printJson(reply);
     else print(sealText(month, reply));
     return EXIT_OK;
   },

@@ -54,20 +54,20 @@ const show: Command = {
     "berth audit --out /media/usb/audit.jsonl",
   ],
   valueList: { title: "event types", values: [...eventTypes] },
-  async run(given) {
-    checkTypes(getListFlag(given, "type"));
-    const out = getStringFlag(given, "out");
-    if (out !== null) return exportTo(out, given);
-    const query = buildQuery(given);
-    const reply = await withAdminClient(getAdminTarget(given), (call) =>
-      fetchEvents(call, given, query),
+  async run(flags) {
+    checkTypes(getListFlag(flags, "type"));
+    const out = getStringFlag(flags, "out");
+    if (out !== null) return exportTo(out, flags);
+    const query = buildQuery(flags);
+    const reply = await withAdminClient(getAdminTarget(flags), (call) =>
+      fetchEvents(call, flags, query),
     );
-    if (isFlagSet(given, "json")) printJson(reply);
+    if (isFlagSet(flags, "json")) printJson(reply);
     else
       print(
         reply.events.length === 0
           ? "no entry of the audit log matches"
-          : text(reply.events, createTimeFormatter(given)),
+          : formatEntries(reply.events, createTimeFormatter(flags)),
       );
     return EXIT_OK;
   },
@@ -75,13 +75,13 @@ const show: Command = {
 
 const MAX_PAGE = 500;
 
-/** As many as were asked for, however many pages that takes. */
+/** Fetches as many pages as it takes to reach the limit. */
 async function fetchEvents(
   call: AdminCall,
-  given: FlagValues,
+  flags: FlagValues,
   query: URLSearchParams,
 ): Promise<AuditPageReply> {
-  const limit = Number(getStringFlag(given, "limit"));
+  const limit = Number(getStringFlag(flags, "limit"));
   const events: AuditEntryReply[] = [];
   for (;;) {
     query.set("limit", String(Math.min(MAX_PAGE, limit - events.length)));
@@ -92,36 +92,36 @@ async function fetchEvents(
   }
 }
 
-function buildQuery(given: FlagValues): URLSearchParams {
-  const query = buildPeriodQuery(given);
+function buildQuery(flags: FlagValues): URLSearchParams {
+  const query = buildPeriodQuery(flags);
   for (const name of ["user", "product", "license-id", "text"]) {
-    const value = getStringFlag(given, name);
+    const value = getStringFlag(flags, name);
     if (value !== null) query.set(name.replaceAll("-", "_"), value);
   }
-  if (getListFlag(given, "type").length > 0)
-    query.set("type", getListFlag(given, "type").join(","));
+  if (getListFlag(flags, "type").length > 0)
+    query.set("type", getListFlag(flags, "type").join(","));
   return query;
 }
 
-function buildPeriodQuery(given: FlagValues): URLSearchParams {
+function buildPeriodQuery(flags: FlagValues): URLSearchParams {
   const query = new URLSearchParams();
   for (const name of ["since", "until"] as const) {
-    const value = getStringFlag(given, name);
+    const value = getStringFlag(flags, name);
     if (value !== null) query.set(name, parseTimeFlag(name, value, wallClock()));
   }
   return query;
 }
 
 function checkTypes(types: readonly string[]): void {
-  for (const type of types.map((one) => one.trim())) {
+  for (const type of types.map((text) => text.trim())) {
     if (eventTypes.has(type)) continue;
     const known = [...eventTypes];
     const lower = findNearest(
       type.toLowerCase(),
-      known.map((one) => one.toLowerCase()),
+      known.map((name) => name.toLowerCase()),
     );
-    const meant = known.find((one) => one.toLowerCase() === lower);
-    const guess = meant === undefined ? "" : `did you mean ${meant}? `;
+    const nearest = known.find((name) => name.toLowerCase() === lower);
+    const guess = nearest === undefined ? "" : `did you mean ${nearest}? `;
     throw new Misuse(
       `unknown event type: ${type}`,
       `${guess}berth help audit lists the event types`,
@@ -129,47 +129,52 @@ function checkTypes(types: readonly string[]): void {
   }
 }
 
-function text(events: readonly AuditEntryReply[], time: (text: string) => string): string {
+function formatEntries(
+  events: readonly AuditEntryReply[],
+  formatTime: (text: string) => string,
+): string {
   const header = ["TIME", "EVENT", "PRODUCT", "USER", "ADDRESS"];
   const rows = events.map(({ at, summary, product, user, peer }) =>
-    [time(at), time(summary), product ?? "-", user ?? "-", formatPeer(peer ?? "-")].map(onOneLine),
+    [formatTime(at), formatTime(summary), product ?? "-", user ?? "-", formatPeer(peer ?? "-")].map(
+      joinLines,
+    ),
   );
   return formatTable([header, ...rows]);
 }
 
-const onOneLine = (cell: string): string => cell.replaceAll(/[\r\n]+/g, " ");
+const joinLines = (cell: string): string => cell.replaceAll(/[\r\n]+/g, " ");
 
-/** Read back and followed from line to line before it gets its name, as a backup is. */
-async function exportTo(out: string, given: FlagValues): Promise<number> {
+/** Like a backup, the export is read back and its chain verified before it gets its name. */
+async function exportTo(out: string, flags: FlagValues): Promise<number> {
   const filters = ["type", "user", "product", "license-id", "text"].filter(
-    (name) => getStringFlag(given, name) !== null || getListFlag(given, name).length > 0,
+    (name) => getStringFlag(flags, name) !== null || getListFlag(flags, name).length > 0,
   );
   if (filters.length > 0) {
-    const named = filters.map((name) => `--${name}`).join(", ");
+    const filterFlags = filters.map((name) => `--${name}`).join(", ");
     throw new Misuse(
-      `--out exports complete lines and cannot filter them: remove ${named}`,
+      `--out exports complete lines and cannot filter them: remove ${filterFlags}`,
       "--since and --until are allowed; to save filtered entries, use --json instead of --out",
     );
   }
-  const span = buildPeriodQuery(given);
+  const period = buildPeriodQuery(flags);
   refuseToReplace(out);
-  // Opened before the record is, as whoever may write there: the server's user may not.
+  // Opened first, as the user who runs the command: the folder's owner may not write there.
   const checked = await writeOutput(
     out,
-    (file) => writeExport(file, given, span),
+    (file) => writeExport(file, flags, period),
     (path) => checkAuditExport(realDisk, path),
   );
-  if (checked !== undefined) printChecked(given, out, checked);
+  if (checked !== undefined) printChecked(flags, out, checked);
   return EXIT_OK;
 }
 
 async function writeExport(
   file: OpenFile,
-  given: FlagValues,
-  span: URLSearchParams,
+  flags: FlagValues,
+  period: URLSearchParams,
 ): Promise<void> {
-  await withAdminClient(getAdminTarget(given), async (_call, stream) => {
-    for await (const part of await stream(`${ROUTE}/export?${span.toString()}`)) {
+  await withAdminClient(getAdminTarget(flags), async (_call, stream) => {
+    for await (const part of await stream(`${ROUTE}/export?${period.toString()}`)) {
       writeAll(file, part);
     }
   });
@@ -181,17 +186,17 @@ const verify: Command = {
   options: [option.json],
   arguments: ["FILE"],
   examples: ["berth audit verify /media/usb/audit.jsonl"],
-  async run(given) {
-    const path = getFileArgument(given, "an exported audit log", "audit.jsonl");
-    printChecked(given, path, checkAuditExport(realDisk, path));
+  async run(flags) {
+    const path = getFileArgument(flags, "an exported audit log", "audit.jsonl");
+    printChecked(flags, path, checkAuditExport(realDisk, path));
     return EXIT_OK;
   },
 };
 
-function printChecked(given: FlagValues, path: string, checked: CheckedAuditExport): void {
+function printChecked(flags: FlagValues, path: string, checked: CheckedAuditExport): void {
   const { lines, firstSeq, lastSeq, firstAt, lastAt, anchor, sum, gaps } = checked;
-  if (isFlagSet(given, "json")) {
-    const declared = gaps.map((gap) => ({
+  if (isFlagSet(flags, "json")) {
+    const auditGaps = gaps.map((gap) => ({
       reason: gap.reason,
       from_line: gap.from,
       to_line: gap.to,
@@ -207,11 +212,11 @@ function printChecked(given: FlagValues, path: string, checked: CheckedAuditExpo
       last_at: rfc3339(lastAt),
       previous_sum: anchor,
       sum,
-      audit_gaps: declared,
+      audit_gaps: auditGaps,
     });
     return;
   }
-  const begins =
+  const beginning =
     anchor === null
       ? "at the beginning of the audit log"
       : `after line ${firstSeq - 1} of the audit log, ${anchor}`;
@@ -224,7 +229,7 @@ function printChecked(given: FlagValues, path: string, checked: CheckedAuditExpo
       ],
       ...gaps.map((gap) => ["declared gap", `${formatGap(gap)} on ${rfc3339(gap.at)}`]),
       ["written", `from ${rfc3339(firstAt)} to ${rfc3339(lastAt)}`],
-      ["begins", begins],
+      ["begins", beginning],
       ["ends", `with line ${lastSeq}, ${sum}`],
     ]),
   );

@@ -25,16 +25,16 @@ const verifyCommand: Command = {
   options: [option.data, option.allowDamagedAudit, option.config, option.json],
   arguments: ["[FILE]"],
   examples: ["berth verify --data /srv/berth", "berth verify /media/usb/site.berth"],
-  async run(given) {
-    const [word] = given.positionals;
-    const path = word === undefined ? getDataFolder(given) : resolve(word);
-    // A folder is walked as one, by whichever way it was named.
-    const allowAuditDamage = isFlagSet(given, "allow-damaged-audit");
+  async run(flags) {
+    const [argument] = flags.positionals;
+    const path = argument === undefined ? getDataFolder(flags) : resolve(argument);
+    const allowAuditDamage = isFlagSet(flags, "allow-damaged-audit");
     const { verifyReport, manifest } =
-      word === undefined || isFolder(path)
+      // The argument may be a data folder, too.
+      argument === undefined || isFolder(path)
         ? { verifyReport: await verifyWithRetries(path, allowAuditDamage), manifest: null }
         : await openChecked(path);
-    if (isFlagSet(given, "json"))
+    if (isFlagSet(flags, "json"))
       printJson({ ok: true, path, ...verifiedFields(verifyReport, manifest) });
     else print(report(path, verifyReport, manifest));
     warnAboutAuditDamage(path, verifyReport);
@@ -51,12 +51,12 @@ function openChecked(path: string) {
 export function warnAboutAuditDamage(path: string, { auditDamage }: VerifyReport): void {
   if (auditDamage === null) return;
   const { missing, files } = auditDamage;
-  const what = [
+  const details = [
     missing.length === 0 ? "" : `${linesText(missing)} missing`,
     files.length === 0 ? "" : `damaged files: ${files.join(", ")}`,
   ];
-  const words = what.filter((text) => text !== "").join("; ");
-  printWarning(`the audit log in ${path} is damaged (${words}); licenses are not affected`);
+  const damage = details.filter((text) => text !== "").join("; ");
+  printWarning(`the audit log in ${path} is damaged (${damage}); licenses are not affected`);
   printWarning("berth audit repair repairs it in the data folder");
 }
 
@@ -65,17 +65,17 @@ const linesText = (lines: readonly { readonly from: number; readonly to: number 
 
 const MAX_ATTEMPTS = 5;
 
-/** A server may drop a file between two looks; what is really wrong is wrong every time. */
+/** A running server may delete a file during the check; real damage is found on every attempt. */
 async function verifyWithRetries(folder: string, allowAuditDamage: boolean): Promise<VerifyReport> {
-  for (let look = 1; ; look += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      const isLast = look === MAX_ATTEMPTS;
+      const isLast = attempt === MAX_ATTEMPTS;
       return await verify(realDisk, folder, {
         ...folderChecks,
         allowAuditDamage: allowAuditDamage && isLast,
       });
     } catch (error) {
-      if (!(error instanceof FolderRefused) || look === MAX_ATTEMPTS) throw error;
+      if (!(error instanceof FolderRefused) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
@@ -87,13 +87,13 @@ const backupCommand: Command = {
   options: [option.data, option.config, option.json],
   arguments: ["FILE"],
   examples: ["berth backup /media/usb/site.berth --data /srv/berth"],
-  async run(given) {
-    const out = getNewFileArgument(given, "a backup", EXAMPLE);
-    const folder = getDataFolder(given);
-    const made = await makeBackup(realDisk, folder, out, wallClock(), folderChecks);
-    const { manifest, verifyReport, size } = made;
+  async run(flags) {
+    const out = getNewFileArgument(flags, "a backup", EXAMPLE);
+    const folder = getDataFolder(flags);
+    const backup = await makeBackup(realDisk, folder, out, wallClock(), folderChecks);
+    const { manifest, verifyReport, size } = backup;
     warnAboutAuditDamage(out, verifyReport);
-    if (isFlagSet(given, "json")) {
+    if (isFlagSet(flags, "json")) {
       printJson({ ok: true, path: out, bytes: size, ...verifiedFields(verifyReport, manifest) });
       return EXIT_OK;
     }
@@ -110,28 +110,28 @@ const restoreCommand: Command = {
   options: [option.data, option.acceptLoss, option.config, option.json],
   arguments: ["FILE"],
   examples: ["berth restore /media/usb/site.berth --data /srv/berth"],
-  async run(given) {
-    const file = getBackupArgument(given, "the backup", EXAMPLE);
-    const folder = getDataFolder(given);
-    const isDefault = given.values.get("data")?.from === "default";
-    await checkForCopy({ file, folder, isDefault, environment: given.environment });
-    // The file may be root's alone; what is in the folder may not become so.
+  async run(flags) {
+    const file = getBackupArgument(flags, "the backup", EXAMPLE);
+    const folder = getDataFolder(flags);
+    const isDefault = flags.values.get("data")?.from === "default";
+    await checkForCopy({ file, folder, isDefault, environment: flags.environment });
+    // Opened as root if need be; but the files in the folder must belong to the folder's owner.
     const disk = withOpenFile(file);
     becomeFolderOwner(folder);
-    const done = await restoreBackup({
+    const outcome = await restoreBackup({
       disk,
       folder,
       file,
-      acceptLoss: isFlagSet(given, "accept-loss"),
+      acceptLoss: isFlagSet(flags, "accept-loss"),
       now: wallClock(),
       uid: process.getuid?.() ?? 0,
       ...folderChecks,
     });
-    const { manifest, verifyReport, replacedFolder, lineage, lostLines } = done;
+    const { manifest, verifyReport, replacedFolder, lineage, lostLines } = outcome;
     warnAboutAuditDamage(folder, verifyReport);
-    if (isFlagSet(given, "json")) {
-      const outcome = { replaced_folder: replacedFolder, lineage, lost_changes: lostLines };
-      printJson({ ok: true, path: folder, ...outcome, ...verifiedFields(verifyReport, manifest) });
+    if (isFlagSet(flags, "json")) {
+      const changes = { replaced_folder: replacedFolder, lineage, lost_changes: lostLines };
+      printJson({ ok: true, path: folder, ...changes, ...verifiedFields(verifyReport, manifest) });
       return EXIT_OK;
     }
     print(report(folder, verifyReport, manifest));
@@ -178,7 +178,7 @@ function verifiedFields(verified: VerifyReport, manifest: BackupManifest | null)
   };
 }
 
-/** Nothing where the audit log is whole. */
+/** Empty if the audit log is intact. */
 export function auditDamageFields({ auditDamage }: VerifyReport): {
   readonly audit_damage?: object;
 } {
@@ -236,9 +236,14 @@ function report(path: string, verified: VerifyReport, manifest: BackupManifest |
   return formatTable(rows);
 }
 
-const describeChain = (from: number, to: number, files: number, isWhole = true): string | null =>
+const describeChain = (
+  from: number,
+  to: number,
+  files: number,
+  isComplete = true,
+): string | null =>
   to < from
     ? null
-    : `lines ${from} to ${to} in ${formatCount(files, "file")}, ${isWhole ? "chained" : "incomplete"}`;
+    : `lines ${from} to ${to} in ${formatCount(files, "file")}, ${isComplete ? "chained" : "incomplete"}`;
 
 export const backupCommands: readonly Command[] = [verifyCommand, backupCommand, restoreCommand];

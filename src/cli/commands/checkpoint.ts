@@ -8,7 +8,7 @@ import { EXIT_OK, type Command } from "../command.ts";
 const LOW_PRIORITY = 10;
 const NUMBER = /^(?:0|[1-9]\d{0,15})$/;
 
-/** The server's own helper; it holds the folder's checkpoint lock while it works. */
+/** Started by the server as a child process; holds the folder's checkpoint lock while it runs. */
 export const checkpointCommand: Command = {
   name: "checkpoint",
   summary: "write closed journal segments into state.json (started by the server)",
@@ -17,10 +17,10 @@ export const checkpointCommand: Command = {
   arguments: ["FOLDER", "OPEN_SEGMENT", "KEEP_MONTHS", "SERVER_PID"],
   async run({ positionals: [folder, open = "", keep = "", server = ""] }) {
     if (folder === undefined || ![open, keep, server].every((word) => NUMBER.test(word))) {
-      const all = "FOLDER, OPEN_SEGMENT, KEEP_MONTHS and SERVER_PID are required";
-      throw new Misuse(all, "the server runs this command itself");
+      const message = "FOLDER, OPEN_SEGMENT, KEEP_MONTHS and SERVER_PID are required";
+      throw new Misuse(message, "the server runs this command itself");
     }
-    // Answers go first: nobody waits for this.
+    // Requests have priority: no client waits for a checkpoint.
     setPriority(LOW_PRIORITY);
     await checkpoint(realDisk, folder, Number(open), {
       keepMonths: Number(keep),

@@ -16,15 +16,15 @@ const show: Command = {
   name: "clock",
   summary: "show the appliance time and what to do if the clock is wrong",
   options: [option.data, option.identity, option.config, option.json],
-  run: (given) =>
-    withAdminClient(getAdminTarget(given), async (call) => {
+  run: (flags) =>
+    withAdminClient(getAdminTarget(flags), async (call) => {
       const reply = (await call("GET", "/api/admin/v1/clock")) as ClockReply;
-      const wrong = reply.state === "behind" || reply.state === "suspect";
-      const asked = wrong
+      const isBehind = reply.state === "behind" || reply.state === "suspect";
+      const request = isBehind
         ? ((await call("POST", "/api/admin/v1/clock/request")) as { code: string })
         : null;
-      if (isFlagSet(given, "json")) printJson({ ...reply, code: asked?.code ?? null });
-      else print(text(reply, asked?.code ?? null));
+      if (isFlagSet(flags, "json")) printJson({ ...reply, code: request?.code ?? null });
+      else print(formatClock(reply, request?.code ?? null));
       return EXIT_OK;
     }),
 };
@@ -33,11 +33,11 @@ const accept: Command = {
   name: "clock accept",
   summary: "accept the system clock, however far ahead it is",
   options: [option.data, option.identity, option.config, option.json],
-  run: (given) =>
-    withAdminClient(getAdminTarget(given), async (call) => {
+  run: (flags) =>
+    withAdminClient(getAdminTarget(flags), async (call) => {
       const reply = (await call("POST", "/api/admin/v1/clock/accept")) as ClockReply;
-      if (isFlagSet(given, "json")) printJson(reply);
-      else print(text(reply, null));
+      if (isFlagSet(flags, "json")) printJson(reply);
+      else print(formatClock(reply, null));
       return EXIT_OK;
     }),
 };
@@ -47,27 +47,27 @@ const repair: Command = {
   summary: "set the appliance time back with the vendor's answer to the clock code",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["FILE"],
-  run(given) {
-    const license = readDocument(given.positionals[0], "time");
-    return withAdminClient(getAdminTarget(given), async (call) => {
+  run(flags) {
+    const license = readDocument(flags.positionals[0], "time");
+    return withAdminClient(getAdminTarget(flags), async (call) => {
       const reply = (await call("POST", "/api/admin/v1/clock/repair", { license })) as ClockReply;
-      if (isFlagSet(given, "json")) printJson(reply);
-      else print(text(reply, null));
+      if (isFlagSet(flags, "json")) printJson(reply);
+      else print(formatClock(reply, null));
       return EXIT_OK;
     });
   },
 };
 
-function text({ now, system_clock, state }: ClockReply, code: string | null): string {
+function formatClock({ now, system_clock, state }: ClockReply, code: string | null): string {
   const facts = [
     ["appliance time", now],
     ["system clock", system_clock],
     ["state", STATE_TEXTS[state]],
   ];
   if (code === null) return formatTable(facts);
-  const way =
+  const instructions =
     "to set the time back, read this code to your vendor and run berth clock repair with the answer";
-  return `${formatTable(facts)}\n\n${way}\n${code}`;
+  return `${formatTable(facts)}\n\n${instructions}\n${code}`;
 }
 
 export const clockCommands: readonly Command[] = [show, accept, repair];

@@ -9,9 +9,9 @@ export const configCommand: Command = {
   summary: "show the effective settings and the source of each",
   options: [...serverSettings, option.config, option.json],
   examples: ["berth config", `berth config --config ${SERVICE_SETTINGS} --json`],
-  async run(given) {
-    const settings = listSettings(given);
-    if (isFlagSet(given, "json")) {
+  async run(flags) {
+    const settings = listSettings(flags);
+    if (isFlagSet(flags, "json")) {
       printJson(
         Object.fromEntries(
           settings.map(({ name, value, from }) => [name, { value, source: from }]),

@@ -31,38 +31,42 @@ export const demoCommand: Command = {
   summary: "run a demo server with a license, ready for curl",
   options: [option.demoListen, option.demoData, option.demoProducts],
   examples: ["berth demo", "berth demo --product CAD --listen 127.0.0.1:9000"],
-  async run(given) {
-    refuseUnsupportedPlatform(given, "demo");
-    refuseDebugger(given);
-    const products = ["DEMO", ...getListFlag(given, "product")];
-    const wrong = products.find((code) => !/^[\x21-\x7e]{1,64}$/.test(code));
-    if (wrong !== undefined) {
+  async run(flags) {
+    refuseUnsupportedPlatform(flags, "demo");
+    refuseDebugger(flags);
+    const products = ["DEMO", ...getListFlag(flags, "product")];
+    const invalid = products.find((code) => !/^[\x21-\x7e]{1,64}$/.test(code));
+    if (invalid !== undefined) {
       throw new Misuse(
         "--product must be 1 to 64 visible ASCII characters",
         "for example --product CAD",
       );
     }
-    const kept = given.values.has("data") ? getDataFolder(given) : null;
-    const folder = kept ?? mkdtempSync(join(tmpdir(), "berth-demo-"));
+    const keptFolder = flags.values.has("data") ? getDataFolder(flags) : null;
+    const folder = keptFolder ?? mkdtempSync(join(tmpdir(), "berth-demo-"));
     try {
       return await runServer(
-        given,
+        flags,
         folder,
         "demo",
-        (appliance) => install(appliance, folder, [...new Set(products)]),
-        (server) => banner(server, kept !== null),
+        (appliance) => installLicenses(appliance, folder, [...new Set(products)]),
+        (server) => banner(server, keptFolder !== null),
       );
     } finally {
-      if (kept === null) rmSync(folder, { recursive: true, force: true });
+      if (keptFolder === null) rmSync(folder, { recursive: true, force: true });
     }
   },
 };
 
 /**
- * A vendor of the demo's own, in the folder, and the ordinary loop with it: trust, request,
- * license. Only what is missing is asked for, so that a kept folder keeps its totals.
+ * Creates a demo vendor in the folder and exchanges the usual documents with it: trust, request,
+ * license. Requests only what is missing, so that a kept folder keeps its counts.
  */
-async function install(appliance: Services, folder: string, products: string[]): Promise<void> {
+async function installLicenses(
+  appliance: Services,
+  folder: string,
+  products: string[],
+): Promise<void> {
   const { operations, licensing } = appliance;
   const desk = await openDemoDesk(join(folder, "demo", "vendor"), products);
   unwrapResult(await licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "demo"));
@@ -70,9 +74,9 @@ async function install(appliance: Services, folder: string, products: string[]):
   const licensed = new Set(installed.map(({ terms }) => terms.product));
   for (const product of products) {
     if (licensed.has(product)) continue;
-    const asked = unwrapResult(await licensing.request(product, null, "demo"));
-    const request = unwrapResult(await verifyLicenseRequest(asked.document));
-    const { document } = await issueLicense(desk, demoIssueOptions(request, asked.at));
+    const created = unwrapResult(await licensing.request(product, null, "demo"));
+    const request = unwrapResult(await verifyLicenseRequest(created.document));
+    const { document } = await issueLicense(desk, demoIssueOptions(request, created.at));
     unwrapResult(await licensing.installLicense(document, "demo"));
   }
   await writeAirgapBody(appliance, desk, join(folder, "demo", AIRGAP_BODY));
@@ -81,16 +85,18 @@ async function install(appliance: Services, folder: string, products: string[]):
 const AIRGAP_BODY = "airgap-license.json";
 const AIRGAP_KEY = "DEMO-AIRGAP";
 
-/** A fresh activation, confirmed by the demo's desk: the body of a call that installs a license. */
+/** Writes the body of a call that installs a license by codes; the demo's desk confirms them. */
 async function writeAirgapBody(appliance: Services, desk: Desk, path: string): Promise<void> {
-  const made = unwrapResult(await appliance.airgap.createActivationCode(AIRGAP_KEY, "", "demo"));
+  const activation = unwrapResult(
+    await appliance.airgap.createActivationCode(AIRGAP_KEY, "", "demo"),
+  );
   const terms = { ...demoTerms, product: "DEMO" };
-  // Another version of Berth may have made the folder, with other terms for its demo.
+  // Another version of Berth may have created the folder, with other demo terms.
   const policy = await createPolicy(desk, "demo", terms, wallClock(), { isReplacing: true });
   const { policy_id, confirmation_code } = await confirmActivation(desk, {
     policy,
     licenseKey: AIRGAP_KEY,
-    activationCode: made.code,
+    activationCode: activation.code,
     initializationCode: "",
     validUntil: null,
     serial: null,
@@ -101,10 +107,10 @@ async function writeAirgapBody(appliance: Services, desk: Desk, path: string): P
   await replaceFile(realDisk, path, Buffer.from(`${JSON.stringify(body)}\n`));
 }
 
-/** The demo's desk may license whatever it is asked to; a new product is a new trust document. */
+/** The demo's desk can license any product; a new product needs a new trust document. */
 async function openDemoDesk(folder: string, products: string[]): Promise<Desk> {
-  const made = realDisk.list(folder).length > 0;
-  const desk = made
+  const exists = realDisk.list(folder).length > 0;
+  const desk = exists
     ? await Desk.open(realDisk, folder, null)
     : await Desk.create(realDisk, folder, { name: "Berth demo", products, passphrase: null });
   return desk.addProducts(realDisk, folder, products);
@@ -115,26 +121,26 @@ function unwrapResult<T>(result: Result<T, unknown>): T {
   throw new Failure(`the demo's license was refused: ${JSON.stringify(result.fault)}`, "");
 }
 
-async function banner({ url, folder }: ServerContext, kept: boolean): Promise<void> {
+async function banner({ url, folder }: ServerContext, isKept: boolean): Promise<void> {
   print(
     `berth ${version} demo: for evaluation only; administration is open to the same networks as applications`,
   );
   print(
     formatTable([
       ["  address", `${url}, page at ${url}/`],
-      ["  data", `${folder}${kept ? "" : " (deleted when the demo stops)"}`],
+      ["  data", `${folder}${isKept ? "" : " (deleted when the demo stops)"}`],
     ]),
   );
   print("\nRun these in another terminal, one line for each operation:\n");
-  for (const { says, line } of curlLines(url, join(folder, "demo", AIRGAP_BODY)))
-    print(`# ${says}\n${line}\n`);
+  for (const { description, command } of curlLines(url, join(folder, "demo", AIRGAP_BODY)))
+    print(`# ${description}\n${command}\n`);
   print("ready");
 }
 
 function curlLines(
   url: string,
   airgapBody: string,
-): { readonly says: string; readonly line: string }[] {
+): { readonly description: string; readonly command: string }[] {
   const contact = { os_hostname: "ws-17", ip_local: "10.0.0.17", user_info: "" };
   const until = new Date(Date.now() + 7 * DAY).toISOString();
   const curl = (path: string, data: string): string =>
@@ -143,16 +149,21 @@ function curlLines(
   const post = (path: string, body: object): string => curl(path, `'${JSON.stringify(body)}'`);
   return [
     {
-      says: "register a user for a product",
-      line: post("register", { product: "DEMO", user: "ada", ...contact }),
+      description: "register a user for a product",
+      command: post("register", { product: "DEMO", user: "ada", ...contact }),
     },
     {
-      says: "borrow a license slot for a user",
-      line: post("borrow", { product: "DEMO", user: "grace", ...contact, borrowed_until: until }),
+      description: "borrow a license slot for a user",
+      command: post("borrow", {
+        product: "DEMO",
+        user: "grace",
+        ...contact,
+        borrowed_until: until,
+      }),
     },
     {
-      says: "add license consumption for a product",
-      line: post("add_consumption", {
+      description: "add license consumption for a product",
+      command: post("add_consumption", {
         product: "DEMO",
         consumptions: "1",
         max_overages: "10",
@@ -160,24 +171,24 @@ function curlLines(
       }),
     },
     {
-      says: "add consumption of a feature",
-      line: post("add_feature_consumption", {
+      description: "add consumption of a feature",
+      command: post("add_feature_consumption", {
         product: "DEMO",
         feature: "EXPORT",
         consumptions: "1",
       }),
     },
     {
-      says: "add an air-gapped license",
-      line: curl("airgap/license", `@'${airgapBody.replaceAll("'", `'\\''`)}'`),
+      description: "add an air-gapped license",
+      command: curl("airgap/license", `@'${airgapBody.replaceAll("'", `'\\''`)}'`),
     },
     {
-      says: "generate an offline license request payload",
-      line: post("license/generate", {}),
+      description: "generate an offline license request payload",
+      command: post("license/generate", {}),
     },
     {
-      says: "set the API key and the shared key towards a licensing cloud",
-      line:
+      description: "set the API key and the shared key towards a licensing cloud",
+      command:
         `curl -sS -H 'Accept: application/json' ` +
         `'${url}/api/v4/setKeys?apiKey=demo-api-key&sharedKey=demo-shared-key'`,
     },

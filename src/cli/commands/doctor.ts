@@ -38,73 +38,73 @@ export const doctorCommand: Command = {
   options: [...serverSettings, option.config, option.json],
   examples: ["berth doctor", "berth doctor --data /srv/berth --json"],
   canRunWithInvalidSettings: true,
-  async run(given) {
-    const findings = await runChecks(given);
-    if (isFlagSet(given, "json")) printJson({ worst_level: worstLevel(findings), findings });
+  async run(flags) {
+    const findings = await runChecks(flags);
+    if (isFlagSet(flags, "json")) printJson({ worst_level: worstLevel(findings), findings });
     else print(report(findings));
     return exitCodeFor(findings);
   },
 };
 
-/** Everything that can be found out, however bad it is. */
-export async function runChecks(given: FlagValues): Promise<Finding[]> {
-  const folder = getDataFolder(given);
-  const inFolder = await runAsFolderOwner(folder, async () => [
+/** Runs every check that is possible, however bad the state is. */
+export async function runChecks(flags: FlagValues): Promise<Finding[]> {
+  const folder = getDataFolder(flags);
+  const folderFindings = await runAsFolderOwner(folder, async () => [
     ...(await checkDataFolder(folder)),
-    ...(await copyFindings(folder, given)),
+    ...(await copyFindings(folder, flags)),
   ]);
-  const isBroken = inFolder.some(({ level }) => level === "error");
-  const { site, findings } = isBroken ? NO_SITE : await checkRunningSite(given);
+  const isBroken = folderFindings.some(({ level }) => level === "error");
+  const { site, findings } = isBroken ? NO_SITE : await checkRunningSite(flags);
   const pid = site === null || site.status.pid === process.pid ? null : site.status.pid;
-  const listens = getListenAddresses(given, pid !== null);
-  const settings = await settingsFindings(given, folder, listens);
+  const listenAddresses = getListenAddresses(flags, pid !== null);
+  const settings = await settingsFindings(flags, folder, listenAddresses);
   const host = checkHost({
     folder,
-    isService: isServiceFolder(given),
-    listenAddresses: listens,
+    isService: isServiceFolder(flags),
+    listenAddresses,
     pid,
   });
-  return [...settings, ...inFolder, ...findings, ...host];
+  return [...settings, ...folderFindings, ...findings, ...host];
 }
 
-/** A server has the same appliance in another folder: commands refuse to change this one. */
+/** If a server serves the same appliance from another folder, commands do not change this one. */
 async function copyFindings(folder: string, { environment }: FlagValues): Promise<Finding[]> {
   const refusal = await findCopyRefusal(folder, environment);
   return refusal === null ? [] : [createFinding("copy", "warning", refusal.message, refusal.hint)];
 }
 
 async function settingsFindings(
-  given: FlagValues,
+  flags: FlagValues,
   folder: string,
-  listens: readonly string[],
+  listenAddresses: readonly string[],
 ): Promise<Finding[]> {
-  const { settingsError: fault } = given;
+  const { settingsError: fault } = flags;
   if (fault !== null && fault !== undefined) {
     return [createFinding("settings", "error", fault.message, fault.hint)];
   }
-  const refusal = await findStartRefusal(given, folder, listens);
+  const refusal = await findStartRefusal(flags, folder, listenAddresses);
   if (refusal !== null) return [createFinding("settings", "error", refusal.message, refusal.hint)];
-  const path = getStringFlag(given, "config");
+  const path = getStringFlag(flags, "config");
   return path === null ? [] : [okFinding("settings", `read from ${path}`)];
 }
 
-/** Its own folder, or the one that its settings name instead. */
+/** Whether it is the service's default folder, or the one that its settings name. */
 const isServiceFolder = ({ values }: FlagValues): boolean =>
   [values.get("data")?.value, values.get("data")?.from].some(
-    (one) => one === SERVICE_DATA || one === SERVICE_SETTINGS,
+    (text) => text === SERVICE_DATA || text === SERVICE_SETTINGS,
   );
 
 /**
- * As flags, the environment or the settings file say. Where a server that was started by hand
- * listens is known to whoever started it; and a default is not in force where the file is wrong.
+ * From flags, the environment or the settings file. The default is not used for a running server,
+ * which may have been started with other flags, nor if the settings file is invalid.
  */
-function getListenAddresses(given: FlagValues, isServed: boolean): string[] {
+function getListenAddresses(flags: FlagValues, isServerRunning: boolean): string[] {
   const names = ["listen", "listen-tls"] as const;
-  const isSaid = names.some(
-    (name) => !["default", undefined].includes(given.values.get(name)?.from),
+  const isSet = names.some(
+    (name) => !["default", undefined].includes(flags.values.get(name)?.from),
   );
-  if (!isSaid && (isServed || (given.settingsError ?? null) !== null)) return [];
-  return names.flatMap((name) => getStringFlag(given, name) ?? []);
+  if (!isSet && (isServerRunning || (flags.settingsError ?? null) !== null)) return [];
+  return names.flatMap((name) => getStringFlag(flags, name) ?? []);
 }
 
 interface SiteChecks {
@@ -114,9 +114,9 @@ interface SiteChecks {
 
 const NO_SITE: SiteChecks = { site: null, findings: [] };
 
-async function checkRunningSite(given: FlagValues): Promise<SiteChecks> {
+async function checkRunningSite(flags: FlagValues): Promise<SiteChecks> {
   try {
-    const site = await withAdminClient(getAdminTarget(given), async (call) => ({
+    const site = await withAdminClient(getAdminTarget(flags), async (call) => ({
       status: (await call("GET", "/api/admin/v1/status")) as StatusReply,
       clock: (await call("GET", "/api/admin/v1/clock")) as ClockReply,
       access: (await call("GET", "/api/admin/v1/access")) as AccessReply,
@@ -125,7 +125,7 @@ async function checkRunningSite(given: FlagValues): Promise<SiteChecks> {
     const tokens = checkTokens(access.tokens, status.now);
     return { site, findings: [...checkSite(status, clock), ...tokens] };
   } catch (error) {
-    // What is wrong with the folder has been found already, in better words.
+    // The checks of the folder have already reported this, with more details.
     if (error instanceof FolderRefused) return NO_SITE;
     if (!(error instanceof FolderBusy || error instanceof Failure)) throw error;
     const advice = "check with berth status; the server may still be starting";

@@ -14,24 +14,22 @@ import { withAdminClient } from "../admin-client.ts";
 import { servicePaths } from "../service/unit.ts";
 import { print, printJson } from "../terminal.ts";
 
-/**
- * From a file or standard input, never from the command line: everybody on the machine reads that.
- */
+/** From a file or standard input: every user of the machine can read a command line. */
 export const keysSetCommand: Command = {
   name: "keys set",
   summary: "set the two cloud credentials, from lines apiKey=… and sharedKey=…",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["[FILE]"],
   examples: ["berth keys set keys.txt", "berth keys set - < keys.txt"],
-  run(given) {
-    const body = parse(readInputText(given.positionals[0] ?? "-", "the file with the keys"));
-    return withAdminClient(getAdminTarget(given), async (call) => {
-      if (isSealedForService(getDataFolder(given))) {
+  run(flags) {
+    const body = parseKeys(readInputText(flags.positionals[0] ?? "-", "the file with the keys"));
+    return withAdminClient(getAdminTarget(flags), async (call) => {
+      if (isSealedForService(getDataFolder(flags))) {
         const { pid } = (await call("GET", "/api/admin/v1/status")) as { readonly pid: number };
-        if (pid === process.pid) throw new Failure("the service is not running", START_IT);
+        if (pid === process.pid) throw new Failure("the service is not running", START_HINT);
       }
       const reply = (await call("POST", "/api/v4/setKeys", body)) as { readonly updated: string[] };
-      if (isFlagSet(given, "json")) printJson(reply);
+      if (isFlagSet(flags, "json")) printJson(reply);
       else
         print(reply.updated.length === 0 ? "nothing changed" : `set: ${reply.updated.join(", ")}`);
       return EXIT_OK;
@@ -39,16 +37,16 @@ export const keysSetCommand: Command = {
   },
 };
 
-/** The key that seals them is handed to the service alone: another could not be opened by it. */
+/** Only the service gets the sealing key: it could not open what another process sealed. */
 const isSealedForService = (folder: string): boolean =>
   folder === servicePaths.data && existsSync(servicePaths.sealingKey);
 
-const START_IT =
+const START_HINT =
   "systemctl start berth; only the service has the key that encrypts the credentials";
 
-function parse(text: string): Record<string, string> {
+function parseKeys(text: string): Record<string, string> {
   const keys: Record<string, string> = {};
-  for (const line of text.split("\n").filter((one) => one.trim() !== "")) {
+  for (const line of text.split("\n").filter((text) => text.trim() !== "")) {
     const [, name, value] = /^\s*(apiKey|sharedKey)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
     if (name === undefined || value === undefined) {
       throw new Misuse(

@@ -52,14 +52,14 @@ const request: Command = {
     option.json,
   ],
   examples: ["berth license request --product CAD --out request.jwt"],
-  async run(given) {
-    checkOutputPath(given, "request");
-    const named = getStringFlag(given, "product");
-    const { reply, choice } = await withAdminClient(getAdminTarget(given), async (call) => {
-      const choice = named === null ? await fetchDefaultProduct(call) : null;
+  async run(flags) {
+    checkOutputPath(flags, "request");
+    const namedProduct = getStringFlag(flags, "product");
+    const { reply, choice } = await withAdminClient(getAdminTarget(flags), async (call) => {
+      const choice = namedProduct === null ? await fetchDefaultProduct(call) : null;
       const body = {
-        product: choice?.product ?? named,
-        license_key: getStringFlag(given, "license-key"),
+        product: choice?.product ?? namedProduct,
+        license_key: getStringFlag(flags, "license-key"),
       };
       const reply = (await call("POST", "/api/v4/license/generate", body)) as RequestReply;
       return { reply, choice };
@@ -69,12 +69,12 @@ const request: Command = {
       ...(choice?.warning == null ? [] : [choice.warning]),
     ];
     for (const warning of warnings) printWarning(escapeToOneLine(warning));
-    if (isFlagSet(given, "json")) {
+    if (isFlagSet(flags, "json")) {
       printJson({ ...reply, warnings });
       return EXIT_OK;
     }
     if (choice?.note != null) printNote(escapeToOneLine(choice.note));
-    await outputDocument(given, reply.payload, "the request");
+    await outputDocument(flags, reply.payload, "the request");
     return EXIT_OK;
   },
 };
@@ -95,15 +95,15 @@ const add: Command = {
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["FILE"],
   examples: ["berth license add license.jwt"],
-  run(given) {
-    const license = readDocument(given.positionals[0], "license");
-    return withAdminClient(getAdminTarget(given), async (call) => {
+  run(flags) {
+    const license = readDocument(flags.positionals[0], "license");
+    return withAdminClient(getAdminTarget(flags), async (call) => {
       const before = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
       const reply = (await call("POST", "/api/v4/license/upload", { license })) as AddReply;
       const isKnown = before.some(({ id }) => id === reply.id);
-      if (isFlagSet(given, "json")) printJson(reply);
+      if (isFlagSet(flags, "json")) printJson(reply);
       else print(escapeToOneLine(addedText(reply, isKnown)));
-      if (reply.is_expired) printWarning(`the license ended on ${reply.validity_period}`);
+      if (reply.is_expired) printWarning(`the license expired on ${reply.validity_period}`);
       return EXIT_OK;
     });
   },
@@ -123,11 +123,11 @@ const list: Command = {
   isCommon: true,
   summary: "list the installed licenses",
   options: [option.data, option.identity, option.config, option.json],
-  run: (given) =>
-    withAdminClient(getAdminTarget(given), async (call) => {
+  run: (flags) =>
+    withAdminClient(getAdminTarget(flags), async (call) => {
       const licenses = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
-      if (isFlagSet(given, "json")) printJson(licenses);
-      else print(licenses.length === 0 ? "no licenses yet" : text(licenses));
+      if (isFlagSet(flags, "json")) printJson(licenses);
+      else print(licenses.length === 0 ? "no licenses yet" : formatLicenses(licenses));
       return EXIT_OK;
     }),
 };
@@ -146,25 +146,25 @@ const remove: Command = {
   ],
   arguments: ["ID"],
   examples: ["berth license remove 4711 --out receipt.jwt"],
-  async run(given) {
-    const [license_id] = given.positionals;
+  async run(flags) {
+    const [license_id] = flags.positionals;
     if (license_id === undefined) {
       throw new Misuse("ID is required", "berth license list shows what is installed");
     }
-    checkOutputPath(given, "receipt");
-    const question = `license ${license_id} will be returned permanently and its slots will end; continue?`;
-    await confirm(given, question);
-    const body = { license_id, with_borrows: isFlagSet(given, "with-borrows") };
-    const reply = (await withAdminClient(getAdminTarget(given), (call) =>
+    checkOutputPath(flags, "receipt");
+    const question = `license ${license_id} will be returned permanently and its slots will be released; continue?`;
+    await confirm(flags, question);
+    const body = { license_id, with_borrows: isFlagSet(flags, "with-borrows") };
+    const reply = (await withAdminClient(getAdminTarget(flags), (call) =>
       call("POST", "/api/admin/v1/licenses/remove", body),
     )) as { readonly receipt: string };
-    if (isFlagSet(given, "json")) printJson(reply);
-    else await outputDocument(given, reply.receipt, "the receipt");
+    if (isFlagSet(flags, "json")) printJson(reply);
+    else await outputDocument(flags, reply.receipt, "the receipt");
     return EXIT_OK;
   },
 };
 
-function text(licenses: readonly LicenseReply[]): string {
+function formatLicenses(licenses: readonly LicenseReply[]): string {
   const rows = licenses.map((license) => [
     String(license.id),
     license.product_details.short_code,
@@ -172,8 +172,8 @@ function text(licenses: readonly LicenseReply[]): string {
     `${license.floating_in_use_devices}/${license.floating_users}`,
     license.validity_period ?? "never",
   ]);
-  return formatTable([["LICENSE", "PRODUCT", "KEY", "SLOTS", "ENDS"], ...rows]);
+  return formatTable([["LICENSE", "PRODUCT", "KEY", "SLOTS", "EXPIRES"], ...rows]);
 }
 
-/** The offline loop, on the site. */
+/** Licenses by files, on the site. */
 export const licenseCommands: readonly Command[] = [request, add, list, remove];

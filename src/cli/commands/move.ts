@@ -31,10 +31,10 @@ const out: Command = {
   options: [option.data, option.identity, option.config, option.yes, option.json],
   arguments: ["FILE"],
   examples: ["berth move out /media/usb/site.move"],
-  async run(given) {
-    const file = getNewFileArgument(given, "a move", EXAMPLE);
-    const folder = getDataFolder(given);
-    // Everything that can go wrong should, before this host has given anything up.
+  async run(flags) {
+    const file = getNewFileArgument(flags, "a move", EXAMPLE);
+    const folder = getDataFolder(flags);
+    // Everything that can fail is tried before this host is retired.
     if (realDisk.stat(file) !== null) {
       throw new BackupRefused(`${file} already exists`, "choose a new file name");
     }
@@ -45,20 +45,20 @@ const out: Command = {
         "start a new demo on the other host with berth demo",
       );
     const question = `${folder} will no longer grant licenses; continue?`;
-    await confirm(given, question);
-    const { move_id, moved_at } = (await withAdminClient(getAdminTarget(given), (call) =>
+    await confirm(flags, question);
+    const { move_id, moved_at } = (await withAdminClient(getAdminTarget(flags), (call) =>
       call("POST", "/api/admin/v1/move", { appliance }),
     )) as MoveReply;
     const verified = await writeMoveFile(folder, file).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? error.message : String(error);
       throw new Failure(
-        `${folder} was moved out, but ${file} could not be written: ${why}`,
+        `${folder} was moved out, but ${file} could not be written: ${reason}`,
         "nothing is lost: run berth move out again, with the same or another file",
       );
     });
     const { licenses, registrations } = verified;
     warnAboutAuditDamage(file, verified);
-    if (isFlagSet(given, "json")) {
+    if (isFlagSet(flags, "json")) {
       const facts = { move_id, moved_at, licenses, registrations, ...auditDamageFields(verified) };
       printJson({ path: file, ...facts });
       return EXIT_OK;
@@ -80,10 +80,10 @@ const into: Command = {
   options: [option.data, option.config, option.json],
   arguments: ["FILE"],
   examples: ["berth move in /media/usb/site.move --data /srv/berth"],
-  async run(given) {
-    const file = getBackupArgument(given, "the file that berth move out wrote", EXAMPLE);
-    const folder = getDataFolder(given);
-    await refuseCopyOfBackup(file, folder, given.environment);
+  async run(flags) {
+    const file = getBackupArgument(flags, "the file that berth move out wrote", EXAMPLE);
+    const folder = getDataFolder(flags);
+    await refuseCopyOfBackup(file, folder, flags.environment);
     const disk = withOpenFile(file);
     becomeFolderOwner(folder);
     const { verifyReport, replacedFolder } = await restoreBackup({
@@ -98,7 +98,7 @@ const into: Command = {
     });
     const { licenses, registrations, appliance } = verifyReport;
     warnAboutAuditDamage(folder, verifyReport);
-    if (isFlagSet(given, "json")) {
+    if (isFlagSet(flags, "json")) {
       const facts = { appliance, licenses, registrations, replaced_folder: replacedFolder };
       printJson({ path: folder, ...facts, ...auditDamageFields(verifyReport) });
       return EXIT_OK;
@@ -117,14 +117,14 @@ async function writeMoveFile(folder: string, file: string): Promise<VerifyReport
   return (await makeBackup(realDisk, folder, file, wallClock(), folderChecks)).verifyReport;
 }
 
-/** Whether all of it is whole, and has room where it is to go. */
+/** Checks that all data is intact and fits on the target disk. */
 async function tryBackup(folder: string, file: string): Promise<VerifyReport> {
-  const trial = `${file}.trial`;
-  if (realDisk.stat(trial) !== null) realDisk.remove(trial);
-  const verified = await writeMoveFile(folder, trial);
-  realDisk.remove(trial);
+  const trialPath = `${file}.trial`;
+  if (realDisk.stat(trialPath) !== null) realDisk.remove(trialPath);
+  const verified = await writeMoveFile(folder, trialPath);
+  realDisk.remove(trialPath);
   return verified;
 }
 
-/** From one host to another, with everybody's slots. */
+/** Moves a site from one host to another, with all slots in use. */
 export const moveCommands: readonly Command[] = [out, into];

@@ -7,9 +7,9 @@ export const noticesCommand: Command = {
   name: "notices",
   summary: "print third-party notices and licenses",
   options: [option.json],
-  async run(given) {
+  async run(flags) {
     const notices = readNotices();
-    if (isFlagSet(given, "json")) printJson(notices);
+    if (isFlagSet(flags, "json")) printJson(notices);
     else printRaw(formatNotices(notices));
     return EXIT_OK;
   },

@@ -13,8 +13,8 @@ const show: Command = {
   options: [option.svg, option.json],
   arguments: ["FILE"],
   examples: ["berth qr request.jwt", "berth qr license.jwt --svg license.svg"],
-  async run(given) {
-    const text = trimPlainCode(readText(given.positionals[0]));
+  async run(flags) {
+    const text = trimPlainCode(readText(flags.positionals[0]));
     const codes = await renderQrCodes(text);
     if (!codes.ok) {
       throw new Failure(
@@ -22,8 +22,8 @@ const show: Command = {
         "transfer the file itself",
       );
     }
-    const out = getStringFlag(given, "svg");
-    if (isFlagSet(given, "json")) printJson({ frames: codes.value });
+    const out = getStringFlag(flags, "svg");
+    if (isFlagSet(flags, "json")) printJson({ frames: codes.value });
     else if (out === null) printQrCodes(text, "the text");
     else {
       await writeSvgFiles(
@@ -35,7 +35,7 @@ const show: Command = {
   },
 };
 
-/** Byte by byte what comes back from the codes: what is not text would come back as another. */
+/** Only text: the codes would not restore other data byte by byte. */
 function readText(path: string | undefined): string {
   const bytes = readInputBytes(path, "a text");
   const name = describeInput(path ?? "-");
@@ -52,15 +52,17 @@ function readText(path: string | undefined): string {
   return text;
 }
 
-/** One file as it is named; several with their numbers before the ending. */
-async function writeSvgFiles(out: string, pictures: readonly string[]): Promise<void> {
-  const end = extname(out);
-  const stem = out.slice(0, out.length - end.length);
-  const paths = pictures.map((_, at) => (pictures.length === 1 ? out : `${stem}-${at + 1}${end}`));
+/** One code gets the named file; several get numbers before the extension. */
+async function writeSvgFiles(out: string, images: readonly string[]): Promise<void> {
+  const extension = extname(out);
+  const stem = out.slice(0, out.length - extension.length);
+  const paths = images.map((_, index) =>
+    images.length === 1 ? out : `${stem}-${index + 1}${extension}`,
+  );
   paths.forEach(refuseToReplace);
-  for (const [at, path] of paths.entries()) {
-    await writeOutputText(path, `${pictures[at]}\n`);
-    print(`code ${at + 1} of ${paths.length} is written to ${path}`);
+  for (const [index, path] of paths.entries()) {
+    await writeOutputText(path, `${images[index]}\n`);
+    print(`code ${index + 1} of ${paths.length} is written to ${path}`);
   }
 }
 
@@ -70,10 +72,10 @@ const join: Command = {
   options: [option.out, option.json],
   arguments: ["FILE"],
   examples: ["berth qr join scanned.txt --out request.jwt"],
-  async run(given) {
-    checkOutputPath(given);
+  async run(flags) {
+    checkOutputPath(flags);
     const joined = joinQrCodes(
-      readInputText(given.positionals[0], "a file with the scanned codes"),
+      readInputText(flags.positionals[0], "a file with the scanned codes"),
     );
     if (!joined.ok) {
       throw new Failure(
@@ -85,9 +87,9 @@ const join: Command = {
     for (const line of foreignLines) {
       printWarning(`line ${line} is not a Berth code or was misread; it was ignored`);
     }
-    const out = getStringFlag(given, "out");
-    if (isFlagSet(given, "json")) printJson({ text, ignored_lines: foreignLines });
-    // A line end of the text's own is the one that ends the output.
+    const out = getStringFlag(flags, "out");
+    if (isFlagSet(flags, "json")) printJson({ text, ignored_lines: foreignLines });
+    // Printing adds a line break, so one at the end of the text is dropped.
     else if (out === null) printText(text.replace(/\n$/, ""));
     else {
       await writeOutputText(out, text);
@@ -97,5 +99,5 @@ const join: Command = {
   },
 };
 
-/** Between two machines that only a camera connects. */
+/** Transfer between two machines by camera. */
 export const qrCommands: readonly Command[] = [show, join];

@@ -17,13 +17,13 @@ export const releaseCommand: Command = {
     option.json,
   ],
   examples: ["berth release --product CAD --user ada"],
-  run(given) {
-    const product = getStringFlag(given, "product");
-    const user = getStringFlag(given, "user");
+  run(flags) {
+    const product = getStringFlag(flags, "product");
+    const user = getStringFlag(flags, "user");
     if (user === null) throw new Misuse("--user is required", "berth slots lists the slots in use");
-    return withAdminClient(getAdminTarget(given), async (call) => {
+    return withAdminClient(getAdminTarget(flags), async (call) => {
       const reply = await call("POST", "/api/admin/v1/registrations/release", { product, user });
-      if (isFlagSet(given, "json")) printJson(reply);
+      if (isFlagSet(flags, "json")) printJson(reply);
       else print(`the slot of ${user} is released`);
       return EXIT_OK;
     });

@@ -25,11 +25,11 @@ export const serveCommand: Command = {
   summary: "run the license server in the foreground",
   options: [...serverSettings, option.config],
   examples: ["berth serve --data /srv/berth", "berth serve --listen 10.1.0.5:8080"],
-  async run(given) {
-    refuseUnsupportedPlatform(given, "site");
-    refuseDebugger(given);
-    const folder = getDataFolder(given);
-    return runServer(given, folder, "site", nothingToPrepare, (server) => banner(server, given));
+  async run(flags) {
+    refuseUnsupportedPlatform(flags, "site");
+    refuseDebugger(flags);
+    const folder = getDataFolder(flags);
+    return runServer(flags, folder, "site", nothingToPrepare, (server) => banner(server, flags));
   },
 };
 
@@ -37,27 +37,27 @@ const nothingToPrepare = async (): Promise<void> => {};
 
 async function banner(
   { operations, access, exposures, certificate, url, tlsUrl, folder }: ServerContext,
-  given: FlagValues,
+  flags: FlagValues,
 ): Promise<void> {
   const status = await operations.status();
   const licenses = status.ok ? status.value.licenses : [];
-  const named = licenses.map(
+  const licenseTexts = licenses.map(
     ({ terms, slotsInUse }) => `${terms.product} (${slotsInUse} of ${terms.slots} slots in use)`,
   );
-  const networks = describeNetworks(getListFlag(given, "client-networks"));
-  const how = {
+  const networks = describeNetworks(getListFlag(flags, "client-networks"));
+  const authentication = {
     open: "without a login",
     login: "with a token from /auth",
     mtls: "with a certificate, over TLS",
-  }[getStringFlag(given, "client-auth") ?? "open"];
+  }[getStringFlag(flags, "client-auth") ?? "open"];
   print(`berth ${version}`);
   print(
     formatTable([
-      ["  address", `${getStringFlag(given, "listen")}, page at ${url}/`],
+      ["  address", `${getStringFlag(flags, "listen")}, page at ${url}/`],
       ...(tlsUrl === null ? [] : [["  over TLS", tlsUrl]]),
       ["  data", folder],
-      ["  licenses", named.join(", ") || "none yet"],
-      ["  applications", `from ${networks}, ${how}`],
+      ["  licenses", licenseTexts.join(", ") || "none yet"],
+      ["  applications", `from ${networks}, ${authentication}`],
       [
         "  administration",
         access.isClaimed() ? "with a credential" : "from this machine only, without a login",
@@ -65,10 +65,10 @@ async function banner(
       ["  exposures", `${exposures().length}; berth status lists them and how to remove them`],
     ]),
   );
-  const ends = certificate();
-  if (ends !== null && ends.state !== "ok") {
+  const view = certificate();
+  if (view !== null && view.state !== "ok") {
     printWarning(
-      `the certificate ${describeCertificate(ends.state, rfc3339(ends.endsAt as Instant))}`,
+      `the certificate ${describeCertificate(view.state, rfc3339(view.endsAt as Instant))}`,
     );
   }
   if (!access.isClaimed()) {

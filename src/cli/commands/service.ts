@@ -25,20 +25,20 @@ const install: Command = {
   summary: "install this executable as a systemd service, or upgrade the installed one",
   options: [option.installPath, option.listen, option.serviceTls, option.names, option.dryRun],
   examples: ["berth service install --dry-run", "berth service install --names berth.plant7.lan"],
-  async run(given) {
-    refuseUnsupportedHost("install", isFlagSet(given, "dry-run"));
+  async run(flags) {
+    refuseUnsupportedHost("install", isFlagSet(flags, "dry-run"));
     const old = readInstalledService();
-    const binary = getInstallPath(given, old);
+    const binary = getInstallPath(flags, old);
     checkInstallPath(binary);
     checkDataReadable(old);
-    const steps = installationSteps(given, binary);
-    if (isFlagSet(given, "dry-run")) {
+    const steps = installationSteps(flags, binary);
+    if (isFlagSet(flags, "dry-run")) {
       await runSteps(steps, true, print);
       print(`  would  start ${SERVICE_UNIT} and wait until it is ready`);
       return EXIT_OK;
     }
-    const changes = old?.isUpgradeInterrupted === true || steps.some((step) => !step.isDone());
-    if (old !== null && changes) await upgrade(old, binary, steps, print);
+    const hasChanges = old?.isUpgradeInterrupted === true || steps.some((step) => !step.isDone());
+    if (old !== null && hasChanges) await upgrade(old, binary, steps, print);
     else {
       await runSteps(steps, false, print);
       systemctl("daemon-reload");
@@ -49,14 +49,14 @@ const install: Command = {
   },
 };
 
-/** Where it is already, unless somebody says otherwise. */
-const getInstallPath = (given: FlagValues, old: InstalledService | null): string =>
-  old !== null && given.values.get("install-path")?.from === "default"
+/** The path of the installed executable, unless --install-path names another. */
+const getInstallPath = (flags: FlagValues, old: InstalledService | null): string =>
+  old !== null && flags.values.get("install-path")?.from === "default"
     ? old.binary
-    : (getStringFlag(given, "install-path") ?? "");
+    : (getStringFlag(flags, "install-path") ?? "");
 
-/** A rehearsal changes nothing: it may be held on any machine, and says what that one lacks. */
-function refuseUnsupportedHost(verb: "install" | "uninstall", isRehearsal: boolean): void {
+/** A dry run changes nothing, so it may run on any machine; it warns of what is missing there. */
+function refuseUnsupportedHost(verb: "install" | "uninstall", isDryRun: boolean): void {
   if (!isCompiled) {
     throw new Failure(
       `only the compiled executable can ${verb} itself`,
@@ -64,11 +64,11 @@ function refuseUnsupportedHost(verb: "install" | "uninstall", isRehearsal: boole
     );
   }
   if (process.getuid?.() !== 0) {
-    // A rehearsal as well: it has to look into folders that only root may read.
-    const hint = `sudo berth service ${verb}${isRehearsal ? " --dry-run" : ""}`;
+    // A dry run needs root too: it reads folders that only root may read.
+    const hint = `sudo berth service ${verb}${isDryRun ? " --dry-run" : ""}`;
     throw new Failure(`root privileges are required to ${verb} the service`, hint);
   }
-  if (!hasSystemd() && isRehearsal) {
+  if (!hasSystemd() && isDryRun) {
     printWarning("this machine does not run systemd: without --dry-run this command fails here");
   } else if (!hasSystemd()) {
     throw new Failure(
@@ -80,11 +80,11 @@ function refuseUnsupportedHost(verb: "install" | "uninstall", isRehearsal: boole
 
 function summary(binary: string, isStopped: boolean): string {
   const { caCertificate } = tlsPaths(servicePaths.data);
-  const how = isStopped
+  const state = isStopped
     ? "; it was stopped and stays stopped: systemctl start berth"
     : " and ready";
   return `
-berth ${version} is installed${how}
+berth ${version} is installed${state}
 ${formatTable([
   ["  settings", servicePaths.settings],
   ["  data", servicePaths.data],
@@ -106,12 +106,12 @@ next:
 const uninstall: Command = {
   name: "service uninstall",
   summary: "stop and remove the service; data, settings and backups are kept",
-  options: [option.installPath, option.dryRun],
-  async run(given) {
-    const isRehearsal = isFlagSet(given, "dry-run");
-    refuseUnsupportedHost("uninstall", isRehearsal);
-    const binary = getInstallPath(given, readInstalledService());
-    if (!isRehearsal) systemctl("disable", "--now", SERVICE_UNIT);
+  options: [{ ...option.installPath, help: "path of the installed executable" }, option.dryRun],
+  async run(flags) {
+    const isDryRun = isFlagSet(flags, "dry-run");
+    refuseUnsupportedHost("uninstall", isDryRun);
+    const binary = getInstallPath(flags, readInstalledService());
+    if (!isDryRun) systemctl("disable", "--now", SERVICE_UNIT);
     const { unit, users, man, completion } = servicePaths;
     const files = [
       unit,
@@ -122,23 +122,25 @@ const uninstall: Command = {
       previousBinaryPath(binary),
       rollbackBinaryPath(binary),
     ];
-    const there = files.filter((path) => existsSync(path));
-    if (there.length === 0) print("no service is installed here");
+    const existing = files.filter((path) => existsSync(path));
+    if (existing.length === 0) print("no service is installed here");
     await runSteps(
-      there.map((path) => ({
+      existing.map((path) => ({
         description: `remove ${path}`,
         isDone: () => !existsSync(path),
         apply: () => rmSync(path),
       })),
-      isRehearsal,
+      isDryRun,
       print,
     );
-    if (!isRehearsal) systemctl("daemon-reload");
-    const kept = [servicePaths.data, dirname(servicePaths.settings), servicePaths.backups].filter(
-      (path) => existsSync(path),
-    );
-    if (kept.length === 0) return EXIT_OK;
-    print(`\nkept: ${kept.join(", ")}; delete them yourself if you no longer need them.`);
+    if (!isDryRun) systemctl("daemon-reload");
+    const keptPaths = [
+      servicePaths.data,
+      dirname(servicePaths.settings),
+      servicePaths.backups,
+    ].filter((path) => existsSync(path));
+    if (keptPaths.length === 0) return EXIT_OK;
+    print(`\nkept: ${keptPaths.join(", ")}; delete them yourself if you no longer need them.`);
     print(
       "Licenses that are still installed there would be lost: return them first (berth license remove).",
     );
@@ -149,14 +151,14 @@ const uninstall: Command = {
 const show: Command = {
   name: "service print",
   summary: "print the systemd unit that service install would write",
-  options: [option.installPath],
-  async run(given) {
-    print(unitText(getStringFlag(given, "install-path") ?? "", willExist).trimEnd());
+  options: [{ ...option.installPath, help: "path of the executable in the unit" }],
+  async run(flags) {
+    print(unitText(getStringFlag(flags, "install-path") ?? "", willExist).trimEnd());
     return EXIT_OK;
   },
 };
 
-/** The sealing key is made by the installation itself. */
+/** The installation itself creates the sealing key. */
 const willExist = (path: string): boolean => path === servicePaths.sealingKey || existsSync(path);
 
 export const serviceCommands: readonly Command[] = [install, uninstall, show];

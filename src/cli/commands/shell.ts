@@ -4,7 +4,7 @@ import { EXIT_OK, type Command } from "../command.ts";
 import { manPage } from "../man-page.ts";
 import { printRaw } from "../terminal.ts";
 
-/** Made of the command table they stand in themselves. */
+/** Takes a function, because the command table contains these commands too. */
 export const shellCommands = (all: () => readonly Command[]): readonly Command[] => [
   {
     name: "completions",
@@ -17,7 +17,7 @@ export const shellCommands = (all: () => readonly Command[]): readonly Command[]
       "berth completions fish > ~/.config/fish/completions/berth.fish",
     ],
     async run({ positionals: [word] }) {
-      const shell = SHELLS.find((one) => one === word);
+      const shell = SHELLS.find((name) => name === word);
       if (shell === undefined)
         throw new Misuse(`the shell must be one of ${SHELLS.join(", ")}`, "berth completions bash");
       printRaw(completions(shell, all()).trimEnd());

@@ -18,28 +18,32 @@ export const slotsCommand: Command = {
     option.json,
   ],
   examples: ["berth slots --product CAD", "berth slots --json"],
-  run(given) {
-    const product = getStringFlag(given, "product");
+  run(flags) {
+    const product = getStringFlag(flags, "product");
     const query = product === null ? "" : `?product=${encodeURIComponent(product)}`;
-    return withAdminClient(getAdminTarget(given), async (call) => {
+    return withAdminClient(getAdminTarget(flags), async (call) => {
       const path = `/api/admin/v1/registrations${query}`;
-      const held = (await call("GET", path)) as RegistrationReply[];
-      if (isFlagSet(given, "json")) printJson(held);
-      else print(held.length === 0 ? "no slot is in use" : text(held, createTimeFormatter(given)));
+      const registrations = (await call("GET", path)) as RegistrationReply[];
+      if (isFlagSet(flags, "json")) printJson(registrations);
+      else if (registrations.length === 0) print("no slot is in use");
+      else print(formatSlots(registrations, createTimeFormatter(flags)));
       return EXIT_OK;
     });
   },
 };
 
-function text(held: readonly RegistrationReply[], time: (text: string) => string): string {
+function formatSlots(
+  registrations: readonly RegistrationReply[],
+  formatTime: (text: string) => string,
+): string {
   const header = ["PRODUCT", "USER", "HOST", "FROM", "SINCE", "UNTIL", "BORROWED", "FEATURES"];
-  const rows = held.map((slot) => [
+  const rows = registrations.map((slot) => [
     slot.product,
     slot.user,
     slot.os_hostname || "-",
     slot.peer,
-    time(slot.registered_at),
-    time(slot.expires_at),
+    formatTime(slot.registered_at),
+    formatTime(slot.expires_at),
     slot.borrowed_until === null ? "no" : "yes",
     slot.features.join(", ") || "-",
   ]);

@@ -12,18 +12,18 @@ export const statusCommand: Command = {
   isCommon: true,
   summary: "show licenses, slots, disk and exposures of a running server or a data folder",
   options: [option.data, option.identity, option.config, option.json],
-  run(given) {
-    const folder = getDataFolder(given);
-    return withAdminClient(getAdminTarget(given), async (call) => {
+  run(flags) {
+    const folder = getDataFolder(flags);
+    return withAdminClient(getAdminTarget(flags), async (call) => {
       const reply = (await call("GET", "/api/admin/v1/status")) as StatusReply;
-      if (isFlagSet(given, "json")) printJson(reply);
-      else print(text(folder, reply));
+      if (isFlagSet(flags, "json")) printJson(reply);
+      else print(formatStatus(folder, reply));
       return EXIT_OK;
     });
   },
 };
 
-function text(
+function formatStatus(
   folder: string,
   {
     version,
@@ -88,8 +88,12 @@ function text(
       `drift`,
       `${license_id}: ${hardware_drift.join(", ")}`,
     ]);
-  const header = ["PRODUCT", "LICENSE", "TYPE", "SLOTS", "CONSUMED", "ENDS", "STATE"];
-  const denied = refusals.map(({ product, code, count }) => [product ?? "-", code, String(count)]);
+  const header = ["PRODUCT", "LICENSE", "TYPE", "SLOTS", "CONSUMED", "EXPIRES", "STATE"];
+  const refusalRows = refusals.map(({ product, code, count }) => [
+    product ?? "-",
+    code,
+    String(count),
+  ]);
   return [
     formatTable([...facts, ...moved, ...drift]),
     rows.length === 0 ? "no licenses yet" : formatTable([header, ...rows]),
@@ -101,7 +105,9 @@ function text(
             ...exposures.map(({ finding, remedy }) => [finding, remedy]),
           ]),
         ]),
-    ...(denied.length === 0 ? [] : [formatTable([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
+    ...(refusalRows.length === 0
+      ? []
+      : [formatTable([["PRODUCT", "REFUSED", "TIMES"], ...refusalRows])]),
   ].join("\n\n");
 }
 

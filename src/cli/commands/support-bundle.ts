@@ -15,29 +15,29 @@ export const supportBundleCommand: Command = {
   arguments: ["FILE"],
   canRunWithInvalidSettings: true,
   examples: ["berth support-bundle /media/usb/berth-support.tar"],
-  async run(given) {
-    const [file] = given.positionals;
+  async run(flags) {
+    const [file] = flags.positionals;
     if (file === undefined || file === "")
       throw new Misuse("FILE is required: a new tar file", "for example berth-support.tar");
     const out = resolve(file);
-    // Once more when it is written: gathering takes its time.
+    // Checked again when it is written, because collecting takes time.
     refuseToReplace(out);
-    const entries = await collectEntries(given);
+    const entries = await collectEntries(flags);
     const sizes = entries.map(({ name, description, text }) => ({
       name,
       description,
       bytes: Buffer.byteLength(text),
     }));
-    if (!isFlagSet(given, "json")) {
+    if (!isFlagSet(flags, "json")) {
       print(
         formatTable(
           sizes.map(({ name, bytes, description }) => [`  ${name}`, `${bytes} bytes`, description]),
         ),
       );
     }
-    await confirm(given, `write these files to ${out}?`);
+    await confirm(flags, `write these files to ${out}?`);
     await writeBundle(out, entries);
-    if (isFlagSet(given, "json")) printJson({ path: out, entries: sizes });
+    if (isFlagSet(flags, "json")) printJson({ path: out, entries: sizes });
     else
       print(`\n${out} is written; unpack it with tar -xf. Names and addresses in it are replaced.`);
     return EXIT_OK;

@@ -49,39 +49,40 @@ const init: Command = {
     "berth tls init --names berth.plant7.lan,10.1.0.5",
     "berth tls init --ca-dir /media/usb/site-ca",
   ],
-  async run(given) {
-    const folder = getExistingDataFolder(given);
+  async run(flags) {
+    const folder = getExistingDataFolder(flags);
     const now = wallClock();
-    const kept = isFlagSet(given, "new-ca") ? null : readSiteCa(given, folder);
-    if (kept?.isInDataFolder === true) warnAboutOldKey(kept, folder);
+    const existing = isFlagSet(flags, "new-ca") ? null : readSiteCa(flags, folder);
+    if (existing?.isInDataFolder === true) warnAboutOldKey(existing, folder);
     const names =
-      kept === null ? chooseServerNames(given, folder) : choosePermittedNames(given, kept);
-    // As whoever asked, who may be root: the server's user shall not read the CA's key.
-    const ca = kept ?? (await newSiteCa(given, folder, names));
+      existing === null ? chooseServerNames(flags, folder) : choosePermittedNames(flags, existing);
+    // As the user who runs the command: the server's user must not be able to read the CA's key.
+    const ca = existing ?? (await newSiteCa(flags, folder, names));
     const server = issueServerCertificate(ca.authority, names, now);
     becomeFolderOwner(folder);
     const paths = tlsPaths(folder);
     realDisk.makeFolder(dirname(paths.certificate));
     await replaceFile(realDisk, paths.caCertificate, Buffer.from(ca.root));
     await replaceFile(realDisk, paths.key, Buffer.from(server.key));
-    const shown = Buffer.from(`${server.certificate}${ca.chain}`);
-    await replaceFile(realDisk, paths.certificate, shown);
-    // What it signed is trusted no more, and its key need not lie about.
-    if (kept === null && realDisk.stat(paths.oldCaKey) !== null) realDisk.remove(paths.oldCaKey);
-    const made: TlsFilesSummary = {
+    const chain = Buffer.from(`${server.certificate}${ca.chain}`);
+    await replaceFile(realDisk, paths.certificate, chain);
+    // Certificates of the old CA are no longer trusted, so its key is not needed.
+    if (existing === null && realDisk.stat(paths.oldCaKey) !== null)
+      realDisk.remove(paths.oldCaKey);
+    const summary: TlsFilesSummary = {
       names,
       validTo: formatEnd(server.certificate),
       fingerprint: new X509Certificate(ca.root).fingerprint256,
-      isNew: kept === null,
+      isNew: existing === null,
     };
-    if (isFlagSet(given, "json")) {
+    if (isFlagSet(flags, "json")) {
       const { certificate, key, caCertificate: ca_certificate } = paths;
       const files = { certificate, key, ca_certificate, ca_key: ca.keyPath };
-      const { validTo: valid_until, fingerprint, isNew: is_new_ca } = made;
+      const { validTo: valid_until, fingerprint, isNew: is_new_ca } = summary;
       printJson({ ...files, names, valid_until, fingerprint, is_new_ca });
       return EXIT_OK;
     }
-    print(advice(folder, ca, made));
+    print(formatResult(folder, ca, summary));
     return EXIT_OK;
   },
 };
@@ -91,21 +92,21 @@ const moveCa: Command = {
   summary: "move the site CA's key out of the data folder, where older versions kept it",
   options: [option.data, option.caDir, option.config, option.json],
   examples: ["sudo berth tls move-ca"],
-  async run(given) {
-    const folder = getExistingDataFolder(given);
-    const ca = readSiteCa(given, folder);
+  async run(flags) {
+    const folder = getExistingDataFolder(flags);
+    const ca = readSiteCa(flags, folder);
     const { oldCaKey } = tlsPaths(folder);
-    const where = getCaFolder(given, folder);
+    const caFolder = getCaFolder(flags, folder);
     if (ca === null || realDisk.stat(oldCaKey) === null) {
       throw new Failure(`${folder} contains no site CA key`, "there is nothing to move");
     }
-    // One that was interrupted before the old file was removed goes on here.
+    // False if an earlier run was interrupted before it removed the old file.
     if (ca.isInDataFolder) {
-      await saveSiteCa(where, ca.authority.key, [ca.authority.certificate, ca.root]);
+      await saveSiteCa(caFolder, ca.authority.key, [ca.authority.certificate, ca.root]);
     }
     await runAsFolderOwner(folder, async () => realDisk.remove(oldCaKey));
-    const path = caKeyPath(where);
-    if (isFlagSet(given, "json")) printJson({ path });
+    const path = caKeyPath(caFolder);
+    if (isFlagSet(flags, "json")) printJson({ path });
     else print(`the site CA's key is now in ${path}; certificates and clients are not affected`);
     return EXIT_OK;
   },
@@ -124,14 +125,14 @@ const client: Command = {
     option.json,
   ],
   examples: ["berth tls client --name ws-17 --out ws-17.pem"],
-  async run(given) {
-    const folder = getDataFolder(given);
-    const name = getStringFlag(given, "name");
-    const out = getStringFlag(given, "out");
+  async run(flags) {
+    const folder = getDataFolder(flags);
+    const name = getStringFlag(flags, "name");
+    const out = getStringFlag(flags, "out");
     if (name === null || out === null)
       throw new Misuse("--name and --out are required", "berth help tls client");
-    const days = getDays(given);
-    const ca = readSiteCa(given, folder);
+    const days = getDays(flags);
+    const ca = readSiteCa(flags, folder);
     if (ca === null)
       throw new Failure(`${folder} has no site CA yet`, "create one with berth tls init");
     if (ca.isInDataFolder) warnAboutOldKey(ca, folder);
@@ -142,7 +143,7 @@ const client: Command = {
     });
     await writeOutputText(out, `${certificate}${ca.chain}${key}`);
     const validTo = formatEnd(certificate);
-    if (isFlagSet(given, "json")) printJson({ name, path: out, valid_until: validTo });
+    if (isFlagSet(flags, "json")) printJson({ name, path: out, valid_until: validTo });
     else {
       print(`${out} contains the certificate and the key of ${name}, valid until ${validTo}.
 It cannot be revoked. If it is lost before then, create a new CA (berth tls init --new-ca),
@@ -152,14 +153,14 @@ distribute it, and create a new certificate for every client.`);
   },
 };
 
-function getExistingDataFolder(given: FlagValues): string {
-  const folder = getDataFolder(given);
+function getExistingDataFolder(flags: FlagValues): string {
+  const folder = getDataFolder(flags);
   if (realDisk.stat(folder) !== null) return folder;
   throw new Failure(`${folder} does not exist`, "start berth serve once, or check --data");
 }
 
-function getDays(given: FlagValues): number {
-  const days = Number(getStringFlag(given, "days") ?? DEFAULT_CLIENT_DAYS);
+function getDays(flags: FlagValues): number {
+  const days = Number(getStringFlag(flags, "days") ?? DEFAULT_CLIENT_DAYS);
   if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return days;
   throw new Misuse(`--days must be a whole number from 1 to ${MAX_DAYS}`, "for example --days 30");
 }
@@ -171,22 +172,22 @@ function warnAboutOldKey({ keyPath }: SiteCa, folder: string): void {
 }
 
 async function newSiteCa(
-  given: FlagValues,
+  flags: FlagValues,
   folder: string,
   names: readonly string[],
 ): Promise<SiteCa> {
-  const where = getCaFolder(given, folder);
+  const caFolder = getCaFolder(flags, folder);
   const permitted = {
     names: names.filter((name) => isIP(name) === 0),
-    addresses: isFlagSet(given, "limit-addresses")
+    addresses: isFlagSet(flags, "limit-addresses")
       ? names.filter((name) => isIP(name) !== 0)
       : null,
   };
-  // Two CAs of one machine must not be called the same.
+  // Two CAs of one machine must not have the same name.
   const title = `Berth site CA ${randomBytes(4)} of ${hostname()}`;
   const { root, ...authority } = createAuthority(title, permitted, wallClock());
-  await saveSiteCa(where, authority.key, [authority.certificate, root]);
-  const keyPath = caKeyPath(where);
+  await saveSiteCa(caFolder, authority.key, [authority.certificate, root]);
+  const keyPath = caKeyPath(caFolder);
   return { authority, root, chain: authority.certificate, keyPath, isInDataFolder: false };
 }
 
@@ -197,14 +198,14 @@ interface TlsFilesSummary {
   readonly isNew: boolean;
 }
 
-function advice(
+function formatResult(
   folder: string,
   ca: SiteCa,
   { names, validTo, fingerprint, isNew }: TlsFilesSummary,
 ): string {
   const { caCertificate } = tlsPaths(folder);
   const limits = readNameConstraints(ca.authority.certificate);
-  const may =
+  const signableNames =
     limits === null
       ? "any name: --new-ca creates one that can sign only for this server"
       : [...limits.names, ...(limits.addresses ?? ["any address"])].join(", ");
@@ -212,7 +213,7 @@ function advice(
   names         ${names.join(", ")}
   valid until   ${validTo}
   CA            ${caCertificate}, valid until ${formatEnd(ca.root)}
-  can sign for  ${may}
+  can sign for  ${signableNames}
   CA key        ${ca.keyPath}; keep it: without it the next certificate needs a new CA
   fingerprint   ${fingerprint}
 
@@ -227,7 +228,7 @@ SIGHUP. Then install the CA on the clients (the file is not secret; compare the 
 The server does not send Strict-Transport-Security: browsers would then refuse plain HTTP here.`;
 }
 
-/** As every other time is shown. */
+/** The end of a certificate, in the format of all other times. */
 const formatEnd = (certificate: string | Uint8Array): string =>
   new Date(new X509Certificate(certificate).validTo).toISOString();
 

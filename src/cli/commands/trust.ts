@@ -15,21 +15,22 @@ const add: Command = {
   options: [option.data, option.identity, option.config, option.yes, option.json],
   arguments: ["FILE"],
   examples: ["berth trust add trust.jwt"],
-  async run(given) {
-    const license = readDocument(given.positionals[0], "trust");
-    // Asked twice, so that the folder is not locked while a person telephones the vendor.
-    const { shown, known } = await withAdminClient(getAdminTarget(given), async (call) => {
+  async run(flags) {
+    const license = readDocument(flags.positionals[0], "trust");
+    // Two sessions, so that the folder is not locked while the operator telephones the vendor.
+    const { offered, current } = await withAdminClient(getAdminTarget(flags), async (call) => {
       const vendors = (await call("GET", "/api/admin/v1/trust")) as VendorReply[];
       const reply = (await call("POST", "/api/admin/v1/trust/show", { license })) as VendorReply;
-      return { shown: reply, known: vendors.find(({ vendor }) => vendor === reply.vendor) ?? null };
+      const trusted = vendors.find(({ vendor }) => vendor === reply.vendor) ?? null;
+      return { offered: reply, current: trusted };
     });
-    if (!isFlagSet(given, "json")) print(formatTable(trustFacts(shown, known)));
+    if (!isFlagSet(flags, "json")) print(formatTable(trustFacts(offered, current)));
     const question = "compare the fingerprint with the vendor by telephone; accept it?";
-    await confirm(given, question, "accept it only if the fingerprints are the same");
-    return withAdminClient(getAdminTarget(given), async (call) => {
+    await confirm(flags, question, "accept it only if the fingerprints are the same");
+    return withAdminClient(getAdminTarget(flags), async (call) => {
       const reply = (await call("POST", "/api/admin/v1/trust/add", { license })) as VendorReply;
-      if (isFlagSet(given, "json")) printJson(reply);
-      else if (known?.version === reply.version) print("this trust document is already known");
+      if (isFlagSet(flags, "json")) printJson(reply);
+      else if (current?.version === reply.version) print("this trust document is already known");
       else print(`licenses of ${escapeToOneLine(reply.name)} (${reply.vendor}) are now accepted`);
       return EXIT_OK;
     });
@@ -40,11 +41,11 @@ const list: Command = {
   name: "trust list",
   summary: "list the trusted vendors",
   options: [option.data, option.identity, option.config, option.json],
-  run: (given) =>
-    withAdminClient(getAdminTarget(given), async (call) => {
+  run: (flags) =>
+    withAdminClient(getAdminTarget(flags), async (call) => {
       const vendors = (await call("GET", "/api/admin/v1/trust")) as VendorReply[];
-      if (isFlagSet(given, "json")) printJson(vendors);
-      else print(vendors.length === 0 ? "no vendor is trusted yet" : text(vendors));
+      if (isFlagSet(flags, "json")) printJson(vendors);
+      else print(vendors.length === 0 ? "no vendor is trusted yet" : formatVendors(vendors));
       return EXIT_OK;
     }),
 };
@@ -54,20 +55,20 @@ const remove: Command = {
   summary: "stop trusting a vendor",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["ID"],
-  run(given) {
-    const [vendor] = given.positionals;
+  run(flags) {
+    const [vendor] = flags.positionals;
     if (vendor === undefined)
       throw new Misuse("ID is required", "berth trust list shows the vendors");
-    return withAdminClient(getAdminTarget(given), async (call) => {
+    return withAdminClient(getAdminTarget(flags), async (call) => {
       const reply = await call("POST", "/api/admin/v1/trust/remove", { vendor });
-      if (isFlagSet(given, "json")) printJson(reply);
+      if (isFlagSet(flags, "json")) printJson(reply);
       else print(`licenses of ${vendor} are no longer accepted`);
       return EXIT_OK;
     });
   },
 };
 
-function text(vendors: readonly VendorReply[]): string {
+function formatVendors(vendors: readonly VendorReply[]): string {
   const rows = vendors.map(({ vendor, name, products, fingerprint }) => [
     vendor,
     name,

@@ -11,18 +11,20 @@ export const usageCommand: Command = {
   summary: "show slot usage over time and refused requests",
   options: [option.data, option.identity, option.config, option.range, option.json],
   examples: ["berth usage", "berth usage --range month --json"],
-  run(given) {
-    return withAdminClient(getAdminTarget(given), async (call) => {
-      // Whoever reads it once wants all of it.
-      const path = `/api/admin/v1/usage?wait=true&range=${getStringFlag(given, "range")}`;
+  run(flags) {
+    return withAdminClient(getAdminTarget(flags), async (call) => {
+      // A single reply must be complete, so it waits until all usage is read.
+      const path = `/api/admin/v1/usage?wait=true&range=${getStringFlag(flags, "range")}`;
       const reply = (await call("GET", path)) as UsageReply;
-      if (isFlagSet(given, "json")) {
+      if (isFlagSet(flags, "json")) {
         printJson(reply);
         return EXIT_OK;
       }
       const { licenses } = (await call("GET", "/api/admin/v1/status")) as StatusReply;
-      const now = new Map(licenses.map((one) => [one.license_id, one.floating_slots_in_use]));
-      print(text(reply, now));
+      const inUseNow = new Map(
+        licenses.map((license) => [license.license_id, license.floating_slots_in_use]),
+      );
+      print(formatUsage(reply, inUseNow));
       return EXIT_OK;
     });
   },
@@ -30,9 +32,9 @@ export const usageCommand: Command = {
 
 type UsageSteps = readonly (number | null)[];
 
-function text(
+function formatUsage(
   { range, from, to, step_minutes, licenses, refusals }: UsageReply,
-  now: ReadonlyMap<number, number>,
+  inUseNow: ReadonlyMap<number, number>,
 ): string {
   const header = [
     "PRODUCT",
@@ -49,21 +51,23 @@ function text(
     String(floating_users),
     String(Math.max(0, ...knownCounts(in_use))),
     formatMeanPeak(in_use),
-    String(now.get(license_id) ?? 0),
-    `|${bars(in_use, floating_users)}|`,
+    String(inUseNow.get(license_id) ?? 0),
+    `|${formatBars(in_use, floating_users)}|`,
   ]);
-  const denied = refusals.map(({ product, code, counts }) => [
+  const refusalRows = refusals.map(({ product, code, counts }) => [
     product ?? "-",
     code,
     String(knownCounts(counts).reduce((sum, count) => sum + count, 0)),
   ]);
   const step = stepText(step_minutes);
-  const explained = `MEAN PEAK: the mean of the peaks of all steps of ${step} with data`;
+  const legend = `MEAN PEAK: the mean of the peaks of all steps of ${step} with data`;
   return [
     `from ${from} to ${to}, in steps of ${step}`,
     rows.length === 0 ? "no licenses yet" : formatTable([header, ...rows]),
-    ...(denied.length === 0 ? [] : [formatTable([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
-    ...(rows.length === 0 ? [] : [explained]),
+    ...(refusalRows.length === 0
+      ? []
+      : [formatTable([["PRODUCT", "REFUSED", "TIMES"], ...refusalRows])]),
+    ...(rows.length === 0 ? [] : [legend]),
   ].join("\n\n");
 }
 
@@ -72,7 +76,7 @@ const stepText = (minutes: number): string =>
 
 const knownCounts = (steps: UsageSteps): number[] => steps.filter((count) => count !== null);
 
-/** Of the steps that are known: before the record begins, nobody knows that nothing was in use. */
+/** Only of the known steps: before the audit log begins, the usage is unknown, not zero. */
 function formatMeanPeak(steps: UsageSteps): string {
   const counts = knownCounts(steps);
   const sum = counts.reduce((all, count) => all + count, 0);
@@ -82,8 +86,8 @@ function formatMeanPeak(steps: UsageSteps): string {
 const COLUMNS = 48;
 const LEVELS = "▁▂▃▄▅▆▇█";
 
-/** As high as the pool is full; a dot where nothing was in use, a space where nobody knows. */
-function bars(steps: UsageSteps, slots: number): string {
+/** The height shows how full the pool was; a dot: nothing in use, a space: unknown. */
+function formatBars(steps: UsageSteps, slots: number): string {
   const width = Math.ceil(steps.length / COLUMNS);
   let line = "";
   for (let from = 0; from < steps.length; from += width) {

@@ -26,33 +26,32 @@ export const policyCommand: Command = {
     option.out,
     option.dryRun,
     option.json,
-    ...termsFlags.map((one) => (one.name === "product" ? { ...one, isRequired: true } : one)),
+    ...termsFlags.map((flag) => (flag.name === "product" ? { ...flag, isRequired: true } : flag)),
   ],
   examples: [
     "berth vendor policy --dir desk --policy-id basic --product CAD --slots 5 --out policy.jwt",
   ],
-  async run(given) {
-    const id = getStringFlag(given, "policy-id");
+  async run(flags) {
+    const id = getStringFlag(flags, "policy-id");
     if (id === null) throw new Misuse("--policy-id is required", "choose any name for these terms");
-    const changes = readTermsChanges(given);
-    checkOutputPath(given, "policy");
-    const desk = await openDesk(given);
-    const [now, replacing] = [wallClock(), { isReplacing: isFlagSet(given, "replace") }];
+    const changes = readTermsChanges(flags);
+    checkOutputPath(flags, "policy");
+    const desk = await openDesk(flags);
+    const [now, replacing] = [wallClock(), { isReplacing: isFlagSet(flags, "replace") }];
     const terms = buildPolicyTerms(desk, id, changes, replacing);
     for (const end of describeEnds(terms)) printNote(end);
-    if (isFlagSet(given, "dry-run")) {
-      printJson(isFlagSet(given, "json") ? { policy_id: id, terms } : terms);
+    if (isFlagSet(flags, "dry-run")) {
+      printJson(isFlagSet(flags, "json") ? { policy_id: id, terms } : terms);
       return EXIT_OK;
     }
     const document = await createPolicy(desk, id, changes, now, replacing);
     const { valid_until } = terms;
-    if (isFlagSet(given, "json")) printJson({ policy_id: id, policy: document, valid_until });
+    if (isFlagSet(flags, "json")) printJson({ policy_id: id, policy: document, valid_until });
     else {
-      const again = "run the same command again to write it";
-      await outputLedgerDocument(given, document, {
+      await outputLedgerDocument(flags, document, {
         description: "the policy",
         entryName: `policy ${id}`,
-        retryHint: again,
+        retryHint: "run the same command again to write it",
       });
     }
     return EXIT_OK;
@@ -63,15 +62,15 @@ export const initCodeCommand: Command = {
   name: "vendor init-code",
   summary: "create an initialization code for a site",
   options: [option.json],
-  async run(given) {
+  async run(flags) {
     const code = generateInitializationCode();
-    if (isFlagSet(given, "json")) printJson({ initialization_code: code });
+    if (isFlagSet(flags, "json")) printJson({ initialization_code: code });
     else print(code);
     return EXIT_OK;
   },
 };
 
-const CONFIRM = "berth help vendor confirm";
+const CONFIRM_HINT = "berth help vendor confirm";
 
 export const confirmCommand: Command = {
   name: "vendor confirm",
@@ -93,31 +92,31 @@ export const confirmCommand: Command = {
     option.qr,
     option.json,
   ],
-  async run(given) {
+  async run(flags) {
     const [key, code] = [
-      getStringFlag(given, "license-key"),
-      getStringFlag(given, "activation-code"),
+      getStringFlag(flags, "license-key"),
+      getStringFlag(flags, "activation-code"),
     ];
     if (key === null || code === null) {
-      throw new Misuse("--license-key and --activation-code are required", CONFIRM);
+      throw new Misuse("--license-key and --activation-code are required", CONFIRM_HINT);
     }
-    const validUntil = parseCodeEnd(getStringFlag(given, "valid-until"));
-    const policy = readDocument(getStringFlag(given, "policy"), "policy");
-    const { terms, ...confirmed } = await confirmActivation(await openDesk(given), {
+    const validUntil = parseCodeEnd(getStringFlag(flags, "valid-until"));
+    const policy = readDocument(getStringFlag(flags, "policy"), "policy");
+    const { terms, ...confirmed } = await confirmActivation(await openDesk(flags), {
       policy,
       licenseKey: key,
       activationCode: code,
-      initializationCode: getStringFlag(given, "initialization-code") ?? "",
+      initializationCode: getStringFlag(flags, "initialization-code") ?? "",
       validUntil,
-      serial: getNumberFlag(given, "serial"),
-      allowWeakBinding: isFlagSet(given, "allow-weak-binding"),
+      serial: getNumberFlag(flags, "serial"),
+      allowWeakBinding: isFlagSet(flags, "allow-weak-binding"),
       now: wallClock(),
     });
     for (const end of describeEnds(terms)) printNote(end);
-    if (isFlagSet(given, "json")) printJson({ ...confirmed, valid_until: terms.valid_until });
+    if (isFlagSet(flags, "json")) printJson({ ...confirmed, valid_until: terms.valid_until });
     else {
       print(`policy ${confirmed.policy_id}\n`);
-      await outputDocument(given, confirmed.confirmation_code, "the confirmation code");
+      await outputDocument(flags, confirmed.confirmation_code, "the confirmation code");
     }
     return EXIT_OK;
   },

@@ -38,19 +38,19 @@ const verify: Command = {
     option.json,
   ],
   examples: ["berth vendor verify --dir desk"],
-  async run(given) {
-    const folder = getDeskFolder(given);
-    // What is no desk at all is refused, not reported.
+  async run(flags) {
+    const folder = getDeskFolder(flags);
+    // A folder that is not a desk is refused, not reported as damaged.
     if (realDisk.stat(join(folder, TRUST_FILE)) === null) {
       await Desk.needsPassphrase(realDisk, folder);
     }
-    const found = await verifyDesk(realDisk, folder, readPassphraseFlag(given, "passphrase-file"));
-    const isGood = found.faults.length === 0;
-    if (isFlagSet(given, "json")) printJson({ ok: isGood, ...found });
-    else print(report(found));
-    for (const note of found.notes) printNote(note);
-    for (const { location, problem } of found.faults) printError(`${location}: ${problem}`, "");
-    if (isGood) return EXIT_OK;
+    const report = await verifyDesk(realDisk, folder, readPassphraseFlag(flags, "passphrase-file"));
+    const isIntact = report.faults.length === 0;
+    if (isFlagSet(flags, "json")) printJson({ ok: isIntact, ...report });
+    else print(formatReport(report));
+    for (const note of report.notes) printNote(note);
+    for (const { location, problem } of report.faults) printError(`${location}: ${problem}`, "");
+    if (isIntact) return EXIT_OK;
     printWarning("berth vendor restore FILE --dir DIR restores a backup into a new folder");
     return EXIT_FAILURE;
   },
@@ -62,27 +62,30 @@ const KEY_TEXTS = {
   fault: "cannot be opened",
 } as const;
 
-function report({ key, documents, ...counts }: DeskVerification): string {
+function formatReport({ key, documents, ...counts }: DeskVerification): string {
   const { ledger_lines: lines, unchained_lines: unchained } = counts;
   const { checked_licenses: licenses, unchecked_licenses: unchecked } = counts;
-  const older = unchained === 0 ? "" : `, ${unchained} written by an older version without a hash`;
-  const left = unchecked === 0 ? "" : `, ${unchecked} written by an older version not checked`;
+  const unchainedText =
+    unchained === 0 ? "" : `, ${unchained} written by an older version without a hash`;
+  const uncheckedText =
+    unchecked === 0 ? "" : `, ${unchecked} written by an older version not checked`;
   return formatTable([
     ["key", KEY_TEXTS[key]],
     ["trust", documents.join(", ")],
-    ["ledger", `${formatCount(lines, "line")}${older}`],
-    ["licenses", `${formatCount(licenses, "signature")} checked${left}`],
+    ["ledger", `${formatCount(lines, "line")}${unchainedText}`],
+    ["licenses", `${formatCount(licenses, "signature")} checked${uncheckedText}`],
   ]);
 }
 
 const backup: Command = {
   name: "vendor backup",
-  summary: "write the whole desk to one new file; the key stays encrypted or plain as it is stored",
+  summary:
+    "write the whole desk to one new file; the key in it is encrypted only if it has a passphrase",
   options: [deskFolderFlag, option.yes, option.json],
   arguments: ["FILE"],
   examples: ["berth vendor backup /media/usb/desk.backup --dir desk"],
-  async run(given) {
-    const [folder, out] = [resolve(getDeskFolder(given)), getNewFile(given)];
+  async run(flags) {
+    const [folder, out] = [resolve(getDeskFolder(flags)), getNewFile(flags)];
     if (out.startsWith(`${folder}${sep}`)) {
       throw new Misuse("a backup must not be inside the desk's folder", "choose another folder");
     }
@@ -91,7 +94,7 @@ const backup: Command = {
     if (hasUnencryptedKey(realDisk, folder)) {
       const question =
         "the key is stored without a passphrase: anyone who can read the backup can sign licenses; continue?";
-      await confirm(given, question, "set one with berth vendor passphrase");
+      await confirm(flags, question, "set one with berth vendor passphrase");
     }
     const text = await backUpDesk(realDisk, folder, rfc3339(wallClock()));
     const write = (file: OpenFile): void => writeAll(file, Buffer.from(text));
@@ -100,13 +103,13 @@ const backup: Command = {
     for (const { location, problem } of faults) {
       printWarning(`the desk has a fault, and its backup has it too: ${location}: ${problem}`);
     }
-    if (isFlagSet(given, "json")) printJson({ path: out, files, faults });
+    if (isFlagSet(flags, "json")) printJson({ path: out, files, faults });
     else print(`${out} contains ${formatCount(files ?? 0, "file")} and was verified`);
     return EXIT_OK;
   },
 };
 
-/** Read back from the disk, before the file has its name. */
+/** Reads the backup from the disk before it gets its name. */
 const countFiles = (path: string): number =>
   openDeskBackup(textOf(readFileSync(path))).files.length;
 
@@ -118,14 +121,14 @@ const restore: Command = {
   options: [deskFolderFlag, option.json],
   arguments: ["FILE"],
   examples: ["berth vendor restore /media/usb/desk.backup --dir desk"],
-  async run(given) {
-    const folder = resolve(getDeskFolder(given));
-    const opened = openDeskBackup(textOf(readWholeFile(given.positionals[0], "a desk's backup")));
+  async run(flags) {
+    const folder = resolve(getDeskFolder(flags));
+    const opened = openDeskBackup(textOf(readWholeFile(flags.positionals[0], "a desk's backup")));
     await restoreDesk(realDisk, folder, opened);
     const { faults } = await verifyDesk(realDisk, folder, null);
     for (const { location, problem } of faults) printWarning(`${location}: ${problem}`);
     const { vendor, made_at: created_at } = opened;
-    if (isFlagSet(given, "json")) printJson({ folder, vendor, created_at, faults });
+    if (isFlagSet(flags, "json")) printJson({ folder, vendor, created_at, faults });
     else {
       print(`the desk as of ${created_at} is restored in ${folder}`);
       print("licenses issued after that time are not in its ledger: do not use both desks");
@@ -139,5 +142,5 @@ function getNewFile({ positionals: [file] }: FlagValues): string {
   throw new Misuse("FILE is required: a new file", "for example /media/usb/desk.backup");
 }
 
-/** Care for the desk's folder. */
+/** Verification, backup and restore of the desk's folder. */
 export const deskBackupCommands: readonly Command[] = [verify, backup, restore];

@@ -27,24 +27,28 @@ const init: Command = {
     "berth vendor init --name Acme --dir desk --product CAD",
     "berth vendor init --name Acme --dir desk --product CAD --passphrase-file /media/safe/phrase",
   ],
-  async run(given) {
-    const [name, products] = [getStringFlag(given, "name"), getListFlag(given, "product")];
+  async run(flags) {
+    const [name, products] = [getStringFlag(flags, "name"), getListFlag(flags, "product")];
     if (name === null || name === "" || products.length === 0 || products.includes("")) {
       throw new Misuse("--name and --product are required", "berth vendor init --help");
     }
-    if (isFlagSet(given, "no-passphrase") && given.values.has("passphrase-file")) {
+    if (isFlagSet(flags, "no-passphrase") && flags.values.has("passphrase-file")) {
       throw new Misuse(
-        "--no-passphrase and --passphrase-file exclude each other",
+        "--no-passphrase and --passphrase-file cannot be combined",
         "use only one of them",
       );
     }
-    const folder = getDeskFolder(given);
+    const folder = getDeskFolder(flags);
     Desk.refuseExistingDesk(realDisk, folder);
-    const passphrase = await readNewPassphrase(given, "passphrase-file");
-    const made = await Desk.create(realDisk, folder, { name, products: [...products], passphrase });
-    const { vendor } = made.vendor;
-    const fingerprint = fingerprintOf(made.key);
-    if (isFlagSet(given, "json")) printJson({ vendor, fingerprint });
+    const passphrase = await readNewPassphrase(flags, "passphrase-file");
+    const created = await Desk.create(realDisk, folder, {
+      name,
+      products: [...products],
+      passphrase,
+    });
+    const { vendor } = created.vendor;
+    const fingerprint = fingerprintOf(created.key);
+    if (isFlagSet(flags, "json")) printJson({ vendor, fingerprint });
     else
       print(
         `vendor ${vendor}\nfingerprint ${fingerprint}\ndistribute trust.jwt; keep the key safe`,
@@ -61,39 +65,39 @@ const passphrase: Command = {
     "berth vendor passphrase --dir desk",
     "berth vendor passphrase --dir desk --no-passphrase",
   ],
-  async run(given) {
-    if (isFlagSet(given, "no-passphrase") && given.values.has("new-passphrase-file")) {
+  async run(flags) {
+    if (isFlagSet(flags, "no-passphrase") && flags.values.has("new-passphrase-file")) {
       throw new Misuse(
-        "--no-passphrase and --new-passphrase-file exclude each other",
+        "--no-passphrase and --new-passphrase-file cannot be combined",
         "use only one of them",
       );
     }
-    checkNewPassphraseFlags(given, "new-passphrase-file");
-    const folder = getDeskFolder(given);
+    checkNewPassphraseFlags(flags, "new-passphrase-file");
+    const folder = getDeskFolder(flags);
     refuseLinkedKeys(folder);
-    const old = await readCurrentPassphrase(given);
-    // Before a new one is typed twice: the old one must open the key.
+    const old = await readCurrentPassphrase(flags);
+    // Checked before the new one is typed twice: the old one must open the key.
     await Desk.open(realDisk, folder, old);
-    const next = await readNewPassphrase(given, "new-passphrase-file");
+    const next = await readNewPassphrase(flags, "new-passphrase-file");
     const { earlier, unchanged } = await Desk.changePassphrase(realDisk, folder, old, next);
     for (const key of unchanged) {
       printWarning(`the earlier key ${key} has another passphrase and was not changed`);
     }
-    if (isFlagSet(given, "json")) {
+    if (isFlagSet(flags, "json")) {
       const changed = { changed_earlier_keys: earlier, unchanged_earlier_keys: unchanged };
       printJson({ encrypted: next !== null, ...changed });
     } else {
-      const also =
+      const earlierText =
         earlier.length === 0 ? "" : ` (also ${formatCount(earlier.length, "earlier key")})`;
       print(
-        `the vendor's key is now stored ${next === null ? "without a" : "with the new"} passphrase${also}`,
+        `the vendor's key is now stored ${next === null ? "without a" : "with the new"} passphrase${earlierText}`,
       );
     }
     return EXIT_OK;
   },
 };
 
-/** Replaced, a link would leave the key behind it under the old passphrase. */
+/** If a link were replaced, its target would still be encrypted with the old passphrase. */
 function refuseLinkedKeys(folder: string): void {
   if (realDisk.stat(folder) === null) return;
   for (const name of realDisk.list(folder).filter((file) => /vendor\.jw[ek]$/.test(file))) {

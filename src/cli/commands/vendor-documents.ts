@@ -20,16 +20,16 @@ const time: Command = {
   name: "vendor time",
   summary: "answer a site's clock code with a signed time document",
   options: [...desk, option.clockCode, option.out, option.json],
-  async run(given) {
-    const asked = decodeTimeCode(getStringFlag(given, "code") ?? "");
-    if (asked === null)
+  async run(flags) {
+    const timeCode = decodeTimeCode(getStringFlag(flags, "code") ?? "");
+    if (timeCode === null)
       throw new Failure("CODE is not a clock code", "berth clock prints one at the site");
-    checkOutputPath(given, "time");
-    const at = await openDesk(given);
+    checkOutputPath(flags, "time");
+    const { vendor, key } = await openDesk(flags);
     const iat = Math.floor(wallClock() / 1_000);
-    const document = await signTimeDocument({ iss: at.vendor.vendor, iat, ...asked }, at.key);
-    if (isFlagSet(given, "json")) printJson({ time: document });
-    else await outputDocument(given, document, "the time");
+    const document = await signTimeDocument({ iss: vendor.vendor, iat, ...timeCode }, key);
+    if (isFlagSet(flags, "json")) printJson({ time: document });
+    else await outputDocument(flags, document, "the time");
     return EXIT_OK;
   },
 };
@@ -39,10 +39,10 @@ const receiveCommand: Command = {
   summary: "record a receipt for a returned license",
   options: [deskFolderFlag, option.json],
   arguments: ["FILE"],
-  async run(given) {
-    const document = readDocument(given.positionals[0], "receipt");
-    const receipt = await receiveReceipt(await openDeskRecords(given), document, wallClock());
-    if (isFlagSet(given, "json")) printJson(receipt);
+  async run(flags) {
+    const document = readDocument(flags.positionals[0], "receipt");
+    const receipt = await receiveReceipt(await openDeskRecords(flags), document, wallClock());
+    if (isFlagSet(flags, "json")) printJson(receipt);
     else print(`license ${receipt.license_id}, serial ${receipt.serial}, is recorded as returned`);
     return EXIT_OK;
   },
@@ -53,20 +53,20 @@ const inspectCommand: Command = {
   summary: "show the contents of a Berth document and verify its signature; needs no passphrase",
   options: [option.deskFolder, option.json],
   arguments: ["FILE"],
-  async run(given) {
-    const document = readDocument(given.positionals[0], null);
-    const trusting = given.values.has("dir") ? await openDeskRecords(given) : null;
-    const found = await inspectDocument(document, trusting);
-    if (isFlagSet(given, "json")) printJson(found);
+  async run(flags) {
+    const document = readDocument(flags.positionals[0], null);
+    const records = flags.values.has("dir") ? await openDeskRecords(flags) : null;
+    const inspection = await inspectDocument(document, records);
+    if (isFlagSet(flags, "json")) printJson(inspection);
     else {
-      const { kind, verdict, fingerprint, payload } = found;
+      const { kind, verdict, fingerprint, payload } = inspection;
       print(`${kind}: ${verdict}`);
       if (fingerprint !== null) print(`fingerprint ${fingerprint}`);
       print(JSON.stringify(payload, null, 2));
     }
-    return found.verified ? EXIT_OK : EXIT_FAILURE;
+    return inspection.verified ? EXIT_OK : EXIT_FAILURE;
   },
 };
 
-/** Documents that a site sent, or that a vendor found somewhere. */
+/** Commands for the documents of a site. */
 export const documentCommands: readonly Command[] = [time, receiveCommand, inspectCommand];

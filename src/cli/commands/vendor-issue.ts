@@ -34,7 +34,7 @@ export const issueCommand: Command = {
     option.acceptFork,
     option.out,
     option.dryRun,
-    { ...option.yes, help: "do not ask for confirmation if the license ends in the past" },
+    { ...option.yes, help: "do not ask for confirmation if the license has already expired" },
     option.qr,
     option.json,
     ...termsFlags,
@@ -44,69 +44,69 @@ export const issueCommand: Command = {
     "berth vendor issue --dir desk --renew ID --feature MESH:slots=4:timeout=30 --no-feature EXPORT --dry-run",
     "berth vendor issue --dir desk --reprint ID --out license.jwt",
   ],
-  async run(given) {
-    const again = getNumberFlag(given, "reprint");
-    if (again !== null) {
-      await reprintLicense(given, again);
+  async run(flags) {
+    const reprintId = getNumberFlag(flags, "reprint");
+    if (reprintId !== null) {
+      await reprintLicense(flags, reprintId);
       return EXIT_OK;
     }
-    const renew = getNumberFlag(given, "renew");
-    const path = getStringFlag(given, "request");
+    const renew = getNumberFlag(flags, "renew");
+    const path = getStringFlag(flags, "request");
     if ((path === null) === (renew === null)) {
       throw new Misuse("either --request or --renew is required", "berth vendor issue --help");
     }
-    if (given.values.has("serial")) {
+    if (flags.values.has("serial")) {
       throw new Misuse(
         "--serial is only valid with --reprint",
         "the ledger assigns serials itself",
       );
     }
-    const terms = readTermsChanges(given);
-    checkOutputPath(given, "license");
+    const terms = readTermsChanges(flags);
+    checkOutputPath(flags, "license");
     const request = path === null ? null : await readRequest(path);
-    const opened = await openDesk(given);
+    const desk = await openDesk(flags);
     const now = wallClock();
-    const restored = request === null ? [] : describeNewRestores(opened, request);
-    const warnings = request === null ? [] : findRequestWarnings(opened, request, now);
+    const restored = request === null ? [] : describeNewRestores(desk, request);
+    const warnings = request === null ? [] : findRequestWarnings(desk, request, now);
     for (const note of [...restored, ...warnings]) printWarning(note);
-    const prepared = prepareLicense(opened, {
+    const prepared = prepareLicense(desk, {
       request,
       renewLicenseId: renew,
-      licenseId: getNumberFlag(given, "license-id"),
-      isNew: isFlagSet(given, "new"),
-      licenseKey: getStringFlag(given, "license-key"),
+      licenseId: getNumberFlag(flags, "license-id"),
+      isNew: isFlagSet(flags, "new"),
+      licenseKey: getStringFlag(flags, "license-key"),
       terms,
-      allowWeakBinding: isFlagSet(given, "allow-weak-binding"),
-      acceptForkReason: getStringFlag(given, "accept-fork"),
+      allowWeakBinding: isFlagSet(flags, "allow-weak-binding"),
+      acceptForkReason: getStringFlag(flags, "accept-fork"),
       now,
     });
     for (const note of describeChanges(prepared)) printNote(note);
-    const over = findPastEnd(prepared);
-    if (over !== null) {
-      warnings.push(over.warning);
-      printWarning(over.warning);
+    const pastEnd = findPastEnd(prepared);
+    if (pastEnd !== null) {
+      warnings.push(pastEnd.warning);
+      printWarning(pastEnd.warning);
     }
     const { license_id, serial, changes } = prepared;
     const { license_key, valid_until } = prepared.terms;
-    const about = { license_id, serial, license_key, valid_until, changes };
-    if (isFlagSet(given, "dry-run")) {
-      const shown = { ...about, terms: prepared.terms, restore_warnings: restored, warnings };
-      printJson(isFlagSet(given, "json") ? shown : prepared.terms);
+    const facts = { license_id, serial, license_key, valid_until, changes };
+    if (isFlagSet(flags, "dry-run")) {
+      const preview = { ...facts, terms: prepared.terms, restore_warnings: restored, warnings };
+      printJson(isFlagSet(flags, "json") ? preview : prepared.terms);
       return EXIT_OK;
     }
-    if (over?.isNew === true) await confirm(given, `sign license ${license_id} with this end?`);
-    const { document } = await signPreparedLicense(opened, prepared);
-    if (isFlagSet(given, "json")) {
-      printJson({ ...about, document, restore_warnings: restored, warnings });
+    if (pastEnd?.isNew === true) await confirm(flags, `sign license ${license_id} with this end?`);
+    const { document } = await signPreparedLicense(desk, prepared);
+    if (isFlagSet(flags, "json")) {
+      printJson({ ...facts, document, restore_warnings: restored, warnings });
       return EXIT_OK;
     }
     const key = license_key === null ? "" : ` key ${license_key},`;
-    const named = `license ${license_id}, serial ${serial},`;
-    const write = `berth vendor issue --reprint ${license_id} --serial ${serial}`;
-    const hint = `${write} --dir ${getDeskFolder(given)} --out FILE writes the license again`;
-    await outputLedgerDocument(given, document, {
-      description: `${named}${key}`,
-      entryName: named,
+    const name = `license ${license_id}, serial ${serial},`;
+    const command = `berth vendor issue --reprint ${license_id} --serial ${serial}`;
+    const hint = `${command} --dir ${getDeskFolder(flags)} --out FILE writes the license again`;
+    await outputLedgerDocument(flags, document, {
+      description: `${name}${key}`,
+      entryName: name,
       retryHint: hint,
     });
     return EXIT_OK;
@@ -129,7 +129,7 @@ function describeChanges({
   return [`license ${license_id}: ${what}`, ...ends];
 }
 
-/** What should be meant, and not a slip of the hand: a license that is over when it is signed. */
+/** Warns of a license that has expired when it is signed: that may be a typing error. */
 function findPastEnd({ before, request, terms, license_id, now }: PreparedLicense) {
   const end = terms.valid_until;
   if (request !== null || end === null || Date.parse(end) > now) return null;
@@ -137,7 +137,7 @@ function findPastEnd({ before, request, terms, license_id, now }: PreparedLicens
   const what = isNew
     ? "the site cannot use it once it is installed"
     : "this renewal keeps that end; --valid-until DAY sets another";
-  return { isNew, warning: `license ${license_id} ended on ${end}: ${what}` };
+  return { isNew, warning: `license ${license_id} expired on ${end}: ${what}` };
 }
 
 async function readRequest(path: string) {

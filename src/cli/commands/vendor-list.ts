@@ -20,44 +20,49 @@ import { checkOneOf } from "../settings.ts";
 import { parseDuration } from "../duration.ts";
 import { formatCount, print, printCsv, printJson, formatTable } from "../terminal.ts";
 
-const text = (name: string, value: string, help: string, check?: Option["check"]): Option => ({
+const textFlag = (
+  name: string,
+  placeholder: string,
+  help: string,
+  check?: Option["check"],
+): Option => ({
   name,
   type: "string",
-  placeholder: value,
+  placeholder,
   help,
-  check: check ?? ((given) => (given === "" ? { problem: "must not be empty", hint: help } : null)),
+  check: check ?? ((value) => (value === "" ? { problem: "must not be empty", hint: help } : null)),
 });
 
 /** `not-yet-started` needs no quotes in a shell. */
 const unhyphenate = (state: string | null) => state?.replaceAll("-", " ") ?? null;
 
 const filters: readonly Option[] = [
-  text("product", "CODE", "only licenses of this product"),
-  text("customer", "TEXT", "only customers whose name contains this text"),
-  text("appliance", "ID", "only licenses for this appliance", (given) =>
-    /^[0-9A-HJKMNP-TV-Z]{16}$/.test(String(given))
+  textFlag("product", "CODE", "only licenses of this product"),
+  textFlag("customer", "TEXT", "only customers whose name contains this text"),
+  textFlag("appliance", "ID", "only licenses for this appliance", (value) =>
+    /^[0-9A-HJKMNP-TV-Z]{16}$/.test(String(value))
       ? null
       : {
           problem: "must be an appliance id",
           hint: "16 letters and digits, as shown by berth status",
         },
   ),
-  text("license-key", "KEY", "only licenses with this license key"),
-  text("state", "STATE", `only licenses in this state: ${LICENSE_STATES.join(", ")}`, (given) =>
-    checkOneOf(...LICENSE_STATES)(unhyphenate(String(given)) ?? ""),
+  textFlag("license-key", "KEY", "only licenses with this license key"),
+  textFlag("state", "STATE", `only licenses in this state: ${LICENSE_STATES.join(", ")}`, (value) =>
+    checkOneOf(...LICENSE_STATES)(unhyphenate(String(value)) ?? ""),
   ),
-  text(
+  textFlag(
     "ending-within",
     "DURATION",
-    "only licenses that end within this time, for example 60d, 8w or 48h",
-    (given) => checkEnding(String(given)),
+    "only licenses that expire within this time, for example 60d, 8w or 48h",
+    (value) => checkEnding(String(value)),
   ),
 ];
 
-/** Elsewhere `m` is minutes, and whoever looks at the ends of licenses means months. */
-function checkEnding(given: string): InvalidValue | null {
-  const [, months] = /^([1-9]\d{0,2})m$/.exec(given) ?? [];
-  if (months === undefined && !given.endsWith("m") && parseDuration(given) !== null) return null;
+/** Elsewhere `m` means minutes, but for the end of a license it probably means months. */
+function checkEnding(value: string): InvalidValue | null {
+  const [, months] = /^([1-9]\d{0,2})m$/.exec(value) ?? [];
+  if (months === undefined && !value.endsWith("m") && parseDuration(value) !== null) return null;
   const hint =
     months === undefined
       ? "for example --ending-within 60d"
@@ -90,40 +95,41 @@ export const listCommand: Command = {
     "berth vendor list --dir desk --ending-within 60d",
     "berth vendor list --dir desk --customer initech --state active --csv > licenses.csv",
   ],
-  async run(given) {
-    if (isFlagSet(given, "csv") && isFlagSet(given, "json")) {
-      throw new Misuse("--csv and --json exclude each other", "use only one of them");
+  async run(flags) {
+    if (isFlagSet(flags, "csv") && isFlagSet(flags, "json")) {
+      throw new Misuse("--csv and --json cannot be combined", "use only one of them");
     }
     const now = wallClock();
-    const records = await openDeskRecords(given);
-    const filter = readFilter(given, records, now);
-    const every = listLicenses(records.ledger, now);
-    // Older serials are in one of these states alone: nobody asks for it and wants none of them.
-    const isAll = isFlagSet(given, "all") || filter.state === "replaced";
-    const chosen = isFlagSet(given, "to-reissue")
+    const records = await openDeskRecords(flags);
+    const filter = readFilter(flags, records, now);
+    const licenses = listLicenses(records.ledger, now);
+    // Only older serials have the state `replaced`, so this filter implies --all.
+    const isAll = isFlagSet(flags, "all") || filter.state === "replaced";
+    const candidates = isFlagSet(flags, "to-reissue")
       ? findLicensesToReissue(records, now)
       : isAll
-        ? every
-        : filterNewestSerials(every);
-    const found = filterLicenses(chosen, filter);
-    if (isFlagSet(given, "json")) printJson(found.map(jsonOf));
-    else if (isFlagSet(given, "csv")) printCsv([CSV_HEADER, ...found.map(csvCells)].map(csvRecord));
-    else if (every.length === 0) print("no licenses were issued yet");
-    else if (found.length === 0) print("no license matches");
-    else print(formatTable([HEADER, ...found.map(cells)]));
+        ? licenses
+        : filterNewestSerials(licenses);
+    const matches = filterLicenses(candidates, filter);
+    if (isFlagSet(flags, "json")) printJson(matches.map(jsonOf));
+    else if (isFlagSet(flags, "csv"))
+      printCsv([CSV_HEADER, ...matches.map(csvCells)].map(csvRecord));
+    else if (licenses.length === 0) print("no licenses were issued yet");
+    else if (matches.length === 0) print("no license matches");
+    else print(formatTable([HEADER, ...matches.map(cells)]));
     return EXIT_OK;
   },
 };
 
 function readFilter(
-  given: FlagValues,
+  flags: FlagValues,
   { vendor, ledger }: DeskRecords,
   now: Instant,
 ): LicenseFilter {
-  const product = getStringFlag(given, "product");
+  const product = getStringFlag(flags, "product");
   const products = new Set([
     ...vendor.products,
-    ...ledger.issuedEntries().map((one) => one.terms.product),
+    ...ledger.issuedEntries().map(({ terms }) => terms.product),
   ]);
   if (product !== null && !products.has(product)) {
     throw new Misuse(
@@ -131,50 +137,50 @@ function readFilter(
       `its products: ${[...products].join(", ")}`,
     );
   }
-  const ending = getStringFlag(given, "ending-within");
-  const span = ending === null ? null : parseDuration(ending);
+  const ending = getStringFlag(flags, "ending-within");
+  const duration = ending === null ? null : parseDuration(ending);
   return {
     product,
-    customer: getStringFlag(given, "customer"),
-    appliance: getStringFlag(given, "appliance"),
-    licenseKey: getStringFlag(given, "license-key"),
-    state: unhyphenate(getStringFlag(given, "state")) as LicenseState | null,
-    endingBefore: span === null ? null : later(now, span),
+    customer: getStringFlag(flags, "customer"),
+    appliance: getStringFlag(flags, "appliance"),
+    licenseKey: getStringFlag(flags, "license-key"),
+    state: unhyphenate(getStringFlag(flags, "state")) as LicenseState | null,
+    endingBefore: duration === null ? null : later(now, duration),
   };
 }
 
-/** As it is on the ledger, with the name of its time that the CSV has too. */
+/** As in the ledger, but with the time named as in the CSV. */
 const jsonOf = ({ at, ...license }: ListedLicense) => ({ ...license, issued_at: at });
 
-const HEADER = words("LICENSE SERIAL CUSTOMER PRODUCT SLOTS ENDS STATE APPLIANCE KEY");
+const HEADER = words("LICENSE SERIAL CUSTOMER PRODUCT SLOTS EXPIRES STATE APPLIANCE KEY");
 
-const cells = (one: ListedLicense): string[] => [
-  String(one.license_id),
-  String(one.serial),
-  one.customer ?? "-",
-  one.product,
-  String(one.slots),
-  one.ends_at?.replace(".000Z", "Z") ?? "never",
-  one.state,
-  one.appliance,
-  one.license_key ?? "-",
+const cells = (license: ListedLicense): string[] => [
+  String(license.license_id),
+  String(license.serial),
+  license.customer ?? "-",
+  license.product,
+  String(license.slots),
+  license.ends_at?.replace(".000Z", "Z") ?? "never",
+  license.state,
+  license.appliance,
+  license.license_key ?? "-",
 ];
 
 const CSV_HEADER = words(
   "license_id serial customer product slots ends_at state appliance license_key issued_at",
 );
 
-const csvCells = (one: ListedLicense): string[] => [
-  String(one.license_id),
-  String(one.serial),
-  one.customer ?? "",
-  one.product,
-  String(one.slots),
-  one.ends_at ?? "",
-  one.state,
-  one.appliance,
-  one.license_key ?? "",
-  one.at,
+const csvCells = (license: ListedLicense): string[] => [
+  String(license.license_id),
+  String(license.serial),
+  license.customer ?? "",
+  license.product,
+  String(license.slots),
+  license.ends_at ?? "",
+  license.state,
+  license.appliance,
+  license.license_key ?? "",
+  license.at,
 ];
 
 function words(names: string): string[] {

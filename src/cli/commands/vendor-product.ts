@@ -18,12 +18,12 @@ function getProductCode({ positionals: [code] }: FlagValues): string {
   return code;
 }
 
-/** What to carry where: a site knows of a product only by the vendor's document. */
-async function printDocument(given: FlagValues, changed: Desk, what: string): Promise<void> {
-  const { files } = await readTrustChain(realDisk, getDeskFolder(given));
+/** Says which document to distribute: sites know a product only from the trust document. */
+async function printDocument(flags: FlagValues, changed: Desk, what: string): Promise<void> {
+  const { files } = await readTrustChain(realDisk, getDeskFolder(flags));
   const document = files.at(-1) ?? "";
   const { vendor, version, products } = changed.vendor;
-  if (isFlagSet(given, "json")) {
+  if (isFlagSet(flags, "json")) {
     printJson({ vendor, version, products, document });
     return;
   }
@@ -38,9 +38,9 @@ const add: Command = {
   options: [...deskFlags, option.json],
   arguments: ["CODE"],
   examples: ["berth vendor product add CAM --dir desk"],
-  async run(given) {
-    const code = getProductCode(given);
-    const desk = await openDesk(given);
+  async run(flags) {
+    const code = getProductCode(flags);
+    const desk = await openDesk(flags);
     const { products } = desk.vendor;
     if (products.includes(code)) {
       throw new Failure(
@@ -51,8 +51,8 @@ const add: Command = {
     if (products.length >= MAX_PRODUCTS) {
       throw new Failure(`a desk can have at most ${MAX_PRODUCTS} products`, "create another desk");
     }
-    const changed = await desk.addProducts(realDisk, getDeskFolder(given), [code]);
-    await printDocument(given, changed, `${escapeToOneLine(code)} is now a product of this desk`);
+    const changed = await desk.addProducts(realDisk, getDeskFolder(flags), [code]);
+    await printDocument(flags, changed, `${escapeToOneLine(code)} is now a product of this desk`);
     return EXIT_OK;
   },
 };
@@ -63,9 +63,9 @@ const remove: Command = {
   options: [...deskFlags, option.yes, option.json],
   arguments: ["CODE"],
   examples: ["berth vendor product remove CAM --dir desk"],
-  async run(given) {
-    const code = getProductCode(given);
-    const desk = await openDesk(given);
+  async run(flags) {
+    const code = getProductCode(flags);
+    const desk = await openDesk(flags);
     const { products } = desk.vendor;
     if (!products.includes(code)) {
       throw new Failure(
@@ -79,17 +79,17 @@ const remove: Command = {
         "add another product first",
       );
     }
-    const out = filterNewestSerials(listLicenses(desk.ledger, wallClock())).filter(
-      (one) => one.product === code && isOutstanding(one),
+    const outstanding = filterNewestSerials(listLicenses(desk.ledger, wallClock())).filter(
+      (license) => license.product === code && isOutstanding(license),
     );
-    if (out.length > 0) {
-      const licenses = `${formatCount(out.length, "license")} of ${escapeToOneLine(code)}`;
+    if (outstanding.length > 0) {
+      const licenses = `${formatCount(outstanding.length, "license")} of ${escapeToOneLine(code)}`;
       const question = `${licenses} will stay installed but cannot be renewed; continue?`;
-      await confirm(given, question, "berth vendor list --product CODE shows them");
+      await confirm(flags, question, "berth vendor list --product CODE shows them");
     }
-    const changed = await desk.removeProduct(realDisk, getDeskFolder(given), code);
+    const changed = await desk.removeProduct(realDisk, getDeskFolder(flags), code);
     await printDocument(
-      given,
+      flags,
       changed,
       `${escapeToOneLine(code)} is no longer a product of this desk`,
     );

@@ -12,10 +12,10 @@ export const showCommand: Command = {
   summary: "show the desk's fingerprint, keys, products and licenses; needs no passphrase",
   options: [deskFolderFlag, option.json],
   examples: ["berth vendor show --dir desk"],
-  async run(given) {
-    const { notes, ...shown } = await describeDesk(realDisk, getDeskFolder(given), wallClock());
+  async run(flags) {
+    const { notes, ...shown } = await describeDesk(realDisk, getDeskFolder(flags), wallClock());
     for (const note of notes) printWarning(note);
-    if (isFlagSet(given, "json")) {
+    if (isFlagSet(flags, "json")) {
       printJson(shown);
       return EXIT_OK;
     }
@@ -43,7 +43,7 @@ export const showCommand: Command = {
     print(`\n${formatTable([["KEY", "FINGERPRINT", "SINCE", "STATE"], ...rows])}`);
     const reissue = shown.to_reissue.length;
     if (reissue > 0) {
-      const list = `berth vendor list ${formatDirFlag(getDeskFolder(given))} --to-reissue`;
+      const list = `berth vendor list ${formatDirFlag(getDeskFolder(flags))} --to-reissue`;
       print(`\n${formatCount(reissue, "license")} to be re-issued: ${list}`);
     }
     return EXIT_OK;

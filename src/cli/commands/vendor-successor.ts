@@ -25,14 +25,14 @@ import {
 
 export const successorCommand: Command = {
   name: "vendor successor",
-  summary: "create a new key; with --retire-old, sites accept nothing more that an old key signs",
+  summary: "create a new key; with --retire-old, sites reject new documents signed with an old key",
   options: [
     ...deskFlags,
     option.noPassphrase,
     {
       name: "retire-old",
       type: "boolean",
-      help: "retire every earlier key: sites that have the new document accept nothing more that it signs",
+      help: "retire all earlier keys: sites that have the new document reject new documents signed with them",
     },
     {
       name: "retire-from",
@@ -47,36 +47,36 @@ export const successorCommand: Command = {
     "berth vendor successor --dir desk --retire-old",
     "berth vendor successor --dir desk --retire-old --retire-from 2027-01-01",
   ],
-  async run(given) {
-    const from = readFromFlag(given);
-    if (from !== null && !isFlagSet(given, "retire-old")) {
+  async run(flags) {
+    const from = readFromFlag(flags);
+    if (from !== null && !isFlagSet(flags, "retire-old")) {
       throw new Misuse(
         "--retire-from is only valid with --retire-old",
         "berth help vendor successor",
       );
     }
-    checkNewPassphraseFlags(given, "passphrase-file");
-    const folder = getDeskFolder(given);
-    const before = await openDesk(given);
-    refuseTooManyKeys(before.vendor);
-    const passphrase = await readNewPassphrase(given, "passphrase-file");
-    const retire = isFlagSet(given, "retire-old") ? { from } : null;
-    const after = await before.rotateKey(realDisk, folder, passphrase, retire);
-    const { vendor, version, retired = [] } = after.vendor;
-    const fingerprint = fingerprintOf(after.key);
+    checkNewPassphraseFlags(flags, "passphrase-file");
+    const folder = getDeskFolder(flags);
+    const oldDesk = await openDesk(flags);
+    refuseTooManyKeys(oldDesk.vendor);
+    const passphrase = await readNewPassphrase(flags, "passphrase-file");
+    const retire = isFlagSet(flags, "retire-old") ? { from } : null;
+    const newDesk = await oldDesk.rotateKey(realDisk, folder, passphrase, retire);
+    const { vendor, version, retired = [] } = newDesk.vendor;
+    const fingerprint = fingerprintOf(newDesk.key);
     const document = successorFileName(version);
-    if (after.vendor.keys.length > MAX_KEYS_IN_0_1_0) {
+    if (newDesk.vendor.keys.length > MAX_KEYS_IN_0_1_0) {
       const limit = `sites of Berth 0.1.0 refuse a document with more than ${MAX_KEYS_IN_0_1_0} keys`;
       printWarning(`${limit}, and ${document} has more: update those sites before you add it`);
     }
-    const reissue = findLicensesToReissue(after, wallClock());
+    const reissue = findLicensesToReissue(newDesk, wallClock());
     if (from !== null && from <= wallClock()) {
       printNote(
         "the day of --retire-from is in the past: the retirement takes effect immediately at each site",
       );
     }
     if (passphrase !== null) warnOfPlainKeys(folder);
-    if (isFlagSet(given, "json")) {
+    if (isFlagSet(flags, "json")) {
       const to_reissue = reissue.map(({ license_id }) => license_id);
       printJson({ vendor, fingerprint, document, retired, to_reissue });
       return EXIT_OK;
@@ -93,7 +93,7 @@ export const successorCommand: Command = {
   },
 };
 
-/** The passphrase of the new key does not lock the files of the earlier ones. */
+/** The passphrase of the new key does not encrypt the files of the earlier keys. */
 function warnOfPlainKeys(folder: string): void {
   for (const id of findEarlierKeyIds(realDisk, folder)) {
     if (isKeyEncrypted(realDisk, folder, id)) continue;
@@ -104,24 +104,24 @@ function warnOfPlainKeys(folder: string): void {
 
 const MAX_SHOWN = 20;
 
-/** They stay valid where they are installed; nothing else that their key signs is taken there. */
+/** They stay valid where they are installed, but sites accept nothing new from their key. */
 function printToReissue(licenses: readonly ListedLicense[], dir: string): void {
   if (licenses.length === 0) return;
   print(
     `\n${formatCount(licenses.length, "license")} signed with a retired key should be re-issued:`,
   );
   for (const { license_id, jwk, customer } of licenses.slice(0, MAX_SHOWN)) {
-    const how =
+    const command =
       jwk === null
         ? "by code: the site returns it first (berth license remove), then berth vendor policy and berth vendor confirm"
         : `berth vendor issue ${dir} --renew ${license_id} --out ${license_id}.jwt`;
-    print(`  ${license_id} ${escapeToOneLine(customer ?? "-")}  ${how}`);
+    print(`  ${license_id} ${escapeToOneLine(customer ?? "-")}  ${command}`);
   }
   print(`berth vendor list ${dir} --to-reissue shows all of them`);
 }
 
-function readFromFlag(given: FlagValues): Instant | null {
-  const text = getStringFlag(given, "retire-from");
+function readFromFlag(flags: FlagValues): Instant | null {
+  const text = getStringFlag(flags, "retire-from");
   if (text === null) return null;
   const start = isDateOnly(text) ? parseStartTime(text) : null;
   if (start !== null && Date.parse(start) >= 0) return instant(Date.parse(start));

@@ -18,8 +18,8 @@ export const termsCommand: Command = {
     "berth vendor terms --schema > terms.schema.json",
     "berth vendor issue --dir desk --renew ID --terms terms.json --dry-run",
   ],
-  async run(given) {
-    printJson(isFlagSet(given, "schema") ? termsFileSchema() : EXAMPLE_TERMS);
+  async run(flags) {
+    printJson(isFlagSet(flags, "schema") ? termsFileSchema() : EXAMPLE_TERMS);
     return EXIT_OK;
   },
 };

@@ -9,7 +9,7 @@ import { productCommands } from "./vendor-product.ts";
 import { showCommand } from "./vendor-show.ts";
 import { termsCommand } from "./vendor-terms.ts";
 
-/** The vendor's desk. */
+/** All commands of the vendor's desk. */
 export const vendorCommands: readonly Command[] = [
   ...deskCommands,
   showCommand,

@@ -8,9 +8,9 @@ export const versionCommand: Command = {
   isCommon: true,
   summary: "show version, commit, runtime and target",
   options: [option.json],
-  async run(given) {
+  async run(flags) {
     const from = commit ?? "from source";
-    if (isFlagSet(given, "json")) printJson({ version, commit, runtime, target });
+    if (isFlagSet(flags, "json")) printJson({ version, commit, runtime, target });
     else print(`berth ${version} (${from}, ${runtime}, ${target})`);
     return EXIT_OK;
   },

@@ -1,6 +1,6 @@
 import { EXIT_OK, EXIT_FAILURE, EXIT_NEEDS_OPERATOR } from "../command.ts";
 
-/** From nothing to do to nothing works. */
+/** From the least to the most serious. */
 const LEVELS = ["ok", "note", "warning", "error"] as const;
 
 export type FindingLevel = (typeof LEVELS)[number];
@@ -29,9 +29,9 @@ export const createFinding = (
 ): Finding => ({ check, level, finding: text, remedy });
 
 export const worstLevel = (findings: readonly Finding[]): FindingLevel =>
-  LEVELS.findLast((level) => findings.some((one) => one.level === level)) ?? "ok";
+  LEVELS.findLast((level) => findings.some((finding) => finding.level === level)) ?? "ok";
 
-/** Notes ask for nothing; a warning is a failure to a script, and so is what is worse. */
+/** Notes require no action; for a script, a warning is a failure, and so is an error. */
 export const exitCodeFor = (findings: readonly Finding[]): number =>
   ({ ok: EXIT_OK, note: EXIT_OK, warning: EXIT_FAILURE, error: EXIT_NEEDS_OPERATOR })[
     worstLevel(findings)

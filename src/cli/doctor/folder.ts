@@ -8,23 +8,28 @@ import { folderChecks } from "../folder-checks.ts";
 import { formatCount } from "../terminal.ts";
 import { createFinding, okFinding, type Finding } from "./finding.ts";
 
-/** By the numbers the kernel gives them: where a sync may not mean what it should. */
-const FILE_SYSTEMS: Readonly<Record<number, { readonly name: string; readonly why: string }>> = {
-  0x01021994: { name: "tmpfs", why: "it is in memory and lost when the machine stops" },
-  0x6969: { name: "NFS", why: "locks and syncs depend on another machine" },
-  0xff534d42: { name: "CIFS", why: "locks and syncs depend on another machine" },
-  0xfe534d42: { name: "SMB", why: "locks and syncs depend on another machine" },
-  0x65735546: { name: "FUSE", why: "whether a sync reaches a disk depends on its driver" },
-  0x794c7630: { name: "overlayfs", why: "a container's own layer is deleted with the container" },
+/** By the kernel's type numbers: file systems on which a sync may not make data durable. */
+const UNSAFE_FILE_SYSTEMS: Readonly<
+  Record<number, { readonly name: string; readonly reason: string }>
+> = {
+  0x01021994: { name: "tmpfs", reason: "it is in memory and lost when the machine stops" },
+  0x6969: { name: "NFS", reason: "locks and syncs depend on another machine" },
+  0xff534d42: { name: "CIFS", reason: "locks and syncs depend on another machine" },
+  0xfe534d42: { name: "SMB", reason: "locks and syncs depend on another machine" },
+  0x65735546: { name: "FUSE", reason: "whether a sync reaches a disk depends on its driver" },
+  0x794c7630: {
+    name: "overlayfs",
+    reason: "a container's own layer is deleted with the container",
+  },
 };
 
-const OTHERS = 0o077;
+const GROUP_AND_OTHERS = 0o077;
 const MIB = 1024 * 1024;
 const LOW_FREE_BYTES = 256 * MIB;
 const SYNC_ROUNDS = 5;
 const SLOW_SYNC_MS = 100;
 
-/** The data folder: who may read it, what disk it is on, and whether all of it is whole. */
+/** Checks the data folder: its permissions, its disk, and whether all data is intact. */
 export async function checkDataFolder(folder: string): Promise<Finding[]> {
   const stat = realDisk.stat(folder);
   if (stat === null) {
@@ -40,44 +45,49 @@ export async function checkDataFolder(folder: string): Promise<Finding[]> {
 }
 
 function checkPermissions(folder: string, mode: number): Finding {
-  if ((mode & OTHERS) !== 0) {
+  if ((mode & GROUP_AND_OTHERS) !== 0) {
     const advice = `chmod 700 ${folder}`;
     return createFinding("permissions", "warning", `other users can open ${folder}`, advice);
   }
-  const open = readdirSync(folder, { recursive: true })
+  const exposed = readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)))
-    .find((path) => ((realDisk.stat(path)?.mode ?? 0) & OTHERS) !== 0);
-  return open === undefined
+    .find((path) => ((realDisk.stat(path)?.mode ?? 0) & GROUP_AND_OTHERS) !== 0);
+  return exposed === undefined
     ? okFinding("permissions", "only the folder's owner can read it")
-    : createFinding("permissions", "warning", `other users can read ${open}`, `chmod go= ${open}`);
+    : createFinding(
+        "permissions",
+        "warning",
+        `other users can read ${exposed}`,
+        `chmod go= ${exposed}`,
+      );
 }
 
 export function fileSystemFinding(type: number): Finding {
-  const doubtful = FILE_SYSTEMS[type];
-  if (doubtful === undefined)
+  const unsafe = UNSAFE_FILE_SYSTEMS[type];
+  if (unsafe === undefined)
     return okFinding("file system", "no network or memory file system detected");
-  const { name, why } = doubtful;
+  const { name, reason } = unsafe;
   return createFinding(
     "file system",
     "warning",
-    `${name}: ${why}`,
+    `${name}: ${reason}`,
     "use a local disk, ext4 or xfs",
   );
 }
 
 export function diskSpaceFinding(free: number): Finding {
-  const found = `${(free / MIB / 1024).toFixed(1)} GiB free`;
+  const text = `${(free / MIB / 1024).toFixed(1)} GiB free`;
   return free < LOW_FREE_BYTES
     ? createFinding(
         "disk space",
         "warning",
-        found,
+        text,
         "free disk space: with a full disk no new slots are granted",
       )
-    : okFinding("disk space", found);
+    : okFinding("disk space", text);
 }
 
-/** Every answer waits for one of these. */
+/** Every change waits for a sync before it is answered. */
 async function checkSyncSpeed(folder: string): Promise<Finding> {
   try {
     return syncSpeedFinding(await measureSyncs(join(folder, "doctor.new")));
@@ -108,15 +118,15 @@ async function measureSyncs(path: string): Promise<number[]> {
 
 export function syncSpeedFinding(times: readonly number[]): Finding {
   const median = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
-  const found = `a sync takes ${median.toFixed(2)} ms`;
+  const text = `a sync takes ${median.toFixed(2)} ms`;
   return median > SLOW_SYNC_MS
     ? createFinding(
         "disk speed",
         "warning",
-        found,
+        text,
         "every change waits for one sync: use a faster disk",
       )
-    : okFinding("disk speed", found);
+    : okFinding("disk speed", text);
 }
 
 async function checkIntegrity(folder: string): Promise<Finding[]> {

@@ -18,11 +18,11 @@ export interface HostToCheck {
   readonly isService: boolean;
   /** `HOST:PORT` of each listener that is set. */
   readonly listenAddresses: readonly string[];
-  /** Of the running server; null: none. */
+  /** Of the running server; null: no server is running. */
   readonly pid: number | null;
 }
 
-/** What surrounds the server: its ports, firewalls before them, its certificate, its unit. */
+/** Checks the host of the server: ports, firewalls, certificates and the systemd unit. */
 export const checkHost = (host: HostToCheck): Finding[] => [
   ...host.listenAddresses.map((listen) => portFinding(listen, host.pid)),
   ...firewallFindings(host.listenAddresses),
@@ -45,24 +45,24 @@ function portFinding(listen: string, pid: number | null): Finding {
         );
   }
   const holder = findListeningProcess(port);
-  // Whose it is can only be told to its owner and to root.
+  // Null: only the owner of the process and root can see which process it is.
   if (pid !== null && (holder === pid || holder === null))
     return okFinding(check, `served on ${listen}`);
   const advice = "stop that process, or choose another port with --listen HOST:PORT";
   return createFinding(check, "warning", `in use by ${describeProcess(holder)}`, advice);
 }
 
-/** A firewall that is stuck has been said nothing about; it must not keep a doctor waiting. */
+/** Milliseconds; a firewall tool that hangs is skipped and must not block the other checks. */
 const TOOL_TIMEOUT = 5_000;
 
-/** Only those that tell without being changed; rules themselves are the operator's business. */
-function firewallFindings(listens: readonly string[]): Finding[] {
-  const ports = listens.map((listen) => parseListenAddress(listen)?.port ?? 0);
-  const found: Finding[] = [];
+/** Only firewalls that can be queried without a change; the operator decides on the rules. */
+function firewallFindings(listenAddresses: readonly string[]): Finding[] {
+  const ports = listenAddresses.map((address) => parseListenAddress(address)?.port ?? 0);
+  const findings: Finding[] = [];
   if (runTool(["firewall-cmd", "--state"], TOOL_TIMEOUT).ok) {
     const open = runTool(["firewall-cmd", "--list-ports"], TOOL_TIMEOUT).output.split(/\s+/);
     const closed = ports.filter((port) => !open.includes(`${port}/tcp`));
-    found.push(
+    findings.push(
       closed.length === 0
         ? okFinding("firewall", "firewalld allows the ports")
         : createFinding(
@@ -75,9 +75,9 @@ function firewallFindings(listens: readonly string[]): Finding[] {
   }
   const ufw = runTool(["ufw", "status"], TOOL_TIMEOUT);
   if (ufw.ok && ufw.output.includes("Status: active")) {
-    const named = new Set(ufw.output.split("\n").map((line) => line.split(/[\s/]/)[0]));
-    const closed = ports.filter((port) => !named.has(String(port)));
-    found.push(
+    const listedPorts = new Set(ufw.output.split("\n").map((line) => line.split(/[\s/]/)[0]));
+    const closed = ports.filter((port) => !listedPorts.has(String(port)));
+    findings.push(
       closed.length === 0
         ? okFinding("firewall", "ufw allows the ports")
         : createFinding(
@@ -88,7 +88,7 @@ function firewallFindings(listens: readonly string[]): Finding[] {
           ),
     );
   }
-  return found;
+  return findings;
 }
 
 function certificateFindings(folder: string): Finding[] {
@@ -114,23 +114,23 @@ function certificateFindings(folder: string): Finding[] {
   return [okFinding("certificate", `valid until ${validTo}`)];
 }
 
-/** Clients take what the site CA signs for the truth: for which names, and who can sign? */
+/** Clients trust all that the site CA signs: for which names can it sign, and who has its key? */
 function authorityFindings(folder: string): Finding[] {
   const { caCertificate, oldCaKey } = tlsPaths(folder);
   const bytes = realDisk.read(caCertificate);
   const root =
     bytes === null || readValidTo(bytes) === null ? null : new TextDecoder().decode(bytes);
-  const found: Finding[] = [];
+  const findings: Finding[] = [];
   if (realDisk.stat(oldCaKey) !== null) {
-    const what = `${oldCaKey} is in a folder that the server can read`;
-    found.push(createFinding("site CA", "warning", what, `berth tls move-ca --data ${folder}`));
+    const text = `${oldCaKey} is in a folder that the server can read`;
+    findings.push(createFinding("site CA", "warning", text, `berth tls move-ca --data ${folder}`));
   }
   if (root !== null && readNameConstraints(root) === null) {
     const advice =
       "berth tls init --new-ca creates one for this server only; distribute it to the clients";
-    found.push(createFinding("site CA", "note", "it can sign for any name", advice));
+    findings.push(createFinding("site CA", "note", "it can sign for any name", advice));
   }
-  return found;
+  return findings;
 }
 
 function readValidTo(pem: Uint8Array): string | null {
@@ -141,7 +141,7 @@ function readValidTo(pem: Uint8Array): string | null {
   }
 }
 
-/** A service's own sandbox may not let it ask; then nothing is known, and nothing is wrong. */
+/** The service's sandbox may forbid the query; then the state is unknown, which is no error. */
 export function serviceStateFinding(
   { ok: isActive, output }: ToolResult,
   result: () => string,
@@ -161,8 +161,8 @@ export function serviceStateFinding(
 
 function serviceFindings({ folder, isService, pid }: HostToCheck): Finding[] {
   if (!hasSystemd() || !existsSync(servicePaths.unit)) {
-    const found = pid === null ? "not running" : "running, but not as a service";
-    return [createFinding("service", "note", found, "berth service install starts it at boot")];
+    const text = pid === null ? "not running" : "running, but not as a service";
+    return [createFinding("service", "note", text, "berth service install starts it at boot")];
   }
   if (!isService) {
     return [
@@ -175,7 +175,7 @@ function serviceFindings({ folder, isService, pid }: HostToCheck): Finding[] {
   );
   if (stopped !== null) return [stopped];
   const restarts = Number(systemctl("show", "-P", "NRestarts", SERVICE_UNIT).output);
-  const enabled = systemctl("is-enabled", SERVICE_UNIT).ok;
+  const isEnabled = systemctl("is-enabled", SERVICE_UNIT).ok;
   return [
     restarts === 0
       ? okFinding("service", "running")
@@ -185,7 +185,7 @@ function serviceFindings({ folder, isService, pid }: HostToCheck): Finding[] {
           `restarted ${restarts} times`,
           `journalctl -u ${SERVICE_UNIT}`,
         ),
-    ...(enabled
+    ...(isEnabled
       ? []
       : [
           createFinding(

@@ -3,14 +3,14 @@ import type { ClockReply } from "../../http/routes/clock.ts";
 import { describeEndIfSoon } from "../expiry-notice.ts";
 import { createFinding, okFinding, type Finding } from "./finding.ts";
 
-/** What the server itself knows: its clock, its licenses, its hardware, its doors. */
+/** Checks what the server reports: its clock, licenses, hardware and exposures. */
 export function checkSite(status: StatusReply, clock: ClockReply): Finding[] {
   const { moved_away_at } = status;
-  const isServed = status.pid !== process.pid;
+  const isServerRunning = status.pid !== process.pid;
   if (moved_away_at !== null) {
-    const found = `this folder was moved to another host on ${moved_away_at} and no longer grants licenses`;
+    const text = `this folder was moved to another host on ${moved_away_at} and no longer grants licenses`;
     return [
-      createFinding("moved", "warning", found, "delete the folder once the other host serves it"),
+      createFinding("moved", "warning", text, "delete the folder once the other host serves it"),
     ];
   }
   return [
@@ -30,21 +30,23 @@ export function checkSite(status: StatusReply, clock: ClockReply): Finding[] {
     clockFinding(clock),
     ...licenseFindings(status),
     ...hardwareFindings(status),
-    // What is open is known of a server that runs: without one, nobody listens.
-    ...(status.exposures.length === 0 && isServed ? [okFinding("exposures", "none")] : []),
-    ...status.exposures.map((one) => createFinding("exposure", "note", one.finding, one.remedy)),
+    // Exposures are known only of a running server: without one, nothing listens.
+    ...(status.exposures.length === 0 && isServerRunning ? [okFinding("exposures", "none")] : []),
+    ...status.exposures.map(({ finding, remedy }) =>
+      createFinding("exposure", "note", finding, remedy),
+    ),
   ];
 }
 
 function clockFinding({ state, now, system_clock }: ClockReply): Finding {
   if (state === "ok") return okFinding("clock", `${now}, same as the system clock`);
-  const found = `the system clock says ${system_clock}, but the appliance time is ${now}`;
+  const text = `the system clock says ${system_clock}, but the appliance time is ${now}`;
   return state === "ahead"
-    ? createFinding("clock", "warning", found, "if the system clock is right: berth clock accept")
+    ? createFinding("clock", "warning", text, "if the system clock is right: berth clock accept")
     : createFinding(
         "clock",
         "warning",
-        found,
+        text,
         "correct the system clock; if the appliance time is wrong: berth clock",
       );
 }
@@ -73,8 +75,8 @@ function licenseFindings({ licenses, now }: StatusReply): Finding[] {
       );
     }
     if (moved_until !== null) {
-      const found = `${product} is signed for the host it was moved from and valid here until ${moved_until}`;
-      return createFinding(name, "warning", found, `berth license request --product ${product}`);
+      const text = `${product} is signed for the host it was moved from and valid here until ${moved_until}`;
+      return createFinding(name, "warning", text, `berth license request --product ${product}`);
     }
     const ending = describeEndIfSoon(validity_period, now);
     if (ending !== null) {

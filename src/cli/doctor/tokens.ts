@@ -7,38 +7,38 @@ import { createFinding, type Finding } from "./finding.ts";
 
 type Token = AccessReply["tokens"][number];
 
-/** Before a token ends somebody has to hand out another: of each that is near its end. */
+/** Warns of tokens that expire soon: a replacement must be distributed before that. */
 export function checkTokens(tokens: readonly Token[], now: string): Finding[] {
   const newest = tokens
     .filter(({ name }) => isServiceToken(name))
     .toSorted((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at))[0];
   return tokens.flatMap((token) => {
     const { name } = token;
-    const found = describeTokenEnd(token, now);
-    if (found === null) return [];
+    const text = describeTokenEnd(token, now);
+    if (text === null) return [];
     if (token === newest) {
       const advice = `sudo berth service install writes a new one to ${servicePaths.adminToken}`;
-      return [createFinding("token", "warning", found, advice)];
+      return [createFinding("token", "warning", text, advice)];
     }
     if (token.is_expired)
-      return [createFinding("token", "note", found, `berth admin token revoke ${name}`)];
-    // Another one is in its place already.
+      return [createFinding("token", "note", text, `berth admin token revoke ${name}`)];
+    // A newer service token has replaced it.
     if (isServiceToken(name)) return [];
     const advice = "berth admin token --name NEW creates a token to replace it";
-    return [createFinding("token", "warning", found, advice)];
+    return [createFinding("token", "warning", text, advice)];
   });
 }
 
-/** Null: it never ends, or not soon. One for a few days is soon at its end from the beginning. */
+/** Null: it does not expire soon. A token for a few days is reported only in its last quarter. */
 function describeTokenEnd(
   { name, created_at, expires_at, is_expired }: Token,
   now: string,
 ): string | null {
   if (is_expired) return `the token ${name} has expired`;
   if (expires_at === null) return null;
-  const [made, end, at] = [created_at, expires_at, now].map((time) => instant(Date.parse(time)));
-  if (made === undefined || end === undefined || at === undefined) return null;
-  const isInLastQuarter = end - at < (end - made) / 4;
+  const [created, end, at] = [created_at, expires_at, now].map((time) => instant(Date.parse(time)));
+  if (created === undefined || end === undefined || at === undefined) return null;
+  const isInLastQuarter = end - at < (end - created) / 4;
   return isInLastQuarter && isEndingSoon(end, at)
     ? `the token ${name} ${describeEnd(end, at)}`
     : null;

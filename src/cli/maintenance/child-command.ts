@@ -11,38 +11,38 @@ interface CommandResult extends CommandExit {
 
 const LOW_PRIORITY = 10;
 
-/** Runs a command of this very program beside it, unless and until the signal ends it. */
+/** Runs a command of this executable in a child process; the signal kills it. */
 export async function runChildCommand(
-  words: readonly string[],
+  args: readonly string[],
   environment: Environment,
   signal: AbortSignal,
 ): Promise<Result<CommandResult, MaintenanceFault>> {
   if (signal.aborted) return err({ code: "request_cancelled" });
-  const child = Bun.spawn([...selfCommand, ...words], {
+  const child = Bun.spawn([...selfCommand, ...args], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
     env: { ...environment },
   });
-  const end = (): void => child.kill("SIGKILL");
-  signal.addEventListener("abort", end, { once: true });
+  const kill = (): void => child.kill("SIGKILL");
+  signal.addEventListener("abort", kill, { once: true });
   lowerPriority(child.pid);
   const [code, stdout, stderr] = await Promise.all([
     child.exited,
     child.stdout.text(),
     child.stderr.text(),
   ]);
-  signal.removeEventListener("abort", end);
+  signal.removeEventListener("abort", kill);
   if (signal.aborted) return err({ code: "request_cancelled" });
   return ok({ code, stdout, error: lastMatch(stderr, ERROR), hint: lastMatch(stderr, HINT) });
 }
 
-/** Answers go first. Where a process may not say so, it is only slower. */
+/** Requests have priority. If the priority cannot be changed, they are only slower. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, LOW_PRIORITY);
   } catch {
-    // Then it has the priority of everything else.
+    // The child keeps its normal priority.
   }
 }
 

@@ -5,34 +5,36 @@ import { realDisk } from "../../platform/disk.ts";
 import { DOWNLOADS_FOLDER } from "../../store/files.ts";
 
 /**
- * Where files are made for those who take them away: in the data folder, the one place that a
- * service may write to and that is no memory. Each life of a server has a folder there, so that
- * what a killed one began finds its own gone, and can finish nothing.
+ * Creates files for download in the data folder: no other place that a service may write to is on
+ * a disk. Each server process has its own folder there. A command that a killed server started
+ * finds its folder removed and cannot finish.
  */
 export class Downloads {
-  readonly #all: string;
-  readonly #own: string;
+  readonly #root: string;
+  readonly #serverFolder: string;
 
   constructor(folder: string) {
-    this.#all = join(folder, DOWNLOADS_FOLDER);
-    this.#own = join(this.#all, randomUUID());
+    this.#root = join(folder, DOWNLOADS_FOLDER);
+    this.#serverFolder = join(this.#root, randomUUID());
   }
 
-  /** What was left behind; a backup holds the appliance's key. */
+  /** Also removes what earlier servers left behind: a backup contains the appliance's key. */
   removeAll(): void {
-    for (const name of realDisk.list(this.#all)) remove(join(this.#all, name));
+    for (const name of realDisk.list(this.#root)) remove(join(this.#root, name));
   }
 
-  /** The path of a file that is yet to be made. */
+  /** The path of a file that is to be created. */
   newPath(): string {
-    realDisk.makeFolder(this.#own);
-    return join(this.#own, `${randomUUID()}.tar`);
+    realDisk.makeFolder(this.#serverFolder);
+    return join(this.#serverFolder, `${randomUUID()}.tar`);
   }
 
-  /** With whatever a command that was ended left of it under a name that begins like this. */
+  /** Also removes what a killed command left under a name that begins with this one. */
   remove(path: string): void {
-    const left = realDisk.list(this.#own).filter((name) => name.startsWith(basename(path)));
-    for (const name of left) remove(join(this.#own, name));
+    const names = realDisk
+      .list(this.#serverFolder)
+      .filter((name) => name.startsWith(basename(path)));
+    for (const name of names) remove(join(this.#serverFolder, name));
   }
 }
 

@@ -1,49 +1,49 @@
 import { err, type Result } from "../../domain/result.ts";
 import type { MaintenanceFault } from "../../http/running-server.ts";
 
-/** More than one operator and a page that is loaded anew; each of them may take a minute. */
+/** Enough for several operators who reload a page; each job may take a minute. */
 const MAX_WAITING = 8;
 
-/** One at a time, in the order they came: two would need twice the memory. */
+/** Runs one job at a time, in the order of arrival: two would need twice the memory. */
 export class JobQueue {
   readonly #waiting: (() => void)[] = [];
-  #busy = false;
+  #isBusy = false;
 
   async run<T>(
     signal: AbortSignal,
-    work: () => Promise<Result<T, MaintenanceFault>>,
+    job: () => Promise<Result<T, MaintenanceFault>>,
   ): Promise<Result<T, MaintenanceFault>> {
     if (this.#waiting.length >= MAX_WAITING)
       return err({ code: "too_many_requests", busy: "requests" });
-    if (!(await this.#wait(signal))) return err({ code: "request_cancelled" });
+    if (!(await this.#waitForTurn(signal))) return err({ code: "request_cancelled" });
     try {
-      return await work();
+      return await job();
     } finally {
-      this.#next();
+      this.#startNext();
     }
   }
 
-  /** Whether it is its turn now; whoever went away has none. */
-  async #wait(signal: AbortSignal): Promise<boolean> {
+  /** Waits for the turn of this job; false: the caller cancelled it. */
+  async #waitForTurn(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
-    if (!this.#busy) return (this.#busy = true);
+    if (!this.#isBusy) return (this.#isBusy = true);
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const enter = (): void => {
-      signal.removeEventListener("abort", leave);
+    const start = (): void => {
+      signal.removeEventListener("abort", cancel);
       resolve(true);
     };
-    const leave = (): void => {
-      this.#waiting.splice(this.#waiting.indexOf(enter), 1);
+    const cancel = (): void => {
+      this.#waiting.splice(this.#waiting.indexOf(start), 1);
       resolve(false);
     };
-    this.#waiting.push(enter);
-    signal.addEventListener("abort", leave, { once: true });
+    this.#waiting.push(start);
+    signal.addEventListener("abort", cancel, { once: true });
     return promise;
   }
 
-  #next(): void {
-    const enter = this.#waiting.shift();
-    if (enter === undefined) this.#busy = false;
-    else enter();
+  #startNext(): void {
+    const start = this.#waiting.shift();
+    if (start === undefined) this.#isBusy = false;
+    else start();
   }
 }

@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import type { MaintenanceFault } from "../../http/running-server.ts";
 import { BUG_HINT, describeUnexpected, systemCode } from "../system-errors.ts";
 
-/** The last words of a command. */
+/** The exit code of a command, and the last error and hint that it printed. */
 export interface CommandExit {
   readonly code: number;
   readonly error: string;
@@ -11,18 +11,18 @@ export interface CommandExit {
 
 const DISK_FULL = /\((?:ENOSPC|EDQUOT|EFBIG)\)$/;
 
-/** What a command refused, in its words; what was a bug in it is one here. */
+/** Converts the error of a command; throws if the command reported a bug. */
 export function toMaintenanceFault({ code, error, hint }: CommandExit): MaintenanceFault {
   if (hint === BUG_HINT) throw new Error(error);
   if (DISK_FULL.test(error)) return { code: "storage_full" };
-  const what = error === "" ? `the command exited with code ${code}` : error;
-  return { code: "maintenance_failed", reason: hint === "" ? what : `${what}; ${hint}` };
+  const message = error === "" ? `the command exited with code ${code}` : error;
+  return { code: "maintenance_failed", reason: hint === "" ? message : `${message}; ${hint}` };
 }
 
-/** What the kernel refuses, as a command would say it. */
-export function catchSystemError<T>(work: () => T): Result<T, MaintenanceFault> {
+/** Converts a system error to the fault that a command would cause. */
+export function catchSystemError<T>(action: () => T): Result<T, MaintenanceFault> {
   try {
-    return ok(work());
+    return ok(action());
   } catch (error) {
     if (systemCode(error) === null) throw error;
     const { message, hint } = describeUnexpected(error);

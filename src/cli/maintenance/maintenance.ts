@@ -20,10 +20,10 @@ import { JobQueue } from "./job-queue.ts";
 interface MaintenanceContext {
   readonly flags: FlagValues;
   readonly folder: string;
-  /** As they are bound. */
+  /** The bound addresses. */
   readonly listeners: () => SettingsReply["listeners"];
-  /** Hears what was found out about the audit log; null: that it is whole. */
-  readonly reportAuditFinding: (found: AuditFinding | null) => void;
+  /** Receives the result of each check of the audit log; null: it is intact. */
+  readonly reportAuditFinding: (finding: AuditFinding | null) => void;
 }
 
 export interface MaintenanceJobs extends Omit<RunningServer, "settings"> {
@@ -40,65 +40,69 @@ interface VerifyOutput {
 
 type JobOutcome<T> = Promise<Result<T, MaintenanceFault>>;
 
-/** The very commands an operator would type on the machine, for one who is not there. */
+/** Runs the commands of an operator at the machine, for an operator who uses the admin API. */
 export function createMaintenanceJobs({
   flags,
   folder,
   listeners,
   reportAuditFinding,
 }: MaintenanceContext): MaintenanceJobs {
-  const turns = new JobQueue();
+  const queue = new JobQueue();
   const downloads = new Downloads(folder);
   const stopping = new AbortController();
-  const data = [`--data=${folder}`];
-  const around = (): string[] => [
-    ...data,
+  const dataFlag = [`--data=${folder}`];
+  const siteFlags = (): string[] => [
+    ...dataFlag,
     ...formatFlag(flags, "identity"),
     ...listeners().map(({ address, tls }) => `--listen${tls ? "-tls" : ""}=${address}`),
   ];
-  // All they need is said: a settings file that was changed since may hold something else by now.
-  const bare = withoutBerthVariables(flags.environment);
+  // The flags contain all they need: the settings file may have changed since the start.
+  const plainEnvironment = withoutBerthVariables(flags.environment);
 
-  const inTurn = <T>(
+  const enqueue = <T>(
     signal: AbortSignal,
-    work: (ends: AbortSignal) => JobOutcome<T>,
+    job: (cancel: AbortSignal) => JobOutcome<T>,
   ): JobOutcome<T> => {
-    const ends = AbortSignal.any([signal, stopping.signal]);
-    return turns.run(ends, () => work(ends));
+    const cancel = AbortSignal.any([signal, stopping.signal]);
+    return queue.run(cancel, () => job(cancel));
   };
 
-  const make = async (
-    ends: AbortSignal,
-    wordsFor: (path: string) => readonly string[],
+  const createDownload = async (
+    cancel: AbortSignal,
+    argsFor: (path: string) => readonly string[],
     environment: Environment,
   ): JobOutcome<Omit<Download, "name">> => {
     const path = catchSystemError(() => downloads.newPath());
     if (!path.ok) return path;
     const remove = (): void => downloads.remove(path.value);
-    const ended = await runChildCommand(wordsFor(path.value), environment, ends);
-    if (ended.ok && ended.value.code === EXIT_OK) return ok({ path: path.value, remove });
+    const exit = await runChildCommand(argsFor(path.value), environment, cancel);
+    if (exit.ok && exit.value.code === EXIT_OK) return ok({ path: path.value, remove });
     remove();
-    return ended.ok ? err(toMaintenanceFault(ended.value)) : ended;
+    return exit.ok ? err(toMaintenanceFault(exit.value)) : exit;
   };
 
   return {
     doctor: (signal) =>
-      inTurn(signal, async (ends) => {
-        const ended = await runChildCommand(["doctor", ...around(), "--json"], bare, ends);
-        if (!ended.ok) return ended;
-        const { stdout } = ended.value;
+      enqueue(signal, async (cancel) => {
+        const exit = await runChildCommand(
+          ["doctor", ...siteFlags(), "--json"],
+          plainEnvironment,
+          cancel,
+        );
+        if (!exit.ok) return exit;
+        const { stdout } = exit.value;
         const reply = JSON.parse(stdout === "" ? "{}" : stdout) as DoctorReply | object;
-        // However bad it is, that is its answer.
-        return "findings" in reply ? ok(reply) : err(toMaintenanceFault(ended.value));
+        // Findings are a result, however bad they are.
+        return "findings" in reply ? ok(reply) : err(toMaintenanceFault(exit.value));
       }),
     verify: (signal) =>
-      inTurn(signal, async (ends) => {
-        const words = ["verify", ...data, "--allow-damaged-audit", "--json"];
-        const ended = await runChildCommand(words, bare, ends);
-        if (!ended.ok) return ended;
-        const { code, stdout, error: finding, hint: remedy } = ended.value;
+      enqueue(signal, async (cancel) => {
+        const args = ["verify", ...dataFlag, "--allow-damaged-audit", "--json"];
+        const exit = await runChildCommand(args, plainEnvironment, cancel);
+        if (!exit.ok) return exit;
+        const { code, stdout, error: finding, hint: remedy } = exit.value;
         if (code === EXIT_NEEDS_OPERATOR) return ok({ intact: false, finding, remedy });
-        if (code !== EXIT_OK) return err(toMaintenanceFault(ended.value));
+        if (code !== EXIT_OK) return err(toMaintenanceFault(exit.value));
         const { ok: intact, audit_damage: damage, ...facts } = JSON.parse(stdout) as VerifyOutput;
         reportAuditFinding(
           damage === undefined ? null : { message: damage.finding, hint: damage.remedy },
@@ -109,18 +113,23 @@ export function createMaintenanceJobs({
         return ok({ intact, ...facts } as VerifyReply);
       }),
     backup: (signal) =>
-      inTurn(signal, async (ends) => {
-        // Not after the copy has taken what the server needs for its next answers.
+      enqueue(signal, async (cancel) => {
+        // Checked first: the copy must not use the disk space that the server needs.
         if (!hasSpaceForCopy(realDisk, folder)) return err({ code: "storage_full" });
-        const made = await make(ends, (path) => ["backup", path, ...data, "--json"], bare);
-        return withFileName(made, "backup");
+        const download = await createDownload(
+          cancel,
+          (path) => ["backup", path, ...dataFlag, "--json"],
+          plainEnvironment,
+        );
+        return withFileName(download, "backup");
       }),
     supportBundle: (signal) =>
-      inTurn(signal, async (ends) => {
-        const more = [...formatFlag(flags, "config"), "--yes", "--json"];
-        const wordsFor = (path: string) => ["support-bundle", path, ...around(), ...more];
-        // What it tells of the settings is what the variables say, too.
-        return withFileName(await make(ends, wordsFor, flags.environment), "support");
+      enqueue(signal, async (cancel) => {
+        const extraFlags = [...formatFlag(flags, "config"), "--yes", "--json"];
+        const argsFor = (path: string) => ["support-bundle", path, ...siteFlags(), ...extraFlags];
+        // The bundle contains the settings, and some may come from environment variables.
+        const download = await createDownload(cancel, argsFor, flags.environment);
+        return withFileName(download, "support");
       }),
     removeLeftovers: () => downloads.removeAll(),
     stop() {
@@ -130,20 +139,20 @@ export function createMaintenanceJobs({
   };
 }
 
-const formatFlag = (given: FlagValues, name: string): string[] => {
-  const value = getStringFlag(given, name);
+const formatFlag = (flags: FlagValues, name: string): string[] => {
+  const value = getStringFlag(flags, name);
   return value === null ? [] : [`--${name}=${value}`];
 };
 
 const withoutBerthVariables = (environment: Environment): Environment =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("BERTH_")));
 
-/** By its time, to the second and in UTC. */
+/** Names the file after the time in UTC, to the second. */
 function withFileName(
-  made: Result<Omit<Download, "name">, MaintenanceFault>,
-  thing: string,
+  download: Result<Omit<Download, "name">, MaintenanceFault>,
+  kind: string,
 ): Result<Download, MaintenanceFault> {
-  if (!made.ok) return made;
+  if (!download.ok) return download;
   const time = new Date().toISOString().replaceAll(/[-:]/g, "").slice(0, 15);
-  return ok({ ...made.value, name: `berth-${thing}-${time}Z.tar` });
+  return ok({ ...download.value, name: `berth-${kind}-${time}Z.tar` });
 }

@@ -8,29 +8,29 @@ import { createMaintenanceJobs, type MaintenanceJobs } from "./maintenance.ts";
 /** A listener as it is bound: HOST:PORT. */
 export type BoundListener = SettingsReply["listeners"][number];
 
-/** What a running server adds to the folder it works on; `bound` fills when it listens. */
+/** What only a running server can do; `bound` is filled when it listens. */
 export function createRunningServer(
-  given: FlagValues,
+  flags: FlagValues,
   folder: string,
   bound: readonly BoundListener[],
-  noteAudit: (found: AuditFinding | null) => void = () => {},
+  reportAuditFinding: (finding: AuditFinding | null) => void = () => {},
 ): RunningServer & MaintenanceJobs {
   const settings = (): SettingsReply => ({
-    settings: listSettings(given).map(({ name, value, from }) => ({
+    settings: listSettings(flags).map(({ name, value, from }) => ({
       name,
       value: typeof value === "object" ? [...value] : value,
       source: from,
     })),
-    networks: getAllowedNetworks(given),
+    networks: getAllowedNetworks(flags),
     listeners: [...bound],
   });
   return {
     settings,
     ...createMaintenanceJobs({
-      flags: given,
+      flags,
       folder,
       listeners: () => [...bound],
-      reportAuditFinding: noteAudit,
+      reportAuditFinding,
     }),
   };
 }

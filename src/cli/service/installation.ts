@@ -9,7 +9,7 @@ import { binaryStep, fileStep, folderStep, type Owner, type InstallStep } from "
 import { servicePaths, sysusersText, unitText } from "./unit.ts";
 import { runBerth } from "./upgrade.ts";
 
-/** What the unit hides from the service, or would read as more than one word. */
+/** Refuses a path that the unit hides from the service, or that systemd would split. */
 export function checkInstallPath(binary: string): void {
   if (!/^\/[\w./+@-]+$/.test(binary)) {
     throw new Misuse(
@@ -28,11 +28,11 @@ export function checkInstallPath(binary: string): void {
   }
 }
 
-const runSelf = (...words: readonly string[]): string => runBerth(process.execPath, ...words);
+const runSelf = (...args: readonly string[]): string => runBerth(process.execPath, ...args);
 
-/** Everything an appliance consists of, in the order it can be made. */
-export function installationSteps(given: FlagValues, binary: string): InstallStep[] {
-  const names = getListFlag(given, "names").flatMap((name) => ["--names", name]);
+/** Everything that an installation consists of, in the order of creation. */
+export function installationSteps(flags: FlagValues, binary: string): InstallStep[] {
+  const names = getListFlag(flags, "names").flatMap((name) => ["--names", name]);
   return [
     binaryStep(process.execPath, binary),
     fileStep("the man page", servicePaths.man, () => runSelf("man"), { mode: 0o644 }),
@@ -57,7 +57,7 @@ export function installationSteps(given: FlagValues, binary: string): InstallSte
         keepExisting: true,
       },
     ),
-    fileStep("the settings", servicePaths.settings, () => formatSettings(given), {
+    fileStep("the settings", servicePaths.settings, () => formatSettings(flags), {
       mode: 0o644,
       keepExisting: true,
     }),
@@ -73,18 +73,18 @@ export function installationSteps(given: FlagValues, binary: string): InstallSte
 }
 
 const formatSettings = (
-  given: FlagValues,
+  flags: FlagValues,
 ): string => `# Settings of the Berth service, read when it starts.
 # berth help serve lists all of them: --client-networks is client_networks here.
 data = ${JSON.stringify(servicePaths.data)}
-listen = ${JSON.stringify(getStringFlag(given, "listen"))}
-listen_tls = ${JSON.stringify(getStringFlag(given, "listen-tls"))}
-names = ${JSON.stringify(getListFlag(given, "names"))}
+listen = ${JSON.stringify(getStringFlag(flags, "listen"))}
+listen_tls = ${JSON.stringify(getStringFlag(flags, "listen-tls"))}
+names = ${JSON.stringify(getListFlag(flags, "names"))}
 `;
 
 function addUser(): void {
-  const made = runTool(["systemd-sysusers", servicePaths.users]);
-  if (made.ok && findUser("berth") !== null) return;
+  const created = runTool(["systemd-sysusers", servicePaths.users]);
+  if (created.ok && findUser("berth") !== null) return;
   const nologin = ["--system", "--no-create-home", "--shell", "/usr/sbin/nologin", "berth"];
   const added = runTool(["useradd", ...nologin]);
   if (!added.ok) throw new Failure(`cannot create the user berth: ${added.output}`, "");
@@ -93,7 +93,7 @@ function addUser(): void {
 function findUser(user: string): Owner | null {
   const line = readFileSync("/etc/passwd", "utf8")
     .split("\n")
-    .find((one) => one.startsWith(`${user}:`));
+    .find((entry) => entry.startsWith(`${user}:`));
   const [, , uid, gid] = line?.split(":") ?? [];
   return uid === undefined || gid === undefined ? null : { uid: Number(uid), gid: Number(gid) };
 }

@@ -9,15 +9,15 @@ export interface InstalledService {
   readonly unit: string;
   readonly binary: string;
   readonly wasRunning: boolean;
-  /** By somebody, and not for good: it is to start with the machine. */
+  /** It does not run, but is enabled at boot: an operator stopped it, but not permanently. */
   readonly isStoppedByOperator: boolean;
-  /** Not running, nor to start with the machine: an installation that was never finished. */
+  /** It neither runs nor is enabled at boot: the installation was never finished. */
   readonly isIncomplete: boolean;
-  /** An upgrade was interrupted before it was known to run. */
+  /** An upgrade was interrupted before the new version was known to run. */
   readonly isUpgradeInterrupted: boolean;
 }
 
-/** Null: there is none. */
+/** Null: no service is installed. */
 export function readInstalledService(): InstalledService | null {
   const unit = realDisk.read(servicePaths.unit);
   if (unit === null) return null;
@@ -25,13 +25,13 @@ export function readInstalledService(): InstalledService | null {
   const binary = parseBinaryPath(text);
   const state = systemctl("is-active", SERVICE_UNIT).output;
   const isEnabled = systemctl("is-enabled", SERVICE_UNIT).ok;
-  const isUnderWay = existsSync(rollbackBinaryPath(binary));
+  const isUpgradeInterrupted = existsSync(rollbackBinaryPath(binary));
   return {
     unit: text,
     binary,
     wasRunning: state === "active" || state === "reloading" || state === "activating",
-    isStoppedByOperator: state === "inactive" && isEnabled && !isUnderWay,
+    isStoppedByOperator: state === "inactive" && isEnabled && !isUpgradeInterrupted,
     isIncomplete: state === "inactive" && !isEnabled,
-    isUpgradeInterrupted: isUnderWay,
+    isUpgradeInterrupted,
   };
 }

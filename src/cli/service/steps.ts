@@ -15,31 +15,31 @@ import {
 import { dirname } from "node:path";
 import { runTool } from "../../platform/systemd.ts";
 
-/** One thing an installation consists of; done again, it changes nothing. */
+/** One step of an installation; applying it again changes nothing. */
 export interface InstallStep {
-  /** Words for what it does, in the present. */
+  /** What the step creates or does, for the printed list. */
   readonly description: string;
   readonly isDone: () => boolean;
   readonly apply: () => void | Promise<void>;
 }
 
-/** Does what is not done yet, in order, and says so; in a rehearsal it only says. */
+/** Applies the steps that are not done yet, in order, and prints each; a dry run only prints. */
 export async function runSteps(
   steps: readonly InstallStep[],
-  isRehearsal: boolean,
-  say: (text: string) => void,
+  isDryRun: boolean,
+  report: (text: string) => void,
 ): Promise<void> {
   for (const { description, isDone, apply } of steps) {
     if (isDone()) {
-      say(`  kept   ${description}`);
+      report(`  kept   ${description}`);
       continue;
     }
-    if (!isRehearsal) await apply();
-    say(`  ${isRehearsal ? "would" : "done "}  ${description}`);
+    if (!isDryRun) await apply();
+    report(`  ${isDryRun ? "would" : "done "}  ${description}`);
   }
 }
 
-/** A file with exactly this in it. What somebody may have changed since is given as `once`. */
+/** A file with exactly this content. `keepExisting`: an operator may have changed it. */
 export function fileStep(
   what: string,
   path: string,
@@ -50,24 +50,25 @@ export function fileStep(
     description: `${what}: ${path}`,
     isDone: () =>
       existsSync(path) && (keepExisting || readFileSync(path).equals(Buffer.from(text()))),
-    apply: () => writeFileAtomically(path, mode, (fresh) => writeFileSync(fresh, text(), { mode })),
+    apply: () =>
+      writeFileAtomically(path, mode, (temporary) => writeFileSync(temporary, text(), { mode })),
   };
 }
 
-/** The executable, a copy of the one that runs. */
+/** The executable, a copy of the running one. */
 export const binaryStep = (from: string, to: string): InstallStep => ({
   description: `the executable: ${to}`,
   isDone: () => existsSync(to) && isSameFile(from, to),
-  apply: () => writeFileAtomically(to, 0o755, (fresh) => copyFileSync(from, fresh)),
+  apply: () => writeFileAtomically(to, 0o755, (temporary) => copyFileSync(from, temporary)),
 });
 
-/** The version before this one; it can be installed again by running it. */
+/** The previous version; running it with `service install` installs it again. */
 export const previousBinaryPath = (binary: string): string => `${binary}.previous`;
 
-/** What ran when an upgrade began, until the new one is known to run. */
+/** The executable from before an upgrade, kept until the new one is known to run. */
 export const rollbackBinaryPath = (binary: string): string => `${binary}.upgrading`;
 
-/** A folder that belongs to somebody. */
+/** A folder with a certain owner. */
 export function folderStep(
   what: string,
   path: string,
@@ -80,7 +81,7 @@ export function folderStep(
     apply() {
       mkdirSync(path, { recursive: true, mode });
       const { uid, gid } = owner() ?? { uid: 0, gid: 0 };
-      // With all that is in it: it may have been copied here by root.
+      // Including its contents, which root may have copied here.
       runTool(["chown", "-R", `${uid}:${gid}`, path]);
       chmodSync(path, mode);
     },
@@ -96,24 +97,24 @@ export const isSameFile = (a: string, b: string): boolean =>
   statSync(a).size === statSync(b).size && readFileSync(a).equals(readFileSync(b));
 
 /**
- * Written beside it and renamed: a binary that runs cannot be written over, nor half a unit read.
- * A disk that was full meanwhile is left as it was.
+ * Writes a temporary file and renames it: a running executable cannot be overwritten, and no one
+ * must read half a unit. If the disk is full, nothing changes.
  */
 export function writeFileAtomically(
   path: string,
   mode: number,
-  write: (fresh: string) => void,
+  write: (temporary: string) => void,
 ): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
-  const fresh = `${path}.new`;
+  const temporary = `${path}.new`;
   try {
-    rmSync(fresh, { force: true });
-    write(fresh);
-    chmodSync(fresh, mode);
-    syncPath(fresh);
-    renameSync(fresh, path);
+    rmSync(temporary, { force: true });
+    write(temporary);
+    chmodSync(temporary, mode);
+    syncPath(temporary);
+    renameSync(temporary, path);
   } catch (error) {
-    rmSync(fresh, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
   syncPath(dirname(path));

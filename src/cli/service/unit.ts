@@ -2,7 +2,7 @@ import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/options.ts";
 
 export const SERVICE_UNIT = "berth.service";
 
-/** Where an installed appliance has its things. */
+/** The paths of an installed service. */
 export const servicePaths = {
   unit: "/etc/systemd/system/berth.service",
   users: "/etc/sysusers.d/berth.conf",
@@ -19,8 +19,8 @@ export const servicePaths = {
 } as const;
 
 /**
- * Files only root may read, handed to the service by systemd. A file that is not there would keep
- * the unit from starting, so only those that are there when it is written are named in it.
+ * Files that only root may read, passed to the service by systemd. A missing file would keep the
+ * unit from starting, so the unit names only those that exist when it is written.
  */
 const offeredCredentials: readonly { readonly name: string; readonly path: string }[] = [
   { name: "berth-sealing-key", path: servicePaths.sealingKey },
@@ -38,10 +38,10 @@ export const sysusersText = `# Created by berth service install.
 u berth - "Berth license server" ${servicePaths.data} -
 `;
 
-/** The unit of an appliance. Every line that is not as strict as it could be says why. */
-export function unitText(binary: string, isThere: (path: string) => boolean): string {
+/** The systemd unit. Its comments explain every option that is less strict than possible. */
+export function unitText(binary: string, exists: (path: string) => boolean): string {
   const credentials = offeredCredentials
-    .filter(({ path }) => isThere(path))
+    .filter(({ path }) => exists(path))
     .map(({ name, path }) => `LoadCredential=${name}:${path}\n`)
     .join("");
   return `# Created by berth service install; berth service print shows what it would write now.

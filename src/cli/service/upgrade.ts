@@ -26,9 +26,9 @@ import {
 } from "./steps.ts";
 import { servicePaths, SERVICE_UNIT } from "./unit.ts";
 
-/** Runs an executable of ours; a refusal of its is ours. */
-export function runBerth(binary: string, ...words: readonly string[]): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync([binary, ...words], {
+/** Runs a Berth executable; if it refuses or fails, throws its error. */
+export function runBerth(binary: string, ...args: readonly string[]): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([binary, ...args], {
     stdin: "ignore",
     cwd: "/",
     env: {},
@@ -39,7 +39,7 @@ export function runBerth(binary: string, ...words: readonly string[]): string {
     .split("\n")
     .filter((line) => /^berth: (?:error|hint): /.test(line))
     .map((line) => line.replace(/^berth: \w+: /, ""));
-  throw new Failure(error || `berth ${words[0] ?? ""} exited with code ${exitCode}`, hint);
+  throw new Failure(error || `berth ${args[0] ?? ""} exited with code ${exitCode}`, hint);
 }
 
 /** What `verify` prints. */
@@ -50,86 +50,86 @@ interface VerifyOutput {
 const hasData = (): boolean =>
   realDisk.stat(servicePaths.data) !== null && !isEmptyFolder(realDisk, servicePaths.data);
 
-/** Before anything is touched: what this version cannot read, it must not take over. */
+/** Called before anything changes: this version must not take over data that it cannot read. */
 export function checkDataReadable(old: InstalledService | null): void {
   if (!hasData()) return;
   try {
-    const words = ["verify", "--allow-damaged-audit", "--json", "--data", servicePaths.data];
+    const args = ["verify", "--allow-damaged-audit", "--json", "--data", servicePaths.data];
     const { audit_damage: damage } = JSON.parse(
-      runBerth(process.execPath, ...words),
+      runBerth(process.execPath, ...args),
     ) as VerifyOutput;
-    // Nothing that an upgrade could make worse; the backup it makes says so, too.
+    // An upgrade cannot make this worse, and its backup reports it too.
     if (damage !== undefined) printWarning(`${damage.finding}; ${damage.remedy}`);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const kept = old === null ? "" : `; the installed ${old.binary} is unchanged`;
-    throw new Failure(`nothing was changed${kept}: ${error.message}`, error.hint);
+    const unchanged = old === null ? "" : `; the installed ${old.binary} is unchanged`;
+    throw new Failure(`nothing was changed${unchanged}: ${error.message}`, error.hint);
   }
 }
 
-/** Nothing is touched before its data are safe, and it comes back if the new one fails. */
+/** Changes nothing before the data is backed up, and rolls back if the new version fails. */
 export async function upgrade(
   old: InstalledService,
   binary: string,
   steps: readonly InstallStep[],
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<void> {
-  // Half way is the one place where it must not end: not by Ctrl-C, nor by a line that breaks.
+  // It must not end half way, neither by Ctrl-C nor by a lost connection to the terminal.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
-  const isNewPlace = !existsSync(binary);
-  const backup = stopAndBackUp(old, say);
+  const isNewPath = !existsSync(binary);
+  const backup = stopAndBackUp(old, report);
   try {
-    await runSteps(steps, false, say);
+    await runSteps(steps, false, report);
     systemctl("daemon-reload");
     activateService(old);
   } catch (error) {
-    rollBack(old, isNewPlace ? binary : null, backup, error);
-    const then = old.wasRunning ? "is running again" : "is installed again";
+    rollBack(old, isNewPath ? binary : null, backup, error);
+    const outcome = old.wasRunning ? "is running again" : "is installed again";
     throw new Failure(
-      `the upgrade to ${version} failed and the previous version ${then}: ${errorMessage(error)}`,
+      `the upgrade to ${version} failed and the previous version ${outcome}: ${errorMessage(error)}`,
       `no data was lost; backup from before the upgrade: ${backup ?? "not needed"}`,
     );
   }
   if (existsSync(rollbackBinaryPath(old.binary))) keepPreviousBinary(old.binary, binary);
 }
 
-/** Stops what runs, so that the backup is all of it, and keeps what it takes to go back. */
-function stopAndBackUp(old: InstalledService, say: (text: string) => void): string | null {
+/** Stops the service, so that the backup is complete, and keeps what a rollback needs. */
+function stopAndBackUp(old: InstalledService, report: (text: string) => void): string | null {
   mkdirSync(servicePaths.backups, { recursive: true, mode: 0o700 });
   const stamp = new Date(wallClock()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
-  const named = (kind: string): string =>
+  const pathFor = (kind: string): string =>
     join(servicePaths.backups, `before-${version}-${stamp}.${kind}`);
   systemctl("stop", SERVICE_UNIT);
   try {
-    // One that an interrupted upgrade left is the last one that is known to have run.
-    const kept = rollbackBinaryPath(old.binary);
-    if (existsSync(old.binary) && !existsSync(kept)) linkSync(old.binary, kept);
-    // Somebody may have edited it.
-    writeFileSync(named("service"), old.unit, { mode: 0o600 });
-    say(`  done   a copy of the previous unit: ${named("service")}`);
+    // One left by an interrupted upgrade is the last executable that is known to have run.
+    const rollbackPath = rollbackBinaryPath(old.binary);
+    if (existsSync(old.binary) && !existsSync(rollbackPath)) linkSync(old.binary, rollbackPath);
+    // An operator may have edited the unit.
+    writeFileSync(pathFor("service"), old.unit, { mode: 0o600 });
+    report(`  done   a copy of the previous unit: ${pathFor("service")}`);
     if (!hasData()) return null;
-    runBerth(process.execPath, "backup", named("berth"), "--data", servicePaths.data);
-    say(`  done   a backup of the data folder: ${named("berth")}`);
-    return named("berth");
+    runBerth(process.execPath, "backup", pathFor("berth"), "--data", servicePaths.data);
+    report(`  done   a backup of the data folder: ${pathFor("berth")}`);
+    return pathFor("berth");
   } catch (error) {
     rmSync(rollbackBinaryPath(old.binary), { force: true });
     if (old.wasRunning) systemctl("start", SERVICE_UNIT);
-    const goesOn = old.wasRunning ? `; ${old.binary} is running again` : "";
+    const restarted = old.wasRunning ? `; ${old.binary} is running again` : "";
     const hint =
       error instanceof Failure ? error.hint : `check the free space in ${servicePaths.backups}`;
-    throw new Failure(`nothing was changed${goesOn}: ${errorMessage(error)}`, hint);
+    throw new Failure(`nothing was changed${restarted}: ${errorMessage(error)}`, hint);
   }
 }
 
-/** One that somebody stopped, and meant to start with the machine, stays stopped. */
+/** A service that an operator stopped, but left enabled at boot, stays stopped. */
 export function activateService(old: InstalledService | null): void {
   if (old === null || old.isIncomplete) systemctl("enable", SERVICE_UNIT);
   if (old === null || !old.isStoppedByOperator) startService();
 }
 
-/** Type=notify: this returns when it answers requests, or is known not to. */
+/** With Type=notify, `restart` returns when the service answers requests or has failed. */
 function startService(): void {
-  // After some failed starts systemd would wait for a minute before it tries again.
+  // After several failed starts systemd would refuse to start it for a minute.
   systemctl("reset-failed", SERVICE_UNIT);
   const started = systemctl("restart", SERVICE_UNIT);
   if (started.ok && isActive(SERVICE_UNIT)) return;
@@ -140,22 +140,24 @@ function startService(): void {
 }
 
 /**
- * The old executable and unit; the old data too, but only if the new one made them unreadable. No
- * step of it needs room on a disk that may be full, unless the data must be restored.
+ * Restores the old executable and unit, and the old data only if the new version made it
+ * unreadable. No other step needs disk space, because the disk may be full.
  */
 function rollBack(
   old: InstalledService,
-  made: string | null,
+  newBinary: string | null,
   backup: string | null,
-  why: unknown,
+  cause: unknown,
 ): void {
   try {
     systemctl("stop", SERVICE_UNIT);
     if (existsSync(rollbackBinaryPath(old.binary)))
       move(rollbackBinaryPath(old.binary), old.binary);
-    if (made !== null && made !== old.binary) rmSync(made, { force: true });
+    if (newBinary !== null && newBinary !== old.binary) rmSync(newBinary, { force: true });
     if (!existsSync(servicePaths.unit) || readFileSync(servicePaths.unit, "utf8") !== old.unit) {
-      writeFileAtomically(servicePaths.unit, 0o644, (fresh) => writeFileSync(fresh, old.unit));
+      writeFileAtomically(servicePaths.unit, 0o644, (temporary) =>
+        writeFileSync(temporary, old.unit),
+      );
     }
     systemctl("daemon-reload");
     if (backup !== null && !isReadable(old.binary)) {
@@ -164,26 +166,27 @@ function rollBack(
     if (old.wasRunning) startService();
   } catch (error) {
     throw new Failure(
-      `${version} does not run (${errorMessage(why)}), and the previous version does not run either: ${errorMessage(error)}`,
+      `${version} does not run (${errorMessage(cause)}), and the previous version does not run either: ${errorMessage(error)}`,
       `backup from before the upgrade: ${backup ?? "not needed"}; fix the cause and run the command again`,
     );
   }
 }
 
-/** What ran before stays beside what runs now; a new unit alone replaces no executable. */
-function keepPreviousBinary(was: string, is: string): void {
-  const kept = rollbackBinaryPath(was);
-  if (was === is && !isSameFile(kept, is)) move(kept, previousBinaryPath(is));
-  else rmSync(kept);
+/** Keeps the previous executable beside the new one, unless only the unit or the path is new. */
+function keepPreviousBinary(oldPath: string, newPath: string): void {
+  const previous = rollbackBinaryPath(oldPath);
+  if (oldPath === newPath && !isSameFile(previous, newPath)) {
+    move(previous, previousBinaryPath(newPath));
+  } else rmSync(previous);
 }
 
-/** Two names of one file stay two names when one is renamed to the other. */
+/** If both are names of the same file, rename() does nothing, so `from` is removed as well. */
 function move(from: string, to: string): void {
   renameSync(from, to);
   rmSync(from, { force: true });
 }
 
-/** A damaged audit log keeps nobody from reading the rest; an older version has no flag for it. */
+/** The rest is readable even if the audit log is damaged; an older version lacks the flag. */
 const isReadable = (binary: string): boolean =>
   [["--allow-damaged-audit"], []].some((flags) => {
     try {

@@ -31,40 +31,40 @@ export interface BundleEntry {
 const LOG_LINES = 2_000;
 const AUDIT_LINES = 500;
 
-/** Everything that helps to find out what is wrong, and nothing that tells who works here. */
-export async function collectEntries(given: FlagValues): Promise<BundleEntry[]> {
-  const folder = getDataFolder(given);
-  const redaction = new Redactor();
-  redaction.pseudonymFor("host", hostname());
-  for (const user of [userInfo().username, given.environment["SUDO_USER"] ?? ""]) {
-    redaction.pseudonymFor("user", user);
+/** Everything that helps to find a problem, without the names of people and machines. */
+export async function collectEntries(flags: FlagValues): Promise<BundleEntry[]> {
+  const folder = getDataFolder(flags);
+  const redactor = new Redactor();
+  redactor.pseudonymFor("host", hostname());
+  for (const user of [userInfo().username, flags.environment["SUDO_USER"] ?? ""]) {
+    redactor.pseudonymFor("user", user);
   }
   const json = (value: unknown): string =>
-    `${JSON.stringify(redaction.redactValue(value), null, 1)}\n`;
-  const resolved = resolveSettings(given);
-  for (const { kind, value } of listSensitivePaths(given, folder, resolved))
-    redaction.pseudonymFor(kind, value);
+    `${JSON.stringify(redactor.redactValue(value), null, 1)}\n`;
+  const resolved = resolveSettings(flags);
+  for (const { kind, value } of listSensitivePaths(flags, folder, resolved))
+    redactor.pseudonymFor(kind, value);
   const settings =
     "error" in resolved
       ? resolved
       : [...resolved].map(([name, { value, from }]) => ({ [name]: value, source: from }));
-  // First: names that are known from here are found in free text as well.
-  const slots = await fetchReply(given, "/api/admin/v1/registrations");
-  redaction.redactValue([
+  // First: names that occur here are then replaced in free text as well.
+  const slots = await fetchReply(flags, "/api/admin/v1/registrations");
+  redactor.redactValue([
     slots,
     await runAsFolderOwner(folder, async () => readAccessNames(folder)),
     settings,
   ]);
   const files = await runAsFolderOwner(folder, async () => describeFiles(folder));
-  // Whatever else somebody put there is not ours to name.
-  for (const { file } of files) if (!isOwnFile(file)) redaction.pseudonymFor("file", file);
+  // Names of files that are not Berth's own may be confidential.
+  for (const { file } of files) if (!isOwnFile(file)) redactor.pseudonymFor("file", file);
   return [
-    { name: "berth.json", description: "version and machine", text: json(machine()) },
+    { name: "berth.json", description: "version and machine", text: json(describeMachine()) },
     { name: "slots.json", description: "slots in use, with names replaced", text: json(slots) },
     {
       name: "status.json",
       description: "output of berth status",
-      text: json(await fetchReply(given, "/api/admin/v1/status")),
+      text: json(await fetchReply(flags, "/api/admin/v1/status")),
     },
     {
       name: "settings.json",
@@ -74,7 +74,7 @@ export async function collectEntries(given: FlagValues): Promise<BundleEntry[]> 
     {
       name: "doctor.json",
       description: "output of berth doctor",
-      text: json(await runChecks(given)),
+      text: json(await runChecks(flags)),
     },
     {
       name: "files.json",
@@ -91,14 +91,14 @@ export async function collectEntries(given: FlagValues): Promise<BundleEntry[]> 
           {
             name: "log.txt",
             description: `the last ${LOG_LINES} log lines of the service`,
-            text: `${redaction.redactLog(readServiceLog(SERVICE_UNIT, LOG_LINES))}\n`,
+            text: `${redactor.redactLog(readServiceLog(SERVICE_UNIT, LOG_LINES))}\n`,
           },
         ]
       : []),
   ];
 }
 
-const machine = () => ({
+const describeMachine = () => ({
   version,
   commit,
   runtime,
@@ -107,22 +107,22 @@ const machine = () => ({
   kernel: `${release()} ${kernel()} ${arch()}`,
 });
 
-/** What the server says, or why it says nothing: both help. */
-async function fetchReply(given: FlagValues, path: string): Promise<unknown> {
+/** The server's reply, or why there is none: both help. */
+async function fetchReply(flags: FlagValues, path: string): Promise<unknown> {
   try {
-    return await withAdminClient(getAdminTarget(given), (call) => call("GET", path));
+    return await withAdminClient(getAdminTarget(flags), (call) => call("GET", path));
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
 }
 
-/** As they are in the file and the environment; of the service's folder, in the service's file. */
-function resolveSettings(given: FlagValues): ReadonlyMap<string, ResolvedOption> | SettingsError {
-  const path = getStringFlag(given, "config");
+/** From the environment and the settings file; for the service's folder, the service's file. */
+function resolveSettings(flags: FlagValues): ReadonlyMap<string, ResolvedOption> | SettingsError {
+  const path = getStringFlag(flags, "config");
   try {
     const file =
       path === null ? null : parseConfig(path, readFileSync(path, "utf8"), serverSettings);
-    return resolveOptions(serverSettings, {}, given.environment, file);
+    return resolveOptions(serverSettings, {}, flags.environment, file);
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
@@ -137,30 +137,30 @@ interface SensitivePath {
   readonly value: string;
 }
 
-/** Where the site keeps what: a path may name a customer or a person. */
+/** The site's own paths: they may name a customer or a person. */
 function listSensitivePaths(
-  given: FlagValues,
+  flags: FlagValues,
   folder: string,
   settings: ReturnType<typeof resolveSettings>,
 ): SensitivePath[] {
   const folders = [folder, ...(existsSync(folder) ? [realpathSync(folder)] : [])];
-  const files = [getStringFlag(given, "config")];
+  const files = [getStringFlag(flags, "config")];
   const values = "error" in settings ? null : settings;
   for (const { name, isPath } of serverSettings) {
     const value = isPath === true ? values?.get(name)?.value : undefined;
     if (typeof value === "string") (name === "data" ? folders : files).push(value);
   }
-  const isInside = (value: string): boolean => folders.some((one) => value.startsWith(`${one}/`));
+  const isInside = (value: string): boolean => folders.some((path) => value.startsWith(`${path}/`));
   return [
     ...folders.map((value) => ({ kind: "folder" as const, value })),
     ...files.flatMap((value) =>
       value === null || isInside(value) ? [] : [{ kind: "path" as const, value }],
     ),
-    // Where every service of this kind has it tells nothing.
+    // The default paths of the service reveal nothing.
   ].filter(({ value }) => value !== servicePaths.data && value !== servicePaths.settings);
 }
 
-/** What our files are called, up to the first sign that is no letter. */
+/** Names of Berth's own files, up to the first character that is not a letter. */
 const OWN_FILE_STEMS = new Set([
   "state",
   "journal",
@@ -185,23 +185,23 @@ const describeFiles = (folder: string) =>
     const path = join(folder, name);
     const { size, mode, uid, mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
     if (size === undefined || mode === undefined) return [];
-    const about = { file: name, size, mode: (mode & 0o7777).toString(8), uid };
+    const facts = { file: name, size, mode: (mode & 0o7777).toString(8), uid };
     const files = name === AUDIT_FOLDER ? readdirSync(path) : undefined;
-    return [{ ...about, modified_at: rfc3339(instant(Math.floor(mtimeMs ?? 0))), files }];
+    return [{ ...facts, modified_at: rfc3339(instant(Math.floor(mtimeMs ?? 0))), files }];
   });
 
-/** Tokens and users: warnings and log lines speak of them. */
+/** Names of tokens and users, which occur in warnings and log lines. */
 function readAccessNames(folder: string): unknown {
   try {
     const { tokens, users } = new AccessFile(realDisk, folder).read();
     return [...tokens, ...users].map(({ name }) => ({ name }));
   } catch {
-    // One that cannot be read names nobody.
+    // A file that cannot be read contributes no names.
     return null;
   }
 }
 
-/** Of each line only its place, its time and what kind of thing it says. */
+/** Only the sequence number, the times and the event types of each line. */
 function readAuditLines(folder: string): unknown[] {
   const newest = listAuditFileNames(realDisk, folder).toSorted().at(-1);
   if (newest === undefined) return [];
@@ -221,7 +221,7 @@ function readAuditLines(folder: string): unknown[] {
   });
 }
 
-/** A tar file for its owner alone, so that it can be looked into before it leaves. */
+/** Writes a plain tar file for its owner only, who can inspect it before sending it. */
 export async function writeBundle(out: string, entries: readonly BundleEntry[]): Promise<void> {
   refuseToReplace(out);
   await writeOutput(out, (file) => {

@@ -1,11 +1,11 @@
-/** Words of our own: who is called like one of them is not told by it. */
+/** Words that Berth itself uses: a name that equals one of them identifies no one. */
 const RESERVED_WORDS = new Set(
   "admin berth data demo license localhost root server service".split(" "),
 );
 
-/** Shorter ones are words of any language. */
+/** Shorter names are also ordinary words. */
 const MIN_LENGTH = 3;
-/** Longer ones are found inside of other words as well: the user in the name of a machine. */
+/** From this length on, names are replaced inside other words too: a user in a host name. */
 const MIN_LENGTH_INSIDE_WORDS = 6;
 
 interface TrieNode {
@@ -13,48 +13,53 @@ interface TrieNode {
   replacement: string | null;
 }
 
+interface Match {
+  readonly replacement: string;
+  readonly length: number;
+}
+
 const createNode = (): TrieNode => ({ next: new Map(), replacement: null });
 
-/** Names to be taken out of a text: as many as a large site has, in one walk over it. */
+/** Replaces names in a text in one pass, as many as a large site has. */
 export class NameReplacer {
   readonly #root = createNode();
 
-  add(name: string, standIn: string): void {
+  add(name: string, replacement: string): void {
     if (name.length < MIN_LENGTH || RESERVED_WORDS.has(name.toLowerCase())) return;
-    let here = this.#root;
+    let node = this.#root;
     for (const unit of name.split("")) {
-      const next = here.next.get(unit) ?? createNode();
-      here.next.set(unit, next);
-      here = next;
+      const next = node.next.get(unit) ?? createNode();
+      node.next.set(unit, next);
+      node = next;
     }
-    here.replacement = standIn;
+    node.replacement = replacement;
   }
 
-  /** The longest one wins; what stands in for one is not looked at again. */
+  /** The longest name wins; replacements are not searched again. */
   replaceIn(text: string): string {
     let result = "";
     for (let at = 0; at < text.length;) {
-      const found = this.#longestAt(text, at);
-      result += found?.standIn ?? text.charAt(at);
-      at += found?.length ?? 1;
+      const match = this.#longestMatch(text, at);
+      result += match?.replacement ?? text.charAt(at);
+      at += match?.length ?? 1;
     }
     return result;
   }
 
-  #longestAt(text: string, at: number): { standIn: string; length: number } | null {
-    let found: { standIn: string; length: number } | null = null;
-    let here = this.#root.next.get(text.charAt(at));
-    for (let length = 1; here !== undefined; length += 1) {
-      const { replacement, next } = here;
-      const fits = length >= MIN_LENGTH_INSIDE_WORDS || isWholeWord(text, at, at + length);
-      if (replacement !== null && fits) found = { standIn: replacement, length };
-      here = next.get(text.charAt(at + length));
+  #longestMatch(text: string, at: number): Match | null {
+    let match: Match | null = null;
+    let node = this.#root.next.get(text.charAt(at));
+    for (let length = 1; node !== undefined; length += 1) {
+      const { replacement, next } = node;
+      const isAllowed = length >= MIN_LENGTH_INSIDE_WORDS || isWholeWord(text, at, at + length);
+      if (replacement !== null && isAllowed) match = { replacement, length };
+      node = next.get(text.charAt(at + length));
     }
-    return found;
+    return match;
   }
 }
 
-const PART_OF_A_WORD = /[\p{L}\p{N}_-]/u;
+const WORD_CHARACTER = /[\p{L}\p{N}_-]/u;
 
 const isWholeWord = (text: string, from: number, to: number): boolean =>
-  !PART_OF_A_WORD.test(text.charAt(from - 1)) && !PART_OF_A_WORD.test(text.charAt(to));
+  !WORD_CHARACTER.test(text.charAt(from - 1)) && !WORD_CHARACTER.test(text.charAt(to));
