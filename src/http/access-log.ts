@@ -11,32 +11,34 @@ export type LogMode = "default" | "requests";
 
 type FetchHandler = (request: Request) => Response | Promise<Response>;
 
-const SLOW = 1_000;
-/** More at once than any site has clients: somebody opens connections for the sake of it. */
-const MOST_PENDING = 20_000;
-const LONGEST_PATH = 200;
+const SLOW_MS = 1_000;
+/** More concurrent requests than any site has clients: beyond this, it is an attack or a bug. */
+const MAX_PENDING = 20_000;
+const MAX_PATH_LENGTH = 200;
+const LINES_PER_SECOND = 10;
 
 /**
- * Around every request of every listener: how many at once, and which leave a line in the log.
- * Never what was asked for beyond the path: queries and bodies hold secrets.
+ * Wraps every request of a listener: limits concurrent requests, and writes the access log. Logs
+ * only the path of a request, because queries and bodies contain secrets.
  */
 export function withAccessLog(fetch: FetchHandler, mode: LogMode): FetchHandler {
-  const paces = new Map(RATE_LIMITED_MESSAGES.map((what) => [what, new RateLimiter()] as const));
+  const rateLimiters = new Map(
+    RATE_LIMITED_MESSAGES.map((message) => [message, new RateLimiter()] as const),
+  );
   let pending = 0;
   return async (request) => {
-    if (pending >= MOST_PENDING) return tooManyRequestsResponse();
-    const started = performance.now();
+    if (pending >= MAX_PENDING) return tooManyRequestsResponse();
+    const startedAt = performance.now();
     pending += 1;
     try {
       const response = await fetch(request);
-      const took = performance.now() - started;
-      const what =
-        mode === "requests" ? "request" : classifyRequest(request, response.status, took);
-      if (what === null) return response;
-      const pace = paces.get(what);
-      const suppressed = pace === undefined ? 0 : pace.allow();
-      if (suppressed !== null)
-        writeLogLine(what, request, response, { durationMs: took, suppressed });
+      const durationMs = performance.now() - startedAt;
+      const message =
+        mode === "requests" ? "request" : classifyRequest(request, response.status, durationMs);
+      if (message === null) return response;
+      const rateLimiter = rateLimiters.get(message);
+      const suppressed = rateLimiter === undefined ? 0 : rateLimiter.allow();
+      if (suppressed !== null) writeLogLine(message, request, response, { durationMs, suppressed });
       return response;
     } finally {
       pending -= 1;
@@ -45,8 +47,8 @@ export function withAccessLog(fetch: FetchHandler, mode: LogMode): FetchHandler 
 }
 
 /**
- * What callers can cause as often as they like, a full or slow disk included: each has a pace of
- * its own, so that a flood of one does not hide another.
+ * Messages that callers can cause without limit, also through a full or slow disk. Each has its own
+ * rate limiter, so that a flood of one does not hide another.
  */
 const RATE_LIMITED_MESSAGES: readonly string[] = [
   "server error",
@@ -54,12 +56,12 @@ const RATE_LIMITED_MESSAGES: readonly string[] = [
   "request refused",
 ];
 
-/** No credential, not from there, not by that name, not so often. */
+/** Wrong or missing credential, wrong network or role, wrong host name, too many requests. */
 const ACCESS_REFUSED_STATUSES = new Set([401, 403, 421, 429]);
 
-function classifyRequest(request: Request, status: number, took: number): string | null {
+function classifyRequest(request: Request, status: number, durationMs: number): string | null {
   if (status >= 500) return "server error";
-  if (took >= SLOW) return "slow request";
+  if (durationMs >= SLOW_MS) return "slow request";
   if (ACCESS_REFUSED_STATUSES.has(status)) return "request refused";
   const plane = callerOf(request)?.plane;
   if (status !== 200) return null;
@@ -71,20 +73,20 @@ function classifyRequest(request: Request, status: number, took: number): string
 
 interface RequestMeasurement {
   readonly durationMs: number;
-  /** How many similar lines were left out before this one. */
+  /** Number of similar lines that were suppressed before this one. */
   readonly suppressed: number;
 }
 
 function writeLogLine(
-  what: string,
+  message: string,
   request: Request,
   response: Response,
   { durationMs, suppressed }: RequestMeasurement,
 ) {
   const caller = callerOf(request);
-  const facts = {
+  const fields = {
     method: request.method,
-    path: pathOf(request.url).slice(0, LONGEST_PATH),
+    path: pathOf(request.url).slice(0, MAX_PATH_LENGTH),
     status: response.status,
     duration_ms: Math.round(durationMs * 10) / 10,
     peer: caller?.peer ?? null,
@@ -92,17 +94,17 @@ function writeLogLine(
     request_id: response.headers.get("x-request-id"),
     ...(suppressed > 0 && { suppressed }),
   };
-  if (response.status >= 500) log.error(what, facts);
-  else log.info(what, facts);
+  if (response.status >= 500) log.error(message, fields);
+  else log.info(message, fields);
 }
 
-/** Ten lines a second: whoever calls all day must not fill the disk with log lines. */
+/** Ten lines a second, so that a client in a loop cannot fill the disk with log lines. */
 class RateLimiter {
   #currentSecond = 0;
   #allowedCount = 0;
   #suppressed = 0;
 
-  /** How many were left out before this one; null: this one is left out as well. */
+  /** Number of lines suppressed before this one; null: this one is suppressed too. */
   allow(): number | null {
     const second = Math.floor(performance.now() / 1_000);
     if (second !== this.#currentSecond) {
@@ -110,7 +112,7 @@ class RateLimiter {
       this.#allowedCount = 0;
     }
     this.#allowedCount += 1;
-    if (this.#allowedCount > 10) {
+    if (this.#allowedCount > LINES_PER_SECOND) {
       this.#suppressed += 1;
       return null;
     }

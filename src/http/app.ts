@@ -49,7 +49,7 @@ import { usage } from "./routes/usage.ts";
 import type { RunningServer } from "./running-server.ts";
 import type { StatusStreams } from "./status-streams.ts";
 
-/** What the routes talk to. */
+/** The services that the routes use. */
 export interface Services {
   readonly operations: Operations;
   readonly licensing: Licensing;
@@ -63,9 +63,9 @@ export interface Services {
   readonly auditMaintenance: AuditMaintenance;
   /** Empty while no listener is open. */
   readonly exposures: () => readonly Exposure[];
-  /** Of the TLS listener; null: there is none. */
+  /** Certificate of the TLS listener; null without one. */
   readonly certificate: () => CertificateView | null;
-  /** Null: nobody serves, the folder is only open for a command. */
+  /** Null: no server runs; a command opened the data folder itself. */
   readonly runningServer: RunningServer | null;
 }
 
@@ -79,16 +79,16 @@ export interface CertificateView {
   readonly state: "ok" | "expiring" | "expired";
 }
 
-/** The whole HTTP side as a value: it never listens, so tests call it as a server would. */
+/** Builds the HTTP app without a listener, so tests call it as a server would. */
 export function createApp(services: Services, gate: Gate) {
   const deps: RouteDeps = { ...services, ...createRequestContext(gate) };
   const app = new Elysia({
     normalize: false,
-    // Where the framework begins to look for the path: too late for a server named in three letters
-    // on port 80, or, the other way, too early behind https (see spelledOut in server.ts).
+    // Where the framework begins to search the path of a URL. The default is too late for a host
+    // name of up to three letters on port 80; see withLongHostName in server.ts for https.
     handler: { standardHostname: gate.isTls },
   })
-    // Before routing, so that nothing exists that the gate does not know.
+    // Before routing, so that no route can be reached past the gate.
     .onRequest(({ request, set }) => {
       set.headers["cache-control"] = "no-store";
       set.headers["x-content-type-options"] = "nosniff";
@@ -126,7 +126,7 @@ export function createApp(services: Services, gate: Gate) {
     .use(settings(deps))
     .use(maintenance(deps))
     .use(qr());
-  // Written once: anybody may ask, and writing it takes as long as ten other answers.
+  // Built once: every client may request it, and building it takes as long as ten other replies.
   let document: string | null = null;
   return app.get(
     "/api/v4/openapi.json",
@@ -142,10 +142,10 @@ export function createApp(services: Services, gate: Gate) {
   );
 }
 
-/** What a typed client can call. */
+/** The type for a typed client. */
 export type App = ReturnType<typeof createApp>;
 
-const BASIC = 'Basic realm="berth", charset="UTF-8"';
+const BASIC_CHALLENGE = 'Basic realm="berth", charset="UTF-8"';
 
 interface ResponseHead {
   status?: number | string;
@@ -153,8 +153,8 @@ interface ResponseHead {
 }
 
 /**
- * The one place where anything thrown becomes an answer. What is not a fault is a bug: the caller
- * learns that there was one, and only the log learns which.
+ * Turns everything that is thrown into a reply. An error that is not a fault is a bug: the reply
+ * says only that there was one, and the log has the error.
  */
 function replyToError(error: unknown, set: ResponseHead): object {
   const fault: AnyFault =
@@ -165,7 +165,7 @@ function replyToError(error: unknown, set: ResponseHead): object {
   }
   if (fault.code === "method_not_allowed") set.headers["allow"] = fault.allow.join(", ");
   if (fault.code === "unauthorized") {
-    set.headers["www-authenticate"] = fault.plane === undefined ? BASIC : "Bearer";
+    set.headers["www-authenticate"] = fault.plane === undefined ? BASIC_CHALLENGE : "Bearer";
   }
   if (fault.code === "too_many_requests") set.headers["retry-after"] = "60";
   if (fault.code === "audit_budget_exhausted") set.headers["retry-after"] = fault.retryAfterSeconds;
@@ -174,7 +174,7 @@ function replyToError(error: unknown, set: ResponseHead): object {
   return body;
 }
 
-const boot = crypto.randomUUID().slice(0, 8);
-let requests = 0;
+const processId = crypto.randomUUID().slice(0, 8);
+let requestCount = 0;
 
-const nextRequestId = (): string => `${boot}-${(requests += 1)}`;
+const nextRequestId = (): string => `${processId}-${(requestCount += 1)}`;

@@ -10,12 +10,12 @@ export type AuditDetail = Readonly<
 >;
 
 /**
- * What an event holds besides its product, license, user and address, by the names the API has for
- * it. Named one by one: nonces, codes and documents that somebody may still use stay out.
+ * The data of an event besides its product, license, user and address, under the names of the API.
+ * Listed field by field, so that nonces, codes and documents that are still usable stay out.
  */
 export function auditDetailOf(event: Event): AuditDetail {
-  const show = DETAIL_BUILDERS[event.type] as (one: Event) => AuditDetail;
-  return show(event);
+  const build = DETAIL_BUILDERS[event.type] as (event: Event) => AuditDetail;
+  return build(event);
 }
 
 type DetailBuilder<T extends Event["type"]> = (
@@ -65,15 +65,22 @@ const DETAIL_BUILDERS: { readonly [T in Event["type"]]: DetailBuilder<T> } = {
     total_consumptions: total,
     borrowed_by: borrows,
   }),
-  SlotTaken: ({ slot, end, contact }) => ({ slot, expires_at: rfc3339(end), ...from(contact) }),
-  SlotRenewed: ({ end, contact }) => ({ expires_at: rfc3339(end), ...(contact && from(contact)) }),
+  SlotTaken: ({ slot, end, contact }) => ({
+    slot,
+    expires_at: rfc3339(end),
+    ...contactDetail(contact),
+  }),
+  SlotRenewed: ({ end, contact }) => ({
+    expires_at: rfc3339(end),
+    ...(contact && contactDetail(contact)),
+  }),
   ContactChanged: ({ slot, hostname, ip }) => ({ slot, os_hostname: hostname, ip_local: ip }),
   SlotBorrowed: ({ slot, until, end, contact, early }) => ({
     slot,
     borrowed_until: rfc3339(until),
     expires_at: rfc3339(end),
     early_return: early,
-    ...from(contact),
+    ...contactDetail(contact),
   }),
   SlotReleased: ({ slot, by, early }) => ({ slot, by, early_return: early }),
   SlotExpired: ({ slot }) => ({ slot }),
@@ -93,7 +100,7 @@ const DETAIL_BUILDERS: { readonly [T in Event["type"]]: DetailBuilder<T> } = {
     total_consumptions: total,
     resets_at: rfc3339OrNull(resetAt),
   }),
-  // What is kept of a key is a hash of the call: of use to nobody who reads.
+  // The stored key is a hash of the call, which has no meaning for a reader.
   KeyRemembered: () => NO_DETAIL,
   KeysSet: ({ changed }) => ({ changed }),
   AccessChanged: ({ change, name }) => ({ change, name }),
@@ -118,7 +125,7 @@ const DETAIL_BUILDERS: { readonly [T in Event["type"]]: DetailBuilder<T> } = {
   RefusalsCounted: ({ code, count, users }) => ({ code, count, users }),
 };
 
-const from = ({ hostname, ip, info }: Machine & Partial<Contact>): AuditDetail => ({
+const contactDetail = ({ hostname, ip, info }: Machine & Partial<Contact>): AuditDetail => ({
   os_hostname: hostname,
   ip_local: ip,
   ...(info !== undefined && { user_info: info }),

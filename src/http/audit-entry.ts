@@ -5,7 +5,7 @@ import type { AuditEntry } from "../operations/audit-log-reader.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { auditDetailOf, type AuditDetail } from "./audit-detail.ts";
 
-const text = Type.Union([Type.String(), Type.Null()]);
+const nullableText = Type.Union([Type.String(), Type.Null()]);
 
 export const AuditEntryReply = Type.Object(
   {
@@ -15,9 +15,9 @@ export const AuditEntryReply = Type.Object(
     event_index: Type.Integer({ description: "Index of the event within its line, from 0." }),
     at: Type.String({ format: "date-time", description: "Time of the event." }),
     type: Type.String(),
-    product: text,
+    product: nullableText,
     license_id: Type.Union([Type.Integer(), Type.Null()]),
-    user: text,
+    user: nullableText,
     peer: Type.Union([Type.String(), Type.Null()], {
       description:
         "Address of the request, preceded by the administrator's name; socket: a command on the " +
@@ -32,7 +32,7 @@ export const AuditEntryReply = Type.Object(
 export type AuditEntryReply = Static<typeof AuditEntryReply>;
 
 export function auditEntryReply({ seq, part, event, product }: AuditEntry): AuditEntryReply {
-  const told = {
+  const common = {
     seq,
     event_index: part,
     at: rfc3339(event.at),
@@ -40,10 +40,10 @@ export function auditEntryReply({ seq, part, event, product }: AuditEntry): Audi
     ...summarize(event),
   };
   if (!isKnownEvent(event)) {
-    return { ...told, product: null, license_id: null, user: null, peer: null, detail: {} };
+    return { ...common, product: null, license_id: null, user: null, peer: null, detail: {} };
   }
   return {
-    ...told,
+    ...common,
     product,
     license_id: "license" in event ? event.license : null,
     user: "user" in event ? event.user : null,
@@ -52,7 +52,7 @@ export function auditEntryReply({ seq, part, event, product }: AuditEntry): Audi
   };
 }
 
-/** What to look for; null: any. */
+/** Conditions on an event; null: any. */
 export interface AuditFilter {
   readonly types: ReadonlySet<string> | null;
   readonly user: string | null;
@@ -63,7 +63,7 @@ export interface AuditFilter {
   readonly text: string | null;
 }
 
-/** The cheap questions first: most lines of a long record answer one of them. */
+/** The cheap conditions come first: most lines of a long audit log fail one of them. */
 export function matchesFilter(filter: AuditFilter, entry: AuditEntry): boolean {
   const { types, user, product, licenseId, since, until } = filter;
   const { event } = entry;
@@ -77,17 +77,17 @@ export function matchesFilter(filter: AuditFilter, entry: AuditEntry): boolean {
   );
 }
 
-/** Those who were refused are named in the count of it. */
+/** A count of refusals also names its users. */
 const concernsUser = (user: string, { event }: AuditEntry): boolean =>
   "user" in event
     ? event.user === user
     : event.type === "RefusalsCounted" && event.users.includes(user);
 
-/** Whether a text stands in any field that is shown, in whatever case. */
+/** Whether any field that is shown contains the text, without regard to case. */
 export function containsText({ detail, ...entry }: AuditEntryReply, text: string): boolean {
-  const sought = text.toLowerCase();
-  const from = entry.peer === null ? null : formatPeer(entry.peer);
-  return [...Object.values(entry), from, ...Object.values(detail).flat()].some(
-    (value) => value !== null && String(value).toLowerCase().includes(sought),
+  const needle = text.toLowerCase();
+  const shownPeer = entry.peer === null ? null : formatPeer(entry.peer);
+  return [...Object.values(entry), shownPeer, ...Object.values(detail).flat()].some(
+    (value) => value !== null && String(value).toLowerCase().includes(needle),
   );
 }

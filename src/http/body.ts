@@ -5,45 +5,45 @@ import { matchFields } from "./fields.ts";
 import type { ReplyHeaders } from "./ignored-fields.ts";
 import { ignoreQuery } from "./query.ts";
 
-/** Of answers that are written by ourselves. */
+/** Content type of replies that are already JSON text. */
 export const JSON_TYPE = "application/json;charset=utf-8";
 
 const KIB = 1024;
-const BODY_BYTES = 64 * KIB;
-const UPLOAD_BYTES = 128 * KIB;
-const DEPTH = 8;
-const KEYS = 64;
+const MAX_BODY_BYTES = 64 * KIB;
+const MAX_UPLOAD_BYTES = 128 * KIB;
+const MAX_DEPTH = 8;
+const MAX_KEYS = 64;
 
 interface BodyRules {
-  /** An empty body stands for `{}`, and needs no content type. */
+  /** An empty body means `{}`, and needs no content type. */
   readonly emptyAllowed?: boolean;
-  /** Holds a document besides its fields. */
+  /** The body contains a document, so it may have 128 KiB. */
   readonly large?: boolean;
 }
 
-/** What a POST route needs to take a JSON body. */
+/** The options of a POST route with a JSON body. */
 export const jsonBody = <S extends TObject>(schema: S, rules: BodyRules = {}) =>
-  // The rule goes along with the schema, for the document that is made of it.
+  // The OpenAPI document, which is built from the schema, needs the rule too.
   routeBody({ ...schema, emptyAllowed: rules.emptyAllowed === true }, async (request, headers) =>
     matchFields(schema, await readObject(request, rules), headers),
   );
 
-/** A document from the vendor, however it is sent. */
+/** A document from the vendor, in any of the accepted media types. */
 const UploadBody = Type.Object(
   {
     license: Type.Optional(
-      Type.String({ description: "The text of the vendor's document.", bytes: UPLOAD_BYTES }),
+      Type.String({ description: "The text of the vendor's document.", bytes: MAX_UPLOAD_BYTES }),
     ),
   },
   { title: "UploadBody" },
 );
 
-/** Takes a file of a form, plain text, or JSON; what is in it is for others to judge. */
+/** Accepts a file of a form, plain text, or JSON. The content is checked by the operation. */
 export const uploadBody = () =>
   routeBody(UploadBody, async (request, replyHeaders) => {
     const declared = request.headers.get("content-type") ?? "";
     const type = declared.toLowerCase();
-    const bytes = await readBytes(request, UPLOAD_BYTES).catch(refuseUnreadableBody);
+    const bytes = await readBytes(request, MAX_UPLOAD_BYTES).catch(refuseUnreadableBody);
     if (type.startsWith("text/plain")) return { license: utf8Text(bytes) };
     if (type.startsWith("multipart/form-data")) {
       return { license: await firstFile(bytes, declared) };
@@ -61,8 +61,8 @@ interface BodyContext {
 }
 
 /**
- * The schema of a body, and the one that reads it and holds it against that. The framework's own
- * readers take forms and plain text for objects; and it would open every body as a stream first.
+ * Reads a body and validates it against its schema. The framework's own parsers accept forms and
+ * plain text as objects, and would open every body as a stream first.
  */
 function routeBody<S extends TObject>(
   schema: S,
@@ -85,20 +85,21 @@ function routeBody<S extends TObject>(
   } as const;
 }
 
-/** Which fields are wrong, by what each of them may be. */
+/** The wrong fields, grouped by the type that each of them must have. */
 function findWrongTypes(schema: TObject, errors: readonly ValueError[]): AnyFault {
-  const wrong = [...new Map(errors.map(({ path, value }) => [path.slice(1), value]))];
+  const wrongFields = [...new Map(errors.map(({ path, value }) => [path.slice(1), value]))];
   const kindOf = ([name, value]: [string, unknown]): "fields" | "numbers" | "booleans" => {
     const tolerates: unknown = schema.properties[name]?.["tolerates"];
     if (tolerates === "boolean") return "booleans";
     return tolerates === "integer" && typeof value === "number" ? "numbers" : "fields";
   };
-  const named = (kind: string) => wrong.filter((one) => kindOf(one) === kind).map(([name]) => name);
+  const namesOf = (kind: string) =>
+    wrongFields.filter((entry) => kindOf(entry) === kind).map(([name]) => name);
   return {
     code: "invalid_type",
-    fields: named("fields"),
-    numbers: named("numbers"),
-    booleans: named("booleans"),
+    fields: namesOf("fields"),
+    numbers: namesOf("numbers"),
+    booleans: namesOf("booleans"),
   };
 }
 
@@ -109,13 +110,13 @@ async function firstFile(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<
       return value instanceof Blob ? await value.text() : String(value);
     }
   } catch {
-    // Not a form after all, whatever it says.
+    // Not a form, although the content type says so.
   }
   return "";
 }
 
 async function readObject(request: Request, rules: BodyRules): Promise<Record<string, unknown>> {
-  const limit = rules.large === true ? UPLOAD_BYTES : BODY_BYTES;
+  const limit = rules.large === true ? MAX_UPLOAD_BYTES : MAX_BODY_BYTES;
   const bytes = await readBytes(request, limit).catch(refuseUnreadableBody);
   if (bytes.length === 0 && rules.emptyAllowed === true) return {};
   if (!isJson(request.headers)) refuse({ code: "unsupported_media_type" });
@@ -132,7 +133,7 @@ function parseJsonObject(bytes: Uint8Array): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** A form or a text body is never JSON: that is what keeps other sites' forms out. */
+/** A form or a text body is never JSON: so a form on another site cannot call the API. */
 function isJson(headers: Headers): boolean {
   const encoding = headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") return false;
@@ -142,7 +143,7 @@ function isJson(headers: Headers): boolean {
   return kind.trim() === "application/json" && parameters.every(isUtf8);
 }
 
-/** Of a content type's parameters, the one we have an opinion on. */
+/** Only the charset matters; other parameters of a content type are accepted. */
 function isUtf8(parameter: string): boolean {
   const [name = "", value = ""] = parameter.split("=").map((part) => part.trim());
   return name !== "charset" || value === "utf-8" || value === '"utf-8"';
@@ -156,16 +157,16 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array<Ar
     if (bytes.length > limit) refuse({ code: "too_large", bytes: limit });
     return bytes;
   }
-  // Only here: asking for it makes a stream, which whoever says how much there is does not need.
+  // Only here: reading `body` creates a stream, which a request with a length does not need.
   return request.body === null ? new Uint8Array() : readStream(request.body, limit);
 }
 
-/** A body that does not come to its end is the caller's doing, not a bug of ours. */
+/** A body that ends too early is a fault of the request, not a bug in berth. */
 function refuseUnreadableBody(error: unknown): never {
   throw faultOf(error) === null ? new Refusal({ code: "invalid_json" }) : error;
 }
 
-/** Without a declared length the body is counted as it comes, and never held past its limit. */
+/** Without a declared length, the bytes are counted on arrival, and never kept past the limit. */
 async function readStream(
   body: ReadableStream<Uint8Array>,
   limit: number,
@@ -196,22 +197,22 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** What is not text cannot be a document; the reader of documents says so. */
+/** Invalid UTF-8 is no error here: the check of the document rejects it. */
 const utf8Text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 /**
- * At most 8 levels and 64 keys, told without recursion: the nesting is the attacker's to choose.
+ * At most 8 levels and 64 keys. Without recursion, because an attacker chooses the nesting.
  */
 function isWithinComplexityLimits(value: object): boolean {
   let level: object[] = [value];
   let keys = 0;
   for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > DEPTH) return false;
+    if (depth > MAX_DEPTH) return false;
     const deeper: object[] = [];
     for (const container of level) {
       const values = Object.values(container);
       keys += Array.isArray(container) ? 0 : values.length;
-      if (keys > KEYS) return false;
+      if (keys > MAX_KEYS) return false;
       for (const inner of values) {
         if (typeof inner === "object" && inner !== null) deeper.push(inner);
       }

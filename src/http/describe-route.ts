@@ -1,65 +1,65 @@
 import { Type, type TObject, type TSchema } from "@sinclair/typebox";
 import type { AnyFault, FaultCode } from "./faults.ts";
 
-/** Of a wrong parameter there is nothing to say in general. */
+/** invalid_parameter has no general message, so it is documented as a complete fault. */
 export type DocumentedRefusal = Exclude<FaultCode, "invalid_parameter"> | AnyFault;
 
 interface OperationDescription {
   /**
-   * The operation's name in clients that are generated: a verb, and what it is done to. No other
-   * operation has it, whatever the case.
+   * The operation's name in generated clients: a verb with an object. It must be unique without
+   * regard to case.
    */
   readonly id: string;
   readonly summary: string;
   readonly description?: string;
   readonly query?: TObject;
-  /** Fields that a request cannot do without. */
+  /** Fields that a request must have. */
   readonly requiredFields?: readonly string[];
   /**
-   * The refusals a caller should be ready for, besides those any request can get; with their facts
-   * where the sentence hangs on them.
+   * The refusals to expect besides those that any request can get. A complete fault is used where
+   * the message depends on its values.
    */
   readonly refusals?: readonly DocumentedRefusal[];
-  /** What is gone afterwards, in a sentence for whoever is asked whether to go on. */
+  /** What is lost, as a sentence for a confirmation prompt. */
   readonly destructiveEffect?: string;
   readonly idempotent?: boolean;
-  /** Takes an X-Nonce and answers it in a lease. */
+  /** Accepts an X-Nonce, and returns a lease with it. */
   readonly hasLease?: boolean;
-  /** Takes a document as a file or as plain text too. */
+  /** Also accepts the document as a file or as plain text. */
   readonly upload?: boolean;
 }
 
 interface RouteDescription extends OperationDescription {
-  /** What a success looks like; left out for an empty one. */
+  /** Schema of a success; absent for an empty reply. */
   readonly reply?: TSchema;
-  /** For a stream: what each of its lines looks like. */
+  /** For a stream: schema of each line. */
   readonly streamLine?: TSchema;
-  /** What a caller gets instead that asks for another media type with Accept, by that type. */
+  /** Other replies by media type, which a caller selects with Accept. */
   readonly otherReplies?: Readonly<Record<string, TSchema>>;
-  /** For the replies that are a word of plain text. */
+  /** For a reply in plain text: its text. */
   readonly text?: string;
-  /** For the replies that are a file: its media type. */
+  /** For a reply that is a file: its media type. */
   readonly fileType?: string;
-  /** For the replies that are a page to look at. */
+  /** The reply is a page for browsers. */
   readonly html?: boolean;
 }
 
-/** What a success looks like, by its media type. */
+/** A success, with its schemas by media type. */
 export interface SuccessReply {
   readonly description: string;
   readonly content?: Readonly<Record<string, { readonly schema: TSchema }>>;
 }
 
-/** What `describe` leaves on a route. */
+/** What `describeRoute` adds to a route. */
 export interface RouteDetail extends Partial<OperationDescription> {
-  /** Nothing to call. */
+  /** The route is not documented. */
   readonly hide?: boolean;
   readonly responses?: { readonly 200?: SuccessReply };
 }
 
-/** A route's page in the OpenAPI document, kept beside the route. */
-export function describeRoute(replying: RouteDescription) {
-  const { reply, streamLine, text, fileType, html, otherReplies = {}, ...page } = replying;
+/** Describes a route for the OpenAPI document. */
+export function describeRoute(route: RouteDescription) {
+  const { reply, streamLine, text, fileType, html, otherReplies = {}, ...operation } = route;
   const contents: Record<string, TSchema> = {
     ...(reply && { "application/json": reply }),
     ...(streamLine && { "application/x-ndjson": streamLine }),
@@ -71,9 +71,9 @@ export function describeRoute(replying: RouteDescription) {
   const content = Object.fromEntries(
     Object.entries(contents).map(([type, schema]) => [type, { schema }]),
   );
-  const done: SuccessReply = {
+  const success: SuccessReply = {
     description: "Success; changes are on disk",
     ...(Object.keys(content).length > 0 && { content }),
   };
-  return { detail: { ...page, responses: { 200: done } } };
+  return { detail: { ...operation, responses: { 200: success } } };
 }

@@ -6,7 +6,7 @@ export type FaultWithCode<C extends FaultCode> = Extract<AnyFault, { readonly co
 
 export interface FaultMessage<C extends FaultCode> {
   readonly status: number;
-  /** Says what would help. Never echoes what was sent, never quotes an exception. */
+  /** Says what helps. Never repeats input from the request and never quotes an exception. */
   readonly message: (
     fault: [FaultWithCode<C>] extends [never] ? AnyFault : FaultWithCode<C>,
   ) => string;
@@ -34,15 +34,16 @@ export function formatWrongTypes({
     [numbers, "a whole number"],
     [booleans, "true or false"],
   ];
-  const wrong = kinds.filter(([names]) => names.length > 0);
-  return wrong.map(([names, kind]) => `${formatList(names)} must be ${kind}`).join("; ");
+  const violated = kinds.filter(([names]) => names.length > 0);
+  return violated.map(([names, kind]) => `${formatList(names)} must be ${kind}`).join("; ");
 }
 
 export function formatNoFreeSlot(slots: number, nextFree: Instant | null): string {
-  const taken = slots === 1 ? "the only slot is taken" : `all ${slots} slots are taken`;
   if (slots === 0) return "the license has no slots";
-  return nextFree === null ? taken : `${taken}; the next one comes free by ${rfc3339(nextFree)}`;
+  const reason = slots === 1 ? "the only slot is taken" : `all ${slots} slots are taken`;
+  if (nextFree === null) return reason;
+  return `${reason}; the next one is free at ${rfc3339(nextFree)} unless it is renewed`;
 }
 
-export const formatList = (words: readonly string[]): string =>
-  words.length < 2 ? (words[0] ?? "") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+export const formatList = (items: readonly string[]): string =>
+  items.length < 2 ? (items[0] ?? "") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;

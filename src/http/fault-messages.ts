@@ -9,7 +9,7 @@ import {
 } from "./fault-message-parts.ts";
 import { REQUEST_FAULT_MESSAGES } from "./request-fault-messages.ts";
 
-/** One row per fault. A fault added to the rules without its row here does not compile. */
+/** One row per fault. A new fault without a row here does not compile. */
 export const FAULT_MESSAGES: FaultMessages = {
   ...REQUEST_FAULT_MESSAGES,
 
@@ -25,7 +25,7 @@ export const FAULT_MESSAGES: FaultMessages = {
   license_not_enabled: { status: 400, message: () => "the license is disabled" },
   license_not_active: {
     status: 400,
-    message: ({ start }) => `the license starts at ${rfc3339(start)}`,
+    message: ({ start }) => `the license is not valid yet; it starts at ${rfc3339(start)}`,
   },
   license_expired: {
     status: 400,
@@ -74,7 +74,8 @@ export const FAULT_MESSAGES: FaultMessages = {
   },
   license_not_enough_consumptions: {
     status: 400,
-    message: ({ left }) => `nothing was counted: ${left} more can be counted on the license`,
+    message: ({ left }) =>
+      `nothing was counted: at most ${left} more can be counted on the license`,
   },
   negative_not_allowed: {
     status: 400,
@@ -94,7 +95,8 @@ export const FAULT_MESSAGES: FaultMessages = {
   feature_not_floating: { status: 400, message: () => "the feature is not floating" },
   feature_not_enough_consumptions: {
     status: 400,
-    message: ({ left }) => `nothing was counted: ${left} more can be counted on the feature`,
+    message: ({ left }) =>
+      `nothing was counted: at most ${left} more can be counted on the feature`,
   },
   idempotency_key_reused: {
     status: 409,
@@ -119,7 +121,10 @@ export const FAULT_MESSAGES: FaultMessages = {
     message: () =>
       "an older version of berth created the code and signed too little: the vendor must update berth and confirm the activation code again",
   },
-  policy_mismatch: { status: 400, message: () => "policy_id is not the id of this policy" },
+  policy_mismatch: {
+    status: 400,
+    message: () => "policy_id is not the id of this policy; correct or omit it",
+  },
   clock_suspect: {
     status: 400,
     message: () =>
@@ -150,7 +155,8 @@ export const FAULT_MESSAGES: FaultMessages = {
   },
   request_used: {
     status: 400,
-    message: () => "the request that this license answers was already answered",
+    message: () =>
+      "the request that this license answers was already answered; create a new request",
   },
   stale_license: {
     status: 400,
@@ -187,7 +193,7 @@ export const FAULT_MESSAGES: FaultMessages = {
     status: 503,
     message: ({ reason }) =>
       `the change to the audit log is incomplete, and nothing is lost: ${reason}; ` +
-      "repeat it after that is corrected",
+      "correct that, then repeat the operation",
   },
   too_many_audit_gaps: {
     status: 409,
@@ -231,7 +237,7 @@ const hardwareMismatchMessage = (
     : `the license is for appliance ${appliances.signed}; this one is ${appliances.here}: ` +
       "install it there, or create a new request here";
 
-const returnedLicenseMessage = (givenBack: ReturnedLicense | undefined): string | null =>
-  givenBack === undefined
+const returnedLicenseMessage = (returned: ReturnedLicense | undefined): string | null =>
+  returned === undefined
     ? null
-    : `license ${givenBack.license} was returned on ${rfc3339(givenBack.at)}; create a new request`;
+    : `license ${returned.license} was returned on ${rfc3339(returned.at)}; create a new request`;

@@ -12,7 +12,7 @@ import { FAULT_MESSAGES } from "./fault-messages.ts";
 import type { Plane } from "./planes.ts";
 import type { MaintenanceFault } from "./running-server.ts";
 
-/** Every way a request itself can be wrong, before any rule is asked. */
+/** Faults of the request itself, found before any rule of the domain decides. */
 export type RequestFault =
   | { readonly code: "invalid_json"; readonly isEmpty?: true }
   | { readonly code: "body_not_object" }
@@ -21,7 +21,7 @@ export type RequestFault =
   | { readonly code: "too_complex" }
   | {
       readonly code: "invalid_type";
-      /** What must be a string; below, what may be something else as well. */
+      /** Fields that must be strings; the two lists below may also be numbers or booleans. */
       readonly fields: readonly string[];
       readonly numbers?: readonly string[];
       readonly booleans?: readonly string[];
@@ -38,7 +38,7 @@ export type RequestFault =
   | { readonly code: "wrong_appliance" }
   | { readonly code: "cross_site" }
   | { readonly code: "forbidden"; readonly reason: "network" | "role" | "user" }
-  /** Without a plane: a login, and whether it had a name and a password. */
+  /** Without a plane: a login. `isMissing`: it had no readable name and password. */
   | { readonly code: "unauthorized"; readonly plane?: Plane; readonly isMissing?: true }
   | { readonly code: "tls_required" }
   | { readonly code: "too_many_requests"; readonly busy: "requests" | "streams" }
@@ -60,7 +60,7 @@ export type AnyFault =
   | RequestFault;
 export type FaultCode = AnyFault["code"];
 
-/** What every refusal looks like, on every path. */
+/** The body of every refusal, on every path. */
 export interface RefusalReply {
   readonly status: number;
   readonly code: FaultCode;
@@ -68,8 +68,9 @@ export interface RefusalReply {
 }
 
 /**
- * Thrown to leave a handler with a fault; the one `onError` turns it into its answer. Not an Error:
- * nobody ever sees where it came from, and writing that down takes a tenth of a denial.
+ * Thrown to leave a handler with a fault; `onError` of the app turns it into the reply. Not an
+ * Error: the stack trace would never be shown, and capturing it takes a tenth of the time of a
+ * refusal.
  */
 export class Refusal {
   readonly fault: AnyFault;
@@ -87,7 +88,7 @@ export function unwrap<T>(result: Result<T, AnyFault>): T {
   return result.ok ? result.value : refuse(result.fault);
 }
 
-/** The fault behind anything thrown; null when it is a bug of ours. */
+/** The fault of a thrown value; null when it is a bug in berth. */
 export const faultOf = (error: unknown): AnyFault | null =>
   error instanceof Refusal ? error.fault : null;
 

@@ -10,21 +10,21 @@ const INFO_BYTES = 4 * 1024;
 const CODE_BYTES = 64 * 1024;
 const SECRET_BYTES = 4 * 1024;
 
-/** For readers of the document, and for those who read a request. */
+/** Notes on a field, used by the OpenAPI document and by the readers below. */
 interface FieldOptions {
   readonly tolerates?: "integer" | "boolean";
-  /** The most it may have, in UTF-8. */
+  /** Maximum length in UTF-8. */
   readonly bytes?: number;
-  /** A point in time, as text. */
+  /** The text is an RFC 3339 time. */
   readonly instant?: true;
 }
 
 /**
- * The contract's fields: every one is a string and optional by shape. Which are needed, and what
- * their text must look like, is read here; a few may also arrive as JSON numbers or booleans.
+ * A field of the contract: always an optional string in the schema. The operation decides whether
+ * it is required, and the readers below check its text. A few accept JSON numbers or booleans too.
  */
-export const field = (description: string, notes: FieldOptions = {}) =>
-  Type.Optional(Type.String({ description, ...notes }));
+export const field = (description: string, options: FieldOptions = {}) =>
+  Type.Optional(Type.String({ description, ...options }));
 
 const name = (description: string) => field(description, { bytes: IDENTIFIER_BYTES });
 
@@ -112,8 +112,8 @@ export const fields = {
 } as const;
 
 /**
- * A body brought to the names and types of its schema; keys the schema does not know are dropped,
- * and the reply's headers name them.
+ * Converts a body to the names and types of its schema. Unknown keys are dropped, and named in a
+ * header of the reply.
  */
 export function matchFields(
   schema: TObject,
@@ -122,28 +122,28 @@ export function matchFields(
 ): object {
   const matched: Record<string, unknown> = Object.create(null);
   const keys = Object.keys(raw);
-  let exact = 0;
+  let exactCount = 0;
   for (const name of Object.keys(schema.properties)) {
     if (!Object.hasOwn(raw, name) || raw[name] === null) continue;
-    exact += 1;
+    exactCount += 1;
     matched[name] = asText(schema, name, raw[name]);
   }
-  // Null and absent are the same, so only what is left over can be a variant in another case.
-  if (exact === keys.length) return matched;
-  const known = new Set(Object.keys(matched));
+  // Null and absent are the same, so only the remaining keys can be names in another case.
+  if (exactCount === keys.length) return matched;
+  const usedKeys = new Set(Object.keys(matched));
   for (const name of Object.keys(schema.properties)) {
     const variants = keys.filter((key) => key.toLowerCase() === name.toLowerCase());
-    for (const key of variants) if (raw[key] === null) known.add(key);
+    for (const key of variants) if (raw[key] === null) usedKeys.add(key);
     if (name in matched) continue;
     const variant = variants.find((key) => raw[key] !== null);
     if (variant === undefined) continue;
-    known.add(variant);
+    usedKeys.add(variant);
     matched[name] = asText(schema, name, raw[variant]);
   }
-  if (known.size < keys.length) {
+  if (usedKeys.size < keys.length) {
     addIgnoredFieldsHeader(
       headers,
-      keys.filter((key) => !known.has(key)),
+      keys.filter((key) => !usedKeys.has(key)),
     );
   }
   return matched;
@@ -151,10 +151,10 @@ export function matchFields(
 
 function asText(schema: TObject, name: string, value: unknown): unknown {
   const tolerates: unknown = schema.properties[name]?.["tolerates"];
-  const understood =
+  const isConvertible =
     (tolerates === "integer" && typeof value === "number" && Number.isInteger(value)) ||
     (tolerates === "boolean" && typeof value === "boolean");
-  return understood ? String(value) : value;
+  return isConvertible ? String(value) : value;
 }
 
 /** An opaque name in NFC; "" when absent. */
@@ -163,7 +163,7 @@ export function readText(name: string, value: string | undefined): string {
   return checkText(name, value, IDENTIFIER_BYTES, INVISIBLE);
 }
 
-/** A name that must be there to be used: empty is absent. */
+/** An opaque name in NFC; null when absent or empty. */
 export function readIdentifier(name: string, value: string | undefined): string | null {
   return readText(name, value) || null;
 }
@@ -172,27 +172,28 @@ export function readFreeText(name: string, value: string | undefined): string {
   return value === undefined ? "" : checkText(name, value, INFO_BYTES, INVISIBLE_IN_TEXT);
 }
 
-function checkText(field: string, value: string, bytes: number, unseen: RegExp): string {
-  if (!value.isWellFormed() || unseen.test(value)) refuse({ code: "invalid_characters", field });
-  const composed = value.normalize("NFC");
-  if (composed.length > bytes || Buffer.byteLength(composed) > bytes) {
+function checkText(field: string, value: string, bytes: number, forbidden: RegExp): string {
+  if (!value.isWellFormed() || forbidden.test(value)) refuse({ code: "invalid_characters", field });
+  const normalized = value.normalize("NFC");
+  if (normalized.length > bytes || Buffer.byteLength(normalized) > bytes) {
     refuse({ code: "too_long", field, bytes });
   }
-  return composed;
+  return normalized;
 }
 
 const NUMBER = /^(?:0|-?[1-9]\d{0,12})$/;
-const LARGEST = 1_000_000_000_000;
+const MAX_NUMBER = 1_000_000_000_000;
 
 /** Null when absent or empty. */
 function readInteger(field: string, value: string | undefined): number | null {
   if (value === undefined || value === "") return null;
   const number = NUMBER.test(value) ? Number(value) : Number.NaN;
-  if (!(Math.abs(number) <= LARGEST)) refuse({ code: "invalid_number", field, limit: LARGEST });
+  if (!(Math.abs(number) <= MAX_NUMBER))
+    refuse({ code: "invalid_number", field, limit: MAX_NUMBER });
   return number;
 }
 
-/** License ids are larger than counts: any whole number that JSON can carry exactly. */
+/** License ids can be larger than counts: any whole number that JSON represents exactly. */
 export function readLicenseId(value: string | undefined): number | null {
   if (value === undefined || value === "") return null;
   const number = /^(?:0|[1-9]\d{0,15})$/.test(value) ? Number(value) : Number.NaN;
@@ -202,16 +203,16 @@ export function readLicenseId(value: string | undefined): number | null {
   return number;
 }
 
-/** Empty is a count that is not one; absent is 1. */
+/** Absent means 1; empty is an invalid number. */
 export function readConsumptions(value: string | undefined): number {
   if (value === undefined) return 1;
   return (
     readInteger("consumptions", value) ??
-    refuse({ code: "invalid_number", field: "consumptions", limit: LARGEST })
+    refuse({ code: "invalid_number", field: "consumptions", limit: MAX_NUMBER })
   );
 }
 
-/** Negative or empty is "not given". */
+/** Null when absent, empty or negative. */
 export function readMaxOverages(value: string | undefined): number | null {
   const number = readInteger("max_overages", value);
   return number === null || number < 0 ? null : number;
@@ -240,7 +241,7 @@ export function readTimestamp(field: string, value: string | undefined): Instant
   return at === ZERO_TIME ? null : at;
 }
 
-/** A code or a document: white space in it means nothing. Null when absent or empty. */
+/** A code or a document, without surrounding white space. Null when absent or empty. */
 export function readCode(
   field: string,
   value: string | undefined,
@@ -257,7 +258,7 @@ export function readSecret(field: string, value: string | undefined): string | n
   return checkText(field, value, SECRET_BYTES, INVISIBLE);
 }
 
-/** The application's own, for its lease; null when the header is not there. */
+/** The application's nonce for its lease; null without the header. */
 export function readNonce(request: Request): string | null {
   const value = request.headers.get("x-nonce");
   if (value !== null && !/^[A-Za-z0-9._~-]{16,128}$/.test(value)) {
@@ -267,7 +268,7 @@ export function readNonce(request: Request): string | null {
   return value;
 }
 
-/** 1 to 64 visible ASCII characters; null when the header is not there. */
+/** 1 to 64 visible ASCII characters; null without the header. */
 export function readIdempotencyKey(request: Request): string | null {
   const key = request.headers.get("idempotency-key");
   if (key !== null && !/^[!-~]{1,64}$/.test(key)) {

@@ -3,32 +3,34 @@ import { isLoopback, normalizeAddress, SOCKET_PEER } from "../platform/networks.
 import { faultOf, refuse } from "./faults.ts";
 import { isPage, routes, type Method, type Plane } from "./planes.ts";
 
-/** How applications show who they are. */
+/** How applications authenticate. */
 export type ClientAuth = "open" | "login" | "mtls";
 
-/** How a listener's requests are judged. */
+/** The access rules of a listener. */
 export interface Gate {
-  /** The socket's peer; null when it cannot be told. */
+  /** Address of the connection's peer; null when it is unknown. */
   readonly peerOf: (request: Request) => string | null;
-  /** The unix socket: guarded by its file mode, so whoever speaks through it is an operator. */
+  /** The unix socket: its file mode admits only operators, so its requests are not checked. */
   readonly isTrusted: boolean;
   readonly isTls: boolean;
   readonly isClient: (address: string) => boolean;
-  /** Networks that may try to administer. */
+  /** Networks from which administration is accepted, with a credential. */
   readonly isAdmin: (address: string) => boolean;
   readonly clientAuth: ClientAuth;
-  /** A demo is for trying: administration is open to whoever may be a client. */
+  /** In a demo, administration is open to every address of the client networks. */
   readonly adminOpen: boolean;
-  /** Credentials of other machines are taken over plain HTTP too: the operator said so. */
+  /** The setting allow_plain_credentials: other machines may send credentials over plain HTTP. */
   readonly allowPlain: boolean;
-  /** Names this server goes by, besides addresses and localhost. */
+  /** Host names of this server, besides addresses and localhost. */
   readonly serverNames: readonly string[];
-  /** Until what comes back is called, silence does not close the request's connection. */
+  /**
+   * Turns off the idle timeout of the request's connection until the returned function is called.
+   */
   readonly keepOpen: (request: Request) => () => void;
   readonly access: Pick<AccessControl, "identify" | "isClaimed">;
 }
 
-/** For whoever can open the appliance's socket, or its folder itself. */
+/** For callers that can open the appliance's socket, or its data folder itself. */
 export const socketGate: Gate = {
   peerOf: () => null,
   isTrusted: true,
@@ -44,18 +46,17 @@ export const socketGate: Gate = {
 };
 
 export interface Caller {
-  /** Where it came from, read once, in one spelling; what a proxy claims counts for nothing. */
+  /** Normalized address of the peer, read once. Forwarding headers of a proxy do not change it. */
   readonly peer: string;
-  /** Who showed a credential; null: nobody had to. */
+  /** Owner of the credential; null: the request has none and needs none. */
   actor: Actor | null;
-  /** Null: there is no such route. */
+  /** Null: no route has this path and method. */
   plane: Plane | null;
 }
 
 /**
- * Lets a request pass to its handler or refuses it: is there such a route, was the server called by
- * its own name, is another site's page behind this, may this network call, may this caller do that,
- * and may a credential travel this way.
+ * Admits a request to its handler, or refuses it. Checks in this order: the route, the host name,
+ * cross-site requests, the network, the credential and its role, and whether TLS is required.
  */
 export function admit(gate: Gate, request: Request, path: string): void {
   const peer = gate.isTrusted ? SOCKET_PEER : normalizeAddress(gate.peerOf(request) ?? "");
@@ -64,24 +65,24 @@ export function admit(gate: Gate, request: Request, path: string): void {
   const plane = (caller.plane = planeOf(request.method, path));
   if (gate.isTrusted) return;
   const { headers } = request;
-  const shown = readCredential(gate, headers, plane);
-  checkHost(gate, headers, plane, shown instanceof Object);
+  const credential = readCredential(gate, headers, plane);
+  checkHost(gate, headers, plane, credential instanceof Object);
   if (isCrossSite(gate, headers, path)) refuse({ code: "cross_site" });
   if (peer === null || !isNetworkAllowed(gate, plane, peer)) {
     return refuse({ code: "forbidden", reason: "network" });
   }
-  // Asked only where it matters: it looks through all headers.
+  // Called only where it matters: it reads all headers.
   const isLocal = (): boolean => isLoopback(peer) && !isForwarded(headers);
-  caller.actor = checkCredential(gate, plane, shown, isLocal);
-  const isSecret = plane === "login" || shown !== null;
-  const maybeBare = isSecret && !gate.isTls && !gate.allowPlain;
-  if (maybeBare && !isLocal()) refuse({ code: "tls_required" });
+  caller.actor = checkCredential(gate, plane, credential, isLocal);
+  const hasSecret = plane === "login" || credential !== null;
+  const isPlainRefused = hasSecret && !gate.isTls && !gate.allowPlain;
+  if (isPlainRefused && !isLocal()) refuse({ code: "tls_required" });
   if (plane === "client" && gate.clientAuth === "mtls" && !gate.isTls) {
     refuse({ code: "tls_required" });
   }
 }
 
-/** Would it be let in now? What lasts is judged again while it does. */
+/** Repeats the check for a request that is still open, such as a stream. */
 export function isStillAdmitted(gate: Gate, request: Request, path: string): boolean {
   try {
     admit(gate, request, path);
@@ -98,48 +99,48 @@ function planeOf(method: string, path: string): Plane {
   return plane ?? refuse({ code: "method_not_allowed", allow: Object.keys(route) });
 }
 
-/** The machine itself may always try to administer, and whoever may try may log in for it. */
+/** Administration is always possible from this machine. Where it is possible, so is a login. */
 function isNetworkAllowed({ isClient, isAdmin }: Gate, plane: Plane, peer: string): boolean {
-  const mayAdminister = (): boolean => isLoopback(peer) || isAdmin(peer);
-  if (plane === "admin") return mayAdminister();
-  return isClient(peer) || (plane === "login" && mayAdminister());
+  const canAdminister = (): boolean => isLoopback(peer) || isAdmin(peer);
+  if (plane === "admin") return canAdminister();
+  return isClient(peer) || (plane === "login" && canAdminister());
 }
 
 const callers = new WeakMap<Request, Caller>();
 
-/** Who sent a request; of one that was refused, what the gate saw by then. */
+/** The caller of a request; of a refused one, as far as it had been determined. */
 export const callerOf = (request: Request): Caller | null => callers.get(request) ?? null;
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/=-]{1,512})$/i;
 
-/** Null: none was shown, or none is asked for here. */
+/** Null: the request has no credential, or the plane does not use one. */
 function readCredential(
   { access, clientAuth }: Gate,
   headers: Headers,
   plane: Plane,
 ): Actor | "wrong" | null {
-  const asked = plane === "admin" || (plane === "client" && clientAuth === "login");
-  const header = asked ? headers.get("authorization") : null;
+  const usesCredential = plane === "admin" || (plane === "client" && clientAuth === "login");
+  const header = usesCredential ? headers.get("authorization") : null;
   if (header === null) return null;
   const token = BEARER.exec(header)?.[1];
   return (token === undefined ? null : access.identify(token)) ?? "wrong";
 }
 
-/** Who it is; null: nobody in particular, and none is needed here. */
+/** The owner of the credential; null: there is none, and none is needed here. */
 function checkCredential(
   { adminOpen, access, clientAuth }: Gate,
   plane: Plane,
-  shown: Actor | "wrong" | null,
+  credential: Actor | "wrong" | null,
   isLocal: () => boolean,
 ): Actor | null {
-  if (shown === "wrong") return refuse({ code: "unauthorized", plane });
-  if (plane === "client" && clientAuth === "login" && shown === null) {
+  if (credential === "wrong") return refuse({ code: "unauthorized", plane });
+  if (plane === "client" && clientAuth === "login" && credential === null) {
     return refuse({ code: "unauthorized", plane });
   }
-  if (plane !== "admin") return shown;
-  if (shown?.role === "user") refuse({ code: "forbidden", reason: "role" });
-  if (shown !== null) return shown;
-  // Once there is a credential, being on the machine is not enough: a proxy and a tunnel are too.
+  if (plane !== "admin") return credential;
+  if (credential?.role === "user") refuse({ code: "forbidden", reason: "role" });
+  if (credential !== null) return credential;
+  // With a credential created, a local address is not enough: proxies and tunnels have one too.
   if (access.isClaimed() || !(adminOpen || isLocal())) refuse({ code: "unauthorized", plane });
   return null;
 }
@@ -147,8 +148,8 @@ function checkCredential(
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?))(?::\d{1,5})?$/i;
 
 /**
- * Applications may use any DNS alias. A browser and an administrator may not: a foreign name that
- * leads here is how a web page reaches a server it has no business with.
+ * Applications may use any DNS alias. Browsers and administrators may not: in a DNS rebinding
+ * attack, a web page reaches this server by a foreign name that resolves to its address.
  */
 function checkHost(
   { serverNames }: Gate,
@@ -156,8 +157,8 @@ function checkHost(
   plane: Plane,
   hasCredential: boolean,
 ): void {
-  const [whole, bracketed, plain = ""] = HOST.exec(headers.get("host") ?? "") ?? [];
-  if (whole === undefined || (bracketed !== undefined && normalizeAddress(bracketed) === null)) {
+  const [match, bracketed, plain = ""] = HOST.exec(headers.get("host") ?? "") ?? [];
+  if (match === undefined || (bracketed !== undefined && normalizeAddress(bracketed) === null)) {
     return refuse({ code: "wrong_host" });
   }
   if (hasCredential || (plane !== "admin" && !isBrowser(headers))) return;
@@ -166,39 +167,40 @@ function checkHost(
   if (name !== "localhost" && !serverNames.includes(name)) refuse({ code: "wrong_host" });
 }
 
-const ENGINE = /\b(?:AppleWebKit|Gecko|Trident)\//;
+const BROWSER_ENGINE = /\b(?:AppleWebKit|Gecko|Trident)\//;
 
 /**
- * At a plain address in the local network a browser may tell nothing but its own name, which no
- * page can change in a request to another site. Programs that call themselves Mozilla name no
+ * To a plain HTTP address in the local network, a browser may send only its User-Agent, which no
+ * page can change in a request to another site. Other programs that claim to be Mozilla name no
  * engine.
  */
 const isBrowser = (headers: Headers): boolean =>
   headers.has("origin") ||
   headers.has("sec-fetch-site") ||
-  ENGINE.test(headers.get("user-agent") ?? "");
+  BROWSER_ENGINE.test(headers.get("user-agent") ?? "");
 
 function isCrossSite({ isTls }: Gate, headers: Headers, path: string): boolean {
   if (headers.get("sec-fetch-mode") === "navigate") return !isPage(path);
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none") return true;
-  const own = (): string => `${isTls ? "https" : "http"}://${headers.get("host")}`.toLowerCase();
+  const ownOrigin = (): string =>
+    `${isTls ? "https" : "http"}://${headers.get("host")}`.toLowerCase();
   const origin = headers.get("origin");
-  if (origin !== null && origin.toLowerCase() !== own()) return true;
+  if (origin !== null && origin.toLowerCase() !== ownOrigin()) return true;
   // A link to the page may come from anywhere.
   if (isPage(path)) return false;
-  // All that an image from elsewhere tells at a plain address. It may keep that back; our page does
-  // not, so a browser that says nothing at all was sent by somebody else.
+  // For an image of another site, the referer is all that is sent to a plain HTTP address, and that
+  // site may suppress it. Our page always sends it, so a browser without it comes from elsewhere.
   const referer = headers.get("referer");
-  if (referer !== null) return !`${referer.toLowerCase()}/`.startsWith(`${own()}/`);
+  if (referer !== null) return !`${referer.toLowerCase()}/`.startsWith(`${ownOrigin()}/`);
   return site === null && origin === null && isBrowser(headers);
 }
 
-const FORWARDING = ["forwarded", "x-real-ip", "via"];
+const FORWARDING_HEADERS = ["forwarded", "x-real-ip", "via"];
 
-/** Somebody stands between: the peer's address is the proxy's, not the caller's. */
+/** Whether a proxy sent the request: then the peer's address is the proxy's, not the caller's. */
 function isForwarded(headers: Headers): boolean {
-  if (FORWARDING.some((name) => headers.has(name))) return true;
+  if (FORWARDING_HEADERS.some((name) => headers.has(name))) return true;
   for (const name of headers.keys()) if (name.startsWith("x-forwarded-")) return true;
   return false;
 }

@@ -1,21 +1,21 @@
-/** The headers of a reply that is being made. */
+/** Headers of the reply. */
 export type ReplyHeaders = Record<string, string | number | undefined>;
 
 const HEADER = "x-ignored-fields";
 
-/** The caller chose the names, so only those are repeated that cannot be anything but a name. */
+/** The caller chose the names, so only harmless characters are repeated in the header. */
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-const MOST = 8;
+const MAX_NAMES = 8;
 
-/** Unknown fields are ignored; the reply names them, so that a misspelt one is noticed. */
+/** Unknown fields are ignored; the reply names them, so that a misspelled one is noticed. */
 export function addIgnoredFieldsHeader(headers: ReplyHeaders, names: Iterable<string>): void {
-  const before = headers[HEADER];
-  const named = new Set(typeof before === "string" ? before.split(", ") : []);
+  const previous = headers[HEADER];
+  const listed = new Set(typeof previous === "string" ? previous.split(", ") : []);
   for (const name of names) {
-    if (named.size === MOST) break;
-    if (NAME.test(name)) named.add(name);
+    if (listed.size === MAX_NAMES) break;
+    if (NAME.test(name)) listed.add(name);
   }
-  if (named.size > 0) headers[HEADER] = [...named].join(", ");
+  if (listed.size > 0) headers[HEADER] = [...listed].join(", ");
 }
 
 /** For the OpenAPI document. */

@@ -4,31 +4,31 @@ import { licenseObject, type CallerSlot } from "./license-object.ts";
 
 type ChangingValues = readonly (number | string | boolean | null)[];
 
-/** What was last said of each license, by its terms: a renewal brings others. */
+/** The last JSON of each license, by its terms: a renewal brings a new terms object. */
 const jsonCache = new WeakMap<
   Terms,
-  { readonly changing: ChangingValues; readonly text: string }
+  { readonly changingValues: ChangingValues; readonly text: string }
 >();
 
 /**
- * The license object as JSON within JSON. Every heartbeat carries it, and as long as nobody comes
- * or goes it is the same for all of them.
+ * The license object as JSON in a JSON string. Every heartbeat returns it, and it is the same for
+ * all users as long as no slot is taken or released, so it is cached.
  */
-export function licenseJson(view: LicenseView, held: CallerSlot): string {
-  const changing = changingValuesOf(view, held);
-  const last = jsonCache.get(view.terms);
-  if (last !== undefined && isSame(last.changing, changing)) return last.text;
-  const text = JSON.stringify(JSON.stringify(licenseObject(view, held)));
-  jsonCache.set(view.terms, { changing, text });
+export function licenseJson(view: LicenseView, callerSlot: CallerSlot): string {
+  const changingValues = changingValuesOf(view, callerSlot);
+  const cached = jsonCache.get(view.terms);
+  if (cached !== undefined && isSame(cached.changingValues, changingValues)) return cached.text;
+  const text = JSON.stringify(JSON.stringify(licenseObject(view, callerSlot)));
+  jsonCache.set(view.terms, { changingValues, text });
   return text;
 }
 
-/** All that can differ between two answers about the same terms. */
+/** Everything that can differ between two replies with the same terms. */
 function changingValuesOf(view: LicenseView, { borrowedUntil }: CallerSlot): ChangingValues {
   const { id, active, expired, slotsInUse, total, grant, features } = view;
-  const changing = [id, active, expired, slotsInUse, total, grant.policyId, borrowedUntil];
-  for (const feature of features) changing.push(feature.slotsInUse, feature.total);
-  return changing;
+  const changingValues = [id, active, expired, slotsInUse, total, grant.policyId, borrowedUntil];
+  for (const feature of features) changingValues.push(feature.slotsInUse, feature.total);
+  return changingValues;
 }
 
 const isSame = (a: ChangingValues, b: ChangingValues): boolean =>

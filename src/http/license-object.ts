@@ -4,7 +4,7 @@ import type { Instant } from "../domain/time.ts";
 import type { FeatureView, LicenseView } from "../domain/views.ts";
 import { rfc3339OrNull } from "./timestamps.ts";
 
-/** What the caller holds of a license, where it is a caller's own answer. */
+/** The caller's slot of a license, in replies to register and borrow. */
 export interface CallerSlot {
   readonly borrowedUntil: Instant | null;
 }
@@ -103,10 +103,10 @@ export const LicenseObject = Type.Object(
   { title: "License" },
 );
 
-/** The license as clients of this API know it: every field, always, null where there is nothing. */
+/** The license object of the API: every field is always present, null without a value. */
 export function licenseObject(
   view: LicenseView,
-  held: CallerSlot | null,
+  callerSlot: CallerSlot | null,
 ): typeof LicenseObject.static {
   const { terms } = view;
   return {
@@ -133,8 +133,8 @@ export function licenseObject(
     floating_in_use_devices: view.slotsInUse,
     can_borrow: canBorrow(terms),
     max_borrow_time: terms.borrowHours,
-    borrowed_until: rfc3339OrNull(held?.borrowedUntil ?? null),
-    is_borrowed: held !== null && held.borrowedUntil !== null,
+    borrowed_until: rfc3339OrNull(callerSlot?.borrowedUntil ?? null),
+    is_borrowed: callerSlot !== null && callerSlot.borrowedUntil !== null,
     max_activations: null,
     times_activated: null,
     max_transfers: null,
@@ -170,7 +170,7 @@ export function featureObject(view: FeatureView): typeof FeatureObject.static {
 
 type FeatureType = (typeof FeatureObject.static)["feature_type"];
 
-/** The fields that licenses, features and the replies to counting share. */
+/** Fields that licenses, features and the replies to consumption requests share. */
 export function consumptionReplyFields(terms: FeatureTerms["consumption"], total: number) {
   const { overages, negative, period }: ConsumptionTerms = terms ?? NOT_COUNTING;
   return {

@@ -4,7 +4,7 @@ import { httpStatusOf, type FaultCode } from "./faults.ts";
 import { isStateChangingRequest, type Method, type Plane } from "./planes.ts";
 import { COMMON_REFUSALS, sampleRefusal, type RefusalContext } from "./sample-refusals.ts";
 
-/** One method of a path that the document shows. */
+/** One method of a documented path. */
 export interface DocumentedRoute {
   readonly path: string;
   readonly method: Method;
@@ -13,20 +13,21 @@ export interface DocumentedRoute {
   readonly body: TObject | undefined;
 }
 
-const codeOf = (one: DocumentedRefusal): FaultCode => (typeof one === "string" ? one : one.code);
+const codeOf = (refusal: DocumentedRefusal): FaultCode =>
+  typeof refusal === "string" ? refusal : refusal.code;
 
-/** The operation's own refusals in full; those that it shares with others by their name. */
+/** The operation's own refusals in full; common ones as references to shared responses. */
 export function refusalResponsesOf(route: DocumentedRoute): object {
   const { plane, detail } = route;
   const { requiredFields = [], refusals = [] } = detail;
-  const own = Map.groupBy(refusals, (one) => httpStatusOf(codeOf(one)));
+  const ownRefusals = Map.groupBy(refusals, (refusal) => httpStatusOf(codeOf(refusal)));
   const shared = SHARED_RESPONSES.filter(
-    ({ status, applies }) => applies(route) && !own.has(status),
+    ({ status, applies }) => applies(route) && !ownRefusals.has(status),
   );
   return Object.fromEntries([
-    ...[...own].map(([status, same]) => [
+    ...[...ownRefusals].map(([status, group]) => [
       status,
-      refusalResponse(same.map(codeOf).join(", "), same, { plane, requiredFields }),
+      refusalResponse(group.map(codeOf).join(", "), group, { plane, requiredFields }),
     ]),
     ...shared.map(({ status, name }) => [status, { $ref: `#/components/responses/${name}` }]),
   ]) as object;
@@ -40,11 +41,11 @@ interface SharedResponse {
 
 const isRestricted = ({ plane }: DocumentedRoute): boolean => plane !== "open";
 
-/** An appliance that was moved away changes nothing any more; it can still be read. */
+/** An appliance that was moved away refuses changes, but not reads. */
 const isStateChangingRoute = ({ method, path }: DocumentedRoute): boolean =>
   isStateChangingRequest(method, path) || path === "/api/v4/check_license_feature";
 
-/** What an operation can be refused with for the way it is called, whatever it does. */
+/** Responses for refusals that depend on how an operation is called, not on what it does. */
 const SHARED_RESPONSES: readonly SharedResponse[] = [
   {
     status: 400,
@@ -62,12 +63,12 @@ const SHARED_RESPONSES: readonly SharedResponse[] = [
   { status: 503, name: "StorageFailed", applies: isRestricted },
 ];
 
-/** The refusals that operations refer to by name. */
+/** The responses that operations refer to by name. */
 export const sharedRefusalResponses = (): object => ({
   ...Object.fromEntries(
     SHARED_RESPONSES.map(({ status, name }) => {
-      const same = COMMON_REFUSALS.filter((one) => httpStatusOf(codeOf(one)) === status);
-      return [name, refusalResponse(same.map(codeOf).join(", "), same, ANY_ROUTE)];
+      const group = COMMON_REFUSALS.filter((refusal) => httpStatusOf(codeOf(refusal)) === status);
+      return [name, refusalResponse(group.map(codeOf).join(", "), group, ANY_ROUTE)];
     }),
   ),
   AnyRefusal: refusalResponse("Any operation can return these", COMMON_REFUSALS, ANY_ROUTE),
@@ -76,18 +77,18 @@ export const sharedRefusalResponses = (): object => ({
 const refusalResponse = (
   description: string,
   list: readonly DocumentedRefusal[],
-  asked: RefusalContext,
+  context: RefusalContext,
 ): object => ({
   description,
   content: {
     "application/json": {
       schema: { $ref: "#/components/schemas/Refusal" },
       examples: Object.fromEntries(
-        list.map((one) => [codeOf(one), { value: sampleRefusal(one, asked) }]),
+        list.map((refusal) => [codeOf(refusal), { value: sampleRefusal(refusal, context) }]),
       ),
     },
   },
 });
 
-/** Of what any request can get, most that asks for a credential administers. */
+/** For refusals of any route: most routes that need a credential are administration. */
 const ANY_ROUTE: RefusalContext = { plane: "admin", requiredFields: ["user"] };

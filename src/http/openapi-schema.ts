@@ -4,37 +4,46 @@ import { isDeepStrictEqual } from "node:util";
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Writes schemas in the words of OpenAPI 3.0, which generators of clients share, and collects those
- * that have a title: each stands once among the components, under that name.
+ * Converts schemas to OpenAPI 3.0, which all client generators support. A schema with a title is
+ * collected as a component under that name, and referred to elsewhere.
  */
 export class SchemaWriter {
-  readonly #named = new Map<string, Schema>();
+  readonly #components = new Map<string, Schema>();
 
-  /** All that were written by name, in the order of their names. */
+  /** The collected schemas, sorted by name. */
   components(): Readonly<Record<string, Schema>> {
-    return Object.fromEntries([...this.#named].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    return Object.fromEntries([...this.#components].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   write(schema: TSchema): Schema {
-    if (schema.title === undefined) return this.#plain(schema);
-    const written = this.#plain(schema);
-    const known = this.#named.get(schema.title);
-    if (known !== undefined && !isDeepStrictEqual(known, written)) {
+    if (schema.title === undefined) return this.#convert(schema);
+    const converted = this.#convert(schema);
+    const existing = this.#components.get(schema.title);
+    if (existing !== undefined && !isDeepStrictEqual(existing, converted)) {
       throw new Error(`two schemas have the title ${schema.title}`);
     }
-    this.#named.set(schema.title, written);
+    this.#components.set(schema.title, converted);
     return { $ref: `#/components/schemas/${schema.title}` };
   }
 
-  #plain(schema: TSchema): Schema {
-    if (Array.isArray(schema["anyOf"])) return this.#choice(schema, schema["anyOf"] as TSchema[]);
-    return { ...notesOf(schema), ...this.#shape(schema) };
+  #convert(schema: TSchema): Schema {
+    if (Array.isArray(schema["anyOf"]))
+      return this.#convertUnion(schema, schema["anyOf"] as TSchema[]);
+    return { ...notesOf(schema), ...this.#convertType(schema) };
   }
 
-  #shape({ type, const: only, properties, required, items, patternProperties }: TSchema): Schema {
-    if (typeof only === "string") return { type: "string", enum: [only] };
-    // Of a flag or a number that is always the same, few generators can make anything.
-    if (type === "integer" || typeof only === "number") return { type: "integer", format: "int64" };
+  #convertType({
+    type,
+    const: constant,
+    properties,
+    required,
+    items,
+    patternProperties,
+  }: TSchema): Schema {
+    if (typeof constant === "string") return { type: "string", enum: [constant] };
+    // Few generators support a boolean or a number with a constant value.
+    if (type === "integer" || typeof constant === "number")
+      return { type: "integer", format: "int64" };
     if (type === "array") return { type, items: this.write(items as TSchema) };
     if (patternProperties !== undefined) {
       const [values = {}] = Object.values(patternProperties as Record<string, TSchema>);
@@ -49,18 +58,18 @@ export class SchemaWriter {
     };
   }
 
-  /** What may be null is `nullable`; a choice of words is an enum. */
-  #choice(schema: TSchema, variants: readonly TSchema[]): Schema {
+  /** A union with null becomes `nullable`; a union of strings becomes an enum. */
+  #convertUnion(schema: TSchema, variants: readonly TSchema[]): Schema {
     const notes = notesOf(schema);
-    const real = variants.filter(({ type }) => type !== "null");
-    const nullable = real.length < variants.length && { nullable: true };
-    const words = real.map(({ const: word }) => word as unknown);
-    if (words.every((word) => typeof word === "string")) {
-      return { ...notes, type: "string", enum: words, ...nullable };
+    const nonNull = variants.filter(({ type }) => type !== "null");
+    const nullable = nonNull.length < variants.length && { nullable: true };
+    const constants = nonNull.map(({ const: constant }) => constant as unknown);
+    if (constants.every((constant) => typeof constant === "string")) {
+      return { ...notes, type: "string", enum: constants, ...nullable };
     }
-    const [first = {}, ...others] = real.map((variant) => this.write(variant));
+    const [first = {}, ...others] = nonNull.map((variant) => this.write(variant));
     if (others.length > 0) return { ...notes, anyOf: [first, ...others], ...nullable };
-    // Nothing may stand beside a reference.
+    // OpenAPI 3.0 allows no other key beside $ref.
     if ("$ref" in first) return { ...notes, allOf: [first], ...nullable };
     return { ...first, ...notes, ...nullable };
   }

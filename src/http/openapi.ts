@@ -11,7 +11,7 @@ import {
 import { SchemaWriter } from "./openapi-schema.ts";
 import { routes, type Method, type Plane } from "./planes.ts";
 
-/** The seven operations every client of this API knows, in the order of the contract. */
+/** The seven operations of the contract, in its order. */
 const CONTRACT = [
   "POST /api/v4/register",
   "POST /api/v4/borrow",
@@ -29,14 +29,14 @@ const TAGS = [
 ];
 
 /**
- * The OpenAPI document, made of the very schemas that validate and of nothing else. Its version is
- * 3.0: generators that know 3.1 know it as well, and others know no other way to say nullable.
+ * Builds the OpenAPI document from the same schemas that validate requests. Its version is 3.0,
+ * which generators for 3.1 read too; older generators know no other form of nullable.
  */
 export function buildOpenapiDocument(app: AnyElysia): object {
   const schemas = new SchemaWriter();
   const paths: Record<string, Record<string, object>> = {};
   for (const route of documentedRoutes(app).toSorted((a, b) => rank(a) - rank(b))) {
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, schemas);
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = describeOperation(route, schemas);
   }
   schemas.write(RefusalSchema);
   return {
@@ -82,10 +82,10 @@ function documentedRoutes(app: AnyElysia): DocumentedRoute[] {
   });
 }
 
-/** The contract first, in its order; the rest as the routes come. */
+/** The contract comes first, in its order; then the other routes in the order of the app. */
 function rank({ method, path }: DocumentedRoute): number {
-  const place = CONTRACT.indexOf(`${method} ${path}`);
-  return place < 0 ? CONTRACT.length : place;
+  const index = CONTRACT.indexOf(`${method} ${path}`);
+  return index < 0 ? CONTRACT.length : index;
 }
 
 function tagOf(route: DocumentedRoute): string {
@@ -93,7 +93,9 @@ function tagOf(route: DocumentedRoute): string {
   return route.path.startsWith("/api/admin/") ? "administration" : "companions";
 }
 
-/** Administration is open on the machine itself until there is a token: nothing to count on. */
+/**
+ * Administration needs no token on the machine itself until the first one is created; not listed.
+ */
 const SECURITY: Readonly<Record<Plane, readonly object[]>> = {
   open: [],
   client: [{}, { bearer: [] }],
@@ -101,7 +103,7 @@ const SECURITY: Readonly<Record<Plane, readonly object[]>> = {
   admin: [{ bearer: [] }],
 };
 
-function operation(route: DocumentedRoute, schemas: SchemaWriter): object {
+function describeOperation(route: DocumentedRoute, schemas: SchemaWriter): object {
   const { plane, detail, body } = route;
   const {
     id,
@@ -133,10 +135,10 @@ function operation(route: DocumentedRoute, schemas: SchemaWriter): object {
     ...(destructiveEffect !== undefined && { "x-destructive-effect": destructiveEffect }),
     security: SECURITY[plane],
     parameters,
-    ...(body && hasFields(body) && { requestBody: requestBody(route, body, schemas) }),
+    ...(body && hasFields(body) && { requestBody: describeRequestBody(route, body, schemas) }),
     responses: {
       200: responses?.[200] && {
-        ...reply(responses[200], schemas),
+        ...describeReply(responses[200], schemas),
         ...(hasInput(route) && { headers: IGNORED_FIELDS_HEADER }),
       },
       ...refusalResponsesOf(route),
@@ -145,12 +147,12 @@ function operation(route: DocumentedRoute, schemas: SchemaWriter): object {
   };
 }
 
-/** Of a call without fields a client has nothing to write; an empty body is the same as none. */
+/** A body without fields is not documented: an empty body is the same as none. */
 const hasFields = ({ properties }: TObject): boolean => Object.keys(properties).length > 0;
 
 const hasInput = ({ body, detail }: DocumentedRoute): boolean => Boolean(body ?? detail.query);
 
-const requestBody = (
+const describeRequestBody = (
   { detail }: DocumentedRoute,
   body: TObject,
   schemas: SchemaWriter,
@@ -165,18 +167,18 @@ const requestBody = (
   },
 });
 
-/** The contract's fields as optional strings; what more is understood is told in prose. */
-const markRequiredFields = (body: TObject, needs: readonly string[]): TObject => ({
+/** All fields stay optional strings; `x-required` marks those that the operation requires. */
+const markRequiredFields = (body: TObject, requiredFields: readonly string[]): TObject => ({
   ...body,
   properties: Object.fromEntries(
     Object.entries(body.properties).map(([name, schema]) => [
       name,
-      needs.includes(name) ? { ...schema, needed: true } : schema,
+      requiredFields.includes(name) ? { ...schema, needed: true } : schema,
     ]),
   ),
 });
 
-const reply = ({ description, content }: SuccessReply, schemas: SchemaWriter): object => ({
+const describeReply = ({ description, content }: SuccessReply, schemas: SchemaWriter): object => ({
   description,
   ...(content && {
     content: Object.fromEntries(
@@ -189,8 +191,8 @@ const reply = ({ description, content }: SuccessReply, schemas: SchemaWriter): o
 });
 
 /**
- * Besides JSON, told apart from it: of an operation with bodies of several types, generators for
- * Python make a module that cannot be imported.
+ * Listed apart from the JSON body: for an operation with bodies of several media types, generators
+ * for Python create a module that cannot be imported.
  */
 const ALSO_ACCEPTED = ["text/plain", "multipart/form-data"];
 

@@ -1,7 +1,7 @@
 /**
- * Who may call what. Open: whoever may reach the server at all. Client: applications, from the
- * site's networks. Login: where a password is taken. Admin: the operator. Every route is listed
- * here with its plane; one that is missing answers 404 even if it exists.
+ * Which callers a route accepts. Open: every address of the client networks. Client: applications.
+ * Login: the route that takes a password. Admin: operators. Every route is listed here with its
+ * plane; a route that is missing here gets 404 even if it exists.
  */
 export type Plane = "open" | "client" | "login" | "admin";
 
@@ -79,7 +79,7 @@ const ROUTES: Readonly<Record<string, PlaneByMethod>> = {
 
 export const routes: ReadonlyMap<string, PlaneByMethod> = new Map(Object.entries(ROUTES));
 
-/** The only pages, and what they are made of: a link to them is an ordinary way in. */
+/** The pages and their files. Other sites may link to them. */
 const PAGES = new Set([
   "/",
   "/api/v4/docs",
@@ -93,8 +93,8 @@ const PAGES = new Set([
 export const isPage = (path: string): boolean => PAGES.has(path);
 
 /**
- * Not decoded, and folded by nobody but the runtime, which does so before the router sees it too:
- * it is in the table or it is not.
+ * The path as the router gets it: not decoded, and normalized by the runtime only. So the gate and
+ * the router always see the same path.
  */
 export function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
@@ -102,6 +102,6 @@ export function pathOf(url: string): string {
   return start < 0 ? "/" : url.slice(start, query < 0 ? undefined : query);
 }
 
-/** Whether a request on the admin plane changes anything; some do by GET: the contract has it. */
+/** Whether an administration request changes data. Some do so by GET, as the contract requires. */
 export const isStateChangingRequest = (method: string, path: string): boolean =>
   method === "POST" || path === "/api/v4/setKeys" || path.endsWith("/all");

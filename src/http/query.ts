@@ -2,11 +2,11 @@ import { Type, type Static, type TObject } from "@sinclair/typebox";
 import { matchFields } from "./fields.ts";
 import type { ReplyHeaders } from "./ignored-fields.ts";
 
-const NONE = Type.Object({});
+const NO_PARAMETERS = Type.Object({});
 
 /**
- * The query's parameters under the names of the schema, whatever their case; the last of two
- * counts.
+ * The query's parameters under the names of the schema, which are matched without regard to case.
+ * Of a repeated parameter the last value counts.
  */
 export function readQuery<S extends TObject>(
   schema: S,
@@ -20,7 +20,7 @@ export function readQuery<S extends TObject>(
   return matchFields(schema, raw, headers);
 }
 
-/** Of an operation that reads none: all of them are ignored. */
+/** For an operation without query parameters: the reply names all of them as ignored. */
 export const ignoreQuery = (request: Request, headers: ReplyHeaders): void => {
-  readQuery(NONE, request, headers);
+  readQuery(NO_PARAMETERS, request, headers);
 };

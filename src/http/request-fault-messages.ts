@@ -7,7 +7,7 @@ import {
 } from "./fault-message-parts.ts";
 import type { RequestFault } from "./faults.ts";
 
-/** The messages of faults that are found before a rule of the domain decides. */
+/** Messages of faults that are found before a rule of the domain decides. */
 export const REQUEST_FAULT_MESSAGES: Pick<
   FaultMessages,
   RequestFault["code"] | AccessFault["code"]
@@ -48,7 +48,7 @@ export const REQUEST_FAULT_MESSAGES: Pick<
   },
   invalid_characters: {
     status: 400,
-    message: ({ field }) => `${field} holds control, invisible or direction-changing characters`,
+    message: ({ field }) => `${field} contains control, invisible or direction-changing characters`,
   },
   invalid_parameter: {
     status: 400,
@@ -65,7 +65,9 @@ export const REQUEST_FAULT_MESSAGES: Pick<
   },
   wrong_host: {
     status: 421,
-    message: () => "use the server's address, localhost or the server's own name as the host",
+    message: () =>
+      "the server does not know the host name in the request; use its IP address, localhost or " +
+      "its own name, or ask the operator to add the name with --names",
   },
   cross_site: {
     status: 403,
@@ -75,7 +77,9 @@ export const REQUEST_FAULT_MESSAGES: Pick<
     status: 403,
     message: ({ reason }) =>
       ({
-        network: "this network may not call the server",
+        network:
+          "requests from this network are not accepted; ask the operator to add it to " +
+          "client_networks or admin_networks",
         role: "this operation needs an administrator",
         user: "a user may act only for itself; an administrator may act for any user",
       })[reason],
@@ -86,14 +90,18 @@ export const REQUEST_FAULT_MESSAGES: Pick<
       plane === "client"
         ? "log in at /auth and send the token as Authorization: Bearer"
         : plane === "admin"
-          ? "administration needs a credential: berth admin token, sent as Authorization: Bearer"
+          ? "administration needs a token: create one with berth admin token, and send it as " +
+            "Authorization: Bearer"
           : isMissing === true
             ? "HTTP Basic credentials are missing or cannot be read: send the name and the password"
             : "the name or the password is wrong",
   },
   tls_required: {
     status: 403,
-    message: () => "credentials from other machines are accepted over TLS only",
+    message: () =>
+      "TLS is required: use the https:// address of the server. Over plain HTTP it accepts no " +
+      "credentials from other machines or through a proxy, and with client_auth = mtls no requests " +
+      "of applications",
   },
   wrong_appliance: {
     status: 400,
@@ -114,7 +122,7 @@ export const REQUEST_FAULT_MESSAGES: Pick<
   },
   server_not_running: {
     status: 409,
-    message: () => "only a running server does this; without a server, use the command line",
+    message: () => "this operation needs a running server; without a server, use the command line",
   },
   internal_error: {
     status: 500,

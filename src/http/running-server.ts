@@ -31,7 +31,7 @@ export const DoctorReply = Type.Object(
   { title: "Doctor" },
 );
 
-/** Lines of the audit log that were declared as gone. */
+/** Lines of the audit log that were declared missing. */
 export const DeclaredGap = Type.Object(
   {
     reason: text,
@@ -73,7 +73,7 @@ const IntactData = Type.Object(
 const DamagedData = Type.Object(
   {
     intact: Type.Literal(false),
-    finding: Type.String({ description: "The damaged file, and the place in it." }),
+    finding: Type.String({ description: "The damaged file, and the position in it." }),
     remedy: Type.String({ description: "The recommended action, with its command." }),
   },
   { title: "DamagedData" },
@@ -85,12 +85,12 @@ export type SettingsReply = Static<typeof SettingsReply>;
 export type DoctorReply = Static<typeof DoctorReply>;
 export type VerifyReply = Static<typeof VerifyReply>;
 
-/** A file made for one caller, and for nobody else. */
+/** A temporary file that was created for one request. */
 export interface Download {
   readonly path: string;
-  /** What it is called where it goes. */
+  /** File name for the recipient. */
   readonly name: string;
-  /** Once it is open: whoever reads it has it to the end. */
+  /** Removes the file. A reader that has it open can still read all of it. */
   readonly remove: () => void;
 }
 
@@ -98,13 +98,13 @@ export type MaintenanceFault =
   | StorageFault
   | { readonly code: "too_many_requests"; readonly busy: "requests" }
   | { readonly code: "maintenance_failed"; readonly reason: string }
-  /** Whoever asked went away, or the server stops. */
+  /** The client disconnected, or the server stops. */
   | { readonly code: "request_cancelled" };
 
-/** Too much work for a process that answers: another one does it, until the signal ends it. */
+/** Too much work for the serving process: a child process does it, until the signal aborts it. */
 export type MaintenanceJob<T> = (signal: AbortSignal) => Promise<Result<T, MaintenanceFault>>;
 
-/** What only a running server tells and has done. */
+/** Operations that need a running server. */
 export interface RunningServer {
   readonly settings: () => SettingsReply;
   readonly doctor: MaintenanceJob<DoctorReply>;

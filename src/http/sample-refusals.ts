@@ -1,3 +1,4 @@
+import { limits } from "../domain/limits.ts";
 import type { Instant } from "../domain/time.ts";
 import type { DocumentedRefusal } from "./describe-route.ts";
 import { refusalReply, type AnyFault, type FaultCode, type RefusalReply } from "./faults.ts";
@@ -5,7 +6,7 @@ import type { Plane } from "./planes.ts";
 
 const SAMPLE_TIME = Date.UTC(2027, 0, 31, 18) as Instant;
 
-/** A fact for everything that a sentence may mention. */
+/** A value for every placeholder of a message. */
 const SAMPLE_FACTS = {
   allow: ["POST"],
   allowed: false,
@@ -17,13 +18,13 @@ const SAMPLE_FACTS = {
   file: "2026-03.jsonl",
   latest: SAMPLE_TIME,
   line: 42,
-  mib: 64,
+  mibPerHour: 64,
   left: 3,
   licenses: 2,
   limit: 1_000_000_000_000,
   nextFree: SAMPLE_TIME,
   reason: "the disk is full",
-  retryAfter: 2,
+  retryAfterSeconds: 2,
   row: 2,
   serial: 4,
   slots: 5,
@@ -33,7 +34,7 @@ const SAMPLE_FACTS = {
   scope: "user",
 };
 
-/** Where one word means different things to different sentences. */
+/** Values for faults that use the same field name with another meaning. */
 const SAMPLE_FACTS_BY_CODE: Partial<Record<FaultCode, object>> = {
   early_return_not_allowed: { until: SAMPLE_TIME },
   leased_elsewhere: { until: SAMPLE_TIME, canReturn: true },
@@ -42,6 +43,7 @@ const SAMPLE_FACTS_BY_CODE: Partial<Record<FaultCode, object>> = {
   invalid_license_file: { reason: "is not a signed document" },
   invalid_timestamp: { field: "borrowed_until" },
   too_long: { field: "user", bytes: 256 },
+  too_many_audit_gaps: { limit: limits.auditGaps },
   invalid_boolean: { field: "allow_overages" },
   invalid_characters: { field: "user" },
 };
@@ -51,22 +53,22 @@ export interface RefusalContext {
   readonly requiredFields: readonly string[];
 }
 
-/** What such a refusal may look like: the very sentence, with made-up facts where it has none. */
+/** An example of a refusal: the real message, with sample values. */
 export function sampleRefusal(
-  one: DocumentedRefusal,
+  refusal: DocumentedRefusal,
   { plane, requiredFields }: RefusalContext,
 ): RefusalReply {
-  if (typeof one !== "string") return refusalReply(one);
+  if (typeof refusal !== "string") return refusalReply(refusal);
   const facts = {
     ...SAMPLE_FACTS,
     ...(requiredFields.length > 0 && { fields: requiredFields }),
     ...(plane !== "login" && { plane }),
-    ...SAMPLE_FACTS_BY_CODE[one],
+    ...SAMPLE_FACTS_BY_CODE[refusal],
   };
-  return refusalReply({ ...facts, code: one } as AnyFault);
+  return refusalReply({ ...facts, code: refusal } as AnyFault);
 }
 
-/** What any request can get, whatever it asks for. */
+/** Refusals that any request can get. */
 export const COMMON_REFUSALS: readonly DocumentedRefusal[] = [
   "invalid_json",
   "body_not_object",

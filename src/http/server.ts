@@ -5,12 +5,12 @@ import { socketGate, type Gate } from "./gate.ts";
 import { withAccessLog, type LogMode } from "./access-log.ts";
 
 export interface Listener {
-  /** Where clients reach it, as a URL; for the socket, its path. */
+  /** URL for clients; of the unix socket, its path. */
   readonly address: string;
   readonly stop: () => Promise<void>;
 }
 
-/** Who may do what, on every listener but the socket. */
+/** The access rules of every listener except the socket. */
 export type AccessPolicy = Pick<
   Gate,
   "isClient" | "isAdmin" | "clientAuth" | "adminOpen" | "allowPlain"
@@ -24,11 +24,11 @@ export interface ListenOptions {
 }
 
 /**
- * Larger bodies are refused by us, in JSON, before they are read; the runtime's own refusal is
- * empty.
+ * Bodies that are too large are refused by the routes, in JSON and before they are read: a refusal
+ * by the runtime would have no body.
  */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
-const DRAIN = 5_000;
+const DRAIN_MS = 5_000;
 export const IDLE_SECONDS = 60;
 
 export function listen({ services, host, port, policy }: ListenOptions): Listener {
@@ -37,7 +37,7 @@ export function listen({ services, host, port, policy }: ListenOptions): Listene
     ...SERVER_LIMITS,
     hostname: host,
     port,
-    // Shared ports are how two servers come to lend the same slots without ever noticing.
+    // On a shared port, two servers could lend the same slots without noticing each other.
     reusePort: false,
     fetch: handler,
   });
@@ -64,7 +64,7 @@ interface ReceivedRequest {
 
 export interface ListenerHandler {
   readonly handler: Handler;
-  /** Of those who watch through this listener. */
+  /** Ends the status streams of this listener. */
   readonly endStreams: () => void;
 }
 
@@ -73,12 +73,12 @@ export function createHandler(
   { serverNames, logMode, ...policy }: AccessPolicy,
   isTls: boolean,
 ): ListenerHandler {
-  const arrivals = new WeakMap<Request, ReceivedRequest>();
+  const receivedRequests = new WeakMap<Request, ReceivedRequest>();
   const gate: Gate = {
     ...policy,
-    peerOf: (request) => arrivals.get(request)?.peer ?? null,
+    peerOf: (request) => receivedRequests.get(request)?.peer ?? null,
     keepOpen(request) {
-      const { originalRequest, server } = arrivals.get(request) ?? {};
+      const { originalRequest, server } = receivedRequests.get(request) ?? {};
       if (originalRequest === undefined) return () => {};
       server?.timeout(originalRequest, 0);
       return () => server?.timeout(originalRequest, IDLE_SECONDS);
@@ -90,41 +90,41 @@ export function createHandler(
   };
   const app = createApp(services, gate);
   const fetch = withAccessLog((request) => app.fetch(request), logMode);
-  const handler: Handler = (asked, server) => {
-    const peer = server.requestIP(asked)?.address;
-    const request = isTls ? withLongHostName(asked) : asked;
-    arrivals.set(request, { peer, originalRequest: asked, server });
+  const handler: Handler = (originalRequest, server) => {
+    const peer = server.requestIP(originalRequest)?.address;
+    const request = isTls ? withLongHostName(originalRequest) : originalRequest;
+    receivedRequests.set(request, { peer, originalRequest, server });
     return fetch(request);
   };
   return { handler, endStreams: () => services.streams.endStreamsOf(gate) };
 }
 
-/** Where the framework begins to look for the path behind https. */
-const PATH_FROM = 11;
+/** The framework searches the path of an https URL from this character on. */
+const PATH_SEARCH_START = 11;
 
-/** A server named in one or two letters, on port 443: its paths begin before that. */
+/** With a host name of one or two letters on port 443, the path begins before that character. */
 function withLongHostName(request: Request): Request {
   const start = request.url.indexOf("/", "https://".length);
-  if (start >= PATH_FROM) return request;
+  if (start >= PATH_SEARCH_START) return request;
   return new Request(`https://localhost${request.url.slice(start)}`, request);
 }
 
 /**
- * Without it a command whose answer takes ten seconds is cut off. The runtime heeds it on sockets,
- * too, though its types have it elsewhere only.
+ * Without this, a command whose reply takes ten seconds is disconnected. The runtime supports the
+ * option on unix sockets, but its types do not have it there.
  */
 const NEVER_IDLE: object = { idleTimeout: 0 };
 
 /**
- * For the command line on the same machine. Called with the folder's lock held: a socket there is
- * stale.
+ * For the command line on the same machine. The caller holds the lock of the data folder, so an
+ * existing socket file is stale.
  */
-export function listenOnSocket(services: Services, path: string, log: LogMode): Listener {
-  // Made when somebody speaks: most starts are not followed by a command.
+export function listenOnSocket(services: Services, path: string, logMode: LogMode): Listener {
+  // Created with the first request: after most starts no command follows.
   let app: ReturnType<typeof createApp> | null = null;
   const fetch = withAccessLog(
     (request) => (app ??= createApp(services, socketGate)).fetch(request),
-    log,
+    logMode,
   );
   rmSync(path, { force: true });
   const server = Bun.serve({
@@ -144,7 +144,7 @@ export function listenOnSocket(services: Services, path: string, log: LogMode): 
   };
 }
 
-/** Takes an address and gives it back: can it be had? */
+/** Listens on an address, to find out whether it is available. */
 export function probeAddress(host: string, port: number): Listener {
   const server = Bun.serve({ hostname: host, port, reusePort: false, fetch: unavailableResponse });
   return { address: urlOf("http", host, port), stop: () => server.stop(true) };
@@ -152,10 +152,10 @@ export function probeAddress(host: string, port: number): Listener {
 
 const unavailableResponse = (): Response => new Response(null, { status: 503 });
 
-/** Lets requests under way finish, but not for ever: somebody may never finish. */
+/** Waits for open requests, but not forever: a client may never finish its request. */
 export async function drain(server: Bun.Server<unknown>): Promise<void> {
   const finished = server.stop(false);
-  await Promise.race([finished, Bun.sleep(DRAIN)]);
+  await Promise.race([finished, Bun.sleep(DRAIN_MS)]);
   await server.stop(true);
 }
 
@@ -165,6 +165,6 @@ const hostNames = (): string[] => {
 };
 
 export function urlOf(scheme: string, host: string, port: number): string {
-  const any = { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host];
-  return `${scheme}://${any ?? (host.includes(":") ? `[${host}]` : host)}:${port}`;
+  const anyAddress = { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host];
+  return `${scheme}://${anyAddress ?? (host.includes(":") ? `[${host}]` : host)}:${port}`;
 }

@@ -3,36 +3,36 @@ import { faultOf, refuse } from "./faults.ts";
 import type { Gate } from "./gate.ts";
 import type { StatusReply } from "./status.ts";
 
-/** Every page of every operator is one; a page that was left open elsewhere counts too. */
+/** Every open operator page uses one stream, also a page in a background tab. */
 export const MAX_STREAMS = 32;
 
-const TICK = 1_000;
-/** So that neither side, nor anything between them, takes silence for an end. */
-const QUIET = 4_000;
-/** Whoever has read nothing for so long does not come back for it. */
-const STUCK = 60_000;
-/** Lines that wait for a slow reader. */
-const QUEUE = 4;
+const TICK_MS = 1_000;
+/** An empty line keeps the connection open at both ends and in proxies between them. */
+const KEEPALIVE_MS = 4_000;
+/** A viewer that has read nothing for so long is disconnected. */
+const STUCK_MS = 60_000;
+/** Lines that are buffered for a slow reader. */
+const BUFFERED_LINES = 4;
 
 export interface StreamViewer {
-  /** Of the listener it came by, which may stop before the others. */
+  /** Gate of the viewer's listener, which may stop before other listeners. */
   readonly gate: Gate;
-  /** False: it is gone, or would not be let in any more. */
+  /** False: the viewer disconnected, or its request would be refused now. */
   readonly isStillAdmitted: () => boolean;
   readonly status: () => Promise<StatusReply>;
 }
 
 interface StatusStream extends StreamViewer {
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
-  /** The gist of what was sent last. */
+  /** Change key of the status that was sent last. */
   lastSentKey: string;
-  /** When the last line was taken. */
+  /** When the last line went into the buffer. */
   lastWrittenAt: number;
 }
 
 /**
- * Everybody who watches one appliance, over all its listeners. One look a second serves all of
- * them, and nobody looks while nobody watches.
+ * The open status streams of one appliance, over all its listeners. The status is read once a
+ * second for all of them, and not at all while no stream is open.
  */
 export class StatusStreams {
   readonly #streams = new Set<StatusStream>();
@@ -41,56 +41,57 @@ export class StatusStreams {
 
   open(viewer: StreamViewer, first: StatusReply): ReadableStream<Uint8Array> {
     if (this.#streams.size >= MAX_STREAMS) refuse({ code: "too_many_requests", busy: "streams" });
-    let gone: (() => void) | null = null;
+    let removeStream: (() => void) | null = null;
     const body = new ReadableStream<Uint8Array>(
       {
-        start: (lines) => {
+        start: (controller) => {
           const stream: StatusStream = {
             ...viewer,
-            controller: lines,
+            controller,
             lastSentKey: changeKeyOf(first),
             lastWrittenAt: 0,
           };
-          gone = () => this.#remove(stream);
+          removeStream = () => this.#remove(stream);
           this.#streams.add(stream);
           write(stream, lineOf(first));
         },
-        cancel: () => gone?.(),
+        cancel: () => removeStream?.(),
       },
-      new CountQueuingStrategy({ highWaterMark: QUEUE }),
+      new CountQueuingStrategy({ highWaterMark: BUFFERED_LINES }),
     );
-    this.#timer ??= setInterval(() => this.#tick(), TICK);
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
     return body;
   }
 
-  /** A listener stops, or wants its callers to come again. */
+  /** For a listener that stops, or whose callers must connect again. */
   endStreamsOf(gate: Gate): void {
     for (const stream of this.#streams) if (stream.gate === gate) this.#end(stream);
   }
 
   #tick(): void {
     for (const stream of this.#streams) {
-      const quiet = performance.now() - stream.lastWrittenAt;
-      if (quiet >= STUCK || !stream.isStillAdmitted()) this.#end(stream);
-      else if (quiet >= QUIET) write(stream, EMPTY);
+      const silentMs = performance.now() - stream.lastWrittenAt;
+      if (silentMs >= STUCK_MS || !stream.isStillAdmitted()) this.#end(stream);
+      else if (silentMs >= KEEPALIVE_MS) write(stream, EMPTY_LINE);
     }
     void this.#sendChanges();
   }
 
   async #sendChanges(): Promise<void> {
-    // They all watch the same appliance: one asks for everybody. A slow disk is asked once.
-    const [any] = this.#streams;
-    if (any === undefined || this.#isReadingStatus) return;
+    // All streams show the same appliance, so one read serves all. A slow disk gets one read at a
+    // time.
+    const [anyStream] = this.#streams;
+    if (anyStream === undefined || this.#isReadingStatus) return;
     this.#isReadingStatus = true;
     try {
-      const reply = await any.status();
-      const gist = changeKeyOf(reply);
-      const news = [...this.#streams].filter(({ lastSentKey }) => lastSentKey !== gist);
-      if (news.length === 0) return;
+      const reply = await anyStream.status();
+      const changeKey = changeKeyOf(reply);
+      const outdated = [...this.#streams].filter(({ lastSentKey }) => lastSentKey !== changeKey);
+      if (outdated.length === 0) return;
       const line = lineOf(reply);
-      for (const stream of news) if (write(stream, line)) stream.lastSentKey = gist;
+      for (const stream of outdated) if (write(stream, line)) stream.lastSentKey = changeKey;
     } catch (error) {
-      // A disk that failed cannot be asked: what there is to tell comes when it can be.
+      // After a disk failure the status cannot be read; a later tick sends it.
       if (faultOf(error) === null) log.error("status stream update failed", { error });
     } finally {
       this.#isReadingStatus = false;
@@ -110,7 +111,7 @@ export class StatusStreams {
   }
 }
 
-/** False: it has not read what it was sent before, and gets the next one instead. */
+/** False: the buffer is full; the viewer gets a later status instead. */
 function write(stream: StatusStream, line: Uint8Array): boolean {
   if ((stream.controller.desiredSize ?? 0) <= 0) return false;
   stream.controller.enqueue(line);
@@ -119,17 +120,17 @@ function write(stream: StatusStream, line: Uint8Array): boolean {
 }
 
 const encoder = new TextEncoder();
-const EMPTY = encoder.encode("\n");
+const EMPTY_LINE = encoder.encode("\n");
 
 const lineOf = (status: StatusReply): Uint8Array =>
   encoder.encode(`${JSON.stringify({ status })}\n`);
 
-/** A tenth of a GiB, nearly. */
-const ROUGHLY = 2 ** 27;
+/** Free disk space is compared in steps of 128 MiB. */
+const FREE_SPACE_STEP = 2 ** 27;
 
-/** All that is worth a line: not the time, and not what every heartbeat changes. */
+/** Everything whose change is sent: not the time, and not what every heartbeat changes. */
 function changeKeyOf({ now: _now, storage, ...status }: StatusReply): string {
-  const { seq: _seq, journal_bytes: _bytes, slowest_sync_ms: _slowest, ...told } = storage;
-  const free = Math.round((told.free_bytes ?? 0) / ROUGHLY);
-  return JSON.stringify({ ...status, ...told, free_bytes: free });
+  const { seq: _seq, journal_bytes: _bytes, slowest_sync_ms: _slowest, ...shown } = storage;
+  const free = Math.round((shown.free_bytes ?? 0) / FREE_SPACE_STEP);
+  return JSON.stringify({ ...status, ...shown, free_bytes: free });
 }

@@ -97,7 +97,7 @@ export type StatusReply = Static<typeof StatusReply>;
 
 type StatusSources = Pick<Services, "operations" | "identity" | "exposures" | "certificate">;
 
-/** How the server is, for whoever asks once and for whoever watches. */
+/** The reply of GET status, and of each line of the status stream. */
 export async function statusReply({
   operations,
   identity,

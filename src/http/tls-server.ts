@@ -9,7 +9,7 @@ import {
   type ListenOptions,
 } from "./server.ts";
 
-/** PEM texts; a client CA asks every client for a certificate, and turns away those without. */
+/** PEM texts. With a client CA, connections without a client certificate are rejected. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -17,12 +17,12 @@ export interface Certificate {
 }
 
 export interface TlsListener extends Listener {
-  /** From now on new connections get this one; requests under way end as they began. */
+  /** New connections get this certificate; open connections keep the previous one. */
   readonly replaceCertificate: (certificate: Certificate) => void;
 }
 
-/** By then a connection that was kept has been told to close, or was idle for too long. */
-const LINGER = (IDLE_SECONDS + 5) * 1_000;
+/** By then every kept-alive connection got `Connection: close`, or reached the idle timeout. */
+const LINGER_MS = (IDLE_SECONDS + 5) * 1_000;
 
 interface TlsServer {
   readonly server: Bun.Server<undefined>;
@@ -30,26 +30,30 @@ interface TlsServer {
 }
 
 /**
- * The runtime cannot change a certificate, so a second listener takes over on the same port: new
- * connections go to it alone, and those of the first are told to come again. The first one closes
- * when it has none left: one that closes at once resets whoever it had just let in. The folder's
- * lock keeps other servers off a port that can be shared.
+ * The runtime cannot change a certificate, so a second listener starts on the same port and gets
+ * all new connections; replies of the first one close their connections. The first one stops when
+ * it has none left: stopping at once would reset connections that it had just accepted. The port
+ * can be shared, so the lock of the data folder is what keeps a second server away from it.
  */
 export function listenTls(
   { services, host, port, policy }: ListenOptions,
   certificate: Certificate,
 ): TlsListener {
   const { handler, endStreams } = createHandler(services, policy, true);
-  const start = ({ cert, key, clientCa }: Certificate, on: number): TlsServer => {
-    const asks = clientCa !== null && { ca: clientCa, requestCert: true, rejectUnauthorized: true };
+  const start = ({ cert, key, clientCa }: Certificate, listenPort: number): TlsServer => {
+    const clientCheck = clientCa !== null && {
+      ca: clientCa,
+      requestCert: true,
+      rejectUnauthorized: true,
+    };
     const server = Bun.serve({
       ...SERVER_LIMITS,
       hostname: host,
-      port: on,
+      port: listenPort,
       reusePort: true,
-      tls: { cert, key, ...asks },
-      async fetch(request, from) {
-        const response = await handler(request, from);
+      tls: { cert, key, ...clientCheck },
+      async fetch(request, bunServer) {
+        const response = await handler(request, bunServer);
         if (listener.isReplaced) response.headers.set("connection", "close");
         return response;
       },
@@ -58,36 +62,36 @@ export function listenTls(
     return listener;
   };
   let current = start(certificate, port);
-  const bound = current.server.port ?? port;
-  /** In the order the system counts them. */
+  const boundPort = current.server.port ?? port;
+  /** In the kernel's order of the sockets of this port. */
   const group = [current];
-  const waiting = new Set<Timer>();
+  const timers = new Set<Timer>();
   const close = async (listener: TlsServer): Promise<void> => {
-    // As the system does it: the last one takes the place of the one that goes.
+    // As the kernel does it: the last socket takes the index of the one that closes.
     const last = group.pop();
     if (last !== undefined && last !== listener) group[group.indexOf(listener)] = last;
     const closed = drain(listener.server);
-    steerConnections(bound, group.indexOf(current));
+    steerConnections(boundPort, group.indexOf(current));
     await closed;
   };
   return {
-    address: urlOf("https", host, bound),
-    replaceCertificate(fresh) {
-      const old = current;
-      current = start(fresh, bound);
+    address: urlOf("https", host, boundPort),
+    replaceCertificate(replacement) {
+      const previous = current;
+      current = start(replacement, boundPort);
       group.push(current);
-      steerConnections(bound, group.indexOf(current));
-      old.isReplaced = true;
-      // Whoever watches comes again, and meets the new one.
+      steerConnections(boundPort, group.indexOf(current));
+      previous.isReplaced = true;
+      // Viewers open their streams again, on the new listener.
       endStreams();
       const timer = setTimeout(() => {
-        waiting.delete(timer);
-        void close(old);
-      }, LINGER);
-      waiting.add(timer);
+        timers.delete(timer);
+        void close(previous);
+      }, LINGER_MS);
+      timers.add(timer);
     },
     stop: async () => {
-      for (const timer of waiting) clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
       endStreams();
       await Promise.all(group.map(({ server }) => drain(server)));
     },

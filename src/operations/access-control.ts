@@ -15,7 +15,7 @@ import { LoginRateLimiter } from "./login-rate-limiter.ts";
 
 export type Role = "admin" | "user";
 
-/** Somebody who showed a credential. */
+/** The owner of a credential. */
 export interface Actor {
   readonly name: string;
   readonly role: Role;
@@ -34,7 +34,7 @@ export type AccessResult<T> = Promise<Result<T, Fault | StorageFault | AccessFau
 
 export interface CreatedToken {
   readonly name: string;
-  /** Shown this once; only its digest is kept. */
+  /** Shown only now; only its digest is stored. */
   readonly token: string;
   readonly endsAt: number | null;
 }
@@ -56,9 +56,9 @@ export interface AccessView {
   readonly users: readonly Omit<AccessList["users"][number], "argon2id">[];
 }
 
-const PREFIX = "berth_";
-const SESSION = HOUR;
-const SESSIONS = 10_000;
+const TOKEN_PREFIX = "berth_";
+const SESSION_DURATION = HOUR;
+const MAX_SESSIONS = 10_000;
 
 interface Session extends Actor {
   readonly madeAt: number;
@@ -66,19 +66,20 @@ interface Session extends Actor {
 }
 
 /**
- * Who may get in: tokens for programs and operators, passwords for people, who get a token for an
- * hour. Nothing here can be read back: tokens are kept as digests, passwords as argon2id.
+ * Credentials: tokens for programs and operators, and passwords for people, who log in to get a
+ * token for an hour. No secret can be read back: tokens are stored as digests, passwords as
+ * argon2id.
  */
 export class AccessControl {
   readonly #store: Store;
   readonly #file: AccessFile;
   readonly #now: () => number;
   readonly #passwords = new PasswordHasher();
-  readonly #attempts = new LoginRateLimiter();
-  /** By digest, oldest first; gone with a restart. */
+  readonly #loginLimiter = new LoginRateLimiter();
+  /** Login tokens by digest, oldest first; lost with a restart. */
   readonly #sessions = new Map<string, Session>();
   #list: AccessList;
-  #changing: Promise<unknown> = Promise.resolve();
+  #lastChange: Promise<unknown> = Promise.resolve();
 
   constructor(store: Store, file: AccessFile, now: () => number) {
     this.#store = store;
@@ -87,73 +88,73 @@ export class AccessControl {
     this.#list = file.read();
   }
 
-  /** From then on administration asks for a credential, on the machine itself too. */
+  /** True: administration requires a credential, also on the machine itself. */
   isClaimed(): boolean {
-    // An expired token counts: time must not open a door that somebody closed.
+    // An expired token counts: expiry must not open administration that was closed.
     return hasAdminCredential(this.#list);
   }
 
-  /** Whose token this is; null: nobody's. */
+  /** The owner of a token; null: the token is not valid. */
   identify(token: string): Actor | null {
     const digest = hashToken(token);
-    this.#noteEnds();
+    this.#markExpiredTokens();
     const now = this.#now();
-    let found: Actor | null = null;
-    // Every one is looked at: how long it takes tells nothing about how near a guess was.
+    let owner: Actor | null = null;
+    // All tokens are compared, so that the time it takes tells nothing about a guess.
     for (const { name, sha256, ended } of this.#list.tokens) {
-      const same = timingSafeEqual(Buffer.from(sha256, "hex"), Buffer.from(digest, "hex"));
-      if (same && ended !== true) found = { name, role: "admin", credentialType: "token" };
+      const isSame = timingSafeEqual(Buffer.from(sha256, "hex"), Buffer.from(digest, "hex"));
+      if (isSame && ended !== true) owner = { name, role: "admin", credentialType: "token" };
     }
-    if (found !== null) return found;
+    if (owner !== null) return owner;
     const session = this.#sessions.get(digest);
     if (session === undefined) return null;
-    // Earlier than the login: the clock was set back, and how old it is cannot be told.
+    // Now is before the login: the clock was set back, and the token's age is unknown.
     if (session.madeAt <= now && now < session.endsAt) return session;
     this.#sessions.delete(digest);
     return null;
   }
 
-  /** Writes down which tokens have ended, so that no clock set back later revives one. */
+  /** Saves which tokens have expired, so that setting the clock back does not revive one. */
   async persistExpiredTokens(): Promise<void> {
-    this.#noteEnds();
-    await this.#changing;
+    this.#markExpiredTokens();
+    await this.#lastChange;
   }
 
-  #noteEnds(): void {
+  #markExpiredTokens(): void {
     const now = this.#now();
-    const isNew = (one: Token): boolean => one.ended !== true && hasEnded(one, now);
-    if (!this.#list.tokens.some(isNew)) return;
-    const tokens = this.#list.tokens.map((one) =>
-      isNew(one) ? { ...one, ended: true as const } : one,
+    const isNewlyExpired = (token: Token): boolean => token.ended !== true && isExpired(token, now);
+    if (!this.#list.tokens.some(isNewlyExpired)) return;
+    const tokens = this.#list.tokens.map((token) =>
+      isNewlyExpired(token) ? { ...token, ended: true as const } : token,
     );
     this.#list = { ...this.#list, tokens };
-    this.#changing = this.#changing.then(async () => {
+    this.#lastChange = this.#lastChange.then(async () => {
       try {
         await (await this.#file.prepare(this.#list)).commit();
       } catch (error) {
-        // It goes into the file with the next change, or with the next start.
+        // The next change, or the next start, writes it to the file.
         log.warn("could not save token expiry", { error });
       }
     });
   }
 
-  /** A password for a token that ends within the hour. */
+  /** Checks a password, and returns a token that is valid for an hour. */
   async login(name: string, password: string, peer: string): Promise<Result<Login, AccessFault>> {
     const now = this.#now();
-    if (!this.#attempts.tryAcquire(peer, name, now)) return err({ code: "too_many_requests" });
-    const user = this.#list.users.find((one) => one.name === name);
-    const right = await this.#passwords.verify(password, user?.argon2id ?? null);
-    // Somebody may have been removed, or have a new password, while this one was checked.
-    const still = this.#list.users.find((one) => one.name === name);
-    if (!right || user === undefined || still?.argon2id !== user.argon2id) {
+    if (!this.#loginLimiter.tryAcquire(peer, name, now)) return err({ code: "too_many_requests" });
+    const user = this.#list.users.find((entry) => entry.name === name);
+    const isCorrect = await this.#passwords.verify(password, user?.argon2id ?? null);
+    // The user may have been removed, or have got a new password, during the check.
+    const currentUser = this.#list.users.find((entry) => entry.name === name);
+    if (!isCorrect || user === undefined || currentUser?.argon2id !== user.argon2id) {
       return err({ code: "unauthorized" });
     }
-    this.#attempts.release(peer, name);
-    const token = `${PREFIX}${randomToken()}`;
+    this.#loginLimiter.release(peer, name);
+    const token = `${TOKEN_PREFIX}${randomToken()}`;
     const actor: Actor = { name, role: user.role, credentialType: "user" };
-    this.#sessions.set(hashToken(token), { ...actor, madeAt: now, endsAt: now + SESSION });
+    this.#sessions.set(hashToken(token), { ...actor, madeAt: now, endsAt: now + SESSION_DURATION });
     for (const [digest, session] of this.#sessions) {
-      if (this.#sessions.size <= SESSIONS && now < session.endsAt) break;
+      if (this.#sessions.size <= MAX_SESSIONS && now < session.endsAt) break;
       this.#sessions.delete(digest);
     }
     return ok({ actor, token });
@@ -161,13 +162,13 @@ export class AccessControl {
 
   async createToken(name: string, days: number | null, peer: string): AccessResult<CreatedToken> {
     return this.#change("token_made", name, peer, (list) => {
-      if (list.tokens.some((one) => one.name === name)) return err({ code: "name_taken" });
-      const token = `${PREFIX}${randomToken()}`;
+      if (list.tokens.some((entry) => entry.name === name)) return err({ code: "name_taken" });
+      const token = `${TOKEN_PREFIX}${randomToken()}`;
       const madeAt = this.#now();
       const endsAt = days === null ? null : madeAt + days * DAY;
-      const made = { name, sha256: hashToken(token), madeAt, endsAt };
+      const entry = { name, sha256: hashToken(token), madeAt, endsAt };
       return ok({
-        list: { ...list, tokens: [...list.tokens, made] },
+        list: { ...list, tokens: [...list.tokens, entry] },
         value: { name, token, endsAt },
       });
     });
@@ -175,18 +176,18 @@ export class AccessControl {
 
   async revokeToken(name: string, peer: string): AccessResult<null> {
     return this.#change("token_revoked", name, peer, (list) => {
-      const tokens = list.tokens.filter((one) => one.name !== name);
+      const tokens = list.tokens.filter((entry) => entry.name !== name);
       if (tokens.length === list.tokens.length) return err({ code: "unknown_name" });
       return ok({ list: { ...list, tokens }, value: null });
     });
   }
 
-  /** A new user, or a new password or role for one there is. */
+  /** Adds a user, or changes the password or role of an existing one. */
   async setUser(name: string, role: Role, password: string, peer: string): AccessResult<null> {
     const argon2id = await this.#passwords.hash(password);
     const setAt = this.#now();
     return this.#change("user_set", name, peer, (list) => {
-      const users = list.users.filter((one) => one.name !== name);
+      const users = list.users.filter((entry) => entry.name !== name);
       return ok({
         list: { ...list, users: [...users, { name, role, argon2id, setAt }] },
         value: null,
@@ -196,7 +197,7 @@ export class AccessControl {
 
   async removeUser(name: string, peer: string): AccessResult<null> {
     return this.#change("user_removed", name, peer, (list) => {
-      const users = list.users.filter((one) => one.name !== name);
+      const users = list.users.filter((entry) => entry.name !== name);
       if (users.length === list.users.length) return err({ code: "unknown_name" });
       return ok({ list: { ...list, users }, value: null });
     });
@@ -206,17 +207,17 @@ export class AccessControl {
     const now = this.#now();
     const { tokens, users } = this.#list;
     return {
-      tokens: tokens.map((one) => {
-        const { name, madeAt, endsAt } = one;
-        return { name, madeAt, endsAt, ended: hasEnded(one, now) };
+      tokens: tokens.map((token) => {
+        const { name, madeAt, endsAt } = token;
+        return { name, madeAt, endsAt, ended: isExpired(token, now) };
       }),
       users: users.map(({ name, role, setAt }) => ({ name, role, setAt })),
     };
   }
 
   /**
-   * One after the other: written beside its place, on record, in its place, in force. A disk with
-   * no room left says so before the record claims anything.
+   * Changes run one at a time: write the new file beside the old one, write the audit log, rename
+   * the file, use the new list. So a full disk is noticed before the audit log claims a change.
    */
   #change<T>(
     change: AccessChange,
@@ -224,35 +225,35 @@ export class AccessControl {
     peer: string,
     edit: (list: AccessList) => Result<{ list: AccessList; value: T }, AccessFault>,
   ): AccessResult<T> {
-    const turn = this.#changing.then(async (): Promise<Awaited<AccessResult<T>>> => {
+    const result = this.#lastChange.then(async (): Promise<Awaited<AccessResult<T>>> => {
       const edited = edit(this.#list);
       if (!edited.ok) return edited;
-      // Taking the last one away would open the door, not close it.
+      // Without any administrator credential, administration would be open on this machine.
       if (hasAdminCredential(this.#list) && !hasAdminCredential(edited.value.list)) {
         return err({ code: "last_credential" });
       }
-      const written = await this.#write(edited.value.list, { change, name, peer });
-      // Whoever came in by what was just changed has to come in again, even if it may not last.
+      const saved = await this.#write(edited.value.list, { change, name, peer });
+      // Sessions of a changed user end, even if the change could not be saved.
       for (const [digest, session] of this.#sessions) {
         if (change.startsWith("user_") && session.name === name) this.#sessions.delete(digest);
       }
-      if (!written.ok) return written;
+      if (!saved.ok) return saved;
       return ok(edited.value.value);
     });
-    this.#changing = turn.catch(() => {});
-    return turn;
+    this.#lastChange = result.catch(() => {});
+    return result;
   }
 
   async #write(
     list: AccessList,
-    what: Omit<ChangeAccess, "type">,
+    command: Omit<ChangeAccess, "type">,
   ): Promise<Result<null, Fault | StorageFault>> {
     try {
       const prepared = await this.#file.prepare(list);
-      const noted = await this.#store.transact({ type: "ChangeAccess", ...what }, () => null);
-      if (!noted.ok) {
+      const recorded = await this.#store.transact({ type: "ChangeAccess", ...command }, () => null);
+      if (!recorded.ok) {
         prepared.discard();
-        return noted;
+        return recorded;
       }
       await prepared.commit();
       this.#list = list;
@@ -260,22 +261,23 @@ export class AccessControl {
     } catch (error) {
       if (errorCode(error) === null) throw error;
       log.error("could not save access changes", { error });
-      // Whatever the file says now is what the next start will go by.
+      // The file may be the old or the new one; the next start will use it, so this process does
+      // too.
       this.#list = this.#file.read();
       return err(toStorageFault(error));
     }
   }
 }
 
-/** Somebody may administer, and so nobody else may. */
+/** Whether an administrator credential exists: then administration requires one. */
 export const hasAdminCredential = ({ tokens, users }: AccessList): boolean =>
   tokens.length > 0 || users.some(({ role }) => role === "admin");
 
 type Token = AccessList["tokens"][number];
 
-const hasEnded = ({ ended, endsAt }: Token, now: number): boolean =>
+const isExpired = ({ ended, endsAt }: Token, now: number): boolean =>
   ended === true || (endsAt !== null && endsAt <= now);
 
-/** How a token is kept. */
+/** The form in which a token is stored. */
 export const hashToken = (token: string): string =>
   createHash("sha256").update(token).digest("hex");

@@ -52,21 +52,21 @@ export interface CreatedActivation {
 export interface AirgapInstallInput {
   readonly policy: string;
   readonly licenseKey: string;
-  /** Null: the policy's own. */
+  /** Null: the id in the policy document. */
   readonly policyId: string | null;
   readonly code: string;
   readonly peer: string;
 }
 
-const WRONG_CODES = 60;
+const MAX_WRONG_CODES = 60;
 const MINUTE = 60_000;
 
-/** The loop for sites from which nothing comes out but a voice: codes against a policy. */
+/** Activation by codes that are read out by phone, for sites that cannot send files. */
 export class Airgap {
   readonly #store: Store;
   readonly #identity: Identity;
-  /** When wrong codes came in during the last minute. */
-  #wrong: number[] = [];
+  /** Times of the wrong codes of the last minute. */
+  #wrongCodeTimes: number[] = [];
 
   constructor(store: Store, identity: Identity) {
     this.#store = store;
@@ -88,53 +88,58 @@ export class Airgap {
     }));
   }
 
-  /** A policy, and a code that confirms one of our open activations for it. */
-  async installLicense(asked: AirgapInstallInput): AirgapResult<LicenseView> {
-    const found = await this.#store.read((state, at) => ({
+  /** Installs a license from a policy and a code that confirms an open activation for it. */
+  async installLicense(input: AirgapInstallInput): AirgapResult<LicenseView> {
+    const snapshot = await this.#store.read((state, at) => ({
       at,
       vendors: [...state.vendors.values()] as Vendor[],
-      open: findOpenActivations(state, asked.licenseKey, at),
+      open: findOpenActivations(state, input.licenseKey, at),
     }));
-    if (!found.ok) return found;
-    const document = normalizePolicyText(asked.policy);
-    const misplaced = checkDocumentKind(document, "policy");
-    if (misplaced !== null) return err(misplaced);
-    const verified = await verifyPolicy(document, found.value.vendors);
+    if (!snapshot.ok) return snapshot;
+    const document = normalizePolicyText(input.policy);
+    const kindFault = checkDocumentKind(document, "policy");
+    if (kindFault !== null) return err(kindFault);
+    const verified = await verifyPolicy(document, snapshot.value.vendors);
     if (!verified.ok) {
       return verified.fault === "is not signed by a trusted vendor"
         ? err({ code: "untrusted_vendor" })
         : err({ code: "invalid_license_file", reason: verified.fault });
     }
     const { policy } = verified.value;
-    if (asked.policyId !== null && asked.policyId !== policy.policy_id) {
+    if (input.policyId !== null && input.policyId !== policy.policy_id) {
       return err({ code: "policy_mismatch" });
     }
-    if (this.#tooManyWrong()) return err({ code: "too_many_requests" });
-    const code = decodeConfirmationCode(asked.code);
-    if (!code.ok) return this.#wrongCode(code.fault, asked.peer);
-    const again = await this.#installedBy(asked.licenseKey, verified.value, document, code.value);
-    if (again !== null) return ok(again);
+    if (this.#hasTooManyWrongCodes()) return err({ code: "too_many_requests" });
+    const code = decodeConfirmationCode(input.code);
+    if (!code.ok) return this.#rejectCode(code.fault, input.peer);
+    const installed = await this.#findInstalled(
+      input.licenseKey,
+      verified.value,
+      document,
+      code.value,
+    );
+    if (installed !== null) return ok(installed);
     const { key, vendor } = verified.value;
-    // After the line before: what is installed already may be signed with a key retired since.
-    if (isKeyRetired(vendor, keyIdOf(key), found.value.at)) {
+    // After the check above: an installed license may be signed with a key that is retired since.
+    if (isKeyRetired(vendor, keyIdOf(key), snapshot.value.at)) {
       return err({ code: "invalid_license_file", reason: SIGNED_WITH_RETIRED_KEY });
     }
     let isOutdated = false;
-    for (const open of found.value.open) {
+    for (const open of snapshot.value.open) {
       const confirmed = {
         activation: this.#activationOf(open),
-        licenseKey: asked.licenseKey,
+        licenseKey: input.licenseKey,
         policyHash: sha256(document),
         initializationCode: open.initializationCode,
       };
       if (await verifyConfirmationCode(confirmed, code.value, key)) {
-        return this.#add(asked, verified.value, document, code.value, open);
+        return this.#install(input, verified.value, document, code.value, open);
       }
       isOutdated ||= await verifyConfirmationCode(confirmed, code.value, key, 1);
     }
-    // Signed by the vendor for this very activation: no guess, and the vendor should know why.
+    // The vendor signed it for this activation: it is not a guess, and the vendor needs the reason.
     if (isOutdated) return err({ code: "outdated_confirmation_code" });
-    return this.#wrongCode(null, asked.peer);
+    return this.#rejectCode(null, input.peer);
   }
 
   #activationOf({ nonce, hardwareId, hardware }: OpenActivation): ActivationCode {
@@ -142,8 +147,8 @@ export class Airgap {
     return { appliance: this.#identity.id, nonce, hardwarePrefix: hardwareId.slice(0, 10), weak };
   }
 
-  #add(
-    asked: AirgapInstallInput,
+  #install(
+    input: AirgapInstallInput,
     { policy, vendor, key }: SignedPolicy,
     document: string,
     confirmation: ConfirmationCode,
@@ -156,9 +161,9 @@ export class Airgap {
       version: CONFIRMATION_VERSION,
       kind: activationCodeKind(this.#activationOf(open).weak),
       policy: document,
-      // In one spelling, however it was typed: the same code is the same proof.
+      // Normalized, so that the same code always gives the same proof.
       confirmation_code: encodeConfirmationCode(confirmation),
-      license_key: asked.licenseKey,
+      license_key: input.licenseKey,
       appliance_id: this.#identity.id,
       hardware_prefix: open.hardwareId.slice(0, 10),
       nonce: open.nonce,
@@ -169,10 +174,10 @@ export class Airgap {
     return this.#store.transact(
       {
         type: "InstallLicense",
-        license: deriveAirgapLicenseId(publicKeyBytes(key), asked.licenseKey),
+        license: deriveAirgapLicenseId(publicKeyBytes(key), input.licenseKey),
         terms: {
           ...terms,
-          licenseKey: asked.licenseKey,
+          licenseKey: input.licenseKey,
           validUntil: validUntil ?? terms.validUntil,
         },
         grant: {
@@ -185,14 +190,14 @@ export class Airgap {
         },
         answers: { activation: open.nonce },
         checkedVersion: vendor.version,
-        peer: asked.peer,
+        peer: input.peer,
       },
       (state, outcome, at) => viewInstalledLicense(state, outcome.license, at),
     );
   }
 
-  /** The same confirmed body again: done already, and said so. */
-  async #installedBy(
+  /** The license that the same policy and code installed before; null: none. */
+  async #findInstalled(
     licenseKey: string,
     { key }: SignedPolicy,
     policy: string,
@@ -210,10 +215,10 @@ export class Airgap {
   }
 
   /**
-   * The row of a typing mistake is told; past that, every wrong code gets one and the same answer.
+   * The fault names the row of a typing mistake. All other wrong codes get the same fault.
    */
-  #wrongCode(fault: CodeFault | null, peer: string): Result<never, ConfirmationCodeFault> {
-    this.#wrong.push(performance.now());
+  #rejectCode(fault: CodeFault | null, peer: string): Result<never, ConfirmationCodeFault> {
+    this.#wrongCodeTimes.push(performance.now());
     log.warn("confirmation code rejected", { peer });
     return err({
       code: "invalid_confirmation_code",
@@ -221,9 +226,9 @@ export class Airgap {
     });
   }
 
-  #tooManyWrong(): boolean {
+  #hasTooManyWrongCodes(): boolean {
     const since = performance.now() - MINUTE;
-    this.#wrong = this.#wrong.filter((at) => at > since);
-    return this.#wrong.length >= WRONG_CODES;
+    this.#wrongCodeTimes = this.#wrongCodeTimes.filter((at) => at > since);
+    return this.#wrongCodeTimes.length >= MAX_WRONG_CODES;
   }
 }

@@ -5,10 +5,10 @@ import { SOCKET_PEER } from "../platform/networks.ts";
 import type { AuditMeter } from "../store/store-options.ts";
 
 const MIB = 1024 * 1024;
-/** So many addresses have a budget of their own; any others share one. */
-const MOST_PEERS = 10_000;
+/** So many addresses have their own budget; all others share one. */
+const MAX_PEERS = 10_000;
 
-/** What was left at an instant; less than nothing after a line that was longer than the rest. */
+/** Bytes left at an instant; negative after a line that was longer than the remaining budget. */
 interface Bucket {
   left: number;
   at: Instant;
@@ -38,61 +38,61 @@ function peerOf(command: Command): string | null {
 }
 
 /**
- * How much the calls of one address may add to the audit log, which is kept for ever: so many MiB
- * an hour, refilled continuously. What a call writes is charged when it is written, so that a
- * refusal changes nothing; a restart forgets it.
+ * Limits how many MiB an hour the requests of one address may add to the audit log, which is kept
+ * forever. The budget refills continuously. A request is charged when its line is written, so a
+ * refused one costs nothing. A restart resets all budgets.
  */
 export class AuditBudget {
-  readonly #mib: number;
+  readonly #mibPerHour: number;
   readonly #capacity: number;
-  readonly #mostPeers: number;
-  /** Those charged last come last. */
+  readonly #maxPeers: number;
+  /** In the order of the last charge, oldest first. */
   readonly #buckets = new Map<string, Bucket>();
-  #others: Bucket | null = null;
+  #sharedBucket: Bucket | null = null;
 
-  /** `mib` 0: no limit. */
-  constructor(mib: number, mostPeers = MOST_PEERS) {
-    this.#mib = mib;
-    this.#capacity = mib * MIB;
-    this.#mostPeers = mostPeers;
+  /** `mibPerHour` 0: no limit. */
+  constructor(mibPerHour: number, maxPeers = MAX_PEERS) {
+    this.#mibPerHour = mibPerHour;
+    this.#capacity = mibPerHour * MIB;
+    this.#maxPeers = maxPeers;
   }
 
-  /** Whose memory is taken. */
+  /** Number of addresses with their own budget. */
   get trackedPeerCount(): number {
     return this.#buckets.size;
   }
 
-  /** Null: nothing limits it. */
+  /** Null: no limit. */
   meterFor(peer: string | null): AuditMeter | null {
-    if (this.#mib === 0 || peer === null) return null;
+    if (this.#mibPerHour === 0 || peer === null) return null;
     return {
-      checkBudget: (at) => this.#refusal(peer, at),
+      checkBudget: (at) => this.#findRefusal(peer, at),
       charge: (bytes, at) => this.#charge(peer, bytes, at),
     };
   }
 
-  #refusal(peer: string, at: Instant): Fault | null {
-    const bucket = this.#buckets.get(peer) ?? (this.#isFull(at) ? this.#others : null);
+  #findRefusal(peer: string, at: Instant): Fault | null {
+    const bucket = this.#buckets.get(peer) ?? (this.#isFull(at) ? this.#sharedBucket : null);
     if (bucket === null) return null;
     const left = this.#leftIn(bucket, at);
     if (left > 0) return null;
-    const retryAfter = Math.ceil(((1 - left) * HOUR) / this.#capacity / SECOND);
-    return { code: "audit_budget_exhausted", mibPerHour: this.#mib, retryAfterSeconds: retryAfter };
+    const retryAfterSeconds = Math.ceil(((1 - left) * HOUR) / this.#capacity / SECOND);
+    return { code: "audit_budget_exhausted", mibPerHour: this.#mibPerHour, retryAfterSeconds };
   }
 
   #charge(peer: string, bytes: number, at: Instant): void {
-    const known = this.#buckets.get(peer);
-    if (known === undefined && this.#isFull(at)) {
-      this.#others = { left: this.#leftIn(this.#others, at) - bytes, at };
+    const bucket = this.#buckets.get(peer);
+    if (bucket === undefined && this.#isFull(at)) {
+      this.#sharedBucket = { left: this.#leftIn(this.#sharedBucket, at) - bytes, at };
       return;
     }
     this.#buckets.delete(peer);
-    this.#buckets.set(peer, { left: this.#leftIn(known ?? null, at) - bytes, at });
+    this.#buckets.set(peer, { left: this.#leftIn(bucket ?? null, at) - bytes, at });
   }
 
-  /** No room for another peer. One that has its whole budget back needs no memory any more. */
+  /** Whether no further peer can be tracked. A peer whose budget is full again is dropped. */
   #isFull(at: Instant): boolean {
-    if (this.#buckets.size < this.#mostPeers) return false;
+    if (this.#buckets.size < this.#maxPeers) return false;
     const [oldest] = this.#buckets;
     if (oldest === undefined || this.#leftIn(oldest[1], at) < this.#capacity) return true;
     this.#buckets.delete(oldest[0]);
@@ -101,7 +101,7 @@ export class AuditBudget {
 
   #leftIn(bucket: Bucket | null, at: Instant): number {
     if (bucket === null) return this.#capacity;
-    // A clock that was set back gives nothing, and goes on from there.
+    // When the clock was set back, nothing is refilled, and refilling continues from there.
     if (at < bucket.at) bucket.at = at;
     const refilled = ((at - bucket.at) / HOUR) * this.#capacity;
     return Math.min(this.#capacity, bucket.left + refilled);

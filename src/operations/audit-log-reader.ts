@@ -17,34 +17,34 @@ import {
 import { monthOf } from "../store/audit/audit-log.ts";
 import type { Store } from "../store/store.ts";
 
-export { parsePosition, type AuditPosition as Position, type TimeRange as Span };
+export { parsePosition, type AuditPosition as Position };
 
-/** One event as it stands on the record. */
+/** One event of the audit log. */
 export interface AuditEntry {
-  /** The line of the record, one for each command, and which of its events, from 0 on. */
+  /** Line number in the audit log (one line per command), and index of the event in it, from 0. */
   readonly seq: number;
   readonly part: number;
   readonly event: Event;
-  /** Of its license, also when that is gone; null: of none, or nobody knows. */
+  /** Product of the event's license, also after its removal; null: none, or unknown. */
   readonly product: string | null;
 }
 
 export interface AuditQuery<T> {
-  /** Null: from the newest on. */
+  /** Null: start with the newest event. */
   readonly from: AuditPosition | null;
-  /** At most so many. */
+  /** Maximum number of entries. */
   readonly limit: number;
-  /** Nothing that happened before this will be picked. */
+  /** `pick` returns null for every event before this time, so older months are not read. */
   readonly since: Instant | null;
-  /** What to make of an event; null: nothing. */
+  /** Converts an event to an entry; null: the event is not wanted. */
   readonly pick: (entry: AuditEntry) => T | null;
 }
 
 export interface AuditPage<T> {
   readonly entries: readonly T[];
-  /** Where to go on; null: there is nothing before. */
+  /** Where the next page starts; null: there are no older events. */
   readonly nextPosition: string | null;
-  /** When the oldest line that was looked at was written. */
+  /** Time of the oldest line that was read. */
   readonly scannedUntil: Instant | null;
 }
 
@@ -53,12 +53,12 @@ export interface AuditLogDamagedFault {
   readonly line: number;
 }
 
-/** How much one question may look at, in bytes; a longer line is read all the same. */
-const MOST = 4 * 1024 * 1024;
-/** A renewal is only passed over, which costs less. */
-const PASSED_OVER = 1 / 8;
+/** Maximum bytes to read for one page; a single longer line is still read. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+/** Share of its bytes that a skipped line (a renewal) counts: skipping is cheaper than parsing. */
+const SKIPPED_LINE_WEIGHT = 1 / 8;
 
-/** The auditor's record, read for people; what is shown is on disk. */
+/** Reads the audit log. Everything it returns is already on disk. */
 export class AuditLogReader {
   readonly #store: Store;
 
@@ -66,72 +66,75 @@ export class AuditLogReader {
     this.#store = store;
   }
 
-  /** Newest first. Always gets on: as often as it is asked, the beginning is reached. */
+  /** Newest first. Every page makes progress, so repeated calls reach the beginning. */
   async readPage<T>({
     from,
     limit,
     since,
     pick,
   }: AuditQuery<T>): Promise<Result<AuditPage<T>, StorageFault | AuditLogDamagedFault>> {
-    const asked = await this.#store.read((state) => ({
-      record: this.#store.auditLogSource(),
+    const snapshot = await this.#store.read((state) => ({
+      source: this.#store.auditLogSource(),
       products: productsOf(state),
     }));
-    if (!asked.ok) return asked;
-    const { record, products } = asked.value;
-    const end = positionBefore(record.lastSeq + 1);
+    if (!snapshot.ok) return snapshot;
+    const { source, products } = snapshot.value;
+    const end = positionBefore(source.lastSeq + 1);
     const start = from === null || from.auditSeq > end.auditSeq ? end : from;
     const page = new PageCollector(start, limit, (seq, part, event) =>
       pick({ seq, part, event, product: productOf(event, products) }),
     );
-    const looks = readBackward(record, start, since === null ? "" : monthOf(since));
+    const lines = readBackward(source, start, since === null ? "" : monthOf(since));
     try {
       for (;;) {
-        const isAll = await runBetweenRequests(() => page.addSlice(looks));
-        if (isAll !== null) return ok(page.done(isAll));
+        const isComplete = await runBetweenRequests(() => page.addSlice(lines));
+        if (isComplete !== null) return ok(page.finish(isComplete));
       }
     } catch (error) {
       if (!(error instanceof AuditLineDamaged)) throw error;
-      // What was found before it is not lost: the next question runs into it.
+      // Entries found before the damage are returned; the next page then starts at the damage.
       if (page.isEmpty) return err({ code: "audit_log_damaged", line: error.auditSeq });
-      return ok(page.done(false));
+      return ok(page.finish(false));
     }
   }
 
-  /** The lines as they stand, oldest first, in parts that may be empty. */
-  async exportLines(span: TimeRange): Promise<Result<Iterator<Buffer>, StorageFault>> {
-    const asked = await this.#store.read(() => this.#store.auditLogSource());
-    return asked.ok ? ok(readForward(asked.value, span)) : asked;
+  /** The stored lines, oldest first, in parts that may be empty. */
+  async exportLines(range: TimeRange): Promise<Result<Iterator<Buffer>, StorageFault>> {
+    const source = await this.#store.read(() => this.#store.auditLogSource());
+    return source.ok ? ok(readForward(source.value, range)) : source;
   }
 }
 
-/** What was found so far, and where it stands. */
+/** Collects the entries of a page, and the position up to which was read. */
 class PageCollector<T> {
   readonly #limit: number;
   readonly #pick: (seq: number, part: number, event: Event) => T | null;
-  readonly #found: T[] = [];
-  #at: AuditPosition;
-  #spent = 0;
-  #reached: Instant | null = null;
+  readonly #entries: T[] = [];
+  #position: AuditPosition;
+  #readBytes = 0;
+  #scannedUntil: Instant | null = null;
 
   constructor(
     start: AuditPosition,
     limit: number,
     pick: (seq: number, part: number, event: Event) => T | null,
   ) {
-    this.#at = start;
+    this.#position = start;
     this.#limit = limit;
     this.#pick = pick;
   }
 
   get isEmpty(): boolean {
-    return this.#found.length === 0;
+    return this.#entries.length === 0;
   }
 
-  /** What can be looked at in one turn: whether that was all there is; null: it goes on. */
-  addSlice(looks: Iterator<LineRead>): boolean | null {
+  /**
+   * Reads one slice. True: the audit log was read to its beginning; false: the page is full; null:
+   * continue.
+   */
+  addSlice(lines: Iterator<LineRead>): boolean | null {
     for (let bytes = 0; bytes < SLICE_BYTES;) {
-      const { done, value } = looks.next();
+      const { done, value } = lines.next();
       if (done === true) return true;
       if (this.#add(value)) return false;
       bytes += value.size;
@@ -139,46 +142,52 @@ class PageCollector<T> {
     return null;
   }
 
-  /** True: that is enough. */
+  /** True: the page is full. */
   #add({ line, size, writtenAt, journalSeq }: LineRead): boolean {
-    this.#reached = writtenAt ?? this.#reached;
-    this.#spent += line === null ? size * PASSED_OVER : size;
-    if (line === null) this.#at = { ...this.#at, journalSeq };
+    this.#scannedUntil = writtenAt ?? this.#scannedUntil;
+    this.#readBytes += line === null ? size * SKIPPED_LINE_WEIGHT : size;
+    if (line === null) this.#position = { ...this.#position, journalSeq };
     else if (this.#addLine(line, journalSeq)) return true;
-    return this.#spent >= MOST;
+    return this.#readBytes >= MAX_PAGE_BYTES;
   }
 
-  done(isAll: boolean): AuditPage<T> {
-    const { auditSeq, eventIndex } = this.#at;
+  finish(isComplete: boolean): AuditPage<T> {
+    const { auditSeq, eventIndex } = this.#position;
     const isFirst = auditSeq === 1 && eventIndex === 0;
     return {
-      entries: this.#found,
-      nextPosition: isAll || isFirst ? null : formatPosition(this.#at),
-      scannedUntil: this.#reached,
+      entries: this.#entries,
+      nextPosition: isComplete || isFirst ? null : formatPosition(this.#position),
+      scannedUntil: this.#scannedUntil,
     };
   }
 
-  #addLine({ audit_seq: line = 0, events }: JournalLine, seen: number): boolean {
+  #addLine({ audit_seq: line = 0, events }: JournalLine, journalSeq: number): boolean {
     const first =
-      line === this.#at.auditSeq ? Math.min(this.#at.eventIndex, events.length) : events.length;
+      line === this.#position.auditSeq
+        ? Math.min(this.#position.eventIndex, events.length)
+        : events.length;
     for (let part = first - 1; part >= 0; part -= 1) {
       const event = events[part];
       const picked = event ? this.#pick(line, part, event) : null;
       if (picked === null) continue;
-      this.#found.push(picked);
-      if (this.#found.length < this.#limit) continue;
-      // The rest of this line is still to be read.
-      this.#at = { auditSeq: line, eventIndex: part, journalSeq: part === 0 ? seen : seen + 1 };
+      this.#entries.push(picked);
+      if (this.#entries.length < this.#limit) continue;
+      // The next page starts with the remaining events of this line.
+      this.#position = {
+        auditSeq: line,
+        eventIndex: part,
+        journalSeq: part === 0 ? journalSeq : journalSeq + 1,
+      };
       return true;
     }
-    this.#at = { auditSeq: line, eventIndex: 0, journalSeq: seen };
+    this.#position = { auditSeq: line, eventIndex: 0, journalSeq };
     return false;
   }
 }
 
 type Products = ReadonlyMap<number, string>;
 
-/** Of licenses that were given back, too. */
+/** Products by license id, including returned licenses. */
 const productsOf = ({ licenses, tombstones }: State): Products =>
   new Map([
     ...[...tombstones.values()].map(({ license, product }) => [license, product] as const),

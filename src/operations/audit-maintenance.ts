@@ -31,15 +31,15 @@ export type AuditMaintenanceFault =
   | { readonly code: "audit_month_sealed" }
   | { readonly code: "audit_maintenance_incomplete"; readonly reason: string };
 
-/** What a repair found and did. */
+/** The result of a repair. */
 export interface AuditRepair {
-  /** Lines that are gone and were not declared. */
+  /** Missing lines that are not declared as a gap. */
   readonly missing: readonly MissingLines[];
-  /** Lines that were found again and stand in their places now. */
+  /** Number of lines that were recovered and written back. */
   readonly recovered: number;
-  /** Files that were written again, and what was in them before, under other names. */
+  /** Rewritten files, and the copies of their previous content. */
   readonly written: readonly string[];
-  readonly kept: readonly string[];
+  readonly backupFiles: readonly string[];
   readonly declared: readonly AuditGap[];
 }
 
@@ -50,12 +50,12 @@ export interface AuditSeal {
 }
 
 interface OperatorNote {
-  /** What the operator says about it. */
+  /** The operator's reason. */
   readonly note: string;
   readonly peer: string;
 }
 
-/** Mends the files of the audit log, and lets months of it go; beside everybody's answers. */
+/** Repairs the files of the audit log and removes sealed months, while requests are served. */
 export class AuditMaintenance {
   readonly #store: Store;
 
@@ -63,39 +63,44 @@ export class AuditMaintenance {
     this.#store = store;
   }
 
-  /** What is wrong with it, as far as anybody looked; null: nothing. */
+  /** The known damage of the audit log; null: none is known. */
   get finding(): AuditFinding | null {
     return this.#store.auditHealth.finding;
   }
 
-  /** Somebody read all of it; null: it is whole. */
-  setFinding(found: AuditFinding | null): void {
-    this.#store.auditHealth.setVerifyResult(found);
+  /** Stores the result of a complete verification; null: intact. */
+  setFinding(finding: AuditFinding | null): void {
+    this.#store.auditHealth.setVerifyResult(finding);
   }
 
   /**
-   * Puts back what can be found again. What is gone for good is declared as a gap, but only when
-   * somebody accepts that; null: nobody does, and then nothing is changed unless all can be mended.
+   * Restores lines that can be recovered. Other missing lines are declared as a gap, but only with
+   * the operator's acceptance. Without it (null), nothing is changed unless everything can be
+   * recovered.
    */
-  async repair(accept: OperatorNote | null): Promise<Result<AuditRepair, AuditMaintenanceFault>> {
-    const repaired = await this.#guarded(() =>
-      this.#store.pauseCheckpointsDuring(() => this.#mend(accept)),
+  async repair(
+    acceptance: OperatorNote | null,
+  ): Promise<Result<AuditRepair, AuditMaintenanceFault>> {
+    const repaired = await this.#catchSystemErrors(() =>
+      this.#store.pauseCheckpointsDuring(() => this.#repairFiles(acceptance)),
     );
     if (!repaired.ok || repaired.value.missing.length > 0) return repaired;
     this.setFinding(null);
-    // The newest file may have been closed: lines go on in another from the next checkpoint on.
+    // The newest file may have been closed: after a checkpoint, new lines go to another file.
     await this.#store.checkpoint();
     return repaired;
   }
 
-  async #mend(accept: OperatorNote | null): Promise<Result<AuditRepair, AuditMaintenanceFault>> {
+  async #repairFiles(
+    acceptance: OperatorNote | null,
+  ): Promise<Result<AuditRepair, AuditMaintenanceFault>> {
     const { disk, folder, gaps } = this.#store.auditLogSource();
-    const audit = await this.#audit();
-    const survey = await inSlices(surveyAuditLog(disk, folder, audit, gaps));
-    const { lines, missing } = await inSlices(recoverLines(disk, folder, survey));
-    const nothing = { missing, recovered: 0, written: [], kept: [], declared: [] };
-    if (!needsRewrite(survey) || (missing.length > 0 && accept === null)) return ok(nothing);
-    const described = await this.#describe(survey, audit.file);
+    const audit = await this.#readAuditEnd();
+    const survey = await runInSlices(surveyAuditLog(disk, folder, audit, gaps));
+    const { lines, missing } = await runInSlices(recoverLines(disk, folder, survey));
+    const unchanged = { missing, recovered: 0, written: [], backupFiles: [], declared: [] };
+    if (!needsRewrite(survey) || (missing.length > 0 && acceptance === null)) return ok(unchanged);
+    const described = await this.#describeFiles(survey, audit.file);
     const { writtenFiles, damagedCopies } = await rewriteAuditFiles(
       disk,
       folder,
@@ -103,107 +108,103 @@ export class AuditMaintenance {
       lines,
       audit.file,
     );
-    const done = {
-      ...nothing,
+    const repair = {
+      ...unchanged,
       missing: [],
       recovered: lines.size,
       written: writtenFiles,
-      kept: damagedCopies,
+      backupFiles: damagedCopies,
     };
-    if (missing.length === 0 || accept === null) return ok(done);
-    const size = disk.stat(join(folder, AUDIT_FOLDER, audit.file ?? ""))?.size ?? 0;
-    // A newest file that is not as long as the state says is not continued: a gap closes it.
-    const closed = size < audit.length ? audit.file : null;
-    const fresh = buildGaps(missing, described, limits.auditGaps - gaps.length, closed);
-    const declared = await this.#declare(fresh, accept);
-    return declared.ok ? ok({ ...done, declared: declared.value }) : declared;
+    if (missing.length === 0 || acceptance === null) return ok(repair);
+    const newestSize = disk.stat(join(folder, AUDIT_FOLDER, audit.file ?? ""))?.size ?? 0;
+    // A newest file that is shorter than the state says is not continued: a gap closes it.
+    const closedFile = newestSize < audit.length ? audit.file : null;
+    const newGaps = buildGaps(missing, described, limits.auditGaps - gaps.length, closedFile);
+    const declared = await this.#declare(newGaps, acceptance);
+    return declared.ok ? ok({ ...repair, declared: declared.value }) : declared;
   }
 
-  async #describe({ files, unreadableFiles }: AuditSurvey, newest: string | null) {
+  async #describeFiles({ files, unreadableFiles }: AuditSurvey, newest: string | null) {
     const { disk, folder } = this.#store.auditLogSource();
-    const unclean = files.filter(({ hasForeignBytes }) => hasForeignBytes).map(({ name }) => name);
-    const names = new Set([...unclean, ...unreadableFiles, ...(newest === null ? [] : [newest])]);
+    const damaged = files.filter(({ hasForeignBytes }) => hasForeignBytes).map(({ name }) => name);
+    const names = new Set([...damaged, ...unreadableFiles, ...(newest === null ? [] : [newest])]);
     const described = new Map<string, AuditGapFile>();
     for (const name of names) {
-      described.set(name, await inSlices(describeAuditFile(disk, folder, name)));
+      described.set(name, await runInSlices(describeAuditFile(disk, folder, name)));
     }
     return described;
   }
 
   /**
-   * Lets the lines of a month go. They are declared as gone first, and their files removed after
-   * that is on disk: in between, and after a stop, they are simply there still.
+   * Removes the lines of a month. They are declared as a gap first, and their files are removed
+   * after that is on disk. After a crash in between, the files are simply still there.
    */
-  async seal(month: string, by: OperatorNote): Promise<Result<AuditSeal, AuditMaintenanceFault>> {
+  async seal(
+    month: string,
+    operatorNote: OperatorNote,
+  ): Promise<Result<AuditSeal, AuditMaintenanceFault>> {
     await this.#store.checkpoint();
-    const read = await this.#guarded(() =>
-      this.#store.pauseCheckpointsDuring(() => this.#declareMonth(month, by)),
+    const sealed = await this.#catchSystemErrors(() =>
+      this.#store.pauseCheckpointsDuring(() => this.#declareMonth(month, operatorNote)),
     );
-    if (!read.ok) return read;
-    // From here on the month's files are written to no more.
+    if (!sealed.ok) return sealed;
+    // After this checkpoint, nothing is written to the month's files.
     await this.#store.checkpoint();
-    return this.#guarded(() =>
+    return this.#catchSystemErrors(() =>
       this.#store.pauseCheckpointsDuring(async () => {
-        const { gaps, files } = read.value;
-        const { file: newest } = await this.#audit();
-        const [kept, free] = [
-          files.filter(({ name }) => name === newest),
-          files.filter(({ name }) => name !== newest),
-        ];
+        const { gaps, files } = sealed.value;
+        const { file: newest } = await this.#readAuditEnd();
+        const removable = files.filter(({ name }) => name !== newest).map(({ name }) => name);
         const { disk, folder } = this.#store.auditLogSource();
-        const freedBytes = await removeAuditFiles(
-          disk,
-          folder,
-          free.map(({ name }) => name),
-        );
-        if (kept.length > 0) {
-          const reason = this.#store.health().checkpointError ?? "the checkpoint was not made";
+        const freedBytes = await removeAuditFiles(disk, folder, removable);
+        if (removable.length < files.length) {
+          const reason = this.#store.health().checkpointError ?? "the checkpoint was not written";
           return err({ code: "audit_maintenance_incomplete", reason } as const);
         }
-        return ok({ gaps, removed: free.map(({ name }) => name), freedBytes });
+        return ok({ gaps, removed: removable, freedBytes });
       }),
     );
   }
 
-  async #declareMonth(month: string, by: OperatorNote) {
+  async #declareMonth(month: string, operatorNote: OperatorNote) {
     const { disk, folder, gaps } = this.#store.auditLogSource();
-    const audit = await this.#audit();
-    const found = await inSlices(readAuditMonth(disk, folder, audit, gaps, month));
-    if (found.damagedFile !== null) {
-      return err({ code: "audit_month_damaged", file: found.damagedFile } as const);
+    const audit = await this.#readAuditEnd();
+    const contents = await runInSlices(readAuditMonth(disk, folder, audit, gaps, month));
+    if (contents.damagedFile !== null) {
+      return err({ code: "audit_month_damaged", file: contents.damagedFile } as const);
     }
-    const { files } = found;
-    const known = gaps.filter((gap) => gap.files.some(({ name }) => name.startsWith(month)));
+    const { files } = contents;
+    const declaredGaps = gaps.filter((gap) => gap.files.some(({ name }) => name.startsWith(month)));
     if (files.length === 0) {
-      const isSealed = known.some(({ reason }) => reason === "sealed");
+      const isSealed = declaredGaps.some(({ reason }) => reason === "sealed");
       return err({ code: isSealed ? "audit_month_sealed" : "audit_month_empty" } as const);
     }
-    if (found.gaps.length === 0) return ok({ gaps: known, files });
-    const declared = await this.#declare(found.gaps, by);
+    if (contents.gaps.length === 0) return ok({ gaps: declaredGaps, files });
+    const declared = await this.#declare(contents.gaps, operatorNote);
     return declared.ok ? ok({ gaps: declared.value, files }) : declared;
   }
 
   async #declare(
-    fresh: readonly NewGap[],
-    { note: setFinding, peer }: OperatorNote,
+    newGaps: readonly NewGap[],
+    { note, peer }: OperatorNote,
   ): Promise<Result<readonly AuditGap[], Fault | StorageFault>> {
-    const again = findGapsDeclaredWithin(this.#store.auditLogSource().gaps, fresh);
+    const redeclared = findGapsDeclaredWithin(this.#store.auditLogSource().gaps, newGaps);
     return this.#store.transact(
-      { type: "DeclareAuditGaps", gaps: [...fresh, ...again], note: setFinding, peer },
-      (_state, { gaps }) => gaps.slice(0, fresh.length),
+      { type: "DeclareAuditGaps", gaps: [...newGaps, ...redeclared], note, peer },
+      (_state, { gaps }) => gaps.slice(0, newGaps.length),
     );
   }
 
-  /** Where the audit log ends in its files. */
-  async #audit() {
+  /** The end of the audit log: newest file and its length, from the state file. */
+  async #readAuditEnd() {
     const { disk, folder } = this.#store.auditLogSource();
     const snapshot = await new StateFile(disk, folder).read();
-    if (snapshot === null) throw new Error(`the state in ${folder} is gone`);
+    if (snapshot === null) throw new Error(`the state file in ${folder} is missing`);
     return snapshot.audit;
   }
 
-  /** What the kernel refuses is no fault of the caller's, nor of ours. */
-  async #guarded<T>(
+  /** Turns system errors into a fault: they are neither a wrong request nor a bug in berth. */
+  async #catchSystemErrors<T>(
     work: () => Promise<Result<T, AuditMaintenanceFault>>,
   ): Promise<Result<T, AuditMaintenanceFault>> {
     try {
@@ -215,8 +216,8 @@ export class AuditMaintenance {
   }
 }
 
-/** Between two slices, others are answered. */
-async function inSlices<T>(work: Generator<void, T>): Promise<T> {
+/** Runs slices of work; requests are served between two slices. */
+async function runInSlices<T>(work: Generator<void, T>): Promise<T> {
   for (;;) {
     const { done, value } = await runBetweenRequests(() => work.next());
     if (done === true) return value;

@@ -6,7 +6,7 @@ import type { LicenseRequest } from "../license/request.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import type { Identity } from "./identity.ts";
 
-/** A request that was just made, as it is signed and carried to the vendor. */
+/** The content of a request that was just created, as it is signed for the vendor. */
 export function buildLicenseRequest(
   identity: Identity,
   state: State,
@@ -16,7 +16,7 @@ export function buildLicenseRequest(
   const open = state.requests.get(request);
   const head = state.requestHeads.at(-1);
   if (open === undefined || head === undefined)
-    throw new Error("a request was made and is not there");
+    throw new Error("a created request is missing from the state");
   return {
     request_id: open.request,
     nonce: open.nonce,

@@ -6,49 +6,46 @@ import type { Store } from "../store/store.ts";
 
 type Name = keyof Pair;
 
-const NOTHING: Pair = { apiKey: null, sharedKey: null };
+const NO_CREDENTIALS: Pair = { apiKey: null, sharedKey: null };
 const NAMES: readonly Name[] = ["apiKey", "sharedKey"];
 
-/** The two secrets towards a remote licensing cloud: written, used, never shown. */
+/** The two secrets for a remote licensing cloud. They can be set and used, but never shown. */
 export class CloudCredentials {
   readonly #store: Store;
   readonly #sealed: SealedFile;
-  readonly #given: Pair;
+  readonly #provided: Pair;
 
-  /** What the service manager gives goes before what was set. */
-  constructor(store: Store, sealed: SealedFile, given: Pair = NOTHING) {
+  /** `provided`: credentials from the service manager, which override stored ones. */
+  constructor(store: Store, sealed: SealedFile, provided: Pair = NO_CREDENTIALS) {
     this.#store = store;
     this.#sealed = sealed;
-    this.#given = given;
+    this.#provided = provided;
   }
 
-  /** Both in one durable step; the record learns which changed and nothing more. */
+  /** Sets both in one durable step. The audit log gets only the names of those that changed. */
   async set(
-    given: { readonly [K in Name]: string | null },
+    keys: { readonly [K in Name]: string | null },
     peer: string,
   ): Promise<Result<Name[], Fault | StorageFault>> {
-    const { apiKey, sharedKey } = given;
-    const before = await this.#sealed.read();
-    const changing = NAMES.filter((name) => given[name] !== null && given[name] !== before[name]);
-    if (changing.length === 0) return ok([]);
-    // On record first: a change that is written and then fails is named, one that is not, is not.
-    const noted = await this.#store.transact(
-      { type: "SetKeys", changed: changing, peer },
-      () => null,
-    );
-    if (!noted.ok) return noted;
+    const { apiKey, sharedKey } = keys;
+    const current = await this.#sealed.read();
+    const changed = NAMES.filter((name) => keys[name] !== null && keys[name] !== current[name]);
+    if (changed.length === 0) return ok([]);
+    // Audit log first: it may name a change that then failed, but no change is missing from it.
+    const recorded = await this.#store.transact({ type: "SetKeys", changed, peer }, () => null);
+    if (!recorded.ok) return recorded;
     await this.#sealed.change({
       ...(apiKey !== null && { apiKey }),
       ...(sharedKey !== null && { sharedKey }),
     });
-    return ok(changing);
+    return ok(changed);
   }
 
   /** Null unless both are set. */
   async readPair(): Promise<{ readonly apiKey: string; readonly sharedKey: string } | null> {
     const sealed = await this.#sealed.read();
-    const apiKey = this.#given.apiKey ?? sealed.apiKey;
-    const sharedKey = this.#given.sharedKey ?? sealed.sharedKey;
+    const apiKey = this.#provided.apiKey ?? sealed.apiKey;
+    const sharedKey = this.#provided.sharedKey ?? sealed.sharedKey;
     return apiKey === null || sharedKey === null ? null : { apiKey, sharedKey };
   }
 }

@@ -21,13 +21,13 @@ import { replaceFile } from "../platform/files.ts";
 import { IDENTITY_FILE } from "../store/files.ts";
 import { FolderRefused } from "../store/refusal.ts";
 
-/** Which appliance this is, and which machine: its key, and what the hardware says. */
+/** The identity of the appliance (its key) and of the machine (its hardware components). */
 export class Identity {
   readonly #disk: Disk;
   readonly #path: string;
   readonly #components: readonly HardwareComponent[];
   #key: PrivateKey | null = null;
-  readonly #matched = new WeakMap<Grant, HardwareMatch>();
+  readonly #matchCache = new WeakMap<Grant, HardwareMatch>();
 
   constructor(disk: Disk, folder: string, components: readonly HardwareComponent[]) {
     this.#disk = disk;
@@ -35,14 +35,14 @@ export class Identity {
     this.#components = components;
   }
 
-  /** On a first start, before anything else is written. A key that is there already stays. */
+  /** For a first start, before anything else is written. An existing key is kept. */
   async create(): Promise<string> {
     this.#key = this.#read() ?? (await generateKey());
     await replaceFile(this.#disk, this.#path, Buffer.from(`${JSON.stringify(this.#key)}\n`));
     return keyIdOf(this.#key);
   }
 
-  /** The key must be the one the folder was made with: licenses and leases hang on it. */
+  /** Checks that the key is the one the data folder was created with: licenses depend on it. */
   open(appliance: string): void {
     const key = this.#read();
     if (key === null || keyIdOf(key) !== appliance) {
@@ -55,7 +55,7 @@ export class Identity {
   }
 
   get key(): PrivateKey {
-    if (this.#key === null) throw new Error("the identity was not opened");
+    if (this.#key === null) throw new Error("the identity is not open");
     return this.#key;
   }
 
@@ -63,7 +63,7 @@ export class Identity {
     return keyIdOf(this.key);
   }
 
-  /** The hardware as a request freezes it now. */
+  /** Digests of the current hardware, as a license request contains them. */
   hashHardware(): {
     readonly hardware: HashedComponent[];
     readonly hardwareId: string;
@@ -73,20 +73,22 @@ export class Identity {
     return { hardware, hardwareId: computeHardwareId(hardware), weak: isWeakBinding(hardware) };
   }
 
-  /** How much of what a license was signed for this machine still has; asked on every call. */
+  /**
+   * Compares the hardware in a license with this machine. Cached, because every request needs it.
+   */
   matchHardware({ grant }: Pick<License, "grant">): HardwareMatch {
-    let known = this.#matched.get(grant);
-    if (known === undefined) {
-      const frozen = grant.hardware as readonly HashedComponent[];
-      const found = matchHardware(frozen, this.#components, publicKeyBytes(this.key));
-      // The list must be the one that was signed, whatever lies in the folder.
-      known = {
-        ...found,
-        isMatch: found.isMatch && computeHardwareId(frozen) === grant.hardwareId,
+    let match = this.#matchCache.get(grant);
+    if (match === undefined) {
+      const signedHardware = grant.hardware as readonly HashedComponent[];
+      const result = matchHardware(signedHardware, this.#components, publicKeyBytes(this.key));
+      // The stored list must be the signed one, even if the data folder was edited.
+      match = {
+        ...result,
+        isMatch: result.isMatch && computeHardwareId(signedHardware) === grant.hardwareId,
       };
-      this.#matched.set(grant, known);
+      this.#matchCache.set(grant, match);
     }
-    return known;
+    return match;
   }
 
   #read(): PrivateKey | null {

@@ -22,14 +22,14 @@ import type { Identity } from "./identity.ts";
 import { buildLicenseRequest } from "./build-license-request.ts";
 import { checkDocumentKind } from "./document-kind-check.ts";
 
-/** A file from outside that is not what it should be. */
+/** A file that is not a valid document of the expected kind. */
 export interface LicenseFileFault {
   readonly code: "invalid_license_file";
-  /** Finishes "the file …". */
+  /** Completes the sentence "the file …". */
   readonly reason: string;
 }
 
-/** This build trusts the vendor it was built with. */
+/** This build trusts only the vendor it was built for. */
 export interface TrustClosedFault {
   readonly code: "trust_locked";
 }
@@ -47,11 +47,11 @@ export interface CreatedLicenseRequest {
   readonly licenseKey: string | null;
   readonly document: string;
   /**
-   * The same question as a licensing cloud takes it; null unless both keys and a license key are
-   * there.
+   * The same request in the form of a licensing cloud; null unless both keys are set and there is a
+   * license key.
    */
   readonly cloud: string | null;
-  /** What may keep the vendor's answer from coming in. */
+  /** Reasons why the vendor's license may not be installable here. */
   readonly warnings: readonly string[];
 }
 
@@ -61,30 +61,30 @@ export interface VendorView extends TrustedVendor {
 
 interface CheckedTrust {
   readonly vendor: Vendor;
-  /** Of the document that was known of that vendor; null: none. */
+  /** Version of the vendor's trust document that was already trusted; null: none. */
   readonly checkedVersion: number | null;
 }
 
 export interface InstalledLicenseView extends LicenseView {
-  /** What a renewal changed; null: the license is new here, or was installed already. */
+  /** Changes of a renewal; null: a new license, or one that was already installed. */
   readonly changes: readonly string[] | null;
 }
 
-/** How licenses reach a site with no way out, and how they leave it again. */
+/** Requests, installs and returns licenses, and manages trusted vendors. */
 export class Licensing {
   readonly #store: Store;
   readonly #identity: Identity;
   readonly #credentials: CloudCredentials;
-  readonly #baked: string | null;
+  readonly #builtInTrust: string | null;
 
-  /** `baked`: the trust document of a vendor's own build; then no other vendor is ever trusted. */
+  /** `builtInTrust`: the trust document of a vendor's own build, which trusts no other vendor. */
   constructor(
     store: Store,
     identity: Identity,
     credentials: CloudCredentials,
-    baked: string | null = null,
+    builtInTrust: string | null = null,
   ) {
-    this.#baked = baked;
+    this.#builtInTrust = builtInTrust;
     this.#credentials = credentials;
     this.#store = store;
     this.#identity = identity;
@@ -98,33 +98,33 @@ export class Licensing {
     return this.#store.transact(trust, () => viewVendor(vendor));
   }
 
-  /** What a trust document says, for a person to compare before it is believed. */
+  /** The content of a trust document, for a person to compare before trusting it. */
   async previewTrustDocument(document: string): LicensingResult<VendorView> {
     const checked = await this.#checkTrust(document);
     return checked.ok ? ok(viewVendor(checked.value.vendor)) : checked;
   }
 
   async #checkTrust(document: string): LicensingResult<CheckedTrust> {
-    if (this.#baked !== null && document.trim() !== this.#baked)
+    if (this.#builtInTrust !== null && document.trim() !== this.#builtInTrust)
       return err({ code: "trust_locked" });
-    const known = await this.#store.read(({ vendors, licenses }) => ({
+    const snapshot = await this.#store.read(({ vendors, licenses }) => ({
       vendors: new Map(vendors),
-      // Copies: a renewal that comes in meanwhile changes the ones in the state.
+      // Copies: a renewal that is installed meanwhile changes the objects of the state.
       licenses: [...licenses.values()].map((license) => ({ ...license })),
     }));
-    if (!known.ok) return known;
-    const { vendors, licenses } = known.value;
+    if (!snapshot.ok) return snapshot;
+    const { vendors, licenses } = snapshot.value;
     const text = document.trim();
     const vendorOf = (id: string): Vendor | null => asVendor(vendors.get(id));
-    const misplaced = checkDocumentKind(text, "trust");
-    if (misplaced !== null) return err(misplaced);
+    const kindFault = checkDocumentKind(text, "trust");
+    if (kindFault !== null) return err(kindFault);
     const verified = await verifyTrustDocument(text, vendorOf);
     if (!verified.ok) {
       const reason = describeTrustFault(verified.fault, text, vendorOf);
       return err({ code: "invalid_license_file", reason });
     }
     const vendor = verified.value;
-    // Every start checks each license against the keys that are trusted then.
+    // Every start verifies each license with the keys that are trusted then.
     for (const license of licenses.filter(({ grant }) => grant.vendor === vendor.vendor)) {
       if ((await findProofFault(license, this.#identity.id, [vendor])) === null) continue;
       const reason = `leaves out the key that license ${license.id} is signed with; install that license signed with another key first`;
@@ -134,15 +134,18 @@ export class Licensing {
   }
 
   async distrustVendor(vendor: string, peer: string): LicensingResult<{ readonly vendor: string }> {
-    if (this.#baked !== null) return err({ code: "trust_locked" });
-    return this.#store.transact({ type: "DistrustVendor", vendor, peer }, (_state, gone) => gone);
+    if (this.#builtInTrust !== null) return err({ code: "trust_locked" });
+    return this.#store.transact(
+      { type: "DistrustVendor", vendor, peer },
+      (_state, outcome) => outcome,
+    );
   }
 
   vendors(): LicensingResult<VendorView[]> {
     return this.#store.read(({ vendors }) => [...vendors.values()].map(viewVendor));
   }
 
-  /** A request to carry out; durable and remembered before it is handed over. */
+  /** Creates a license request. It is on disk before it is returned. */
   async request(
     product: string | null,
     licenseKey: string | null,
@@ -157,7 +160,7 @@ export class Licensing {
       hardwareId,
       hardware,
     };
-    const made = await this.#store.transact(
+    const created = await this.#store.transact(
       ({ auditSeq, auditSum }) => ({
         type: "MakeRequest" as const,
         request,
@@ -165,32 +168,32 @@ export class Licensing {
         peer,
       }),
       (state, { at }) => ({
-        described: buildLicenseRequest(this.#identity, state, request.request, at),
+        content: buildLicenseRequest(this.#identity, state, request.request, at),
         warnings: findRequestWarnings(state, product),
         at,
       }),
     );
-    if (!made.ok) return made;
-    const { described, warnings, at } = made.value;
-    const document = await signLicenseRequest(described, this.#identity.key);
-    const cloud = await this.#cloudRequest(described, at);
-    const facts = { request: request.request, at, hardwareId, weak, product, licenseKey };
-    return ok({ ...facts, document, cloud, warnings });
+    if (!created.ok) return created;
+    const { content, warnings, at } = created.value;
+    const document = await signLicenseRequest(content, this.#identity.key);
+    const cloud = await this.#buildCloudRequest(content, at);
+    const fields = { request: request.request, at, hardwareId, weak, product, licenseKey };
+    return ok({ ...fields, document, cloud, warnings });
   }
 
-  /** Takes in what a vendor sent: a signature to check, then the rules. */
+  /** Installs a vendor's license: verifies the signature, then applies the rules. */
   async installLicense(document: string, peer: string): LicensingResult<InstalledLicenseView> {
     const text = document.trim();
-    const misplaced = checkDocumentKind(text, "license");
-    if (misplaced !== null) return err(misplaced);
-    const known = await this.#store.read((state, at) => ({
+    const kindFault = checkDocumentKind(text, "license");
+    if (kindFault !== null) return err(kindFault);
+    const snapshot = await this.#store.read((state, at) => ({
       vendors: [...state.vendors.values()] as Vendor[],
       at,
       isInstalled: [...state.licenses.values()].some(({ grant }) => grant.document === text),
     }));
-    if (!known.ok) return known;
-    const { vendors, at, isInstalled } = known.value;
-    // The same file again changes nothing, so it may be signed with a key that is retired by now.
+    if (!snapshot.ok) return snapshot;
+    const { vendors, at, isInstalled } = snapshot.value;
+    // Installing the same file again changes nothing, so its key may be retired by now.
     const verified = await verifyLicense(text, vendors, isInstalled ? null : at);
     if (!verified.ok) {
       return verified.fault === "is not signed by a trusted vendor"
@@ -198,9 +201,8 @@ export class Licensing {
         : err({ code: "invalid_license_file", reason: verified.fault });
     }
     const { license, terms, vendor } = verified.value;
-    const here = this.#identity.id;
-    if (license.appliance !== here) {
-      const appliances = { signed: license.appliance, here };
+    if (license.appliance !== this.#identity.id) {
+      const appliances = { signed: license.appliance, here: this.#identity.id };
       return err({ code: "hardware_mismatch", appliances });
     }
     if (license.cnf.jwk.x !== this.#identity.key.x) return err({ code: "hardware_mismatch" });
@@ -219,7 +221,7 @@ export class Licensing {
           hardwareId: license.hardware_id,
         },
         answers: request === null || nonce === null ? null : { request, nonce },
-        checkedVersion: vendors.find((one) => one.vendor === vendor)?.version ?? null,
+        checkedVersion: vendors.find((entry) => entry.vendor === vendor)?.version ?? null,
         peer,
       },
       (state, { license: id, replacedTerms }, at) => {
@@ -232,7 +234,7 @@ export class Licensing {
     );
   }
 
-  /** Gives a license back; asking again gives the same receipt, character for character. */
+  /** Returns a license to its vendor. A repeated call returns the same receipt, byte for byte. */
   async removeLicense(
     license: number,
     withBorrows: boolean,
@@ -258,7 +260,7 @@ export class Licensing {
     return ok(await signReceipt(receipt, this.#identity.key));
   }
 
-  async #cloudRequest(request: LicenseRequest, date: Instant): Promise<string | null> {
+  async #buildCloudRequest(request: LicenseRequest, date: Instant): Promise<string | null> {
     const keys = await this.#credentials.readPair();
     const { license_key: licenseKey, request_id: requestId, hardware_id: hardwareId } = request;
     if (keys === null || licenseKey === null) return null;
@@ -269,7 +271,7 @@ export class Licensing {
 
 export function viewInstalledLicense(state: State, id: number, at: Instant): LicenseView {
   const license = state.licenses.get(id);
-  if (license === undefined) throw new Error("a license was installed and is not there");
+  if (license === undefined) throw new Error("an installed license is missing from the state");
   return viewLicense(state, license, at);
 }
 
@@ -280,7 +282,7 @@ const viewVendor = (vendor: TrustedVendor): VendorView => {
 
 function asVendor(vendor: TrustedVendor | undefined): Vendor | null {
   if (vendor === undefined) return null;
-  const { retired, ...known } = vendor;
-  const whole = { ...known, products: [...known.products], keys: [...known.keys] };
-  return retired === undefined ? whole : { ...whole, retired: [...retired] };
+  const { retired, ...current } = vendor;
+  const copy = { ...current, products: [...current.products], keys: [...current.keys] };
+  return retired === undefined ? copy : { ...copy, retired: [...retired] };
 }

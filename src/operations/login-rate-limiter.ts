@@ -1,45 +1,46 @@
 import { MINUTE } from "../domain/time.ts";
 
-/** Wrong passwords and tries under way, in a minute: of one address, for any name. */
-const PER_PEER = 20;
-/** For one name, from all addresses together; it stops only those that went wrong themselves. */
-const PER_NAME = 10;
-/** So many wrong ones for a name are an address's own; people mistype. */
-const MISTYPED = 3;
-/** Of all addresses together, which bounds the work; a password is expensive to check. */
-const IN_ALL = 200;
-/** Kept for addresses that have not tried yet, so that few of them cannot use up everything. */
-const FOR_FIRST_TRIES = 100;
+/** Wrong and pending passwords per minute, from one address for any name. */
+const MAX_PER_PEER = 20;
+/** For one name from all addresses; it blocks only addresses with wrong passwords of their own. */
+const MAX_PER_NAME = 10;
+/** An address with fewer wrong passwords for a name is not blocked by the limit of the name. */
+const TOLERATED_PER_PEER_AND_NAME = 3;
+/** From all addresses; it limits the work, because checking a password is expensive. */
+const MAX_TOTAL = 200;
+/** Reserved for first attempts of other addresses, so that a few cannot use up the limit. */
+const RESERVED_FOR_FIRST_ATTEMPTS = 100;
 
 /**
- * Slows down guessing. What others did wrong must not refuse somebody's right password, so every
- * limit looks first at what the address itself has tried.
+ * Slows down password guessing. Wrong passwords of other addresses must not block a correct one, so
+ * every limit depends on the attempts of the address itself.
  */
 export class LoginRateLimiter {
   #minute = -1;
-  #all = 0;
-  /** Bounded by the total, since nothing is kept of a count that is back at none. */
+  #total = 0;
+  /** Its size is limited by the total, because a count of zero is removed. */
   readonly #counts = new Map<string, number>();
 
-  /** Counts at once: a crowd that asks at the same time must not all get in line. */
+  /** Counts before the check of the password, so that concurrent attempts are limited too. */
   tryAcquire(peer: string, name: string, now: number): boolean {
-    this.#turn(now);
+    this.#startMinute(now);
     const keys = keysOf(peer, name);
     const [byPeer = 0, byName = 0, byBoth = 0] = keys.map((key) => this.#counts.get(key) ?? 0);
-    if (byPeer >= PER_PEER) return false;
-    if (byName >= PER_NAME && byBoth >= MISTYPED) return false;
-    if (this.#all >= (byPeer === 0 ? IN_ALL + FOR_FIRST_TRIES : IN_ALL)) return false;
+    if (byPeer >= MAX_PER_PEER) return false;
+    if (byName >= MAX_PER_NAME && byBoth >= TOLERATED_PER_PEER_AND_NAME) return false;
+    if (this.#total >= (byPeer === 0 ? MAX_TOTAL + RESERVED_FOR_FIRST_ATTEMPTS : MAX_TOTAL))
+      return false;
     this.#add(keys, 1);
     return true;
   }
 
-  /** The right password does not count. */
+  /** Removes an attempt with the correct password from the counts. */
   release(peer: string, name: string): void {
     this.#add(keysOf(peer, name), -1);
   }
 
   #add(keys: readonly string[], by: number): void {
-    this.#all = Math.max(0, this.#all + by);
+    this.#total = Math.max(0, this.#total + by);
     for (const key of keys) {
       const count = (this.#counts.get(key) ?? 0) + by;
       if (count > 0) this.#counts.set(key, count);
@@ -47,11 +48,11 @@ export class LoginRateLimiter {
     }
   }
 
-  #turn(now: number): void {
+  #startMinute(now: number): void {
     const minute = Math.floor(now / MINUTE);
     if (minute === this.#minute) return;
     this.#minute = minute;
-    this.#all = 0;
+    this.#total = 0;
     this.#counts.clear();
   }
 }

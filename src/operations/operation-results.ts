@@ -11,7 +11,7 @@ import type { StoreStatus } from "../store/store-options.ts";
 export interface SlotResult extends SlotOutcome {
   readonly at: Instant;
   readonly view: LicenseView;
-  /** False for a repeat whose slot was given back since: then somebody else may have it. */
+  /** False for a repeat whose slot was released since: another user may hold it now. */
   readonly isHeld: boolean;
   readonly lease: string | null;
 }
@@ -41,7 +41,7 @@ export interface ApplianceStatus {
   }[];
 }
 
-/** The product a caller means, if there is such a one; leaving it out means the only one. */
+/** The installed product of a request, if any; without a name, the only installed product. */
 export const findInstalledProduct =
   (product: string | null) =>
   ({ products }: State): string | null => {
@@ -58,16 +58,16 @@ export const addLicenseView = <O extends { readonly license: number }>(
   at: Instant,
 ): O & { readonly view: LicenseView } => ({
   ...outcome,
-  view: viewLicense(state, installed(state, outcome.license), at),
+  view: viewLicense(state, getInstalledLicense(state, outcome.license), at),
 });
 
 export const buildSlotResult = (state: State, outcome: SlotOutcome, at: Instant): SlotResult => {
-  const license = installed(state, outcome.license);
-  const held = findHeldSlot(license.pool, outcome.user, at)?.slot === outcome.slot;
-  return { ...outcome, view: viewLicense(state, license, at), at, isHeld: held, lease: null };
+  const license = getInstalledLicense(state, outcome.license);
+  const isHeld = findHeldSlot(license.pool, outcome.user, at)?.slot === outcome.slot;
+  return { ...outcome, view: viewLicense(state, license, at), at, isHeld, lease: null };
 };
 
-/** What is signed of a slot, for an application to check by itself. */
+/** The content of a lease, which an application can verify offline. */
 export function buildLease(slot: SlotResult, nonce: string | null): Lease {
   const { user, product, license, slot: number, end, contact, borrowedUntil, view, at } = slot;
   return {
@@ -90,22 +90,24 @@ export function viewOutcomeFeature(
   outcome: { readonly license: number; readonly feature: string },
   at: Instant,
 ): FeatureView {
-  const view = viewFeature(installed(state, outcome.license), outcome.feature, at);
-  if (view === null) throw new Error("a decision names a feature that is not there");
+  const view = viewFeature(getInstalledLicense(state, outcome.license), outcome.feature, at);
+  if (view === null) throw new Error("a decision names a feature that does not exist");
   return view;
 }
 
-function installed(state: State, id: number) {
+function getInstalledLicense(state: State, id: number) {
   const license = state.licenses.get(id);
-  if (license === undefined) throw new Error("a decision names a license that is not there");
+  if (license === undefined) throw new Error("a decision names a license that does not exist");
   return license;
 }
 
-/** What is kept of a device's nonce: enough to know it again, not to lease in its name. */
+/** The stored form of a device's nonce: it can be recognized, but not used for a lease. */
 export const hashNonce = (nonce: string | null): string | null =>
   nonce === null ? null : sha256(nonce);
 
-/** Product and user are part of where a key is kept, so they are not part of what it stands for. */
+/**
+ * Product and user are not in the fingerprint, because stored keys are already separated by them.
+ */
 export const buildIdempotency = (key: string | null, command: readonly unknown[]) =>
   key === null ? null : { key, fingerprint: sha256(JSON.stringify(command)) };
 

@@ -56,12 +56,12 @@ export type { StorageFault };
 
 export type OperationResult<T> = Promise<Result<T, Fault | StorageFault>>;
 
-/** A command as a caller sends it: without its name, and with its own key for doing it once. */
+/** A command as a caller sends it: without its type, and with an optional idempotency key. */
 type OperationInput<C extends Command> = Omit<C, "type" | "once" | "nonceDigest"> & {
   readonly idempotencyKey?: string | null;
 };
 
-/** The application's own, to be found again in its lease; null: none was sent. */
+/** The application's nonce, which its lease repeats; null: none was sent. */
 interface WithNonce {
   readonly nonce: string | null;
 }
@@ -69,97 +69,101 @@ interface WithNonce {
 export type LeaseSigner = (lease: Lease) => Promise<string>;
 
 /**
- * Everything Berth can do, each once. HTTP and the command line talk to this and to nothing below
- * it. What comes in is already typed; what goes out is plain data, durable.
+ * The operations of Berth. HTTP and the command line use this class and nothing below it. Input is
+ * already parsed; results are plain data, and on disk before they are returned.
  */
 export class Operations {
   readonly #store: Store;
   readonly #signer: LeaseSigner;
   readonly #budget: AuditBudget;
   readonly #refusals = new RefusalCounter();
-  readonly #counting: Timer;
+  readonly #refusalTimer: Timer;
   readonly #usage: UsageTracker;
 
   constructor(store: Store, signer: LeaseSigner, budget = new AuditBudget(0)) {
     this.#store = store;
     this.#signer = signer;
     this.#budget = budget;
-    this.#counting = setInterval(() => void this.#countRefusals(), MINUTE);
-    this.#counting.unref();
+    this.#refusalTimer = setInterval(() => void this.#writeRefusalCounts(), MINUTE);
+    this.#refusalTimer.unref();
     this.#usage = new UsageTracker(store);
   }
 
   /**
-   * With a nonce, the answer carries a signed lease; signing every heartbeat would halve the
-   * speed.
+   * With a nonce, the result contains a signed lease. Without one it does not: signing every
+   * heartbeat would halve the throughput.
    */
-  register(asked: OperationInput<Register> & WithNonce): OperationResult<SlotResult> {
-    const { product, user, licenseId, contact, nonce } = asked;
+  register(input: OperationInput<Register> & WithNonce): OperationResult<SlotResult> {
+    const { product, user, licenseId, contact, nonce } = input;
     const nonceDigest = hashNonce(nonce);
     const command: Register = { type: "Register", product, user, licenseId, contact, nonceDigest };
-    const answer = this.#do(command, asked, this.#slot);
-    return nonce === null ? answer : this.#leased(answer, nonce);
+    const slot = this.#run(command, input, this.#viewSlot);
+    return nonce === null ? slot : this.#withLease(slot, nonce);
   }
 
-  /** A borrow always carries a lease: it is what the application has while it is away. */
-  borrow(given: OperationInput<Borrow> & WithNonce): OperationResult<SlotResult> {
-    const { idempotencyKey = null, nonce, ...asked } = given;
-    const { licenseId, until, contact } = asked;
+  /** A borrow always gets a lease, because the application needs it while it is offline. */
+  borrow(input: OperationInput<Borrow> & WithNonce): OperationResult<SlotResult> {
+    const { idempotencyKey = null, nonce, ...fields } = input;
+    const { licenseId, until, contact } = fields;
     const { hostname, ip, info } = contact;
     const nonceDigest = hashNonce(nonce);
-    // Nothing in place of a nonce that was not sent: keys kept by earlier versions had none there.
-    const device = nonceDigest === null ? [] : [nonceDigest];
+    // Without a nonce the list has no element for it, as in keys that earlier versions stored.
+    const deviceParts = nonceDigest === null ? [] : [nonceDigest];
     const once = buildIdempotency(idempotencyKey, [
       licenseId,
       until,
       hostname,
       ip,
       info,
-      ...device,
+      ...deviceParts,
     ]);
-    const answer = this.#do({ type: "Borrow", ...asked, nonceDigest, once }, asked, this.#slot);
-    return this.#leased(answer, nonce);
+    const slot = this.#run(
+      { type: "Borrow", ...fields, nonceDigest, once },
+      fields,
+      this.#viewSlot,
+    );
+    return this.#withLease(slot, nonce);
   }
 
-  unregister(asked: OperationInput<Unregister>): OperationResult<OutcomeOf<Unregister>> {
-    return this.#do({ type: "Unregister", ...asked }, asked, passOutcome);
+  unregister(input: OperationInput<Unregister>): OperationResult<OutcomeOf<Unregister>> {
+    return this.#run({ type: "Unregister", ...input }, input, passOutcome);
   }
 
-  unregisterAll(asked: OperationInput<UnregisterAll>): OperationResult<OutcomeOf<UnregisterAll>> {
-    return this.#do({ type: "UnregisterAll", ...asked }, { ...asked, user: null }, passOutcome);
+  unregisterAll(input: OperationInput<UnregisterAll>): OperationResult<OutcomeOf<UnregisterAll>> {
+    return this.#run({ type: "UnregisterAll", ...input }, { ...input, user: null }, passOutcome);
   }
 
-  registerFeature(asked: OperationInput<RegisterFeature>): OperationResult<FeatureView> {
-    return this.#do({ type: "RegisterFeature", ...asked }, asked, viewOutcomeFeature);
+  registerFeature(input: OperationInput<RegisterFeature>): OperationResult<FeatureView> {
+    return this.#run({ type: "RegisterFeature", ...input }, input, viewOutcomeFeature);
   }
 
   releaseFeature(
-    asked: OperationInput<ReleaseFeature>,
+    input: OperationInput<ReleaseFeature>,
   ): OperationResult<OutcomeOf<ReleaseFeature>> {
-    return this.#do({ type: "ReleaseFeature", ...asked }, asked, passOutcome);
+    return this.#run({ type: "ReleaseFeature", ...input }, input, passOutcome);
   }
 
   releaseAllFeatures(
-    asked: OperationInput<ReleaseAllFeatures>,
+    input: OperationInput<ReleaseAllFeatures>,
   ): OperationResult<OutcomeOf<ReleaseAllFeatures>> {
-    const nobody = { product: null, user: null };
-    return this.#do({ type: "ReleaseAllFeatures", ...asked }, nobody, passOutcome);
+    const noSubject = { product: null, user: null };
+    return this.#run({ type: "ReleaseAllFeatures", ...input }, noSubject, passOutcome);
   }
 
   addConsumption({
     idempotencyKey = null,
-    ...asked
+    ...input
   }: OperationInput<AddConsumption>): OperationResult<ConsumptionResult> {
-    const { licenseId, count, allowOverages, maxOverages } = asked;
+    const { licenseId, count, allowOverages, maxOverages } = input;
     const once = buildIdempotency(idempotencyKey, [licenseId, count, allowOverages, maxOverages]);
-    return this.#do({ type: "AddConsumption", ...asked, once }, asked, addLicenseView);
+    return this.#run({ type: "AddConsumption", ...input, once }, input, addLicenseView);
   }
 
   addFeatureConsumption({
     idempotencyKey = null,
-    ...asked
+    ...input
   }: OperationInput<AddFeatureConsumption>): OperationResult<FeatureConsumptionResult> {
-    const { licenseId, feature, count, allowOverages, maxOverages } = asked;
+    const { licenseId, feature, count, allowOverages, maxOverages } = input;
     const once = buildIdempotency(idempotencyKey, [
       licenseId,
       feature,
@@ -167,9 +171,9 @@ export class Operations {
       allowOverages,
       maxOverages,
     ]);
-    return this.#do(
-      { type: "AddFeatureConsumption", ...asked, once },
-      asked,
+    return this.#run(
+      { type: "AddFeatureConsumption", ...input, once },
+      input,
       (state, outcome, at) => ({
         ...outcome,
         view: viewOutcomeFeature(state, outcome, at),
@@ -177,13 +181,13 @@ export class Operations {
     );
   }
 
-  /** The license a caller would be served by: a valid one before one that is not. */
-  async findLicense(aim: LicenseSelector): OperationResult<LicenseView> {
+  /** The license that a new user would get a slot of; an invalid one if none is valid. */
+  async findLicense(selector: LicenseSelector): OperationResult<LicenseView> {
     return flattenResult(
       await this.#store.read((state, at): Result<LicenseView, Fault> => {
-        const missing = findMissingFields(state, aim, {});
+        const missing = findMissingFields(state, selector, {});
         if (missing.length > 0) return err({ code: "missing_parameters", fields: missing });
-        const licenses = findLicenses(state, aim);
+        const licenses = findLicenses(state, selector);
         if (!licenses.ok) return licenses;
         const valid = filterValidLicenses(state, licenses.value, at);
         const [license] = valid.ok ? valid.value : licenses.value;
@@ -200,13 +204,13 @@ export class Operations {
 
   async listRegistrations(
     product: string | null,
-    stretch?: PageRange,
+    page?: PageRange,
   ): OperationResult<RegistrationView[]> {
     return flattenResult(
       await this.#store.read((state, at): Result<RegistrationView[], Fault> => {
         if (product !== null && !state.products.has(product))
           return err({ code: "unknown_product" });
-        return ok(viewRegistrations(state, product, at, stretch));
+        return ok(viewRegistrations(state, product, at, page));
       }),
     );
   }
@@ -223,12 +227,12 @@ export class Operations {
     }));
   }
 
-  /** How much was in use; `wait`: not before all of the record is read that it takes. */
-  readUsage(span: UsageRange, wait: boolean): OperationResult<UsageResult> {
-    return this.#usage.view(span, wait);
+  /** Slots in use over time. `wait`: only after all needed lines of the audit log are read. */
+  readUsage(range: UsageRange, wait: boolean): OperationResult<UsageResult> {
+    return this.#usage.view(range, wait);
   }
 
-  /** Gives the appliance up on this host; whoever has its file goes on with it elsewhere. */
+  /** Retires the appliance on this host; it continues on the host that gets its file. */
   moveAway(peer: string): OperationResult<Retirement> {
     return this.#store.transact(
       { type: "MoveAway", move: randomId(), peer },
@@ -236,7 +240,7 @@ export class Operations {
     );
   }
 
-  /** Null: it was not given up here. */
+  /** Null: the appliance was not moved away. */
   findRetirement(): Retirement | null {
     return this.#store.peek(({ retirement }) => retirement);
   }
@@ -251,45 +255,45 @@ export class Operations {
 
   async close(): Promise<void> {
     this.#usage.stop();
-    clearInterval(this.#counting);
-    await this.#countRefusals();
+    clearInterval(this.#refusalTimer);
+    await this.#writeRefusalCounts();
     await this.#store.close();
   }
 
-  readonly #slot = (state: State, outcome: SlotOutcome, at: Instant): SlotResult => {
+  readonly #viewSlot = (state: State, outcome: SlotOutcome, at: Instant): SlotResult => {
     this.#usage.recordSlotTaken(state, outcome.license, at);
     return buildSlotResult(state, outcome, at);
   };
 
-  async #leased(
-    asked: OperationResult<SlotResult>,
+  async #withLease(
+    pendingSlot: OperationResult<SlotResult>,
     nonce: string | null,
   ): OperationResult<SlotResult> {
-    const answer = await asked;
-    if (!answer.ok || !answer.value.isHeld) return answer;
-    const lease = await this.#signer(buildLease(answer.value, nonce));
-    return ok({ ...answer.value, lease });
+    const slot = await pendingSlot;
+    if (!slot.ok || !slot.value.isHeld) return slot;
+    const lease = await this.#signer(buildLease(slot.value, nonce));
+    return ok({ ...slot.value, lease });
   }
 
-  async #do<C extends Command, T>(
+  async #run<C extends Command, T>(
     command: C,
     { product, user }: { readonly product: string | null; readonly user: string | null },
     view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
   ): OperationResult<T> {
     const meter = this.#budget.meterFor(findChargedPeer(command));
-    const answer = await this.#store.transact(command, view, meter);
-    if (!answer.ok) this.#note(answer.fault.code, product, user);
-    return answer;
+    const result = await this.#store.transact(command, view, meter);
+    if (!result.ok) this.#countRefusal(result.fault.code, product, user);
+    return result;
   }
 
-  #note(code: string, product: string | null, user: string | null): void {
+  #countRefusal(code: string, product: string | null, user: string | null): void {
     this.#refusals.count(this.#store.peek(findInstalledProduct(product)), code, user);
   }
 
-  async #countRefusals(): Promise<void> {
+  async #writeRefusalCounts(): Promise<void> {
     const refusals = this.#refusals.drain();
     if (refusals.length === 0) return;
-    const counted = await this.#store.transact({ type: "CountRefusals", refusals }, () => null);
-    if (!counted.ok) this.#refusals.restore(refusals);
+    const written = await this.#store.transact({ type: "CountRefusals", refusals }, () => null);
+    if (!written.ok) this.#refusals.restore(refusals);
   }
 }

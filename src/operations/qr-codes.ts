@@ -39,25 +39,25 @@ export async function renderQrCodes(text: string): Promise<Result<QrCode[], Text
 
 export interface JoinedQrCodes {
   readonly text: string;
-  /** Lines that hold something else, from 1; they were ignored. */
+  /** Numbers (from 1) of lines that are not Berth codes; they were ignored. */
   readonly foreignLines: readonly number[];
 }
 
-/** What was read, a code a line, in any order; a short text may have lines of its own. */
-export function joinQrCodes(read: string): Result<JoinedQrCodes, QrFramesFault> {
-  const text = read.replaceAll("\r\n", "\n");
+/** Joins scanned codes, one per line in any order. A short plain text may have several lines. */
+export function joinQrCodes(input: string): Result<JoinedQrCodes, QrFramesFault> {
+  const text = input.replaceAll("\r\n", "\n");
   const lines = [...text.split("\n").entries()].filter(([, line]) => line.trim() !== "");
   const joined = joinFrames(isPlainCode(text.trim()) ? [text] : lines.map(([, line]) => line));
-  if (!joined.ok) return err({ code: "invalid_qr_frames", reason: inWords(joined.fault) });
+  if (!joined.ok) return err({ code: "invalid_qr_frames", reason: describeFault(joined.fault) });
   const foreignLines = joined.value.foreign.map((at) => (lines[at - 1]?.[0] ?? 0) + 1);
   return ok({ text: joined.value.text, foreignLines });
 }
 
-/** What to make codes of: a code that any phone shows is without the line end of its file. */
+/** Removes the line end of a file from a short code, which any phone can show as plain text. */
 export const trimPlainCode = (text: string): string =>
   isPlainCode(text.trim()) ? text.trim() : text;
 
-function inWords(fault: FrameFault): string {
+function describeFault(fault: FrameFault): string {
   if (fault.wrong === "frame") {
     return `code ${fault.at} of the input is incomplete, misread or not a Berth code`;
   }
@@ -69,29 +69,29 @@ function inWords(fault: FrameFault): string {
   }
   if (fault.wrong === "short") {
     const missing = fault.by === 1 ? "1 character is" : `${fault.by} characters are`;
-    return `${nameOf(fault)} is incomplete: ${missing} missing`;
+    return `${nameFrame(fault)} is incomplete: ${missing} missing`;
   }
   if (fault.wrong === "long") {
-    const added = fault.by === 1 ? "1 character" : `${fault.by} characters`;
-    return `${nameOf(fault)} has ${added} too many: put each code on its own line`;
+    const extra = fault.by === 1 ? "1 character" : `${fault.by} characters`;
+    return `${nameFrame(fault)} has ${extra} too many: put each code on its own line`;
   }
-  if (fault.wrong === "misread") return `${nameOf(fault)} is incomplete or misread`;
+  if (fault.wrong === "misread") return `${nameFrame(fault)} is incomplete or misread`;
   if (fault.wrong === "missing") {
     const [first, ...more] = fault.frames;
     return more.length === 0
       ? `code ${first} of ${fault.of} is missing`
       : `codes ${fault.frames.join(", ")} of ${fault.of} are missing`;
   }
-  return WORDS[fault.wrong];
+  return FAULT_DESCRIPTIONS[fault.wrong];
 }
 
-/** The number in a frame may be what was misread, so its place is named where it differs. */
-const nameOf = ({ number, of, at }: { number: number; of: number; at: number }): string =>
+/** The number in a frame may itself be misread, so a different input position is named too. */
+const nameFrame = ({ number, of, at }: { number: number; of: number; at: number }): string =>
   `code ${number} of ${of}${number === at ? "" : ` (code ${at} of the input)`}`;
 
-const WORDS = {
+const FAULT_DESCRIPTIONS = {
   none: "there are no codes in the input",
-  mixed: "they belong to more than one text",
-  damaged: "one of them was misread; scan them all again",
-  size: "the text in them is too long",
+  mixed: "the codes belong to more than one text",
+  damaged: "one of the codes was misread; scan all codes again",
+  size: "the text in the codes is too long",
 };

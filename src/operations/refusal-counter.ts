@@ -9,46 +9,46 @@ interface Bucket {
 }
 
 /**
- * Refusals since the last time somebody asked: counted by product and code, with the last few
- * users, so that a thousand denied clients become one line of the record and not a thousand.
+ * Counts refusals since the last `drain` by product and code, with the last few users. So a
+ * thousand refused requests become one line of the audit log.
  */
 export class RefusalCounter {
   readonly #buckets = new Map<string, Bucket>();
 
-  /** `product` must be one that is installed, or null: callers' guesses do not become buckets. */
+  /** `product` must be an installed one or null: unknown products in requests get no buckets. */
   count(product: string | null, code: string, user: string | null): void {
-    const bucket = this.#bucket(product, code);
+    const bucket = this.#getBucket(product, code);
     bucket.count += 1;
     if (user === null) return;
-    const known = bucket.users.indexOf(user);
-    if (known >= 0) bucket.users.splice(known, 1);
+    const index = bucket.users.indexOf(user);
+    if (index >= 0) bucket.users.splice(index, 1);
     bucket.users.push(user);
     if (bucket.users.length > limits.refusalUsers) bucket.users.shift();
   }
 
-  /** What could not be written down yet counts with the next. */
+  /** Puts back counts that could not be written, so that the next write includes them. */
   restore(refusals: readonly RefusalCount[]): void {
     for (const { product, code, count, users } of refusals) {
-      const bucket = this.#bucket(product, code);
+      const bucket = this.#getBucket(product, code);
       bucket.count += count;
       bucket.users.unshift(...users);
       bucket.users.splice(0, bucket.users.length - limits.refusalUsers);
     }
   }
 
-  #bucket(product: string | null, code: string): Bucket {
+  #getBucket(product: string | null, code: string): Bucket {
     const key = JSON.stringify([product, code]);
-    const known = this.#buckets.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#buckets.get(key);
+    if (existing !== undefined) return existing;
     const bucket: Bucket = { product, code, count: 0, users: [] };
     this.#buckets.set(key, bucket);
     return bucket;
   }
 
-  /** Empties the tally. */
+  /** Returns all counts and resets them. */
   drain(): RefusalCount[] {
-    const taken = [...this.#buckets.values()];
+    const counts = [...this.#buckets.values()];
     this.#buckets.clear();
-    return taken;
+    return counts;
   }
 }

@@ -22,132 +22,141 @@ export interface ClockView {
   readonly now: Instant;
   readonly systemTime: Instant;
   /**
-   * ok; behind: the system's clock is; suspect: so far that slots with an end are not lent anew.
+   * The system clock, compared with appliance time. suspect: so far behind that licenses with an
+   * end lend no new slots. ahead: so far ahead that it is not followed yet.
    */
   readonly state: "ok" | "behind" | "suspect" | "ahead";
 }
 
-/** Keeps the record's time going, and knows the ways out when the clock is wrong. */
+/** Writes time marks to the audit log, and corrects appliance time when the clock was wrong. */
 export class Timekeeping {
   readonly #store: Store;
   readonly #clock: ApplianceClock;
   readonly #identity: Identity;
-  readonly #ticking: Timer;
+  readonly #tickTimer: Timer;
 
   constructor(store: Store, clock: ApplianceClock, identity: Identity) {
     this.#store = store;
     this.#clock = clock;
     this.#identity = identity;
-    this.#ticking = setInterval(() => void this.tick(), MINUTE);
-    this.#ticking.unref();
+    this.#tickTimer = setInterval(() => void this.tick(), MINUTE);
+    this.#tickTimer.unref();
   }
 
   stop(): void {
-    clearInterval(this.#ticking);
+    clearInterval(this.#tickTimer);
   }
 
-  /** Marks the time when nothing else did, and follows the clock back while nobody gains by it. */
+  /**
+   * Writes a time mark if no other event did. Follows the system clock back until the first slot or
+   * count of a time-dependent license is granted.
+   */
   async tick(): Promise<void> {
-    const wall = wallClock();
-    const { mark, free } = this.#store.peek((state) => ({
-      mark: state.latestEventAt,
-      free: canSetClockFreely(state),
+    const systemTime = wallClock();
+    const { lastEventAt, canGoBack } = this.#store.peek((state) => ({
+      lastEventAt: state.latestEventAt,
+      canGoBack: canSetClockFreely(state),
     }));
-    const here = this.view().now;
-    if (free && here - wall > MINUTE) await this.#goBack(wall, null, "clock");
-    else if (here - mark >= CLOCK_LIMITS.markInterval || this.#hasJumped()) {
+    const applianceTime = this.view().now;
+    if (canGoBack && applianceTime - systemTime > MINUTE)
+      await this.#setBack(systemTime, null, "clock");
+    else if (applianceTime - lastEventAt >= CLOCK_LIMITS.markInterval || this.#hasJumped()) {
       await this.#store.transact({ type: "MarkClock" }, () => null);
     }
     const { state, now } = this.view();
     if (state !== "ok")
-      log.warn("system clock differs from appliance time", { state, now, system_time: wall });
+      log.warn("system clock differs from appliance time", { state, now, system_time: systemTime });
   }
 
-  /** A jump is put on record soon, with whatever is written next. */
+  /** Whether the clock jumped and no event has written the jump yet. */
   #hasJumped(): boolean {
     const newest = this.#clock.jumps().at(-1)?.to ?? 0;
     return this.#store.peek(({ clockJumps }) => (clockJumps.at(-1)?.to ?? 0) < newest);
   }
 
   view(): ClockView {
-    const wall = wallClock();
+    const systemTime = wallClock();
     const now = this.#store.peek(({ latestEventAt, clockJumps }) =>
       this.#clock.now(latestEventAt, clockJumps),
     );
-    const waiting = this.#clock.aheadForMs !== null;
-    const behind = now - wall >= CLOCK_LIMITS.behindWarning ? "behind" : "ok";
+    const isAhead = this.#clock.aheadForMs !== null;
+    const behindState = now - systemTime >= CLOCK_LIMITS.behindWarning ? "behind" : "ok";
     return {
       now,
-      systemTime: wall,
-      state: isClockSuspect(now - wall) ? "suspect" : waiting ? "ahead" : behind,
+      systemTime,
+      state: isClockSuspect(now - systemTime) ? "suspect" : isAhead ? "ahead" : behindState,
     };
   }
 
-  /** A code to read out: the vendor answers it with the time. */
+  /** A code to read out to the vendor, who answers with a time document. */
   async requestTimeCode(peer: string): ClockResult<string> {
-    // Looking again must not void the code that was just read out.
-    const open = await this.#store.read(findOpenTimeNonce);
-    if (!open.ok) return open;
-    if (open.value !== null) return ok(encodeTimeCode(this.#identity.id, open.value));
+    // A second request must not invalidate the code that was just read out.
+    const openNonce = await this.#store.read(findOpenTimeNonce);
+    if (!openNonce.ok) return openNonce;
+    if (openNonce.value !== null) return ok(encodeTimeCode(this.#identity.id, openNonce.value));
     const nonce = randomBytes(5);
     return this.#store.transact({ type: "AskClock", nonce, peer }, () =>
       encodeTimeCode(this.#identity.id, nonce),
     );
   }
 
-  /** An operator says that the system's clock, which is far ahead, is right. */
+  /** An operator confirms that the system clock, which is far ahead, is right. */
   async acceptSystemClock(): ClockResult<ClockView> {
     this.#clock.accept();
     const marked = await this.#store.transact({ type: "MarkClock" }, () => null);
     return marked.ok ? ok(this.view()) : marked;
   }
 
-  /** The vendor's time, in answer to the newest code. */
+  /** Sets appliance time back with the vendor's answer to the newest code. */
   async applyTimeDocument(document: string, peer: string): ClockResult<ClockView> {
-    const known = await this.#store.read((state, at) => ({
+    const snapshot = await this.#store.read((state, at) => ({
       vendors: [...state.vendors.values()] as Vendor[],
       at,
       nonce: findOpenTimeNonce(state, at),
       dated: [...state.licenses.values()].filter(({ terms }) => hasDateOrPeriod(terms)),
     }));
-    if (!known.ok) return known;
-    const misplaced = checkDocumentKind(document.trim(), "time");
-    if (misplaced !== null) return err(misplaced);
-    const verified = await verifyTimeDocument(document.trim(), known.value.vendors, known.value.at);
+    if (!snapshot.ok) return snapshot;
+    const kindFault = checkDocumentKind(document.trim(), "time");
+    if (kindFault !== null) return err(kindFault);
+    const verified = await verifyTimeDocument(
+      document.trim(),
+      snapshot.value.vendors,
+      snapshot.value.at,
+    );
     if (!verified.ok) return err({ code: "invalid_license_file", reason: verified.fault });
     const { appliance, nonce, iat, iss } = verified.value;
-    // A vendor's word moves what that vendor signed, and nothing of anybody else's.
-    if (known.value.dated.some(({ grant }) => grant.vendor !== iss)) {
+    // A vendor may set the time back only if it signed all licenses that depend on the time.
+    if (snapshot.value.dated.some(({ grant }) => grant.vendor !== iss)) {
       return err({
         code: "invalid_license_file",
         reason: "is not from the vendor of every license",
       });
     }
-    if (appliance !== this.#identity.id || nonce !== known.value.nonce) {
+    if (appliance !== this.#identity.id || nonce !== snapshot.value.nonce) {
       return err({ code: "invalid_license_file", reason: "answers another code" });
     }
-    // The vendor signed some time ago. It is later by now, as late as the system's clock says if
-    // that was put right: going back further would end by mistake what is granted today.
+    // The vendor signed some time ago. The system clock, if it was corrected, is later: going back
+    // further than that would end by mistake what is granted today.
     const to = latest(instant(iat * SECOND), wallClock());
-    const vendor = known.value.vendors.find((one) => one.vendor === iss);
-    const signed = { vendor: iss, checkedVersion: vendor?.version ?? null };
-    const back = await this.#goBack(to, nonce, peer, signed);
-    return back.ok ? ok(this.view()) : back;
+    const vendor = snapshot.value.vendors.find((entry) => entry.vendor === iss);
+    const signer = { vendor: iss, checkedVersion: vendor?.version ?? null };
+    const result = await this.#setBack(to, nonce, peer, signer);
+    return result.ok ? ok(this.view()) : result;
   }
 
-  async #goBack(
+  async #setBack(
     to: Instant,
     nonce: string | null,
     peer: string,
-    signed: Pick<SetClockBack, "vendor" | "checkedVersion"> = {},
+    signer: Pick<SetClockBack, "vendor" | "checkedVersion"> = {},
   ): Promise<Result<null, Fault | StorageFault>> {
-    const back = { type: "SetClockBack" as const, to, nonce, peer, ...signed };
-    const done = await this.#store.transact(back, (state) => {
-      // From what is on record now, which is `to` or, where that was not earlier, as it was.
+    const command = { type: "SetClockBack" as const, to, nonce, peer, ...signer };
+    const result = await this.#store.transact(command, (state) => {
+      // The newest event is now at `to`, or unchanged if that was not earlier.
       this.#clock.setTo(state.latestEventAt);
       return null;
     });
-    if (done.ok) log.warn("appliance time set back", { to });
-    return done;
+    if (result.ok) log.warn("appliance time set back", { to });
+    return result;
   }
 }

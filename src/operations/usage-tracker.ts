@@ -8,23 +8,23 @@ import type { Store } from "../store/store.ts";
 import type { OperationResult } from "./operations.ts";
 
 export interface UsageResult extends UsageView {
-  /** False: the record is still being read, and what it tells is not in here yet. */
+  /** False: the audit log is still being read, and its data is not included yet. */
   readonly complete: boolean;
 }
 
-const SAMPLE = 5 * SECOND;
+const SAMPLE_INTERVAL = 5 * SECOND;
 
 /**
- * How much is in use, watched since the start; what was before is read from the record when
- * somebody first asks, and is not kept anywhere else.
+ * Samples the slots in use since the start. Earlier usage is read from the audit log with the first
+ * query, and is not stored anywhere else.
  */
 export class UsageTracker {
   readonly #store: Store;
   readonly #usage = new Usage();
-  /** The last line before this watch: refusals in later ones are counted as they happen. */
+  /** Last line before the start: refusals of later lines are counted when they happen. */
   readonly #startedAfter: number;
-  readonly #sampling: Timer;
-  #known: Instant | null = null;
+  readonly #sampleTimer: Timer;
+  #knownSince: Instant | null = null;
   #reading: Promise<void> | null = null;
   #complete = false;
   #stopped = false;
@@ -33,57 +33,57 @@ export class UsageTracker {
     this.#store = store;
     this.#startedAfter = store.health().seq;
     void this.#sample();
-    this.#sampling = setInterval(() => void this.#sample(), SAMPLE);
-    this.#sampling.unref();
+    this.#sampleTimer = setInterval(() => void this.#sample(), SAMPLE_INTERVAL);
+    this.#sampleTimer.unref();
   }
 
   recordSlotTaken(state: State, license: number, now: Instant): void {
     this.#usage.sampleLicense(state, license, now);
   }
 
-  /** `wait`: with all that the record tells, however long that takes. */
-  async view(span: UsageRange, wait: boolean): OperationResult<UsageResult> {
+  /** `wait`: the result includes all of the audit log, however long the reading takes. */
+  async view(range: UsageRange, wait: boolean): OperationResult<UsageResult> {
     this.#reading ??= this.#readPast();
     if (wait) await this.#reading;
     return this.#store.read((state, now) => ({
-      ...this.#usage.view(state, span, now, (this.#known ??= now)),
+      ...this.#usage.view(state, range, now, (this.#knownSince ??= now)),
       complete: this.#complete,
     }));
   }
 
   stop(): void {
     this.#stopped = true;
-    clearInterval(this.#sampling);
+    clearInterval(this.#sampleTimer);
   }
 
   async #sample(): Promise<void> {
     await this.#store.read((state, now) => {
-      this.#known ??= now;
+      this.#knownSince ??= now;
       this.#usage.sample(state, now);
     });
   }
 
   async #readPast(): Promise<void> {
     try {
-      const asked = await this.#store.read((state, now) => {
+      const snapshot = await this.#store.read((state, now) => {
         this.#usage.sample(state, now);
         return {
-          record: this.#store.auditLogSource(),
-          past: new UsageBackfill(this.#usage, state, now),
+          source: this.#store.auditLogSource(),
+          backfill: new UsageBackfill(this.#usage, state, now),
         };
       });
-      if (!asked.ok) return;
-      const { record, past } = asked.value;
-      for await (const { seq, at, events } of readLinesNewestFirst(record)) {
+      if (!snapshot.ok) return;
+      const { source, backfill } = snapshot.value;
+      for await (const { seq, at, events } of readLinesNewestFirst(source)) {
         if (this.#stopped) return;
-        if (!past.applyLine(at, events, seq <= this.#startedAfter)) break;
+        if (!backfill.applyLine(at, events, seq <= this.#startedAfter)) break;
       }
-      this.#known = past.finish();
+      this.#knownSince = backfill.finish();
       this.#complete = true;
     } catch (error) {
       log.error("could not read the audit log for usage", { error });
     } finally {
-      // What did not come to its end is tried again when somebody asks again.
+      // An incomplete read is repeated with the next query.
       if (!this.#complete) this.#reading = null;
     }
   }

@@ -4,7 +4,7 @@ import { errorCode } from "./disk.ts";
 import type { Environment } from "./options.ts";
 import { readLines, findProcessWithSocket } from "./ports.ts";
 
-/** The server that has an appliance's lock; where nothing tells, null. */
+/** The server that has an appliance's lock; unknown values are null. */
 export interface LockHolder {
   readonly pid: number | null;
   readonly folder: string | null;
@@ -13,12 +13,12 @@ export interface LockHolder {
 export type LockResult =
   | { readonly result: "taken"; readonly release: () => void }
   | { readonly result: "held"; readonly holder: LockHolder }
-  /** No lock, and the reason: nothing to stop a server for. */
+  /** The lock cannot be used, and why. The server starts without it. */
   | { readonly result: "unavailable"; readonly reason: string };
 
-/** Who asks, and for what: a copy of a data folder has the same secret. */
+/** A request for the lock. A copy of a data folder has the same secret, so the same lock. */
 export interface LockRequest {
-  /** Known to whoever can read the data folder, and to nobody else. */
+  /** Known only to processes that can read the data folder. */
   readonly secret: Uint8Array;
   readonly folder: string;
   readonly environment: Environment;
@@ -27,17 +27,17 @@ export interface LockRequest {
 const NONCE_BYTES = 32;
 const TIMEOUT = 5_000;
 const RETRY_AFTER = 50;
-/** More than a process number, a path and a proof have. */
+/** More than a process id, a path and a proof need. */
 const MAX_ANSWER = 16 * 1024;
 
 /**
- * One server per appliance on a machine: the lock of a folder does not keep a copy of it from being
- * served beside it. It is a unix socket without a file (Linux), so that it ends with the process
- * however that ends, and is seen by every user of the same network namespace.
+ * Allows one server per appliance on a machine; the lock of a data folder does not prevent that a
+ * copy of it is served too. The lock is an abstract unix socket (Linux): it ends with the process
+ * in any case, and is visible to all users of the network namespace.
  */
 export async function acquireApplianceLock(request: LockRequest): Promise<LockResult> {
   const name = lockName(request);
-  const end = performance.now() + TIMEOUT;
+  const deadline = performance.now() + TIMEOUT;
   for (;;) {
     try {
       return { result: "taken", release: listen(name, request) };
@@ -45,25 +45,25 @@ export async function acquireApplianceLock(request: LockRequest): Promise<LockRe
       const code = errorCode(error);
       if (code !== "EADDRINUSE") return { result: "unavailable", reason: code ?? String(error) };
     }
-    const found = await identifyHolder(name, request.secret);
-    if (found === "unproven") return { result: "unavailable", reason: "the lock name is in use" };
-    if (found !== null) return { result: "held", holder: found };
-    // Whoever had it ended this instant, or another one has it now.
-    if (performance.now() >= end)
+    const holder = await identifyHolder(name, request.secret);
+    if (holder === "unproven") return { result: "unavailable", reason: "the lock name is in use" };
+    if (holder !== null) return { result: "held", holder };
+    // The holder just ended, or another process has the lock now: try again.
+    if (performance.now() >= deadline)
       return { result: "unavailable", reason: "the lock name is in use" };
     await Bun.sleep(RETRY_AFTER);
   }
 }
 
-/** Null: no server has it. */
+/** Null: no server has the lock. */
 export async function findLockHolder(request: LockRequest): Promise<LockHolder | null> {
-  const found = await identifyHolder(lockName(request), request.secret);
-  return found === "unproven" ? null : found;
+  const holder = await identifyHolder(lockName(request), request.secret);
+  return holder === "unproven" ? null : holder;
 }
 
 /**
- * The name can be taken by any user of the machine: only a process that knows the secret counts, or
- * one of this very user. Null: nobody has it, or somebody else than a moment ago.
+ * Any user of the machine can use the socket name, so only a process that knows the secret counts,
+ * or one of this user. Null: no process has it, or the holder changed meanwhile.
  */
 async function identifyHolder(
   name: string,
@@ -78,7 +78,7 @@ async function identifyHolder(
   return pid === null || !isOwnProcess(pid) ? "unproven" : { pid, folder: null };
 }
 
-/** Whether a process belongs to this user; root sees those of all others too. */
+/** Whether a process belongs to this user; root can see processes of all users. */
 function isOwnProcess(pid: number): boolean {
   try {
     return statSync(`/proc/${pid}`).uid === process.geteuid?.();
@@ -87,7 +87,7 @@ function isOwnProcess(pid: number): boolean {
   }
 }
 
-/** Tests serve many copies at once; each of them says that it is on a machine of its own. */
+/** Tests serve many copies at once, and set this variable to simulate separate machines. */
 const TEST_MACHINE_VARIABLE = "BERTH_TEST_MACHINE";
 
 export function lockName({ secret, environment }: LockRequest): string {
@@ -100,7 +100,7 @@ export function lockName({ secret, environment }: LockRequest): string {
 const computeProof = (secret: Uint8Array, nonce: Uint8Array): string =>
   createHmac("sha256", secret).update("proof ").update(nonce).digest("hex");
 
-/** Answers whoever asks with the holder, and the proof that it knows the secret. */
+/** Replies to connections with the holder, and a proof that it knows the secret. */
 function listen(name: string, { secret, folder }: LockRequest): () => void {
   const listener = Bun.listen<{ nonce: Buffer }>({
     unix: name,
@@ -124,11 +124,11 @@ function listen(name: string, { secret, folder }: LockRequest): () => void {
   return () => listener.stop(true);
 }
 
-/** Null: nobody answered in time, or without the proof. */
+/** Null: no reply in time, or a reply without the proof. */
 async function askHolder(name: string, secret: Uint8Array): Promise<LockHolder | null> {
   const nonce = randomBytes(NONCE_BYTES);
   const { promise, resolve } = Promise.withResolvers<string>();
-  const late = setTimeout(() => resolve(""), TIMEOUT);
+  const timer = setTimeout(() => resolve(""), TIMEOUT);
   let text = "";
   try {
     const socket = await Bun.connect({
@@ -150,18 +150,18 @@ async function askHolder(name: string, secret: Uint8Array): Promise<LockHolder |
   } catch {
     return null;
   } finally {
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 }
 
 function parseProvenAnswer(answer: string, expected: string): LockHolder | null {
-  let said: Partial<Record<"pid" | "folder" | "proof", unknown>>;
+  let reply: Partial<Record<"pid" | "folder" | "proof", unknown>>;
   try {
-    said = JSON.parse(answer) as typeof said;
+    reply = JSON.parse(answer) as typeof reply;
   } catch {
     return null;
   }
-  const { pid, folder, proof } = said;
+  const { pid, folder, proof } = reply;
   if (typeof proof !== "string" || proof.length !== expected.length) return null;
   if (!timingSafeEqual(Buffer.from(proof), Buffer.from(expected))) return null;
   return typeof pid === "number" && typeof folder === "string" ? { pid, folder } : null;
@@ -170,11 +170,11 @@ function parseProvenAnswer(answer: string, expected: string): LockHolder | null 
 /** The flag of a socket that accepts connections. */
 const LISTENING = "00010000";
 
-/** Of the listening socket with that name; null: there is none, or it cannot be told. */
+/** Inode of the listening socket with that name; null: none, or unknown. */
 function findSocketInode(name: string): string | null {
-  const shown = `@${name.slice(1)}`;
+  const displayedName = `@${name.slice(1)}`;
   const row = readLines("/proc/self/net/unix")
     .map((line) => line.trim().split(/\s+/))
-    .find((fields) => fields[7] === shown && fields[3] === LISTENING);
+    .find((fields) => fields[7] === displayedName && fields[3] === LISTENING);
   return row?.[6] ?? null;
 }

@@ -8,42 +8,48 @@ import {
   type Timekeeper,
 } from "../domain/timekeeper.ts";
 
-/** The system's clock, as it is. */
+/** The system clock. */
 export const wallClock = (): Instant => instant(Date.now());
 
-/** The appliance's own time: the system's clock as far as the rules believe it. */
+/** Appliance time: follows the system clock as far as the rules of the domain accept it. */
 export class ApplianceClock {
   #keeper: Timekeeper | null = null;
 
-  /** What time it is, given the newest instant and the jumps of the clock on record. */
-  readonly now = (mark: Instant, recorded: readonly ClockJump[] = []): Instant => {
-    const at = performance.now();
-    const keeper = this.#keeper ?? startClock(mark === 0 ? wallClock() : mark, at, recorded);
-    const read = readClock({ ...keeper, time: latest(keeper.time, mark) }, wallClock(), at);
-    this.#keeper = read;
-    return read.time;
+  /** Appliance time, from the newest event and the clock jumps in the audit log. */
+  readonly now = (newestEventAt: Instant, recordedJumps: readonly ClockJump[] = []): Instant => {
+    const monotonicMs = performance.now();
+    const keeper =
+      this.#keeper ??
+      startClock(newestEventAt === 0 ? wallClock() : newestEventAt, monotonicMs, recordedJumps);
+    const updated = readClock(
+      { ...keeper, time: latest(keeper.time, newestEventAt) },
+      wallClock(),
+      monotonicMs,
+    );
+    this.#keeper = updated;
+    return updated.time;
   };
 
-  /** The jumps ahead since the start that were believed, oldest first. */
+  /** Accepted forward jumps since the start, oldest first. */
   readonly jumps = (): readonly ClockJump[] => this.#keeper?.jumps ?? [];
 
-  /** How far the system's clock is behind this time (milliseconds). */
+  /** Milliseconds by which the system clock is behind `now`. */
   readonly behind = (now: Instant): number => Math.max(0, now - wallClock());
 
-  /** For how long the system's clock has been far ahead and not believed; null: it is not. */
+  /** How long the system clock has been too far ahead to be followed; null: it is not. */
   get aheadForMs(): number | null {
     const since = this.#keeper?.aheadSince ?? null;
     return since === null ? null : performance.now() - since;
   }
 
-  /** An operator says the system's clock is right. */
+  /** An operator confirmed the system clock. */
   accept(): void {
     this.now(instant(0));
     if (this.#keeper === null) return;
     this.#keeper = acceptSystemClock(this.#keeper, wallClock(), performance.now());
   }
 
-  /** Time was set back, and goes on from here. */
+  /** Appliance time was set back, and continues from `to`. */
   setTo(to: Instant): void {
     this.#keeper = resetClock(this.#keeper, to, performance.now());
   }

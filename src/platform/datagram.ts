@@ -5,9 +5,9 @@ const SOCK_DGRAM = 2;
 const MSG_DONTWAIT = 0x40;
 
 /**
- * One message to a unix datagram socket, which the runtime cannot speak to; false when it did not
- * get there. A leading @ stands for the zero byte of a name that is in no file system. The reader's
- * queue is short, and nothing else runs here meanwhile: only what must arrive waits for a place.
+ * Sends a message to a unix datagram socket, which the runtime does not support; false when it was
+ * not delivered. A leading @ stands for the zero byte of an abstract socket name. The receiver's
+ * queue is short and sending blocks this process, so only a message that must arrive waits for it.
  */
 export function sendDatagram(path: string, text: string, mustArrive = false): boolean {
   const name = Buffer.from(path);

@@ -1,6 +1,6 @@
-/** DER, the encoding of certificates: just enough to write and read our own. */
+/** DER, the encoding of certificates: just enough to write and read Berth's own. */
 
-/** A tag, the length, the content. */
+/** A DER value: tag, length, content. */
 export function tagged(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
@@ -30,14 +30,14 @@ export interface DerValue {
   readonly content: Buffer;
 }
 
-/** DER values one after the other, as we write them. */
+/** Parses consecutive DER values, as the functions above write them. */
 export function parseDerValues(bytes: Buffer): DerValue[] {
   const parts: DerValue[] = [];
   for (let at = 0; at + 2 <= bytes.length;) {
     const [tag = 0, first = 0] = bytes.subarray(at, at + 2);
-    const more = first < 0x80 ? 0 : first & 0x7f;
-    const length = more === 0 ? first : bytes.readUIntBE(at + 2, more);
-    const from = at + 2 + more;
+    const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
+    const length = lengthBytes === 0 ? first : bytes.readUIntBE(at + 2, lengthBytes);
+    const from = at + 2 + lengthBytes;
     parts.push({ tag, content: bytes.subarray(from, from + length) });
     at = from + length;
   }

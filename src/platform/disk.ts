@@ -26,42 +26,42 @@ import { openExclusively } from "./windows-lock.ts";
 const isWindows = process.platform === "win32";
 
 /**
- * The file system as the store uses it: one method per system call that matters, so that every one
- * of them can be made to fail. A path that is not there reads as null; everything else throws.
+ * The file system as the store uses it: one method per relevant system call, so that tests can make
+ * each of them fail. Reading a path that does not exist returns null; all other errors throw.
  */
 export interface Disk {
   list(folder: string): string[];
   read(path: string): Uint8Array<ArrayBuffer> | null;
-  /** At most `length` bytes from `offset` on; fewer where the file ends. */
+  /** At most `length` bytes from `offset`; fewer at the end of the file. */
   readPart(path: string, offset: number, length: number): Uint8Array<ArrayBuffer> | null;
   stat(path: string): FileStat | null;
-  /** Bytes that may still be written to the disk a folder is on. */
+  /** Free bytes of the disk that a folder is on. */
   freeBytes(folder: string): number;
   /**
-   * Opens for appending, but no link; a new file is made for its owner alone (0600). `new` fails
-   * with EEXIST where something, if only a link, has that name.
+   * Opens for appending, without following a link; a new file gets mode 0600. `new` fails with
+   * EEXIST if the path exists, even as a link.
    */
   open(path: string, how?: "new"): OpenFile;
-  /** Puts bytes over those that stand there, in place, and syncs them. */
+  /** Overwrites bytes in place, and syncs them. */
   rewrite(path: string, offset: number, bytes: Uint8Array): Promise<void>;
   rename(from: string, to: string): void;
   link(from: string, to: string): void;
   remove(path: string): void;
-  /** A folder that is empty. */
+  /** The folder must be empty. */
   removeFolder(path: string): void;
   makeFolder(path: string): void;
   setMode(path: string, mode: number): void;
-  /** Makes the names in a folder durable: what was created, renamed or removed there. */
+  /** Makes changes of names in a folder durable: created, renamed and removed files. */
   syncFolder(folder: string): Promise<void>;
-  /** Null when another process holds it; the lock ends with this process at the latest. */
+  /** Null when another process has the lock. It ends with this process at the latest. */
   lock(path: string): FileLock | null;
-  /** The same for a folder itself: it holds whatever becomes of the files in there. */
+  /** The same for a folder: the lock stays even if files in the folder are replaced. */
   lockFolder(folder: string): FolderHandle | null;
 }
 
 /**
- * Tells a file or a folder from every other one for as long as it is held open; null on a system
- * that does not say.
+ * Identifies a file or a folder uniquely while it is open; null on systems without such an
+ * identity.
  */
 export type FileIdentity = string | null;
 
@@ -73,14 +73,14 @@ export interface FileStat {
 }
 
 export interface OpenFile {
-  /** One system call: may write less than it was given, and then says so instead of throwing. */
+  /** One system call: may write fewer bytes, and returns how many. */
   write(bytes: Uint8Array): number;
   truncate(size: number): void;
   /** Both syncs run off the main thread. */
   sync(): Promise<void>;
   syncData(): Promise<void>;
   identity(): FileIdentity;
-  /** Its first `length` bytes, also when no name leads to it any more. */
+  /** The first `length` bytes, also after the file was renamed or removed. */
   readBack(length: number): Uint8Array<ArrayBuffer>;
   close(): void;
 }
@@ -91,11 +91,11 @@ export interface FolderHandle {
 }
 
 export interface FileLock extends FolderHandle {
-  /** Leaves a note in the lock file for whoever finds it held. */
+  /** Writes a note to the lock file, for processes that find it locked. */
   note(text: string): void;
 }
 
-/** Not through a link: one that leads to nothing looks as if there were no file yet. */
+/** Does not follow links: a dangling link would look like a file that does not exist yet. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 const APPENDING = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_LINK;
 const CREATING = APPENDING | constants.O_EXCL;
@@ -124,8 +124,8 @@ export const realDisk: Disk = {
   async rewrite(path, offset, bytes) {
     const fd = openSync(path, constants.O_WRONLY);
     try {
-      for (let done = 0; done < bytes.length;) {
-        done += writeSync(fd, bytes, done, bytes.length - done, offset + done);
+      for (let written = 0; written < bytes.length;) {
+        written += writeSync(fd, bytes, written, bytes.length - written, offset + written);
       }
       await toPromise((finished) => fsync(fd, finished));
     } finally {
@@ -141,7 +141,7 @@ export const realDisk: Disk = {
   },
   setMode: chmodSync,
   async syncFolder(folder) {
-    // No folder can be synced there; NTFS keeps a journal of its names by itself.
+    // Windows cannot sync a folder; NTFS journals names itself.
     if (isWindows) return;
     const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
@@ -167,7 +167,7 @@ export const realDisk: Disk = {
     };
   },
   lockFolder(folder) {
-    // No folder can be opened there.
+    // Windows cannot open a folder.
     if (isWindows) return { identity: null, release() {} };
     const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     if (!flock(fd)) {
@@ -178,20 +178,20 @@ export const realDisk: Disk = {
   },
 };
 
-/** Nobody else could read a note in it. */
+/** Without a note: no other process could read it. */
 function lockOnWindows(path: string): FileLock | null {
   const release = openExclusively(path);
   return release && { identity: null, note() {}, release };
 }
 
-/** The real disk, with one file opened now, for when this process may no longer do so later. */
+/** The real disk with one file opened now, because this process may lose the right to open it. */
 export function withOpenFile(path: string): Disk {
   const fd = openSync(path, constants.O_RDONLY);
   return {
     ...realDisk,
-    stat: (asked) => (asked === path ? toFileStat(fstatSync(fd)) : realDisk.stat(asked)),
-    readPart: (asked, offset, length) =>
-      asked === path ? readAt(fd, offset, length) : realDisk.readPart(asked, offset, length),
+    stat: (other) => (other === path ? toFileStat(fstatSync(fd)) : realDisk.stat(other)),
+    readPart: (other, offset, length) =>
+      other === path ? readAt(fd, offset, length) : realDisk.readPart(other, offset, length),
   };
 }
 
@@ -206,11 +206,11 @@ const fileIdentity = ({ dev, ino }: Stats): FileIdentity => (isWindows ? null : 
 
 function readAt(fd: number, offset: number, length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
-  let got = 0;
-  for (let count = -1; count !== 0 && got < length; got += count) {
-    count = readSync(fd, bytes, got, length - got, offset + got);
+  let total = 0;
+  for (let count = -1; count !== 0 && total < length; total += count) {
+    count = readSync(fd, bytes, total, length - total, offset + total);
   }
-  return bytes.subarray(0, got);
+  return bytes.subarray(0, total);
 }
 
 function createOpenFile(fd: number): OpenFile {
@@ -221,12 +221,12 @@ function createOpenFile(fd: number): OpenFile {
     syncData: () => toPromise((done) => fdatasync(fd, done)),
     identity: () => fileIdentity(fstatSync(fd)),
     readBack(length) {
-      // It was opened for writing alone. This opens the file itself, not whatever has its name now.
-      const again = openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY);
+      // `fd` is write-only. This opens the same file, even if another one has its path now.
+      const readOnly = openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY);
       try {
-        return readAt(again, 0, length);
+        return readAt(readOnly, 0, length);
       } finally {
-        closeSync(again);
+        closeSync(readOnly);
       }
     },
     close: () => closeSync(fd),
@@ -239,16 +239,16 @@ function toPromise(start: (done: (error: Error | null) => void) => void): Promis
   });
 }
 
-function valueIfAbsent<T>(absent: T, look: () => T): T {
+function valueIfAbsent<T>(fallback: T, read: () => T): T {
   try {
-    return look();
+    return read();
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return absent;
+    if (errorCode(error) === "ENOENT") return fallback;
     throw error;
   }
 }
 
-/** A folder can be opened like a file; that it cannot be read is said without its name. */
+/** A folder can be opened like a file, but the error of reading it has no path, so it is added. */
 function addPathToError<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -258,11 +258,11 @@ function addPathToError<T>(path: string, read: () => T): T {
   }
 }
 
-/** A file or folder could not be opened: nothing of it was written, and no sync has failed. */
+/** Whether opening a file or folder failed: then nothing was written, and no sync failed. */
 export const isOpenFailure = (error: unknown): boolean =>
   error instanceof Error && "syscall" in error && error.syscall === "open";
 
-/** The kernel's word for what went wrong (`ENOSPC`, `EIO`, …), if that is what this error is. */
+/** The code of a system error (`ENOSPC`, `EIO`, …); null for other errors. */
 export function errorCode(error: unknown): string | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   return typeof error.code === "string" ? error.code : null;

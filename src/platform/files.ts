@@ -1,22 +1,22 @@
 import { dirname } from "node:path";
 import type { Disk, OpenFile } from "./disk.ts";
 
-/** A file's next content, durable beside its place. */
+/** New content of a file, already on disk under another name. */
 export interface PreparedFile {
-  /** The name leads to the old content or to the new, never to half. */
+  /** Atomic: the path has either the old or the new content. */
   commit(): Promise<void>;
   discard(): void;
 }
 
-/** What can run out of room is done here; `put` only gives the file its name. */
+/** Does everything that needs disk space; `commit` only renames the file. */
 export async function prepareFile(
   disk: Disk,
   path: string,
   bytes: Uint8Array,
 ): Promise<PreparedFile> {
-  const fresh = `${path}.new`;
-  if (disk.stat(fresh) !== null) disk.remove(fresh);
-  const file = disk.open(fresh);
+  const temporaryPath = `${path}.new`;
+  if (disk.stat(temporaryPath) !== null) disk.remove(temporaryPath);
+  const file = disk.open(temporaryPath);
   try {
     writeAll(file, bytes);
     await file.sync();
@@ -25,25 +25,25 @@ export async function prepareFile(
   }
   return {
     async commit() {
-      disk.rename(fresh, path);
+      disk.rename(temporaryPath, path);
       await disk.syncFolder(dirname(path));
     },
-    discard: () => disk.remove(fresh),
+    discard: () => disk.remove(temporaryPath),
   };
 }
 
-/** A small file replaced as one. */
+/** Replaces a small file atomically. */
 export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
   await (await prepareFile(disk, path, bytes)).commit();
 }
 
-/** Writes all of it: a full disk shows as a short count first and only then as an error. */
+/** Writes all bytes: on a full disk the first write is short, and only the next one fails. */
 export function writeAll(file: OpenFile, bytes: Uint8Array): void {
   let written = 0;
   while (written < bytes.length) written += file.write(bytes.subarray(written));
 }
 
-/** Adds to a file's end, durably, all of it or nothing; the file is made if it is not there. */
+/** Appends durably, all or nothing. Creates the file if it does not exist. */
 export async function appendFile(disk: Disk, path: string, text: string): Promise<void> {
   const size = disk.stat(path)?.size;
   const file = disk.open(path);
@@ -59,12 +59,12 @@ export async function appendFile(disk: Disk, path: string, text: string): Promis
   if (size === undefined) await disk.syncFolder(dirname(path));
 }
 
-/** What was not written as a whole must not stay; what went wrong first is what is reported. */
+/** Removes an incomplete append. Its own errors are ignored: the first error is reported. */
 async function truncateBack(file: OpenFile, size: number): Promise<void> {
   try {
     file.truncate(size);
     await file.sync();
   } catch {
-    // A disk that does not even do that; who reads the file has to expect half a line at its end.
+    // The disk refuses this too, so readers of the file must expect an incomplete last line.
   }
 }

@@ -2,5 +2,5 @@
 export const sha256 = (data: string | Uint8Array<ArrayBuffer>): string =>
   Bun.SHA256.hash(data, "hex");
 
-/** What the first line of a chain points back to. */
+/** The previous checksum of the first line of a chain. */
 export const GENESIS = "0".repeat(64);

@@ -1,6 +1,6 @@
 import { dlopen, FFIType } from "bun:ffi";
 
-/** Where C libraries keep themselves: glibc, musl, macOS. */
+/** File names of the C library: glibc, musl, macOS. */
 const LIBRARIES = [
   "libc.so.6",
   `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`,
@@ -20,7 +20,7 @@ const load = (library: string) =>
 
 let loaded: ReturnType<typeof load> | null = null;
 
-/** The few calls of the system that the runtime does not offer. */
+/** System calls that the runtime does not provide. */
 export function libc(): ReturnType<typeof load> {
   if (loaded !== null) return loaded;
   for (const library of LIBRARIES) {

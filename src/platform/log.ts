@@ -1,33 +1,34 @@
 type LogFields = Readonly<Record<string, unknown>>;
 
-/** JSON lines on stderr, one an event, for whoever collects them. */
+/** Writes JSON lines to stderr, one per event, for log collectors. */
 export const log = {
-  info: (message: string, facts: LogFields = {}): void => write("info", message, facts),
-  warn: (message: string, facts: LogFields = {}): void => write("warn", message, facts),
-  error: (message: string, facts: LogFields = {}): void => write("error", message, facts),
+  info: (message: string, fields: LogFields = {}): void => write("info", message, fields),
+  warn: (message: string, fields: LogFields = {}): void => write("warn", message, fields),
+  error: (message: string, fields: LogFields = {}): void => write("error", message, fields),
 };
 
-function write(level: string, message: string, facts: LogFields): void {
+function write(level: string, message: string, fields: LogFields): void {
   const head = { time: new Date().toISOString(), level, message: message.slice(0, 200) };
-  const line = JSON.stringify({ ...head, ...facts }, replaceErrors);
-  const shown = `${escapeControls(line)}\n`;
-  const bytes = Buffer.byteLength(shown);
-  // A line that is cut is no JSON any more, so only its head is written.
+  const line = JSON.stringify({ ...head, ...fields }, replaceErrors);
+  const output = `${escapeControls(line)}\n`;
+  const bytes = Buffer.byteLength(output);
+  // A truncated line would not be JSON, so of a long line only the head is written.
   process.stderr.write(
     bytes <= MAX_LINE_BYTES
-      ? shown
+      ? output
       : `${escapeControls(JSON.stringify({ ...head, truncated_bytes: bytes }))}\n`,
   );
 }
 
 const MAX_LINE_BYTES = 8 * 1024;
 
-/** Errors have no fields of their own that JSON would show. */
+/** JSON would show no properties of an Error. */
 const replaceErrors = (_key: string, value: unknown): unknown =>
   value instanceof Error ? { error: value.message, stack: value.stack, cause: value.cause } : value;
 
 /**
- * JSON leaves separators and direction marks as they are; a log line must not break or turn round.
+ * Escapes line separators and direction marks, which JSON leaves as they are: they could break or
+ * reverse a log line.
  */
 const escapeControls = (line: string): string =>
   line.replaceAll(

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 
-/** Loopback, private and link-local networks: where an isolated site's clients live. */
+/** Loopback, private and link-local networks: where the clients of an isolated site are. */
 const PRIVATE_NETWORKS = [
   "127.0.0.0/8",
   "10.0.0.0/8",
@@ -13,7 +13,7 @@ const PRIVATE_NETWORKS = [
   "fe80::/10",
 ];
 
-/** An address as one spelling: no `::ffff:` form, no zone. Null when it is no address. */
+/** The normalized form of an address, without `::ffff:` and zone. Null when it is no address. */
 export function normalizeAddress(address: string): string | null {
   const [plain = ""] = address.toLowerCase().split("%", 1);
   const family = isIP(plain);
@@ -21,7 +21,7 @@ export function normalizeAddress(address: string): string | null {
   return family === 6 && plain.includes(":ffff:") ? unmapIpv4(plain) : plain;
 }
 
-/** An IPv4 address in its IPv6 dress, however that is buttoned: the bare one. */
+/** The IPv4 address in an IPv4-mapped IPv6 address, in any notation of it. */
 function unmapIpv4(address: string): string {
   const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(short) ?? [];
@@ -32,13 +32,13 @@ function unmapIpv4(address: string): string {
     .join(".");
 }
 
-/** Stands for an address where somebody calls through the unix socket. */
+/** The peer of requests through the unix socket, in place of an address. */
 export const SOCKET_PEER = "socket";
 
 export const isLoopback = (address: string): boolean =>
   address === "::1" || (address.startsWith("127.") && isIP(address) === 4);
 
-/** Tells whether an address lies in one of `networks` (CIDR, or single addresses). */
+/** Whether an address is in one of `networks` (CIDR, or single addresses). */
 export function createNetworkMatcher(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
@@ -50,33 +50,33 @@ export function createNetworkMatcher(networks: readonly string[]): (address: str
 }
 
 export function parseNetwork(network: string) {
-  const [address = "", bits, ...more] = network.split("/");
+  const [address = "", bits, ...rest] = network.split("/");
   const family = isIP(address);
-  if (family === 0 || more.length > 0) return null;
-  const most = family === 6 ? 128 : 32;
+  if (family === 0 || rest.length > 0) return null;
+  const maxBits = family === 6 ? 128 : 32;
   if (bits !== undefined && !/^\d{1,3}$/.test(bits)) return null;
-  const prefix = bits === undefined ? most : Number(bits);
-  if (prefix > most) return null;
+  const prefix = bits === undefined ? maxBits : Number(bits);
+  if (prefix > maxBits) return null;
   return { address, bits: prefix, family: family === 6 ? ("ipv6" as const) : ("ipv4" as const) };
 }
 
 const REFRESH_INTERVAL = 30_000;
 
-/** Private networks and every subnet of this machine's interfaces, as they are now. */
+/** Private networks and the subnets of this machine's interfaces, refreshed periodically. */
 export function createSiteNetworkMatcher(): (address: string) => boolean {
   let matches = createNetworkMatcher(PRIVATE_NETWORKS);
-  let until = 0;
+  let refreshAt = 0;
   return (address) => {
     const now = performance.now();
-    if (now >= until) {
+    if (now >= refreshAt) {
       matches = createNetworkMatcher(listSiteNetworks());
-      until = now + REFRESH_INTERVAL;
+      refreshAt = now + REFRESH_INTERVAL;
     }
     return matches(address);
   };
 }
 
-/** Private networks and this machine's own. */
+/** Private networks and the subnets of this machine's interfaces. */
 export const listSiteNetworks = (): string[] => [
   ...new Set([...PRIVATE_NETWORKS, ...machineSubnets()]),
 ];

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** Somebody else's work inside the executable, and the terms it came under. */
+/** A third-party component of the executable, with its license. */
 export interface Notice {
   readonly name: string;
   readonly version: string;
@@ -13,24 +13,26 @@ export interface Notices {
   readonly packages: readonly Notice[];
 }
 
-/** JSON, set by the build of what it bundled; not there when run from the sources. */
+/** JSON of the notices, set by the build; undefined when run from the sources. */
 declare const BERTH_NOTICES: string | undefined;
 
-/** From the sources they are made as the build would make them. */
+/** When run from the sources, creates the notices as the build does. */
 export function readNotices(): Notices {
   if (typeof BERTH_NOTICES === "string") return JSON.parse(BERTH_NOTICES) as Notices;
-  const maker = join(import.meta.dir, "..", "..", "build", "notices.ts");
-  const made = Bun.spawnSync([process.execPath, maker]);
-  if (made.exitCode !== 0) throw new Error(made.stderr.toString());
-  return JSON.parse(made.stdout.toString()) as Notices;
+  const script = join(import.meta.dir, "..", "..", "build", "notices.ts");
+  const child = Bun.spawnSync([process.execPath, script]);
+  if (child.exitCode !== 0) throw new Error(child.stderr.toString());
+  return JSON.parse(child.stdout.toString()) as Notices;
 }
 
-/** One text, for people to read and for a file beside the executable. */
+/** The notices as one text, for the terminal and for a file beside the executable. */
 export function formatNotices({ runtime, packages }: Notices): string {
   return [
     `This program contains the Bun runtime and ${packages.length} third-party packages:`,
-    [runtime, ...packages].map((one) => `  ${formatTitle(one)}`).join("\n"),
-    ...[runtime, ...packages].map((one) => `${"=".repeat(72)}\n${formatTitle(one)}\n\n${one.text}`),
+    [runtime, ...packages].map((notice) => `  ${formatTitle(notice)}`).join("\n"),
+    ...[runtime, ...packages].map(
+      (notice) => `${"=".repeat(72)}\n${formatTitle(notice)}\n\n${notice.text}`,
+    ),
   ].join("\n\n");
 }
 

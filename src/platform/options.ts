@@ -4,30 +4,30 @@ import { errorCode } from "./disk.ts";
 import { isCompiled } from "./version.ts";
 
 /**
- * Something that can be set: by flag, by its environment twin and, where it is a setting, by file.
+ * An option: set by a flag, by an environment variable and, if it is a setting, in a file.
  */
 export interface Option {
   readonly name: string;
   readonly type: "string" | "boolean" | "list";
   readonly help: string;
   readonly placeholder?: string;
-  /** The help says so; the command itself refuses to go on without it. */
+  /** For the help text only; the command itself checks that the option is set. */
   readonly isRequired?: boolean;
-  /** Values of a list that may hold commas, which separate nothing then. */
+  /** Values of the list may contain commas, so an environment variable holds only one value. */
   readonly canContainCommas?: boolean;
-  /** Kept in a configuration file as well; the key there is the name with underscores. */
+  /** Also allowed in the settings file, where the key is the name with underscores. */
   readonly isSetting?: boolean;
-  /** A path: relative to the working folder, or to the file it stands in. */
+  /** A path, relative to the working folder or to the settings file that contains it. */
   readonly isPath?: boolean;
   readonly defaultValue?: (environment: Environment) => string | undefined;
-  /** Words for a fallback that is another one on every machine. */
+  /** Help text for a default that differs between machines. */
   readonly defaultDescription?: string;
-  /** What is wrong with a value; null when it is fine. */
+  /** Checks a value; null: valid. */
   readonly check?: (value: OptionValue) => InvalidValue | null;
 }
 
 export interface InvalidValue {
-  /** Words that finish "--name …". */
+  /** Completes the sentence "--name …". */
   readonly problem: string;
   readonly hint: string;
 }
@@ -38,11 +38,11 @@ export type OptionValue = string | boolean | readonly string[];
 
 export interface ResolvedOption {
   readonly value: OptionValue;
-  /** Where it came from, in words. */
+  /** The flag, the variable or the file that set it, or "default". */
   readonly from: string;
 }
 
-/** Something was said that makes no sense: exit code 2. */
+/** A usage error: exit code 2. */
 export class Misuse extends Error {
   override readonly name = "Misuse";
   readonly hint: string;
@@ -55,12 +55,12 @@ export class Misuse extends Error {
 
 export const envName = ({ name }: Option): string => `BERTH_${snake(name).toUpperCase()}`;
 
-/** A flag's name as a key of a settings file. */
+/** The key of an option in the settings file. */
 export const settingsKey = ({ name }: Option): string => snake(name);
 
 const snake = (name: string): string => name.replaceAll("-", "_");
 
-/** Flags before the environment before the file before the default. */
+/** Precedence: flags, environment variables, settings file, default. */
 export function resolveOptions(
   options: readonly Option[],
   flags: Readonly<Record<string, OptionValue | undefined>>,
@@ -69,15 +69,15 @@ export function resolveOptions(
 ): Map<string, ResolvedOption> {
   const resolved = new Map<string, ResolvedOption>();
   for (const option of options) {
-    const found = lookUp(option, flags, environment, file);
-    if (found === null) continue;
-    const wrong = option.check?.(found.value) ?? null;
-    if (wrong !== null) {
-      const { from } = found;
+    const resolvedOption = lookUp(option, flags, environment, file);
+    if (resolvedOption === null) continue;
+    const invalid = option.check?.(resolvedOption.value) ?? null;
+    if (invalid !== null) {
+      const { from } = resolvedOption;
       const subject = from.startsWith("--") ? from : `${from}: ${option.name}`;
-      throw new Misuse(`${subject} ${wrong.problem}`, wrong.hint);
+      throw new Misuse(`${subject} ${invalid.problem}`, invalid.hint);
     }
-    resolved.set(option.name, found);
+    resolved.set(option.name, resolvedOption);
   }
   return resolved;
 }
@@ -91,20 +91,20 @@ function lookUp(
   const flag = flags[option.name];
   if (flag !== undefined)
     return { value: resolvePath(option, flag, "."), from: `--${option.name}` };
-  const twin = envName(option);
-  const variable = environment[twin];
-  if (variable !== undefined && variable !== "") {
-    return { value: resolvePath(option, parseText(option, variable), "."), from: twin };
+  const variable = envName(option);
+  const text = environment[variable];
+  if (text !== undefined && text !== "") {
+    return { value: resolvePath(option, parseText(option, text), "."), from: variable };
   }
-  const kept = file?.values.get(settingsKey(option));
-  if (file !== null && kept !== undefined) {
-    return { value: resolvePath(option, kept, dirname(file.path)), from: file.path };
+  const setting = file?.values.get(settingsKey(option));
+  if (file !== null && setting !== undefined) {
+    return { value: resolvePath(option, setting, dirname(file.path)), from: file.path };
   }
   const fallback = option.defaultValue?.(environment);
   return fallback === undefined ? null : { value: parseText(option, fallback), from: "default" };
 }
 
-/** A full path, so that it means the same wherever it is used; an empty one stays what it is. */
+/** Makes a path absolute, so that it does not depend on the working folder. Empty stays empty. */
 const resolvePath = ({ isPath }: Option, value: OptionValue, folder: string): OptionValue =>
   isPath === true && typeof value === "string" && value !== "" ? resolve(folder, value) : value;
 
@@ -125,28 +125,30 @@ export interface ConfigFile {
   readonly values: ReadonlyMap<string, OptionValue>;
 }
 
-/** Variables that look like ours and mean nothing: most likely a typing mistake. */
+/** BERTH_ variables that no option uses: most likely typing mistakes. */
 export function unknownVariables(environment: Environment, options: readonly Option[]): string[] {
-  const known = new Set(options.map(envName));
+  const knownNames = new Set(options.map(envName));
   return Object.keys(environment).filter(
-    (name) => /^BERTH_(?!TEST_)/.test(name) && !known.has(name),
+    (name) => /^BERTH_(?!TEST_)/.test(name) && !knownNames.has(name),
   );
 }
 
-/** Where a service has its data, and its settings. */
+/** Data folder and settings file of an installed service. */
 export const SERVICE_DATA = "/var/lib/berth";
 export const SERVICE_SETTINGS = "/etc/berth/berth.toml";
 
-/** Never the working folder: the same command must mean the same data wherever it is typed. */
+/** Not the working folder: the same command must use the same data in every folder. */
 export function defaultDataFolder({ STATE_DIRECTORY }: Environment): string {
   if (STATE_DIRECTORY !== undefined && isAbsolute(STATE_DIRECTORY)) return STATE_DIRECTORY;
-  const home = isCompiled ? dirname(process.execPath) : resolve(import.meta.dir, "..", "..");
-  const beside = join(home, "data");
+  const programFolder = isCompiled
+    ? dirname(process.execPath)
+    : resolve(import.meta.dir, "..", "..");
+  const localData = join(programFolder, "data");
   const isInstalled = () => existsSync(SERVICE_DATA) || hasServiceSettings();
-  return isCompiled && !existsSync(beside) && isInstalled() ? SERVICE_DATA : beside;
+  return isCompiled && !existsSync(localData) && isInstalled() ? SERVICE_DATA : localData;
 }
 
-/** Also where this user may not look for them: then reading them says so. */
+/** True also when this user may not access the file: reading it then reports that. */
 export function hasServiceSettings(): boolean {
   try {
     statSync(SERVICE_SETTINGS);

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 
-/** What root writes into a service's folder, the service could no longer read. */
+/** Drops root's rights: files that root writes would be unreadable for the service. */
 export function becomeFolderOwner(folder: string): void {
   const owner = findOwnerToBecome(folder);
   if (owner === null) return;
@@ -10,8 +10,8 @@ export function becomeFolderOwner(folder: string): void {
 }
 
 /**
- * The same for as long as `work` takes: what comes of it may have to go where only root may write,
- * a medium that root mounted for one.
+ * The same only while `work` runs: its result may have to be written where only root may write, for
+ * example to a medium that root mounted.
  */
 export async function runAsFolderOwner<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const owner = findOwnerToBecome(folder);
@@ -29,7 +29,7 @@ export async function runAsFolderOwner<T>(folder: string, work: () => Promise<T>
   }
 }
 
-/** Null when there is nothing to change: not root, no folder, or root's own. */
+/** Null when nothing has to change: not root, no such folder, or the folder is root's. */
 function findOwnerToBecome(folder: string): { readonly uid: number; readonly gid: number } | null {
   if (process.geteuid?.() !== 0 || !existsSync(folder)) return null;
   const { uid, gid } = statSync(folder);

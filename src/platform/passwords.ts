@@ -1,7 +1,7 @@
 const MIN_LENGTH = 12;
 const MAX_BYTES = 1_024;
 
-/** Words that finish "password must be …". */
+/** Completes the sentence "password must be …". */
 export const PASSWORD_RULE = `${MIN_LENGTH} characters or more, and at most ${MAX_BYTES} bytes`;
 
 export const isAcceptablePassword = (text: string): boolean =>
@@ -10,30 +10,30 @@ export const isAcceptablePassword = (text: string): boolean =>
 const COST = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
 
 /**
- * Hashing is slow on purpose, and takes memory: one at a time, however many ask, so that a crowd of
- * guesses cannot take the machine.
+ * Hashing is slow on purpose and needs memory. So only one hash is computed at a time: many login
+ * attempts cannot use up the machine.
  */
 export class PasswordHasher {
-  #turn: Promise<unknown> = Promise.resolve();
-  /** What an unknown user's password is held against, so that it takes as long as a known one's. */
-  #nobodys: Promise<string> | null = null;
+  #queue: Promise<unknown> = Promise.resolve();
+  /** Compared for unknown users, so that the check takes as long as for existing ones. */
+  #dummyHash: Promise<string> | null = null;
 
   hash(password: string): Promise<string> {
-    return this.#inTurn(() => Bun.password.hash(password.normalize("NFC"), COST));
+    return this.#enqueue(() => Bun.password.hash(password.normalize("NFC"), COST));
   }
 
   verify(password: string, hash: string | null): Promise<boolean> {
-    return this.#inTurn(async () => {
-      this.#nobodys ??= Bun.password.hash(crypto.randomUUID(), COST);
-      const against = hash ?? (await this.#nobodys);
-      const same = await Bun.password.verify(password.normalize("NFC"), against);
-      return hash !== null && same;
+    return this.#enqueue(async () => {
+      this.#dummyHash ??= Bun.password.hash(crypto.randomUUID(), COST);
+      const expected = hash ?? (await this.#dummyHash);
+      const isMatch = await Bun.password.verify(password.normalize("NFC"), expected);
+      return hash !== null && isMatch;
     });
   }
 
-  #inTurn<T>(step: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(step);
-    this.#turn = done.catch(() => {});
-    return done;
+  #enqueue<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(task);
+    this.#queue = result.catch(() => {});
+    return result;
   }
 }

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 const LISTENING = "0A";
 
-/** Which process listens on a TCP port; null: none, or none that this user may see. */
+/** The process that listens on a TCP port; null: none, or not visible to this user. */
 export const findListeningProcess = (port: number): number | null =>
   findProcessWithSocket(findListeningSockets(port));
 
-/** Which process has one of these sockets, as links to them read; null as above. */
+/** The process that has one of these sockets (`socket:[inode]`); null as above. */
 export function findProcessWithSocket(sockets: ReadonlySet<string>): number | null {
   if (sockets.size === 0) return null;
   for (const pid of listFolder("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -15,14 +15,14 @@ export function findProcessWithSocket(sockets: ReadonlySet<string>): number | nu
   return null;
 }
 
-/** Does anybody listen there at all? */
+/** Whether any process listens on the port. */
 export const isPortInUse = (port: number): boolean => findListeningSockets(port).size > 0;
 
-/** This process's file descriptors that listen on a port. */
+/** File descriptors of this process that listen on a port. */
 export const findOwnListeners = (port: number): number[] =>
   findOpenDescriptors("self", findListeningSockets(port));
 
-/** The sockets that listen on a port, as links to them read. */
+/** The sockets that listen on a port, as `socket:[inode]`. */
 function findListeningSockets(port: number): ReadonlySet<string> {
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const rows = ["/proc/self/net/tcp", "/proc/self/net/tcp6"].flatMap(readLines);
@@ -39,7 +39,7 @@ const findOpenDescriptors = (pid: string, sockets: ReadonlySet<string>): number[
     .filter((fd) => sockets.has(readLink(`/proc/${pid}/fd/${fd}`)))
     .map(Number);
 
-/** What is gone, or somebody else's, is passed over. */
+/** Processes that ended meanwhile or belong to other users cannot be read; they are skipped. */
 function orEmpty<T>(empty: T, read: () => T): T {
   try {
     return read();
@@ -48,7 +48,7 @@ function orEmpty<T>(empty: T, read: () => T): T {
   }
 }
 
-/** Of a file; none where it cannot be read. */
+/** The lines of a file; none if it cannot be read. */
 export const readLines = (path: string): string[] =>
   orEmpty<string[]>([], () => readFileSync(path, "utf8").split("\n"));
 const listFolder = (folder: string): string[] => orEmpty<string[]>([], () => readdirSync(folder));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { errorCode } from "./disk.ts";
 
-/** Ends a process at once; one that is gone already is fine. */
+/** Kills a process immediately; no error if it has already ended. */
 export function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
@@ -10,18 +10,18 @@ export function killProcess(pid: number): void {
   }
 }
 
-/** Is there such a process, whoever it belongs to? One that has ended is none. */
+/** Whether a process of any user runs. A zombie does not count. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
     if (errorCode(error) === "ESRCH") return false;
   }
-  return !hasEnded(pid);
+  return !isZombie(pid);
 }
 
-/** A process keeps its number until its parent has asked how it ended. */
-function hasEnded(pid: number): boolean {
+/** Whether a process is a zombie: it keeps its id until its parent reads the exit status. */
+function isZombie(pid: number): boolean {
   try {
     return /^\d+ \(.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
@@ -29,19 +29,19 @@ function hasEnded(pid: number): boolean {
   }
 }
 
-const LONGEST_LINE = 200;
+const MAX_COMMAND_LENGTH = 200;
 
-/** "process 4711 (berth serve --data /srv/berth)", as far as it can be told. */
+/** "process 4711 (berth serve --data /srv/berth)", as far as it is readable. */
 export function describeProcess(pid: number | null): string {
   if (pid === null) return "another process";
   try {
-    const words = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-    // Another user chose these words: they must not begin a line of their own, or fill the screen.
-    const line = words
+    const commandLine = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    // Another user may have chosen this text: it must not contain line breaks or fill the screen.
+    const command = commandLine
       .replaceAll(/\p{Cc}+/gu, " ")
       .trim()
-      .slice(0, LONGEST_LINE);
-    return line === "" ? `process ${pid}` : `process ${pid} (${line})`;
+      .slice(0, MAX_COMMAND_LENGTH);
+    return command === "" ? `process ${pid}` : `process ${pid} (${command})`;
   } catch {
     return `process ${pid}`;
   }

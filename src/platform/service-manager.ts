@@ -3,40 +3,40 @@ import { sendDatagram } from "./datagram.ts";
 type NotifyMessage = "STOPPING=1" | "WATCHDOG=1" | `STATUS=${string}`;
 
 /**
- * Tells systemd how it goes, where systemd asked: `Type=notify` in the unit, and `WatchdogSec`.
- * Started by hand there is nobody to tell.
+ * Notifies systemd of the state, if the unit has `Type=notify` or `WatchdogSec`. Does nothing when
+ * the server was started by hand.
  */
 export class ServiceManager {
   readonly #socket: string | null;
-  readonly #every: number | null;
-  #alive: Timer | null = null;
+  readonly #watchdogIntervalMs: number | null;
+  #watchdogTimer: Timer | null = null;
 
   constructor(environment: Readonly<Record<string, string | undefined>>) {
     const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = environment;
     this.#socket = NOTIFY_SOCKET !== undefined && NOTIFY_SOCKET !== "" ? NOTIFY_SOCKET : null;
-    const mine = WATCHDOG_PID === undefined || Number(WATCHDOG_PID) === process.pid;
-    const limit = Number(WATCHDOG_USEC) / 1_000;
-    // Twice as often as it must: one late turn of the loop is not the end.
-    this.#every = mine && limit > 0 ? limit / 2 : null;
+    const isForThisProcess = WATCHDOG_PID === undefined || Number(WATCHDOG_PID) === process.pid;
+    const limitMs = Number(WATCHDOG_USEC) / 1_000;
+    // Twice as often as required, so that one delay of the event loop does no harm.
+    this.#watchdogIntervalMs = isForThisProcess && limitMs > 0 ? limitMs / 2 : null;
   }
 
-  /** Requests are answered from now on; and from now on it says so in time, or is restarted. */
+  /** Reports that requests are served, and starts the watchdog messages. */
   notifyReady(status: string): void {
     if (this.#socket !== null) sendDatagram(this.#socket, `READY=1\nSTATUS=${status}`, true);
-    if (this.#socket === null || this.#every === null) return;
-    this.#alive = setInterval(() => this.#tell("WATCHDOG=1"), this.#every);
+    if (this.#socket === null || this.#watchdogIntervalMs === null) return;
+    this.#watchdogTimer = setInterval(() => this.#notify("WATCHDOG=1"), this.#watchdogIntervalMs);
   }
 
-  /** The watchdog is fed to the end: a stop that hangs is a hang as well. */
+  /** Watchdog messages continue: a stop that hangs must be detected too. */
   notifyStopping(): void {
-    this.#tell("STOPPING=1", "STATUS=stopping");
+    this.#notify("STOPPING=1", "STATUS=stopping");
   }
 
   stopWatchdog(): void {
-    if (this.#alive !== null) clearInterval(this.#alive);
+    if (this.#watchdogTimer !== null) clearInterval(this.#watchdogTimer);
   }
 
-  #tell(...words: readonly NotifyMessage[]): void {
-    if (this.#socket !== null) sendDatagram(this.#socket, words.join("\n"));
+  #notify(...messages: readonly NotifyMessage[]): void {
+    if (this.#socket !== null) sendDatagram(this.#socket, messages.join("\n"));
   }
 }

@@ -4,14 +4,14 @@ import { findOwnListeners } from "./ports.ts";
 
 const SOL_SOCKET = 1;
 const SO_ATTACH_REUSEPORT_CBPF = 51;
-/** The one instruction: return a constant. */
+/** BPF instruction: return a constant. */
 const BPF_RETURN = 0x06;
 
 /**
- * Several sockets of this process listen on one port: from now on every new connection goes to the
- * one that is number `index` among them, in the order they joined. The others keep what they have,
- * so that closing them later drops nobody who is still waiting to be let in. Linux only; elsewhere,
- * and where it is not allowed, the system goes on spreading them.
+ * Several sockets of this process listen on one port. From now on, all new connections go to the
+ * socket with number `index`, in the order in which they were opened. The others keep the
+ * connections they have, so that closing them later drops none that waits to be accepted. Linux
+ * only; elsewhere, and where it is not permitted, the kernel still distributes connections.
  */
 export function steerConnections(port: number, index: number): void {
   if (process.platform !== "linux") return;

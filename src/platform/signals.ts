@@ -8,7 +8,7 @@ import { isatty } from "node:tty";
 export class ServerSignals {
   /** Resolves with the first signal that asks the server to stop. */
   readonly stopRequested: Promise<void>;
-  /** Not for one under `nohup`, which has a terminal and does not use it. */
+  /** False under `nohup`: the process then has a terminal but does not use it. */
   readonly #usesTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor)) && hasTerminal();
   #reload: (() => void) | null = null;
   #isReloadPending = false;
@@ -24,7 +24,7 @@ export class ServerSignals {
     });
   }
 
-  /** What SIGHUP does from now on. One that came before anything was set is answered at once. */
+  /** Sets what SIGHUP does. A signal that came earlier is handled immediately. */
   onReload(reload: () => void): void {
     this.#reload = reload;
     if (!this.#isReloadPending) return;

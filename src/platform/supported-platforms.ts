@@ -1,8 +1,8 @@
 import type { DataFolderKind } from "../domain/state.ts";
 
 /**
- * A site is served only where its lock, the modes of its files and the sync of its folders are
- * tried by breaking them. A demo promises less, but needs the lock and the modes.
+ * A site is served only on platforms where fault injection tests cover the lock, file modes and
+ * folder syncs. A demo promises less, but needs the lock and the modes.
  */
 const SUPPORTED_PLATFORMS: Readonly<Record<DataFolderKind, readonly NodeJS.Platform[]>> = {
   site: ["linux"],

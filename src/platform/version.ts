@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import manifest from "../../package.json";
 
-/** Set by build/compile.ts; not there when run from the sources. */
+/** Set by build/compile.ts; undefined when run from the sources. */
 declare const BERTH_COMMIT: string | undefined;
 
-/** A vendor's own build carries the vendor's trust document, and then accepts no other. */
+/** The trust document of a vendor's own build, which trusts no other vendor. */
 declare const BERTH_TRUST: string | undefined;
 
 export const builtInTrust: string | null = typeof BERTH_TRUST === "string" ? BERTH_TRUST : null;
@@ -19,7 +19,7 @@ export const runtime = `bun ${Bun.version}`;
 
 export const target = `${process.platform}-${process.arch}`;
 
-/** How to start this very program again. */
+/** The command that starts this program again. */
 export const selfCommand: readonly string[] = isCompiled
   ? [process.execPath]
   : [process.execPath, join(import.meta.dir, "..", "main.ts")];

@@ -15,8 +15,8 @@ const load = () =>
   }).symbols;
 
 /**
- * What Windows has instead of `flock`: a file that is open here and cannot be opened by anybody
- * else, not even to read it. Null when another process has it; else what gives it back.
+ * The Windows replacement for `flock`: opens a file so that no other process can open it, not even
+ * to read it. Returns a function that closes it; null when another process has it open.
  */
 export function openExclusively(path: string): (() => void) | null {
   const { CreateFileW, CloseHandle } = load();

@@ -12,27 +12,27 @@ import { isIP } from "node:net";
 import { boolean, integer, oid, parseDerValues, sequence, tagged } from "./der.ts";
 
 /**
- * Certificates for a site of its own (X.509 v3, ECDSA P-256 with SHA-256): just enough DER to make
- * a CA and what it signs. Reading and checking them is left to the runtime.
+ * Certificates of a site's own CA (X.509 v3, ECDSA P-256 with SHA-256): just enough DER to create a
+ * CA and the certificates it signs. The runtime parses and verifies them.
  */
 export interface IssuedCertificate {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** What signs for a site. */
+/** A CA that signs certificates of a site. */
 export interface Authority extends IssuedCertificate {
   readonly name: string;
-  /** Nothing it signs lasts longer than it does. */
+  /** No certificate that it signs expires later. */
   readonly endsAt: number;
 }
 
 export interface SiteAuthority extends Authority {
-  /** What clients trust. The key that belongs to it was never written anywhere. */
+  /** The root certificate that clients trust. Its private key is never stored. */
   readonly root: string;
 }
 
-/** What an authority may sign for: these DNS names and those below them, and these addresses. */
+/** What an authority may sign for: these DNS names with their subdomains, and these addresses. */
 export interface NameConstraints {
   readonly names: readonly string[];
   /** Null: any. */
@@ -40,10 +40,10 @@ export interface NameConstraints {
 }
 
 const DAY = 24 * 60 * 60 * 1_000;
-/** Clients with opinions accept no server certificate that lasts longer. */
+/** Apple's clients reject server certificates that are valid for longer. */
 const LEAF_DAYS = 825;
 const CA_DAYS = 1_826;
-/** A client's certificate cannot be revoked, so it does not last long. */
+/** A client certificate cannot be revoked, so it is valid for a short time only. */
 export const DEFAULT_CLIENT_DAYS = 90;
 export const MAX_DAYS = LEAF_DAYS;
 
@@ -52,36 +52,47 @@ const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
 const NAME_CONSTRAINTS = "2.5.29.30";
 
 /**
- * A root and what it signs with, limited to TLS and to what it is permitted. There are two because
- * some clients (Java's) heed no limits that stand in the root itself; and since the root's key is
- * forgotten here, nothing can ever be signed past the limits of the other.
+ * Creates a root and an issuing CA, limited to TLS and to the permitted names. There are two
+ * because some clients (Java's) ignore name constraints in the root itself. The root's key is
+ * discarded here, so nothing can ever be signed outside the constraints of the issuing CA.
  */
 export function createAuthority(
   name: string,
   permitted: NameConstraints,
   now: number,
 ): SiteAuthority {
-  const [root, own] = [newPair(), newPair()];
+  const [root, issuing] = [newPair(), newPair()];
   const endsAt = now + CA_DAYS * DAY;
-  const by = { issuer: name, signer: root.privateKey, signerKey: root.publicKey, now, endsAt };
-  const limits = (below: number): Buffer[] => [
-    extension("2.5.29.19", true, sequence(boolean(true), integer(Buffer.from([below])))),
-    // Signs certificates and revocation lists, nothing else.
+  const rootSigned = {
+    issuer: name,
+    signer: root.privateKey,
+    signerKey: root.publicKey,
+    now,
+    endsAt,
+  };
+  const constraints = (pathLength: number): Buffer[] => [
+    extension("2.5.29.19", true, sequence(boolean(true), integer(Buffer.from([pathLength])))),
+    // Key usage: sign certificates and revocation lists only.
     extension("2.5.29.15", true, tagged(3, Buffer.from([1, 0b0000_0110]))),
     extension("2.5.29.37", false, sequence(oid(SERVER_AUTH), oid(CLIENT_AUTH))),
     extension(NAME_CONSTRAINTS, true, sequence(tagged(0xa0, ...subtrees(permitted)))),
   ];
   const issuer = `${name} (issuing)`;
   return {
-    root: createCertificate({ ...by, subject: name, key: root.publicKey, extensions: limits(1) }),
+    root: createCertificate({
+      ...rootSigned,
+      subject: name,
+      key: root.publicKey,
+      extensions: constraints(1),
+    }),
     name: issuer,
     certificate: createCertificate({
-      ...by,
+      ...rootSigned,
       subject: issuer,
-      key: own.publicKey,
-      extensions: limits(0),
+      key: issuing.publicKey,
+      extensions: constraints(0),
     }),
-    key: pem(own.privateKey),
+    key: pem(issuing.privateKey),
     endsAt,
   };
 }
@@ -96,7 +107,7 @@ const subtrees = ({ names, addresses }: NameConstraints): Buffer[] => [
   }),
 ];
 
-/** For a server, by the names and addresses clients call it by. */
+/** A server certificate for the names and addresses that clients use. */
 export const issueServerCertificate = (
   ca: Authority,
   names: readonly string[],
@@ -104,7 +115,7 @@ export const issueServerCertificate = (
 ): IssuedCertificate =>
   issue(ca, names[0] ?? "berth", { now, days: LEAF_DAYS }, [
     extension("2.5.29.37", false, sequence(oid(SERVER_AUTH))),
-    extension("2.5.29.17", false, sequence(...names.map(alternative))),
+    extension("2.5.29.17", false, sequence(...names.map(alternativeName))),
   ]);
 
 interface ValidityPeriod {
@@ -113,21 +124,21 @@ interface ValidityPeriod {
 }
 
 /**
- * For a client that shows who it is. Two words, because a single one may be taken for a server's
- * name, which the authority is not permitted to sign for.
+ * A client certificate. Its subject has two words, because a single one may be read as a server
+ * name that the authority is not permitted to sign for.
  */
 export const issueClientCertificate = (
   ca: Authority,
   name: string,
-  span: ValidityPeriod,
+  period: ValidityPeriod,
 ): IssuedCertificate =>
-  issue(ca, `client ${name}`, span, [extension("2.5.29.37", false, sequence(oid(CLIENT_AUTH)))]);
+  issue(ca, `client ${name}`, period, [extension("2.5.29.37", false, sequence(oid(CLIENT_AUTH)))]);
 
 function issue(
   ca: Authority,
   subject: string,
   { now, days }: ValidityPeriod,
-  more: readonly Buffer[],
+  extensions: readonly Buffer[],
 ): IssuedCertificate {
   const pair = newPair();
   const signer = createPrivateKey(ca.key);
@@ -142,7 +153,7 @@ function issue(
     extensions: [
       extension("2.5.29.19", true, sequence()),
       extension("2.5.29.15", true, tagged(3, Buffer.from([7, 0b1000_0000]))),
-      ...more,
+      ...extensions,
     ],
   });
   return { certificate, key: pem(pair.privateKey) };
@@ -161,30 +172,34 @@ interface CertificateFields {
 
 const ECDSA_SHA256 = "1.2.840.10045.4.3.2";
 
-function createCertificate(what: CertificateFields): string {
+function createCertificate(fields: CertificateFields): string {
   const algorithm = sequence(oid(ECDSA_SHA256));
-  // An hour back: a client's clock may run a little behind ours.
-  const validity = sequence(time(what.now - DAY / 24), time(what.endsAt));
+  // Valid from an hour ago: a client's clock may be a little behind.
+  const validity = sequence(time(fields.now - DAY / 24), time(fields.endsAt));
   const body = sequence(
     tagged(0xa0, integer(Buffer.from([2]))),
     integer(positive(randomBytes(16))),
     algorithm,
-    nameOf(what.issuer),
+    distinguishedName(fields.issuer),
     validity,
-    nameOf(what.subject),
-    spki(what.key),
+    distinguishedName(fields.subject),
+    spki(fields.key),
     tagged(
       0xa3,
       sequence(
-        ...what.extensions,
-        extension("2.5.29.14", false, tagged(4, keyId(what.key))),
-        extension("2.5.29.35", false, sequence(tagged(0x80, keyId(what.signerKey)))),
+        ...fields.extensions,
+        extension("2.5.29.14", false, tagged(4, keyId(fields.key))),
+        extension("2.5.29.35", false, sequence(tagged(0x80, keyId(fields.signerKey)))),
       ),
     ),
   );
-  const signature = sign("sha256", body, what.signer);
-  const whole = sequence(body, algorithm, tagged(3, Buffer.concat([Buffer.from([0]), signature])));
-  const lines = whole.toString("base64").match(/.{1,64}/g) ?? [];
+  const signature = sign("sha256", body, fields.signer);
+  const certificate = sequence(
+    body,
+    algorithm,
+    tagged(3, Buffer.concat([Buffer.from([0]), signature])),
+  );
+  const lines = certificate.toString("base64").match(/.{1,64}/g) ?? [];
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }
 
@@ -195,26 +210,26 @@ const spki = (key: KeyObject): Buffer => key.export({ type: "spki", format: "der
 const keyId = (key: KeyObject): Buffer =>
   createHash("sha1").update(spki(key).subarray(-65)).digest();
 
-/** Neither negative nor padded: the first byte lies between 1 and 127. */
+/** Neither negative nor padded: the first byte is between 1 and 127. */
 const positive = (bytes: Buffer): Buffer => {
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
   return bytes;
 };
 
-/** Two digits of year until 2049, as the standard has it. */
+/** The standard requires a year of two digits up to 2049. */
 function time(at: number): Buffer {
   const text = `${new Date(at).toISOString().replaceAll(/[-:T]/g, "").slice(0, 14)}Z`;
   const short = text < "2050";
   return tagged(short ? 0x17 : 0x18, Buffer.from(short ? text.slice(2) : text));
 }
 
-const nameOf = (common: string): Buffer =>
+const distinguishedName = (common: string): Buffer =>
   sequence(tagged(0x31, sequence(oid("2.5.4.3"), tagged(0x0c, Buffer.from(common)))));
 
 const extension = (id: string, critical: boolean, value: Buffer): Buffer =>
   sequence(oid(id), ...(critical ? [boolean(true)] : []), tagged(4, value));
 
-const alternative = (name: string): Buffer =>
+const alternativeName = (name: string): Buffer =>
   isIP(name) === 0 ? tagged(0x82, Buffer.from(name)) : tagged(0x87, addressBytes(name));
 
 function addressBytes(address: string): Buffer {
@@ -225,18 +240,18 @@ function addressBytes(address: string): Buffer {
   return Buffer.from([...left, ...middle, ...right].flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-/** In hexadecimal groups alone: an address may also be written with an IPv4 one at its end. */
+/** Hexadecimal groups only: an IPv6 address may also be written with an IPv4 address at its end. */
 const shortForm = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1);
 
 const groups = (text: string): number[] =>
   text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
 
-/** What a certificate says it may sign for; null: it does not say, so anything. */
+/** The name constraints of a certificate; null: none, so it may sign for any name. */
 export function readNameConstraints(certificate: string): NameConstraints | null {
   const raw = new X509Certificate(certificate).raw;
   const at = raw.indexOf(oid(NAME_CONSTRAINTS));
   if (at < 0) return null;
-  // A critical extension: its name, TRUE, and the value as a string of octets.
+  // A critical extension: its id, TRUE, and the value as an octet string.
   const [, , value] = parseDerValues(raw.subarray(at));
   const [constraints] = parseDerValues(value?.content ?? Buffer.alloc(0));
   const [permitted] = parseDerValues(constraints?.content ?? Buffer.alloc(0));
@@ -244,19 +259,22 @@ export function readNameConstraints(certificate: string): NameConstraints | null
     parseDerValues(content).slice(0, 1),
   );
   const names = bases.filter(({ tag }) => tag === 0x82).map(({ content }) => content.toString());
-  const addresses = bases.filter(({ tag }) => tag === 0x87).map(({ content }) => textOf(content));
+  const addresses = bases
+    .filter(({ tag }) => tag === 0x87)
+    .map(({ content }) => addressText(content));
   return { names, addresses: addresses.length === 0 ? null : addresses };
 }
 
-/** Whether it is among what may be signed for. */
+/** Whether the constraints permit a name or an address. */
 export function isPermitted({ names, addresses }: NameConstraints, name: string): boolean {
-  if (isIP(name) === 0) return names.some((one) => name === one || name.endsWith(`.${one}`));
+  if (isIP(name) === 0)
+    return names.some((permitted) => name === permitted || name.endsWith(`.${permitted}`));
   const bytes = addressBytes(name);
-  return addresses === null || addresses.some((one) => addressBytes(one).equals(bytes));
+  return addresses === null || addresses.some((permitted) => addressBytes(permitted).equals(bytes));
 }
 
-/** Of an address and its mask, the address. */
-function textOf(bytes: Buffer): string {
+/** The address of an address with its mask. */
+function addressText(bytes: Buffer): string {
   const address = bytes.subarray(0, bytes.length / 2);
   if (address.length === 4) return address.join(".");
   const text = Array.from({ length: 8 }, (_, i) => address.readUInt16BE(2 * i).toString(16));

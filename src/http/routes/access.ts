@@ -12,7 +12,7 @@ import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const time = Type.String({ format: "date-time" });
-const maybeTime = Type.Union([time, Type.Null()]);
+const nullableTime = Type.Union([time, Type.Null()]);
 
 const SignedIn = Type.Object({
   name: Type.String(),
@@ -28,7 +28,7 @@ const AccessReply = Type.Object(
       Type.Object({
         name: Type.String(),
         created_at: time,
-        expires_at: maybeTime,
+        expires_at: nullableTime,
         is_expired: Type.Boolean({
           description: "An expired token stays expired, even when the clock is set back.",
         }),
@@ -48,7 +48,7 @@ const TokenReply = Type.Object(
   {
     name: Type.String(),
     token: Type.String({ description: "The token; it is not shown again." }),
-    expires_at: maybeTime,
+    expires_at: nullableTime,
   },
   { title: "CreatedToken" },
 );
@@ -79,16 +79,16 @@ const INVALID_PASSWORD = {
   expected: PASSWORD_RULE,
 } as const;
 
-/** Who may get in. */
-export const access = ({ access: keeper, peerOf }: RouteDeps) =>
+/** Tokens and users. */
+export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
   new Elysia({ name: "access", prefix: "/api/admin/v1/access" })
     .get(
       "",
       ({ request }): AccessReply => {
-        const { tokens, users } = keeper.list();
+        const { tokens, users } = accessControl.list();
         const actor = callerOf(request)?.actor ?? null;
         return {
-          credential_required: keeper.isClaimed(),
+          credential_required: accessControl.isClaimed(),
           tokens: tokens.map(({ name, madeAt, endsAt, ended }) => ({
             name,
             created_at: rfc3339(madeAt as Instant),
@@ -112,12 +112,12 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
     .post(
       "/tokens",
       async ({ body, request }): Promise<TokenReply> => {
-        const made = await keeper.createToken(
+        const created = await accessControl.createToken(
           readTokenName(body.name),
           readDays(body.days),
           peerOf(request),
         );
-        const { name, token, endsAt } = unwrap(made);
+        const { name, token, endsAt } = unwrap(created);
         return { name, token, expires_at: rfc3339OrNull(endsAt as Instant | null) };
       },
       {
@@ -135,7 +135,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
       "/tokens/revoke",
       async ({ body, request }) => {
         const name = readTokenName(body.name);
-        unwrap(await keeper.revokeToken(name, peerOf(request)));
+        unwrap(await accessControl.revokeToken(name, peerOf(request)));
         return { name };
       },
       {
@@ -161,7 +161,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
           return refuse({ code: "invalid_parameter", field: "role", expected: "admin or user" });
         }
         const password = readPassword(body.password);
-        unwrap(await keeper.setUser(name, role, password, peerOf(request)));
+        unwrap(await accessControl.setUser(name, role, password, peerOf(request)));
         return { name };
       },
       {
@@ -179,45 +179,45 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
       "/users/remove",
       async ({ body, request }) => {
         const name = readUserName(body.name);
-        unwrap(await keeper.removeUser(name, peerOf(request)));
+        unwrap(await accessControl.removeUser(name, peerOf(request)));
         return { name };
       },
       {
         ...jsonBody(NameBody),
         ...describeRoute({
           id: "removeUser",
-          summary: "Remove a user, and end its login tokens",
+          summary: "Remove a user, and revoke its login tokens",
           requiredFields: ["name"],
           destructiveEffect:
-            "This user can no longer log in, and its login tokens end immediately.",
+            "This user can no longer log in, and its login tokens are refused immediately.",
           reply: NameReply,
           refusals: ["missing_parameters", "unknown_name", "last_credential"],
         }),
       },
     );
 
-/** A label that events carry before an `@`. */
-function readTokenName(given: string | undefined): string {
-  const name = readIdentifier("name", given);
+/** Events show the name before an `@`, so it has few kinds of characters. */
+function readTokenName(value: string | undefined): string {
+  const name = readIdentifier("name", value);
   if (name === null) return refuse({ code: "missing_parameters", fields: ["name"] });
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
   return refuse(INVALID_TOKEN_NAME);
 }
 
-/** As `user` in other calls; a colon would end it in HTTP Basic. */
-function readUserName(given: string | undefined): string {
-  const name = readIdentifier("name", given);
+/** Same rules as `user` in other requests, but no colon: in HTTP Basic it ends the name. */
+function readUserName(value: string | undefined): string {
+  const name = readIdentifier("name", value);
   if (name === null) return refuse({ code: "missing_parameters", fields: ["name"] });
   if (!name.includes(":")) return name;
   return refuse({ code: "invalid_parameter", field: "name", expected: "without a colon" });
 }
 
-function readDays(given: string | undefined): number | null {
-  if (given === undefined || given === "") return null;
-  if (/^[1-9]\d{0,3}$/.test(given)) return Number(given);
+function readDays(value: string | undefined): number | null {
+  if (value === undefined || value === "") return null;
+  if (/^[1-9]\d{0,3}$/.test(value)) return Number(value);
   return refuse({ code: "invalid_parameter", field: "days", expected: "1 to 9999" });
 }
 
-function readPassword(given = ""): string {
-  return isAcceptablePassword(given) ? given : refuse(INVALID_PASSWORD);
+function readPassword(value = ""): string {
+  return isAcceptablePassword(value) ? value : refuse(INVALID_PASSWORD);
 }

@@ -20,14 +20,14 @@ const Body = Type.Object(
   },
 );
 
-export const addConsumption = ({ operations, ...speaker }: RouteDeps) =>
+export const addConsumption = ({ operations, ...context }: RouteDeps) =>
   new Elysia({ name: "add-consumption" }).post(
     "/api/v4/add_consumption",
     async ({ body, request }): Promise<typeof ConsumptionReply.static> => {
       const { total, view } = unwrap(
         await operations.addConsumption({
           product: readIdentifier("product", body.product),
-          ...readConsumptionBody(body, request, speaker),
+          ...readConsumptionBody(body, request, context),
         }),
       );
       const { consumption: terms } = view.terms;

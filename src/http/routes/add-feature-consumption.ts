@@ -20,7 +20,7 @@ const Body = Type.Object(
   },
 );
 
-export const addFeatureConsumption = ({ operations, ...speaker }: RouteDeps) =>
+export const addFeatureConsumption = ({ operations, ...context }: RouteDeps) =>
   new Elysia({ name: "add-feature-consumption" }).post(
     "/api/v4/add_feature_consumption",
     async ({ body, request }): Promise<typeof FeatureConsumptionReply.static> => {
@@ -28,7 +28,7 @@ export const addFeatureConsumption = ({ operations, ...speaker }: RouteDeps) =>
         await operations.addFeatureConsumption({
           product: readIdentifier("product", body.product),
           feature: readIdentifier("feature", body.feature),
-          ...readConsumptionBody(body, request, speaker),
+          ...readConsumptionBody(body, request, context),
         }),
       );
       const { consumption: terms, code } = view.terms;

@@ -36,7 +36,7 @@ export type RegistrationReply = Static<typeof RegistrationReply>;
 
 const Query = Type.Object({ product: fields.product });
 
-/** What the operator's tools read and do; the command line goes through these too. */
+/** Status, licenses and registrations, for operators' tools and the command line. */
 export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
   new Elysia({ name: "admin", prefix: "/api/admin/v1" })
     .get(
@@ -72,14 +72,14 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
     .post(
       "/registrations/release",
       async ({ body, request }) => {
-        const asked = {
+        const input = {
           product: readIdentifier("product", body.product),
           user: readIdentifier("user", body.user),
           licenseId: readLicenseId(body.license_id),
           by: "admin" as const,
           peer: peerOf(request),
         };
-        return unwrap(await operations.unregister(asked));
+        return unwrap(await operations.unregister(input));
       },
       {
         ...jsonBody(UnregisterBody),
@@ -94,16 +94,16 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
       },
     );
 
-export const registrationReply = (held: RegistrationView): RegistrationReply => ({
-  product: held.product,
-  license_id: held.license,
-  user: held.user,
-  os_hostname: held.contact.hostname,
-  ip_local: held.contact.ip,
-  user_info: held.contact.info,
-  peer: held.contact.peer,
-  registered_at: rfc3339(held.registeredAt),
-  expires_at: rfc3339(held.end),
-  borrowed_until: rfc3339OrNull(held.borrowedUntil),
-  features: [...held.features],
+export const registrationReply = (registration: RegistrationView): RegistrationReply => ({
+  product: registration.product,
+  license_id: registration.license,
+  user: registration.user,
+  os_hostname: registration.contact.hostname,
+  ip_local: registration.contact.ip,
+  user_info: registration.contact.info,
+  peer: registration.contact.peer,
+  registered_at: rfc3339(registration.registeredAt),
+  expires_at: rfc3339(registration.end),
+  borrowed_until: rfc3339OrNull(registration.borrowedUntil),
+  features: [...registration.features],
 });

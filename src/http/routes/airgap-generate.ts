@@ -12,7 +12,7 @@ const Body = Type.Object(
   { title: "GenerateActivationCodeBody", examples: [{ license_key: "DEMO-AIRGAP" }] },
 );
 
-/** Far more than such a code has, dashes and spaces included. */
+/** Far more than an initialization code has, including dashes and spaces. */
 const INITIALIZATION_BYTES = 256;
 
 const Reply = Type.Object(
@@ -36,11 +36,13 @@ export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
       const key = readIdentifier("license_key", body.license_key);
       if (key === null) return refuse({ code: "missing_parameters", fields: ["license_key"] });
       const initialization = readCode("signing_key", body.signing_key, INITIALIZATION_BYTES) ?? "";
-      const made = unwrap(await airgap.createActivationCode(key, initialization, peerOf(request)));
+      const activation = unwrap(
+        await airgap.createActivationCode(key, initialization, peerOf(request)),
+      );
       return {
-        activation_code: made.code,
-        hardware_id: made.hardwareId,
-        expires_at: rfc3339(made.expires),
+        activation_code: activation.code,
+        hardware_id: activation.hardwareId,
+        expires_at: rfc3339(activation.expires),
       };
     },
     {

@@ -35,13 +35,13 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
       const licenseKey = readIdentifier("license_key", body.license_key);
       const confirmation = readCode("confirmation_code", body.confirmation_code);
       if (policy === null || licenseKey === null || confirmation === null) {
-        const missing = {
+        const required = {
           license_policy: policy,
           license_key: licenseKey,
           confirmation_code: confirmation,
         };
-        const absent = Object.entries(missing).filter(([, value]) => value === null);
-        return refuse({ code: "missing_parameters", fields: absent.map(([name]) => name) });
+        const missing = Object.entries(required).filter(([, value]) => value === null);
+        return refuse({ code: "missing_parameters", fields: missing.map(([name]) => name) });
       }
       const installed = await airgap.installLicense({
         policy,

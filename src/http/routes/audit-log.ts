@@ -60,23 +60,23 @@ const Query = Type.Object({
 
 const PeriodQuery = Type.Object(periodFields);
 
-/** The auditor's record, a page at a time, and all of it to be taken away. */
-export const auditLog = ({ auditLog: reading, identity }: RouteDeps) =>
-  new Elysia({ name: "record", prefix: "/api/admin/v1/audit" })
+/** The audit log: page by page, and as an export. */
+export const auditLog = ({ auditLog: reader, identity }: RouteDeps) =>
+  new Elysia({ name: "audit-log", prefix: "/api/admin/v1/audit" })
     .get(
       "",
       async ({ request, set }): Promise<AuditPageReply> => {
         const query = readQuery(Query, request, set.headers);
-        const sought = readAuditFilter(query);
+        const filter = readAuditFilter(query);
         const { entries, nextPosition, scannedUntil } = unwrap(
-          await reading.readPage({
+          await reader.readPage({
             from: readPosition(query.before),
             limit: readLimit(query.limit),
-            since: sought.since,
+            since: filter.since,
             pick(entry) {
-              if (!matchesFilter(sought, entry)) return null;
+              if (!matchesFilter(filter, entry)) return null;
               const reply = auditEntryReply(entry);
-              return sought.text === null || containsText(reply, sought.text) ? reply : null;
+              return filter.text === null || containsText(reply, filter.text) ? reply : null;
             },
           }),
         );
@@ -103,7 +103,7 @@ export const auditLog = ({ auditLog: reading, identity }: RouteDeps) =>
         const query = readQuery(PeriodQuery, request, set.headers);
         const since = readTimestamp("since", query.since);
         const until = readTimestamp("until", query.until);
-        const lines = unwrap(await reading.exportLines({ since, until }));
+        const lines = unwrap(await reader.exportLines({ since, until }));
         const name = `berth-audit-${identity.id.slice(0, 8)}-${rfc3339(wallClock()).slice(0, 10)}`;
         set.headers["content-type"] = "application/x-ndjson";
         set.headers["content-disposition"] = `attachment; filename="${name}.jsonl"`;
@@ -123,28 +123,28 @@ export const auditLog = ({ auditLog: reading, identity }: RouteDeps) =>
     );
 
 /**
- * A part whenever there is room for one. Somebody who reads as fast as it comes always has room:
- * others get their turn all the same.
+ * Reads a part whenever the stream's buffer has space. Each part is read between other requests, so
+ * that a fast reader does not delay them.
  */
 function streamOf(lines: Iterator<Buffer>): ReadableStream<Uint8Array> {
-  let isLeft = false;
+  let isCancelled = false;
   return new ReadableStream({
     async pull(controller) {
       try {
         for (;;) {
           const { done, value } = await runBetweenRequests(() => lines.next());
-          if (isLeft) return;
+          if (isCancelled) return;
           if (done === true) return controller.close();
           if (value.length > 0) return controller.enqueue(value);
         }
       } catch (error) {
-        // Whoever reads finds the connection cut: half a record must not look like a whole one.
+        // The connection is cut: an incomplete export must not look like a complete one.
         log.error("audit log export failed", { error });
         controller.error(error);
       }
     },
     cancel() {
-      isLeft = true;
+      isCancelled = true;
     },
   });
 }

@@ -86,24 +86,24 @@ const INVALID_MONTH = {
   expected: "a month such as 2026-03",
 } as const;
 
-/** What is done to the audit log's files, and never without an event about it. */
+/** Changes to the files of the audit log. Each change is itself an event of the audit log. */
 export const auditMaintenance = ({ auditMaintenance, peerOf, keepOpen }: RouteDeps) =>
   new Elysia({ name: "audit-maintenance", prefix: "/api/admin/v1/audit" })
     .post(
       "/repair",
       async ({ body, request }): Promise<AuditRepairReply> => {
         const note = readFreeText("accept_gap", body.accept_gap).trim();
-        const accept = note === "" ? null : { note, peer: peerOf(request) };
+        const acceptance = note === "" ? null : { note, peer: peerOf(request) };
         const release = keepOpen(request);
         try {
-          const done = unwrap(await auditMaintenance.repair(accept));
+          const repair = unwrap(await auditMaintenance.repair(acceptance));
           return {
-            intact: done.missing.length === 0,
-            missing_lines: done.missing.map(missingReply),
-            recovered_lines: done.recovered,
-            rewritten_files: [...done.written],
-            backup_files: [...done.kept],
-            declared_gaps: done.declared.map(gapReply),
+            intact: repair.missing.length === 0,
+            missing_lines: repair.missing.map(missingReply),
+            recovered_lines: repair.recovered,
+            rewritten_files: [...repair.written],
+            backup_files: [...repair.backupFiles],
+            declared_gaps: repair.declared.map(gapReply),
           };
         } finally {
           release();
@@ -134,10 +134,15 @@ export const auditMaintenance = ({ auditMaintenance, peerOf, keepOpen }: RouteDe
           return refuse({ code: "missing_parameters", fields: ["month"] });
         }
         if (!MONTH.test(month)) return refuse(INVALID_MONTH);
-        const by = { note: readFreeText("note", body.note).trim(), peer: peerOf(request) };
+        const operatorNote = {
+          note: readFreeText("note", body.note).trim(),
+          peer: peerOf(request),
+        };
         const release = keepOpen(request);
         try {
-          const { gaps, removed, freedBytes } = unwrap(await auditMaintenance.seal(month, by));
+          const { gaps, removed, freedBytes } = unwrap(
+            await auditMaintenance.seal(month, operatorNote),
+          );
           return { gaps: gaps.map(gapReply), removed_files: [...removed], freed_bytes: freedBytes };
         } finally {
           release();

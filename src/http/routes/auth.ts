@@ -12,16 +12,16 @@ const Reply = Type.Object(
   { title: "LoginToken" },
 );
 
-const LONGEST = 2_048;
+const MAX_HEADER_LENGTH = 2_048;
 
-/** The only place where a password is taken. */
+/** The only route that accepts a password. */
 export const auth = ({ access, peerOf, setActor }: RouteDeps) =>
   new Elysia({ name: "auth" }).get(
     "/auth",
     async ({ request }): Promise<typeof Reply.static> => {
-      const given = readBasicCredentials(request.headers.get("authorization") ?? "");
-      if (given === null) return refuse({ code: "unauthorized", isMissing: true });
-      const { name, password } = given;
+      const credentials = readBasicCredentials(request.headers.get("authorization") ?? "");
+      if (credentials === null) return refuse({ code: "unauthorized", isMissing: true });
+      const { name, password } = credentials;
       const { actor, token } = unwrap(await access.login(name, password, peerOf(request)));
       setActor(request, actor);
       return { message: "Login successful", token };
@@ -40,7 +40,7 @@ function readBasicCredentials(
   header: string,
 ): { readonly name: string; readonly password: string } | null {
   const encoded = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header)?.[1];
-  if (encoded === undefined || encoded.length > LONGEST) return null;
+  if (encoded === undefined || encoded.length > MAX_HEADER_LENGTH) return null;
   let text: string;
   try {
     text = utf8.decode(Buffer.from(encoded, "base64"));

@@ -27,7 +27,7 @@ const EmptyBody = Type.Object({});
 
 export type ClockReply = typeof ClockReply.static;
 
-/** What time the appliance thinks it is, and the ways out when the clock is wrong. */
+/** The appliance time, and ways to correct it when the system clock is wrong. */
 export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
   new Elysia({ name: "clock", prefix: "/api/admin/v1/clock" })
     .get(

@@ -10,7 +10,7 @@ import {
 import { consumptionShape } from "../license-object.ts";
 import type { RouteDeps } from "./deps.ts";
 
-/** What both kinds of counting take besides what they count. */
+/** Body fields that consumption of licenses and of features share. */
 export const consumptionBodyFields = {
   consumptions: fields.consumptions,
   max_overages: fields.max_overages,
@@ -35,14 +35,14 @@ export const readConsumptionBody = (
   peer: peerOf(request),
 });
 
-const most = Type.Union([Type.Integer(), Type.Null()], {
+const maxConsumption = Type.Union([Type.Integer(), Type.Null()], {
   description: "Maximum consumption; null: no maximum.",
 });
 
 export const ConsumptionReply = Type.Object(
   {
     license_id: Type.Integer({ description: "License that the consumption was counted on." }),
-    max_consumptions: most,
+    max_consumptions: maxConsumption,
     ...consumptionShape,
   },
   { title: "Consumption" },
@@ -51,7 +51,10 @@ export const ConsumptionReply = Type.Object(
 export const FeatureConsumptionReply = Type.Composite(
   [
     ConsumptionReply,
-    Type.Object({ feature: Type.String({ description: "Feature code." }), max_consumption: most }),
+    Type.Object({
+      feature: Type.String({ description: "Feature code." }),
+      max_consumption: maxConsumption,
+    }),
   ],
   { title: "FeatureConsumption" },
 );

@@ -4,17 +4,17 @@ import { refuse } from "../faults.ts";
 import { readIdentifier } from "../fields.ts";
 import { callerOf, type Caller, type Gate } from "../gate.ts";
 
-/** What every route is made with. */
+/** Dependencies of every route. */
 export interface RouteDeps extends Services, RequestContext {}
 
 interface RequestContext {
-  /** Of the listener this is for. */
+  /** Gate of the app's listener. */
   readonly gate: Gate;
-  /** Who did it, as events record it: the address, and on the admin plane the name before it. */
+  /** The address for the audit log; on the admin plane, with the credential's name before it. */
   readonly peerOf: (request: Request) => string;
-  /** Whose slot a request is about: where people log in, nobody speaks for another. */
+  /** The user of a request. With logins, only an administrator may name another user. */
   readonly userOf: (request: Request, field: string | undefined) => string | null;
-  /** Somebody logged in: the log shall know who. */
+  /** Sets who logged in, for the access log. */
   readonly setActor: (request: Request, actor: Actor) => void;
   readonly keepOpen: Gate["keepOpen"];
 }
@@ -27,10 +27,12 @@ export const createRequestContext = (gate: Gate): RequestContext => ({
     return plane === "admin" && actor !== null ? `${actor.name}@${peer}` : peer;
   },
   userOf(request, field) {
-    const named = readIdentifier("user", field);
+    const requestedUser = readIdentifier("user", field);
     const { actor } = callerOf(request) ?? UNKNOWN_CALLER;
-    if (gate.clientAuth !== "login" || actor === null || actor.role === "admin") return named;
-    if (named !== null && named !== actor.name) refuse({ code: "forbidden", reason: "user" });
+    if (gate.clientAuth !== "login" || actor === null || actor.role === "admin")
+      return requestedUser;
+    if (requestedUser !== null && requestedUser !== actor.name)
+      refuse({ code: "forbidden", reason: "user" });
     return actor.name;
   },
   setActor(request, actor) {

@@ -22,7 +22,7 @@ const Body = Type.Object(
 
 type RegisterFeatureFields = { readonly [K in keyof typeof Body.static]?: string };
 
-const page = {
+const operation = {
   summary: "Take a slot of a floating feature",
   description:
     "The user must hold a slot of the license; the feature's slot expires no later than that slot. " +
@@ -42,35 +42,38 @@ const page = {
   ] as const,
 };
 
-/** One act under three names; clients use any of them. */
+/** One operation on three routes; existing clients use any of them. */
 export const featureRegister = ({ operations, peerOf, userOf }: RouteDeps) => {
-  const take = async (asked: RegisterFeatureFields, request: Request) => {
-    // The holder's host is known from the license's slot; here it is read only to be judged.
-    const { peer } = contactOf(asked, peerOf(request));
-    const taken = await operations.registerFeature({
-      product: readIdentifier("product", asked.product),
-      feature: readIdentifier("feature", asked.feature),
-      user: userOf(request, asked.user),
-      licenseId: readLicenseId(asked.license_id),
+  const register = async (body: RegisterFeatureFields, request: Request) => {
+    // The host is already known from the slot of the license; here its fields are only validated.
+    const { peer } = contactOf(body, peerOf(request));
+    const feature = await operations.registerFeature({
+      product: readIdentifier("product", body.product),
+      feature: readIdentifier("feature", body.feature),
+      user: userOf(request, body.user),
+      licenseId: readLicenseId(body.license_id),
       peer,
     });
-    return featureObject(unwrap(taken));
+    return featureObject(unwrap(feature));
   };
-  const posted = (id: string) => ({ ...jsonBody(Body), ...describeRoute({ ...page, id }) });
+  const describePost = (id: string) => ({
+    ...jsonBody(Body),
+    ...describeRoute({ ...operation, id }),
+  });
   return new Elysia({ name: "feature-register" })
     .post(
       "/api/v4/featureRegister",
-      ({ body, request }) => take(body, request),
-      posted("registerFeature"),
+      ({ body, request }) => register(body, request),
+      describePost("registerFeature"),
     )
     .post(
       "/api/v4/check_license_feature",
-      ({ body, request }) => take(body, request),
-      posted("checkFeature"),
+      ({ body, request }) => register(body, request),
+      describePost("checkFeature"),
     )
     .get(
       "/api/v4/check_license_feature",
-      ({ request, set }) => take(readQuery(Body, request, set.headers), request),
-      describeRoute({ ...page, id: "checkFeatureByQuery", query: Body }),
+      ({ request, set }) => register(readQuery(Body, request, set.headers), request),
+      describeRoute({ ...operation, id: "checkFeatureByQuery", query: Body }),
     );
 };

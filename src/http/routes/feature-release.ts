@@ -47,7 +47,7 @@ interface HandlerContext {
   readonly set: { readonly headers: ReplyHeaders };
 }
 
-/** One act under two names, each with its "all". */
+/** One operation on two routes, each also with "all". */
 export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
   const release = async (body: typeof Body.static, request: Request): Promise<string> => {
     unwrap(

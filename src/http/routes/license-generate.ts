@@ -47,19 +47,20 @@ export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>
     async ({ body, request }): Promise<typeof Reply.static | string> => {
       const product = readIdentifier("product", body.product);
       const key = readIdentifier("license_key", body.license_key);
-      const made = unwrap(await licensing.request(product, key, peerOf(request)));
-      if (wantsText(request)) return made.document;
+      const created = unwrap(await licensing.request(product, key, peerOf(request)));
+      if (wantsText(request)) return created.document;
       return {
-        request_id: made.request,
-        created_at: rfc3339(made.at),
-        hardware_id: made.hardwareId,
-        product: made.product,
-        license_key: made.licenseKey,
-        filename: `berth-request-${made.request.slice(0, 8)}.jwt`,
-        payload: made.document,
-        cloud_payload: made.cloud,
-        cloud_filename: made.cloud === null ? null : `request-${made.request.slice(0, 8)}.req`,
-        warnings: [...made.warnings],
+        request_id: created.request,
+        created_at: rfc3339(created.at),
+        hardware_id: created.hardwareId,
+        product: created.product,
+        license_key: created.licenseKey,
+        filename: `berth-request-${created.request.slice(0, 8)}.jwt`,
+        payload: created.document,
+        cloud_payload: created.cloud,
+        cloud_filename:
+          created.cloud === null ? null : `request-${created.request.slice(0, 8)}.req`,
+        warnings: [...created.warnings],
       };
     },
     {

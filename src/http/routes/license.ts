@@ -14,7 +14,7 @@ const Query = Type.Object(
 
 const text = (description: string) => Type.String({ description });
 
-/** What proves a license that came by code, as it is kept. */
+/** The proof of a license that was installed with a confirmation code. */
 const LicenseBundle = Type.Object(
   {
     version: Type.Optional(
@@ -49,7 +49,7 @@ const LicenseBundle = Type.Object(
 
 const Reply = Type.Union([LicenseObject, LicenseBundle]);
 
-/** The vendor's own document, for an application that checks the chain. */
+/** Whether the caller wants the vendor's document, to verify leases offline. */
 const wantsDocument = (request: Request): boolean =>
   (request.headers.get("accept") ?? "").toLowerCase().startsWith("application/jwt");
 
@@ -58,11 +58,11 @@ export const license = ({ operations }: RouteDeps) =>
     "/api/v4/license",
     async ({ request, set }) => {
       const query = readQuery(Query, request, set.headers);
-      const aim = {
+      const selector = {
         product: readIdentifier("product", query.product),
         licenseId: readLicenseId(query.license_id),
       };
-      const view = unwrap(await operations.findLicense(aim));
+      const view = unwrap(await operations.findLicense(selector));
       if (!wantsDocument(request)) return licenseObject(view, null);
       const type = view.grant.policyId === null ? "application/jwt" : "application/json";
       return new Response(view.grant.document, { headers: { "content-type": type } });

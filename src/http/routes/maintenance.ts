@@ -15,23 +15,23 @@ import type { RouteDeps } from "./deps.ts";
 const EmptyBody = Type.Object({});
 const TAR = "application/x-tar";
 const BUSY = { code: "too_many_requests", busy: "requests" } as const;
-const REFUSES = ["server_not_running", "maintenance_failed", BUSY] as const;
+const COMMON_REFUSALS = ["server_not_running", "maintenance_failed", BUSY] as const;
 
-/** What takes a walk through everything that is kept; a process beside the server takes it. */
+/** Jobs that read the whole data folder. A child process of the server runs them. */
 export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {
   const run = async <T>(
     request: Request,
-    named: (by: RunningServer) => MaintenanceJob<T>,
+    select: (server: RunningServer) => MaintenanceJob<T>,
   ): Promise<T> => {
     if (runningServer === null) return refuse({ code: "server_not_running" });
     const release = keepOpen(request);
     try {
-      return unwrap(await named(runningServer)(request.signal));
+      return unwrap(await select(runningServer)(request.signal));
     } finally {
       release();
     }
   };
-  return new Elysia({ name: "errands", prefix: "/api/admin/v1" })
+  return new Elysia({ name: "maintenance", prefix: "/api/admin/v1" })
     .get(
       "/doctor",
       ({ request }) => run(request, ({ doctor }) => doctor),
@@ -39,7 +39,7 @@ export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {
         id: "runDoctor",
         summary: "Run the health checks of berth doctor",
         reply: DoctorReply,
-        refusals: REFUSES,
+        refusals: COMMON_REFUSALS,
       }),
     )
     .get(
@@ -49,7 +49,7 @@ export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {
         id: "verifyData",
         summary: "Verify the data folder",
         reply: VerifyReply,
-        refusals: REFUSES,
+        refusals: COMMON_REFUSALS,
       }),
     )
     .post(
@@ -62,7 +62,7 @@ export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {
           summary: "Create and download a verified backup",
           description: "The backup contains the appliance's key: store it safely.",
           fileType: TAR,
-          refusals: [...REFUSES, "storage_full"],
+          refusals: [...COMMON_REFUSALS, "storage_full"],
         }),
       },
     )
@@ -76,17 +76,17 @@ export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {
           id: "createSupportBundle",
           summary: "Create and download a support bundle without names, addresses and secrets",
           fileType: TAR,
-          refusals: [...REFUSES, "storage_full"],
+          refusals: [...COMMON_REFUSALS, "storage_full"],
         }),
       },
     );
 };
 
-/** The runtime opens the file as soon as it has the answer, and tells nobody when. */
-const OPENED = 1_000;
+/** The runtime opens the file soon after it gets the response, but does not report when. */
+const REMOVE_AFTER_MS = 1_000;
 
 function downloadResponse({ path, name, remove }: Download): Response {
-  setTimeout(remove, OPENED);
+  setTimeout(remove, REMOVE_AFTER_MS);
   return new Response(Bun.file(path), {
     headers: { "content-type": TAR, "content-disposition": `attachment; filename="${name}"` },
   });

@@ -7,7 +7,7 @@ import { refuse, unwrap } from "../faults.ts";
 import { fields } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
-/** By its name, so that no call that strayed here can end a site's work. */
+/** The appliance's id is required, so that a misdirected request cannot stop a site. */
 const Body = Type.Object({ appliance: fields.appliance }, { title: "MoveAwayBody" });
 
 const MoveReply = Type.Object(

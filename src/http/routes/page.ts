@@ -2,8 +2,8 @@ import { Elysia } from "elysia";
 import { pageFiles, type PageFile } from "../../platform/page-files.ts";
 import { describeRoute } from "../describe-route.ts";
 
-/** Nothing from anywhere else, nothing inline, and in nobody's frame. */
-const POLICY = [
+/** Allows only the server's own files, nothing inline, and no embedding in a frame. */
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** Existing clients ask at `/` whether the server is online. */
+/** Existing clients request `/` to check whether the server is online. */
 export const page = () =>
   new Elysia({ name: "page" })
     .get(
@@ -41,20 +41,20 @@ export const page = () =>
     .get("/docs.css", serve("docs.css"), hidden)
     .get("/icon.svg", serve("icon.svg"), hidden);
 
-/** Parts of a page are nothing to call. */
+/** Files of a page are not documented. */
 const hidden = { detail: { hide: true } };
 
 function serve(name: PageFile) {
   return async ({ request }: { readonly request: Request }): Promise<Response> => {
     const headers = {
       "content-type": TYPES[name.split(".")[1] ?? ""] ?? "",
-      "content-security-policy": POLICY,
-      // Nothing to others; but the gate wants to hear from our own page where a request comes from.
+      "content-security-policy": CONTENT_SECURITY_POLICY,
+      // No referrer to other sites, but to this one: the gate checks it in requests of the page.
       "referrer-policy": "same-origin",
       vary: "accept-encoding",
     };
     const text = (await pageFiles())[name];
-    if (!takesGzip(request.headers.get("accept-encoding") ?? "")) {
+    if (!acceptsGzip(request.headers.get("accept-encoding") ?? "")) {
       return new Response(text, { headers });
     }
     return new Response(gzipFile(name, text), {
@@ -63,20 +63,20 @@ function serve(name: PageFile) {
   };
 }
 
-/** Whoever names it with a weight of nothing does not want it. */
-const takesGzip = (accepted: string): boolean =>
+/** A coding with a weight of 0 is not accepted. */
+const acceptsGzip = (accepted: string): boolean =>
   accepted.split(",").some((coding) => {
     const [name = "", weight = ""] = coding.split(";");
     return name.trim().toLowerCase() === "gzip" && !/^\s*q=0(?:\.0*)?\s*$/i.test(weight);
   });
 
-const kept = new Map<PageFile, Uint8Array<ArrayBuffer>>();
+const gzipCache = new Map<PageFile, Uint8Array<ArrayBuffer>>();
 
-/** Once, when first asked: it takes longer than many other answers. */
+/** Compressed once, with the first request: it takes longer than many other replies. */
 function gzipFile(name: PageFile, text: string): Uint8Array<ArrayBuffer> {
-  const known = kept.get(name);
-  if (known !== undefined) return known;
+  const cached = gzipCache.get(name);
+  if (cached !== undefined) return cached;
   const bytes = Bun.gzipSync(new TextEncoder().encode(text), { level: 9 });
-  kept.set(name, bytes);
+  gzipCache.set(name, bytes);
   return bytes;
 }

@@ -21,7 +21,7 @@ const QrReply = Type.Object(
   { title: "QrCodes" },
 );
 
-/** Texts that are carried by a camera, there and back. */
+/** QR codes, to transfer texts with a camera. */
 export const qr = () =>
   new Elysia({ name: "qr", prefix: "/api/admin/v1/qr" })
     .post(
@@ -52,9 +52,9 @@ export const qr = () =>
         }
         const { text, foreignLines } = unwrap(joinQrCodes(frames));
         const [line] = foreignLines;
-        // The reply has no place for a warning, so nothing is ignored here.
+        // The reply has no field for a warning, so no line is ignored here.
         if (line !== undefined) {
-          const reason = `code ${line} of those given is not one of Berth's, or was misread`;
+          const reason = `code ${line} of the input is not a Berth code, or was misread`;
           return refuse({ code: "invalid_qr_frames", reason });
         }
         return { text };

@@ -7,7 +7,7 @@ import { readQuery } from "../query.ts";
 import { RegistrationReply, registrationReply } from "./admin.ts";
 import type { RouteDeps } from "./deps.ts";
 
-/** So many are written out in a few milliseconds: nobody's heartbeat waits longer than that. */
+/** So many are serialized in a few milliseconds; heartbeats wait no longer than that. */
 const MAX_LIMIT = 1_000;
 
 const Query = Type.Object({
@@ -32,7 +32,7 @@ const RegistrationSliceReply = Type.Object(
 
 export type RegistrationSliceReply = Static<typeof RegistrationSliceReply>;
 
-/** The same list for whoever reads it again and again while applications are being served. */
+/** The same list in slices, for tools that read it often while applications are served. */
 export const registrationsSlice = ({ operations }: RouteDeps) =>
   new Elysia({ name: "registrations-slice" }).get(
     "/api/admin/v1/registrations/slice",
@@ -41,10 +41,10 @@ export const registrationsSlice = ({ operations }: RouteDeps) =>
       const product = readIdentifier("product", query.product);
       const after = readWholeNumber("after", query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0;
       const limit = readWholeNumber("limit", query.limit, 1, MAX_LIMIT) ?? MAX_LIMIT;
-      const found = unwrap(await operations.listRegistrations(product, { after, limit }));
+      const registrations = unwrap(await operations.listRegistrations(product, { after, limit }));
       return {
-        registrations: found.map(registrationReply),
-        next: found.length < limit ? null : (found.at(-1)?.slot ?? null),
+        registrations: registrations.map(registrationReply),
+        next: registrations.length < limit ? null : (registrations.at(-1)?.slot ?? null),
       };
     },
     describeRoute({
@@ -63,15 +63,15 @@ export const registrationsSlice = ({ operations }: RouteDeps) =>
 function readWholeNumber(
   field: string,
   value: string | undefined,
-  least: number,
-  most: number,
+  minimum: number,
+  maximum: number,
 ): number | null {
   if (value === undefined || value === "") return null;
   const number = /^(?:0|[1-9]\d{0,15})$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  return refuse(outOfRange(field, least, most));
+  if (number >= minimum && number <= maximum) return number;
+  return refuse(outOfRange(field, minimum, maximum));
 }
 
-function outOfRange(field: string, least: number, most: number) {
-  return { code: "invalid_parameter" as const, field, expected: `${least} to ${most}` };
+function outOfRange(field: string, minimum: number, maximum: number) {
+  return { code: "invalid_parameter" as const, field, expected: `${minimum} to ${maximum}` };
 }

@@ -22,13 +22,13 @@ const Reply = Type.Object(
   { title: "UpdatedKeys" },
 );
 
-const page = {
+const operation = {
   summary: "Set the API key and the shared key for the remote licensing cloud",
   description: "No operation shows the keys again. An empty or absent key is not changed.",
   reply: Reply,
 };
 
-/** By GET because the contract has it; by POST so that secrets need not stand in an address. */
+/** By GET because the contract requires it; by POST so that a URL need not contain secrets. */
 export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
   const set = async (keys: Partial<typeof KeysBody.static>, request: Request) => {
     const updated = unwrap(
@@ -52,7 +52,7 @@ export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
         return set(readQuery(KeysBody, request, headers), request);
       },
       describeRoute({
-        ...page,
+        ...operation,
         id: "setKeys",
         query: KeysBody,
         refusals: [repeatedParameter("apiKey")],
@@ -60,16 +60,16 @@ export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
     )
     .post("/api/v4/setKeys", ({ body, request }) => set(body, request), {
       ...jsonBody(KeysBody),
-      ...describeRoute({ ...page, id: "setKeysByBody" }),
+      ...describeRoute({ ...operation, id: "setKeysByBody" }),
     });
 };
 
-/** Of two values nobody knows which was meant, and a secret is not the place to guess. */
+/** Of two values it is unclear which one is meant, so a repeated secret is refused. */
 function refuseRepeated(request: Request): void {
   const names = [...new URL(request.url).searchParams.keys()].map((name) => name.toLowerCase());
   for (const field of ["apiKey", "sharedKey"]) {
-    const times = names.filter((name) => name === field.toLowerCase()).length;
-    if (times > 1) refuse(repeatedParameter(field));
+    const count = names.filter((name) => name === field.toLowerCase()).length;
+    if (count > 1) refuse(repeatedParameter(field));
   }
 }
 

@@ -23,7 +23,7 @@ const NoticesReply = Type.Object(
 
 export type NoticesReply = typeof NoticesReply.static;
 
-/** What this server was told, and what it is made of. */
+/** The settings of the server, and third-party notices. */
 export const settings = ({ runningServer }: RouteDeps) =>
   new Elysia({ name: "settings", prefix: "/api/admin/v1" })
     .get(

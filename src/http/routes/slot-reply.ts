@@ -6,25 +6,25 @@ import { licenseJson } from "../license-json.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 
-/** What a caller tells of itself when it takes or keeps a slot. */
+/** Fields that describe the caller's machine. */
 export const contactFields = {
   os_hostname: fields.os_hostname,
   ip_local: fields.ip_local,
   user_info: fields.user_info,
 };
 
-const word = (description: string) => Type.String({ description });
+const text = (description: string) => Type.String({ description });
 const integer = (description: string) => Type.Integer({ description });
 const time = (description: string) => Type.String({ format: "date-time", description });
 
-/** What register and borrow answer. */
+/** Reply of register and borrow. */
 export const SlotReply = Type.Object(
   {
-    product: word("Product code."),
-    user: word("User of the slot."),
-    os_hostname: word("As sent in the request."),
-    ip_local: word("As sent in the request."),
-    user_info: word("As sent in the request."),
+    product: text("Product code."),
+    user: text("User of the slot."),
+    os_hostname: text("As sent in the request."),
+    ip_local: text("As sent in the request."),
+    user_info: text("As sent in the request."),
     license_id: integer("License of the slot."),
     registered_at: time("Start of the uninterrupted registration."),
     expires_at: time("The slot is free from this time on."),
@@ -47,10 +47,10 @@ export const SlotReply = Type.Object(
   { title: "Slot" },
 );
 
-/** As text: most of it is the license, which is not written anew for each caller. */
-export function slotReply(slot: SlotResult, more: object = {}): string {
+/** JSON text: most of it is the license, whose JSON is cached for all callers. */
+export function slotReply(slot: SlotResult, extraFields: object = {}): string {
   const { contact, view, borrowedUntil } = slot;
-  const said = JSON.stringify({
+  const json = JSON.stringify({
     product: slot.product,
     user: slot.user,
     os_hostname: contact.hostname,
@@ -65,9 +65,9 @@ export function slotReply(slot: SlotResult, more: object = {}): string {
     floating_users: view.terms.slots,
     floating_slots_in_use: slot.slotsInUse,
     lease: slot.lease,
-    ...more,
+    ...extraFields,
   });
-  return `${said.slice(0, -1)},"license_json":${licenseJson(view, slot)}}`;
+  return `${json.slice(0, -1)},"license_json":${licenseJson(view, slot)}}`;
 }
 
 type ContactBody = { readonly [K in keyof typeof contactFields]?: string };

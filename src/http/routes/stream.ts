@@ -12,9 +12,12 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) => {
   return new Elysia({ name: "stream" }).get(
     PATH,
     async ({ request }) => {
-      const isWelcome = (): boolean =>
+      const isViewerAdmitted = (): boolean =>
         !request.signal.aborted && isStillAdmitted(gate, request, PATH);
-      const lines = streams.open({ gate, isStillAdmitted: isWelcome, status }, await status());
+      const lines = streams.open(
+        { gate, isStillAdmitted: isViewerAdmitted, status },
+        await status(),
+      );
       return new Response(lines, { headers: { "content-type": "application/x-ndjson" } });
     },
     describeRoute({
@@ -23,8 +26,8 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) => {
       description:
         "Sends one line of JSON immediately, and one after each change; changes of the time and " +
         "those by heartbeats are not sent. An empty line at least every five seconds shows that " +
-        "the connection works. The stream ends when its credential ends or when the server " +
-        "stops; open it again to continue.",
+        "the connection works. The stream ends when its credential expires or is revoked, or " +
+        "when the server stops; open it again to continue.",
       streamLine: Type.Object({ status: StatusReply }, { title: "StatusLine" }),
       refusals: [{ code: "too_many_requests", busy: "streams" }],
     }),

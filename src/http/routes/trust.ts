@@ -41,7 +41,7 @@ const RemoveLicenseBody = Type.Object(
   { title: "RemoveLicenseBody" },
 );
 
-/** Whose licenses are accepted, and giving licenses back. */
+/** Trusted vendors, and the return of licenses. */
 export const trust = ({ licensing, peerOf }: RouteDeps) =>
   new Elysia({ name: "trust", prefix: "/api/admin/v1" })
     .get(
@@ -115,8 +115,8 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       async ({ body, request }) => {
         const id = readLicenseId(body.license_id);
         if (id === null) return refuse({ code: "missing_parameters", fields: ["license_id"] });
-        const borrows = readBoolean("with_borrows", body.with_borrows) ?? false;
-        return { receipt: unwrap(await licensing.removeLicense(id, borrows, peerOf(request))) };
+        const withBorrows = readBoolean("with_borrows", body.with_borrows) ?? false;
+        return { receipt: unwrap(await licensing.removeLicense(id, withBorrows, peerOf(request))) };
       },
       {
         ...jsonBody(RemoveLicenseBody),

@@ -12,7 +12,7 @@ const Body = Type.Object(
   { title: "UnregisterAllBody", examples: [{ product: "DEMO" }] },
 );
 
-const page = {
+const operation = {
   summary: "Release all slots",
   description:
     "Of one product, or of all products. Borrowed slots stay if the license does not allow an " +
@@ -21,21 +21,21 @@ const page = {
   destructiveEffect: "All users lose their slots immediately, and other users can take them.",
 };
 
-/** Two ways to say the same; clients use either. */
+/** The same operation by GET and POST; existing clients use either. */
 export const unregisterAll = ({ operations, peerOf }: RouteDeps) => {
   const release = async (product: string | undefined, request: Request): Promise<Response> => {
-    const asked = { product: readIdentifier("product", product), peer: peerOf(request) };
-    unwrap(await operations.unregisterAll(asked));
+    const input = { product: readIdentifier("product", product), peer: peerOf(request) };
+    unwrap(await operations.unregisterAll(input));
     return new Response(null);
   };
   return new Elysia({ name: "unregister-all" })
     .get(
       "/api/v4/unregister/all",
       ({ request, set }) => release(readQuery(Body, request, set.headers).product, request),
-      describeRoute({ ...page, id: "unregisterAllByQuery", query: Body }),
+      describeRoute({ ...operation, id: "unregisterAllByQuery", query: Body }),
     )
     .post("/api/v4/unregister/all", ({ body, request }) => release(body.product, request), {
       ...jsonBody(Body, { emptyAllowed: true }),
-      ...describeRoute({ ...page, id: "unregisterAll" }),
+      ...describeRoute({ ...operation, id: "unregisterAll" }),
     });
 };

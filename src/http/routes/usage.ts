@@ -49,9 +49,9 @@ export const usage = ({ operations }: RouteDeps) =>
   new Elysia({ name: "usage" }).get(
     "/api/admin/v1/usage",
     async ({ request, set }): Promise<UsageReply> => {
-      const asked = readQuery(Query, request, set.headers);
-      const range = rangeOf(asked.range);
-      const wait = readBoolean("wait", asked.wait) ?? false;
+      const query = readQuery(Query, request, set.headers);
+      const range = readRange(query.range);
+      const wait = readBoolean("wait", query.wait) ?? false;
       const { from, to, complete, licenses, refusals } = unwrap(
         await operations.readUsage(range, wait),
       );
@@ -83,17 +83,17 @@ export const usage = ({ operations }: RouteDeps) =>
         "immediate, and contains all of the audit log when complete is true.",
       query: Query,
       reply: UsageReply,
-      refusals: [NOT_A_RANGE, { code: "invalid_boolean", field: "wait" }],
+      refusals: [INVALID_RANGE, { code: "invalid_boolean", field: "wait" }],
     }),
   );
 
-function rangeOf(asked: string | undefined): UsageRange {
-  if (asked === undefined || asked === "") return "day";
-  if (isUsageRange(asked)) return asked;
-  return refuse(NOT_A_RANGE);
+function readRange(value: string | undefined): UsageRange {
+  if (value === undefined || value === "") return "day";
+  if (isUsageRange(value)) return value;
+  return refuse(INVALID_RANGE);
 }
 
-const NOT_A_RANGE = {
+const INVALID_RANGE = {
   code: "invalid_parameter",
   field: "range",
   expected: "day, week or month",
