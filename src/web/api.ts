@@ -2,7 +2,7 @@ import { treaty } from "@elysiajs/eden";
 import type { App } from "../http/app.ts";
 import { credentialHeaders, noteRefusal, token } from "./session.ts";
 
-/** The server said no, or nothing at all; its sentence is for people to read. */
+/** The server refused the request, or did not answer. The message is meant for people. */
 export class ApiError extends Error {
   readonly code: string;
   readonly status: number;
@@ -15,8 +15,8 @@ export class ApiError extends Error {
 }
 
 /**
- * Without the browser's own login window, which a 401 to a request with credentials opens; and
- * nothing is sent that a script did not put there.
+ * `omit` keeps the browser from opening its own login window on a 401, and from sending
+ * credentials that no script added.
  */
 const FETCH_OPTIONS = { credentials: "omit", cache: "no-store", redirect: "error" } as const;
 
@@ -35,7 +35,7 @@ interface TreatyResult<T> {
   readonly response: Response | undefined;
 }
 
-/** The reply, or `Refused`. */
+/** Returns the reply; throws an `ApiError` if the server refused or did not answer. */
 export async function unwrapReply<T>(pendingReply: Promise<TreatyResult<T>>): Promise<T> {
   const sentWith = token.peek();
   const { data, error, response } = await pendingReply.catch(throwUnreachable);
@@ -44,7 +44,7 @@ export async function unwrapReply<T>(pendingReply: Promise<TreatyResult<T>>): Pr
   return throwApiError(value, response?.status ?? 0, sentWith);
 }
 
-/** For streams, files and what has no JSON to answer with. */
+/** For streams, files and replies that are not JSON. */
 export async function fetchResponse(path: string, init: RequestInit = {}): Promise<Response> {
   const sentWith = token.peek();
   const headers = {
@@ -55,8 +55,13 @@ export async function fetchResponse(path: string, init: RequestInit = {}): Promi
     throwUnreachable,
   );
   if (response.ok) return response;
-  const isTry = new Headers(init.headers).has("authorization");
-  return throwApiError(await response.json().catch(() => null), response.status, sentWith, isTry);
+  const isSignInAttempt = new Headers(init.headers).has("authorization");
+  return throwApiError(
+    await response.json().catch(() => null),
+    response.status,
+    sentWith,
+    isSignInAttempt,
+  );
 }
 
 function throwUnreachable(): never {
@@ -64,18 +69,18 @@ function throwUnreachable(): never {
 }
 
 function throwApiError(
-  said: unknown,
+  body: unknown,
   status: number,
   sentWith: string | null,
-  isTry = false,
+  isSignInAttempt = false,
 ): never {
-  const { code, message } = (said ?? {}) as { readonly code?: string; readonly message?: string };
+  const { code, message } = (body ?? {}) as { readonly code?: string; readonly message?: string };
   if (code === undefined || message === undefined) return throwUnreachable();
-  // What was asked before somebody signed in says nothing of who they are since.
-  if (sentWith === token.peek()) noteRefusal(code, message, isTry);
+  // A reply to a request sent before signing in says nothing about the current token.
+  if (sentWith === token.peek()) noteRefusal(code, message, isSignInAttempt);
   throw new ApiError(code, message, status);
 }
 
-/** What a person should read of whatever was thrown. */
+/** The text to show for anything that was thrown. */
 export const errorMessageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-/** Everything that is shown the way the reader's own browser writes it. */
+/** Numbers and times are written in the locale of the reader's browser. */
 
 const numberFormat = new Intl.NumberFormat();
 const dateTimeFormat = new Intl.DateTimeFormat(undefined, {

@@ -14,7 +14,7 @@ import { UnclaimedNotice } from "./sign-in/unclaimed.tsx";
 import { frame } from "./texts/frame.ts";
 import { ThemeButton } from "./theme.tsx";
 
-/** What is on every screen: where one is, whether it is true, and the way to the rest. */
+/** The header and navigation of every screen, with the connection status. */
 export function Frame() {
   return (
     <>
@@ -68,11 +68,11 @@ const ConnectionStatus = () => (
 function Content() {
   const ref = useRef<HTMLElement>(null);
   const { view, params } = currentRoute.value;
-  // Of slots and the audit log, the rest of an address is a choice within the screen.
+  // For slots and the audit log, the rest of the address is a filter within the same screen.
   const isScreen = view === "licenses" || view === "settings";
   const screen = isScreen ? [view, ...params].join("/") : view;
-  // A screen reader is told that the view has changed by being taken there; whoever looks begins at
-  // its top, which is below the bar and not behind it.
+  // Moving the focus tells a screen reader that the view has changed. Scrolling shows the view from
+  // its top, below the header bar and not behind it.
   useEffect(() => {
     if (ref.current?.contains(document.activeElement) === false) {
       ref.current.focus({ preventScroll: true });
@@ -92,15 +92,15 @@ function Content() {
 }
 
 function SignedInView({ view }: { view: View }) {
-  const { value: known } = serverStatus;
-  if (known === null) return null;
+  const { value: status } = serverStatus;
+  if (status === null) return null;
   return (
     <>
-      {known.kind === "demo" && <p class="demo">{frame.demo}</p>}
-      {known.moved_away_at !== null && (
-        <Notice kind="bad">{frame.movedAway(formatDateTime(known.moved_away_at))}</Notice>
+      {status.kind === "demo" && <p class="demo">{frame.demo}</p>}
+      {status.moved_away_at !== null && (
+        <Notice kind="bad">{frame.movedAway(formatDateTime(status.moved_away_at))}</Notice>
       )}
-      {known.kind === "site" && <UnclaimedNotice />}
+      {status.kind === "site" && <UnclaimedNotice />}
       <CurrentView view={view} />
     </>
   );

@@ -4,7 +4,7 @@ import { watchStatus } from "./status-stream.ts";
 
 const root = document.querySelector("#page");
 if (root !== null) {
-  // What the file itself showed until now was the same frame, empty.
+  // The HTML file contains the same frame, empty, for the time until the script runs.
   root.replaceChildren();
   render(<Frame />, root);
   void watchStatus();

@@ -1,13 +1,13 @@
 import { signal } from "@preact/signals";
 
-/** Behind the `#`, so that the server need not know the page's places. */
+/** Views are addressed behind the `#`, so that the server need not know them. */
 export const VIEWS = ["overview", "slots", "licenses", "audit", "settings"] as const;
 
 export type View = (typeof VIEWS)[number];
 
 export interface Route {
   readonly view: View;
-  /** What is shown within it, as the address says; empty: its first screen. */
+  /** The rest of the address, which selects a screen of the view; empty: its first screen. */
   readonly params: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export function navigateTo(view: View, ...rest: readonly string[]): void {
 
 function readRoute(): Route {
   const [name = "", ...rest] = location.hash.slice(2).split("/").map(decodePart);
-  const view = VIEWS.find((one) => one === name) ?? "overview";
+  const view = VIEWS.find((candidate) => candidate === name) ?? "overview";
   return { view, params: rest };
 }
 

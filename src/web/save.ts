@@ -1,11 +1,11 @@
-/** Hands a text to the browser as a file. */
+/** Lets the browser save a text as a file. */
 export const saveText = (text: string, name: string, type = "text/plain"): void =>
   saveBlob(new Blob([text], { type }), name);
 
-/** The same with a reply of the server, under the name it gave; returns that name. */
-export async function saveResponse(response: Response, otherwise: string): Promise<string> {
-  const said = response.headers.get("content-disposition") ?? "";
-  const name = /filename="([^"/\\]+)"/.exec(said)?.[1] ?? otherwise;
+/** Saves a reply under the file name that the server gave, and returns that name. */
+export async function saveResponse(response: Response, fallbackName: string): Promise<string> {
+  const disposition = response.headers.get("content-disposition") ?? "";
+  const name = /filename="([^"/\\]+)"/.exec(disposition)?.[1] ?? fallbackName;
   saveBlob(await response.blob(), name);
   return name;
 }
@@ -16,6 +16,6 @@ function saveBlob(blob: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // Not at once: the browser begins to read it a little later.
+  // Not immediately: the browser starts to read the blob a little later.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

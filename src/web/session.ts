@@ -1,26 +1,26 @@
 import { signal } from "@preact/signals";
 
 /**
- * Who administers through this page. The token lives in this variable alone: a reload forgets it,
- * and so does whoever closes the tab.
+ * The token this tab is signed in with. It is held in this variable only: reloading or closing the
+ * tab discards it.
  */
 export const token = signal<string | null>(null);
 
-/** What stands between this page and administration. */
+/** Whether this page may administer, and if not, why. */
 export type AccessState =
-  /** Nobody has asked yet. */
+  /** The server has not been asked yet. */
   | "unknown"
   | "open"
-  /** A credential is asked for. */
+  /** A credential is required. */
   | "sign-in"
-  /** Credentials are not taken in plain HTTP from another machine. */
+  /** The server refuses credentials over plain HTTP from another machine. */
   | "tls"
   /** This network may not administer. */
   | "network";
 
 export const accessState = signal<AccessState>("unknown");
 
-/** What the server said when it did not let us in; empty: nothing worth saying. */
+/** The server's message when it denied access; empty: nothing to show. */
 export const accessMessage = signal("");
 
 const STATE_BY_CODE: Readonly<Record<string, AccessState>> = {
@@ -32,19 +32,19 @@ const STATE_BY_CODE: Readonly<Record<string, AccessState>> = {
 };
 
 /**
- * A refusal may mean that we are no longer let in: then the page says so instead of each part. What
- * somebody only tries to get in with says nothing of that kind, but that TLS is asked for.
+ * Some refusals mean that this page has lost access: then the whole page shows that, not each part.
+ * A failed sign-in attempt does not mean so, except where the server requires TLS.
  */
-export function noteRefusal(code: string, message: string, isTry: boolean): void {
-  const shut = STATE_BY_CODE[code];
-  if (shut === undefined || (isTry && shut !== "tls")) return;
-  accessMessage.value = shut === "sign-in" && token.value === null ? "" : message;
+export function noteRefusal(code: string, message: string, isSignInAttempt: boolean): void {
+  const state = STATE_BY_CODE[code];
+  if (state === undefined || (isSignInAttempt && state !== "tls")) return;
+  accessMessage.value = state === "sign-in" && token.value === null ? "" : message;
   token.value = null;
-  accessState.value = shut;
+  accessState.value = state;
 }
 
-export function signIn(fresh: string): void {
-  token.value = fresh;
+export function signIn(newToken: string): void {
+  token.value = newToken;
   accessMessage.value = "";
   accessState.value = "open";
 }

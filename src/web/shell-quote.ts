@@ -1,3 +1,3 @@
-/** A value as one word of a shell's line, whatever is in it. */
+/** Quotes a value, so that a shell reads it as one word. */
 export const quoteForShell = (text: string): string =>
   /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -3,10 +3,10 @@ import type { StatusReply } from "../http/status.ts";
 import { fetchResponse, ApiError } from "./api.ts";
 import { accessState } from "./session.ts";
 
-/** How the server is, as it last said; null: it has not yet. */
+/** The last status that the server sent; null: none yet. */
 export const serverStatus = signal<StatusReply | null>(null);
 
-/** Whether what is shown is true now. */
+/** Whether the status shown is current. */
 export const isConnected = signal(false);
 
 const SILENCE_TIMEOUT = 15_000;
@@ -15,21 +15,21 @@ const MAX_RETRY_DELAY = 10_000;
 
 let watchController: AbortController | null = null;
 
-/** Follows the server until told to stop; whatever breaks, it tries again. */
+/** Follows the server's status until stopped, and reconnects after any failure. */
 export async function watchStatus(): Promise<void> {
   watchController?.abort();
   const { signal: stopped } = (watchController = new AbortController());
-  let pause = MIN_RETRY_DELAY;
+  let delay = MIN_RETRY_DELAY;
   while (!stopped.aborted) {
     try {
-      await followStream(stopped, () => (pause = MIN_RETRY_DELAY));
+      await followStream(stopped, () => (delay = MIN_RETRY_DELAY));
     } catch (error) {
-      // Somebody has to sign in first: that starts it anew.
+      // Access is denied: signing in starts the stream again.
       if (error instanceof ApiError && accessState.value !== "open" && error.status !== 0) return;
     }
     isConnected.value = false;
-    await new Promise((resolve) => setTimeout(resolve, pause));
-    pause = Math.min(pause * 2, MAX_RETRY_DELAY);
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    delay = Math.min(delay * 2, MAX_RETRY_DELAY);
   }
 }
 
@@ -39,26 +39,26 @@ export function stopWatchingStatus(): void {
   serverStatus.value = null;
 }
 
-async function followStream(stopped: AbortSignal, alive: () => void): Promise<void> {
-  const broken = new AbortController();
+async function followStream(stopped: AbortSignal, onData: () => void): Promise<void> {
+  const silenceController = new AbortController();
   const response = await fetchResponse("/api/admin/v1/stream", {
-    signal: AbortSignal.any([stopped, broken.signal]),
+    signal: AbortSignal.any([stopped, silenceController.signal]),
   });
-  // A server that vanished says nothing, not even that it did.
-  let silence = setTimeout(() => broken.abort(), SILENCE_TIMEOUT);
+  // A server that vanished does not close the connection.
+  let silenceTimer = setTimeout(() => silenceController.abort(), SILENCE_TIMEOUT);
   try {
     for await (const line of readLines(response)) {
-      clearTimeout(silence);
-      silence = setTimeout(() => broken.abort(), SILENCE_TIMEOUT);
+      clearTimeout(silenceTimer);
+      silenceTimer = setTimeout(() => silenceController.abort(), SILENCE_TIMEOUT);
       if (stopped.aborted) return;
-      alive();
+      onData();
       isConnected.value = true;
       accessState.value = "open";
       if (line !== "")
         serverStatus.value = (JSON.parse(line) as { readonly status: StatusReply }).status;
     }
   } finally {
-    clearTimeout(silence);
+    clearTimeout(silenceTimer);
   }
 }
 

@@ -5,12 +5,12 @@ type Theme = "light" | "dark";
 
 const system = matchMedia("(prefers-color-scheme: dark)");
 
-/** As the reader's system has it, until somebody says otherwise. */
+/** The theme of the reader's system, until the reader switches it. */
 export const theme = signal<Theme>(system.matches ? "dark" : "light");
 
-system.addEventListener("change", ({ matches }) => set(matches ? "dark" : "light"));
+system.addEventListener("change", ({ matches }) => setTheme(matches ? "dark" : "light"));
 
-function set(next: Theme): void {
+function setTheme(next: Theme): void {
   theme.value = next;
   document.documentElement.dataset["theme"] = next;
 }
@@ -22,7 +22,7 @@ export function ThemeButton() {
       type="button"
       class="button"
       aria-label={frame.theme.label(frame.theme[next])}
-      onClick={() => set(next)}
+      onClick={() => setTheme(next)}
     >
       {theme.value === "dark" ? "☀" : "☾"}
     </button>

@@ -21,14 +21,14 @@ import {
 import { AuditFilterForm } from "./filter-form.tsx";
 import { AuditReader } from "./audit-reader.ts";
 
-/** What happened, for whoever wants to know and for whoever wants proof. */
+/** The audit log: filter, entries, integrity check and export. */
 export function AuditLog() {
   const filter = readFilter(currentRoute.value.params);
   return (
     <>
       <h2>{auditLog.title}</h2>
-      <p class="quiet">{auditLog.about}</p>
-      <div class="row record-tools">
+      <p class="muted">{auditLog.about}</p>
+      <div class="row audit-tools">
         <AuditExport />
         <IntegrityCheck />
       </div>
@@ -43,20 +43,20 @@ const fetchAuditPage = (query: Record<string, string>): Promise<AuditPageReply> 
 
 function AuditEntryList({ filter }: { filter: AuditFilter }) {
   const top = useRef<HTMLDivElement>(null);
-  const reading = useMemo(() => new AuditReader(fetchAuditPage, auditQueryOf(filter)), []);
-  useEffect(() => followNewEntries(reading, filter, () => isAtTop(top.current)), []);
+  const reader = useMemo(() => new AuditReader(fetchAuditPage, auditQueryOf(filter)), []);
+  useEffect(() => followNewEntries(reader, filter, () => isAtTop(top.current)), []);
   return (
-    <section class="card record" aria-label={auditLog.list}>
+    <section class="card audit-log" aria-label={auditLog.list}>
       <div ref={top} />
       <NewEntriesButton
-        reader={reading}
+        reader={reader}
         onShow={() => top.current?.scrollIntoView({ block: "center" })}
       />
-      <AsyncContent load={() => reading.loadOlder()}>
+      <AsyncContent load={() => reader.loadOlder()}>
         {() => (
           <>
-            <AuditEntries events={reading.events.value ?? []} />
-            <EndOfList reader={reading} isFiltered={!isFilterEmpty(filter)} />
+            <AuditEntries events={reader.events.value ?? []} />
+            <EndOfList reader={reader} isFiltered={!isFilterEmpty(filter)} />
           </>
         )}
       </AsyncContent>
@@ -64,21 +64,21 @@ function AuditEntryList({ filter }: { filter: AuditFilter }) {
   );
 }
 
-/** New events come in by themselves while the newest are looked at; else somebody asks for them. */
+/** Shows new events while the top of the list is in view; otherwise a button offers them. */
 function followNewEntries(
-  reading: AuditReader,
+  reader: AuditReader,
   filter: AuditFilter,
-  isLookedAt: () => boolean,
+  isTopVisible: () => boolean,
 ): () => void {
-  let seen: number | null = null;
+  let lastSeq: number | null = null;
   return effect(() => {
     const seq = serverStatus.value?.storage.audit_seq ?? null;
-    // Asked once more when the first page is there: something may have happened meanwhile.
-    if (reading.events.value === null || seq === seen || !isOpenEnded(filter, Date.now())) return;
-    seen = seq;
-    reading.loadNewer().then(
-      () => isLookedAt() && reading.showPending(),
-      // Said already where the connection is shown; the next change asks again.
+    // Runs once more when the first page is loaded: events may have happened meanwhile.
+    if (reader.events.value === null || seq === lastSeq || !isOpenEnded(filter, Date.now())) return;
+    lastSeq = seq;
+    reader.loadNewer().then(
+      () => isTopVisible() && reader.showPending(),
+      // The header already shows the lost connection; the next change tries again.
       () => null,
     );
   });
@@ -94,7 +94,7 @@ function NewEntriesButton({ reader, onShow }: { reader: AuditReader; onShow: () 
     onShow();
   };
   return (
-    <div class="fresh" role="status">
+    <div class="new-events" role="status">
       {count > 0 && (
         <button type="button" class="button main" onClick={show}>
           ↑ {auditLog.newEvents(count)}
@@ -106,18 +106,18 @@ function NewEntriesButton({ reader, onShow }: { reader: AuditReader; onShow: () 
 
 function EndOfList({ reader, isFiltered }: { reader: AuditReader; isFiltered: boolean }) {
   const { length: count } = reader.events.value ?? [];
-  const { value: reached } = reader.scannedUntil;
+  const { value: scannedUntil } = reader.scannedUntil;
   if (reader.nextCursor.value === null) {
-    const nothing = isFiltered ? auditLog.noMatches : auditLog.empty;
-    return <p class="quiet end">{count === 0 ? nothing : auditLog.startOfLog}</p>;
+    const emptyText = isFiltered ? auditLog.noMatches : auditLog.empty;
+    return <p class="muted end">{count === 0 ? emptyText : auditLog.startOfLog}</p>;
   }
   return (
     <div class="row end">
       <Button onClick={() => reader.loadOlder()}>
         {count === 0 ? auditLog.scanFurther : auditLog.loadOlder}
       </Button>
-      {reached !== null && (
-        <span class="quiet">{auditLog.scannedUntil(formatDateTime(reached))}</span>
+      {scannedUntil !== null && (
+        <span class="muted">{auditLog.scannedUntil(formatDateTime(scannedUntil))}</span>
       )}
     </div>
   );

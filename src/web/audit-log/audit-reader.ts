@@ -6,67 +6,67 @@ type FetchAuditPage = (query: Record<string, string>) => Promise<AuditPageReply>
 
 const PAGE_SIZE = 50;
 
-/** How often a page without a single event is passed over before somebody is asked. */
+/** How many pages without a match are skipped before the user has to ask for more. */
 const MAX_EMPTY_PAGES = 5;
 
-/** The record as it is being read: newest first, growing at both ends. */
+/** The entries of the audit log that are loaded: newest first, growing at both ends. */
 export class AuditReader {
-  /** Null: nothing has come yet. */
+  /** Null: no page is loaded yet. */
   readonly events = signal<readonly AuditEntryReply[] | null>(null);
-  /** Newer than what is shown, and kept back until it can be shown without moving anything. */
+  /** Newer than the shown events; held back until showing them does not move the list. */
   readonly pendingEvents = signal<readonly AuditEntryReply[]>([]);
-  /** Where to go on; null: the beginning of the record has been reached. */
+  /** Where the next page starts; null: the start of the audit log is reached. */
   readonly nextCursor = signal<string | null>(null);
-  /** How far back was looked. */
+  /** How far back the server has searched. */
   readonly scannedUntil = signal<string | null>(null);
 
-  readonly #ask: FetchAuditPage;
+  readonly #fetchPage: FetchAuditPage;
   readonly #query: Record<string, string>;
-  /** The newest page, when more came at once than fits before what is shown. */
-  #restart: AuditPageReply | null = null;
+  /** The newest page, when it does not connect to the shown events without a gap. */
+  #replacement: AuditPageReply | null = null;
 
-  constructor(ask: FetchAuditPage, query: Record<string, string>) {
-    this.#ask = ask;
+  constructor(fetchPage: FetchAuditPage, query: Record<string, string>) {
+    this.#fetchPage = fetchPage;
     this.#query = { ...query, limit: String(PAGE_SIZE) };
   }
 
-  /** The newest, or what is older than the oldest shown. */
+  /** Loads the newest page first, then older ones. */
   async loadOlder(): Promise<void> {
-    for (let passed = 0; passed < MAX_EMPTY_PAGES; passed += 1) {
+    for (let pages = 0; pages < MAX_EMPTY_PAGES; pages += 1) {
       const before = this.nextCursor.value;
-      const reply = await this.#ask({ ...this.#query, ...(before !== null && { before }) });
-      // Asked twice at once, the same page came twice.
+      const reply = await this.#fetchPage({ ...this.#query, ...(before !== null && { before }) });
+      // Two concurrent calls fetched the same page: keep it once.
       if (before !== this.nextCursor.value) return;
       this.#append(reply);
       if (reply.events.length > 0 || reply.next === null) return;
     }
   }
 
-  /** Something may have happened. */
+  /** Fetches events that are newer than the shown ones. */
   async loadNewer(): Promise<void> {
     const shown = this.events.value;
     if (shown === null) return;
-    const reply = await this.#ask(this.#query);
+    const reply = await this.#fetchPage(this.#query);
     if (this.events.value !== shown) return;
-    const known = shown[0]?.seq ?? 0;
-    const fresh = reply.events.filter(({ seq }) => seq > known);
-    const isGap = fresh.length === reply.events.length && reply.next !== null;
-    this.#restart = isGap ? reply : null;
-    this.pendingEvents.value = fresh;
+    const newestSeq = shown[0]?.seq ?? 0;
+    const newEvents = reply.events.filter(({ seq }) => seq > newestSeq);
+    const isGap = newEvents.length === reply.events.length && reply.next !== null;
+    this.#replacement = isGap ? reply : null;
+    this.pendingEvents.value = newEvents;
   }
 
-  /** What was kept back takes its place on top. */
+  /** Moves the pending events to the top of the list. */
   showPending(): void {
-    const fresh = this.pendingEvents.value;
-    if (fresh.length === 0) return;
+    const pending = this.pendingEvents.value;
+    if (pending.length === 0) return;
     this.pendingEvents.value = [];
-    if (this.#restart === null) {
-      this.events.value = [...fresh, ...(this.events.value ?? [])];
+    if (this.#replacement === null) {
+      this.events.value = [...pending, ...(this.events.value ?? [])];
       return;
     }
-    const { next, scanned_until } = this.#restart;
-    this.#restart = null;
-    this.events.value = fresh;
+    const { next, scanned_until } = this.#replacement;
+    this.#replacement = null;
+    this.events.value = pending;
     this.nextCursor.value = next;
     this.scannedUntil.value = scanned_until;
   }

@@ -8,7 +8,7 @@ import { groupByDay } from "./days.ts";
 import { eventKindOf } from "./event-kinds.ts";
 import { entrySentence } from "./entry-sentence.ts";
 
-/** Events under the days they happened on. */
+/** Events grouped by day. */
 export const AuditEntries = ({ events }: { events: readonly AuditEntryReply[] }) => (
   <>
     {groupByDay(events).map(({ day, from, events }) => (
@@ -24,7 +24,7 @@ export const AuditEntries = ({ events }: { events: readonly AuditEntryReply[] })
   </>
 );
 
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 function AuditEntryItem({ entry }: { entry: AuditEntryReply }) {
   const { at, type, seq } = entry;
@@ -32,10 +32,10 @@ function AuditEntryItem({ entry }: { entry: AuditEntryReply }) {
   return (
     <li class={`event ${kind}`}>
       <time dateTime={at} title={formatDateTime(at)}>
-        {clock.format(new Date(at))}
+        {timeFormat.format(new Date(at))}
       </time>
       <span class="kind">{auditLog.kinds[kind]}</span>
-      <div class="told">
+      <div class="entry-body">
         <p>{entrySentence(entry)}</p>
         <LastRefusedUsers entry={entry} />
         <EntrySubject entry={entry} />
@@ -48,17 +48,17 @@ function AuditEntryItem({ entry }: { entry: AuditEntryReply }) {
   );
 }
 
-/** A thousand refusals are one line; who was among the last of them. */
+/** One entry can count many refusals: lists the last users among them. */
 function LastRefusedUsers({ entry: { type, detail } }: { entry: AuditEntryReply }) {
   if (type !== "RefusalsCounted") return null;
   const { users } = detail as { readonly users: readonly string[] };
-  return users.length > 0 ? <p class="quiet">{auditLog.lastUsers(users.join(", "))}</p> : null;
+  return users.length > 0 ? <p class="muted">{auditLog.lastUsers(users.join(", "))}</p> : null;
 }
 
 function EntrySubject({ entry: { user, product, license_id, peer } }: { entry: AuditEntryReply }) {
   if (user === null && product === null && peer === null) return null;
   return (
-    <p class="who">
+    <p class="entry-subject">
       {user !== null && <a href={linkTo("audit", `user=${user}`)}>{user}</a>}
       {product !== null && <a href={linkTo("audit", `product=${product}`)}>{product}</a>}
       {license_id !== null && <span>{auditLog.license(String(license_id))}</span>}
@@ -67,7 +67,7 @@ function EntrySubject({ entry: { user, product, license_id, peer } }: { entry: A
   );
 }
 
-/** Everything else the event holds, by the names the API has for it. */
+/** All other members of the event, by their names in the API. */
 const factsOf = ({ type, at, detail }: AuditEntryReply): [string, string][] => [
   ["type", type],
   ["at", at],

@@ -2,7 +2,7 @@ import type { AuditEntryReply } from "../../http/audit-entry.ts";
 import { formatDateTime } from "../format.ts";
 import { reasonOf } from "../texts/refusals.ts";
 
-/** An event as the reader writes sentences, times and reasons; the record has UTC and codes. */
+/** The summary of an event with local times and readable reasons, instead of UTC and codes. */
 export function entrySentence({ type, summary, detail }: AuditEntryReply): string {
   const { code } = detail as { readonly code?: string };
   const local =

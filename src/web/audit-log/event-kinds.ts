@@ -1,6 +1,6 @@
 import type { Event } from "../../domain/event.ts";
 
-/** What somebody looks for in the record, in the order it is offered. */
+/** The kinds of events to filter by, in the order they are offered. */
 export const EVENT_KINDS = [
   "slots",
   "licenses",
@@ -12,7 +12,7 @@ export const EVENT_KINDS = [
 
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** An event that is in no group does not compile. */
+/** The type requires every event type to have a kind. */
 const KIND_BY_TYPE: { readonly [T in Event["type"]]: EventKind } = {
   SlotTaken: "slots",
   SlotRenewed: "slots",
@@ -48,9 +48,9 @@ const KIND_BY_TYPE: { readonly [T in Event["type"]]: EventKind } = {
   ClockSetBack: "appliance",
 };
 
-/** Of a type that this page does not know yet: something about the appliance. */
+/** An unknown type, from a newer server, counts as `appliance`. */
 export const eventKindOf = (type: string): EventKind =>
   Object.hasOwn(KIND_BY_TYPE, type) ? KIND_BY_TYPE[type as Event["type"]] : "appliance";
 
 export const eventTypesOf = (kind: EventKind): string[] =>
-  Object.entries(KIND_BY_TYPE).flatMap(([type, of]) => (of === kind ? [type] : []));
+  Object.entries(KIND_BY_TYPE).flatMap(([type, typeKind]) => (typeKind === kind ? [type] : []));

@@ -16,13 +16,13 @@ const monthFormat = new Intl.DateTimeFormat(undefined, {
   timeZone: "UTC",
 });
 
-/** The record, or some months of it, for an auditor who keeps their own copy. */
+/** Exports the audit log, or some months of it. */
 export function AuditExport() {
-  const open = useSignal(false);
+  const isOpen = useSignal(false);
   return (
     <>
-      <Button onClick={() => void (open.value = true)}>{auditLog.export.open}</Button>
-      {open.value && <ExportDialog onClose={() => (open.value = false)} />}
+      <Button onClick={() => void (isOpen.value = true)}>{auditLog.export.open}</Button>
+      {isOpen.value && <ExportDialog onClose={() => (isOpen.value = false)} />}
     </>
   );
 }
@@ -30,16 +30,16 @@ export function AuditExport() {
 function ExportDialog({ onClose }: { onClose: () => void }) {
   const first = useSignal("");
   const last = useSignal("");
-  const { value: known } = serverStatus;
-  if (known === null) return null;
-  const months = monthsBetween(known.created_at, known.now).map(
+  const { value: status } = serverStatus;
+  if (status === null) return null;
+  const months = monthsBetween(status.created_at, status.now).map(
     (month) => [month, monthFormat.format(new Date(`${month}-01`))] as const,
   );
-  const backwards = first.value !== "" && last.value !== "" && first.value > last.value;
-  const take = async (): Promise<void> => {
-    const span = new URLSearchParams(monthRangeQuery(first.value, last.value));
+  const isInvalidRange = first.value !== "" && last.value !== "" && first.value > last.value;
+  const save = async (): Promise<void> => {
+    const range = new URLSearchParams(monthRangeQuery(first.value, last.value));
     await saveResponse(
-      await fetchResponse(`/api/admin/v1/audit/export?${span}`),
+      await fetchResponse(`/api/admin/v1/audit/export?${range}`),
       "berth-audit.jsonl",
     );
   };
@@ -60,8 +60,8 @@ function ExportDialog({ onClose }: { onClose: () => void }) {
           onChange={(month) => (last.value = month)}
         />
       </div>
-      {backwards && <p class="bad">{auditLog.export.invalidRange}</p>}
-      <Button kind="main" onClick={take} disabled={backwards}>
+      {isInvalidRange && <p class="bad">{auditLog.export.invalidRange}</p>}
+      <Button kind="main" onClick={save} disabled={isInvalidRange}>
         {auditLog.export.save}
       </Button>
       <p class="hint">{frame.cliCommands}</p>

@@ -7,16 +7,17 @@ import { auditLog } from "../texts/audit-log.ts";
 import { filterLink, isFilterEmpty, type AuditFilter } from "./filter.ts";
 import { EVENT_KINDS } from "./event-kinds.ts";
 
-/** While somebody types, the server is not asked for every letter. */
+/** Waits until typing pauses, so that not every letter causes a request. */
 const TYPING_DELAY = 300;
 
-/** Stands in the address, so that what one sees can be sent to somebody. */
+/** The filter is kept in the address, so that it can be shared as a link. */
 const navigateToFilter = (filter: AuditFilter): void => location.replace(filterLink(filter));
 
 export function AuditFilterForm({ filter }: { filter: AuditFilter }) {
-  const set = (part: Partial<AuditFilter>): void => navigateToFilter({ ...filter, ...part });
+  const applyFilter = (part: Partial<AuditFilter>): void =>
+    navigateToFilter({ ...filter, ...part });
   const products = [...new Set(serverStatus.value?.licenses.map(({ product }) => product))];
-  // A product that is gone still stands in the record.
+  // The audit log can contain a product whose license is no longer installed.
   if (filter.product !== "" && !products.includes(filter.product)) products.push(filter.product);
   return (
     <form
@@ -24,7 +25,7 @@ export function AuditFilterForm({ filter }: { filter: AuditFilter }) {
       aria-label={auditLog.filter.title}
       onSubmit={(event) => event.preventDefault()}
     >
-      <Search filter={filter} applyFilter={set} />
+      <Search filter={filter} applyFilter={applyFilter} />
       <Select
         label={auditLog.filter.kind}
         value={filter.kind}
@@ -32,20 +33,27 @@ export function AuditFilterForm({ filter }: { filter: AuditFilter }) {
           ["", auditLog.filter.all],
           ...EVENT_KINDS.map((kind) => [kind, auditLog.kinds[kind]] as const),
         ]}
-        onChange={(kind) => set({ kind: kind as AuditFilter["kind"] })}
+        onChange={(kind) => applyFilter({ kind: kind as AuditFilter["kind"] })}
       />
       <Select
         label={auditLog.filter.product}
         value={filter.product}
-        options={[["", auditLog.filter.anyProduct], ...products.map((one) => [one, one] as const)]}
-        onChange={(product) => set({ product })}
+        options={[
+          ["", auditLog.filter.anyProduct],
+          ...products.map((product) => [product, product] as const),
+        ]}
+        onChange={(product) => applyFilter({ product })}
       />
       <DateField
         label={auditLog.filter.from}
         value={filter.from}
-        onChange={(from) => set({ from })}
+        onChange={(from) => applyFilter({ from })}
       />
-      <DateField label={auditLog.filter.to} value={filter.to} onChange={(to) => set({ to })} />
+      <DateField
+        label={auditLog.filter.to}
+        value={filter.to}
+        onChange={(to) => applyFilter({ to })}
+      />
       <ActiveFilters filter={filter} />
     </form>
   );
@@ -58,25 +66,25 @@ interface SearchProps {
 
 function Search({ filter, applyFilter }: SearchProps) {
   const id = useId();
-  const typed = useSignal(filter.text);
+  const input = useSignal(filter.text);
   useEffect(() => {
-    typed.value = filter.text;
+    input.value = filter.text;
   }, [filter.text]);
   useEffect(() => {
-    if (typed.value === filter.text) return undefined;
-    const later = setTimeout(() => applyFilter({ text: typed.value }), TYPING_DELAY);
-    return () => clearTimeout(later);
-  }, [typed.value]);
+    if (input.value === filter.text) return undefined;
+    const timer = setTimeout(() => applyFilter({ text: input.value }), TYPING_DELAY);
+    return () => clearTimeout(timer);
+  }, [input.value]);
   return (
     <div class="field">
       <label for={id}>{auditLog.filter.text}</label>
       <input
         id={id}
         type="search"
-        value={typed.value}
+        value={input.value}
         maxLength={256}
         autocomplete="off"
-        onInput={(event) => (typed.value = event.currentTarget.value)}
+        onInput={(event) => (input.value = event.currentTarget.value)}
       />
     </div>
   );
@@ -103,11 +111,11 @@ function DateField({ label, value, onChange }: DateFieldProps) {
   );
 }
 
-/** What came with a link and has no field of its own, and the way back to everything. */
+/** Filters that come from a link and have no field, and a link that clears all filters. */
 function ActiveFilters({ filter }: { filter: AuditFilter }) {
   if (isFilterEmpty(filter)) return null;
   return (
-    <p class="narrowed">
+    <p class="active-filters">
       {filter.user !== "" && <span>{auditLog.filter.user(filter.user)}</span>}
       {filter.license !== "" && <span>{auditLog.filter.license(filter.license)}</span>}
       <a class="button" href={linkTo("audit")}>

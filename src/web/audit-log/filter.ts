@@ -1,13 +1,13 @@
 import { EVENT_KINDS, eventTypesOf, type EventKind } from "./event-kinds.ts";
 
-/** What of the record is shown; an empty text: all of it. */
+/** Which entries are shown; an empty field does not filter. */
 export interface AuditFilter {
   readonly kind: EventKind | "";
   readonly text: string;
   readonly product: string;
   readonly user: string;
   readonly license: string;
-  /** Days as the reader's calendar has them, `YYYY-MM-DD`; both are part of it. */
+  /** Days in the reader's time zone, `YYYY-MM-DD`; both are inclusive. */
   readonly from: string;
   readonly to: string;
 }
@@ -24,12 +24,12 @@ const EMPTY_FILTER: AuditFilter = {
 
 const FIELDS = Object.keys(EMPTY_FILTER) as (keyof AuditFilter)[];
 
-/** From the parts of an address, `name=value`; what makes no sense there is left out. */
+/** Reads a filter from the parts of an address, `name=value`; invalid parts are ignored. */
 export function readFilter(parts: readonly string[]): AuditFilter {
   const filter: Record<keyof AuditFilter, string> = { ...EMPTY_FILTER };
   for (const part of parts) {
     const [name = "", ...value] = part.split("=");
-    const field = FIELDS.find((one) => one === name);
+    const field = FIELDS.find((candidate) => candidate === name);
     if (field !== undefined) filter[field] = value.join("=");
   }
   return {
@@ -41,7 +41,7 @@ export function readFilter(parts: readonly string[]): AuditFilter {
   };
 }
 
-/** The address of what a filter shows, to be linked to. */
+/** The address that shows what a filter selects. */
 export const filterLink = (filter: AuditFilter): string =>
   [
     "#/audit",
@@ -53,7 +53,7 @@ export const isFilterEmpty = (filter: AuditFilter): boolean => filledFields(filt
 const filledFields = (filter: AuditFilter): [keyof AuditFilter, string][] =>
   FIELDS.flatMap((name) => (filter[name] === "" ? [] : [[name, filter[name]]]));
 
-/** The same as the server is asked for it. */
+/** The filter as a query of the API. */
 export function auditQueryOf(filter: AuditFilter): Record<string, string> {
   const { kind, text, product, user, license, from, to } = filter;
   const query = {
@@ -68,7 +68,7 @@ export function auditQueryOf(filter: AuditFilter): Record<string, string> {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ""));
 }
 
-/** Whether something that happens from now on could be in it. */
+/** Whether future events can match the filter. */
 export const isOpenEnded = ({ to }: AuditFilter, now: number): boolean =>
   to === "" || endOf(to).getTime() >= now;
 
@@ -78,12 +78,12 @@ function isDay(text: string): boolean {
   return !Number.isNaN(day.getTime()) && day.getDate() === Number(text.slice(8));
 }
 
-/** Midnight where the reader is. */
+/** Midnight in the reader's time zone. */
 const startOf = (day: string): Date => new Date(`${day}T00:00:00`);
 
-/** The last moment of a day that may have 23 hours, or 25. */
+/** The last millisecond of a day, which can have 23 or 25 hours. */
 function endOf(day: string): Date {
-  const next = startOf(day);
-  next.setDate(next.getDate() + 1);
-  return new Date(next.getTime() - 1);
+  const nextDay = startOf(day);
+  nextDay.setDate(nextDay.getDate() + 1);
+  return new Date(nextDay.getTime() - 1);
 }

@@ -5,43 +5,43 @@ import { Notice } from "../parts/notice.tsx";
 import { auditLog } from "../texts/audit-log.ts";
 import { runIntegrityCheck, lastIntegrityCheck } from "./last-integrity-check.ts";
 
-const { integrity: chain } = auditLog;
+const { integrity } = auditLog;
 
-/** A mark that has to be earned: nothing is said to be whole that nobody has looked at. */
+/** The result appears only after a check: no claim is made before it. */
 export function IntegrityCheck() {
   const { value: last } = lastIntegrityCheck;
   return (
-    <div class="chain">
+    <div class="integrity">
       <div class="row">
         <Button onClick={runIntegrityCheck}>
-          {last === null ? chain.check : chain.checkAgain}
+          {last === null ? integrity.check : integrity.checkAgain}
         </Button>
-        {last === null && <span class="quiet">{chain.notChecked}</span>}
+        {last === null && <span class="muted">{integrity.notChecked}</span>}
       </div>
-      {last !== null && <IntegrityResult found={last.found} at={last.checkedAt} />}
+      {last !== null && <IntegrityResult result={last.result} at={last.checkedAt} />}
     </div>
   );
 }
 
-function IntegrityResult({ found, at }: { found: VerifyReply; at: string }) {
-  const said = <p class="quiet">{chain.checkedAt(formatDateTime(at))}</p>;
-  if (!found.intact) {
+function IntegrityResult({ result, at }: { result: VerifyReply; at: string }) {
+  const checkedAt = <p class="muted">{integrity.checkedAt(formatDateTime(at))}</p>;
+  if (!result.intact) {
     return (
-      <Notice kind="bad" title={chain.broken}>
-        <p>{found.finding}</p>
-        <p>{found.remedy}</p>
-        {said}
+      <Notice kind="bad" title={integrity.broken}>
+        <p>{result.finding}</p>
+        <p>{result.remedy}</p>
+        {checkedAt}
       </Notice>
     );
   }
   return (
-    <Notice kind="good" title={`✓ ${chain.intact}`}>
-      <p>{coverageText(found)}</p>
-      {found.audit_gaps.length > 0 && <Gaps gaps={found.audit_gaps} />}
+    <Notice kind="good" title={`✓ ${integrity.intact}`}>
+      <p>{coverageText(result)}</p>
+      {result.audit_gaps.length > 0 && <Gaps gaps={result.audit_gaps} />}
       <p>
-        {chain.lastLine(formatNumber(found.audit_seq))} <code>{found.audit_sum}</code>
+        {integrity.lastLine(formatNumber(result.audit_seq))} <code>{result.audit_sum}</code>
       </p>
-      {said}
+      {checkedAt}
     </Notice>
   );
 }
@@ -49,20 +49,20 @@ function IntegrityResult({ found, at }: { found: VerifyReply; at: string }) {
 type IntactReply = Extract<VerifyReply, { intact: true }>;
 
 function coverageText({ audit_from, audit_to, audit_files, audit_gaps }: IntactReply): string {
-  if (audit_to < audit_from) return chain.empty;
+  if (audit_to < audit_from) return integrity.empty;
   const [from, to] = [formatNumber(audit_from), formatNumber(audit_to)];
-  const files = chain.files(audit_files);
+  const files = integrity.files(audit_files);
   return audit_gaps.length === 0
-    ? chain.coverage(from, to, files)
-    : chain.coverageWithGaps(from, to, files);
+    ? integrity.coverage(from, to, files)
+    : integrity.coverageWithGaps(from, to, files);
 }
 
-/** Nothing is called whole without a word about what was declared as gone. */
+/** An intact log can have declared gaps: they are always listed. */
 const Gaps = ({ gaps }: { gaps: IntactReply["audit_gaps"] }) => (
   <ul>
     {gaps.map(({ from_line, to_line, reason, declared_at }) => (
       <li key={from_line}>
-        {chain.gap(
+        {integrity.gap(
           formatNumber(from_line),
           formatNumber(to_line),
           reason,

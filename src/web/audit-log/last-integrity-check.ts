@@ -4,14 +4,14 @@ import { admin, unwrapReply } from "../api.ts";
 
 interface IntegrityCheckRun {
   readonly checkedAt: string;
-  readonly found: VerifyReply;
+  readonly result: VerifyReply;
 }
 
-/** The last time somebody asked; null: nobody has yet, and nothing may be claimed. */
+/** The last check of this page; null: none yet. */
 export const lastIntegrityCheck = signal<IntegrityCheckRun | null>(null);
 
 export async function runIntegrityCheck(): Promise<void> {
   lastIntegrityCheck.value = null;
-  const found = await unwrapReply(admin.verify.get());
-  lastIntegrityCheck.value = { checkedAt: new Date().toISOString(), found };
+  const result = await unwrapReply(admin.verify.get());
+  lastIntegrityCheck.value = { checkedAt: new Date().toISOString(), result };
 }

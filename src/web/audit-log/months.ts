@@ -1,7 +1,7 @@
-/** `YYYY-MM`, as the record's own files are named: by the calendar of UTC. */
+/** `YYYY-MM` in UTC, like the names of the audit log's files. */
 export type Month = string;
 
-/** Every month that something can have happened in, the newest first. */
+/** Every month between two times, newest first. */
 export function monthsBetween(from: string, to: string): Month[] {
   const months: Month[] = [];
   const first = from.slice(0, 7);
@@ -9,7 +9,7 @@ export function monthsBetween(from: string, to: string): Month[] {
   return months;
 }
 
-/** Times to ask for; empty: without a bound on that side. */
+/** The query for a range of months; an empty month leaves that side open. */
 export function monthRangeQuery(first: Month, last: Month): Record<string, string> {
   return {
     ...(first !== "" && { since: `${first}-01T00:00:00.000Z` }),

@@ -6,38 +6,38 @@ export interface ApiResponse {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly type: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** It went on for longer than anybody wants to wait. */
+  /** The response had not ended when the time limit was reached. */
   readonly isTruncated: boolean;
 }
 
-/** Streams of this API have no end of their own. */
+/** Streams of this API do not end by themselves. */
 const READ_TIMEOUT = 5_000;
 
-/** Sends the real request, from this page to its own server. */
+/** Sends a real request to the server of this page. */
 export async function sendRequest(
-  sending: OutgoingRequest,
+  request: OutgoingRequest,
   authorization: string | null,
 ): Promise<ApiResponse> {
-  const { method, path, headers, body } = sending;
-  const started = performance.now();
+  const { method, path, headers, body } = request;
+  const startedAt = performance.now();
   const response = await fetch(path, {
     method,
     headers: { ...headers, ...(authorization !== null && { Authorization: authorization }) },
     body: body instanceof File ? formOf(body) : body,
-    // Without the browser's own login window; and a page of another place is no answer.
+    // Without credentials the browser opens no login window; a redirect is not a valid response.
     credentials: "omit",
     cache: "no-store",
     redirect: "error",
   });
-  const milliseconds = performance.now() - started;
-  const { bytes, isCut } = await readUntilTimeout(READ_TIMEOUT, response);
+  const milliseconds = performance.now() - startedAt;
+  const { bytes, isTruncated } = await readUntilTimeout(READ_TIMEOUT, response);
   return {
     status: response.status,
     milliseconds,
     headers: [...response.headers],
     type: response.headers.get("content-type") ?? "",
     bytes,
-    isTruncated: isCut,
+    isTruncated,
   };
 }
 
@@ -47,26 +47,26 @@ function formOf(file: File): FormData {
   return form;
 }
 
-async function readUntilTimeout(patience: number, response: Response) {
+async function readUntilTimeout(timeout: number, response: Response) {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   const reader = response.body?.getReader();
-  let isCut = false;
-  const impatience = setTimeout(() => {
-    isCut = true;
+  let isTruncated = false;
+  const timer = setTimeout(() => {
+    isTruncated = true;
     void reader?.cancel();
-  }, patience);
+  }, timeout);
   for (;;) {
     const part = await reader?.read();
     if (part === undefined || part.done) break;
     parts.push(part.value);
   }
-  clearTimeout(impatience);
-  return { bytes: new Uint8Array(await new Blob(parts).arrayBuffer()), isCut };
+  clearTimeout(timer);
+  return { bytes: new Uint8Array(await new Blob(parts).arrayBuffer()), isTruncated };
 }
 
 const TEXT = /^text\/|json|jwt/;
 
-/** For people to read; null: nothing that is text. */
+/** The body as readable text; null: it is not text. */
 export function formatBody({ type, bytes }: Pick<ApiResponse, "type" | "bytes">): string | null {
   if (!TEXT.test(type)) return bytes.length === 0 ? "" : null;
   const text = new TextDecoder().decode(bytes);

@@ -4,11 +4,11 @@ import { Field } from "../parts/field.tsx";
 import { token } from "../session.ts";
 import { docs } from "../texts/docs.ts";
 
-/** Kept here alone, as the token is. */
+/** Held in memory only, like the token. */
 export const userName = signal("");
 const password = signal("");
 
-/** As UTF-8, which btoa alone does not take. */
+/** btoa takes Latin-1 only: encodes as UTF-8 first. */
 export function basicAuthorization(): string {
   const bytes = new TextEncoder().encode(`${userName.value}:${password.value}`);
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
@@ -26,7 +26,7 @@ export const BasicFields = () => (
   </>
 );
 
-/** The one token of this tab: typed once, good for every call that is tried. */
+/** The token of this tab: entered once, used for every request. */
 export function TokenField() {
   const id = useId();
   return (

@@ -1,6 +1,6 @@
 import { CopyButton } from "../parts/button.tsx";
 
-/** A line for a terminal, which may be long. */
+/** A curl command to copy; it can have several lines. */
 export const CurlCommand = ({ command }: { command: string }) => (
   <div class="curl">
     <pre tabIndex={0}>

@@ -10,19 +10,22 @@ import { Introduction } from "./introduction.tsx";
 import { OperationPage } from "./operation-page.tsx";
 import {
   selectedOperationId,
-  openApiDocument as read,
+  openApiDocument,
   operations,
   loadDocument,
   saveDocument,
 } from "./state.ts";
 
-/** The whole documentation: what there is to call on one side, one call of it on the other. */
+/** The API documentation: the index of operations, and the selected operation. */
 export function Docs() {
-  const failed = useSignal("");
+  const loadError = useSignal("");
   const main = useRef<HTMLElement>(null);
-  useEffect(() => void loadDocument().catch((error) => (failed.value = errorMessageOf(error))), []);
+  useEffect(
+    () => void loadDocument().catch((error) => (loadError.value = errorMessageOf(error))),
+    [],
+  );
   const skip = (event: Event): void => {
-    // Behind the `#` stands which operation is shown.
+    // The hash of the address selects the operation: the link must not change it.
     event.preventDefault();
     main.current?.focus();
   };
@@ -33,9 +36,9 @@ export function Docs() {
       </a>
       <header class="bar">
         <h1 class="brand">{frame.product}</h1>
-        <span class="quiet">{docs.title}</span>
+        <span class="muted">{docs.title}</span>
         <div class="tools">
-          {read.value !== null && (
+          {openApiDocument.value !== null && (
             <button type="button" class="button" aria-label={docs.save} onClick={saveDocument}>
               {docs.document}
             </button>
@@ -45,14 +48,14 @@ export function Docs() {
         </div>
       </header>
       <div class="docs">
-        {read.value !== null && <OperationIndex />}
+        {openApiDocument.value !== null && <OperationIndex />}
         <main class="view" id="view" ref={main} tabIndex={-1}>
-          {failed.value !== "" && (
+          {loadError.value !== "" && (
             <Notice kind="bad" title={docs.failed}>
-              {failed.value}
+              {loadError.value}
             </Notice>
           )}
-          {read.value !== null && <SelectedOperation mainRef={main} />}
+          {openApiDocument.value !== null && <SelectedOperation mainRef={main} />}
         </main>
       </div>
     </>
@@ -65,7 +68,7 @@ function SelectedOperation({ mainRef }: { mainRef: { readonly current: HTMLEleme
   const title = operation?.summary ?? docs.introduction;
   useEffect(() => {
     document.title = `${title} · ${frame.product}`;
-    // Whoever chose another one is taken to where it begins.
+    // Another operation was selected: show it from its top and move the focus there.
     if (!isFirst.current) {
       scrollTo(0, 0);
       mainRef.current?.focus({ preventScroll: true });

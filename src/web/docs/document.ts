@@ -1,8 +1,8 @@
 import type { Plane } from "../../http/planes.ts";
 
-/** As much of OpenAPI's schemas as the document uses. */
+/** The part of OpenAPI's schemas that the document uses. */
 export interface Schema {
-  /** A schema among the components; nothing else stands beside it. */
+  /** Refers to a schema among the components; no other member is present then. */
   readonly $ref?: string;
   readonly type?: string;
   readonly description?: string;
@@ -70,7 +70,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** One thing that a request can carry, wherever it stands in it. */
+/** One field of a request, in its body, query or headers. */
 export interface RequestField {
   readonly name: string;
   readonly location: "body" | "query" | "header";
@@ -78,21 +78,21 @@ export interface RequestField {
   readonly type: string;
   readonly isRequired: boolean;
   readonly maxBytes: number | null;
-  /** What to try it with; empty: leave it out. */
+  /** The example value; empty: the field is not sent. */
   readonly example: string;
-  /** A point in time, of which any fixed example is over one day. */
+  /** A time: any fixed example would be in the past one day. */
   readonly isTime: boolean;
 }
 
-/** One of the things that a success can be. */
+/** One kind of successful reply. */
 export interface ReplyKind {
-  /** Its media type. */
+  /** The media type. */
   readonly type: string;
   readonly schema: Schema;
 }
 
 export interface Operation {
-  /** Its address behind the `#`. */
+  /** Its address, behind the `#`. */
   readonly id: string;
   readonly group: string;
   readonly method: "GET" | "POST";
@@ -103,24 +103,26 @@ export interface Operation {
   readonly destructionWarning: string | null;
   readonly fields: readonly RequestField[];
   readonly hasBody: boolean;
-  /** Also takes a document as it is. */
+  /** Also accepts the document as a file. */
   readonly canUploadFile: boolean;
-  /** What a success can be; none: it has no body. */
+  /** The successful replies; empty: they have no body. */
   readonly replies: readonly ReplyKind[];
   readonly refusals: readonly Refusal[];
 }
 
 export function operationsIn({ paths, components }: OpenApiDocument): Operation[] {
-  const names = new SchemaResolver(components.schemas);
+  const schemas = new SchemaResolver(components.schemas);
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, one]) => operationOf(method, path, one, names)),
+    Object.entries(methods).map(([method, described]) =>
+      operationOf(method, path, described, schemas),
+    ),
   );
 }
 
 export const commonRefusals = ({ components }: OpenApiDocument): Refusal[] =>
   refusalsIn(components.responses.AnyRefusal);
 
-/** The schemas that others refer to by name. */
+/** Resolves references to named schemas. */
 export class SchemaResolver {
   readonly #schemas: OpenApiDocument["components"]["schemas"];
 
@@ -128,17 +130,17 @@ export class SchemaResolver {
     this.#schemas = schemas;
   }
 
-  /** The schema with everything that it refers to in the place of the reference. */
+  /** Returns the schema with all references replaced by what they refer to. */
   resolve(schema: Schema): Schema {
     const { $ref, items, properties, anyOf, allOf } = schema;
     if ($ref !== undefined) return this.resolve(this.#schemas[$ref.split("/").at(-1) ?? ""] ?? {});
-    // A reference is wrapped like this only to say more about it.
+    // The document wraps a reference in allOf only to add a description.
     const [wrapped] = allOf ?? [];
     if (wrapped !== undefined) return { ...this.resolve(wrapped), ...schema };
     return {
       ...schema,
       ...(items && { items: this.resolve(items) }),
-      ...(anyOf && { anyOf: anyOf.map((one) => this.resolve(one)) }),
+      ...(anyOf && { anyOf: anyOf.map((option) => this.resolve(option)) }),
       ...(properties && {
         properties: Object.fromEntries(
           Object.entries(properties).map(([name, part]) => [name, this.resolve(part)]),
@@ -155,7 +157,7 @@ function operationOf(
   method: string,
   path: string,
   described: OperationObject,
-  names: SchemaResolver,
+  schemas: SchemaResolver,
 ): Operation {
   const { requestBody, responses } = described;
   return {
@@ -168,13 +170,13 @@ function operationOf(
     plane: described["x-plane"],
     destructionWarning: described["x-destructive-effect"] ?? null,
     fields: [
-      ...bodyFields(requestBody?.content, names),
+      ...bodyFields(requestBody?.content, schemas),
       ...described.parameters.map(parameterField),
     ],
     hasBody: requestBody !== undefined,
     canUploadFile: requestBody?.["x-also-accepts"]?.includes("multipart/form-data") === true,
     replies: Object.entries(responses["200"]?.content ?? {}).flatMap(([type, { schema }]) =>
-      (schema.anyOf ?? [schema]).map((one) => ({ type, schema: names.resolve(one) })),
+      (schema.anyOf ?? [schema]).map((option) => ({ type, schema: schemas.resolve(option) })),
     ),
     refusals: Object.entries(responses).flatMap(([status, response]) =>
       /^[45]/.test(status) ? refusalsIn(response) : [],
@@ -184,10 +186,10 @@ function operationOf(
 
 function bodyFields(
   contents: ContentByMediaType | undefined,
-  names: SchemaResolver,
+  schemas: SchemaResolver,
 ): RequestField[] {
   const { schema, example = {} } = contents?.["application/json"] ?? { schema: {} };
-  return Object.entries(names.resolve(schema).properties ?? {}).map(([name, property]) => ({
+  return Object.entries(schemas.resolve(schema).properties ?? {}).map(([name, property]) => ({
     ...fieldOf(name, property),
     location: "body",
     isRequired: property["x-required"] === true,

@@ -1,16 +1,16 @@
 import { clientLifecycle } from "../texts/client-lifecycle.ts";
 import { docs } from "../texts/docs.ts";
 import { commonRefusals } from "./document.ts";
-import { openApiDocument as read } from "./state.ts";
+import { openApiDocument } from "./state.ts";
 import { Prose } from "./prose.tsx";
 import { Refusals } from "./refusals.tsx";
 
 const PLANES = ["open", "client", "login", "admin"] as const;
 
-/** What is the same for every call, said once. */
+/** What applies to every call. */
 export function Introduction() {
-  if (read.value === null) return null;
-  const { info } = read.value;
+  if (openApiDocument.value === null) return null;
+  const { info } = openApiDocument.value;
   return (
     <article class="stack">
       <header>
@@ -52,7 +52,7 @@ export function Introduction() {
       </section>
       <section class="card">
         <h3>{docs.basics.refusals}</h3>
-        <Refusals list={commonRefusals(read.value)} />
+        <Refusals list={commonRefusals(openApiDocument.value)} />
       </section>
     </article>
   );

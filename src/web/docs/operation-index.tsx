@@ -3,27 +3,27 @@ import { useId } from "preact/hooks";
 import { docs } from "../texts/docs.ts";
 import type { Operation } from "./document.ts";
 import { Method } from "./method.tsx";
-import { selectedOperationId, openApiDocument as read, operations } from "./state.ts";
+import { selectedOperationId, openApiDocument, operations } from "./state.ts";
 import { searchOperations } from "./search.ts";
 
-/** Beside the text where there is room; above it, folded, where there is not. */
+/** On a wide screen the index is beside the text; otherwise it is above it, collapsed. */
 const wideScreen = matchMedia("(min-width: 60rem)");
 
 export function OperationIndex() {
   const search = useSignal("");
-  const open = useSignal(wideScreen.matches);
+  const isOpen = useSignal(wideScreen.matches);
   const id = useId();
   const hits = searchOperations(operations.value, search.value);
-  const type = (event: { readonly currentTarget: HTMLInputElement }): void => {
+  const onInput = (event: { readonly currentTarget: HTMLInputElement }): void => {
     search.value = event.currentTarget.value;
-    open.value = true;
+    isOpen.value = true;
   };
-  const enter = (event: KeyboardEvent): void => {
+  const onKeyDown = (event: KeyboardEvent): void => {
     const [first] = hits;
     if (event.key === "Enter" && first !== undefined) location.hash = first.id;
   };
-  const leave = (): void => {
-    open.value = wideScreen.matches;
+  const collapse = (): void => {
+    isOpen.value = wideScreen.matches;
   };
   return (
     <div class="index">
@@ -36,8 +36,8 @@ export function OperationIndex() {
           autocomplete="off"
           spellcheck={false}
           aria-describedby={`${id}-hint`}
-          onInput={type}
-          onKeyDown={enter}
+          onInput={onInput}
+          onKeyDown={onKeyDown}
         />
         <p class="hint" id={`${id}-hint`}>
           {docs.searchHint}
@@ -46,9 +46,9 @@ export function OperationIndex() {
           {hits.length === 0 ? docs.noMatches : docs.operationCount(hits.length)}
         </p>
       </div>
-      <details open={open.value} onToggle={(event) => (open.value = event.currentTarget.open)}>
+      <details open={isOpen.value} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
         <summary>{docs.index}</summary>
-        <nav aria-label={docs.index} onClick={leave}>
+        <nav aria-label={docs.index} onClick={collapse}>
           <a
             class="entry"
             href="#"
@@ -56,7 +56,7 @@ export function OperationIndex() {
           >
             {docs.introduction}
           </a>
-          {read.value?.tags.map(({ name }) => (
+          {openApiDocument.value?.tags.map(({ name }) => (
             <OperationGroup
               key={name}
               name={name}
@@ -92,5 +92,5 @@ function OperationGroup({ name, hits }: { name: string; hits: readonly Operation
   );
 }
 
-/** What is the same for all of a group says nothing. */
+/** Leaves out the prefix that all paths of a group share. */
 const shortenPath = (path: string): string => path.replace(/^\/api\/(?:v4|admin\/v1)\//, "");

@@ -10,7 +10,7 @@ import { Replies } from "./replies.tsx";
 import { exampleValues, buildRequest } from "./outgoing-request.ts";
 import { TryIt } from "./try-it.tsx";
 
-/** All there is to know about one call, and a way to make it. */
+/** One operation: its fields, replies and refusals, and a form to try it. */
 export function OperationPage({ operation }: { operation: Operation }) {
   const { method, path, summary, description, plane, fields, replies, refusals } = operation;
   return (
@@ -51,8 +51,8 @@ export function OperationPage({ operation }: { operation: Operation }) {
 }
 
 const CALLERS: Readonly<Record<Operation["plane"], Caller>> = {
-  open: "nobody",
-  client: "nobody",
+  open: "anonymous",
+  client: "anonymous",
   login: { user: "ada" },
   admin: "token",
 };
@@ -61,8 +61,8 @@ function exampleCommand(operation: Operation): string {
   const values = exampleValues(operation, Date.now());
   const mode = operation.canUploadFile ? "file" : "fields";
   const file = operation.canUploadFile ? new File([], "answer.jwt") : null;
-  const sending = buildRequest(operation, { values, mode, body: "", file });
-  return curlCommand(location.origin, sending, CALLERS[operation.plane]);
+  const request = buildRequest(operation, { values, mode, body: "", file });
+  return curlCommand(location.origin, request, CALLERS[operation.plane]);
 }
 
 const Fields = ({ fields }: { fields: readonly RequestField[] }) => (
@@ -70,7 +70,7 @@ const Fields = ({ fields }: { fields: readonly RequestField[] }) => (
     {fields.map((field) => (
       <li key={field.name}>
         <code class="name">{field.name}</code> <span class="type">{fieldDescription(field)}</span>
-        {field.isRequired && <strong class="needed">{docs.required}</strong>}
+        {field.isRequired && <strong class="required">{docs.required}</strong>}
         <p>
           <Prose text={field.description} />
         </p>

@@ -1,21 +1,21 @@
 import type { Operation, RequestField } from "./document.ts";
 
-/** How the body is given: by its fields, as it is written, or as a document. */
+/** How the body is entered: by fields, as JSON or text, or as a file. */
 export type BodyMode = "fields" | "json" | "text" | "file";
 
-/** What somebody filled in. */
+/** The contents of the form. */
 export interface RequestFormState {
   readonly values: Readonly<Record<string, string>>;
   readonly mode: BodyMode;
-  /** The whole body in the modes that take one as text. */
+  /** The whole body, in the modes `json` and `text`. */
   readonly body: string;
   readonly file: File | null;
 }
 
-/** A request as it goes out, credentials aside. */
+/** A request to send, without credentials. */
 export interface OutgoingRequest {
   readonly method: "GET" | "POST";
-  /** With its query. */
+  /** Including the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | File | null;
@@ -23,29 +23,29 @@ export interface OutgoingRequest {
 
 const WEEK = 7 * 24 * 3_600_000;
 
-/** What to try it with, by name: the document's examples, and of times one still to come. */
+/** Example values by field name: those of the document, and for times one in the future. */
 export const exampleValues = ({ fields }: Operation, now: number): Record<string, string> =>
   Object.fromEntries(fields.map((field) => [field.name, exampleOf(field, now)]));
 
 function exampleOf({ example, isTime }: RequestField, now: number): string {
   if (!isTime || example === "") return example;
-  const soon = new Date(now + WEEK);
-  soon.setUTCMinutes(0, 0, 0);
-  return soon.toISOString().replace(".000Z", "Z");
+  const nextWeek = new Date(now + WEEK);
+  nextWeek.setUTCMinutes(0, 0, 0);
+  return nextWeek.toISOString().replace(".000Z", "Z");
 }
 
-/** Every field that has something in it; one left empty is left out. */
+/** The body with all fields that are not empty. */
 export function jsonBodyOf({ fields }: Operation, values: RequestFormState["values"]): string {
-  const given = fields.filter(
+  const filledFields = fields.filter(
     ({ name, location }) => location === "body" && hasValue(values, name),
   );
-  return JSON.stringify(Object.fromEntries(given.map(({ name }) => [name, values[name]])));
+  return JSON.stringify(Object.fromEntries(filledFields.map(({ name }) => [name, values[name]])));
 }
 
-/** Nothing is judged here: what is wrong with it is for the server to say. */
-export function buildRequest(operation: Operation, filled: RequestFormState): OutgoingRequest {
+/** Validates nothing: the server reports what is wrong. */
+export function buildRequest(operation: Operation, form: RequestFormState): OutgoingRequest {
   const { method, path, fields } = operation;
-  const { values } = filled;
+  const { values } = form;
   const query = new URLSearchParams();
   const headers: Record<string, string> = { Accept: "application/json" };
   for (const { name, location } of fields) {
@@ -56,8 +56,8 @@ export function buildRequest(operation: Operation, filled: RequestFormState): Ou
   }
   const target = query.size === 0 ? path : `${path}?${query}`;
   if (!operation.hasBody) return { method, path: target, headers, body: null };
-  const { type, body } = encodeBody(operation, filled);
-  // A browser writes the type of a form itself: only it knows where the parts begin.
+  const { type, body } = encodeBody(operation, form);
+  // The browser sets the type of a multipart form itself: only it knows the boundary.
   if (type !== null) headers["Content-Type"] = type;
   return { method, path: target, headers, body };
 }

@@ -1,8 +1,8 @@
-/** The document's own sentences; what stands in backticks is code. */
+/** A text of the document, with code in backticks. */
 export const Prose = ({ text }: { text: string }) => (
   <>
     {text
       .split("`")
-      .map((part, place) => (place % 2 === 1 ? <code key={place}>{part}</code> : part))}
+      .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
   </>
 );

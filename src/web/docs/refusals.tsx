@@ -1,6 +1,6 @@
 import type { Refusal } from "./document.ts";
 
-/** What a program can act on, and under it what a person would read. */
+/** Refusals: the code for programs, and the message for people. */
 export const Refusals = ({ list }: { list: readonly Refusal[] }) => (
   <ul class="parts refusals">
     {list.map(({ status, code, message }) => (

@@ -3,7 +3,7 @@ import type { ReplyKind } from "./document.ts";
 import { Prose } from "./prose.tsx";
 import { schemaTreeOf, type SchemaNode } from "./schema-tree.ts";
 
-/** What a success looks like; where it can look different ways, one after the other. */
+/** All kinds of successful reply, one after the other. */
 export function Replies({ replies }: { replies: readonly ReplyKind[] }) {
   if (replies.length === 0) return <p>{docs.empty}</p>;
   return (
@@ -19,17 +19,17 @@ function Reply({ reply: { type, schema } }: { reply: ReplyKind }) {
   const [word, ...otherWords] = schema.enum ?? [];
   if (word !== undefined && otherWords.length === 0) return <p>{docs.plainTextReply(word)}</p>;
   if (schema.format === "binary") return <p>{docs.fileReply(type)}</p>;
-  const whole = schemaTreeOf(schema);
+  const root = schemaTreeOf(schema);
   const isStream = type === "application/x-ndjson";
   return (
     <>
-      <p class="quiet">{isStream ? docs.jsonLines : whole.type}</p>
-      {whole.description !== "" && (
+      <p class="muted">{isStream ? docs.jsonLines : root.type}</p>
+      {root.description !== "" && (
         <p>
-          <Prose text={whole.description} />
+          <Prose text={root.description} />
         </p>
       )}
-      {whole.children.length > 0 && <SchemaNodeList nodes={whole.children} />}
+      {root.children.length > 0 && <SchemaNodeList nodes={root.children} />}
     </>
   );
 }
@@ -39,7 +39,7 @@ const SchemaNodeList = ({ nodes }: { nodes: readonly SchemaNode[] }) => (
     {nodes.map((node) => (
       <li key={node.name}>
         <code class="name">{node.name}</code> <span class="type">{node.type}</span>
-        {node.optional && <span class="quiet">{` · ${docs.optional}`}</span>}
+        {node.optional && <span class="muted">{` · ${docs.optional}`}</span>}
         {node.description !== "" && (
           <p>
             <Prose text={node.description} />

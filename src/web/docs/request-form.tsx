@@ -10,7 +10,7 @@ interface Props {
   readonly form: Signal<RequestFormState>;
 }
 
-/** Everything that a request can carry, made of the schema that judges it. */
+/** The form for a request, generated from the schema that validates it. */
 export function RequestForm({ operation, form }: Props) {
   const { mode } = form.value;
   const fields = operation.fields.filter(
@@ -29,8 +29,8 @@ export function RequestForm({ operation, form }: Props) {
   );
 }
 
-function updateForm(filled: Signal<RequestFormState>, part: Partial<RequestFormState>): void {
-  filled.value = { ...filled.value, ...part };
+function updateForm(form: Signal<RequestFormState>, changes: Partial<RequestFormState>): void {
+  form.value = { ...form.value, ...changes };
 }
 
 function ModeChoice({ operation, form }: Props) {
@@ -39,7 +39,7 @@ function ModeChoice({ operation, form }: Props) {
     ? ["file", "text", "fields", "json"]
     : ["fields", "json"];
   const choose = (mode: BodyMode): void => {
-    // What is written by hand begins with what was filled in.
+    // The JSON editor starts with the fields that were filled in.
     const body = mode === "json" ? jsonBodyOf(operation, form.value.values) : "";
     updateForm(form, { mode, body });
   };
@@ -70,7 +70,7 @@ function FieldInput({ field, form }: { field: RequestField; form: Signal<Request
     <div class="field">
       <label for={id}>
         {name}
-        {isRequired && <span class="needed">{docs.required}</span>}
+        {isRequired && <span class="required">{docs.required}</span>}
       </label>
       <div class="row joined">
         <input
@@ -90,7 +90,7 @@ function FieldInput({ field, form }: { field: RequestField; form: Signal<Request
   );
 }
 
-/** 128 random bits, also at a plain address, where browsers make no UUIDs. */
+/** 128 random bits; crypto.randomUUID is not available over plain HTTP. */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -9,19 +9,19 @@ import type { Refusal } from "./document.ts";
 
 interface Props {
   readonly response: ApiResponse;
-  /** What sends the same from a terminal. */
+  /** The curl command for the same request. */
   readonly curlCommand: string;
 }
 
 export function ResponseView({ response, curlCommand }: Props) {
   const { status, headers, type, bytes, isTruncated } = response;
   const text = formatBody(response);
-  const said = status >= 400 && text !== null ? parseRefusal(text) : null;
+  const refusal = status >= 400 && text !== null ? parseRefusal(text) : null;
   return (
-    <div class="answer">
-      {said !== null && (
-        <Notice kind="bad" title={said.code}>
-          {said.message}
+    <div class="response">
+      {refusal !== null && (
+        <Notice kind="bad" title={refusal.code}>
+          {refusal.message}
         </Notice>
       )}
       {isTruncated && <Notice kind="note">{docs.tryIt.truncated}</Notice>}
@@ -46,24 +46,24 @@ export function ResponseView({ response, curlCommand }: Props) {
           ))}
         </dl>
       </details>
-      <p class="sent">{docs.tryIt.sentRequest}</p>
+      <p class="sent-request">{docs.tryIt.sentRequest}</p>
       <CurlCommand command={curlCommand} />
     </div>
   );
 }
 
-/** A login and a fresh token answer with what the next call needs. */
+/** Replies with a token, from a login or a new token, offer it for the next calls. */
 function UseTokenButton({ text }: { text: string }) {
-  const used = useSignal(false);
-  const given = parseJsonObject(text)["token"];
-  if (typeof given !== "string") return null;
+  const isUsed = useSignal(false);
+  const newToken = parseJsonObject(text)["token"];
+  if (typeof newToken !== "string") return null;
   const use = (): void => {
-    token.value = given;
-    used.value = true;
+    token.value = newToken;
+    isUsed.value = true;
   };
   return (
-    <button type="button" class="button" disabled={used.value} onClick={use}>
-      {used.value ? docs.tryIt.tokenInUse : docs.tryIt.useToken}
+    <button type="button" class="button" disabled={isUsed.value} onClick={use}>
+      {isUsed.value ? docs.tryIt.tokenInUse : docs.tryIt.useToken}
     </button>
   );
 }

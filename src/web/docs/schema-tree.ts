@@ -1,8 +1,8 @@
 import type { Schema } from "./document.ts";
 
-/** A part of a reply, as people read it. */
+/** A part of a reply, for display. */
 export interface SchemaNode {
-  /** Empty for the whole. */
+  /** Empty for the root. */
   readonly name: string;
   /** In words: "integer or null", "array of objects". */
   readonly type: string;
@@ -20,7 +20,7 @@ export const schemaTreeOf = (schema: Schema, name = "", optional = false): Schem
   children: childrenOf(schema),
 });
 
-/** Of an object, of the objects of an array, and of whichever of several is one. */
+/** The members of an object, of the objects in an array, or of all alternatives. */
 function childrenOf(schema: Schema): SchemaNode[] {
   const { properties, required = [], items, anyOf = [] } = schema;
   if (properties !== undefined) {
@@ -35,9 +35,9 @@ function childrenOf(schema: Schema): SchemaNode[] {
 const typeOf = (schema: Schema): string =>
   schema.nullable === true ? `${baseTypeOf(schema)} or null` : baseTypeOf(schema);
 
-function baseTypeOf({ type, format, items, anyOf, enum: words }: Schema): string {
+function baseTypeOf({ type, format, items, anyOf, enum: values }: Schema): string {
   if (anyOf !== undefined) return anyOf.map(typeOf).join(" or ");
-  if (words !== undefined) return words.map((word) => JSON.stringify(word)).join(" or ");
+  if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" or ");
   if (type === "array") return `array of ${plural(items ?? {})}`;
   if (format === "date-time") return "time";
   return type ?? "anything";

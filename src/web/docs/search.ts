@@ -1,6 +1,6 @@
 import type { Operation } from "./document.ts";
 
-/** Operations that every word of the search occurs in: where it is, what it does, what it takes. */
+/** Operations that contain every word of the search in their path, texts, fields or refusals. */
 export function searchOperations(operations: readonly Operation[], search: string): Operation[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   return operations.filter((operation) => {

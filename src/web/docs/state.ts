@@ -2,18 +2,18 @@ import { signal } from "@preact/signals";
 import type { OpenApiDocument, Operation } from "./document.ts";
 import { operationsIn } from "./document.ts";
 
-/** Null: not read yet. */
+/** Null: not loaded yet. */
 export const openApiDocument = signal<OpenApiDocument | null>(null);
 export const operations = signal<readonly Operation[]>([]);
 
-/** The operation that is shown, by its id; anything else: how to call. */
+/** The id of the selected operation; any other value shows the introduction. */
 export const selectedOperationId = signal(location.hash.slice(1));
 
 addEventListener("hashchange", () => {
   selectedOperationId.value = location.hash.slice(1);
 });
 
-/** To a file: a link would be a visit, and the server takes visits to its pages only. */
+/** Saves by script: the server refuses navigation to anything but its pages, so a link fails. */
 export function saveDocument(): void {
   const text = JSON.stringify(openApiDocument.value, null, 2);
   const link = globalThis.document.createElement("a");
@@ -25,8 +25,8 @@ export function saveDocument(): void {
 
 export async function loadDocument(): Promise<void> {
   const response = await fetch("/api/v4/openapi.json", { credentials: "omit" });
-  const read = (await response.json()) as OpenApiDocument & { readonly message?: string };
-  if (!response.ok) throw new Error(read.message);
-  operations.value = operationsIn(read);
-  openApiDocument.value = read;
+  const document = (await response.json()) as OpenApiDocument & { readonly message?: string };
+  if (!response.ok) throw new Error(document.message);
+  operations.value = operationsIn(document);
+  openApiDocument.value = document;
 }

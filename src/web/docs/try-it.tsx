@@ -26,70 +26,70 @@ interface SentRequest {
   readonly curlCommand: string;
 }
 
-/** The call itself, made from this page to the server that the page came from. */
+/** Sends the request from this page to its own server and shows the response. */
 export function TryIt({ operation }: { operation: Operation }) {
-  const filled = useSignal(initialFormState(operation));
-  const busy = useSignal(false);
-  const asking = useSignal(false);
-  const wrong = useSignal("");
-  const sent = useSignal<SentRequest | null>(null);
+  const form = useSignal(initialFormState(operation));
+  const isSending = useSignal(false);
+  const isConfirming = useSignal(false);
+  const sendError = useSignal("");
+  const sentRequest = useSignal<SentRequest | null>(null);
   const id = useId();
-  const act = async (): Promise<void> => {
-    const sending = buildRequest(operation, filled.value);
+  const send = async (): Promise<void> => {
+    const request = buildRequest(operation, form.value);
     const { caller, authorization } = callerOf(operation);
-    busy.value = true;
-    wrong.value = "";
-    sent.value = null;
+    isSending.value = true;
+    sendError.value = "";
+    sentRequest.value = null;
     try {
-      const answer = await sendRequest(sending, authorization);
-      sent.value = { response: answer, curlCommand: curlCommand(location.origin, sending, caller) };
+      const response = await sendRequest(request, authorization);
+      sentRequest.value = { response, curlCommand: curlCommand(location.origin, request, caller) };
     } catch (error) {
-      wrong.value = errorMessageOf(error);
+      sendError.value = errorMessageOf(error);
     } finally {
-      busy.value = false;
+      isSending.value = false;
     }
   };
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (busy.value) return;
-    if (operation.destructionWarning !== null) asking.value = true;
-    else void act();
+    if (isSending.value) return;
+    if (operation.destructionWarning !== null) isConfirming.value = true;
+    else void send();
   };
   return (
-    <section class="card try" aria-labelledby={id}>
+    <section class="card try-it" aria-labelledby={id}>
       <h3 id={id}>{docs.tryIt.title}</h3>
       <p class="hint">{docs.tryIt.warning}</p>
       <form onSubmit={submit}>
-        <RequestForm operation={operation} form={filled} />
+        <RequestForm operation={operation} form={form} />
         {operation.plane === "login" && <BasicFields />}
         {(operation.plane === "admin" || operation.plane === "client") && <TokenField />}
-        <button type="submit" class="button main" aria-busy={busy.value}>
-          {busy.value ? docs.tryIt.sending : docs.tryIt.send}
+        <button type="submit" class="button main" aria-busy={isSending.value}>
+          {isSending.value ? docs.tryIt.sending : docs.tryIt.send}
         </button>
       </form>
       <p class="outcome" role="status">
-        {sent.value !== null && <ResponseStatus {...sent.value.response} />}
+        {sentRequest.value !== null && <ResponseStatus {...sentRequest.value.response} />}
       </p>
-      {wrong.value !== "" && (
+      {sendError.value !== "" && (
         <Notice kind="bad" title={docs.tryIt.failed}>
-          {wrong.value}
+          {sendError.value}
         </Notice>
       )}
-      {sent.value !== null && <ResponseView {...sent.value} />}
-      {asking.value && (
-        <Dialog title={docs.tryIt.confirmTitle} onClose={() => (asking.value = false)}>
+      {sentRequest.value !== null && <ResponseView {...sentRequest.value} />}
+      {isConfirming.value && (
+        <Dialog title={docs.tryIt.confirmTitle} onClose={() => (isConfirming.value = false)}>
           <p>{operation.destructionWarning}</p>
           <div class="row">
             <Button
               kind="danger"
               onClick={() => {
-                asking.value = false;
-                void act();
+                isConfirming.value = false;
+                void send();
               }}
             >
               {docs.tryIt.confirm}
             </Button>
-            <Button onClick={() => void (asking.value = false)}>{frame.cancel}</Button>
+            <Button onClick={() => void (isConfirming.value = false)}>{frame.cancel}</Button>
           </div>
         </Dialog>
       )}
@@ -100,7 +100,7 @@ export function TryIt({ operation }: { operation: Operation }) {
 const ResponseStatus = ({ status, milliseconds }: ApiResponse) => (
   <>
     {docs.tryIt.response} <span class={status < 400 ? "good" : "bad"}>{status}</span>{" "}
-    <span class="quiet">{docs.tryIt.duration(formatNumber(Math.round(milliseconds)))}</span>
+    <span class="muted">{docs.tryIt.duration(formatNumber(Math.round(milliseconds)))}</span>
   </>
 );
 
@@ -113,6 +113,6 @@ function initialFormState(operation: Operation): RequestFormState {
 function callerOf({ plane }: Operation): { caller: Caller; authorization: string | null } {
   if (plane === "login")
     return { caller: { user: userName.value }, authorization: basicAuthorization() };
-  if (plane === "open" || token.value === null) return { caller: "nobody", authorization: null };
+  if (plane === "open" || token.value === null) return { caller: "anonymous", authorization: null };
   return { caller: "token", authorization: `Bearer ${token.value}` };
 }

@@ -1,33 +1,39 @@
 import { formatNumber } from "../format.ts";
-import { changes as say } from "../texts/add-license.ts";
+import { changes as texts } from "../texts/add-license.ts";
 import type { License } from "./license.ts";
 import { borrowTextOf, consumptionTextOf, featureTextOf, validityTextOf } from "./terms.ts";
 
-/** What a renewal changed, line by line, for whoever asked for it. */
+/** What a renewal changed, one line per change. */
 export function changesOf(before: License, after: License): string[] {
   return [
-    changeLine(say.slots, formatNumber(before.floating_users), formatNumber(after.floating_users)),
-    changeLine(say.validity, validityTextOf(before), validityTextOf(after)),
-    changeLine(say.borrow, borrowTextOf(before), borrowTextOf(after)),
-    changeLine(say.consumption, licenseConsumptionText(before), licenseConsumptionText(after)),
+    changeLine(
+      texts.slots,
+      formatNumber(before.floating_users),
+      formatNumber(after.floating_users),
+    ),
+    changeLine(texts.validity, validityTextOf(before), validityTextOf(after)),
+    changeLine(texts.borrow, borrowTextOf(before), borrowTextOf(after)),
+    changeLine(texts.consumption, licenseConsumptionText(before), licenseConsumptionText(after)),
     ...featureChangesOf(before, after),
   ].filter((line) => line !== null);
 }
 
-const changeLine = (what: string, from: string, to: string): string | null =>
-  from === to ? null : say.change(what, from, to);
+const changeLine = (term: string, from: string, to: string): string | null =>
+  from === to ? null : texts.change(term, from, to);
 
 const licenseConsumptionText = (license: License): string =>
   consumptionTextOf(license, license.max_consumptions);
 
 function featureChangesOf(before: License, after: License): (string | null)[] {
-  const [old, now] = [featureTextByCode(before), featureTextByCode(after)];
+  const [oldTexts, newTexts] = [featureTextByCode(before), featureTextByCode(after)];
   return [
-    ...[...now].map(([code, text]) => {
-      const was = old.get(code);
-      return was === undefined ? say.featureAdded(code) : changeLine(say.feature(code), was, text);
+    ...[...newTexts].map(([code, text]) => {
+      const oldText = oldTexts.get(code);
+      return oldText === undefined
+        ? texts.featureAdded(code)
+        : changeLine(texts.feature(code), oldText, text);
     }),
-    ...[...old.keys()].filter((code) => !now.has(code)).map(say.featureRemoved),
+    ...[...oldTexts.keys()].filter((code) => !newTexts.has(code)).map(texts.featureRemoved),
   ];
 }
 

@@ -16,55 +16,55 @@ import { installDocument, type InstallOutcome } from "./install-document.ts";
 import { validityTextOf } from "./terms.ts";
 
 interface Props {
-  /** What is wanted, in a word or two. */
+  /** Names the file to drop, such as "the vendor’s file". */
   readonly fileDescription: string;
   readonly onInstalled?: () => void;
 }
 
-/** Takes in whatever a vendor sent, and says what came of it. */
+/** Receives a document from a vendor, installs it, and shows the outcome. */
 export function DocumentInstaller({ fileDescription, onInstalled }: Props) {
   const outcome = useSignal<InstallOutcome | null>(null);
-  /** A license whose vendor was not trusted yet. */
-  const waiting = useSignal<string | null>(null);
-  const take = async (text: string): Promise<void> => {
-    const came = await installDocument(text);
-    outcome.value = came;
-    const untrusted = came.kind === "refused" && came.code === "untrusted_vendor";
-    if (came.kind === "new" || came.kind === "renewed") onInstalled?.();
-    if (came.kind !== "trust") waiting.value = untrusted ? text : null;
+  /** A license whose vendor is not trusted yet; it is retried once the vendor is. */
+  const pendingLicense = useSignal<string | null>(null);
+  const install = async (text: string): Promise<void> => {
+    const result = await installDocument(text);
+    outcome.value = result;
+    const isUntrusted = result.kind === "refused" && result.code === "untrusted_vendor";
+    if (result.kind === "new" || result.kind === "renewed") onInstalled?.();
+    if (result.kind !== "trust") pendingLicense.value = isUntrusted ? text : null;
   };
-  const trusted = async (vendor: VendorReply): Promise<void> => {
+  const onTrusted = async (vendor: VendorReply): Promise<void> => {
     await loadLicenseData();
     outcome.value = { kind: "trusted", vendor };
-    if (waiting.value !== null) void take(waiting.value);
+    if (pendingLicense.value !== null) void install(pendingLicense.value);
   };
-  const { value: came } = outcome;
-  if (came?.kind === "trust") {
+  const { value: current } = outcome;
+  if (current?.kind === "trust") {
     const cancel = (): void => {
       outcome.value = null;
     };
-    return <TrustVendorPrompt offer={came} onTrusted={trusted} onCancel={cancel} />;
+    return <TrustVendorPrompt offer={current} onTrusted={onTrusted} onCancel={cancel} />;
   }
   return (
     <>
-      <FileDrop fileDescription={fileDescription} onText={take} />
-      {came !== null && (
-        <ScrollIntoView key={came}>
-          <InstallOutcomeNotice outcome={came} />
+      <FileDrop fileDescription={fileDescription} onText={install} />
+      {current !== null && (
+        <ScrollIntoView key={current}>
+          <InstallOutcomeNotice outcome={current} />
         </ScrollIntoView>
       )}
     </>
   );
 }
 
-/** What was dropped on a long page may have its answer below the edge of the screen. */
+/** On a long page, the outcome can be below the edge of the screen. */
 function ScrollIntoView({ children }: { children: ComponentChildren }) {
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => ref.current?.scrollIntoView({ block: "nearest" }), []);
   return <div ref={ref}>{children}</div>;
 }
 
-/** What came of it, and what to do next. */
+/** The outcome, and what to do next. */
 export function InstallOutcomeNotice({
   outcome,
 }: {
@@ -95,7 +95,7 @@ export function InstallOutcomeNotice({
       );
     case "trusted":
       return <Notice kind="good">{trust.accepted(outcome.vendor.name)}</Notice>;
-    case "misplaced":
+    case "wrong-document":
       return <Notice kind="warn">{outcome.message}</Notice>;
     default:
       return <RefusedNotice code={outcome.code} message={outcome.message} />;
@@ -107,20 +107,20 @@ const productNameOf = ({ product_details: product }: License): string => product
 interface InstalledNoticeProps {
   readonly title: string;
   readonly license: License;
-  /** What a renewal changed; nothing given: there was nothing before it. */
+  /** What a renewal changed; absent for a new license. */
   readonly children?: readonly string[];
 }
 
 function InstalledNotice({ title, license, children: changes }: InstalledNoticeProps) {
-  const told = changes ?? [
+  const lines = changes ?? [
     addLicense.installedText(terms.slots(license.floating_users), validityTextOf(license)),
   ];
   return (
     <Notice kind={license.is_expired ? "warn" : "good"} title={title}>
-      {told.length === 0 ? (
+      {lines.length === 0 ? (
         <p>{addLicense.unchanged}</p>
       ) : (
-        told.map((line) => <p key={line}>{line}</p>)
+        lines.map((line) => <p key={line}>{line}</p>)
       )}
       {license.is_expired && <p>{addLicense.expiredText}</p>}
       <a href={linkTo("licenses", String(license.id))}>{addLicense.viewLicense}</a>
@@ -128,7 +128,7 @@ function InstalledNotice({ title, license, children: changes }: InstalledNoticeP
   );
 }
 
-/** Where the way on is a new request. */
+/** Refusals after which a new request helps. */
 const NEW_REQUEST_CODES = new Set([
   "hardware_mismatch",
   "request_unknown",

@@ -10,7 +10,7 @@ const DOCUMENT_KINDS: readonly DocumentKind[] = [
   "time",
 ];
 
-/** What a text says it is, to know what to offer; only the server knows whether that is true. */
+/** The kind that a text claims to be, to decide what to offer; only the server verifies it. */
 export function documentKindOf(text: string): DocumentKind | null {
   const [head = "", ...rest] = text.trim().split(".");
   if (rest.length !== 2) return null;
@@ -18,13 +18,13 @@ export function documentKindOf(text: string): DocumentKind | null {
   return DOCUMENT_KINDS.find((kind) => typ === `berth-${kind}+jwt`) ?? null;
 }
 
-/** A document as it is, or as base64 of it; white space never matters. */
+/** A document as it is, or decoded from base64, without white space. */
 export function normalizeDocument(text: string): string {
   const plain = text.replaceAll(/\s/g, "");
   return plain.includes(".") ? plain : (decodeBase64(plain) ?? plain);
 }
 
-/** What a policy says of itself, for a person to see that it is the right file. */
+/** The id and product that a policy claims, so that a person can see it is the right file. */
 export function parsePolicy(
   text: string,
 ): { readonly id: string; readonly product: string } | null {
@@ -42,7 +42,7 @@ function parseJsonPart(part: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** Base64, of either alphabet, of UTF-8; null when it is not. */
+/** Decodes base64 of either alphabet as UTF-8; null when it is invalid. */
 function decodeBase64(part: string): string | null {
   try {
     const bytes = atob(part.replaceAll("-", "+").replaceAll("_", "/"));

@@ -1,24 +1,24 @@
 import { formatNumber } from "../format.ts";
 import { Consumption } from "../overview/license-card.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
-import { licenses as say } from "../texts/licenses.ts";
+import { licenses as texts } from "../texts/licenses.ts";
 import { overview } from "../texts/overview.ts";
 import type { Feature } from "./license.ts";
 import { featureTextOf } from "./terms.ts";
 
-/** What the license has besides its slots, each with how much of it is used. */
+/** The features of a license, with the use of each. */
 export const Features = ({ features }: { features: readonly Feature[] }) => (
   <section class="card">
-    <h3>{say.featuresTitle}</h3>
+    <h3>{texts.featuresTitle}</h3>
     {features.length === 0 ? (
-      <p class="quiet">{say.noFeaturesText}</p>
+      <p class="muted">{texts.noFeaturesText}</p>
     ) : (
       <ul class="features">
         {features.map((feature) => (
           <li key={feature.code} class="license">
             <strong>{feature.name}</strong>
-            {feature.name !== feature.code && <span class="quiet"> {feature.code}</span>}
-            <p class="quiet">{featureTextOf(feature)}</p>
+            {feature.name !== feature.code && <span class="muted"> {feature.code}</span>}
+            <p class="muted">{featureTextOf(feature)}</p>
             <FeatureUsage feature={feature} />
           </li>
         ))}
@@ -39,7 +39,7 @@ function FeatureUsage({ feature }: { feature: Feature }) {
       )}
       {feature.feature_type === "consumption" &&
         (max === null ? (
-          <p class="quiet">{say.consumedUnlimited(formatNumber(feature.total_consumptions))}</p>
+          <p class="muted">{texts.consumedUnlimited(formatNumber(feature.total_consumptions))}</p>
         ) : (
           <Consumption total={feature.total_consumptions} max={max} />
         ))}

@@ -1,33 +1,33 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { admin, unwrapReply, ApiError, v4 } from "../api.ts";
-import { misplaced } from "../texts/add-license.ts";
+import { wrongDocument } from "../texts/add-license.ts";
 import { readTrustDocument, type VendorOffer } from "../trust/vendor-offer.ts";
 import { changesOf } from "./changes.ts";
 import { documentKindOf } from "./documents.ts";
 import { loadLicenseData } from "./license-data.ts";
 import type { License } from "./license.ts";
 
-/** What came of a text from outside. */
+/** The outcome of installing a document. */
 export type InstallOutcome =
   | { readonly kind: "new" | "same"; readonly license: License }
   | { readonly kind: "renewed"; readonly license: License; readonly changes: readonly string[] }
   | { readonly kind: "refused"; readonly code: string; readonly message: string }
   | VendorOffer
   | { readonly kind: "trusted"; readonly vendor: VendorReply }
-  | { readonly kind: "misplaced"; readonly message: string };
+  | { readonly kind: "wrong-document"; readonly message: string };
 
-/** Installs a license; shows what a trust file says; tells what else it is. */
+/** Installs a license, reads a trust file, or says where another document belongs. */
 export async function installDocument(text: string): Promise<InstallOutcome> {
   const kind = documentKindOf(text);
   try {
     if (kind === "trust") return await readTrustDocument(text);
-    // What is no document of ours at all, the server says best.
+    // For a text that is no document at all, the server has the best message.
     if (kind === null || kind === "license") return await installLicense(text);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 0) throw error;
     return { kind: "refused", code: error.code, message: error.message };
   }
-  return { kind: "misplaced", message: misplaced[kind] };
+  return { kind: "wrong-document", message: wrongDocument[kind] };
 }
 
 async function installLicense(document: string): Promise<InstallOutcome> {
@@ -36,7 +36,7 @@ async function installLicense(document: string): Promise<InstallOutcome> {
   return compareWithInstalled(before, license);
 }
 
-/** What is installed, with the serials that tell a renewal from the same file again. */
+/** The installed licenses, with the serials that distinguish a renewal from the same file. */
 export interface InstalledLicenses {
   readonly licenses: readonly License[];
   readonly serials: ReadonlyMap<number, number>;

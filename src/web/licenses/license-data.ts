@@ -5,13 +5,13 @@ import { admin, unwrapReply, errorMessageOf } from "../api.ts";
 import { serverStatus } from "../status-stream.ts";
 import type { License } from "./license.ts";
 
-/** Every license installed, as the server last told; null: it has not yet. */
+/** All installed licenses; null: not loaded yet. */
 export const licenses = signal<readonly License[] | null>(null);
 
-/** Vendors whose licenses are accepted, likewise. */
+/** The vendors whose licenses are accepted; null: not loaded yet. */
 export const trustedVendors = signal<readonly VendorReply[] | null>(null);
 
-/** Why they could not be read; empty: they could. */
+/** Why the last load failed; empty: it succeeded. */
 export const licenseLoadError = signal("");
 
 const MIN_RELOAD_INTERVAL = 2_000;
@@ -30,12 +30,12 @@ export async function loadLicenseData(): Promise<void> {
   }
 }
 
-/** Keeps both up to date while they are looked at: soon after a change, but not after each one. */
+/** Keeps both up to date while they are shown: soon after a change, but not after each one. */
 export function useLicenseData(): void {
   const seq = serverStatus.value?.storage.seq;
   useEffect(() => {
-    const wait = Math.max(0, lastReadAt + MIN_RELOAD_INTERVAL - Date.now());
-    const due = setTimeout(() => void loadLicenseData(), licenses.value === null ? 0 : wait);
-    return () => clearTimeout(due);
+    const delay = Math.max(0, lastReadAt + MIN_RELOAD_INTERVAL - Date.now());
+    const timer = setTimeout(() => void loadLicenseData(), licenses.value === null ? 0 : delay);
+    return () => clearTimeout(timer);
   }, [seq]);
 }

@@ -5,7 +5,7 @@ import { Facts } from "../parts/facts.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";
-import { licenses as say } from "../texts/licenses.ts";
+import { licenses as texts } from "../texts/licenses.ts";
 import { overview } from "../texts/overview.ts";
 import { reasonOf } from "../texts/refusals.ts";
 import { Features } from "./features.tsx";
@@ -15,26 +15,26 @@ import { licenses, trustedVendors } from "./license-data.ts";
 import type { License, LicenseStatus } from "./license.ts";
 import { termsOf, type TermRows } from "./terms.ts";
 
-/** One license, all of it. */
+/** All details of one license. */
 export function LicenseDetail({ id }: { id: number }) {
-  const { value: known } = serverStatus;
-  const standing = known?.licenses.find(({ license_id }) => license_id === id);
-  const license = licenses.value?.find((one) => one.id === id);
-  // Just installed, it may be known by one and not yet by the other.
-  const isComing = standing !== undefined && license === undefined;
-  if (known === null || licenses.value === null || isComing) return null;
+  const { value: status } = serverStatus;
+  const licenseStatus = status?.licenses.find(({ license_id }) => license_id === id);
+  const license = licenses.value?.find(({ id: licenseId }) => licenseId === id);
+  // A license that was just installed can be in the status before it is in the list.
+  const isLoading = licenseStatus !== undefined && license === undefined;
+  if (status === null || licenses.value === null || isLoading) return null;
   return (
     <>
-      <p class="way-back">
-        <a href={linkTo("licenses")}>← {say.back}</a>
+      <p class="back-link">
+        <a href={linkTo("licenses")}>← {texts.back}</a>
       </p>
-      {standing === undefined || license === undefined ? (
+      {licenseStatus === undefined || license === undefined ? (
         <>
-          <h2>{say.title}</h2>
-          <p class="card">{say.notInstalled}</p>
+          <h2>{texts.title}</h2>
+          <p class="card">{texts.notInstalled}</p>
         </>
       ) : (
-        <LicenseDetailContent license={license} licenseStatus={standing} now={known.now} />
+        <LicenseDetailContent license={license} licenseStatus={licenseStatus} now={status.now} />
       )}
     </>
   );
@@ -52,22 +52,22 @@ function LicenseDetailContent({ license, licenseStatus, now }: Props) {
       <h2>{license.product_details.product_name}</h2>
       {licenseStatus.refusal !== null && (
         <Notice kind="bad">
-          <p>{say.refusal(reasonOf(licenseStatus.refusal))}</p>
-          <a href={linkTo("licenses", "request", licenseStatus.product)}>{say.renew}</a>
+          <p>{texts.refusal(reasonOf(licenseStatus.refusal))}</p>
+          <a href={linkTo("licenses", "request", licenseStatus.product)}>{texts.renew}</a>
         </Notice>
       )}
       <div class="one-license">
         <div class="stack">
           <SlotUsage licenseStatus={licenseStatus} license={license} now={now} />
           <section class="card">
-            <h3>{say.terms}</h3>
+            <h3>{texts.terms}</h3>
             <Facts as="lines" facts={termsOf(license)} />
           </section>
           <Features features={license.product_features} />
         </div>
         <div class="stack">
           <section class="card">
-            <h3>{say.origin}</h3>
+            <h3>{texts.origin}</h3>
             <Facts as="lines" facts={originRowsOf(licenseStatus)} />
           </section>
           <LicenseHistory id={license.id} serial={licenseStatus.serial} />
@@ -83,13 +83,13 @@ function SlotUsage({ licenseStatus, license, now }: Props) {
   return (
     <section class="card license">
       <header>
-        <h3>{say.slots}</h3>
+        <h3>{texts.slots}</h3>
         <Validity license={licenseStatus} now={now} />
       </header>
       <SlotBar used={used} total={all} />
       <p class="figures">
         <span>{overview.inUse(formatNumber(used), formatNumber(all))}</span>
-        <a href={linkTo("slots", product)}>{say.viewHolders}</a>
+        <a href={linkTo("slots", product)}>{texts.viewHolders}</a>
       </p>
       {licenseStatus.max_consumptions !== null && (
         <Consumption
@@ -98,10 +98,12 @@ function SlotUsage({ licenseStatus, license, now }: Props) {
         />
       )}
       {license.allow_unlimited_consumptions && (
-        <p class="quiet">{say.consumedUnlimited(formatNumber(licenseStatus.total_consumptions))}</p>
+        <p class="muted">
+          {texts.consumedUnlimited(formatNumber(licenseStatus.total_consumptions))}
+        </p>
       )}
       <a class="button" href={linkTo("licenses", "request", product)}>
-        {say.renew}
+        {texts.renew}
       </a>
     </section>
   );
@@ -114,17 +116,17 @@ function originRowsOf({
   hardware_drift,
   moved_until,
 }: LicenseStatus): TermRows {
-  const name = trustedVendors.value?.find((one) => one.vendor === vendor)?.name;
+  const name = trustedVendors.value?.find((trusted) => trusted.vendor === vendor)?.name;
   const hardware =
     moved_until !== null
-      ? say.moved(formatDate(moved_until))
+      ? texts.moved(formatDate(moved_until))
       : hardware_drift.length > 0
-        ? say.hardwareDrift(hardware_drift.join(", "))
-        : say.hardwareSame;
+        ? texts.hardwareDrift(hardware_drift.join(", "))
+        : texts.hardwareSame;
   return [
-    [say.vendor, name ?? say.unknownVendor(vendor)],
-    [say.serial, formatNumber(serial)],
-    [say.id, String(license_id)],
-    [say.hardware, hardware],
+    [texts.vendor, name ?? texts.unknownVendor(vendor)],
+    [texts.serial, formatNumber(serial)],
+    [texts.id, String(license_id)],
+    [texts.hardware, hardware],
   ];
 }

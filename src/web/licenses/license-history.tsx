@@ -7,11 +7,11 @@ import { formatDate, formatDateTime } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { entrySentence } from "../audit-log/entry-sentence.ts";
-import { licenses as say } from "../texts/licenses.ts";
+import { licenses as texts } from "../texts/licenses.ts";
 
 interface LoadedHistory {
   readonly events: readonly AuditEntryReply[];
-  /** Where to go on; null: everything was looked at. */
+  /** Where the next page starts; null: all entries are loaded. */
   readonly next: string | null;
   readonly scanned_until: string | null;
 }
@@ -19,31 +19,31 @@ interface LoadedHistory {
 const EMPTY_HISTORY: LoadedHistory = { events: [], next: null, scanned_until: null };
 const EVENT_TYPES = "LicenseInstalled,LicenseRemoved";
 
-/** How often the server is asked before a person is: each time it looks through some megabytes. */
+/** Requests per click: the server searches some megabytes of the audit log in each. */
 const MAX_READS = 5;
 
-/** How it came, and every renewal; read anew when its serial grows. */
+/** The installation and every renewal; loaded again when the serial changes. */
 export function LicenseHistory({ id, serial }: { id: number; serial: number }) {
-  const read = useSignal<LoadedHistory | null>(null);
+  const history = useSignal<LoadedHistory | null>(null);
   const wrong = useSignal("");
-  const look = async (from: LoadedHistory): Promise<void> => {
-    read.value = await readOlderEntries(id, from);
+  const loadOlder = async (from: LoadedHistory): Promise<void> => {
+    history.value = await readOlderEntries(id, from);
   };
   useEffect(() => {
-    look(EMPTY_HISTORY).then(
+    loadOlder(EMPTY_HISTORY).then(
       () => (wrong.value = ""),
       (error: unknown) => (wrong.value = errorMessageOf(error)),
     );
   }, [id, serial]);
-  const { value: found } = read;
+  const { value: loaded } = history;
   return (
     <section class="card">
-      <h3>{say.history}</h3>
+      <h3>{texts.history}</h3>
       {wrong.value !== "" && <Notice kind="warn">{wrong.value}</Notice>}
-      {found !== null && <HistoryEvents events={found.events} />}
-      {found !== null && found.next !== null && (
-        <Button onClick={() => look(found)}>
-          {say.loadOlder(found.scanned_until === null ? "" : formatDate(found.scanned_until))}
+      {loaded !== null && <HistoryEvents events={loaded.events} />}
+      {loaded !== null && loaded.next !== null && (
+        <Button onClick={() => loadOlder(loaded)}>
+          {texts.loadOlder(loaded.scanned_until === null ? "" : formatDate(loaded.scanned_until))}
         </Button>
       )}
     </section>
@@ -51,14 +51,14 @@ export function LicenseHistory({ id, serial }: { id: number; serial: number }) {
 }
 
 function HistoryEvents({ events }: { events: readonly AuditEntryReply[] }) {
-  if (events.length === 0) return <p class="quiet">{say.historyEmpty}</p>;
+  if (events.length === 0) return <p class="muted">{texts.historyEmpty}</p>;
   return (
     <ul class="history">
       {events.map((entry) => (
         <li key={`${entry.seq}-${entry.event_index}`}>
-          <span class="quiet">
+          <span class="muted">
             {formatDateTime(entry.at)}
-            {entry.peer !== null && `, ${say.by(formatPeer(entry.peer))}`}
+            {entry.peer !== null && `, ${texts.by(formatPeer(entry.peer))}`}
           </span>
           <span>{entrySentence(entry)}</span>
         </li>
@@ -70,7 +70,7 @@ function HistoryEvents({ events }: { events: readonly AuditEntryReply[] }) {
 async function readOlderEntries(id: number, from: LoadedHistory): Promise<LoadedHistory> {
   const events = [...from.events];
   let { next, scanned_until } = from;
-  for (let looks = 0; looks < MAX_READS; looks += 1) {
+  for (let reads = 0; reads < MAX_READS; reads += 1) {
     const query = {
       license_id: String(id),
       type: EVENT_TYPES,

@@ -5,7 +5,7 @@ import { Command } from "../parts/command.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";
 import { addLicense } from "../texts/add-license.ts";
-import { licenses as say } from "../texts/licenses.ts";
+import { licenses as texts } from "../texts/licenses.ts";
 import { overview } from "../texts/overview.ts";
 import { reasonOf } from "../texts/refusals.ts";
 import { terms } from "../texts/terms.ts";
@@ -14,24 +14,24 @@ import { licenses } from "./license-data.ts";
 import type { License, LicenseStatus } from "./license.ts";
 import { borrowTextOf } from "./terms.ts";
 
-/** Every license at a glance, and the place to bring in another. */
+/** All licenses, and ways to add one. */
 export function LicenseList() {
-  const { value: known } = serverStatus;
-  if (known === null) return null;
+  const { value: status } = serverStatus;
+  if (status === null) return null;
   return (
     <>
-      <h2>{say.title}</h2>
+      <h2>{texts.title}</h2>
       <div class="stack">
-        {known.licenses.length === 0 ? (
-          <p class="card">{say.none}</p>
+        {status.licenses.length === 0 ? (
+          <p class="card">{texts.none}</p>
         ) : (
           <div class="cards">
-            {known.licenses.map((standing) => (
+            {status.licenses.map((licenseStatus) => (
               <LicenseSummary
-                key={standing.license_id}
-                licenseStatus={standing}
-                license={licenses.value?.find(({ id }) => id === standing.license_id)}
-                now={known.now}
+                key={licenseStatus.license_id}
+                licenseStatus={licenseStatus}
+                license={licenses.value?.find(({ id }) => id === licenseStatus.license_id)}
+                now={status.now}
               />
             ))}
           </div>
@@ -42,14 +42,14 @@ export function LicenseList() {
           <DocumentInstaller fileDescription={addLicense.fileDescription} />
           <Command text={addLicense.command} />
         </section>
-        <section class="ways" aria-label={say.moreActions}>
+        <section class="more-actions" aria-label={texts.moreActions}>
           <a class="card" href={linkTo("licenses", "request")}>
-            <strong>{say.request}</strong>
-            <span>{say.requestText}</span>
+            <strong>{texts.request}</strong>
+            <span>{texts.requestText}</span>
           </a>
           <a class="card" href={linkTo("licenses", "air-gap")}>
-            <strong>{say.airGap}</strong>
-            <span>{say.airGapText}</span>
+            <strong>{texts.airGap}</strong>
+            <span>{texts.airGapText}</span>
           </a>
         </section>
       </div>
@@ -59,7 +59,7 @@ export function LicenseList() {
 
 interface LicenseSummaryProps {
   readonly licenseStatus: LicenseStatus;
-  /** Not there before it is read. */
+  /** Undefined until it is loaded. */
   readonly license: License | undefined;
   readonly now: string;
 }
@@ -79,7 +79,7 @@ function LicenseSummary({ licenseStatus, license, now }: LicenseSummaryProps) {
       <SlotBar used={used} total={all} />
       <p class="figures">
         <span>{overview.inUse(formatNumber(used), formatNumber(all))}</span>
-        <span class="quiet">
+        <span class="muted">
           {terms.types[licenseStatus.license_type] ?? licenseStatus.license_type}
         </span>
       </p>
@@ -90,18 +90,18 @@ function LicenseSummary({ licenseStatus, license, now }: LicenseSummaryProps) {
         />
       )}
       {license !== undefined && (
-        <p class="quiet brief">
+        <p class="muted brief">
           {product}
           {" · "}
           {terms.labels.borrow.toLowerCase()} {borrowTextOf(license)}
           {" · "}
           {license.product_features.length === 0
-            ? say.noFeatures
-            : say.features(license.product_features.length)}
+            ? texts.noFeatures
+            : texts.features(license.product_features.length)}
         </p>
       )}
       {licenseStatus.refusal !== null && (
-        <p class="bad">{say.refusal(reasonOf(licenseStatus.refusal))}</p>
+        <p class="bad">{texts.refusal(reasonOf(licenseStatus.refusal))}</p>
       )}
     </article>
   );

@@ -1,9 +1,9 @@
 import type { FeatureObject, LicenseObject } from "../../http/license-object.ts";
 import type { StatusReply } from "../../http/status.ts";
 
-/** What the vendor granted, as every client of the server sees it. */
+/** The terms of a license, as every client of the server sees them. */
 export type License = typeof LicenseObject.static;
 export type Feature = typeof FeatureObject.static;
 
-/** How it stands now. */
+/** Its use and validity now. */
 export type LicenseStatus = StatusReply["licenses"][number];

@@ -7,7 +7,7 @@ import { licenseLoadError, useLicenseData } from "./license-data.ts";
 import { LicenseList } from "./license-list.tsx";
 import { LicenseDetail } from "./license-detail.tsx";
 
-/** What is installed, and the ways by which licenses come and go. */
+/** The licenses view: the list, one license, or a wizard. */
 export function Licenses() {
   useLicenseData();
   const [screen = "", detail = ""] = currentRoute.value.params;

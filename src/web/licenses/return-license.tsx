@@ -18,22 +18,22 @@ interface ReturnReceipt {
   readonly text: string;
 }
 
-/** Outlives the license it is of, and the screen that showed it. */
+/** Outlives the returned license and the screen that showed it. */
 const receipt = signal<ReturnReceipt | null>(null);
-const isOpen = signal(false);
+const isReceiptOpen = signal(false);
 
-/** For good; so it is asked first, and nothing is lost by asking twice. */
+/** A return is permanent, so it needs a confirmation. */
 export function ReturnLicense({ licenseStatus }: { licenseStatus: LicenseStatus }) {
-  const asking = useSignal(false);
+  const isConfirming = useSignal(false);
   return (
     <section class="card">
       <h3>{returnLicense.title}</h3>
       <p>{returnLicense.text}</p>
-      <Button kind="danger" onClick={() => void (asking.value = true)}>
+      <Button kind="danger" onClick={() => void (isConfirming.value = true)}>
         {returnLicense.open}
       </Button>
-      {asking.value && (
-        <ReturnDialog licenseStatus={licenseStatus} onClose={() => (asking.value = false)} />
+      {isConfirming.value && (
+        <ReturnDialog licenseStatus={licenseStatus} onClose={() => (isConfirming.value = false)} />
       )}
     </section>
   );
@@ -46,20 +46,20 @@ function ReturnDialog({
   licenseStatus: LicenseStatus;
   onClose: () => void;
 }) {
-  const borrowed = useSignal(false);
+  const hasBorrows = useSignal(false);
   const withBorrows = useSignal(false);
-  const { license_id: id, product, floating_slots_in_use: held } = licenseStatus;
-  const act = async (): Promise<void> => {
+  const { license_id: id, product, floating_slots_in_use: inUse } = licenseStatus;
+  const returnNow = async (): Promise<void> => {
     const body = { license_id: String(id), with_borrows: String(withBorrows.value) };
     const { receipt: text } = await unwrapReply(admin.licenses.remove.post(body)).catch(
       noteBorrows,
     );
     receipt.value = { id, product, text };
-    isOpen.value = true;
+    isReceiptOpen.value = true;
     void loadLicenseData();
   };
   const noteBorrows = (error: unknown): never => {
-    borrowed.value ||= error instanceof ApiError && error.code === "slots_borrowed";
+    hasBorrows.value ||= error instanceof ApiError && error.code === "slots_borrowed";
     throw error;
   };
   return (
@@ -67,15 +67,15 @@ function ReturnDialog({
       <ul>
         <li>{returnLicense.permanent}</li>
         <li>
-          {held === 0 ? returnLicense.noSlots : returnLicense.slots(formatNumber(held), held)}
+          {inUse === 0 ? returnLicense.noSlots : returnLicense.slots(formatNumber(inUse), inUse)}
         </li>
         <li>{returnLicense.receipt}</li>
       </ul>
-      {borrowed.value && <Checkbox label={returnLicense.borrows} value={withBorrows} />}
+      {hasBorrows.value && <Checkbox label={returnLicense.borrows} value={withBorrows} />}
       <DialogActions
         actionLabel={returnLicense.confirm}
         kind="danger"
-        onConfirm={act}
+        onConfirm={returnNow}
         onCancel={onClose}
       />
       <Command text={`berth license remove ${id} --out receipt.jwt`} />
@@ -83,26 +83,28 @@ function ReturnDialog({
   );
 }
 
-/** Offered as long as this page is open: closing it too early must not lose anything. */
+/** Stays available while this page is open, so that closing it too early loses nothing. */
 export function ReceiptDialog() {
   if (receipt.value === null) return null;
   const { id, product, text } = receipt.value;
-  if (!isOpen.value) {
+  if (!isReceiptOpen.value) {
     return (
       <Notice kind="note" title={returnLicense.returned(product)}>
-        <Button onClick={() => void (isOpen.value = true)}>{returnLicense.showReceipt}</Button>
+        <Button onClick={() => void (isReceiptOpen.value = true)}>
+          {returnLicense.showReceipt}
+        </Button>
       </Notice>
     );
   }
   return (
-    <Dialog title={returnLicense.returned(product)} onClose={() => (isOpen.value = false)}>
+    <Dialog title={returnLicense.returned(product)} onClose={() => (isReceiptOpen.value = false)}>
       <p>{returnLicense.sendReceipt}</p>
       <DocumentTransfer text={text} filename={`berth-receipt-${id}.jwt`} />
       <p>{returnLicense.vendor}</p>
       <Command text={returnLicense.vendorCommand} />
       <p>{returnLicense.recreateReceipt}</p>
       <Command text={`berth license remove ${id} --out receipt.jwt`} />
-      <div class="row way">
+      <div class="row step-actions">
         <Button kind="main" onClick={() => void (receipt.value = null)}>
           {returnLicense.finish}
         </Button>

@@ -6,13 +6,13 @@ import { VendorFacts } from "../trust/vendor-facts.tsx";
 import { DocumentInstaller } from "./document-installer.tsx";
 import { trustedVendors } from "./license-data.ts";
 
-/** The first step of every walk: whose licenses are accepted here. */
+/** The first step of both wizards: the trusted vendors. */
 export function VendorStep({ onNext }: { onNext: () => void }) {
-  const known = trustedVendors.value ?? [];
+  const vendors = trustedVendors.value ?? [];
   return (
     <>
       <p>{vendorStep.text}</p>
-      {known.length === 0 ? (
+      {vendors.length === 0 ? (
         <>
           <p>{trust.none}</p>
           <DocumentInstaller fileDescription={trust.fileDescription} />
@@ -21,7 +21,7 @@ export function VendorStep({ onNext }: { onNext: () => void }) {
         <>
           <h4>{vendorStep.trusted}</h4>
           <ul class="vendors">
-            {known.map((vendor) => (
+            {vendors.map((vendor) => (
               <li key={vendor.vendor}>
                 <VendorFacts vendor={vendor} />
               </li>
@@ -34,7 +34,7 @@ export function VendorStep({ onNext }: { onNext: () => void }) {
         </>
       )}
       <StepActions>
-        <Button kind="main" disabled={known.length === 0} onClick={onNext}>
+        <Button kind="main" disabled={vendors.length === 0} onClick={onNext}>
           {vendorStep.next}
         </Button>
       </StepActions>

@@ -12,14 +12,14 @@ interface AttentionItem {
   readonly link?: { readonly href: string; readonly text: string };
 }
 
-/** Everything that asks for somebody, the worst first. */
+/** Everything that needs attention, the most severe first. */
 export function Attention({ status }: { status: StatusReply }) {
-  const matters = attentionItemsOf(status);
-  if (matters.length === 0) return <p class="calm">{overview.noAttention}</p>;
+  const items = attentionItemsOf(status);
+  if (items.length === 0) return <p class="no-attention">{overview.noAttention}</p>;
   return (
     <section class="attention" aria-label={overview.attention}>
       <ul>
-        {matters.map(({ kind, text, link }) => (
+        {items.map(({ kind, text, link }) => (
           <li key={text} class={kind}>
             {text} {link && <a href={link.href}>{link.text}</a>}
           </li>
@@ -31,18 +31,16 @@ export function Attention({ status }: { status: StatusReply }) {
 
 const SEVERITY_ORDER = ["bad", "warn", "note"];
 
-function attentionItemsOf(known: StatusReply): AttentionItem[] {
-  const { storage, licenses } = known;
-  const matters: AttentionItem[] = [
+function attentionItemsOf(status: StatusReply): AttentionItem[] {
+  const { storage, licenses } = status;
+  const items: AttentionItem[] = [
     ...(storage.fault === null
       ? []
-      : [{ kind: "bad" as const, text: `${overview.diskFault}: ${storage.fault}` }]),
+      : [{ kind: "bad" as const, text: overview.diskFaults[storage.fault] ?? storage.fault }]),
     ...storage.warnings.map(({ message }) => ({ kind: "warn" as const, text: message })),
-    ...licenses.flatMap((license) => licenseItemsOf(license, known.now)),
+    ...licenses.flatMap((license) => licenseItemsOf(license, status.now)),
   ];
-  return matters.toSorted(
-    (a, b) => SEVERITY_ORDER.indexOf(a.kind) - SEVERITY_ORDER.indexOf(b.kind),
-  );
+  return items.toSorted((a, b) => SEVERITY_ORDER.indexOf(a.kind) - SEVERITY_ORDER.indexOf(b.kind));
 }
 
 function licenseItemsOf(license: StatusReply["licenses"][number], now: string): AttentionItem[] {
@@ -51,25 +49,25 @@ function licenseItemsOf(license: StatusReply["licenses"][number], now: string): 
   if (refusal !== null) {
     return [{ kind: "bad", text: overview.refusal(product, reasonOf(refusal)), link: renew }];
   }
-  const matters: AttentionItem[] = [];
+  const items: AttentionItem[] = [];
   if (moved_until !== null) {
-    matters.push({
+    items.push({
       kind: "warn",
       text: overview.moved(product, formatDate(moved_until)),
       link: renew,
     });
   } else if (hardware_drift.length > 0) {
     const text = overview.drift(product, hardware_drift.join(", "));
-    matters.push({ kind: "warn", text, link: renew });
+    items.push({ kind: "warn", text, link: renew });
   }
   const [endsAt, at] = [instant(Date.parse(end ?? "")), instant(Date.parse(now))];
   if (end !== null && isEndingSoon(endsAt, at)) {
     const text = overview.expires(product, describeEnd(endsAt, at));
-    matters.push({ kind: "warn", text, link: renew });
+    items.push({ kind: "warn", text, link: renew });
   }
   if (license.floating_users > 0 && license.floating_slots_in_use >= license.floating_users) {
-    const who = { href: linkTo("slots", product), text: overview.viewHolders };
-    matters.push({ kind: "note", text: overview.atLimit(product), link: who });
+    const viewHolders = { href: linkTo("slots", product), text: overview.viewHolders };
+    items.push({ kind: "note", text: overview.atLimit(product), link: viewHolders });
   }
-  return matters;
+  return items;
 }

@@ -4,13 +4,20 @@ import { Facts, type Fact } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
 
-/** The machine under it all. */
+/** The state of the server itself: disk, certificate, hardware. */
 export function Health({ status }: { status: StatusReply }) {
   const { health } = overview;
   const { storage, appliance, certificate } = status;
   const free = storage.free_bytes === null ? "?" : formatBytes(storage.free_bytes);
   const facts: readonly Fact[] = [
-    [health.disk, storage.fault === null ? health.diskOk(free) : <Bad>{storage.fault}</Bad>],
+    [
+      health.disk,
+      storage.fault === null ? (
+        health.diskOk(free)
+      ) : (
+        <Bad>{health.diskFaults[storage.fault] ?? storage.fault}</Bad>
+      ),
+    ],
     [health.sync, `${storage.slowest_sync_ms} ms`],
     [health.changes, formatNumber(storage.seq)],
     [health.certificate, <Certificate certificate={certificate} />],

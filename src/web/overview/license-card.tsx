@@ -8,7 +8,7 @@ import { overview } from "../texts/overview.ts";
 
 type LicenseStatus = StatusReply["licenses"][number];
 
-/** One license: who is in, how much is left, until when. */
+/** One license: slots in use, consumption and expiry. */
 export function LicenseCard({ license, now }: { license: LicenseStatus; now: string }) {
   const { product, license_id, floating_users: all, floating_slots_in_use: used } = license;
   return (
@@ -40,9 +40,9 @@ function availabilityText(used: number, all: number): string {
 
 export function Validity({ license, now }: { license: LicenseStatus; now: string }) {
   const { validity_period: end } = license;
-  if (end === null) return <span class="validity">{overview.noEndDate}</span>;
+  if (end === null) return <span class="validity">{overview.noExpiry}</span>;
   const [endsAt, at] = [instant(Date.parse(end)), instant(Date.parse(now))];
-  if (endsAt <= at) return <span class="validity bad">{overview.ended}</span>;
+  if (endsAt <= at) return <span class="validity bad">{overview.expired}</span>;
   return isEndingSoon(endsAt, at) ? (
     <span class="validity warn">{describeEnd(endsAt, at)}</span>
   ) : (

@@ -6,15 +6,15 @@ import { Health } from "./health.tsx";
 import { LicenseCard } from "./license-card.tsx";
 import { Usage } from "./usage.tsx";
 
-/** What an operator wants to know at a glance. */
+/** The first view: alerts, licenses, usage and health. */
 export function Overview() {
-  const { value: known } = serverStatus;
-  if (known === null) return null;
+  const { value: status } = serverStatus;
+  if (status === null) return null;
   return (
     <>
       <h2>{overview.title}</h2>
-      <Attention status={known} />
-      {known.licenses.length === 0 ? (
+      <Attention status={status} />
+      {status.licenses.length === 0 ? (
         <section class="card empty">
           <h3>{overview.noLicense.title}</h3>
           <p>{overview.noLicense.text}</p>
@@ -30,14 +30,14 @@ export function Overview() {
       ) : (
         <>
           <div class="cards">
-            {known.licenses.map((license) => (
-              <LicenseCard key={license.license_id} license={license} now={known.now} />
+            {status.licenses.map((license) => (
+              <LicenseCard key={license.license_id} license={license} now={status.now} />
             ))}
           </div>
           <Usage />
         </>
       )}
-      <Health status={known} />
+      <Health status={status} />
     </>
   );
 }

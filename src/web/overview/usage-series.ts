@@ -4,7 +4,7 @@ import type { ChartSeries } from "../parts/chart-series.ts";
 import { reasonOf } from "../texts/refusals.ts";
 import { usage } from "../texts/usage.ts";
 
-/** The beginning of every step, in seconds. */
+/** The start of every step, in seconds. */
 export function stepTimesOf({ from, step_minutes, licenses, refusals }: UsageReply): number[] {
   const lists = [...licenses.map(({ in_use }) => in_use), ...refusals.map(({ counts }) => counts)];
   const steps = Math.max(0, ...lists.map(({ length }) => length));
@@ -12,8 +12,8 @@ export function stepTimesOf({ from, step_minutes, licenses, refusals }: UsageRep
   return Array.from({ length: steps }, (_, step) => start + step * step_minutes * 60);
 }
 
-/** Colours come again after these, with another stroke: nobody has to tell them apart by colour. */
-const COLOURS = ["--accent", "--taken-high", "--good", "--bad", "--quiet"];
+/** After these, colours repeat with another stroke, so that lines do not differ by colour alone. */
+const COLOURS = ["--accent", "--taken-high", "--good", "--bad", "--muted"];
 const STROKES = [[], [8, 4], [2, 3]];
 
 const seriesStyle = (index: number) => ({
@@ -21,20 +21,20 @@ const seriesStyle = (index: number) => ({
   stroke: STROKES[Math.floor(index / COLOURS.length) % STROKES.length] ?? [],
 });
 
-/** Of every license the slots in use. */
+/** The slots in use of every license. */
 export const slotSeries = ({ licenses }: UsageReply): ChartSeries[] =>
   licenses.map(({ license_id, product, floating_users, in_use }, index) => {
-    const twins = licenses.filter((other) => other.product === product);
-    const name = twins.length > 1 ? usage.license(product, license_id) : product;
+    const sameProduct = licenses.filter((other) => other.product === product);
+    const name = sameProduct.length > 1 ? usage.license(product, license_id) : product;
     return { name, values: in_use, limit: floating_users, ...seriesStyle(index) };
   });
 
-/** Refusals by their reason, whichever product they were about. */
+/** Refusals by reason, summed over all products. */
 export function refusalSeries({ refusals }: UsageReply): ChartSeries[] {
   const byCode = Map.groupBy(refusals, ({ code }) => code);
-  return [...byCode].map(([code, same], index) => ({
+  return [...byCode].map(([code, refusalsOfCode], index) => ({
     name: reasonOf(code),
-    values: same.map(({ counts }): Values => counts).reduce(addValues),
+    values: refusalsOfCode.map(({ counts }): Values => counts).reduce(addValues),
     limit: null,
     ...seriesStyle(index),
   }));
@@ -42,14 +42,14 @@ export function refusalSeries({ refusals }: UsageReply): ChartSeries[] {
 
 type Values = ChartSeries["values"];
 
-/** What is known of either; null only where nothing is known of both. */
+/** Adds two lists; null only where both have no value. */
 const addValues = (a: Values, b: Values): Values =>
   Array.from({ length: Math.max(a.length, b.length) }, (_, step) => {
-    const [one = null, other = null] = [a[step], b[step]];
-    return one === null ? other : one + (other ?? 0);
+    const [left = null, right = null] = [a[step], b[step]];
+    return left === null ? right : left + (right ?? 0);
   });
 
-/** Each bar with all that stand below it: drawn one after the other, they are a stack. */
+/** Adds to each bar all bars below it: drawn one after the other, they form a stack. */
 export const stackSeries = (lines: readonly ChartSeries[]): ChartSeries[] =>
   lines.map((line, index) => ({
     ...line,
@@ -59,7 +59,7 @@ export const stackSeries = (lines: readonly ChartSeries[]): ChartSeries[] =>
       .reduce(addValues),
   }));
 
-/** What a line says of one step. */
+/** The value of a line at one step, as text. */
 export function valueTextOf({ values, limit }: ChartSeries, step: number): string {
   const value = values[step] ?? null;
   if (value === null) return usage.unknown;
@@ -68,10 +68,10 @@ export function valueTextOf({ values, limit }: ChartSeries, step: number): strin
     : usage.ofLimit(formatNumber(value), formatNumber(limit));
 }
 
-/** Null: nothing is known. */
+/** Null: no value is known. */
 export function peakOf({ values }: ChartSeries): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : Math.max(...known);
+  const numbers = values.filter((value) => value !== null);
+  return numbers.length === 0 ? null : Math.max(...numbers);
 }
 
 export const sumOf = ({ values }: ChartSeries): number =>

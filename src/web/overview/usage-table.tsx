@@ -10,7 +10,7 @@ interface Props {
   readonly refusals: readonly ChartSeries[];
 }
 
-/** The same numbers for those who cannot see a chart, the newest first. */
+/** The values of the charts as a table, newest first, for screen readers and exact numbers. */
 export function UsageTable({ times, slots, refusals }: Props) {
   const open = useSignal(false);
   const lines = [...slots, ...refusals];

@@ -22,67 +22,67 @@ type UsagePeriod = UsageReply["range"];
 const USAGE_PERIODS: readonly UsagePeriod[] = ["day", "week", "month"];
 
 const MINUTE = 60_000;
-/** The server is still reading its record: there is more to see soon. */
+/** The server is still reading its audit log: more data follows soon. */
 const POLL_WHILE_LOADING = 2_000;
 
-/** How it was: slots in use and refusals over the last day, week or month. */
+/** Slots in use and refusals over the last day, week or month. */
 export function Usage() {
-  const span = useSignal<UsagePeriod>("day");
-  const known = useSignal<UsageReply | null>(null);
+  const period = useSignal<UsagePeriod>("day");
+  const usageReply = useSignal<UsageReply | null>(null);
   const fault = useSignal("");
   useEffect(() => {
     const stop = new AbortController();
     let timer = 0;
     const read = async (): Promise<void> => {
       try {
-        const reply = await unwrapReply(admin.usage.get({ query: { range: span.value } }));
+        const reply = await unwrapReply(admin.usage.get({ query: { range: period.value } }));
         if (stop.signal.aborted) return;
-        known.value = reply;
+        usageReply.value = reply;
         fault.value = "";
       } catch (error) {
         if (stop.signal.aborted) return;
         fault.value = errorMessageOf(error);
       }
-      const pause = known.value?.complete === false ? POLL_WHILE_LOADING : MINUTE;
-      timer = window.setTimeout(() => void read(), pause);
+      const delay = usageReply.value?.complete === false ? POLL_WHILE_LOADING : MINUTE;
+      timer = window.setTimeout(() => void read(), delay);
     };
     void read();
     return () => {
       stop.abort();
       clearTimeout(timer);
     };
-  }, [span.value]);
+  }, [period.value]);
   return (
     <section class="card usage">
       <header>
         <h3>{usage.title}</h3>
-        <PeriodChoice period={span} />
+        <PeriodChoice period={period} />
       </header>
       {fault.value !== "" && <p class="bad">{fault.value}</p>}
-      {known.value !== null && <UsageCharts usageReply={known} />}
+      {usageReply.value !== null && <UsageCharts usageReply={usageReply} />}
     </section>
   );
 }
 
 const PeriodChoice = ({ period }: { period: Signal<UsagePeriod> }) => (
-  <div class="spans" role="group" aria-label={usage.periodLabel}>
-    {USAGE_PERIODS.map((one) => (
+  <div class="periods" role="group" aria-label={usage.periodLabel}>
+    {USAGE_PERIODS.map((option) => (
       <button
-        key={one}
+        key={option}
         type="button"
         class="button"
-        aria-pressed={period.value === one}
-        onClick={() => (period.value = one)}
+        aria-pressed={period.value === option}
+        onClick={() => (period.value = option)}
       >
-        {usage.periods[one]}
+        {usage.periods[option]}
       </button>
     ))}
   </div>
 );
 
 function UsageCharts({ usageReply }: { usageReply: Signal<UsageReply | null> }) {
-  const pointed = useSignal<number | null>(null);
-  const drawn = useComputed(() => {
+  const hoveredStep = useSignal<number | null>(null);
+  const chartData = useComputed(() => {
     const { value: reply } = usageReply;
     if (reply === null) return null;
     const refusals = refusalSeries(reply);
@@ -94,46 +94,46 @@ function UsageCharts({ usageReply }: { usageReply: Signal<UsageReply | null> }) 
       bars: stackSeries(refusals),
     };
   });
-  if (drawn.value === null) return null;
-  const { reply, times, slots, refusals, bars } = drawn.value;
+  if (chartData.value === null) return null;
+  const { reply, times, slots, refusals, bars } = chartData.value;
   if (slots.every((line) => peakOf(line) === null) && refusals.length === 0) {
-    return <p class="quiet">{usage.noData}</p>;
+    return <p class="muted">{usage.noData}</p>;
   }
-  const over = usage.periodNames[reply.range];
-  const time = {
+  const periodName = usage.periodNames[reply.range];
+  const chartProps = {
     times,
     step: reply.step_minutes * 60,
-    writeTime: timeFormatter(reply.range),
-    apart: reply.range === "day" ? 3_600 : 86_400,
-    pointed,
+    formatTime: timeFormatter(reply.range),
+    minLabelGap: reply.range === "day" ? 3_600 : 86_400,
+    hoveredStep,
   };
   return (
     <>
       <Chart
-        {...time}
-        name={usage.slotsName(over, seriesSummary(slots))}
+        {...chartProps}
+        name={usage.slotsName(periodName, seriesSummary(slots))}
         series={slots}
         kind="steps"
         height={220}
       />
-      <HoveredTime times={times} hoveredStep={pointed} />
-      <Legend lines={slots} hoveredStep={pointed} />
+      <HoveredTime times={times} hoveredStep={hoveredStep} />
+      <Legend lines={slots} hoveredStep={hoveredStep} />
       <p class="hint">
         {reply.complete ? usage.limitHint : `${usage.limitHint} ${usage.stillLoading}`}
       </p>
       <h4>{usage.refusals}</h4>
       {refusals.length === 0 ? (
-        <p class="quiet">{usage.noRefusals}</p>
+        <p class="muted">{usage.noRefusals}</p>
       ) : (
         <>
           <Chart
-            {...time}
-            name={usage.refusalsName(over, seriesSummary(refusals))}
+            {...chartProps}
+            name={usage.refusalsName(periodName, seriesSummary(refusals))}
             series={bars}
             kind="bars"
             height={120}
           />
-          <Legend lines={refusals} hoveredStep={pointed} />
+          <Legend lines={refusals} hoveredStep={hoveredStep} />
         </>
       )}
       <UsageTable times={times} slots={slots} refusals={refusals} />
@@ -144,7 +144,7 @@ function UsageCharts({ usageReply }: { usageReply: Signal<UsageReply | null> }) 
 const seriesSummary = (lines: readonly ChartSeries[]): string =>
   lines.map((line) => `${line.name} ${summaryFigureOf(line)}`).join(", ");
 
-/** Of slots the most at once, of refusals how many there were. */
+/** For slots the peak, for refusals the total. */
 function summaryFigureOf(line: ChartSeries): string {
   if (line.limit === null) return formatNumber(sumOf(line));
   const peak = peakOf(line);
@@ -156,7 +156,7 @@ interface HoverProps {
   readonly hoveredStep: Signal<number | null>;
 }
 
-/** What the numbers below are of; whoever cannot point has the table. */
+/** The time that the numbers of the legend are for; the table has them all. */
 function HoveredTime({ times, hoveredStep }: HoverProps & { readonly times: readonly number[] }) {
   const time = hoveredStep.value === null ? undefined : times[hoveredStep.value];
   return (
@@ -197,13 +197,13 @@ const Legend = ({
   </ul>
 );
 
-/** Of a day the hours, of more the days. */
-function timeFormatter(span: UsagePeriod): (seconds: number) => string {
+/** Hours for a day, days for longer periods. */
+function timeFormatter(period: UsagePeriod): (seconds: number) => string {
   const parts = {
     day: { hour: "2-digit", minute: "2-digit" },
     week: { weekday: "short", day: "numeric" },
     month: { day: "numeric", month: "short" },
   } as const;
-  const format = new Intl.DateTimeFormat(undefined, parts[span]);
+  const format = new Intl.DateTimeFormat(undefined, parts[period]);
   return (seconds) => format.format(seconds * 1_000);
 }

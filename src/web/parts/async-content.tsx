@@ -8,18 +8,18 @@ import { Notice } from "./notice.tsx";
 
 interface Props<T> {
   readonly load: () => Promise<T>;
-  /** `again` asks anew; what was there stays until then. */
-  readonly children: (there: T, again: () => Promise<void>) => ComponentChildren;
+  /** `reload` loads again; the old content stays until then. */
+  readonly children: (content: T, reload: () => Promise<void>) => ComponentChildren;
 }
 
-/** Waits for what it shows, says why it does not come, and tries again when asked. */
-export function AsyncContent<T>({ load: ask, children }: Props<T>) {
-  const there = useSignal<{ readonly value: T } | null>(null);
+/** Loads its content, shows an error if that fails, and offers to retry. */
+export function AsyncContent<T>({ load: fetchContent, children }: Props<T>) {
+  const content = useSignal<{ readonly value: T } | null>(null);
   const wrong = useSignal("");
   const load = async (): Promise<void> => {
     wrong.value = "";
     try {
-      there.value = { value: await ask() };
+      content.value = { value: await fetchContent() };
     } catch (error) {
       wrong.value = errorMessageOf(error);
     }
@@ -33,8 +33,8 @@ export function AsyncContent<T>({ load: ask, children }: Props<T>) {
           <Button onClick={load}>{frame.retry}</Button>
         </>
       )}
-      {there.value !== null && children(there.value.value, load)}
-      {there.value === null && wrong.value === "" && <p class="quiet">{frame.loading}</p>}
+      {content.value !== null && children(content.value.value, load)}
+      {content.value === null && wrong.value === "" && <p class="muted">{frame.loading}</p>}
     </>
   );
 }

@@ -12,7 +12,7 @@ interface Props {
   readonly label?: string;
 }
 
-/** Does its work once at a time, and says beside it what went wrong. */
+/** Runs its action once at a time and shows an error beside the button. */
 export function Button({ children, onClick, kind = "plain", disabled = false, label }: Props) {
   const { busy, wrong, act } = useAction();
   return (
@@ -33,12 +33,12 @@ export function Button({ children, onClick, kind = "plain", disabled = false, la
 }
 
 interface CopyProps {
-  /** A long one is written when it is asked for. */
+  /** A function, if the text is long: it is called only when the button is pressed. */
   readonly text: string | (() => string);
   readonly children?: ComponentChildren;
 }
 
-/** Puts a text where it can be pasted from. */
+/** Copies a text to the clipboard. */
 export function CopyButton({ text, children }: CopyProps) {
   const copied = useSignal(false);
   const copy = async (): Promise<void> => {
@@ -49,14 +49,14 @@ export function CopyButton({ text, children }: CopyProps) {
   return <Button onClick={copy}>{copied.value ? frame.copied : (children ?? frame.copy)}</Button>;
 }
 
-/** At a plain address a browser has no clipboard for scripts; the old way still works there. */
+/** Over plain HTTP, browsers have no clipboard API for scripts; `execCommand` still works there. */
 async function copyToClipboard(text: string): Promise<void> {
   if (isSecureContext) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
   area.value = text;
   document.body.append(area);
   area.select();
-  const done = document.execCommand("copy");
+  const isCopied = document.execCommand("copy");
   area.remove();
-  if (!done) throw new Error("This browser did not let it be copied: select it and copy by hand.");
+  if (!isCopied) throw new Error("The browser did not allow copying: select the text and copy it.");
 }

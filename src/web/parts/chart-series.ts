@@ -1,9 +1,9 @@
-/** What a chart draws of one thing over time. */
+/** One line of a chart: values over time. */
 export interface ChartSeries {
   readonly name: string;
-  /** A value for each time; null is a gap. */
+  /** One value for each time; null is a gap. */
   readonly values: readonly (number | null)[];
-  /** Drawn as a thin line of its own. */
+  /** Drawn as a thin dashed line. */
   readonly limit: number | null;
   /** The name of a CSS variable. */
   readonly colour: string;

@@ -6,26 +6,26 @@ import { theme } from "../theme.tsx";
 import type { ChartSeries } from "./chart-series.ts";
 
 interface Props {
-  /** What it shows, for those who cannot see it. */
+  /** Describes the chart for screen readers. */
   readonly name: string;
-  /** Where each step begins and how long all of them are, in seconds. */
+  /** The start of each step, and the length of every step, in seconds. */
   readonly times: readonly number[];
   readonly step: number;
   readonly series: readonly ChartSeries[];
   readonly kind: "steps" | "bars";
   readonly height: number;
-  /** How a moment is written below it, and at least how many seconds lie between two. */
-  readonly writeTime: (seconds: number) => string;
-  readonly apart: number;
-  /** The step somebody points at; null: none. */
-  readonly pointed: Signal<number | null>;
+  /** Formats a time on the x axis, and the least number of seconds between two labels. */
+  readonly formatTime: (seconds: number) => string;
+  readonly minLabelGap: number;
+  /** The step under the pointer; null: none. */
+  readonly hoveredStep: Signal<number | null>;
 }
 
-/** Numbers over time, as wide as there is room. */
+/** Numbers over time, as wide as the parent element. */
 export function Chart(props: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const { name, times, series, kind, height } = props;
-  const { value: shade } = theme;
+  const { value: currentTheme } = theme;
   useEffect(() => {
     const { current } = ref;
     if (current === null) return undefined;
@@ -37,31 +37,31 @@ export function Chart(props: Props) {
     return () => {
       observer.disconnect();
       plot.destroy();
-      props.pointed.value = null;
+      props.hoveredStep.value = null;
     };
-  }, [times, series, kind, height, shade]);
+  }, [times, series, kind, height, currentTheme]);
   return <div class="chart" ref={ref} role="img" aria-label={name} />;
 }
 
-/** Whole things are counted: no half of one. */
-const STEPS = [1, 2, 5].flatMap((step) => [1, 10, 100, 1e3, 1e4, 1e5].map((ten) => step * ten));
-const INCREMENTS = STEPS.toSorted((a, b) => a - b);
+/** Values are counts: the y axis has no fractions. */
+const Y_STEPS = [1, 2, 5].flatMap((step) => [1, 10, 100, 1e3, 1e4, 1e5].map((ten) => step * ten));
+const Y_INCREMENTS = Y_STEPS.toSorted((a, b) => a - b);
 
-/** Room for the numbers beside it, so that two charts stand exactly above each other. */
+/** A fixed width, so that two charts are exactly aligned. */
 const Y_AXIS_WIDTH = 48;
 const X_AXIS_HEIGHT = 32;
 
-/** How far apart moments may be written: hours of a day, then days. */
+/** Possible distances between labels of the x axis: hours, then days. */
 const HOUR = 3_600;
 const TIME_INCREMENTS = [1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 14 * 24].map((hours) => hours * HOUR);
 
 function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
-  const { times, step, series, kind, height, writeTime, apart } = props;
+  const { times, step, series, kind, height, formatTime, minLabelGap } = props;
   const [from = 0, to = 0] = [times[0], times.at(-1)];
   const colour = (name: string): string => colourOf(element, name);
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const axis: uPlot.Axis = {
-    stroke: colour("--quiet"),
+    stroke: colour("--muted"),
     font,
     grid: { stroke: colour("--line"), width: 1 },
     ticks: { show: false },
@@ -71,7 +71,7 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
     height,
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-    hooks: { setCursor: [(plot) => (props.pointed.value = stepAt(plot, props))] },
+    hooks: { setCursor: [(plot) => (props.hoveredStep.value = stepAt(plot, props))] },
     scales: {
       x: { range: [from, to + step] },
       y: { range: (_plot, _least, most) => [0, Math.max(1, most ?? 0) * 1.08] },
@@ -80,14 +80,14 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
       {
         ...axis,
         size: X_AXIS_HEIGHT,
-        incrs: TIME_INCREMENTS.filter((moment) => moment >= apart),
-        values: (_plot, moments) => moments.map(writeTime),
+        incrs: TIME_INCREMENTS.filter((seconds) => seconds >= minLabelGap),
+        values: (_plot, times) => times.map(formatTime),
       },
       {
         ...axis,
         size: Y_AXIS_WIDTH,
         space: 20,
-        incrs: INCREMENTS,
+        incrs: Y_INCREMENTS,
         values: (_plot, values) => values.map(formatNumber),
       },
     ],
@@ -104,12 +104,12 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
   };
 }
 
-/** Where the pointer is; null: elsewhere. */
+/** The step under the pointer; null: the pointer is elsewhere. */
 function stepAt(plot: uPlot, { times, step }: Props): number | null {
   const { left = -1 } = plot.cursor;
   if (left < 0) return null;
-  const at = Math.floor((plot.posToVal(left, "x") - (times[0] ?? 0)) / step);
-  return at >= 0 && at < times.length ? at : null;
+  const index = Math.floor((plot.posToVal(left, "x") - (times[0] ?? 0)) / step);
+  return index >= 0 && index < times.length ? index : null;
 }
 
 function seriesOf(line: ChartSeries, kind: Props["kind"], colour: string): uPlot.Series {
@@ -125,18 +125,18 @@ function seriesOf(line: ChartSeries, kind: Props["kind"], colour: string): uPlot
 function dataFor({ times, step, series, kind }: Props): uPlot.AlignedData {
   const limits = seriesWithLimit(series).map(({ limit }) => times.map(() => limit));
   const values = [...series.map((line) => line.values), ...limits];
-  if (kind === "bars") return [[...times], ...values.map((one) => [...one])];
-  // A value holds for its whole step, also for the last one and for one beside a gap.
+  if (kind === "bars") return [[...times], ...values.map((list) => [...list])];
+  // A value is drawn over its whole step, also the last step and a step beside a gap.
   return [
     times.flatMap((time) => [time, time + step - 1]),
-    ...values.map((one) => one.flatMap((value) => [value, value])),
+    ...values.map((list) => list.flatMap((value) => [value, value])),
   ];
 }
 
 const seriesWithLimit = (lines: readonly ChartSeries[]): readonly ChartSeries[] =>
   lines.filter(({ limit }) => limit !== null);
 
-/** A variable may be one colour by day and another by night: only an element knows which. */
+/** A CSS variable can differ between light and dark: only an element can resolve it. */
 function colourOf(element: HTMLElement, name: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(${name})`;

@@ -1,6 +1,5 @@
 import type { Signal } from "@preact/signals";
 
-/** Yes or no. */
 export const Checkbox = ({ label, value }: { label: string; value: Signal<boolean> }) => (
   <label class="check">
     <input

@@ -1,9 +1,9 @@
 import { frame } from "../texts/frame.ts";
 import { Command } from "./command.tsx";
 
-/** The commands that do what stands beside them. */
+/** The commands that do the same as the form or button beside them. */
 export const CliCommands = ({ commands }: { commands: readonly string[] }) => (
-  <details class="on-terminal">
+  <details class="cli-commands">
     <summary>{frame.cliCommands}</summary>
     {commands.map((command) => (
       <Command key={command} text={command} />

@@ -1,6 +1,6 @@
 import { CopyButton } from "./button.tsx";
 
-/** A line for a terminal. */
+/** A command line to copy. */
 export const Command = ({ text }: { text: string }) => (
   <div class="command">
     <code>{text}</code>

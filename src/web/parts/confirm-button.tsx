@@ -5,18 +5,18 @@ import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 
 interface Props {
-  /** What the button says, and once more the one that does it. */
+  /** The label of the button, and of the confirming button in the dialog. */
   readonly actionLabel: string;
-  /** The same for whoever hears it among others of its kind. */
+  /** A longer label for screen readers, where several such buttons are on the page. */
   readonly label?: string;
   readonly title: string;
-  /** What it means, before it is done. */
+  /** Explains the consequences before the user confirms. */
   readonly children: ComponentChildren;
   readonly kind?: "danger" | "main";
   readonly onConfirm: () => Promise<unknown>;
 }
 
-/** Asks before it acts. */
+/** Asks for confirmation before it acts. */
 export function ConfirmButton({
   actionLabel,
   label,
@@ -25,28 +25,28 @@ export function ConfirmButton({
   kind = "danger",
   onConfirm,
 }: Props) {
-  const asking = useSignal(false);
+  const isOpen = useSignal(false);
   const confirm = async (): Promise<void> => {
     await onConfirm();
-    asking.value = false;
+    isOpen.value = false;
   };
   return (
     <>
       <Button
         kind={kind}
         {...(label !== undefined && { label })}
-        onClick={() => void (asking.value = true)}
+        onClick={() => void (isOpen.value = true)}
       >
         {actionLabel}
       </Button>
-      {asking.value && (
-        <Dialog title={title} onClose={() => (asking.value = false)}>
+      {isOpen.value && (
+        <Dialog title={title} onClose={() => (isOpen.value = false)}>
           {children}
           <DialogActions
             actionLabel={actionLabel}
             kind={kind}
             onConfirm={confirm}
-            onCancel={() => (asking.value = false)}
+            onCancel={() => (isOpen.value = false)}
           />
         </Dialog>
       )}

@@ -8,9 +8,9 @@ interface Props {
   readonly onCancel: () => void;
 }
 
-/** At the foot of a question: no, or what was asked. */
+/** The buttons at the end of a confirmation dialog: cancel, and the action. */
 export const DialogActions = ({ actionLabel, kind, onConfirm, onCancel }: Props) => (
-  <div class="row answers">
+  <div class="row dialog-actions">
     <Button onClick={onCancel}>{frame.cancel}</Button>
     <Button kind={kind} onClick={onConfirm}>
       {actionLabel}

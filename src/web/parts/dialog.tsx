@@ -8,24 +8,24 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** For how long a dialog may follow another one. */
+/** A dialog that opens within this time after another one closed takes over its focus return. */
 const FOCUS_RETURN_TIME = 1_000;
 
-/** Where the keyboard was before the dialog that went last; it may not be back there yet. */
-let returning: Element | null = null;
+/** The element that had the focus before the last dialog; the focus may not be back there yet. */
+let focusToRestore: Element | null = null;
 
-/** Over everything else until it is answered; Escape and the browser's back do what they should. */
+/** A modal dialog; Escape and, where supported, the browser's back gesture close it. */
 export function Dialog({ title, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
     const { activeElement, body } = document;
-    const before = activeElement === body ? returning : activeElement;
+    const before = activeElement === body ? focusToRestore : activeElement;
     ref.current?.showModal();
-    // One that is taken away instead of closed would leave the keyboard nowhere.
+    // A dialog that is removed instead of closed does not restore the focus by itself.
     return () => {
-      returning = before;
-      setTimeout(() => (returning = null), FOCUS_RETURN_TIME);
+      focusToRestore = before;
+      setTimeout(() => (focusToRestore = null), FOCUS_RETURN_TIME);
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);

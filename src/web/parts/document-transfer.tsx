@@ -9,28 +9,28 @@ import { QrCodes } from "./qr-codes.tsx";
 interface Props {
   readonly text: string;
   readonly filename: string;
-  /** It stands beside this already. */
+  /** The page shows the text already. */
   readonly isTextVisible?: boolean;
-  /** More to do with it. */
+  /** More buttons. */
   readonly children?: ComponentChildren;
 }
 
-/** A text for somebody to carry on: as a file, by the clipboard, by a camera. */
+/** Ways to take a document out: as a file, by the clipboard, or as QR codes. */
 export function DocumentTransfer({ text, filename, isTextVisible = false, children }: Props) {
-  const qr = useSignal(false);
+  const isQrShown = useSignal(false);
   return (
-    <div class="hand-over">
+    <div class="document-transfer">
       <div class="row">
         <Button kind="main" onClick={() => saveText(`${text}\n`, filename)}>
           {frame.save}
         </Button>
         <CopyButton text={text} />
-        <Button onClick={() => void (qr.value = !qr.value)}>
-          {qr.value ? documentTransfer.hideQr : documentTransfer.showQr}
+        <Button onClick={() => void (isQrShown.value = !isQrShown.value)}>
+          {isQrShown.value ? documentTransfer.hideQr : documentTransfer.showQr}
         </Button>
         {children}
       </div>
-      {qr.value && <QrCodes text={text} />}
+      {isQrShown.value && <QrCodes text={text} />}
       {!isTextVisible && (
         <details>
           <summary>{documentTransfer.text}</summary>

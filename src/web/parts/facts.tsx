@@ -8,7 +8,7 @@ interface Props {
   readonly as: "lines" | "tiles";
 }
 
-/** What is what, to be looked up by name. */
+/** A list of names and values. */
 export const Facts = ({ facts, as }: Props) => (
   <dl class={`facts ${as}`}>
     {facts.map(([name, value]) => (

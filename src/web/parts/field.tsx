@@ -11,12 +11,12 @@ interface Props {
   readonly error?: string;
 }
 
-/** A line to type into, with its name above and what helps below. */
+/** A text input with its label above and a hint below. */
 export function Field({ label, value, hint, type = "text", required, autocomplete, error }: Props) {
   const id = useId();
-  // Each kind of input has a type of its own in Preact; nothing here hangs on which it is.
+  // Preact has one type per kind of input; this component treats all kinds alike.
   const kind = { type } as { readonly type: "text" };
-  const described = hint !== undefined || error !== undefined;
+  const hasHint = hint !== undefined || error !== undefined;
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -27,11 +27,11 @@ export function Field({ label, value, hint, type = "text", required, autocomplet
         required={required}
         autocomplete={autocomplete ?? "off"}
         spellcheck={false}
-        aria-describedby={described ? `${id}-hint` : undefined}
+        aria-describedby={hasHint ? `${id}-hint` : undefined}
         aria-invalid={error !== undefined}
         onInput={(event) => (value.value = event.currentTarget.value)}
       />
-      {described && (
+      {hasHint && (
         <p class={error === undefined ? "hint" : "hint bad"} id={`${id}-hint`}>
           {error ?? hint}
         </p>

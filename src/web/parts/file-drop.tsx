@@ -6,68 +6,68 @@ import { useAction } from "./use-action.ts";
 import { Notice } from "./notice.tsx";
 
 interface Props {
-  /** What is wanted, in a word or two. */
+  /** Names the file to drop, such as "the policy file". */
   readonly fileDescription: string;
   readonly onText: (text: string) => Promise<void>;
 }
 
-/** More than any text from a vendor has; nothing larger is even read. */
+/** Larger than any document of a vendor; larger files are not read. */
 const MAX_BYTES = 128 * 1024;
 
 /**
- * Takes a file's text: dropped anywhere on the page while this is shown, chosen, or pasted. One of
- * these is on a screen at a time.
+ * Receives the text of a file: dropped anywhere on the page, chosen, or pasted. It listens to the
+ * whole page, so only one may be on a screen at a time.
  */
 export function FileDrop({ fileDescription, onText }: Props) {
-  const over = useSignal(false);
+  const isDragging = useSignal(false);
   const { busy, wrong, act } = useAction();
-  const take = (read: () => Promise<string>): Promise<void> =>
+  const receiveText = (read: () => Promise<string>): Promise<void> =>
     act(async () => onText(await joinQrFrames(await read())));
-  const takeFiles = (files: FileList | null | undefined): void => {
+  const receiveFiles = (files: FileList | null | undefined): void => {
     const [file, ...more] = files ?? [];
     if (file === undefined) return;
-    void take(async () => {
+    void receiveText(async () => {
       if (more.length > 0) throw new Error(fileDrop.onlyOne);
       if (file.size > MAX_BYTES) throw new Error(fileDrop.tooLarge);
       return file.text();
     });
   };
   usePageDrop(
-    (dragging) => (over.value = dragging),
-    (files) => takeFiles(files),
+    (dragging) => (isDragging.value = dragging),
+    (files) => receiveFiles(files),
   );
   const id = useId();
   return (
-    <div class={over.value ? "file-drop over" : "file-drop"} aria-busy={busy.value}>
-      <p>{over.value ? fileDrop.dropNow : fileDrop.drop(fileDescription)}</p>
+    <div class={isDragging.value ? "file-drop over" : "file-drop"} aria-busy={busy.value}>
+      <p>{isDragging.value ? fileDrop.dropNow : fileDrop.drop(fileDescription)}</p>
       <label class="button main" for={id}>
         {fileDrop.choose}
       </label>
       <input
         id={id}
-        class="unseen"
+        class="visually-hidden"
         type="file"
         aria-label={fileDrop.chooseLabel(fileDescription)}
         onChange={({ currentTarget: input }) => {
-          takeFiles(input.files);
-          // Else the same file, mended and chosen again, would not count as a change.
+          receiveFiles(input.files);
+          // Otherwise choosing the same file again after a correction would fire no change event.
           input.value = "";
         }}
       />
       <PasteForm
         fileDescription={fileDescription}
-        onText={(text) => void take(() => Promise.resolve(text))}
+        onText={(text) => void receiveText(() => Promise.resolve(text))}
       />
       {wrong.value !== "" && <Notice kind="bad">{wrong.value}</Notice>}
     </div>
   );
 }
 
-/** What a scanner read of several QR codes, a code a line, is one text again. */
+/** A scanner types several QR codes, one per line: joins them into one text. */
 const joinQrFrames = async (text: string): Promise<string> =>
   /^\s*BERTH\d/m.test(text) ? (await unwrapReply(admin.qr.join.post({ frames: text }))).text : text;
 
-/** The newest handlers are asked for at each event, so that the listeners can stay. */
+/** Without dependencies, so that the listeners always call the newest handlers. */
 function usePageDrop(onDrag: (dragging: boolean) => void, onDrop: (files: FileList) => void) {
   useEffect(() => {
     const drag = (event: DragEvent): void => {
@@ -109,7 +109,7 @@ function PasteForm({
     <details>
       <summary>{fileDrop.paste}</summary>
       <form onSubmit={submit}>
-        <label class="unseen" for={id}>
+        <label class="visually-hidden" for={id}>
           {fileDrop.textLabel(fileDescription)}
         </label>
         <textarea

@@ -4,15 +4,15 @@ import { useAction } from "./use-action.ts";
 import { Notice } from "./notice.tsx";
 
 interface Props {
-  /** What its button says. */
+  /** The label of the submit button. */
   readonly submitLabel: string;
-  /** Above what the server says when it refuses. */
+  /** The title above the server's error message. */
   readonly wrongTitle?: string;
   readonly onSubmit: () => Promise<unknown>;
   readonly children: ComponentChildren;
 }
 
-/** Sent once at a time, by its button or by Enter; a refusal is told above the button. */
+/** Submits once at a time and shows an error above the button. */
 export function Form({ submitLabel, wrongTitle, onSubmit, children }: Props) {
   const { busy, wrong, act: send } = useAction();
   const submit = (event: Event): void => {

@@ -6,7 +6,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** Said to whoever looks and to whoever listens; what is bad, at once. */
+/** A message; screen readers announce it, an error immediately. */
 export const Notice = ({ kind, title, children }: Props) => (
   <div class={`notice ${kind}`} role={kind === "bad" ? "alert" : "status"}>
     {title !== undefined && <strong>{title}</strong>}

@@ -4,20 +4,20 @@ import { Dialog } from "./dialog.tsx";
 
 interface Props {
   readonly title: string;
-  /** Where to keep it. */
+  /** Says where to keep the secret. */
   readonly text: string;
   readonly secret: string;
   readonly onClose: () => void;
 }
 
-/** What nobody can show a second time. */
+/** Shows a secret that the server cannot show again. */
 export const OneTimeSecret = ({ title, text, secret, onClose }: Props) => (
   <Dialog title={title} onClose={onClose}>
     <p>{text}</p>
     <p class="secret">
       <code>{secret}</code>
     </p>
-    <div class="row answers">
+    <div class="row dialog-actions">
       <CopyButton text={secret} />
       <Button kind="main" onClick={onClose}>
         {oneTimeSecret.saved}

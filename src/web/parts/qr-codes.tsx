@@ -8,18 +8,18 @@ interface QrFrame {
   readonly svg: string;
 }
 
-/** Slow enough for a camera that has to find its focus. */
+/** Slow enough for a camera that has to focus. */
 const FRAME_INTERVAL = 3_000;
 
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** A text as QR codes; of several, one after the other. */
+/** A text as QR codes; several codes are shown one after the other. */
 export function QrCodes({ text }: { text: string }) {
   const frames = useSignal<readonly QrFrame[]>([]);
   const wrong = useSignal("");
   useEffect(() => {
     unwrapReply(admin.qr.post({ text })).then(
-      (made) => (frames.value = made.frames),
+      (reply) => (frames.value = reply.frames),
       (error: unknown) => (wrong.value = errorMessageOf(error)),
     );
   }, [text]);
@@ -37,36 +37,36 @@ export function QrCodes({ text }: { text: string }) {
 }
 
 function QrSequence({ frames }: { frames: readonly QrFrame[] }) {
-  const at = useSignal(0);
-  const playing = useSignal(!reducedMotion.matches);
+  const index = useSignal(0);
+  const isPlaying = useSignal(!reducedMotion.matches);
   const all = frames.length;
   const turn = (by: number): void => {
-    at.value = (at.value + by + all) % all;
+    index.value = (index.value + by + all) % all;
   };
   useEffect(() => {
-    const timer = playing.value ? setInterval(() => turn(1), FRAME_INTERVAL) : undefined;
+    const timer = isPlaying.value ? setInterval(() => turn(1), FRAME_INTERVAL) : undefined;
     return () => clearInterval(timer);
-  }, [playing.value, all]);
-  const byHand = (by: number) => () => {
-    playing.value = false;
+  }, [isPlaying.value, all]);
+  const turnManually = (by: number) => () => {
+    isPlaying.value = false;
     turn(by);
   };
-  const shown = frames[at.value];
+  const frame = frames[index.value];
   return (
     <figure class="qr">
-      {shown !== undefined && <QrImage frame={shown} index={at.value + 1} total={all} />}
+      {frame !== undefined && <QrImage frame={frame} index={index.value + 1} total={all} />}
       <figcaption>
-        <strong aria-live={playing.value ? "off" : "polite"}>
-          {qrCodes.frame(at.value + 1, all)}
+        <strong aria-live={isPlaying.value ? "off" : "polite"}>
+          {qrCodes.frame(index.value + 1, all)}
         </strong>
         <span class="row">
-          <button type="button" class="button" onClick={byHand(-1)}>
+          <button type="button" class="button" onClick={turnManually(-1)}>
             {qrCodes.previous}
           </button>
-          <button type="button" class="button" onClick={() => (playing.value = !playing.value)}>
-            {playing.value ? qrCodes.pause : qrCodes.play}
+          <button type="button" class="button" onClick={() => (isPlaying.value = !isPlaying.value)}>
+            {isPlaying.value ? qrCodes.pause : qrCodes.play}
           </button>
-          <button type="button" class="button" onClick={byHand(1)}>
+          <button type="button" class="button" onClick={turnManually(1)}>
             {qrCodes.next}
           </button>
         </span>

@@ -7,15 +7,14 @@ interface Props {
   readonly onChange: (value: string) => void;
 }
 
-/** One of a few. */
 export function Select({ label, value, options, onChange }: Props) {
   const id = useId();
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map(([one, name]) => (
-          <option key={one} value={one}>
+        {options.map(([option, name]) => (
+          <option key={option} value={option}>
             {name}
           </option>
         ))}

@@ -6,10 +6,10 @@ interface Props {
   readonly total: number;
 }
 
-/** Above this many, single berths would be too thin to see. */
+/** Above this number, single segments would be too thin to see. */
 const MAX_COUNTABLE_SLOTS = 48;
 
-/** Slots as berths at a quay while they can be counted, as one bar when there are more. */
+/** One segment per slot while they can be counted, one plain bar above that. */
 export function SlotBar({ used, total }: Props) {
   const level = used >= total ? "full" : used >= total * 0.9 ? "high" : "usual";
   return (
@@ -19,8 +19,8 @@ export function SlotBar({ used, total }: Props) {
       aria-label={overview.inUse(formatNumber(used), formatNumber(total))}
     >
       {total <= MAX_COUNTABLE_SLOTS ? (
-        Array.from({ length: total }, (_, place) => (
-          <span key={place} class={place < used ? "berth taken" : "berth"} />
+        Array.from({ length: total }, (_, slot) => (
+          <span key={slot} class={slot < used ? "berth taken" : "berth"} />
         ))
       ) : (
         <span class="share" style={{ width: `${Math.min(100, (used / total) * 100)}%` }} />

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { errorMessageOf } from "../api.ts";
 
-/** Work that is done once at a time, and what went wrong with it; empty: nothing. */
+/** Runs one action at a time and keeps its error message; empty: no error. */
 export function useAction() {
   const busy = useSignal(false);
   const wrong = useSignal("");

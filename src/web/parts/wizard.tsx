@@ -6,20 +6,20 @@ interface Props {
   readonly titles: readonly string[];
   /** Counted from 0. */
   readonly currentStep: number;
-  /** As far as one may go by now. */
+  /** The last step that the user can select now. */
   readonly lastReachableStep: number;
   readonly onSelectStep: (step: number) => void;
   readonly children: ComponentChildren;
 }
 
-/** A walk in steps: where one is, what is to come, and the way back. */
+/** A wizard: the list of steps, and the current step below it. */
 export function Wizard({ titles, currentStep, lastReachableStep, onSelectStep, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const before = useRef(currentStep);
-  // Whoever cannot see that the step has changed is taken to its heading.
+  const previousStep = useRef(currentStep);
+  // Moving the focus tells a screen reader that the step has changed.
   useEffect(() => {
-    if (before.current !== currentStep) heading.current?.focus();
-    before.current = currentStep;
+    if (previousStep.current !== currentStep) heading.current?.focus();
+    previousStep.current = currentStep;
   }, [currentStep]);
   return (
     <>
@@ -52,9 +52,9 @@ interface StepActionsProps {
   readonly children?: ComponentChildren;
 }
 
-/** At the foot of a step: back, and whatever leads on. */
+/** The buttons at the end of a step: back, and the ones that continue. */
 export const StepActions = ({ onBack, children }: StepActionsProps) => (
-  <div class="row way">
+  <div class="row step-actions">
     {onBack && (
       <button type="button" class="button" onClick={onBack}>
         {wizard.back}

@@ -8,14 +8,14 @@ import { about } from "../texts/maintenance.ts";
 import { settings } from "../texts/settings.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
 
-/** Which server this is, and what it is made of. */
+/** Version, identity and third-party notices. */
 export function About() {
-  const { value: known } = serverStatus;
-  if (known === null) return null;
-  const { appliance } = known;
+  const { value: status } = serverStatus;
+  if (status === null) return null;
+  const { appliance } = status;
   const facts = [
-    [about.version, known.version],
-    [about.createdAt, formatDate(known.created_at)],
+    [about.version, status.version],
+    [about.createdAt, formatDate(status.created_at)],
     [about.appliance, appliance.id],
     [about.hardware, appliance.hardware_id],
     [about.components, appliance.components.join(", ")],
@@ -31,7 +31,7 @@ export function About() {
         <h3>{about.notices}</h3>
         <AsyncContent load={() => unwrapReply(admin.notices.get())}>
           {({ runtime, packages }) =>
-            [runtime, ...packages].map((one) => <PackageNotice {...one} />)
+            [runtime, ...packages].map((notice) => <PackageNotice {...notice} />)
           }
         </AsyncContent>
       </section>
@@ -43,7 +43,7 @@ export function About() {
 const PackageNotice = ({ name, version, license, text }: NoticesReply["runtime"]) => (
   <details key={name}>
     <summary>
-      {name} {version} <span class="quiet">{about.underLicense(license)}</span>
+      {name} {version} <span class="muted">{about.underLicense(license)}</span>
     </summary>
     <pre>{text}</pre>
   </details>

@@ -9,57 +9,57 @@ import { NewToken } from "./new-token.tsx";
 import { CliCommands } from "../parts/cli-commands.tsx";
 import { SetUser } from "./set-user.tsx";
 
-const { access } = settings;
+const { access: texts } = settings;
 
 interface Props {
   readonly access: AccessReply;
   readonly reload: () => Promise<void>;
 }
 
-/** Tokens and users; their secrets are not even here. */
+/** Tokens and users; the server does not send their secrets. */
 export const Access = () => (
   <AsyncContent load={() => unwrapReply(admin.access.get())}>
-    {(known, again) => (
+    {(access, reload) => (
       <>
         <section class="card">
-          <h3>{access.tokens}</h3>
-          {!known.credential_required && <Notice kind="warn">{access.unclaimed}</Notice>}
-          <p class="quiet">{access.tokensAbout}</p>
-          <Tokens access={known} reload={again} />
-          <NewToken reload={again} />
+          <h3>{texts.tokens}</h3>
+          {!access.credential_required && <Notice kind="warn">{texts.unclaimed}</Notice>}
+          <p class="muted">{texts.tokensAbout}</p>
+          <Tokens access={access} reload={reload} />
+          <NewToken reload={reload} />
         </section>
         <section class="card">
-          <h3>{access.users}</h3>
-          <p class="quiet">{access.usersAbout}</p>
-          <Users access={known} reload={again} />
-          <SetUser reload={again} />
+          <h3>{texts.users}</h3>
+          <p class="muted">{texts.usersAbout}</p>
+          <Users access={access} reload={reload} />
+          <SetUser reload={reload} />
         </section>
-        <CliCommands commands={access.commands} />
+        <CliCommands commands={texts.commands} />
       </>
     )}
   </AsyncContent>
 );
 
-function Tokens({ access: known, reload }: Props) {
-  if (known.tokens.length === 0) return <p>{access.noTokens}</p>;
+function Tokens({ access, reload }: Props) {
+  if (access.tokens.length === 0) return <p>{texts.noTokens}</p>;
   return (
     <ul class="rows">
-      {known.tokens.map(({ name, created_at, expires_at, is_expired }) => (
+      {access.tokens.map(({ name, created_at, expires_at, is_expired }) => (
         <li key={name}>
-          <Name name={name} isYou={isYou(known, "token", name)} />
-          <LabeledValue name={access.createdAt}>{formatDate(created_at)}</LabeledValue>
-          <LabeledValue name={access.expiresAt}>{expiryText(expires_at, is_expired)}</LabeledValue>
+          <Name name={name} isYou={isYou(access, "token", name)} />
+          <LabeledValue name={texts.createdAt}>{formatDate(created_at)}</LabeledValue>
+          <LabeledValue name={texts.expiresAt}>{expiryText(expires_at, is_expired)}</LabeledValue>
           <ConfirmButton
-            actionLabel={access.revoke.act}
-            label={access.revoke.label(name)}
-            title={access.revoke.title(name)}
+            actionLabel={texts.revoke.act}
+            label={texts.revoke.label(name)}
+            title={texts.revoke.title(name)}
             onConfirm={async () => {
               await unwrapReply(admin.access.tokens.revoke.post({ name }));
               await reload();
             }}
           >
-            <p>{access.revoke.text}</p>
-            {isYou(known, "token", name) && <p>{access.revoke.ownCredential}</p>}
+            <p>{texts.revoke.text}</p>
+            {isYou(access, "token", name) && <p>{texts.revoke.ownCredential}</p>}
           </ConfirmButton>
         </li>
       ))}
@@ -67,33 +67,33 @@ function Tokens({ access: known, reload }: Props) {
   );
 }
 
-function expiryText(end: string | null, hasEnded: boolean): string {
-  if (end === null) return access.noExpiry;
-  return hasEnded ? access.expired(formatDate(end)) : formatDate(end);
+function expiryText(end: string | null, isExpired: boolean): string {
+  if (end === null) return texts.noExpiry;
+  return isExpired ? texts.expired(formatDate(end)) : formatDate(end);
 }
 
-function Users({ access: known, reload }: Props) {
-  if (known.users.length === 0) return <p>{access.noUsers}</p>;
+function Users({ access, reload }: Props) {
+  if (access.users.length === 0) return <p>{texts.noUsers}</p>;
   return (
     <ul class="rows">
-      {known.users.map(({ name, role, password_set_at }) => (
+      {access.users.map(({ name, role, password_set_at }) => (
         <li key={name}>
-          <Name name={name} isYou={isYou(known, "user", name)} />
-          <LabeledValue name={access.role}>{access.roles[role] ?? role}</LabeledValue>
-          <LabeledValue name={access.passwordSetAt}>{formatDate(password_set_at)}</LabeledValue>
+          <Name name={name} isYou={isYou(access, "user", name)} />
+          <LabeledValue name={texts.role}>{texts.roles[role] ?? role}</LabeledValue>
+          <LabeledValue name={texts.passwordSetAt}>{formatDate(password_set_at)}</LabeledValue>
           <div class="row">
             <SetUser user={{ name, role }} reload={reload} />
             <ConfirmButton
-              actionLabel={access.remove.act}
-              label={access.remove.label(name)}
-              title={access.remove.title(name)}
+              actionLabel={texts.remove.act}
+              label={texts.remove.label(name)}
+              title={texts.remove.title(name)}
               onConfirm={async () => {
                 await unwrapReply(admin.access.users.remove.post({ name }));
                 await reload();
               }}
             >
-              <p>{access.remove.text}</p>
-              {isYou(known, "user", name) && <p>{access.revoke.ownCredential}</p>}
+              <p>{texts.remove.text}</p>
+              {isYou(access, "user", name) && <p>{texts.revoke.ownCredential}</p>}
             </ConfirmButton>
           </div>
         </li>
@@ -103,19 +103,20 @@ function Users({ access: known, reload }: Props) {
 }
 
 const isYou = (
-  { signed_in_as: own }: AccessReply,
+  { signed_in_as: signedInAs }: AccessReply,
   credential: "token" | "user",
   name: string,
-): boolean => own !== null && own.credential === credential && own.name === name;
+): boolean =>
+  signedInAs !== null && signedInAs.credential === credential && signedInAs.name === name;
 
 const Name = ({ name, isYou }: { name: string; isYou: boolean }) => (
   <strong class="name">
-    {name} {isYou && <span class="you">{access.you}</span>}
+    {name} {isYou && <span class="you">{texts.you}</span>}
   </strong>
 );
 
 const LabeledValue = ({ name, children }: { name: string; children: string }) => (
   <span>
-    <span class="quiet">{name}</span> {children}
+    <span class="muted">{name}</span> {children}
   </span>
 );

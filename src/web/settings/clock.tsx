@@ -12,21 +12,25 @@ import { clock } from "../texts/maintenance.ts";
 import { settings } from "../texts/settings.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
 
-/** What time it is here, and the ways out when it is wrong. */
+/** The server time, and how to correct it. */
 export const Clock = () => (
   <>
     <section class="card">
       <h3>{settings.sections.clock}</h3>
-      <p class="quiet">{clock.about}</p>
+      <p class="muted">{clock.about}</p>
       <AsyncContent load={() => unwrapReply(admin.clock.get())}>
-        {(known, again) => (
+        {(clockReply, reload) => (
           <>
-            <Times clockReply={known} />
+            <Times clockReply={clockReply} />
             <div class="row">
-              <Button onClick={again}>{clock.reload}</Button>
-              {known.state === "ahead" && <AcceptButton clockReply={known} again={again} />}
+              <Button onClick={reload}>{clock.reload}</Button>
+              {clockReply.state === "ahead" && (
+                <AcceptButton clockReply={clockReply} reload={reload} />
+              )}
             </div>
-            {(known.state === "behind" || known.state === "suspect") && <SetBack again={again} />}
+            {(clockReply.state === "behind" || clockReply.state === "suspect") && (
+              <SetBack reload={reload} />
+            )}
           </>
         )}
       </AsyncContent>
@@ -50,13 +54,13 @@ const Times = ({ clockReply: { now, system_clock, state } }: { clockReply: Clock
 
 interface Props {
   readonly clockReply: ClockReply;
-  readonly again: () => Promise<void>;
+  readonly reload: () => Promise<void>;
 }
 
-function AcceptButton({ clockReply, again }: Props) {
+function AcceptButton({ clockReply, reload }: Props) {
   const accept = async (): Promise<void> => {
     await unwrapReply(admin.clock.accept.post({}));
-    await again();
+    await reload();
   };
   return (
     <ConfirmButton
@@ -70,25 +74,25 @@ function AcceptButton({ clockReply, again }: Props) {
   );
 }
 
-/** A vendor's word is needed for this: time that runs back would end nothing any more. */
-function SetBack({ again }: Pick<Props, "again">) {
+/** Needs a document from the vendor: a free way to set the time back would prolong licenses. */
+function SetBack({ reload }: Pick<Props, "reload">) {
   const code = useSignal("");
   const answer = useSignal("");
-  const ask = async (): Promise<void> => {
+  const requestCode = async (): Promise<void> => {
     ({ code: code.value } = await unwrapReply(admin.clock.request.post({})));
   };
-  const take = async (text: string): Promise<void> => {
+  const receiveAnswer = async (text: string): Promise<void> => {
     answer.value = text;
   };
   const repair = async (): Promise<void> => {
     await unwrapReply(admin.clock.repair.post({ license: answer.value }));
-    await again();
+    await reload();
   };
   return (
     <>
       <p>{clock.requestCode.text}</p>
       {code.value === "" ? (
-        <Button onClick={ask}>{clock.requestCode.act}</Button>
+        <Button onClick={requestCode}>{clock.requestCode.act}</Button>
       ) : (
         <>
           <p>{clock.requestCode.readOut}</p>
@@ -98,7 +102,7 @@ function SetBack({ again }: Pick<Props, "again">) {
           <CopyButton text={code.value} />
         </>
       )}
-      <FileDrop fileDescription={clock.repair.fileDescription} onText={take} />
+      <FileDrop fileDescription={clock.repair.fileDescription} onText={receiveAnswer} />
       {answer.value !== "" && (
         <>
           <Notice kind="note">{clock.repair.answerLoaded}</Notice>

@@ -8,7 +8,7 @@ import { CliCommands } from "../parts/cli-commands.tsx";
 
 const { keys } = settings;
 
-/** In, and never out again. */
+/** Cloud keys: write-only. */
 export function Keys() {
   const apiKey = useSignal("");
   const sharedKey = useSignal("");
@@ -24,7 +24,7 @@ export function Keys() {
     <>
       <section class="card">
         <h3>{settings.sections.keys}</h3>
-        <p class="quiet">{keys.about}</p>
+        <p class="muted">{keys.about}</p>
         <Form submitLabel={keys.act} onSubmit={submit}>
           <Field label={keys.apiKey} type="password" value={apiKey} hint={keys.hint} />
           <Field label={keys.sharedKey} type="password" value={sharedKey} hint={keys.hint} />

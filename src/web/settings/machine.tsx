@@ -1,10 +1,10 @@
 import { Command } from "../parts/command.tsx";
 import { machine } from "../texts/maintenance.ts";
 
-/** What no page should be able to do. */
+/** Tasks that are possible only on the server, with their commands. */
 export const MachineCommands = () => (
   <>
-    <p class="quiet">{machine.about}</p>
+    <p class="muted">{machine.about}</p>
     {machine.topics.map(({ title, text, commands }) => (
       <section key={title} class="card">
         <h3>{title}</h3>

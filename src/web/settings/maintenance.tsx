@@ -10,16 +10,16 @@ import { IntegrityCheck } from "../audit-log/integrity-check.tsx";
 import { saveResponse } from "../save.ts";
 import { maintenance } from "../texts/maintenance.ts";
 
-/** What keeps it in good order. */
+/** Health check, integrity check, backup and support bundle. */
 export const Maintenance = () => (
   <>
     <section class="card">
       <h3>{maintenance.doctor.title}</h3>
       <AsyncContent load={() => unwrapReply(admin.doctor.get())}>
-        {(told, again) => (
+        {(report, reload) => (
           <>
-            <Findings report={told} />
-            <Button onClick={again}>{maintenance.doctor.runAgain}</Button>
+            <Findings report={report} />
+            <Button onClick={reload}>{maintenance.doctor.runAgain}</Button>
           </>
         )}
       </AsyncContent>
@@ -43,7 +43,7 @@ const NOTICE_KIND_BY_LEVEL: Readonly<Record<string, "good" | "note" | "warn" | "
 };
 
 function Findings({ report: { worst_level, findings } }: { report: DoctorReply }) {
-  const fine = findings.filter(({ level }) => level === "ok");
+  const passed = findings.filter(({ level }) => level === "ok");
   const others = findings.filter(({ level }) => level !== "ok");
   return (
     <>
@@ -52,8 +52,8 @@ function Findings({ report: { worst_level, findings } }: { report: DoctorReply }
       </Notice>
       <FindingList findings={others} />
       <details>
-        <summary>{maintenance.doctor.passed(fine.length)}</summary>
-        <FindingList findings={fine} />
+        <summary>{maintenance.doctor.passed(passed.length)}</summary>
+        <FindingList findings={passed} />
       </details>
     </>
   );
@@ -68,22 +68,25 @@ const FindingList = ({ findings }: Pick<DoctorReply, "findings">) => (
           <p>
             <strong>{check}</strong> {finding}
           </p>
-          {remedy !== "" && <p class="quiet">{remedy}</p>}
+          {remedy !== "" && <p class="muted">{remedy}</p>}
         </div>
       </li>
     ))}
   </ul>
 );
 
-async function downloadReply(path: string, otherwise: string): Promise<string> {
-  return saveResponse(await fetchResponse(`/api/admin/v1/${path}`, { method: "POST" }), otherwise);
+async function downloadReply(path: string, fallbackName: string): Promise<string> {
+  return saveResponse(
+    await fetchResponse(`/api/admin/v1/${path}`, { method: "POST" }),
+    fallbackName,
+  );
 }
 
 function Backup() {
-  const made = useSignal("");
-  const act = async (): Promise<void> => {
-    made.value = "";
-    made.value = await downloadReply("backup", "site.berth");
+  const savedName = useSignal("");
+  const save = async (): Promise<void> => {
+    savedName.value = "";
+    savedName.value = await downloadReply("backup", "site.berth");
   };
   return (
     <section class="card">
@@ -93,12 +96,12 @@ function Backup() {
         kind="main"
         actionLabel={maintenance.backup.act}
         title={maintenance.backup.confirmTitle}
-        onConfirm={act}
+        onConfirm={save}
       >
         <p>{maintenance.backup.secret}</p>
       </ConfirmButton>
-      {made.value !== "" && (
-        <Notice kind="good" title={maintenance.backup.saved(made.value)}>
+      {savedName.value !== "" && (
+        <Notice kind="good" title={maintenance.backup.saved(savedName.value)}>
           {maintenance.backup.secret}
         </Notice>
       )}
@@ -108,17 +111,19 @@ function Backup() {
 }
 
 function Bundle() {
-  const made = useSignal("");
-  const act = async (): Promise<void> => {
-    made.value = "";
-    made.value = await downloadReply("support-bundle", "berth-support.tar");
+  const savedName = useSignal("");
+  const save = async (): Promise<void> => {
+    savedName.value = "";
+    savedName.value = await downloadReply("support-bundle", "berth-support.tar");
   };
   return (
     <section class="card">
       <h3>{maintenance.bundle.title}</h3>
       <p>{maintenance.bundle.text}</p>
-      <Button onClick={act}>{maintenance.bundle.act}</Button>
-      {made.value !== "" && <Notice kind="good">{maintenance.bundle.saved(made.value)}</Notice>}
+      <Button onClick={save}>{maintenance.bundle.act}</Button>
+      {savedName.value !== "" && (
+        <Notice kind="good">{maintenance.bundle.saved(savedName.value)}</Notice>
+      )}
       <Command text={maintenance.bundle.command} />
     </section>
   );

@@ -11,25 +11,25 @@ import { CliCommands } from "../parts/cli-commands.tsx";
 
 const { network } = settings;
 
-/** Where it listens, to whom, and what stands open. */
+/** Listeners, networks, certificate, exposures and all settings. */
 export const Network = () => (
   <AsyncContent load={() => unwrapReply(admin.settings.get())}>
-    {(told) => <NetworkContent reply={told} />}
+    {(reply) => <NetworkContent reply={reply} />}
   </AsyncContent>
 );
 
 function NetworkContent({ reply }: { reply: SettingsReply }) {
-  const { value: known } = serverStatus;
-  if (known === null) return null;
+  const { value: status } = serverStatus;
+  if (status === null) return null;
   return (
     <>
       <section class="card">
         <h3>{settings.sections.network}</h3>
-        <p class="quiet">{network.about}</p>
+        <p class="muted">{network.about}</p>
         <NetworkFacts reply={reply} />
-        <Certificate certificate={known.certificate} />
+        <Certificate certificate={status.certificate} />
       </section>
-      <Exposures exposures={known.exposures} />
+      <Exposures exposures={status.exposures} />
       <section class="card">
         <h3>{network.allSettings}</h3>
         <SettingsTable reply={reply} />
@@ -72,7 +72,7 @@ function Certificate({ certificate }: { certificate: StatusReply["certificate"] 
   return (
     <>
       <h4>{network.certificate}</h4>
-      <p class={state === "ok" ? "" : certificate === null ? "quiet" : "bad"}>
+      <p class={state === "ok" ? "" : certificate === null ? "muted" : "bad"}>
         {certificate === null
           ? network.noCertificate
           : network.states[state](formatDate(certificate.expires_at))}
@@ -93,7 +93,7 @@ function Exposures({ exposures }: Pick<StatusReply, "exposures">) {
           <li key={finding} class="exposure">
             <p>{finding}</p>
             <p>
-              <span class="quiet">{network.remedy}</span> <code>{remedy}</code>
+              <span class="muted">{network.remedy}</span> <code>{remedy}</code>
             </p>
           </li>
         ))}
@@ -120,7 +120,7 @@ function SettingsTable({ reply }: { reply: SettingsReply }) {
                 <code>{name.replaceAll("-", "_")}</code>
               </th>
               <td>{textOf(value)}</td>
-              <td class="quiet">{source}</td>
+              <td class="muted">{source}</td>
             </tr>
           ))}
         </tbody>

@@ -9,24 +9,24 @@ import { OneTimeSecret } from "../parts/one-time-secret.tsx";
 import { signIn, token } from "../session.ts";
 import { settings } from "../texts/settings.ts";
 
-const { createToken: make, newToken: kept } = settings.access;
+const { createToken, newToken } = settings.access;
 
-/** A token for somebody else to use: this tab stays signed in with its own, if it has one. */
+/** Creates a token for someone else: this tab stays signed in with its own, if it has one. */
 export function NewToken({ reload }: { reload: () => Promise<void> }) {
-  const asking = useSignal(false);
-  const made = useSignal<string | null>(null);
+  const isOpen = useSignal(false);
+  const createdToken = useSignal<string | null>(null);
   const name = useSignal("");
   const days = useSignal("90");
   const close = (): void => {
-    asking.value = false;
-    made.value = null;
+    isOpen.value = false;
+    createdToken.value = null;
     name.value = "";
   };
   const submit = async (): Promise<void> => {
     const body = { name: name.value.trim(), days: days.value.trim() };
     const reply = await unwrapReply(admin.access.tokens.post(body));
-    made.value = reply.token;
-    // The first one of all shuts the door behind whoever made it: they go on with it.
+    createdToken.value = reply.token;
+    // The first token makes a credential mandatory: this tab signs in with it.
     if (token.value === null) {
       signIn(reply.token);
       void watchStatus();
@@ -35,18 +35,20 @@ export function NewToken({ reload }: { reload: () => Promise<void> }) {
   };
   return (
     <>
-      <Button kind="main" onClick={() => void (asking.value = true)}>
-        {make.title}
+      <Button kind="main" onClick={() => void (isOpen.value = true)}>
+        {createToken.title}
       </Button>
-      {asking.value && made.value === null && (
-        <Dialog title={make.title} onClose={close}>
-          <Form submitLabel={make.act} onSubmit={submit}>
-            <Field label={make.name} value={name} hint={make.nameHint} required />
-            <Field label={make.days} value={days} hint={make.daysHint} />
+      {isOpen.value && createdToken.value === null && (
+        <Dialog title={createToken.title} onClose={close}>
+          <Form submitLabel={createToken.act} onSubmit={submit}>
+            <Field label={createToken.name} value={name} hint={createToken.nameHint} required />
+            <Field label={createToken.days} value={days} hint={createToken.daysHint} />
           </Form>
         </Dialog>
       )}
-      {made.value !== null && <OneTimeSecret {...kept} secret={made.value} onClose={close} />}
+      {createdToken.value !== null && (
+        <OneTimeSecret {...newToken} secret={createdToken.value} onClose={close} />
+      )}
     </>
   );
 }

@@ -11,14 +11,14 @@ const { access } = settings;
 const { setUser } = access;
 
 interface Props {
-  /** Left out: somebody new. */
+  /** Absent: a new user. */
   readonly user?: { readonly name: string; readonly role: string };
   readonly reload: () => Promise<void>;
 }
 
-/** Somebody new, or a new password for somebody known. */
+/** Adds a user, or sets a new password for one. */
 export function SetUser({ user, reload }: Props) {
-  const asking = useSignal(false);
+  const isOpen = useSignal(false);
   const name = useSignal("");
   const role = useSignal("");
   const password = useSignal("");
@@ -26,12 +26,12 @@ export function SetUser({ user, reload }: Props) {
     name.value = user?.name ?? "";
     role.value = user?.role ?? "admin";
     password.value = "";
-    asking.value = true;
+    isOpen.value = true;
   };
   const submit = async (): Promise<void> => {
     const body = { name: name.value, role: role.value, password: password.value };
     await unwrapReply(admin.access.users.post(body));
-    asking.value = false;
+    isOpen.value = false;
     await reload();
   };
   return (
@@ -45,10 +45,10 @@ export function SetUser({ user, reload }: Props) {
           {setUser.change}
         </Button>
       )}
-      {asking.value && (
+      {isOpen.value && (
         <Dialog
           title={user === undefined ? setUser.title : setUser.titleOf(user.name)}
-          onClose={() => (asking.value = false)}
+          onClose={() => (isOpen.value = false)}
         >
           <Form submitLabel={setUser.act} onSubmit={submit}>
             {user === undefined && (
@@ -58,7 +58,7 @@ export function SetUser({ user, reload }: Props) {
               label={access.role}
               value={role.value}
               options={Object.entries(access.roles)}
-              onChange={(chosen) => (role.value = chosen)}
+              onChange={(newRole) => (role.value = newRole)}
             />
             <Field
               label={setUser.password}
@@ -68,7 +68,7 @@ export function SetUser({ user, reload }: Props) {
               autocomplete="new-password"
               required
             />
-            {user !== undefined && <p class="quiet">{setUser.sessionsEnd}</p>}
+            {user !== undefined && <p class="muted">{setUser.sessionsEnd}</p>}
           </Form>
         </Dialog>
       )}

@@ -26,34 +26,34 @@ const SECTION_COMPONENTS: { readonly [S in Section]: FunctionComponent } = {
 
 const SECTIONS = Object.keys(SECTION_COMPONENTS) as Section[];
 
-/** One section at a time, each with its own address. */
+/** The settings, one section at a time, each with its own address. */
 export function Settings() {
   const [name] = currentRoute.value.params;
-  const section = SECTIONS.find((one) => one === name) ?? "access";
-  const Shown = SECTION_COMPONENTS[section];
-  const shown = useRef(section);
-  // What is chosen from far down begins at its top.
+  const section = SECTIONS.find((candidate) => candidate === name) ?? "access";
+  const SectionComponent = SECTION_COMPONENTS[section];
+  const previousSection = useRef(section);
+  // A new section starts at its top, wherever the page was scrolled to.
   useEffect(() => {
-    if (shown.current !== section) scrollTo({ top: 0 });
-    shown.current = section;
+    if (previousSection.current !== section) scrollTo({ top: 0 });
+    previousSection.current = section;
   }, [section]);
   return (
     <>
       <h2>{settings.title}</h2>
       <div class="settings">
         <nav aria-label={settings.index}>
-          {SECTIONS.map((one) => (
+          {SECTIONS.map((entry) => (
             <a
-              key={one}
-              href={linkTo("settings", one)}
-              aria-current={one === section ? "true" : undefined}
+              key={entry}
+              href={linkTo("settings", entry)}
+              aria-current={entry === section ? "true" : undefined}
             >
-              {settings.sections[one]}
+              {settings.sections[entry]}
             </a>
           ))}
         </nav>
         <div class="stack" key={section}>
-          <Shown />
+          <SectionComponent />
         </div>
       </div>
     </>

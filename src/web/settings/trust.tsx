@@ -12,24 +12,24 @@ import { TrustVendorPrompt } from "../trust/trust-vendor-prompt.tsx";
 import { VendorFacts } from "../trust/vendor-facts.tsx";
 import { CliCommands } from "../parts/cli-commands.tsx";
 
-/** Whose licenses are accepted. */
+/** The vendors whose licenses are accepted. */
 export const Trust = () => (
   <AsyncContent load={() => unwrapReply(admin.trust.get())}>
-    {(vendors, again) => (
+    {(vendors, reload) => (
       <>
         <section class="card">
           <h3>{settings.sections.trust}</h3>
-          <p class="quiet">{trust.about}</p>
+          <p class="muted">{trust.about}</p>
           {vendors.length === 0 && <p>{trust.none}</p>}
           <ul class="rows">
             {vendors.map((vendor) => (
-              <Vendor key={vendor.vendor} vendor={vendor} reload={again} />
+              <Vendor key={vendor.vendor} vendor={vendor} reload={reload} />
             ))}
           </ul>
         </section>
         <section class="card">
           <h3>{trust.add}</h3>
-          <AddVendor reload={again} />
+          <AddVendor reload={reload} />
         </section>
         <CliCommands commands={trust.commands} />
       </>
@@ -58,28 +58,28 @@ function Vendor({ vendor, reload }: { vendor: VendorReply; reload: () => Promise
 }
 
 function AddVendor({ reload }: { reload: () => Promise<void> }) {
-  const offered = useSignal<VendorOffer | null>(null);
-  const accepted = useSignal("");
-  const look = async (text: string): Promise<void> => {
-    accepted.value = "";
-    offered.value = await readTrustDocument(text);
+  const vendorOffer = useSignal<VendorOffer | null>(null);
+  const trustedName = useSignal("");
+  const readOffer = async (text: string): Promise<void> => {
+    trustedName.value = "";
+    vendorOffer.value = await readTrustDocument(text);
   };
-  const accept = async ({ name }: VendorReply): Promise<void> => {
+  const onTrusted = async ({ name }: VendorReply): Promise<void> => {
     await reload();
-    accepted.value = name;
-    offered.value = null;
+    trustedName.value = name;
+    vendorOffer.value = null;
   };
-  if (offered.value !== null) {
+  if (vendorOffer.value !== null) {
     const cancel = (): void => {
-      offered.value = null;
+      vendorOffer.value = null;
     };
-    return <TrustVendorPrompt offer={offered.value} onTrusted={accept} onCancel={cancel} />;
+    return <TrustVendorPrompt offer={vendorOffer.value} onTrusted={onTrusted} onCancel={cancel} />;
   }
   return (
     <>
       <p>{trust.addText}</p>
-      <FileDrop fileDescription={trust.fileDescription} onText={look} />
-      {accepted.value !== "" && <Notice kind="good">{trust.accepted(accepted.value)}</Notice>}
+      <FileDrop fileDescription={trust.fileDescription} onText={readOffer} />
+      {trustedName.value !== "" && <Notice kind="good">{trust.accepted(trustedName.value)}</Notice>}
     </>
   );
 }

@@ -6,11 +6,11 @@ import { Command } from "../parts/command.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { accessState, accessMessage, signIn as enterWith } from "../session.ts";
+import { accessState, accessMessage, signIn as startSession } from "../session.ts";
 import { signIn } from "../texts/sign-in.ts";
 import { isRemotePlainHttp } from "./remote-plain-http.ts";
 
-/** Whatever stands between this page and administration, and the way past it. */
+/** Shown instead of a view when access is denied: how to get access. */
 export function SignIn() {
   switch (accessState.value) {
     case "tls":
@@ -27,7 +27,7 @@ export function SignIn() {
       return isRemotePlainHttp(location) ? (
         <>
           <TlsRequired />
-          <details class="anyway">
+          <details class="plain-http">
             <summary>{signIn.tls.plainHttp}</summary>
             <p>{signIn.tls.plainHttpText}</p>
             <SignInForms />
@@ -102,7 +102,7 @@ function PasswordForm() {
   const name = useSignal("admin");
   const password = useSignal("");
   const submit = async (): Promise<void> => {
-    // As UTF-8, which btoa alone does not take.
+    // btoa takes Latin-1 only: encode as UTF-8 first.
     const bytes = new TextEncoder().encode(`${name.value}:${password.value}`);
     const basic = btoa(String.fromCharCode(...bytes));
     const response = await fetchResponse("/auth", { headers: { authorization: `Basic ${basic}` } });
@@ -122,10 +122,10 @@ function PasswordForm() {
   );
 }
 
-/** A wrong one is told at once, not by the first thing that fails. */
+/** Checks the token with a request, so that a wrong one is reported at sign-in. */
 async function signInWithToken(token: string): Promise<void> {
   await fetchResponse("/api/admin/v1/status", { headers: { authorization: `Bearer ${token}` } });
-  enterWith(token);
+  startSession(token);
   void watchStatus();
 }
 

@@ -10,33 +10,35 @@ import { signIn, token } from "../session.ts";
 import { frame } from "../texts/frame.ts";
 import { unclaimed } from "../texts/sign-in.ts";
 
-/** Null: not asked yet. */
+/** Whether a credential is required; null: not loaded yet. */
 const isClaimed = signal<boolean | null>(null);
 
-/** On a first visit: how to close the door that stands open behind you. */
+/** On the first visit: offers to create the admin token that protects the server. */
 export function UnclaimedNotice() {
-  const made = useSignal<string | null>(null);
+  const createdToken = useSignal<string | null>(null);
   useEffect(() => {
     if (token.value === null) void readIsClaimed();
   }, []);
-  const make = async (): Promise<void> => {
+  const create = async (): Promise<void> => {
     const reply = await unwrapReply(admin.access.tokens.post({ name: "page" }));
-    made.value = reply.token;
+    createdToken.value = reply.token;
     isClaimed.value = true;
     signIn(reply.token);
     void watchStatus();
   };
-  if (made.value !== null) {
+  if (createdToken.value !== null) {
     const close = (): void => {
-      made.value = null;
+      createdToken.value = null;
     };
-    return <OneTimeSecret {...unclaimed.tokenCreated} secret={made.value} onClose={close} />;
+    return (
+      <OneTimeSecret {...unclaimed.tokenCreated} secret={createdToken.value} onClose={close} />
+    );
   }
   if (isClaimed.value !== false || token.value !== null) return null;
   return (
     <Notice kind="warn" title={unclaimed.title}>
       <p>{unclaimed.text}</p>
-      <Button kind="main" onClick={make}>
+      <Button kind="main" onClick={create}>
         {unclaimed.createToken}
       </Button>
       <p class="hint">{frame.cliCommands}</p>
@@ -49,6 +51,6 @@ async function readIsClaimed(): Promise<void> {
   try {
     isClaimed.value = (await unwrapReply(admin.access.get())).credential_required;
   } catch {
-    // Whoever is not let in has the sign-in before them already.
+    // Without access, the page shows the sign-in form already.
   }
 }

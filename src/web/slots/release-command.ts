@@ -1,8 +1,8 @@
-/** The same act in a terminal; names are quoted where a shell would make something else of them. */
+/** The command that releases the same slot, with names quoted for a shell. */
 export const releaseCommand = (user: string, product: string): string =>
   `berth release ${flag("user", user)} ${flag("product", product)}`;
 
-/** What begins with a dash would be taken for the next flag. */
+/** A value that begins with a dash would be read as the next flag. */
 const flag = (name: string, value: string): string =>
   `--${name}${value.startsWith("-") ? "=" : " "}${quoteForShell(value)}`;
 

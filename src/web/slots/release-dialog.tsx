@@ -12,14 +12,14 @@ import { formatMinute, type SlotRow } from "./rows.ts";
 interface Props {
   readonly row: SlotRow;
   readonly onClose: () => void;
-  readonly onReleased: (said: string) => void;
+  readonly onReleased: (message: string) => void;
 }
 
-/** All there is to know of one slot, and what taking it back would mean. */
+/** The details of one slot, and the consequences of releasing it. */
 export function ReleaseDialog({ row, onClose, onReleased }: Props) {
   const { dialog } = slots;
   const { user, product, license_id } = row.registration;
-  const free = async (): Promise<void> => {
+  const release = async (): Promise<void> => {
     await unwrapReply(
       admin.registrations.release.post({ user, product, license_id: String(license_id) }),
     );
@@ -34,7 +34,7 @@ export function ReleaseDialog({ row, onClose, onReleased }: Props) {
       <DialogActions
         actionLabel={dialog.confirm}
         kind="danger"
-        onConfirm={free}
+        onConfirm={release}
         onCancel={onClose}
       />
       <p class="hint">{frame.cliCommands}</p>

@@ -1,16 +1,16 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
 import { formatDateTime } from "../format.ts";
 
-/** One slot that is held, ready to be searched, sorted and shown. */
+/** One slot in use, prepared for search, sorting and display. */
 export interface SlotRow {
   readonly key: string;
   readonly registration: RegistrationReply;
-  /** For a borrowed slot the end of the borrow: nothing renews it before. */
+  /** For a borrowed slot, the end of the borrow: heartbeats do not extend it. */
   readonly until: string;
   readonly isBorrowed: boolean;
-  /** All that is shown of it, in lower case. */
+  /** Everything shown in the row, in lower case. */
   readonly searchText: string;
-  /** What it is sorted by: made while it is read, so that a click has only to compare. */
+  /** Computed once when the row is read, so that sorting only compares. */
   readonly sortKeys: Readonly<Record<Column, string>>;
 }
 
@@ -27,36 +27,36 @@ export const COLUMNS = [
 
 export type Column = (typeof COLUMNS)[number];
 
-export function rowOf(held: RegistrationReply): SlotRow {
-  const until = held.borrowed_until ?? held.expires_at;
-  const shown = [
-    held.user,
-    held.product,
-    held.os_hostname,
-    held.ip_local,
-    held.peer,
-    formatMinute(held.registered_at),
+export function rowOf(registration: RegistrationReply): SlotRow {
+  const until = registration.borrowed_until ?? registration.expires_at;
+  const texts = [
+    registration.user,
+    registration.product,
+    registration.os_hostname,
+    registration.ip_local,
+    registration.peer,
+    formatMinute(registration.registered_at),
     formatMinute(until),
-    ...held.features,
-    held.user_info,
+    ...registration.features,
+    registration.user_info,
   ];
   return {
-    key: `${held.license_id} ${held.user}`,
-    registration: held,
+    key: `${registration.license_id} ${registration.user}`,
+    registration,
     until,
-    isBorrowed: held.borrowed_until !== null,
-    // A line each, so that no word is found across two of them.
-    searchText: shown.join("\n").toLowerCase(),
+    isBorrowed: registration.borrowed_until !== null,
+    // One line each, so that a search does not match across two fields.
+    searchText: texts.join("\n").toLowerCase(),
     sortKeys: {
-      user: naturalSortKey(held.user),
-      product: naturalSortKey(held.product),
-      host: naturalSortKey(held.os_hostname),
-      address: naturalSortKey(held.ip_local || held.peer),
-      // Times are written so that their text sorts like them.
-      since: held.registered_at,
+      user: naturalSortKey(registration.user),
+      product: naturalSortKey(registration.product),
+      host: naturalSortKey(registration.os_hostname),
+      address: naturalSortKey(registration.ip_local || registration.peer),
+      // RFC 3339 times sort as text.
+      since: registration.registered_at,
       until,
-      features: naturalSortKey(held.features.join(" ")),
-      info: naturalSortKey(held.user_info),
+      features: naturalSortKey(registration.features.join(" ")),
+      info: naturalSortKey(registration.user_info),
     },
   };
 }
@@ -64,25 +64,25 @@ export function rowOf(held: RegistrationReply): SlotRow {
 const MAX_CACHED_MINUTES = 10_000;
 const minuteCache = new Map<string, string>();
 
-/** Writing a time takes as long as all the rest, and many slots share their minutes. */
+/** Cached: formatting a time takes as long as the rest of a row, and many slots share a minute. */
 export function formatMinute(time: string): string {
-  const name = time.slice(0, "2026-03-02T09:00".length);
-  const known = minuteCache.get(name);
-  if (known !== undefined) return known;
+  const minute = time.slice(0, "2026-03-02T09:00".length);
+  const cached = minuteCache.get(minute);
+  if (cached !== undefined) return cached;
   if (minuteCache.size >= MAX_CACHED_MINUTES) minuteCache.clear();
-  const written = formatDateTime(time);
-  minuteCache.set(name, written);
-  return written;
+  const text = formatDateTime(time);
+  minuteCache.set(minute, text);
+  return text;
 }
 
 export interface SlotFilter {
   readonly search: string;
-  /** Empty: of every product. */
+  /** Empty: all products. */
   readonly product: string;
   readonly borrowedOnly: boolean;
 }
 
-/** Every word that was typed has to be somewhere in the row. */
+/** A row matches if it contains every word of the search. */
 export function filterRows(rows: readonly SlotRow[], filter: SlotFilter): readonly SlotRow[] {
   const { product, borrowedOnly } = filter;
   const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
@@ -100,11 +100,11 @@ export interface SortOrder {
   readonly descending: boolean;
 }
 
-/** `ws-9` before `ws-10`. A collator knows that too, but takes ten times as long for it. */
+/** Sorts `ws-9` before `ws-10`. A collator does so too, but takes ten times as long. */
 const naturalSortKey = (text: string): string =>
   text.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(12, "0"));
 
-/** Equal ones stay as they were: the longest held first. */
+/** Equal rows keep their order: the longest held first. */
 export function sortRows(
   rows: readonly SlotRow[],
   { column, descending }: SortOrder,
@@ -115,8 +115,8 @@ export function sortRows(
   );
 }
 
-/** A second click on the same column turns it round. */
-export const toggleOrder = (column: Column, before: SortOrder): SortOrder => ({
+/** A second click on the same column reverses the order. */
+export const toggleOrder = (column: Column, current: SortOrder): SortOrder => ({
   column,
-  descending: before.column === column && !before.descending,
+  descending: current.column === column && !current.descending,
 });

@@ -4,45 +4,45 @@ import { serverStatus } from "../status-stream.ts";
 import { pauseAfterRead } from "./read-interval.ts";
 import { rowOf, type SlotRow } from "./rows.ts";
 
-/** Who holds what, as it was last read; null: not read yet. */
+/** The slots in use, as last read; null: not read yet. */
 export const slotRows = signal<readonly SlotRow[] | null>(null);
 
-/** Why it could not be read; empty: it could. */
+/** Why the last read failed; empty: it succeeded. */
 export const slotLoadError = signal("");
 
-/** A heartbeat moves the end of a slot and is no news to anybody else. */
+/** Heartbeats change the end of a slot without a status update: reads again after this time. */
 const MAX_IDLE_TIME = 30_000;
 
-/** Reads it now and whenever the server says that something is different, until told to stop. */
+/** Reads the slots now and after each status update, until stopped. */
 export async function pollSlots(stopped: AbortSignal): Promise<void> {
   while (!stopped.aborted) {
-    const seen = serverStatus.peek();
-    const began = performance.now();
+    const statusBefore = serverStatus.peek();
+    const startedAt = performance.now();
     try {
       slotRows.value = await readAll(stopped);
       slotLoadError.value = "";
     } catch (error) {
       if (!stopped.aborted) slotLoadError.value = errorMessageOf(error);
     }
-    await pause(pauseAfterRead(performance.now() - began), stopped);
-    await waitForStatus(seen, stopped);
+    await pause(pauseAfterRead(performance.now() - startedAt), stopped);
+    await waitForStatus(statusBefore, stopped);
   }
 }
 
-/** Gone from the list at once: the server has said so. */
+/** Removes a released slot from the list without waiting for the next read. */
 export function removeRow(row: SlotRow): void {
-  slotRows.value = slotRows.value?.filter((one) => one !== row) ?? null;
+  slotRows.value = slotRows.value?.filter((other) => other !== row) ?? null;
 }
 
-/** In slices, between which both server and page do other things. */
+/** Reads in slices, so that neither the server nor the page is blocked for long. */
 async function readAll(stopped: AbortSignal): Promise<readonly SlotRow[]> {
-  // Whoever gave a slot back and took another meanwhile is in two slices: the later one counts.
+  // A user who released a slot and took another meanwhile is in two slices: the later one counts.
   const rows = new Map<string, SlotRow>();
   for (let after: number | null = 0; after !== null;) {
     stopped.throwIfAborted();
     const slice: Slice = await unwrapReply(admin.registrations.slice.get({ query: { after } }));
-    for (const held of slice.registrations) {
-      const row = rowOf(held);
+    for (const registration of slice.registrations) {
+      const row = rowOf(registration);
       rows.delete(row.key);
       rows.set(row.key, row);
     }
@@ -60,10 +60,10 @@ const pause = (length: number, stopped: AbortSignal): Promise<void> =>
     stopped.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
   });
 
-/** Until the server has said something since. */
+/** Waits for a status update that is newer than `seen`. */
 async function waitForStatus(seen: typeof serverStatus.value, stopped: AbortSignal): Promise<void> {
-  const heard = new AbortController();
-  const unsubscribe = serverStatus.subscribe((now) => now !== seen && heard.abort());
-  await pause(MAX_IDLE_TIME, AbortSignal.any([stopped, heard.signal]));
+  const updated = new AbortController();
+  const unsubscribe = serverStatus.subscribe((status) => status !== seen && updated.abort());
+  await pause(MAX_IDLE_TIME, AbortSignal.any([stopped, updated.signal]));
   unsubscribe();
 }

@@ -17,37 +17,40 @@ interface Props {
   readonly onRelease: (row: SlotRow) => void;
 }
 
-/** In rem, as the style sheet has them: a row, and the card it becomes on a phone. */
-const ROW = 3.25;
-const CARD = 11;
+/** Heights in rem, as in the style sheet: a row, and the card it becomes on a phone. */
+const ROW_HEIGHT = 3.25;
+const CARD_HEIGHT = 11;
 const phone = matchMedia("(max-width: 40rem)");
 
-/** Counted by a screen reader as the first row. */
+/** Screen readers count the header as the first row. */
 const HEADER_ROWS = 1;
 
 /**
- * As many rows as there are slots, but only those in the document that can be seen: whoever cannot
- * see them is told how many there are and which one this is.
+ * A table of all slots that keeps only the visible rows in the document. `aria-rowcount` and
+ * `aria-rowindex` tell screen readers the number of rows and the position of each.
  */
 export function SlotTable({ rows, order, onRelease }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const size = useSignal({ height: 0, row: 1 });
-  // The first row in view: what is drawn changes with it, and not with every pixel.
+  // The first visible row: the table is drawn again when it changes, not with every pixel.
   const top = useSignal(0);
-  const inView = (): RowRange => {
+  const visibleRange = (): RowRange => {
     const { height, row } = size.value;
     return visibleRowsOf(top.value, Math.ceil(height / row) + 1, rows.length);
   };
-  const look = (): void => {
+  const updateTop = (): void => {
     top.value = Math.floor((scroller.current?.scrollTop ?? 0) / size.value.row);
-    keepFocus(scroller.current, inView());
+    keepFocus(scroller.current, visibleRange());
   };
   useLayoutEffect(() => {
     const { current } = scroller;
     if (current === null) return undefined;
     const measure = (): void => {
-      size.value = { height: current.clientHeight, row: (phone.matches ? CARD : ROW) * rem() };
-      look();
+      size.value = {
+        height: current.clientHeight,
+        row: (phone.matches ? CARD_HEIGHT : ROW_HEIGHT) * rem(),
+      };
+      updateTop();
     };
     measure();
     const observer = new ResizeObserver(measure);
@@ -55,7 +58,7 @@ export function SlotTable({ rows, order, onRelease }: Props) {
     return () => observer.disconnect();
   }, []);
   const { row } = size.value;
-  const { first, end } = inView();
+  const { first, end } = visibleRange();
   return (
     <div
       class="slot-scroller"
@@ -63,7 +66,7 @@ export function SlotTable({ rows, order, onRelease }: Props) {
       role="region"
       aria-label={slots.tableHint}
       tabIndex={0}
-      onScroll={look}
+      onScroll={updateTop}
     >
       <div role="table" aria-label={slots.table} aria-rowcount={rows.length + HEADER_ROWS}>
         <div role="rowgroup" class="slot-head">
@@ -72,17 +75,17 @@ export function SlotTable({ rows, order, onRelease }: Props) {
               <Heading key={column} column={column} order={order} />
             ))}
             <span role="columnheader">
-              <span class="unseen">{slots.actions}</span>
+              <span class="visually-hidden">{slots.actions}</span>
             </span>
           </div>
         </div>
         <div role="rowgroup" class="slot-body" style={{ height: `${rows.length * row}px` }}>
-          {rows.slice(first, end).map((one, place) => (
+          {rows.slice(first, end).map((slotRow, offset) => (
             <SlotRowView
-              key={one.key}
-              row={one}
-              index={first + place}
-              top={(first + place) * row}
+              key={slotRow.key}
+              row={slotRow}
+              index={first + offset}
+              top={(first + offset) * row}
               onRelease={onRelease}
             />
           ))}
@@ -92,12 +95,12 @@ export function SlotTable({ rows, order, onRelease }: Props) {
   );
 }
 
-/** A button that is scrolled away would take the focus with it, and the keys scroll no more. */
+/** A focused button that is scrolled away loses the focus, and the keys no longer scroll. */
 function keepFocus(scroller: HTMLElement | null, { first, end }: RowRange): void {
   const focused = scroller?.querySelector(".slot-body :focus")?.closest("[aria-rowindex]") ?? null;
   if (focused === null) return;
-  const place = Number(focused.getAttribute("aria-rowindex")) - HEADER_ROWS - 1;
-  if (place < first || place >= end) scroller?.focus({ preventScroll: true });
+  const index = Number(focused.getAttribute("aria-rowindex")) - HEADER_ROWS - 1;
+  if (index < first || index >= end) scroller?.focus({ preventScroll: true });
 }
 
 const rem = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
@@ -125,7 +128,7 @@ interface RowProps {
 function SlotRowView({ row, index, top, onRelease }: RowProps) {
   const { registration, until, isBorrowed } = row;
   const { user, product, os_hostname, ip_local, peer, features, user_info } = registration;
-  const elsewhere = ip_local !== "" && ip_local !== peer;
+  const hasOtherAddress = ip_local !== "" && ip_local !== peer;
   return (
     <div
       role="row"
@@ -139,7 +142,7 @@ function SlotRowView({ row, index, top, onRelease }: RowProps) {
       <Cell
         name="address"
         text={ip_local || peer}
-        {...(elsewhere && { secondLine: slots.from(peer) })}
+        {...(hasOtherAddress && { secondLine: slots.from(peer) })}
       />
       <Cell name="since" text={formatMinute(registration.registered_at)} isLabelled />
       <Cell
@@ -168,7 +171,7 @@ interface CellProps {
   readonly name: Column;
   readonly text: string;
   readonly secondLine?: string;
-  /** On a card nothing stands above it to say what it is. */
+  /** Shows the column name in the cell: a card has no header row. */
   readonly isLabelled?: boolean;
 }
 

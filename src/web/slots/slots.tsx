@@ -16,17 +16,17 @@ import { pollSlots, slotLoadError, slotRows } from "./slot-data.ts";
 import { filterRows, sortRows, type SortOrder, type SlotRow } from "./rows.ts";
 import { SlotTable } from "./slot-table.tsx";
 
-/** Who holds what, and the way to take it from them. */
+/** The slots in use, with search, filters and release. */
 export function Slots() {
   const search = useSignal("");
   const borrowedOnly = useSignal(false);
   const order = useSignal<SortOrder>({ column: "since", descending: false });
-  const asked = useSignal<SlotRow | null>(null);
-  const freed = useSignal("");
-  // Sorted before it is filtered: a key press has only the filter to wait for.
-  const inOrder = useComputed(() => sortRows(slotRows.value ?? [], order.value));
-  const shown = useComputed(() =>
-    filterRows(inOrder.value, {
+  const rowToRelease = useSignal<SlotRow | null>(null);
+  const releasedMessage = useSignal("");
+  // Sorted before filtering: a key press in the search then only filters.
+  const sortedRows = useComputed(() => sortRows(slotRows.value ?? [], order.value));
+  const shownRows = useComputed(() =>
+    filterRows(sortedRows.value, {
       search: search.value,
       product: selectedProduct(),
       borrowedOnly: borrowedOnly.value,
@@ -38,10 +38,10 @@ export function Slots() {
     return () => stop.abort();
   }, []);
   useEffect(() => {
-    // The button that was pressed is gone with its row.
-    const isLost = freed.value !== "" && document.activeElement === document.body;
-    if (isLost) document.querySelector<HTMLElement>("#view")?.focus();
-  }, [freed.value]);
+    // The pressed button was removed with its row, and the focus with it.
+    const isFocusLost = releasedMessage.value !== "" && document.activeElement === document.body;
+    if (isFocusLost) document.querySelector<HTMLElement>("#view")?.focus();
+  }, [releasedMessage.value]);
   const showAll = (): void => {
     search.value = "";
     borrowedOnly.value = false;
@@ -55,48 +55,55 @@ export function Slots() {
         <ProductFilter />
         <Checkbox label={slots.borrowedOnly} value={borrowedOnly} />
         <div class="row">
-          <CopyButton text={() => csvOf(shown.value)}>{slots.copy}</CopyButton>
-          <Button onClick={() => save(shown.value)}>{slots.save}</Button>
+          <CopyButton text={() => csvOf(shownRows.value)}>{slots.copy}</CopyButton>
+          <Button onClick={() => save(shownRows.value)}>{slots.save}</Button>
         </div>
       </div>
       {slotLoadError.value !== "" && <Notice kind="bad">{slotLoadError.value}</Notice>}
-      {freed.value !== "" && <Notice kind="good">{freed.value}</Notice>}
+      {releasedMessage.value !== "" && <Notice kind="good">{releasedMessage.value}</Notice>}
       <p class="slot-count" role="status">
         {slotRows.value === null
           ? frame.loading
-          : slots.shownCount(formatNumber(shown.value.length), formatNumber(slotRows.value.length))}
+          : slots.shownCount(
+              formatNumber(shownRows.value.length),
+              formatNumber(slotRows.value.length),
+            )}
       </p>
-      {shown.value.length > 0 ? (
-        <SlotTable rows={shown.value} order={order} onRelease={(row) => (asked.value = row)} />
+      {shownRows.value.length > 0 ? (
+        <SlotTable
+          rows={shownRows.value}
+          order={order}
+          onRelease={(row) => (rowToRelease.value = row)}
+        />
       ) : (
         slotRows.value !== null && (
           <EmptyList hasSlots={slotRows.value.length > 0} onShowAll={showAll} />
         )
       )}
-      {asked.value !== null && (
+      {rowToRelease.value !== null && (
         <ReleaseDialog
-          row={asked.value}
-          onClose={() => (asked.value = null)}
-          onReleased={(said) => (freed.value = said)}
+          row={rowToRelease.value}
+          onClose={() => (rowToRelease.value = null)}
+          onReleased={(message) => (releasedMessage.value = message)}
         />
       )}
     </>
   );
 }
 
-/** The address has it, so that a link leads to the slots of one product. */
+/** Kept in the address, so that a link can lead to the slots of one product. */
 const selectedProduct = (): string => currentRoute.value.params[0] ?? "";
 
 function ProductFilter() {
-  const chosen = selectedProduct();
+  const selected = selectedProduct();
   const licensed = serverStatus.value?.licenses.map(({ product }) => product) ?? [];
-  const products = new Set([...licensed, chosen].filter(Boolean));
+  const products = new Set([...licensed, selected].filter(Boolean));
   return (
     <div class="field">
       <label for="slot-product">{slots.product}</label>
       <select
         id="slot-product"
-        value={chosen}
+        value={selected}
         onChange={({ currentTarget: { value } }) =>
           value ? navigateTo("slots", value) : navigateTo("slots")
         }

@@ -1,6 +1,6 @@
 /**
- * What an application does from its start to its end. The README has the same rows, and
- * test/http/client-lifecycle.test.ts follows them.
+ * What an application does from its start to its end. The README has the same rows;
+ * test/http/client-lifecycle.test.ts compares both and runs through them.
  */
 export const clientLifecycle: readonly (readonly [situation: string, action: string])[] = [
   [
@@ -17,7 +17,7 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
   ],
   [
     "`ada` on two machines",
-    "Both share one slot. The first that calls `unregister` gives it back for both.",
+    "Both share one slot. The first that calls `unregister` releases it for both.",
   ],
   [
     "While it runs",
@@ -81,7 +81,7 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
   ],
   [
     "`early_return_not_allowed`",
-    "The license forbids giving back early: the slot stays taken until `borrowed_until`.",
+    "The license forbids an early return: the slot stays taken until `borrowed_until`.",
   ],
   [
     'Login (`client_auth = "login"`)',

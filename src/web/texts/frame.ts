@@ -1,4 +1,4 @@
-/** Of what surrounds every view. */
+/** The header and other texts around every view. */
 export const frame = {
   product: "Berth",
   views: {
@@ -18,16 +18,16 @@ export const frame = {
     label: (next: string) => `Switch to ${next.toLowerCase()}`,
   },
   live: "live",
-  connectionLost: "connection lost, trying again",
-  demo: "Demo: for trying, anybody here may administer",
+  connectionLost: "connection lost, retrying",
+  demo: "Demo: for evaluation only, anyone on this machine can administer",
   movedAway: (when: string) =>
-    `This appliance was moved to another host on ${when} and serves nobody here any more.`,
+    `This appliance was moved to another host on ${when} and no longer serves users here.`,
   close: "Close",
   cancel: "Cancel",
   copy: "Copy",
   copied: "Copied",
   save: "Save as file",
-  cliCommands: "The same in a terminal",
-  loading: "One moment…",
+  cliCommands: "On the command line",
+  loading: "Loading…",
   retry: "Try again",
 } as const;

@@ -1,74 +1,73 @@
-/** Of keeping it in good order, and of what is done at the machine itself. */
+/** Clock, health check, backup, and what is done on the command line. */
 export const clock = {
   about:
-    "Slots and licenses end by this clock. A machine’s clock that jumps is not simply believed.",
-  serverTime: "Time here",
-  systemClock: "The machine’s clock",
+    "Slots and licenses end by the server time. A system clock that jumps is not followed at once.",
+  serverTime: "Server time",
+  systemClock: "System clock",
   states: {
-    ok: "The machine’s clock is followed.",
-    ahead: "The machine’s clock is far ahead and not believed yet.",
-    behind: "The machine’s clock is behind; time goes on from what is on record.",
-    suspect: "The machine’s clock is a day or more behind: slots with an end are not lent anew.",
+    ok: "In sync with the system clock.",
+    ahead: "The system clock is far ahead and is not followed yet.",
+    behind: "The system clock is behind; the server time continues from the last recorded time.",
+    suspect: "The system clock is a day or more behind: licenses that expire grant no new slots.",
   },
   accept: {
-    act: "The machine’s clock is right",
-    title: "Go on from the machine’s clock?",
+    act: "Accept the system clock",
+    title: "Accept the system clock?",
     text: (system: string) =>
-      `Time here becomes ${system}. Everything that ends before then has ended. It cannot be set back without the vendor.`,
+      `The server time becomes ${system}. Everything that ends before then ends now. It cannot be set back without the vendor.`,
   },
   requestCode: {
-    text: "If time here is wrong, set the machine’s clock right. Where the record itself ran ahead, only a vendor’s word sets it back:",
-    act: "Make a code",
-    readOut: "Read this code to your vendor, who answers with a file:",
+    text: "If the server time is wrong, correct the system clock. If the recorded time itself ran ahead, only a file from the vendor can set it back:",
+    act: "Create a code",
+    readOut: "Read this code to the vendor, who answers with a file:",
   },
   repair: {
     fileDescription: "the vendor’s answer",
-    answerLoaded: "The vendor’s answer is here. Time can be set back by it now.",
-    act: "Set time back",
+    answerLoaded: "The vendor’s answer is loaded. You can set the server time back now.",
+    act: "Set the time back",
   },
-  reload: "Look again",
+  reload: "Refresh",
   commands: ["berth clock", "berth clock accept", "berth clock repair FILE"],
 } as const;
 
 export const maintenance = {
   doctor: {
-    title: "What an operator should know",
+    title: "Health check",
     levels: { ok: "ok", note: "note", warning: "warning", error: "error" } as Readonly<
       Record<string, string>
     >,
     worst: {
-      ok: "Everything that was looked at is in order.",
-      note: "All in order; some things are worth knowing.",
-      warning: "Something asks for you.",
-      error: "Something does not work.",
+      ok: "Healthy: all checks passed.",
+      note: "Healthy, with notes.",
+      warning: "Action needed.",
+      error: "Something does not work: action needed now.",
     } as Readonly<Record<string, string>>,
-    passed: (count: number) => (count === 1 ? "1 thing in order" : `${count} things in order`),
-    runAgain: "Look again",
+    passed: (count: number) => (count === 1 ? "1 check passed" : `${count} checks passed`),
+    runAgain: "Run again",
     command: "berth doctor",
   },
   backup: {
     title: "Backup",
-    text: "One file with everything: licenses, who holds what, the record. It is checked before you get it.",
+    text: "One file with everything: licenses, slots in use, the audit log. It is verified before you get it.",
     secret:
-      "It holds the appliance’s key. Whoever has it can pose as this server: keep it like a password.",
+      "It holds the appliance’s key. Anyone who has it can impersonate this server: protect it like a password.",
     act: "Save a backup",
-    confirmTitle: "Save a backup here?",
+    confirmTitle: "Save a backup on this computer?",
     saved: (name: string) => `${name} is saved.`,
     command: "berth backup FILE",
   },
   bundle: {
     title: "Support bundle",
-    text: "What helps somebody to find a fault: status, settings, findings, what happened when, and the service’s latest log. Names and addresses are replaced in it, and no secret is in it.",
+    text: "A file that helps to diagnose a problem: status, settings, health check, recent events and the service’s latest log. Names and addresses are replaced, and it contains no secrets.",
     act: "Save a support bundle",
-    saved: (name: string) => `${name} is saved. Look into it before you hand it on.`,
+    saved: (name: string) => `${name} is saved. Review it before you pass it on.`,
     command: "berth support-bundle FILE",
   },
-  verify: { title: "Is everything whole?", command: "berth verify" },
+  verify: { title: "Integrity check", command: "berth verify" },
 } as const;
 
 export const machine = {
-  about:
-    "Some things are done at the machine itself, in a terminal, so that nobody can do them from afar.",
+  about: "These tasks are done in a terminal on the server; they cannot be done over the network.",
   topics: [
     {
       title: "Run it as a service",
@@ -77,7 +76,7 @@ export const machine = {
     },
     {
       title: "TLS certificates",
-      text: "Makes a site authority and the server’s certificate; the second line is for an application that shows a certificate of its own.",
+      text: "Creates a site certificate authority and the server’s certificate. The second command creates a client certificate for an application.",
       commands: [
         "berth tls init --names berth.plant7.lan",
         "berth tls client --name ws-17 --out ws-17.pem",
@@ -85,12 +84,12 @@ export const machine = {
     },
     {
       title: "Move to another host",
-      text: "Gives everything up here and goes on there, with everybody’s slots. Licenses stay good for the time the vendor grants for a move; ask for new ones from there.",
+      text: "Stops the appliance here and continues it there, with all slots in use. Licenses stay valid for the time the vendor allows for a move; request new ones from the new host.",
       commands: ["berth move out site.move", "berth move in site.move"],
     },
     {
-      title: "Bring a backup back",
-      text: "With the server stopped. What was there is kept beside it; the record says what was done, and so does the next request to the vendor.",
+      title: "Restore a backup",
+      text: "With the server stopped. The replaced data is kept beside it. The restore is noted in the audit log and in the next request to the vendor.",
       commands: [
         "sudo systemctl stop berth",
         "berth restore site.berth",
@@ -99,7 +98,7 @@ export const machine = {
     },
     {
       title: "Settings",
-      text: "What is in force, and where each setting came from.",
+      text: "The settings in effect, and the source of each.",
       commands: ["berth config"],
     },
   ],
@@ -108,12 +107,12 @@ export const machine = {
 export const about = {
   version: "Version",
   appliance: "Appliance",
-  createdAt: "Since",
+  createdAt: "Created",
   hardware: "Hardware",
   components: "Bound to",
   weakBinding:
-    "Too little of this machine can be told apart from another: licenses are bound weakly.",
-  notices: "The work of others in this program",
+    "Weak hardware binding: this machine has too few hardware identifiers to be told from a copy.",
+  notices: "Third-party notices",
   underLicense: (license: string) => `under ${license}`,
   commands: ["berth version", "berth notices"],
 } as const;

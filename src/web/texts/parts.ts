@@ -1,15 +1,15 @@
-/** Of parts that several views share. */
+/** Components that several views share. */
 export const fileDrop = {
   drop: (what: string) => `Drop ${what} here`,
-  dropNow: "Let go to take it in",
+  dropNow: "Drop the file here",
   choose: "Choose a file",
   chooseLabel: (what: string) => `Choose a file: ${what}`,
   paste: "Or paste its text",
-  scan: "A scanner may type here what it reads of QR codes, a code a line.",
+  scan: "A scanner can type QR codes here, one per line.",
   textLabel: (what: string) => `Text of ${what}`,
-  submitText: "Take this text",
-  tooLarge: "This file is far too large to be from a vendor of licenses.",
-  onlyOne: "One file at a time, please.",
+  submitText: "Use this text",
+  tooLarge: "This file is too large to be a license document.",
+  onlyOne: "Drop one file at a time.",
 } as const;
 
 export const documentTransfer = {
@@ -21,8 +21,8 @@ export const documentTransfer = {
 export const qrCodes = {
   alt: (index: number, all: number) => (all === 1 ? "QR code" : `QR code ${index} of ${all}`),
   frame: (index: number, all: number) => `frame ${index} of ${all}`,
-  one: "Any phone’s camera reads it.",
-  several: "Photograph every frame; their order does not matter.",
+  one: "Scan it with any phone camera.",
+  several: "Photograph every frame, in any order.",
   previous: "Previous",
   next: "Next",
   play: "Play",
@@ -35,4 +35,4 @@ export const wizard = {
   back: "Back",
 } as const;
 
-export const oneTimeSecret = { saved: "I have kept it" } as const;
+export const oneTimeSecret = { saved: "I have saved it" } as const;

@@ -1,60 +1,58 @@
-/** The walk from "we need a license" to a license. */
+/** The wizard that requests a license from a vendor and installs it. */
 export const requestWizard = {
-  title: "Ask the vendor",
+  title: "Request a license",
   intro:
-    "A request goes out of the site, the vendor’s answer comes back. Days may lie between: nothing here has to stay open.",
-  steps: ["Vendor", "Product", "Request", "Send it", "Answer"],
-  restart: "Begin again",
-  airGap: "Nothing but a voice may leave this site?",
-  airGapLink: "License by codes",
+    "Create a request, send it to the vendor, and install the file that comes back. You can close this page in the meantime.",
+  steps: ["Vendor", "Product", "Request", "Send", "Install"],
+  restart: "Start over",
+  airGap: "No file may leave this site?",
+  airGapLink: "Activate by phone",
 } as const;
 
 export const vendorStep = {
-  text: "Licenses are accepted from vendors that somebody here has trusted once.",
-  trusted: "Trusted here",
+  text: "Licenses are accepted only from vendors that you trust.",
+  trusted: "Trusted vendors",
   addVendor: "Trust another vendor",
-  next: "Go on",
+  next: "Continue",
 } as const;
 
 export const productStep = {
   text: "Which product is it for?",
   product: "Product code",
-  productHint: "As the vendor writes it, letter by letter. Empty: the vendor decides.",
+  productHint: "Exactly as the vendor writes it. If empty, the vendor decides.",
   key: "License key (optional)",
-  keyHint: "If the vendor gave you one, with the order for example.",
+  keyHint: "If the vendor gave you one, for example with the order.",
   renews: (product: string) =>
-    `A license for ${product} is installed: the answer renews it, and who holds a slot keeps it.`,
-  createRequest: "Make the request",
+    `A license for ${product} is installed: the answer renews it, and users keep their slots.`,
+  createRequest: "Create the request",
 } as const;
 
 export const requestStep = {
-  text: "This request goes to the vendor. It names this server and its hardware, and holds no secret.",
-  facts: { product: "Product", key: "License key", createdAt: "Made" },
-  anyProduct: "left to the vendor",
+  text: "This request is for the vendor. It identifies this server and its hardware and contains no secrets.",
+  facts: { product: "Product", key: "License key", createdAt: "Created" },
+  anyProduct: "chosen by the vendor",
   cloud: "For a licensing cloud",
   cloudText:
-    "The cloud keys are set, so here is the same request as the cloud takes it. Its answer cannot be imported here yet.",
-  next: "I have it",
+    "Cloud keys are set, so the same request is shown in the format of the licensing cloud. The cloud’s answer cannot be installed here.",
+  next: "Continue",
 } as const;
 
 export const sendStep = {
-  text: "Send the request to the vendor by whatever may leave this site: mail from another machine, a USB stick, a photograph of the QR code.",
+  text: "Send the request to the vendor by any means that may leave this site: mail from another machine, a USB stick, a photograph of the QR code.",
   vendor: "The vendor answers it with a command like this:",
-  byQr: "If it goes by QR codes",
-  scanned: "Of QR codes that were scanned, a code a line, the vendor makes the file again first:",
+  byQr: "If you send QR codes",
+  scanned: "The vendor first turns the scanned QR codes, one per line, back into a file:",
   scannedCommand: "berth qr join scanned.txt --out request.jwt",
   weakBinding:
-    "Little of this machine’s hardware can be told, as in a virtual machine or a container: the vendor has to agree to that with --allow-weak-binding.",
-  bringAnswerBack:
-    "The answer is a small file, a text of some lines if you like. Bring it back the same way.",
+    "This machine has few hardware identifiers, as in a virtual machine or a container. The vendor has to allow this with --allow-weak-binding.",
+  bringAnswerBack: "The answer is a small text file. Bring it back the same way.",
   resumeLater:
-    "You may close this page: the request stays open for 400 days, and the answer can be dropped under “Licenses” on any day.",
-  next: "I have the answer",
+    "You can close this page. The request stays valid for 400 days, and you can drop the answer on the Licenses page at any time.",
+  next: "Install the license",
 } as const;
 
 export const answerStep = {
-  text: "Drop the vendor’s answer here; from then on the license serves.",
+  text: "Drop the vendor’s answer here to install the license.",
   fileDescription: "the vendor’s answer",
-  resumeLater:
-    "Not there yet? Come back any day: this walk is not needed for it, “Licenses” takes it too.",
+  resumeLater: "Not received yet? Drop it on the Licenses page later.",
 } as const;

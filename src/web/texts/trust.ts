@@ -1,6 +1,6 @@
-/** Of whose licenses are accepted. */
+/** The vendors whose licenses are accepted. */
 export const trust = {
-  about: "Licenses of these vendors are accepted here, and of nobody else.",
+  about: "Only licenses of these vendors are accepted.",
   none: "No vendor is trusted yet. The vendor’s trust file (trust.jwt) came with the software, or the vendor sends it.",
   fileDescription: "the vendor’s trust file",
   name: "Vendor",
@@ -9,26 +9,26 @@ export const trust = {
   fingerprint: "Fingerprint",
   retired: "Retired key",
   retiredKey: (key: string, from: string | null) =>
-    from === null ? `${key}, at once` : `${key}, from ${from.slice(0, 10)}`,
+    from === null ? `${key}, immediately` : `${key}, from ${from.slice(0, 10)}`,
   file: "Trust file",
-  version: (version: number, id: string) => `version ${version}, of ${id}`,
+  version: (version: number, id: string) => `version ${version}, vendor ID ${id}`,
   add: "Add a vendor",
-  addText: "Nothing is accepted before you have compared its fingerprint.",
-  accepted: (name: string) => `Licenses of ${name} are accepted from now on.`,
+  addText: "Compare its fingerprint before you trust it.",
+  accepted: (name: string) => `Licenses of ${name} are now accepted.`,
   remove: {
     act: "Remove",
     label: (name: string) => `Remove the vendor ${name}`,
-    title: (name: string) => `No longer trust ${name}?`,
-    text: "New licenses of this vendor are refused from then on.",
+    title: (name: string) => `Stop trusting ${name}?`,
+    text: "New licenses of this vendor will be refused.",
   },
   commands: ["berth trust list", "berth trust add trust.jwt", "berth trust remove ID"],
 } as const;
 
-/** Before a vendor is trusted. */
+/** The fingerprint comparison before a vendor is trusted. */
 export const trustPrompt = {
   title: "Trust this vendor?",
-  text: "Call the vendor at a number you know, not one that came with the file, and have the fingerprint read out. Accept it only if every symbol is the same.",
-  alreadyTrusted: "This vendor is trusted already; this file brings what is new.",
-  accept: "It is the same: accept this vendor",
+  text: "Call the vendor at a number you know, not one that came with the file, and ask for the fingerprint. Trust the vendor only if every symbol is the same.",
+  alreadyTrusted: "This vendor is already trusted; this file updates it.",
+  accept: "Fingerprint matches: trust this vendor",
   command: "berth trust add trust.jwt",
 } as const;

@@ -13,7 +13,7 @@ interface Props {
   readonly onCancel: () => void;
 }
 
-/** A vendor is accepted by a person who compared the fingerprint, never by a file alone. */
+/** Asks the operator to compare the fingerprint before a vendor is trusted. */
 export function TrustVendorPrompt({ offer, onTrusted, onCancel }: Props) {
   const { document, vendor, isAlreadyTrusted } = offer;
   const accept = async (): Promise<void> =>

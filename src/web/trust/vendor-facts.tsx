@@ -4,11 +4,11 @@ import { trust } from "../texts/trust.ts";
 
 interface Props {
   readonly vendor: VendorReply;
-  /** For whoever administers: which trust file it is known by. */
+  /** Also shows the version of the trust file. */
   readonly hasFileRow?: boolean;
 }
 
-/** Who a vendor is, and how one tells. */
+/** Name, products and fingerprint of a vendor. */
 export function VendorFacts({ vendor, hasFileRow = false }: Props) {
   const { name, products, fingerprint, version, vendor: id, retired = [] } = vendor;
   const facts: readonly Fact[] = [

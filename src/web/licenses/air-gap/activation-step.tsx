@@ -18,35 +18,35 @@ import {
   type Activation,
 } from "./state.ts";
 
-/** The code that goes out, and what is said with it. */
+/** Shows the activation code, and what to tell the vendor. */
 export function ActivationStep({ activation }: { activation: Activation }) {
-  const spelled = useSignal(false);
-  const weak = serverStatus.value?.appliance.weak_binding === true;
-  const [begunWith = ""] = initializationRows.value;
+  const isSpelledOut = useSignal(false);
+  const isWeak = serverStatus.value?.appliance.weak_binding === true;
+  const [initializationCode = ""] = initializationRows.value;
   return (
     <>
       <p>
         {activationStep.text} {activationStep.until(formatDateTime(activation.expires_at))}
       </p>
-      <CodeDisplay code={activation.activation_code} isSpelledOut={spelled.value} />
+      <CodeDisplay code={activation.activation_code} isSpelledOut={isSpelledOut.value} />
       <DocumentTransfer
         text={activation.activation_code}
         filename="activation-code.txt"
         isTextVisible
       >
-        <Button onClick={() => void (spelled.value = !spelled.value)}>
-          {spelled.value ? activationStep.hideSpelling : activationStep.spell}
+        <Button onClick={() => void (isSpelledOut.value = !isSpelledOut.value)}>
+          {isSpelledOut.value ? activationStep.hideSpelling : activationStep.spell}
         </Button>
       </DocumentTransfer>
       <h4>{activationStep.tell}</h4>
       <ul>
         <li>{activationStep.tellKey(licenseKey.value.trim())}</li>
         <li>{activationStep.tellCode}</li>
-        {begunWith !== "" && <li>{activationStep.tellInitialization}</li>}
+        {initializationCode !== "" && <li>{activationStep.tellInitialization}</li>}
       </ul>
       <p>{activationStep.command}</p>
-      <Command text={commandFor(activation, begunWith, weak)} />
-      {weak && <p>{sendStep.weakBinding}</p>}
+      <Command text={commandFor(activation, initializationCode, isWeak)} />
+      {isWeak && <p>{sendStep.weakBinding}</p>}
       <p>
         <strong>{activationStep.resumeLater}</strong>
       </p>
@@ -59,11 +59,17 @@ export function ActivationStep({ activation }: { activation: Activation }) {
   );
 }
 
-const commandFor = ({ activation_code: code }: Activation, begunWith: string, weak: boolean) =>
+const commandFor = (
+  { activation_code: code }: Activation,
+  initializationCode: string,
+  isWeak: boolean,
+) =>
   [
     "berth vendor confirm --dir DESK --policy policy.jwt",
     `--license-key ${quoteForShell(licenseKey.value.trim())}`,
     `--activation-code ${quoteForShell(code.replaceAll("\n", " "))}`,
-    ...(begunWith === "" ? [] : [`--initialization-code ${quoteForShell(begunWith)}`]),
-    ...(weak ? ["--allow-weak-binding"] : []),
+    ...(initializationCode === ""
+      ? []
+      : [`--initialization-code ${quoteForShell(initializationCode)}`]),
+    ...(isWeak ? ["--allow-weak-binding"] : []),
   ].join(" ");

@@ -1,7 +1,7 @@
 import { Wizard } from "../../parts/wizard.tsx";
 import { linkTo } from "../../router.ts";
 import { airGap } from "../../texts/air-gap.ts";
-import { licenses as say } from "../../texts/licenses.ts";
+import { licenses as texts } from "../../texts/licenses.ts";
 import { trustedVendors } from "../license-data.ts";
 import { VendorStep } from "../vendor-step.tsx";
 import { ActivationStep } from "./activation-step.tsx";
@@ -19,13 +19,13 @@ import {
   currentStep,
 } from "./state.ts";
 
-/** From a license key to a license, with nothing but codes going out. */
+/** Activates a license by codes that are read out by phone. */
 export function AirGapWizard() {
   if (trustedVendors.value === null) return null;
   return (
     <>
-      <p class="way-back">
-        <a href={linkTo("licenses")}>← {say.back}</a>
+      <p class="back-link">
+        <a href={linkTo("licenses")}>← {texts.back}</a>
       </p>
       <h2>{airGap.title}</h2>
       <p>{airGap.intro}</p>

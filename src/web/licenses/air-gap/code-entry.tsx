@@ -8,102 +8,102 @@ interface Props {
   readonly label: string;
   readonly bits: number;
   readonly rows: Signal<readonly string[]>;
-  /** Enter, once every row is right. */
+  /** Called on Enter, once all rows are correct. */
   readonly onComplete?: () => void;
 }
 
-/** A code to type as it is read out, each row checked by the server's own rule once it is full. */
+/** Input for a code that is read out; each full row is checked by the server's own rule. */
 export function CodeEntry({ label, bits, rows, onComplete }: Props) {
-  const lines = useRef<(HTMLInputElement | null)[]>([]);
+  const inputs = useRef<(HTMLInputElement | null)[]>([]);
   const sizes = codeRowSizes(bits);
-  const marks = checkCodeRows(rows.value, bits);
+  const statuses = checkCodeRows(rows.value, bits);
   const id = useId();
 
-  const show = ({ rows: typed, at }: CodeInput): void => {
-    rows.value = typed;
-    // At once: a scanner's next key must find its row.
-    for (const [index, line] of lines.current.entries()) {
-      const value = typed[index] ?? "";
-      if (line !== null && line.value !== value) line.value = value;
+  const applyInput = ({ rows: newRows, at }: CodeInput): void => {
+    rows.value = newRows;
+    // Immediately, not on the next render: a scanner's next key must reach the right row.
+    for (const [index, input] of inputs.current.entries()) {
+      const value = newRows[index] ?? "";
+      if (input !== null && input.value !== value) input.value = value;
     }
-    lines.current[at]?.focus();
+    inputs.current[at]?.focus();
   };
-  const onInput = (row: number, line: HTMLInputElement): void => {
-    const atEnd = line.selectionStart === line.value.length;
-    show(typeIntoRow(rows.value, row, line.value, bits, atEnd));
+  const onInput = (row: number, input: HTMLInputElement): void => {
+    const atEnd = input.selectionStart === input.value.length;
+    applyInput(typeIntoRow(rows.value, row, input.value, bits, atEnd));
   };
   const onPaste = (row: number, event: ClipboardEvent): void => {
     const pasted = pasteCode(rows.value, row, event.clipboardData?.getData("text") ?? "", bits);
     if (pasted === null) return;
     event.preventDefault();
-    show(pasted);
+    applyInput(pasted);
   };
   const onKeyDown = (row: number, event: KeyboardEvent): void => {
     if (event.key === "Backspace" && rows.value[row] === "" && row > 0) {
       event.preventDefault();
-      lines.current[row - 1]?.focus();
+      inputs.current[row - 1]?.focus();
     }
     if (event.key !== "Enter") return;
     event.preventDefault();
-    const now = checkCodeRows(rows.value, bits);
-    if (now.every((mark) => mark === "right")) onComplete?.();
-    // Of a row that is just begun, it is the end of the line before: scanners send one.
-    else if (now[row] !== "short") lines.current[row + 1]?.focus();
+    const current = checkCodeRows(rows.value, bits);
+    if (current.every((rowStatus) => rowStatus === "right")) onComplete?.();
+    // In a row that is not full, Enter is the line end that a scanner sent after the row before.
+    else if (current[row] !== "short") inputs.current[row + 1]?.focus();
   };
 
   return (
     <fieldset class="code-entry">
       <legend>{label}</legend>
       {sizes.map((size, row) => {
-        const mark = marks[row] ?? "short";
-        const said = markText(mark, countSymbols(rows.value[row] ?? ""), size);
+        const status = statuses[row] ?? "short";
+        const statusText = rowStatusText(status, countSymbols(rows.value[row] ?? ""), size);
         return (
-          <div key={row} class={`code-row ${mark}`}>
+          <div key={row} class={`code-row ${status}`}>
             <label for={`${id}-${row}`}>
               {codeEntry.row(row + 1)}
-              <span class="unseen"> {codeEntry.ofRows(sizes.length)}</span>
+              <span class="visually-hidden"> {codeEntry.ofRows(sizes.length)}</span>
             </label>
             <input
               id={`${id}-${row}`}
-              ref={(line) => {
-                lines.current[row] = line;
+              ref={(input) => {
+                inputs.current[row] = input;
               }}
               value={rows.value[row]}
               autocomplete="off"
               autocapitalize="characters"
               spellcheck={false}
               aria-describedby={`${id}-${row}-mark`}
-              aria-invalid={mark === "wrong" || mark === "long"}
+              aria-invalid={status === "wrong" || status === "long"}
               onInput={({ currentTarget }) => onInput(row, currentTarget)}
               onPaste={(event) => onPaste(row, event)}
               onKeyDown={(event) => onKeyDown(row, event)}
             />
             <span class="mark" id={`${id}-${row}-mark`}>
-              {said}
+              {statusText}
             </span>
           </div>
         );
       })}
       <p class="hint" role="status">
-        {progressText(marks)}
+        {progressText(statuses)}
       </p>
     </fieldset>
   );
 }
 
-/** Changes when a row is full, not with each symbol: that is often enough to be read out. */
-function progressText(marks: readonly CodeRowStatus[]): string {
-  const toCome = marks.filter((mark) => mark === "short").length;
-  const wrong = marks.flatMap((mark, row) =>
-    mark === "wrong" || mark === "long" ? [row + 1] : [],
+/** Changes when a row is full, not with each symbol, so that screen readers are not flooded. */
+function progressText(statuses: readonly CodeRowStatus[]): string {
+  const incomplete = statuses.filter((status) => status === "short").length;
+  const wrong = statuses.flatMap((status, row) =>
+    status === "wrong" || status === "long" ? [row + 1] : [],
   );
-  if (toCome === 0 && wrong.length === 0) return codeEntry.complete;
-  const again = wrong.length === 0 ? "" : codeEntry.rowsWrong(wrong.join(", "));
-  return `${again} ${toCome === 0 ? "" : codeEntry.rowsMissing(toCome)}`.trim();
+  if (incomplete === 0 && wrong.length === 0) return codeEntry.complete;
+  const wrongText = wrong.length === 0 ? "" : codeEntry.rowsWrong(wrong);
+  return `${wrongText} ${incomplete === 0 ? "" : codeEntry.rowsMissing(incomplete)}`.trim();
 }
 
-function markText(mark: CodeRowStatus, count: number, size: number): string {
-  switch (mark) {
+function rowStatusText(status: CodeRowStatus, count: number, size: number): string {
+  switch (status) {
     case "right":
       return `✓ ${codeEntry.correct}`;
     case "wrong":

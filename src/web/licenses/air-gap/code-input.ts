@@ -5,7 +5,7 @@ import {
   codeRowSizes,
 } from "../../../license/code.ts";
 
-/** Rows of a code as they are typed, and the one to go on in. */
+/** The rows of a code as typed, and the row that gets the focus next. */
 export interface CodeInput {
   readonly rows: readonly string[];
   readonly at: number;
@@ -16,9 +16,9 @@ export const emptyRows = (bits: number): readonly string[] => codeRowSizes(bits)
 export const countSymbols = (text: string): number => Array.from(canonicalizeCode(text)).length;
 
 /**
- * What a row's line holds now. Behind its last symbol it is put into groups; elsewhere it stays as
- * it is, so that the caret does. What is too much for a row goes on into the next one, unless that
- * would push away what is there already.
+ * The rows after the user typed into one. If the caret is at the end, the row is put into groups;
+ * otherwise it stays as typed, so that the caret does not move. Symbols that do not fit continue in
+ * the next row, if that row is empty.
  */
 export function typeIntoRow(
   rows: readonly string[],
@@ -32,20 +32,20 @@ export function typeIntoRow(
   const size = codeRowSizes(bits)[row] ?? 0;
   const rest = symbols.slice(size);
   const next = rows[row + 1];
-  const flows = rest.length > 0 && next === "";
-  const kept = flows ? symbols.slice(0, size) : symbols;
-  const now = rows.with(row, groupSymbols(kept.join("")));
-  if (flows) return typeIntoRow(now, row + 1, rest.join(""), bits, true);
-  const marks = checkCodeRows(now, bits);
-  // A row that is done leads to the next one that is not.
-  const leads =
-    marks[row] === "right" && marks[row + 1] !== undefined && marks[row + 1] !== "right";
-  return { rows: now, at: leads ? row + 1 : row };
+  const overflows = rest.length > 0 && next === "";
+  const rowSymbols = overflows ? symbols.slice(0, size) : symbols;
+  const newRows = rows.with(row, groupSymbols(rowSymbols.join("")));
+  if (overflows) return typeIntoRow(newRows, row + 1, rest.join(""), bits, true);
+  const statuses = checkCodeRows(newRows, bits);
+  // A correct row moves the focus to the next row, unless that one is correct already.
+  const movesOn =
+    statuses[row] === "right" && statuses[row + 1] !== undefined && statuses[row + 1] !== "right";
+  return { rows: newRows, at: movesOn ? row + 1 : row };
 }
 
 /**
- * A copied text: all of a code wherever it is pasted, else from this row on. Null: not more than a
- * row, which the browser pastes as ever.
+ * The rows after a paste. A complete code replaces all rows; several rows start at this row. Null:
+ * the text fits into one row, and the browser pastes it.
  */
 export function pasteCode(
   rows: readonly string[],
@@ -56,8 +56,8 @@ export function pasteCode(
   const sizes = codeRowSizes(bits);
   const count = countSymbols(text);
   if (count <= (sizes[row] ?? 0)) return null;
-  const whole = count >= sizes.reduce((sum, size) => sum + size, 0);
-  const from = whole ? 0 : row;
-  const freed = rows.map((value, index) => (index < from ? value : ""));
-  return typeIntoRow(freed, from, text, bits, true);
+  const isComplete = count >= sizes.reduce((sum, size) => sum + size, 0);
+  const from = isComplete ? 0 : row;
+  const cleared = rows.map((value, index) => (index < from ? value : ""));
+  return typeIntoRow(cleared, from, text, bits, true);
 }

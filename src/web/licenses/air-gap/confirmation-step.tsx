@@ -5,7 +5,7 @@ import { CliCommands } from "../../parts/cli-commands.tsx";
 import { StepActions } from "../../parts/wizard.tsx";
 import { quoteForShell } from "../../shell-quote.ts";
 import { addLicense } from "../../texts/add-license.ts";
-import { airGap, codeRemedies, confirmationStep as say } from "../../texts/air-gap.ts";
+import { airGap, codeRemedies, confirmationStep as texts } from "../../texts/air-gap.ts";
 import { InstallOutcomeNotice } from "../document-installer.tsx";
 import type { InstallOutcome } from "../install-document.ts";
 import { CodeEntry } from "./code-entry.tsx";
@@ -20,11 +20,11 @@ import {
   currentStep,
 } from "./state.ts";
 
-/** The code that comes back, row by row. */
+/** The confirmation code, row by row. */
 export function ConfirmationStep() {
-  const whole = isCodeComplete(confirmationRows.value, CODE_BITS.confirmation);
-  const came = installOutcome.value;
-  const isDone = came !== null && came.kind !== "refused";
+  const isComplete = isCodeComplete(confirmationRows.value, CODE_BITS.confirmation);
+  const outcome = installOutcome.value;
+  const isInstalled = outcome !== null && outcome.kind !== "refused";
   const command = [
     "berth airgap add --policy policy.jwt",
     `--license-key ${quoteForShell(licenseKey.value.trim())}`,
@@ -32,21 +32,21 @@ export function ConfirmationStep() {
   ].join(" ");
   return (
     <>
-      <p>{say.text}</p>
+      <p>{texts.text}</p>
       <CodeEntry
-        label={say.label}
+        label={texts.label}
         bits={CODE_BITS.confirmation}
         rows={confirmationRows}
         onComplete={() => void installLicense()}
       />
-      <p class="quiet">{say.scanner}</p>
-      {came !== null && <InstallResult outcome={came} />}
+      <p class="muted">{texts.scanner}</p>
+      {outcome !== null && <InstallResult outcome={outcome} />}
       <StepActions onBack={() => (currentStep.value = POLICY_STEP)}>
-        {isDone ? (
+        {isInstalled ? (
           <Button onClick={restartWizard}>{airGap.restart}</Button>
         ) : (
-          <Button kind="main" disabled={!whole} onClick={installLicense}>
-            {say.install}
+          <Button kind="main" disabled={!isComplete} onClick={installLicense}>
+            {texts.install}
           </Button>
         )}
       </StepActions>

@@ -14,14 +14,14 @@ import {
   currentStep,
 } from "./state.ts";
 
-/** What the vendor gave beforehand. */
+/** The license key and initialization code that the vendor gave beforehand. */
 export function KeyStep() {
-  const begun = initializationRows.value.some((row) => row.trim() !== "");
-  // Only at first: emptied by whoever types it anew, it must not close under their hands.
-  const [isOpen] = useState(begun);
-  const ready =
+  const hasInitialization = initializationRows.value.some((row) => row.trim() !== "");
+  // Read only once: the section must not close when the user clears the code to type it again.
+  const [isOpen] = useState(hasInitialization);
+  const isReady =
     licenseKey.value.trim() !== "" &&
-    (!begun || isCodeComplete(initializationRows.value, CODE_BITS.initialization));
+    (!hasInitialization || isCodeComplete(initializationRows.value, CODE_BITS.initialization));
   return (
     <>
       <p>{keyStep.text}</p>
@@ -35,7 +35,7 @@ export function KeyStep() {
         />
       </details>
       <StepActions onBack={() => (currentStep.value = 0)}>
-        <Button kind="main" disabled={!ready} onClick={createActivation}>
+        <Button kind="main" disabled={!isReady} onClick={createActivation}>
           {keyStep.createActivation}
         </Button>
         <Button

@@ -3,8 +3,8 @@ import { Button } from "../../parts/button.tsx";
 import { FileDrop } from "../../parts/file-drop.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { StepActions } from "../../parts/wizard.tsx";
-import { misplaced } from "../../texts/add-license.ts";
-import { policyStep as say } from "../../texts/air-gap.ts";
+import { wrongDocument } from "../../texts/add-license.ts";
+import { policyStep as texts } from "../../texts/air-gap.ts";
 import { readTrustDocument, type VendorOffer } from "../../trust/vendor-offer.ts";
 import { TrustVendorPrompt } from "../../trust/trust-vendor-prompt.tsx";
 import { documentKindOf, normalizeDocument, parsePolicy } from "../documents.ts";
@@ -18,34 +18,34 @@ import {
   currentStep,
 } from "./state.ts";
 
-/** The terms, which came with the install medium. */
+/** The policy with the terms, from the install medium. */
 export function PolicyStep() {
-  const trust = useSignal<VendorOffer | null>(null);
-  const take = async (text: string): Promise<void> => {
+  const vendorOffer = useSignal<VendorOffer | null>(null);
+  const receive = async (text: string): Promise<void> => {
     const plain = normalizeDocument(text);
     const kind = documentKindOf(plain);
-    if (kind === "trust") trust.value = await readTrustDocument(plain);
+    if (kind === "trust") vendorOffer.value = await readTrustDocument(plain);
     else if (kind === "policy") policyDocument.value = plain;
-    else if (kind === null || kind === "license") throw new Error(say.notPolicy);
-    else throw new Error(`${say.notPolicy} ${misplaced[kind]}`);
+    else if (kind === null || kind === "license") throw new Error(texts.notPolicy);
+    else throw new Error(`${texts.notPolicy} ${wrongDocument[kind]}`);
   };
   const close = (): void => {
-    trust.value = null;
+    vendorOffer.value = null;
   };
-  const trusted = async (): Promise<void> => {
+  const onTrusted = async (): Promise<void> => {
     await loadLicenseData();
     close();
   };
   return (
     <>
-      <p>{say.text}</p>
+      <p>{texts.text}</p>
       {policyDocument.value !== "" && (
         <Notice kind="good">{policySummary(policyDocument.value)}</Notice>
       )}
-      {trust.value === null ? (
-        <FileDrop fileDescription={say.fileDescription} onText={take} />
+      {vendorOffer.value === null ? (
+        <FileDrop fileDescription={texts.fileDescription} onText={receive} />
       ) : (
-        <TrustVendorPrompt offer={trust.value} onTrusted={trusted} onCancel={close} />
+        <TrustVendorPrompt offer={vendorOffer.value} onTrusted={onTrusted} onCancel={close} />
       )}
       <StepActions
         onBack={() =>
@@ -57,7 +57,7 @@ export function PolicyStep() {
           disabled={policyDocument.value === ""}
           onClick={() => void (currentStep.value = CONFIRMATION_STEP)}
         >
-          {say.next}
+          {texts.next}
         </Button>
       </StepActions>
     </>
@@ -65,6 +65,6 @@ export function PolicyStep() {
 }
 
 function policySummary(text: string): string {
-  const read = parsePolicy(text);
-  return read === null ? say.loadedUnread : say.loaded(read.id, read.product);
+  const policy = parsePolicy(text);
+  return policy === null ? texts.loadedUnread : texts.loaded(policy.id, policy.product);
 }

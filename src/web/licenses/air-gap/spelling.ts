@@ -1,6 +1,6 @@
 import { canonicalizeCode } from "../../../license/code.ts";
 
-/** As they are said on the radio, so that nobody takes one for another. */
+/** The NATO alphabet. */
 const SYMBOL_WORDS: Readonly<Record<string, string>> = {
   0: "zero",
   1: "one",
@@ -36,6 +36,6 @@ const SYMBOL_WORDS: Readonly<Record<string, string>> = {
   Z: "Zulu",
 };
 
-/** A word for each symbol of a group. */
+/** One word for each symbol of a group. */
 export const spellSymbols = (group: string): string[] =>
   Array.from(canonicalizeCode(group), (symbol) => SYMBOL_WORDS[symbol] ?? symbol);

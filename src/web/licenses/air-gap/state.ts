@@ -13,12 +13,12 @@ export interface Activation {
   readonly expires_at: string;
 }
 
-/** Where somebody is on the walk; kept when another view is looked at meanwhile. */
+/** The state of the wizard; kept when the user visits another view. */
 export const currentStep = signal(0);
 export const licenseKey = signal("");
 export const initializationRows = signal(emptyRows(CODE_BITS.initialization));
 export const createdActivation = signal<Activation | null>(null);
-/** The policy's text; empty: not there yet. */
+/** The policy's text; empty: not loaded yet. */
 export const policyDocument = signal("");
 export const confirmationRows = signal(emptyRows(CODE_BITS.confirmation));
 export const installOutcome = signal<InstallOutcome | null>(null);
@@ -29,7 +29,7 @@ export const POLICY_STEP = 3;
 export const CONFIRMATION_STEP = 4;
 
 export const isCodeComplete = (rows: readonly string[], bits: number): boolean =>
-  checkCodeRows(rows, bits).every((mark) => mark === "right");
+  checkCodeRows(rows, bits).every((status) => status === "right");
 
 export function restartWizard(): void {
   licenseKey.value = "";
@@ -50,7 +50,7 @@ export async function createActivation(): Promise<void> {
 
 export async function installLicense(): Promise<void> {
   installOutcome.value = null;
-  const before = await readInstalledLicenses();
+  const installedBefore = await readInstalledLicenses();
   try {
     const license = await unwrapReply(
       v4.airgap.license.post({
@@ -59,7 +59,7 @@ export async function installLicense(): Promise<void> {
         confirmation_code: confirmationRows.value.join("\n"),
       }),
     );
-    installOutcome.value = await compareWithInstalled(before, license);
+    installOutcome.value = await compareWithInstalled(installedBefore, license);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 0) throw error;
     installOutcome.value = { kind: "refused", code: error.code, message: error.message };

@@ -5,24 +5,25 @@ import { productStep } from "../../texts/request.ts";
 import { licenses, trustedVendors } from "../license-data.ts";
 import { licenseKey, createRequest, productCode } from "./state.ts";
 
-/** As many as can be looked through; whoever has more types it. */
-const CHOICES = 24;
+/** The most product buttons; any other product can be typed. */
+const MAX_CHOICES = 24;
 
-/** What is asked for. */
+/** The product and license key to request. */
 export function ProductStep({ onBack }: { onBack: () => void }) {
   const products = (trustedVendors.value ?? []).flatMap((vendor) => vendor.products);
-  const chosen = productCode.value.trim();
-  const renews = licenses.value?.some((one) => one.product_details.short_code === chosen) === true;
+  const product = productCode.value.trim();
+  const isRenewal =
+    licenses.value?.some((license) => license.product_details.short_code === product) === true;
   return (
     <>
       <p>{productStep.text}</p>
       <div class="row choices" role="group" aria-label={productStep.text}>
-        {products.slice(0, CHOICES).map((code) => (
+        {products.slice(0, MAX_CHOICES).map((code) => (
           <button
             key={code}
             type="button"
             class="button"
-            aria-pressed={code === chosen}
+            aria-pressed={code === product}
             onClick={() => (productCode.value = code)}
           >
             {code}
@@ -30,7 +31,7 @@ export function ProductStep({ onBack }: { onBack: () => void }) {
         ))}
       </div>
       <Field label={productStep.product} value={productCode} hint={productStep.productHint} />
-      {renews && <p>{productStep.renews(chosen)}</p>}
+      {isRenewal && <p>{productStep.renews(product)}</p>}
       <Field label={productStep.key} value={licenseKey} hint={productStep.keyHint} />
       <StepActions onBack={onBack}>
         <Button kind="main" onClick={createRequest}>

@@ -17,13 +17,13 @@ interface Props {
   readonly onNext: () => void;
 }
 
-/** The request, in every way in which it can leave. */
+/** The request, with every way to take it out. */
 export function RequestStep({ request, onBack, onNext }: Props) {
-  const { facts } = requestStep;
-  const words = [
-    [facts.product, request.product ?? requestStep.anyProduct],
-    ...(request.license_key === null ? [] : [[facts.key, request.license_key] as const]),
-    [facts.createdAt, formatDateTime(request.created_at)],
+  const { facts: labels } = requestStep;
+  const facts = [
+    [labels.product, request.product ?? requestStep.anyProduct],
+    ...(request.license_key === null ? [] : [[labels.key, request.license_key] as const]),
+    [labels.createdAt, formatDateTime(request.created_at)],
   ] as const;
   return (
     <>
@@ -33,7 +33,7 @@ export function RequestStep({ request, onBack, onNext }: Props) {
         </Notice>
       ))}
       <p>{requestStep.text}</p>
-      <Facts as="lines" facts={words} />
+      <Facts as="lines" facts={facts} />
       <DocumentTransfer text={request.payload} filename={request.filename} />
       {request.cloud_payload !== null && (
         <>
@@ -63,17 +63,17 @@ const commandFor = ({ product, license_key }: CreatedRequest): string =>
     "--out request.jwt --qr",
   ].join(" ");
 
-/** Where it goes, what happens there, and how the answer comes back. */
+/** How to send the request, and what the vendor does with it. */
 export function SendStep({ request, onBack, onNext }: Props) {
-  const weak = serverStatus.value?.appliance.weak_binding === true;
-  const terms = weak ? "--slots 10 --allow-weak-binding" : "--slots 10";
+  const isWeak = serverStatus.value?.appliance.weak_binding === true;
+  const terms = isWeak ? "--slots COUNT --allow-weak-binding" : "--slots COUNT";
   const command = `berth vendor issue --dir DESK --request ${request.filename} ${terms}`;
   return (
     <>
       <p>{sendStep.text}</p>
       <p>{sendStep.vendor}</p>
       <Command text={`${command} --out license.jwt`} />
-      {weak && <p>{sendStep.weakBinding}</p>}
+      {isWeak && <p>{sendStep.weakBinding}</p>}
       <details>
         <summary>{sendStep.byQr}</summary>
         <p>{sendStep.scanned}</p>

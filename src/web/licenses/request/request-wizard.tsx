@@ -3,7 +3,7 @@ import { Button } from "../../parts/button.tsx";
 import { Wizard, StepActions } from "../../parts/wizard.tsx";
 import { linkTo } from "../../router.ts";
 import { requestWizard, answerStep } from "../../texts/request.ts";
-import { licenses as say } from "../../texts/licenses.ts";
+import { licenses as texts } from "../../texts/licenses.ts";
 import { DocumentInstaller } from "../document-installer.tsx";
 import { licenses, trustedVendors } from "../license-data.ts";
 import { VendorStep } from "../vendor-step.tsx";
@@ -19,21 +19,21 @@ import {
   currentStep,
 } from "./state.ts";
 
-/** From "we need a license" to a license, step by step. */
-export function RequestWizard({ product: asked }: { product: string }) {
-  const isKnown = licenses.value !== null && trustedVendors.value !== null;
+/** Requests a license from a vendor and installs the answer, step by step. */
+export function RequestWizard({ product }: { product: string }) {
+  const isLoaded = licenses.value !== null && trustedVendors.value !== null;
   const hasVendors = (trustedVendors.value ?? []).length > 0;
-  // What was begun goes on, unless the link that led here is about something else.
+  // Continues an open request, unless the link is for another product.
   useEffect(() => {
-    const isSame = asked === "" || asked === productCode.value;
-    const goesOn = createdRequest.value !== null && !isAnswered.value && isSame;
-    if (isKnown && !goesOn) startRequest(asked, hasVendors);
-  }, [asked, isKnown]);
-  if (!isKnown) return null;
+    const isSameProduct = product === "" || product === productCode.value;
+    const canContinue = createdRequest.value !== null && !isAnswered.value && isSameProduct;
+    if (isLoaded && !canContinue) startRequest(product, hasVendors);
+  }, [product, isLoaded]);
+  if (!isLoaded) return null;
   return (
     <>
-      <p class="way-back">
-        <a href={linkTo("licenses")}>← {say.back}</a>
+      <p class="back-link">
+        <a href={linkTo("licenses")}>← {texts.back}</a>
       </p>
       <h2>{requestWizard.title}</h2>
       <p>{requestWizard.intro}</p>
@@ -47,7 +47,7 @@ export function RequestWizard({ product: asked }: { product: string }) {
       >
         <CurrentStep hasVendors={hasVendors} />
       </Wizard>
-      <p class="quiet">
+      <p class="muted">
         {requestWizard.airGap}{" "}
         <a href={linkTo("licenses", "air-gap")}>{requestWizard.airGapLink}</a>
       </p>
@@ -73,7 +73,7 @@ function CurrentStep({ hasVendors }: { hasVendors: boolean }) {
             fileDescription={answerStep.fileDescription}
             onInstalled={() => (isAnswered.value = true)}
           />
-          <p class="quiet">{answerStep.resumeLater}</p>
+          <p class="muted">{answerStep.resumeLater}</p>
           <StepActions onBack={goBack}>
             <Button onClick={() => startRequest("", hasVendors)}>{requestWizard.restart}</Button>
           </StepActions>

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { unwrapReply, v4 } from "../../api.ts";
 import { licenses } from "../license-data.ts";
 
-/** A request that was made, as long as this page is open. */
+/** The request that was created last; kept while this page is open. */
 export interface CreatedRequest {
   readonly created_at: string;
   readonly product: string | null;
@@ -14,24 +14,24 @@ export interface CreatedRequest {
   readonly warnings: readonly string[];
 }
 
-/** Where somebody is on the walk; kept when another view is looked at meanwhile. */
+/** The state of the wizard; kept when the user visits another view. */
 export const currentStep = signal(0);
 export const productCode = signal("");
 export const licenseKey = signal("");
 export const createdRequest = signal<CreatedRequest | null>(null);
-/** The walk came to its end: who comes again begins anew. */
+/** The license was installed: the next visit starts a new request. */
 export const isAnswered = signal(false);
 
 export const PRODUCT_STEP = 1;
 const REQUEST_STEP = 2;
 export const ANSWER_STEP = 4;
 
-/** For a product, from the beginning. A renewal goes by the license key it was granted with. */
-export function startRequest(of: string, hasVendors: boolean): void {
+/** Starts a new request. A renewal uses the license key of the installed license. */
+export function startRequest(product: string, hasVendors: boolean): void {
   const keys = (licenses.value ?? [])
-    .filter(({ product_details: { short_code } }) => short_code === of)
+    .filter(({ product_details: { short_code } }) => short_code === product)
     .map(({ license_key }) => license_key);
-  productCode.value = of;
+  productCode.value = product;
   licenseKey.value = keys.length === 1 ? (keys[0] ?? "") : "";
   createdRequest.value = null;
   isAnswered.value = false;
