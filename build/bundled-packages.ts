@@ -5,23 +5,23 @@ export const repositoryRoot = join(import.meta.dir, "..");
 export const mainEntry = join(repositoryRoot, "src", "main.ts");
 export const webFolder = join(repositoryRoot, "src", "web");
 
-/** What a browser runs and wears, each with all that it imports in one file of the same name. */
+/** The browser's scripts and styles; each is bundled into one file of the same name. */
 export const pageEntries = ["page.tsx", "page.css", "docs.tsx", "docs.css"].map((name) =>
   join(webFolder, name),
 );
 
-/** The same for every bundle: what is in it hangs on this. */
+/** The same for every bundle, because it decides which packages are bundled. */
 export const productionDefine = { "process.env.NODE_ENV": '"production"' } as const;
 
-/** A package of which code goes into the executable. */
+/** A package whose code is in the executable. */
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
   /** An SPDX id or expression. */
   readonly license: string;
-  /** All license and notice files it carries. */
+  /** The text of all its license and notice files. */
   readonly text: string;
-  /** Of the package as published; null where the lock file has none. */
+  /** Hash of the published package; null if the lock file has none. */
   readonly integrity: string | null;
   /** Names of other packages. */
   readonly dependencies: readonly string[];
@@ -35,13 +35,13 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Asks the bundler itself: what is installed is more, and what is declared is less. */
+/** Uses the bundler's own list: more is installed, and less is declared. */
 export async function findBundledPackages(): Promise<BundledPackage[]> {
   const files = [
     ...(await listBundledFiles([mainEntry], "bun")),
     ...(await listBundledFiles(pageEntries, "browser")),
   ];
-  const folders = new Set(files.flatMap((file) => packageFolder(file) ?? []));
+  const folders = new Set(files.flatMap((file) => findPackageFolder(file) ?? []));
   const hashes = readIntegrities();
   return [...folders]
     .map((folder) => readPackage(folder, hashes))
@@ -65,10 +65,10 @@ async function listBundledFiles(
 const idOf = ({ name, version }: Pick<BundledPackage, "name" | "version">): string =>
   `${name}@${version}`;
 
-/** Of the package a bundled file belongs to; the bundler names files from the working folder. */
-function packageFolder(file: string): string | null {
-  const inside = /^.*\bnode_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0];
-  return inside === undefined ? null : join(process.cwd(), inside);
+/** The package that a bundled file is from; the bundler's paths start at the working folder. */
+function findPackageFolder(file: string): string | null {
+  const path = /^.*\bnode_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0];
+  return path === undefined ? null : join(process.cwd(), path);
 }
 
 function readPackage(folder: string, hashes: ReadonlyMap<string, string>): BundledPackage {
@@ -79,7 +79,9 @@ function readPackage(folder: string, hashes: ReadonlyMap<string, string>): Bundl
     .toSorted()
     .map((file) => readFileSync(join(folder, file), "utf8").trim());
   if (license === undefined || texts.length === 0) {
-    throw new Error(`${name} ${version} does not say under what license it may be passed on`);
+    throw new Error(
+      `${name} ${version} has no license field or no license file, so it cannot be distributed`,
+    );
   }
   return {
     name,

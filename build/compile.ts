@@ -1,5 +1,5 @@
-// Makes build/out/berth, the one file an operator copies; with --all one for every target, and with
-// --target NAME one of those, beside checksums, a list of what is inside and its licenses.
+// Builds build/out/berth, the executable for this machine. --all builds one for every target, and
+// --target NAME one of them, with checksums, a list of components (SBOM) and license notices.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,25 +30,29 @@ async function buildTargets(targets: readonly Target[]): Promise<void> {
     if (name !== null) built.push({ name, target });
     else process.exitCode = 1;
   }
-  const beside = `berth-${manifest.version}`;
+  const baseName = `berth-${manifest.version}`;
   const origin = { commit: readCommit(), committedAt: readCommitTime() };
   const sbom = createSbom(
     packages,
     built.map(({ target }) => target),
     origin,
   );
-  writeFileSync(join(out, `${beside}.cdx.json`), `${JSON.stringify(sbom, null, 2)}\n`);
-  writeFileSync(join(out, `${beside}-notices.txt`), `${formatNotices(notices)}\n`);
-  const files = [...built.map(({ name }) => name), `${beside}.cdx.json`, `${beside}-notices.txt`];
+  writeFileSync(join(out, `${baseName}.cdx.json`), `${JSON.stringify(sbom, null, 2)}\n`);
+  writeFileSync(join(out, `${baseName}-notices.txt`), `${formatNotices(notices)}\n`);
+  const files = [
+    ...built.map(({ name }) => name),
+    `${baseName}.cdx.json`,
+    `${baseName}-notices.txt`,
+  ];
   const sums = files.map(checksumLine);
   writeFileSync(join(out, "SHA256SUMS"), sums.join(""));
   process.stdout.write(`${join(out, "SHA256SUMS")} (${sums.length} files)\n`);
 }
 
-/** The file's name; null when there is no runtime for it, which is said and stops nothing else. */
+/** Returns the file's name; null: there is no runtime, which is reported. */
 async function buildTarget(target: Target): Promise<string | null> {
   const name = `berth-${manifest.version}-${target.name}${executableSuffix(target)}`;
-  // What an earlier build left would pass for what this one could not make.
+  // A file of an earlier build must not look like a result of this one.
   rmSync(join(out, name), { force: true });
   const folder = join(out, "runtime");
   try {
@@ -59,7 +63,7 @@ async function buildTarget(target: Target): Promise<string | null> {
     if (!(error instanceof NoRuntime)) throw error;
     printError(
       `no runtime for ${target.name}: ${error.message}`,
-      `${target.package} comes from the npm registry this machine is set up with`,
+      `${target.package} comes from the npm registry that is configured on this machine`,
     );
     return null;
   } finally {
@@ -67,15 +71,15 @@ async function buildTarget(target: Target): Promise<string | null> {
   }
 }
 
-/** Null: this machine's, with the runtime that runs this. */
-function parseTargets(words: string[]): readonly Target[] | null {
+/** Null: this machine, with the runtime of this process. */
+function parseTargets(args: string[]): readonly Target[] | null {
   const hint = `bun run build [--all | --target ${TARGETS.map(({ name }) => name).join("|")}]`;
   try {
     const options = { all: { type: "boolean" }, target: { type: "string" } } as const;
-    const { all, target } = parseArgs({ args: words, options }).values;
+    const { all, target } = parseArgs({ args, options }).values;
     if (target === undefined) return all === true ? TARGETS : null;
-    const named = TARGETS.filter(({ name }) => name === target);
-    if (named.length === 1) return named;
+    const matches = TARGETS.filter(({ name }) => name === target);
+    if (matches.length === 1) return matches;
     printError(`there is no target ${target}`, hint);
   } catch (error) {
     printError(error instanceof Error ? error.message : String(error), hint);
@@ -83,7 +87,7 @@ function parseTargets(words: string[]): readonly Target[] | null {
   return process.exit(EXIT_USAGE);
 }
 
-/** A line of `sha256sum`, which also checks it. */
+/** In the format of `sha256sum`, so that `sha256sum --check` can verify it. */
 function checksumLine(name: string): string {
   const sum = createHash("sha256").update(readFileSync(join(out, name)));
   return `${sum.digest("hex")}  ${name}\n`;

@@ -5,44 +5,44 @@ import { mainEntry, productionDefine, repositoryRoot } from "./bundled-packages.
 import { bundlePage } from "./page.ts";
 import { executableSuffix, type Target } from "./targets.ts";
 
-/** Another system to compile for, and the file its runtime is in. */
+/** Another system to compile for, and the path of its runtime. */
 export interface CrossTarget {
   readonly target: Target;
   readonly runtime: string;
 }
 
-/** How everything is compiled. */
+/** For every executable that is compiled. */
 export const compileOptions = {
   target: "bun",
   format: "esm",
   bytecode: true,
   sourcemap: "inline",
-  // Elysia reads its handlers' sources: minified ones break it.
+  // Elysia parses the source text of its handlers, and minified handlers break it.
   minify: false,
   define: productionDefine,
 } as const;
 
-/** Otherwise the binary would run what it finds in the folder it is started from. */
+/** Otherwise the executable would load .env and bunfig.toml from its working folder. */
 export const isolationOptions = { autoloadDotenv: false, autoloadBunfig: false } as const;
 
 /**
- * Compiles the sources into one file; without a target, for this machine. The same sources give the
- * same bytes, whatever the folder and whatever the file is called in the end.
+ * Compiles the sources into one executable; without a target, for this machine. The same sources
+ * give the same bytes, whatever the folder and the final file name are.
  */
 export async function compile(
-  to: string,
+  path: string,
   notices: Notices,
-  foreign: CrossTarget | null,
+  crossTarget: CrossTarget | null,
 ): Promise<number> {
-  // In another folder first: a binary that is running cannot be written over, but it can be
-  // replaced. And always under the same name, because the name is in the bytes.
-  const fresh = join(
-    dirname(to),
+  // Built in another folder first: a running executable cannot be overwritten, but it can be
+  // replaced. Always under the same name, because the name becomes part of the bytes.
+  const temporary = join(
+    dirname(path),
     "new",
-    `berth${foreign === null ? "" : executableSuffix(foreign.target)}`,
+    `berth${crossTarget === null ? "" : executableSuffix(crossTarget.target)}`,
   );
-  mkdirSync(dirname(fresh), { recursive: true });
-  // The bundler writes down paths as they look from the working folder.
+  mkdirSync(dirname(temporary), { recursive: true });
+  // The bundler's output contains paths relative to the working folder.
   process.chdir(repositoryRoot);
   try {
     await Bun.build({
@@ -57,36 +57,39 @@ export async function compile(
       },
       compile: {
         ...isolationOptions,
-        outfile: fresh,
-        ...(foreign && { target: foreign.target.runtime, executablePath: foreign.runtime }),
+        outfile: temporary,
+        ...(crossTarget && {
+          target: crossTarget.target.runtime,
+          executablePath: crossTarget.runtime,
+        }),
       },
     });
-    chmodSync(fresh, 0o755);
-    renameSync(fresh, to);
+    chmodSync(temporary, 0o755);
+    renameSync(temporary, path);
   } finally {
-    rmSync(dirname(fresh), { recursive: true, force: true });
+    rmSync(dirname(temporary), { recursive: true, force: true });
   }
-  return statSync(to).size;
+  return statSync(path).size;
 }
 
-/** BERTH_TRUST_FILE=trust.jwt makes a vendor's own build, which trusts that vendor alone. */
+/** BERTH_TRUST_FILE=trust.jwt creates a vendor's own build, which trusts that vendor alone. */
 function builtInTrustDefine(): Record<string, string> {
   const path = process.env["BERTH_TRUST_FILE"];
   if (path === undefined) return {};
   return { BERTH_TRUST: JSON.stringify(readFileSync(path, "utf8").trim()) };
 }
 
-/** A source folder without git still builds; it only cannot say what it was built from. */
+/** A source folder without git can be built too; its commit is then unknown. */
 export const readCommit = (): string => git("rev-parse", "--short=12", "HEAD") ?? "unknown";
 
-/** When the commit was made; null without git. */
+/** The time of the commit; null without git. */
 export function readCommitTime(): string | null {
   const seconds = git("show", "-s", "--format=%ct", "HEAD");
   return seconds === null ? null : new Date(Number(seconds) * 1_000).toISOString();
 }
 
-function git(...words: string[]): string | null {
-  const { exitCode, stdout } = Bun.spawnSync(["git", ...words], {
+function git(...args: string[]): string | null {
+  const { exitCode, stdout } = Bun.spawnSync(["git", ...args], {
     cwd: repositoryRoot,
     stderr: "ignore",
   });

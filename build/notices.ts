@@ -1,12 +1,12 @@
-// What the executable must say about the work of others. As a script it prints that as JSON, for a
-// Berth that runs from its sources.
+// Collects the third-party notices. Run as a script, it prints them as JSON for a Berth that runs
+// from its sources.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Notices } from "../src/platform/notices.ts";
 import { findBundledPackages, repositoryRoot, type BundledPackage } from "./bundled-packages.ts";
 import { BUN_VERSION } from "./targets.ts";
 
-/** The runtime's packages carry no license text; the documentation of the same version does. */
+/** The runtime's packages contain no license text; the documentation of the same version does. */
 const BUN_LICENSE_FILE = join(
   repositoryRoot,
   "node_modules",

@@ -2,26 +2,26 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUN_VERSION, executableSuffix, type Target } from "./targets.ts";
 
-/** A target's runtime cannot be had; `message` is one line. */
+/** A target's runtime cannot be installed; `message` is one line. */
 export class NoRuntime extends Error {
   override readonly name = "NoRuntime";
 }
 
 /**
- * The runtime of one target, installed as a package into a folder: by way of the registry, the
- * credentials and the cache that this machine is set up with, all of which Bun's own download for
- * `--target` passes by. The lock file holds it to the bytes this repository names.
+ * Installs the runtime of one target as a package into a folder and returns the path of its
+ * executable. This uses the registry, credentials and cache that are configured on this machine;
+ * Bun's own download for `--target` ignores them. The lock file pins the package's hash.
  */
 export function fetchRuntime(target: Target, folder: string): string {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const dependencies = { [target.package]: BUN_VERSION };
-  const locked = [`${target.package}@${BUN_VERSION}`, "", {}, target.integrity];
+  const lockedPackage = [`${target.package}@${BUN_VERSION}`, "", {}, target.integrity];
   const lock = {
     lockfileVersion: 2,
     configVersion: 1,
     workspaces: { "": { dependencies } },
-    packages: { [target.package]: locked },
+    packages: { [target.package]: lockedPackage },
   };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ dependencies }));
   writeFileSync(join(folder, "bun.lock"), JSON.stringify(lock));
@@ -36,5 +36,5 @@ export function fetchRuntime(target: Target, folder: string): string {
   );
   if (exitCode === 0 && existsSync(path)) return path;
   const reason = /^error: (.+)$/m.exec(stderr.toString())?.[1];
-  throw new NoRuntime(reason ?? `${target.package} has no executable`);
+  throw new NoRuntime(reason ?? `${target.package} contains no executable`);
 }

@@ -6,7 +6,7 @@ import { BUN_VERSION, type Target } from "./targets.ts";
 /** What an executable was built from. */
 export interface BuildOrigin {
   readonly commit: string;
-  /** RFC 3339; null when nobody knows. */
+  /** RFC 3339; null: unknown. */
   readonly committedAt: string | null;
 }
 
@@ -14,8 +14,8 @@ const SELF = `pkg:generic/berth@${manifest.version}`;
 const RUNTIME = `pkg:npm/bun@${BUN_VERSION}`;
 
 /**
- * A CycloneDX 1.6 list of everything in the executables. Nothing in it changes from one build of a
- * commit to the next: its time is the commit's, its number a digest of the rest.
+ * Creates a CycloneDX 1.6 list of everything in the executables. It is the same for every build of
+ * a commit: its timestamp is the commit's time, and its serial number is a digest of the rest.
  */
 export function createSbom(
   packages: readonly BundledPackage[],
@@ -36,8 +36,8 @@ export function createSbom(
         properties: [{ name: "berth:commit", value: commit }],
       },
     },
-    components: [...packages.map(library), runtime(targets)],
-    dependencies: dependenciesOf(packages),
+    components: [...packages.map(libraryComponent), runtimeComponent(targets)],
+    dependencies: listDependencies(packages),
   };
   return {
     $schema: "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -49,7 +49,7 @@ export function createSbom(
   };
 }
 
-const library = ({ name, version, license, integrity }: BundledPackage): object => ({
+const libraryComponent = ({ name, version, license, integrity }: BundledPackage): object => ({
   type: "library",
   "bom-ref": purlOf(name, version),
   ...splitScope(name),
@@ -61,8 +61,8 @@ const library = ({ name, version, license, integrity }: BundledPackage): object 
   ...hashesOf(integrity),
 });
 
-/** One runtime, of which each target takes another package. */
-const runtime = (targets: readonly Target[]): object => ({
+/** One runtime, with a different package for each target. */
+const runtimeComponent = (targets: readonly Target[]): object => ({
   type: "platform",
   "bom-ref": RUNTIME,
   name: "bun",
@@ -82,7 +82,7 @@ const runtime = (targets: readonly Target[]): object => ({
   })),
 });
 
-function dependenciesOf(packages: readonly BundledPackage[]): object[] {
+function listDependencies(packages: readonly BundledPackage[]): object[] {
   const refs = new Map(packages.map(({ name, version }) => [name, purlOf(name, version)]));
   const refsOf = (names: readonly string[]): string[] =>
     names.flatMap((name) => refs.get(name) ?? []).toSorted();
@@ -95,15 +95,15 @@ function dependenciesOf(packages: readonly BundledPackage[]): object[] {
   ];
 }
 
-function splitScope(full: string): { readonly group?: string; readonly name: string } {
-  const [group, name] = full.split("/");
-  return group === undefined || name === undefined ? { name: full } : { group, name };
+function splitScope(fullName: string): { readonly group?: string; readonly name: string } {
+  const [group, name] = fullName.split("/");
+  return group === undefined || name === undefined ? { name: fullName } : { group, name };
 }
 
 const purlOf = (name: string, version: string): string =>
   `pkg:npm/${name.replace(/^@/, "%40")}@${version}`;
 
-/** `sha512-…` in base64, as registries and lock files write it. */
+/** `integrity` is `sha512-…` in Base64, as in registries and lock files. */
 function hashesOf(integrity: string | null): object {
   const sha512 = /^sha512-(.+)$/.exec(integrity ?? "")?.[1];
   if (sha512 === undefined) return {};
@@ -111,7 +111,7 @@ function hashesOf(integrity: string | null): object {
   return { hashes: [{ alg: "SHA-512", content }] };
 }
 
-/** Version 8: a number of our own making. */
+/** A UUID of version 8, which is for application-defined values: a digest of the text. */
 function uuidOf(text: string): string {
   const hex = createHash("sha256").update(text).digest("hex");
   return [

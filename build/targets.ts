@@ -1,15 +1,15 @@
 import manifest from "../package.json";
 
-/** A system there is an executable for, and the package its runtime comes in. */
+/** A system that executables are built for, and the npm package of its runtime. */
 export interface Target {
   readonly name: string;
   readonly runtime: Bun.Build.CompileTarget;
   readonly package: string;
-  /** Of the package, as the registry published it: what comes from elsewhere must be the same. */
+  /** Hash of the package in the npm registry; a package from a mirror must have the same. */
   readonly integrity: string;
 }
 
-/** The runtime that goes into every executable; its packages below are of this version. */
+/** Version of the runtime in every executable, and of its packages below. */
 export const BUN_VERSION: string = manifest.engines.bun;
 
 export const TARGETS: readonly Target[] = [
@@ -57,6 +57,6 @@ export const TARGETS: readonly Target[] = [
   },
 ];
 
-/** What an executable is called where it runs. */
+/** File name suffix of an executable on the target system. */
 export const executableSuffix = ({ name }: Target): string =>
   name.startsWith("windows-") ? ".exe" : "";

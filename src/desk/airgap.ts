@@ -23,8 +23,8 @@ import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./ap
 import type { IssuedEntry, PolicyEntry } from "./ledger.ts";
 
 /**
- * Whole terms of a policy. One id names one policy: other terms under an id on the ledger are
- * refused, unless they are to replace it.
+ * Builds the complete terms of a policy. One id names one policy: other terms for an id that is on
+ * the ledger are refused, unless they replace it.
  */
 export function buildPolicyTerms(
   desk: Desk,
@@ -33,7 +33,7 @@ export function buildPolicyTerms(
   { isReplacing = false } = {},
 ): TermsDocument {
   const terms = applyTermsChanges(desk, null, changes);
-  const before = policyOnLedger(desk, policyId);
+  const before = findPolicy(desk, policyId);
   if (before === undefined || isReplacing || isSameTerms(before.terms, terms)) return terms;
   const difference = describeDocumentDifference(before.terms, terms).join("; ");
   throw new DeskRefused(
@@ -42,7 +42,7 @@ export function buildPolicyTerms(
   );
 }
 
-/** The same terms again under an id give the same document. */
+/** The same id with the same terms gives the same document again. */
 export async function createPolicy(
   desk: Desk,
   policyId: string,
@@ -51,28 +51,32 @@ export async function createPolicy(
   replacing: { readonly isReplacing?: boolean } = {},
 ): Promise<string> {
   const terms = buildPolicyTerms(desk, policyId, changes, replacing);
-  const before = policyOnLedger(desk, policyId);
+  const before = findPolicy(desk, policyId);
   if (before !== undefined && isSameTerms(before.terms, terms)) {
     const signed = await verifyPolicy(before.document, [desk.vendor]);
-    // Another key may have taken over, and only its own policies are confirmed.
+    // The current key may be newer, and only its own policies can be confirmed.
     if (signed.ok && signed.value.key.x === desk.key.x) return before.document;
   }
   const iat = Math.floor(now / 1_000);
   const policy = { iss: desk.vendor.vendor, iat, policy_id: policyId, terms };
   const document = await signPolicy(policy, desk.key);
-  const signed = { policy_id: policyId, terms, document };
-  await desk.ledger.append({ type: "policy", at: rfc3339(now), ...signed });
+  const entry = { policy_id: policyId, terms, document };
+  await desk.ledger.append({ type: "policy", at: rfc3339(now), ...entry });
   return document;
 }
 
-const policyOnLedger = (desk: Desk, id: string): PolicyEntry | undefined =>
+/** The newest policy with this id. */
+const findPolicy = (desk: Desk, id: string): PolicyEntry | undefined =>
   desk.ledger.policyEntries().find(({ policy_id }) => policy_id === id);
 
-/** A policy signed by an older version, which kept no list of them, is put on the ledger late. */
-function checkPolicy(desk: Desk, { policy_id, terms }: Policy, document: string): Unlisted[] {
-  const newest = policyOnLedger(desk, policy_id);
+/**
+ * Refuses a policy that was replaced. Returns the entry to append for a policy of an older version,
+ * because older versions did not record policies.
+ */
+function checkPolicy(desk: Desk, { policy_id, terms }: Policy, document: string): NewPolicy[] {
+  const newest = findPolicy(desk, policy_id);
   if (newest === undefined) return [{ type: "policy", policy_id, terms, document }];
-  const isListed = desk.ledger.policyEntries().some((one) => one.document === document);
+  const isListed = desk.ledger.policyEntries().some((entry) => entry.document === document);
   if (isListed && newest.document !== document) {
     throw new DeskRefused(
       `policy ${policy_id} was replaced on ${newest.at.slice(0, 10)}`,
@@ -82,9 +86,9 @@ function checkPolicy(desk: Desk, { policy_id, terms }: Policy, document: string)
   return [];
 }
 
-type Unlisted = Omit<PolicyEntry, "at">;
+type NewPolicy = Omit<PolicyEntry, "at">;
 
-/** One full row: enough that nobody guesses it, short enough to be read out. */
+/** One full row: too long to guess, short enough to read out. */
 export const generateInitializationCode = (): string =>
   encodeCode(Buffer.from(randomBytes(12), "hex"), CODE_BITS.initialization);
 
@@ -99,9 +103,9 @@ export interface ConfirmOptions {
   readonly now: Instant;
 }
 
-const MOST_SERIAL = 65_535;
+const MAX_SERIAL = 65_535;
 
-/** Signs for one appliance, once, what it read out. */
+/** Signs a confirmation code for one appliance's activation code. */
 export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const document = options.policy.replaceAll(/\s/g, "");
   const policy = await verifyPolicy(document, [desk.vendor]);
@@ -117,9 +121,9 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const activation = decodeActivationCode(options.activationCode);
   if (!activation.ok) {
     const { fault } = activation;
-    const where = fault.wrong === "row" ? `row ${fault.row} was misread` : "its length is wrong";
+    const problem = fault.wrong === "row" ? `row ${fault.row} was misread` : "its length is wrong";
     throw new DeskRefused(
-      `this is not an activation code: ${where}`,
+      `this is not an activation code: ${problem}`,
       "ask the site to read it out again",
     );
   }
@@ -131,7 +135,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   }
   const { appliance, nonce } = activation.value;
   const { policy_id } = policy.value.policy;
-  const unlisted = checkPolicy(desk, policy.value.policy, document);
+  const newPolicies = checkPolicy(desk, policy.value.policy, document);
   const { validUntil } = options;
   const license_key = normalizeLicenseKey(options.licenseKey);
   const end = validUntil === null ? {} : { valid_until: rfc3339(validUntil) };
@@ -139,47 +143,47 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const initialization_code = canonicalizeCode(options.initializationCode);
   const before = desk.ledger
     .issuedEntries()
-    .filter((one) => one.appliance === appliance && one.request_id === nonce);
-  for (const one of before) {
-    refuseReturnedLicense(desk, one, "ask the site to create a new activation code");
+    .filter((entry) => entry.appliance === appliance && entry.request_id === nonce);
+  for (const entry of before) {
+    refuseReturnedLicense(desk, entry, "ask the site to create a new activation code");
   }
   const policy_hash = sha256(document);
-  const other = (one: IssuedEntry): boolean =>
-    one.policy_hash !== policy_hash || !Bun.deepEquals(one.terms, terms);
-  if (before.some(other)) {
+  const hasOtherTerms = (entry: IssuedEntry): boolean =>
+    entry.policy_hash !== policy_hash || !Bun.deepEquals(entry.terms, terms);
+  if (before.some(hasOtherTerms)) {
     throw new DeskRefused(
       "this activation code was already confirmed with other terms",
       "ask the site to create a new one",
     );
   }
-  // For another initialization code it is another answer, of which the site can use one at most.
-  const same = before.filter((one) => one.initialization_code === initialization_code);
-  const confirmed: ConfirmationClaims = {
+  // Another initialization code gives another answer; the site can use at most one of them.
+  const sameCode = before.filter((entry) => entry.initialization_code === initialization_code);
+  const claims: ConfirmationClaims = {
     activation: activation.value,
     licenseKey: license_key,
     policyHash: policy_hash,
     initializationCode: options.initializationCode,
   };
-  // A code of an older version, or for the other kind of activation, is none that the site takes.
-  for (const { document: code } of same) {
-    if (await isFitting(confirmed, code, desk.key)) {
+  // The site does not accept a code of an older version or for the other kind of activation.
+  for (const { document: code } of sameCode) {
+    if (await isValidCode(claims, code, desk.key)) {
       return { policy_id, confirmation_code: code, terms };
     }
   }
   const id = deriveAirgapLicenseId(publicKeyBytes(desk.key), license_key);
-  const serial = options.serial ?? same[0]?.serial ?? nextSerial(desk, id, appliance);
-  if (serial < 1 || serial > MOST_SERIAL) {
-    throw new DeskRefused(`the serial must be from 1 to ${MOST_SERIAL}`, "omit --serial");
+  const serial = options.serial ?? sameCode[0]?.serial ?? nextSerial(desk, id, appliance);
+  if (serial < 1 || serial > MAX_SERIAL) {
+    throw new DeskRefused(`the serial must be from 1 to ${MAX_SERIAL}`, "omit --serial");
   }
   const code = await signConfirmationCode(
-    confirmed,
+    claims,
     { validUntil: options.validUntil, serial },
     desk.key,
   );
   const decoded = decodeConfirmationCode(code);
   if (!decoded.ok) throw new Error("the created code cannot be read");
   const at = rfc3339(options.now);
-  await desk.ledger.append(...unlisted.map((one) => ({ ...one, at })), {
+  await desk.ledger.append(...newPolicies.map((policyEntry) => ({ ...policyEntry, at })), {
     type: "issued",
     at,
     license_id: id,
@@ -196,20 +200,20 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   return { policy_id, confirmation_code: code, terms };
 }
 
-async function isFitting(
-  confirmed: ConfirmationClaims,
+async function isValidCode(
+  claims: ConfirmationClaims,
   code: string,
   key: PublicKey,
 ): Promise<boolean> {
   const decoded = decodeConfirmationCode(code);
-  return decoded.ok && verifyConfirmationCode(confirmed, decoded.value, key);
+  return decoded.ok && verifyConfirmationCode(claims, decoded.value, key);
 }
 
-/** One key serves one appliance at a time. */
+/** Refuses a license key that another appliance still uses. */
 function nextSerial(desk: Desk, id: number, appliance: string): number {
   const issued = desk.ledger.issuedEntries().filter(({ license_id }) => license_id === id);
-  const elsewhere = issued.find((one) => one.appliance !== appliance);
-  if (elsewhere !== undefined && !desk.ledger.isReturned(elsewhere)) {
+  const otherLicense = issued.find((entry) => entry.appliance !== appliance);
+  if (otherLicense !== undefined && !desk.ledger.isReturned(otherLicense)) {
     throw new DeskRefused(
       "another appliance has a license with this license key",
       "ask that site to return it first, or use --serial N to continue anyway",

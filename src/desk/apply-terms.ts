@@ -29,14 +29,14 @@ const DEFAULTS: Omit<TermsDocument, "product" | "product_name"> = {
   features: [],
 };
 
-const DEFAULT_TIMEOUT = 15;
+const DEFAULT_TIMEOUT_MINUTES = 15;
 
-/** As JSON: no site takes a document of more than 48 KiB, Base64url and all the rest included. */
-const MOST_BYTES = 34 * 1_024;
+/** Of the JSON text: sites refuse a document of more than 48 KiB in Base64url. */
+const MAX_TERMS_BYTES = 34 * 1_024;
 
 /**
- * Whole terms for a product this vendor may license: those before, or the defaults, with the
- * changes applied to them member by member.
+ * Builds complete terms for a product of this vendor: the earlier terms, or the defaults, with the
+ * changes applied field by field.
  */
 export function applyTermsChanges(
   desk: Desk,
@@ -57,8 +57,8 @@ export function applyTermsChanges(
     ...base,
     ...plain,
     product,
-    consumption: consumptionWith("", base.consumption, consumption),
-    features: featuresWith(base.features, features ?? [], without ?? []),
+    consumption: mergeConsumption("", base.consumption, consumption),
+    features: mergeFeatures(base.features, features ?? [], without ?? []),
   };
   const { start, valid_until } = terms;
   if (start !== null && valid_until !== null && Date.parse(start) >= Date.parse(valid_until)) {
@@ -67,25 +67,25 @@ export function applyTermsChanges(
       "check --start and --valid-until",
     );
   }
-  const license_type = typeWith(terms, changes);
-  const counts = [terms, ...terms.features].some((one) => one.consumption !== null);
-  // Only what is said now: a license of an earlier version that is like this can be renewed.
-  if (changes.license_type === "consumption" && !counts) {
+  const license_type = deriveLicenseType(terms, changes);
+  const hasConsumption = [terms, ...terms.features].some((part) => part.consumption !== null);
+  // Checked only if the type is set now: a license of an older version can still be renewed.
+  if (changes.license_type === "consumption" && !hasConsumption) {
     throw new DeskRefused(
       "a consumption license must have a maximum consumption",
       "set it with --consumptions N, or --consumptions unlimited",
     );
   }
-  return checked({ ...terms, license_type });
+  return checkTerms({ ...terms, license_type });
 }
 
-/** The end decides between perpetual and time-limited, unless the type was named. */
-function typeWith(
+/** The end decides between perpetual and time-limited, unless the changes set the type. */
+function deriveLicenseType(
   { license_type, valid_until }: TermsDocument,
   changes: TermsChanges,
 ): TermsDocument["license_type"] {
-  const isNamed = changes.license_type !== undefined;
-  if (!isNamed && changes.valid_until !== undefined) {
+  const isExplicit = changes.license_type !== undefined;
+  if (!isExplicit && changes.valid_until !== undefined) {
     if (license_type === "perpetual" && valid_until !== null) return "time-limited";
     if (license_type === "time-limited" && valid_until === null) return "perpetual";
   }
@@ -96,7 +96,7 @@ function typeWith(
       "--valid-until 2027-12-31",
     );
   }
-  if (isNamed && license_type === "perpetual" && valid_until !== null) {
+  if (isExplicit && license_type === "perpetual" && valid_until !== null) {
     throw new DeskRefused(
       `a perpetual license has no end date, but this one would end on ${valid_until}`,
       "omit --license-type for a time-limited license, or use --valid-until never",
@@ -105,16 +105,16 @@ function typeWith(
   return license_type;
 }
 
-/** What a site would not take is named here, before it is signed. */
-function checked(terms: TermsDocument): TermsDocument {
+/** Refuses terms that a site would not accept, before they are signed. */
+function checkTerms(terms: TermsDocument): TermsDocument {
   const fault = findFieldFault(TermsDocument, terms);
   if (fault !== null) {
     throw new DeskRefused(`terms: ${describeFieldFault(fault)}`, "berth vendor issue --help");
   }
   const bytes = Buffer.byteLength(JSON.stringify(terms));
-  if (bytes > MOST_BYTES) {
+  if (bytes > MAX_TERMS_BYTES) {
     throw new DeskRefused(
-      `the terms have ${bytes} bytes, but a license holds at most ${MOST_BYTES}`,
+      `the terms have ${bytes} bytes, but a license holds at most ${MAX_TERMS_BYTES}`,
       "shorten the metadata, or put fewer features into one license",
     );
   }
@@ -124,43 +124,43 @@ function checked(terms: TermsDocument): TermsDocument {
   return terms;
 }
 
-function featuresWith(
+function mergeFeatures(
   before: readonly Feature[],
-  given: readonly FeatureChanges[],
+  featureChanges: readonly FeatureChanges[],
   without: readonly string[],
 ): Feature[] {
   const features = new Map(before.map((feature) => [feature.code, feature]));
   const codes = new Set<string>();
-  for (const changes of given) {
+  for (const changes of featureChanges) {
     const { code } = changes;
     if (codes.has(code)) {
       throw new DeskRefused(`feature ${code} is given twice`, "specify each feature once");
     }
     codes.add(code);
-    features.set(code, featureWith(features.get(code), changes));
+    features.set(code, mergeFeature(features.get(code), changes));
   }
   for (const code of without) {
     if (features.has(code)) continue;
-    const known = [...features.keys()].join(", ");
-    const hint = known === "" ? "it has no features" : `its features are: ${known}`;
+    const list = [...features.keys()].join(", ");
+    const hint = list === "" ? "it has no features" : `its features are: ${list}`;
     throw new DeskRefused(`the license has no feature ${code} to remove`, hint);
   }
   return [...features.values()].filter(({ code }) => !without.includes(code));
 }
 
-function featureWith(before: Feature | undefined, changes: FeatureChanges): Feature {
+function mergeFeature(before: Feature | undefined, changes: FeatureChanges): Feature {
   const { code, floating, consumption, ...plain } = changes;
   const base = before ?? { name: code, metadata: null, expires: null };
   return {
     code,
     ...base,
     ...plain,
-    floating: floatingWith(code, before?.floating ?? null, floating),
-    consumption: consumptionWith(code, before?.consumption ?? null, consumption),
+    floating: mergeFloating(code, before?.floating ?? null, floating),
+    consumption: mergeConsumption(code, before?.consumption ?? null, consumption),
   };
 }
 
-function floatingWith(
+function mergeFloating(
   code: string,
   before: Floating | null,
   changes: Partial<Floating> | null | undefined,
@@ -174,12 +174,12 @@ function floatingWith(
       `set the slots too: --feature ${code}:slots=N:timeout=MINUTES`,
     );
   }
-  const kept = before?.timeout_minutes ?? DEFAULT_TIMEOUT;
-  return { slots, timeout_minutes: timeout_minutes ?? kept };
+  const timeoutBefore = before?.timeout_minutes ?? DEFAULT_TIMEOUT_MINUTES;
+  return { slots, timeout_minutes: timeout_minutes ?? timeoutBefore };
 }
 
-/** `code` is the feature's, or empty for the license itself. */
-function consumptionWith(
+/** `code` is the feature's code, or empty for the license itself. */
+function mergeConsumption(
   code: string,
   before: Consumption | null,
   changes: Partial<Consumption> | null | undefined,
@@ -188,28 +188,28 @@ function consumptionWith(
   if (changes === null) return null;
   const { max = before?.max } = changes;
   if (max === undefined) {
-    const [what, how] =
+    const [subject, flag] =
       code === ""
         ? ["the license", "--consumptions N"]
         : [code, `--feature ${code}:consumptions=N`];
     throw new DeskRefused(
-      `${what} does not count consumption, so it cannot have overages, a period or negative consumption`,
-      `set a maximum: ${how}, or unlimited`,
+      `${subject} does not count consumption, so it cannot have overages, a period or negative consumption`,
+      `set a maximum: ${flag}, or unlimited`,
     );
   }
-  const kept = before ?? { overages: 0, negative: false, period: null };
-  return { ...kept, ...changes, max };
+  const base = before ?? { overages: 0, negative: false, period: null };
+  return { ...base, ...changes, max };
 }
 
 export const isSameTerms = (a: TermsDocument, b: TermsDocument): boolean =>
-  Bun.deepEquals(decodeTerms(complete(a)), decodeTerms(complete(b)));
+  Bun.deepEquals(decodeTerms(addDefaults(a)), decodeTerms(addDefaults(b)));
 
-/** A line of an older version may lack a term. */
-const complete = (terms: TermsDocument): TermsDocument => ({ ...DEFAULTS, ...terms });
+/** A ledger line of an older version may lack a term. */
+const addDefaults = (terms: TermsDocument): TermsDocument => ({ ...DEFAULTS, ...terms });
 
-/** What the second document changes of the first, one text for each term. */
+/** The differences between two documents, one text for each term. */
 export function describeDocumentDifference(before: TermsDocument, after: TermsDocument): string[] {
-  const [from, to] = [decodeTerms(complete(before)), decodeTerms(complete(after))];
+  const [from, to] = [decodeTerms(addDefaults(before)), decodeTerms(addDefaults(after))];
   if (from === null || to === null) throw new Error("the terms in the ledger cannot be read");
   return describeTermsDifference(from, to);
 }

@@ -14,7 +14,7 @@ const VERSION = 1;
 interface BackedUpFile {
   readonly name: string;
   readonly sha256: string;
-  /** In Base64. */
+  /** Base64. */
   readonly content: string;
 }
 
@@ -26,37 +26,37 @@ interface Backup {
   readonly files: readonly BackedUpFile[];
 }
 
-/** Nothing that could lead out of a folder, or be hidden in it. */
+/** Excludes names that lead out of the folder, and hidden files. */
 const isFileName = (name: string): boolean => /^[^./\\:\p{Cc}][^/\\:\p{Cc}]{0,199}$/u.test(name);
 
-/** What comes and goes while a command writes. */
-const isPassing = (name: string): boolean => /\.(?:lock|new)$/.test(name);
+/** A file that exists only while a command writes. */
+const isTemporary = (name: string): boolean => /\.(?:lock|new)$/.test(name);
 
-/** Whether a backup would hold a key that any reader of it could sign with. */
+/** Whether a backup would contain a key that any reader of it could sign with. */
 export const hasUnencryptedKey = (disk: Disk, folder: string): boolean =>
   hasKeyFile(disk, folder) &&
   [null, ...findEarlierKeyIds(disk, folder)].some((id) => !isKeyEncrypted(disk, folder, id));
 
-/** Every file of the desk as it is stored, as one JSON text; a locked key stays locked. */
+/** Returns every file of the desk as one JSON text; an encrypted key stays encrypted. */
 export async function backUpDesk(disk: Disk, folder: string, at: string): Promise<string> {
   const { vendor } = await readTrustChain(disk, folder);
   return withDeskLock(disk, folder, async () => {
-    const names = disk.list(folder).filter((name) => isFileName(name) && !isPassing(name));
-    const files = names.toSorted().flatMap((name) => contentOf(disk, folder, name));
+    const names = disk.list(folder).filter((name) => isFileName(name) && !isTemporary(name));
+    const files = names.toSorted().flatMap((name) => readBackedUpFile(disk, folder, name));
     const head = { kind: KIND, version: VERSION, made_at: at, vendor: vendor.vendor } as const;
     const backup: Backup = { ...head, files };
     return `${JSON.stringify(backup, null, 1)}\n`;
   });
 }
 
-/** None for a folder: a desk has no folders, and what somebody else put there is theirs. */
-function contentOf(disk: Disk, folder: string, name: string): BackedUpFile[] {
-  const bytes = readRegular(disk, join(folder, name));
+/** Empty for a subfolder: a desk has none, so it does not belong to the desk. */
+function readBackedUpFile(disk: Disk, folder: string, name: string): BackedUpFile[] {
+  const bytes = readRegularFile(disk, join(folder, name));
   if (bytes === null) return [];
   return [{ name, sha256: sha256(bytes), content: Buffer.from(bytes).toString("base64") }];
 }
 
-function readRegular(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
+function readRegularFile(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
   try {
     return disk.read(path);
   } catch (error) {
@@ -71,7 +71,7 @@ export interface DeskBackup {
   readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[];
 }
 
-/** Checks every file's hash. */
+/** Parses a backup and checks the hash of every file. */
 export function openDeskBackup(text: string): DeskBackup {
   const backup = parseBackup(text);
   if (backup === null) {
@@ -96,8 +96,8 @@ function parseBackup(text: string): Backup | null {
     return null;
   }
   const { kind, version, made_at, vendor, files } = (value ?? {}) as Partial<Backup>;
-  const isHead = kind === KIND && version === VERSION && isText(made_at) && isText(vendor);
-  if (!isHead || !Array.isArray(files) || !files.every(isFile)) return null;
+  const isHeadValid = kind === KIND && version === VERSION && isText(made_at) && isText(vendor);
+  if (!isHeadValid || !Array.isArray(files) || !files.every(isFile)) return null;
   return { kind, version, made_at, vendor, files };
 }
 
@@ -105,12 +105,12 @@ const isText = (value: unknown): value is string => typeof value === "string";
 
 function isFile(value: unknown): value is BackedUpFile {
   const { name, sha256: sum, content } = (value ?? {}) as Partial<BackedUpFile>;
-  return isText(name) && isFileName(name) && !isPassing(name) && isText(sum) && isText(content);
+  return isText(name) && isFileName(name) && !isTemporary(name) && isText(sum) && isText(content);
 }
 
 /**
- * Into a folder that is empty or not there: under another name first, so that a desk is there as a
- * whole or not at all.
+ * Restores into a folder that is empty or does not exist. Writes to a temporary folder first, so
+ * that the desk appears complete or not at all.
  */
 export async function restoreDesk(disk: Disk, folder: string, backup: DeskBackup): Promise<void> {
   if (disk.stat(folder) !== null && disk.list(folder).length > 0) {
@@ -122,17 +122,19 @@ export async function restoreDesk(disk: Disk, folder: string, backup: DeskBackup
       "use another backup of the desk",
     );
   }
-  const fresh = `${folder}.${randomBytes(8)}.new`;
-  disk.makeFolder(fresh);
+  const temporary = `${folder}.${randomBytes(8)}.new`;
+  disk.makeFolder(temporary);
   try {
-    for (const { name, bytes } of backup.files) await replaceFile(disk, join(fresh, name), bytes);
-    await readTrustChain(disk, fresh);
+    for (const { name, bytes } of backup.files) {
+      await replaceFile(disk, join(temporary, name), bytes);
+    }
+    await readTrustChain(disk, temporary);
   } catch (error) {
-    for (const name of disk.list(fresh)) disk.remove(join(fresh, name));
-    disk.removeFolder(fresh);
+    for (const name of disk.list(temporary)) disk.remove(join(temporary, name));
+    disk.removeFolder(temporary);
     throw error;
   }
   if (disk.stat(folder) !== null) disk.removeFolder(folder);
-  disk.rename(fresh, folder);
+  disk.rename(temporary, folder);
   await disk.syncFolder(dirname(folder));
 }

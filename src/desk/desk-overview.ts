@@ -7,17 +7,17 @@ import { Desk } from "./desk.ts";
 import { findLicensesToReissue, listLicenses, filterNewestSerials } from "./license-list.ts";
 import { loadDeskRecords } from "./desk-records.ts";
 
-/** What a desk is, all of it known without its passphrase. */
+/** Describes a desk; needs no passphrase. */
 export async function describeDesk(disk: Disk, folder: string, now: Instant) {
   const records = await loadDeskRecords(disk, folder);
   const { vendor, ledger, chain } = records;
-  const signed = ledger.trustEntries();
-  const keys = vendor.keys.map((key, place) => ({
+  const trustEntries = ledger.trustEntries();
+  const keys = vendor.keys.map((key, index) => ({
     key: keyIdOf(key),
     fingerprint: fingerprintOf(key),
-    /** Null: since the desk was made, or since an older version that left no line of it. */
-    current_since: signed.find((one) => one.key === keyIdOf(key))?.at ?? null,
-    ...stateOf(vendor, keyIdOf(key), place),
+    /** Null: since the desk was created, or since a change by an older version without a line. */
+    current_since: trustEntries.find((entry) => entry.key === keyIdOf(key))?.at ?? null,
+    ...stateOf(vendor, keyIdOf(key), index),
   }));
   const licenses: Record<string, number> = {};
   for (const { state } of filterNewestSerials(listLicenses(ledger, now))) {
@@ -40,14 +40,14 @@ export async function describeDesk(disk: Disk, folder: string, now: Instant) {
 
 interface KeyState {
   readonly state: "current" | "earlier" | "retired";
-  /** Only of a retired key; null: as soon as a site knows of it. */
+  /** Only for a retired key; null: as soon as a site has the document that retires it. */
   readonly retired_from?: string | null;
 }
 
-function stateOf({ retired = [] }: Vendor, key: string, place: number): KeyState {
-  const ended = retired.find((one) => one.key === key);
-  if (ended === undefined) return { state: place === 0 ? "current" : "earlier" };
-  const { from } = ended;
+function stateOf({ retired = [] }: Vendor, key: string, index: number): KeyState {
+  const retirement = retired.find((entry) => entry.key === key);
+  if (retirement === undefined) return { state: index === 0 ? "current" : "earlier" };
+  const { from } = retirement;
   return {
     state: "retired",
     retired_from: from === undefined ? null : rfc3339(instant(from * SECOND)),

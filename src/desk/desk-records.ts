@@ -9,32 +9,32 @@ import { DeskRefused } from "./desk-refused.ts";
 
 export const TRUST_FILE = "trust.jwt";
 
-/** Documents after the first, in the order they follow on one another. */
+/** The file of a trust document after the first one. */
 export const successorFileName = (version: number): string => `successor-${version}.jwt`;
 
-/** What a desk holds besides its key: read without a passphrase. */
+/** What a desk holds besides its key; it can be read without a passphrase. */
 export interface DeskRecords {
   readonly vendor: Vendor;
   readonly ledger: Ledger;
-  /** What the desk's owner should hear about. */
+  /** Messages for the user of the desk. */
   readonly notes: readonly string[];
 }
 
-/** A document that the ledger holds, and the folder does not. */
+/** A document that is on the ledger but not in the folder. */
 export interface MissingDocument {
   readonly file: string;
   readonly document: string;
-  /** `is missing` or `is older than …`, with what happens next. */
+  /** `is missing` or `is older than …`, and what happens next. */
   readonly message: string;
 }
 
-/** The vendor by its newest document, and the names of the files that lead there, oldest first. */
+/** The vendor by its newest document, and the files that lead to it, oldest first. */
 export interface TrustChain {
   readonly vendor: Vendor;
   readonly files: readonly string[];
-  /** Part of the chain all the same: the next command that signs writes them first. */
+  /** They count as part of the chain; the next command that signs writes them first. */
   readonly missingDocuments: readonly MissingDocument[];
-  /** Why nothing may be signed: the ledger knows of more than the documents say. */
+  /** Why nothing may be signed: the ledger lists a newer document than the folder has. */
   readonly fault: TrustChainFault | null;
 }
 
@@ -55,8 +55,8 @@ const chainNotes = ({ missingDocuments, fault }: TrustChain): string[] => [
 ];
 
 /**
- * Each document is signed with a key that the one before it names. Where one is not in the folder,
- * the ledger's copy of it takes its place; nothing is written.
+ * Verifies each document with the keys that the one before it names. A document that is not in the
+ * folder is replaced by the ledger's copy. Writes nothing.
  */
 export async function readTrustChain(disk: Disk, folder: string): Promise<TrustChain> {
   const read = (file: string): string | null => {
@@ -64,31 +64,31 @@ export async function readTrustChain(disk: Disk, folder: string): Promise<TrustC
     return bytes === null ? null : new TextDecoder().decode(bytes).trim();
   };
   const trust = read(TRUST_FILE);
-  if (trust === null) throw noTrust(disk, folder);
+  if (trust === null) throw missingTrustFile(disk, folder);
   const first = await verifyTrustDocument(trust, () => null);
   if (!first.ok) throw new DeskRefused(`${join(folder, TRUST_FILE)} ${first.fault}`, "");
-  const signed = readTrustEntries(disk, folder);
+  const trustEntries = readTrustEntries(disk, folder);
   let vendor = first.value;
   const files = [TRUST_FILE];
-  const lost: MissingDocument[] = [];
+  const missingDocuments: MissingDocument[] = [];
   for (;;) {
     const before = vendor;
     const file = successorFileName(before.version + 1);
     const text = read(file);
-    const copy = text === null ? lostAfter(before, signed) : null;
+    const copy = text === null ? findLedgerCopy(before, trustEntries) : null;
     const next = text ?? copy?.document;
     if (next === undefined) break;
-    const succeeded = await verifyTrustDocument(next, () => before);
-    if (!succeeded.ok && copy !== null) break;
-    if (!succeeded.ok) throw new DeskRefused(`${join(folder, file)} ${succeeded.fault}`, "");
-    vendor = succeeded.value;
-    if (copy !== null) lost.push(copy);
+    const verified = await verifyTrustDocument(next, () => before);
+    if (!verified.ok && copy !== null) break;
+    if (!verified.ok) throw new DeskRefused(`${join(folder, file)} ${verified.fault}`, "");
+    vendor = verified.value;
+    if (copy !== null) missingDocuments.push(copy);
     if (copy?.file !== TRUST_FILE) files.push(file);
   }
-  return { vendor, files, missingDocuments: lost, fault: faultOf(vendor, signed) };
+  return { vendor, files, missingDocuments, fault: findChainFault(vendor, trustEntries) };
 }
 
-function noTrust(disk: Disk, folder: string): DeskRefused {
+function missingTrustFile(disk: Disk, folder: string): DeskRefused {
   if (disk.stat(folder) === null || !hasKeyFile(disk, folder)) {
     return new DeskRefused(`${folder} is not a desk`, "create one with berth vendor init");
   }
@@ -98,25 +98,25 @@ function noTrust(disk: Disk, folder: string): DeskRefused {
   );
 }
 
-const lineOf = (signed: readonly TrustEntry[], version: number): TrustEntry | undefined =>
-  signed.findLast((line) => line.version === version);
+const findEntry = (entries: readonly TrustEntry[], version: number): TrustEntry | undefined =>
+  entries.findLast((entry) => entry.version === version);
 
-const AGAIN = "the next command that signs writes it again from the ledger";
+const REWRITE_NOTE = "the next command that signs writes it again from the ledger";
 
-/** Until another key takes over, a new version takes the place of the first document. */
-function lostAfter(before: Vendor, signed: readonly TrustEntry[]): MissingDocument | null {
+/** While the first key is the current one, a new version replaces trust.jwt. */
+function findLedgerCopy(before: Vendor, entries: readonly TrustEntry[]): MissingDocument | null {
   const version = before.version + 1;
-  const line = lineOf(signed, version);
-  if (line?.document === undefined) return null;
-  const { document } = line;
-  return line.key === before.vendor
-    ? { file: TRUST_FILE, document, message: `is older than in the ledger: ${AGAIN}` }
-    : { file: successorFileName(version), document, message: `is missing: ${AGAIN}` };
+  const entry = findEntry(entries, version);
+  if (entry?.document === undefined) return null;
+  const { document } = entry;
+  return entry.key === before.vendor
+    ? { file: TRUST_FILE, document, message: `is older than in the ledger: ${REWRITE_NOTE}` }
+    : { file: successorFileName(version), document, message: `is missing: ${REWRITE_NOTE}` };
 }
 
-/** Documents that the ledger has no line of are fine: older versions left none. */
-function faultOf(vendor: Vendor, signed: readonly TrustEntry[]): TrustChainFault | null {
-  const newest = signed.at(-1);
+/** A document without a ledger line is no fault: older versions wrote no such lines. */
+function findChainFault(vendor: Vendor, entries: readonly TrustEntry[]): TrustChainFault | null {
+  const newest = entries.at(-1);
   const [current] = vendor.keys;
   if (newest === undefined || current === undefined || newest.version < vendor.version) return null;
   if (newest.version === vendor.version) {
@@ -127,8 +127,8 @@ function faultOf(vendor: Vendor, signed: readonly TrustEntry[]): TrustChainFault
     };
   }
   const next = vendor.version + 1;
-  const isFirst = lineOf(signed, next)?.key === vendor.vendor;
-  return isFirst
+  const isFirstKey = findEntry(entries, next)?.key === vendor.vendor;
+  return isFirstKey
     ? {
         message: `${TRUST_FILE} is older than in the ledger: version ${vendor.version} instead of ${next}`,
         hint: "copy the newer one back from a backup, or from a site that has it",

@@ -1,4 +1,4 @@
-/** The desk was asked for something it will not or cannot do. */
+/** A command that the desk refuses, with a hint for the user. */
 export class DeskRefused extends Error {
   override readonly name = "DeskRefused";
   readonly hint: string;

@@ -20,12 +20,12 @@ export interface NewDesk {
   readonly passphrase: string | null;
 }
 
-/** When sites stop taking what earlier keys signed; null: as soon as they know of it. */
+/** When sites stop accepting documents of earlier keys; null: once they have the new document. */
 export interface KeyRetirement {
   readonly from: Instant | null;
 }
 
-/** A vendor's licensing desk: its key, the trust document it hands out, and what it did. */
+/** A vendor's licensing desk: its key, its newest trust document and its ledger. */
 export class Desk implements DeskRecords {
   readonly vendor: Vendor;
   readonly key: PrivateKey;
@@ -44,7 +44,7 @@ export class Desk implements DeskRecords {
     this.notes = notes;
   }
 
-  /** Before somebody thinks of a passphrase for it. */
+  /** Called before the user is asked for a new passphrase. */
   static refuseExistingDesk(disk: Disk, folder: string): void {
     if (disk.stat(folder) === null || !hasKeyFile(disk, folder)) return;
     throw new DeskRefused(`${folder} is already a desk`, "specify another folder with --dir DIR");
@@ -62,31 +62,31 @@ export class Desk implements DeskRecords {
     disk.makeFolder(folder);
     await replaceFile(disk, join(folder, TRUST_FILE), Buffer.from(`${trust}\n`));
     await Ledger.create(disk, folder);
-    // At last: a folder without a key is no desk yet, and can be made one again.
+    // The key comes last: a folder without a key is not a desk yet, so `create` can run again.
     await writeKey(disk, folder, key, passphrase);
     return new Desk(vendor, key, await Ledger.open(disk, folder));
   }
 
-  /** This desk with these products besides its own: a trust document of the next version. */
+  /** Adds products by signing the next version of the trust document. */
   async addProducts(disk: Disk, folder: string, products: readonly string[]): Promise<Desk> {
     const all = [...new Set([...this.vendor.products, ...products])];
     if (all.length === this.vendor.products.length) return this;
     return this.#withProducts(disk, folder, all);
   }
 
-  /** This desk without a product: a trust document of the next version. */
+  /** Removes a product by signing the next version of the trust document. */
   removeProduct(disk: Disk, folder: string, product: string): Promise<Desk> {
-    const left = this.vendor.products.filter((one) => one !== product);
-    return this.#withProducts(disk, folder, left);
+    const remaining = this.vendor.products.filter((code) => code !== product);
+    return this.#withProducts(disk, folder, remaining);
   }
 
   async #withProducts(disk: Disk, folder: string, products: string[]): Promise<Desk> {
     const vendor = { ...this.vendor, version: this.vendor.version + 1, products };
     const trust = await signCheckedTrustDocument(vendor, this.key, this.vendor);
     await withDeskLock(disk, folder, async () => {
-      const { files } = await this.#unchanged(disk, folder);
+      const { files } = await this.#readUnchangedChain(disk, folder);
       await this.ledger.appendWhileLocked(trustEntry(vendor, trust));
-      // With another key there is no first document any more: the vendor is named after its first.
+      // Once a successor exists, trust.jwt must stay: its key gives the vendor its id.
       const file = files.length === 1 ? TRUST_FILE : successorFileName(vendor.version);
       await replaceFile(disk, join(folder, file), Buffer.from(`${trust}\n`));
     });
@@ -94,9 +94,9 @@ export class Desk implements DeskRecords {
   }
 
   /**
-   * A new key takes over, by a document that the old one signs; a new site takes `trust.jwt` first
-   * and then each successor in turn. The old key file stays. `retire` ends every earlier key: at
-   * once at each site that takes the document, or from an instant on.
+   * Makes a new key the current one, by a document that the old key signs. A new site installs
+   * `trust.jwt` first and then each successor in order. The old key file stays. `retire` retires
+   * every earlier key: at once at each site that installs the document, or from an instant on.
    */
   async rotateKey(
     disk: Disk,
@@ -115,9 +115,9 @@ export class Desk implements DeskRecords {
     };
     const trust = await signCheckedTrustDocument(vendor, this.key, this.vendor);
     await withDeskLock(disk, folder, async () => {
-      await this.#unchanged(disk, folder);
-      // The document, on the ledger first, makes the new key the current one: so the key is
-      // durable before it.
+      await this.#readUnchangedChain(disk, folder);
+      // The ledger line with the document makes the new key the current one, so the key must be
+      // durable before that line.
       await writeKey(disk, folder, key, passphrase, keyIdOf(key));
       await this.ledger.appendWhileLocked(trustEntry(vendor, trust));
       const path = join(folder, successorFileName(vendor.version));
@@ -137,19 +137,19 @@ export class Desk implements DeskRecords {
     return withDeskLock(disk, folder, () => changePassphrase(disk, folder, old, next));
   }
 
-  /** Before a passphrase is asked for: what is no desk is refused. Nothing is changed. */
+  /** Refuses a folder that is not a desk, before the user is asked. Changes nothing. */
   static async needsPassphrase(disk: Disk, folder: string): Promise<boolean> {
     const { vendor } = await readTrustChain(disk, folder);
     return isCurrentKeyEncrypted(disk, folder, vendor);
   }
 
-  /** Before a passphrase is asked for: a desk that lost something signs nothing. */
+  /** A desk with a missing trust document signs nothing; say so before asking a passphrase. */
   static async refuseIncompleteTrustChain(disk: Disk, folder: string): Promise<void> {
     const { fault } = await readTrustChain(disk, folder);
     if (fault !== null) throw new DeskRefused(fault.message, fault.hint);
   }
 
-  /** To sign: what an earlier command left unfinished is finished first. */
+  /** Opens a desk for signing, after finishing what an interrupted command left. */
   static async open(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
     await Desk.refuseIncompleteTrustChain(disk, folder);
     const { vendor, ledger, chain } = await loadDeskRecords(disk, folder);
@@ -157,34 +157,34 @@ export class Desk implements DeskRecords {
     const { key, isPromotionPending } = await readCurrentKey(disk, folder, vendor, passphrase);
     refuseOtherKey(folder, vendor, key);
     if (isPromotionPending || chain.missingDocuments.length > 0)
-      await finish(disk, folder, vendor, isPromotionPending);
-    const again = chain.missingDocuments.map(
+      await repair(disk, folder, vendor, isPromotionPending);
+    const repairNotes = chain.missingDocuments.map(
       ({ file }) => `${file} was missing and was written again from the ledger`,
     );
-    return new Desk(vendor, key, ledger, [...ledger.notes, ...again]);
+    return new Desk(vendor, key, ledger, [...ledger.notes, ...repairNotes]);
   }
 
-  /** Under the lock: two commands at once must not make two documents of one version. */
-  async #unchanged(disk: Disk, folder: string) {
+  /** Called under the lock: two concurrent commands must not sign two documents of one version. */
+  async #readUnchangedChain(disk: Disk, folder: string) {
     this.ledger.refuseIfChanged();
     const chain = await readTrustChain(disk, folder);
     if (chain.vendor.version === this.vendor.version) return chain;
-    throw changedMeanwhile();
+    throw concurrentChange();
   }
 }
 
-const changedMeanwhile = (): DeskRefused =>
+const concurrentChange = (): DeskRefused =>
   new DeskRefused("another command changed this desk in the meantime", "run the command again");
 
 function refuseOtherKey(folder: string, vendor: Vendor, key: PrivateKey): void {
   const id = keyIdOf(key);
-  if (!vendor.keys.some((one) => one.x === key.x)) {
+  if (!vendor.keys.some(({ x }) => x === key.x)) {
     throw new DeskRefused(
       `the key in ${folder} is not in its trust document`,
       "if a newer trust document was moved, copy it back; otherwise restore the key from a backup",
     );
   }
-  if (vendor.retired?.some((one) => one.key === id) === true) {
+  if (vendor.retired?.some((retired) => retired.key === id) === true) {
     throw new DeskRefused(
       `the key in ${folder} (${id}) is retired and can no longer sign`,
       "restore the key that replaced it from a backup",
@@ -198,15 +198,15 @@ function refuseOtherKey(folder: string, vendor: Vendor, key: PrivateKey): void {
   }
 }
 
-/** What was interrupted after it was on the ledger, and documents that were lost since. */
-const finish = (disk: Disk, folder: string, vendor: Vendor, isWaiting: boolean) =>
+/** Writes documents that only the ledger has, and finishes an interrupted key promotion. */
+const repair = (disk: Disk, folder: string, vendor: Vendor, isPromotionPending: boolean) =>
   withDeskLock(disk, folder, async () => {
-    const now = await readTrustChain(disk, folder);
-    if (now.vendor.version !== vendor.version) throw changedMeanwhile();
-    for (const { file, document } of now.missingDocuments) {
+    const chain = await readTrustChain(disk, folder);
+    if (chain.vendor.version !== vendor.version) throw concurrentChange();
+    for (const { file, document } of chain.missingDocuments) {
       await replaceFile(disk, join(folder, file), Buffer.from(`${document}\n`));
     }
-    if (isWaiting) await promoteKey(disk, folder, vendor);
+    if (isPromotionPending) await promoteKey(disk, folder, vendor);
   });
 
 const trustEntry = (vendor: Vendor, document: string) => ({
@@ -219,13 +219,13 @@ const trustEntry = (vendor: Vendor, document: string) => ({
   document,
 });
 
-/** The earlier keys of the next document. One that is ended already is not put off. */
+/** The retired keys of the next document. An earlier retirement date is never moved later. */
 const retiredKeys = ({ keys, retired = [] }: Vendor, { from }: KeyRetirement) =>
   keys.map((key) => {
-    const known = retired.find((one) => one.key === keyIdOf(key));
-    if (from === null || (known !== undefined && known.from === undefined)) {
+    const earlier = retired.find((entry) => entry.key === keyIdOf(key));
+    if (from === null || (earlier !== undefined && earlier.from === undefined)) {
       return { key: keyIdOf(key) };
     }
     const second = Math.floor(from / SECOND);
-    return { key: keyIdOf(key), from: Math.min(second, known?.from ?? second) };
+    return { key: keyIdOf(key), from: Math.min(second, earlier?.from ?? second) };
   });

@@ -13,12 +13,12 @@ export interface DocumentInspection {
   readonly kid: string;
   readonly verified: boolean;
   readonly verdict: string;
-  /** Of a trust document, what customers compare by voice; null for every other kind. */
+  /** For a trust document, the fingerprint that customers compare; null for other kinds. */
   readonly fingerprint: string | null;
   readonly payload: unknown;
 }
 
-/** Shows what a document says, and whether the key that should have signed it did. */
+/** Reads a document and checks its signature with the keys that may sign this kind. */
 export async function inspectDocument(
   document: string,
   desk: DeskRecords | null,
@@ -29,19 +29,19 @@ export async function inspectDocument(
   const payload = readUnverifiedPayload(document);
   const fingerprint = fingerprintIn(kind, payload);
   const facts = { kind, kid, fingerprint, payload };
-  const key = candidates(kind, payload, desk).find((one) => keyIdOf(one) === kid);
+  const key = candidateKeys(kind, payload, desk).find((candidate) => keyIdOf(candidate) === kid);
   if (key === undefined) {
     return { ...facts, verified: false, verdict: "signed by an unknown key" };
   }
   const verified = await verifyDocument(kind, document, key);
-  // A thief's documents verify as the vendor's own do.
-  const isRetired = desk?.vendor.retired?.some((one) => one.key === kid) === true;
+  // A retired key may be stolen, and the thief's documents verify like the vendor's own.
+  const isRetired = desk?.vendor.retired?.some((retired) => retired.key === kid) === true;
   const signer = isRetired ? `${kid}, a retired key` : kid;
   const verdict = verified.ok ? `verified, signed by ${signer}` : verified.fault;
   return { ...facts, verified: verified.ok, verdict };
 }
 
-/** The newest key stands first. */
+/** The newest key is the first one. */
 function fingerprintIn(kind: DocumentKind, payload: unknown): string | null {
   const keys = (payload as { keys?: unknown } | null)?.keys;
   const newest = kind === "trust" && Array.isArray(keys) ? parsePublicKey(keys[0]) : null;
@@ -49,15 +49,21 @@ function fingerprintIn(kind: DocumentKind, payload: unknown): string | null {
 }
 
 /**
- * The desk's own keys and those of its sites. Only a request and a trust document may bring their
- * key along: they speak for whoever holds it, and for nobody else.
+ * The desk's keys and those of its sites. Only a request and a trust document may contain the key
+ * that verifies them: they make a statement about the holder of that key alone.
  */
-function candidates(kind: DocumentKind, payload: unknown, desk: DeskRecords | null): PublicKey[] {
-  const own = payload as { jwk?: unknown; keys?: unknown } | null;
-  const brought: unknown[] = kind === "request" ? [own?.jwk] : [];
-  if (kind === "trust" && Array.isArray(own?.keys)) brought.push(...(own.keys as unknown[]));
-  const sites = desk?.ledger.issuedEntries().map(({ jwk }) => jwk) ?? [];
-  return [...brought, ...(desk?.vendor.keys ?? []), ...sites].flatMap((key) => {
+function candidateKeys(
+  kind: DocumentKind,
+  payload: unknown,
+  desk: DeskRecords | null,
+): PublicKey[] {
+  const claims = payload as { jwk?: unknown; keys?: unknown } | null;
+  const enclosedKeys: unknown[] = kind === "request" ? [claims?.jwk] : [];
+  if (kind === "trust" && Array.isArray(claims?.keys)) {
+    enclosedKeys.push(...(claims.keys as unknown[]));
+  }
+  const siteKeys = desk?.ledger.issuedEntries().map(({ jwk }) => jwk) ?? [];
+  return [...enclosedKeys, ...(desk?.vendor.keys ?? []), ...siteKeys].flatMap((key) => {
     const parsed = parsePublicKey(key);
     return parsed === null ? [] : [parsed];
   });

@@ -17,29 +17,29 @@ import type { LedgerEntry, IssuedEntry } from "./ledger.ts";
 import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
 
 export interface IssueOptions {
-  /** Null: a renewal from the ledger, where nothing can come out of the site. */
+  /** Null: a renewal from the ledger, for a site that cannot send a request. */
   readonly request: LicenseRequest | null;
   readonly renewLicenseId: number | null;
   readonly licenseId: number | null;
   readonly isNew: boolean;
   readonly licenseKey: string | null;
-  /** Terms not given are those of the license before. */
+  /** Terms that are absent stay as in the license that is renewed. */
   readonly terms: TermsChanges;
   readonly allowWeakBinding: boolean;
   readonly acceptForkReason: string | null;
   readonly now: Instant;
 }
 
-/** A license that is ready to be signed; nothing was changed for it yet. */
+/** A license that is ready to be signed; nothing is written yet. */
 export interface PreparedLicense {
-  /** The license it renews; null: it is a new one. */
+  /** The license that it renews; null: it is a new license. */
   readonly before: IssuedEntry | null;
-  /** The license that answers this request already, with these terms; null: there is none. */
+  /** The license that already answers this request with these terms; null: none does. */
   readonly answered: IssuedEntry | null;
   readonly license_id: number;
   readonly serial: number;
   readonly terms: TermsDocument;
-  /** What it changes of the license it renews, one text for each term. */
+  /** The differences from the license that it renews, one text for each term. */
   readonly changes: readonly string[];
   readonly request: LicenseRequest | null;
   readonly bound: ApplianceBinding;
@@ -47,15 +47,15 @@ export interface PreparedLicense {
   readonly now: Instant;
 }
 
-/** Everything that can be refused is refused here. */
+/** Makes every check; signing what it returns cannot be refused any more. */
 export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicense {
   const { request, now } = options;
-  const answered = request === null ? null : answerTo(desk, request);
-  if (request !== null && answered !== null) return sameAnswer(desk, request, options, answered);
-  const before = previous(desk, options);
-  const terms = termsOf(desk, options, before);
+  const answered = request === null ? null : findAnswer(desk, request);
+  if (request !== null && answered !== null) return repeatAnswer(desk, request, options, answered);
+  const before = findRenewedLicense(desk, options);
+  const terms = buildTerms(desk, options, before);
   const end = terms.valid_until;
-  // A renewal may end a license early; an answer that is over on arrival is a slip of the hand.
+  // A renewal may end a license early; an answer to a request that has already ended is a typo.
   if (request !== null && end !== null && Date.parse(end) <= now) {
     throw new DeskRefused(
       `the license would already have ended on ${end}`,
@@ -64,15 +64,15 @@ export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicen
   }
   const notes = request === null ? [] : checkRequest(desk, request, options, rfc3339(now));
   const bound = bindingOf(request, before);
-  const known = request?.licenses.find((one) => one.license_id === before?.license_id);
-  const serial = Math.max(before?.serial ?? 0, known?.serial ?? 0) + 1;
-  const license_id = before?.license_id ?? newId(desk, request);
+  const installed = request?.licenses.find((entry) => entry.license_id === before?.license_id);
+  const serial = Math.max(before?.serial ?? 0, installed?.serial ?? 0) + 1;
+  const license_id = before?.license_id ?? deriveLicenseId(desk, request);
   const changes = before === null ? [] : describeDocumentDifference(before.terms, terms);
   return { before, answered, license_id, serial, terms, changes, request, bound, notes, now };
 }
 
-/** A request is answered once: with the same terms again, the answer is the same document. */
-function sameAnswer(
+/** A request is answered once: the same request and terms give the same document again. */
+function repeatAnswer(
   desk: Desk,
   request: LicenseRequest,
   options: IssueOptions,
@@ -86,30 +86,30 @@ function sameAnswer(
       "ask the site for a new request",
     );
   }
-  const isOther = (options.licenseId ?? license_id) !== license_id;
-  if (isOther || !changesNothing(desk, options, answered)) {
+  const isOtherLicense = (options.licenseId ?? license_id) !== license_id;
+  if (isOtherLicense || !isUnchanged(desk, options, answered)) {
     throw new DeskRefused(
       "this request was already answered with other terms",
       "ask the site for a new request, or renew with --renew",
     );
   }
   const bound = bindingOf(request, answered);
-  const about = { before: null, changes: [], request, bound, notes: [], now: options.now };
-  return { answered, license_id, serial, terms, ...about };
+  const unchanged = { before: null, changes: [], request, bound, notes: [], now: options.now };
+  return { answered, license_id, serial, terms, ...unchanged };
 }
 
-function changesNothing(desk: Desk, options: IssueOptions, { terms }: IssuedEntry): boolean {
-  // What the answer took away is gone from it, and cannot be taken away once more.
+function isUnchanged(desk: Desk, options: IssueOptions, { terms }: IssuedEntry): boolean {
+  // A feature that the answer removed is not in its terms, and removing it again would be refused.
   const features = [...terms.features, ...(options.terms.features ?? [])];
   const codes = new Set(features.map(({ code }) => code));
   const without = (options.terms.without ?? []).filter((code) => codes.has(code));
   const product = options.terms.product ?? options.request?.product ?? terms.product;
-  const license_key = keyOf(options) ?? terms.license_key;
+  const license_key = readLicenseKey(options) ?? terms.license_key;
   const changes = { ...options.terms, product, license_key, without };
   return isSameTerms(terms, applyTermsChanges(desk, terms, changes));
 }
 
-/** Signs a license for one appliance; on the ledger before it leaves. */
+/** Signs a license for one appliance. It is on the ledger before it is returned. */
 export async function issueLicense(desk: Desk, options: IssueOptions): Promise<IssuedEntry> {
   return signPreparedLicense(desk, prepareLicense(desk, options));
 }
@@ -142,65 +142,65 @@ export async function signPreparedLicense(
   return issued;
 }
 
-/** A request is one appliance's: another may have taken its id over. */
-const answerTo = (desk: Desk, { request_id, appliance }: LicenseRequest): IssuedEntry | null =>
+/** Compares the appliance too, because another appliance could reuse a request id. */
+const findAnswer = (desk: Desk, { request_id, appliance }: LicenseRequest): IssuedEntry | null =>
   desk.ledger
     .issuedEntries()
-    .find((one) => one.request_id === request_id && one.appliance === appliance) ?? null;
+    .find((entry) => entry.request_id === request_id && entry.appliance === appliance) ?? null;
 
-/** The key that is said, in this order: as a flag, in a file of terms, by the site. */
-function keyOf({ licenseKey, terms, request }: IssueOptions): string | null {
+/** The flag takes precedence over the terms file, and that over the site's request. */
+function readLicenseKey({ licenseKey, terms, request }: IssueOptions): string | null {
   const key = licenseKey ?? terms.license_key ?? request?.license_key ?? null;
   return key === null ? null : normalizeLicenseKey(key);
 }
 
-/** The license this answer continues, if any. */
-function previous(desk: Desk, options: IssueOptions): IssuedEntry | null {
+/** The license that this one renews; null: it is a new license. */
+function findRenewedLicense(desk: Desk, options: IssueOptions): IssuedEntry | null {
   const { request, renewLicenseId, licenseId, isNew } = options;
   const issued = desk.ledger.issuedEntries();
-  const wanted = renewLicenseId ?? licenseId;
-  if (wanted !== null) {
-    const found = issued.find((one) => one.license_id === wanted);
-    if (found === undefined) {
+  const id = renewLicenseId ?? licenseId;
+  if (id !== null) {
+    const license = issued.find((entry) => entry.license_id === id);
+    if (license === undefined) {
       throw new DeskRefused(
-        `license ${wanted} is not in the ledger`,
+        `license ${id} is not in the ledger`,
         "berth vendor list shows the licenses",
       );
     }
-    if (request !== null && found.appliance !== request.appliance) {
+    if (request !== null && license.appliance !== request.appliance) {
       throw new DeskRefused(
-        `license ${wanted} belongs to another appliance`,
+        `license ${id} belongs to another appliance`,
         "ask that site to return it first, or issue an additional license with --new",
       );
     }
     refuseReturnedLicense(
       desk,
-      found,
+      license,
       request === null
         ? "ask the site for a new request; berth vendor issue --request FILE creates a new license"
         : "omit --license-id to issue a new license for the request",
     );
-    return found;
+    return license;
   }
   if (isNew || request === null) return null;
   const product = options.terms.product ?? request.product;
-  const key = keyOf(options);
+  const key = readLicenseKey(options);
   const candidates = new Map<number, IssuedEntry>();
-  for (const one of issued) {
-    const fits = one.appliance === request.appliance && one.terms.product === product;
-    const keyed = key === null || isSameLicenseKey(one.terms.license_key, key);
-    const gone = one.jwk === null || desk.ledger.isReturned(one);
-    const fresh = !candidates.has(one.license_id);
-    if (fits && keyed && !gone && fresh) candidates.set(one.license_id, one);
+  for (const entry of issued) {
+    const isMatch = entry.appliance === request.appliance && entry.terms.product === product;
+    const hasKey = key === null || isSameLicenseKey(entry.terms.license_key, key);
+    const canRenew = entry.jwk !== null && !desk.ledger.isReturned(entry);
+    const isNewest = !candidates.has(entry.license_id);
+    if (isMatch && hasKey && canRenew && isNewest) candidates.set(entry.license_id, entry);
   }
-  const elsewhere = issued.some(
-    (one) =>
+  const isKeyUsedElsewhere = issued.some(
+    (entry) =>
       key !== null &&
-      isSameLicenseKey(one.terms.license_key, key) &&
-      one.appliance !== request.appliance &&
-      !desk.ledger.isReturned(one),
+      isSameLicenseKey(entry.terms.license_key, key) &&
+      entry.appliance !== request.appliance &&
+      !desk.ledger.isReturned(entry),
   );
-  if (elsewhere) {
+  if (isKeyUsedElsewhere) {
     throw new DeskRefused(
       "another appliance has a license with this license key",
       "ask that site to return it first, or issue an additional license with --new",
@@ -215,7 +215,7 @@ function previous(desk: Desk, options: IssueOptions): IssuedEntry | null {
   return candidates.values().next().value ?? null;
 }
 
-function termsOf(desk: Desk, options: IssueOptions, before: IssuedEntry | null): TermsDocument {
+function buildTerms(desk: Desk, options: IssueOptions, before: IssuedEntry | null): TermsDocument {
   const { terms, request } = options;
   const product = terms.product ?? request?.product ?? before?.terms.product;
   if (before !== null && product !== before.terms.product) {
@@ -224,7 +224,7 @@ function termsOf(desk: Desk, options: IssueOptions, before: IssuedEntry | null):
       "for another product, issue a new license: --request FILE --new",
     );
   }
-  const license_key = keyOf(options) ?? before?.terms.license_key ?? null;
+  const license_key = readLicenseKey(options) ?? before?.terms.license_key ?? null;
   const changes = { ...terms, license_key, ...(product !== undefined && { product }) };
   return applyTermsChanges(desk, before?.terms ?? null, changes);
 }
@@ -232,7 +232,7 @@ function termsOf(desk: Desk, options: IssueOptions, before: IssuedEntry | null):
 const FORKED =
   "the site's audit log does not continue the last one seen: it is a restored copy or a cloned machine";
 
-/** What an answer must not be given to, unless somebody says so. */
+/** Refuses a weak binding and a forked site, unless an option accepts them. */
 function checkRequest(
   desk: Desk,
   request: LicenseRequest,
@@ -254,10 +254,10 @@ function checkRequest(
   if (!isForked && installed.length === 0) return [seen];
   const { appliance, request_id } = request;
   if (options.acceptForkReason === null) {
-    const giveBack = "ask the site to remove it again and create a new request; ";
+    const removeHint = "ask the site to remove it again and create a new request; ";
     throw new DeskRefused(
       [...(isForked ? [FORKED] : []), ...installed].join("; "),
-      `${installed.length === 0 ? "" : giveBack}--accept-fork "REASON" accepts it and records the reason in the ledger`,
+      `${installed.length === 0 ? "" : removeHint}--accept-fork "REASON" accepts it and records the reason in the ledger`,
     );
   }
   return [{ type: "forked", at, appliance, request_id, reason: options.acceptForkReason }, seen];
@@ -270,11 +270,11 @@ interface ApplianceBinding {
 }
 
 function bindingOf(request: LicenseRequest | null, before: IssuedEntry | null): ApplianceBinding {
-  const from = request ?? before;
-  if (from === null) {
+  const source = request ?? before;
+  if (source === null) {
     throw new DeskRefused("there is no request to answer", "use --request or --renew");
   }
-  const { appliance, jwk, hardware_id } = from;
+  const { appliance, jwk, hardware_id } = source;
   if (jwk === null) {
     throw new DeskRefused(
       "this license was issued as a code, and the ledger has no key of the appliance",
@@ -284,9 +284,8 @@ function bindingOf(request: LicenseRequest | null, before: IssuedEntry | null): 
   return { appliance, jwk, hardware_id };
 }
 
-/** 48 bits of who asked whom: fits every number type there is. */
-const newId = (desk: Desk, request: LicenseRequest | null): number =>
-  Number.parseInt(sha256(nameOf(desk, request)).slice(0, 12), 16) || 1;
-
-const nameOf = (desk: Desk, request: LicenseRequest | null): string =>
-  [desk.vendor.vendor, request?.appliance, request?.request_id].join(" ");
+/** 48 bits of a digest of vendor, appliance and request: exact in a double, and never 0. */
+function deriveLicenseId(desk: Desk, request: LicenseRequest | null): number {
+  const name = [desk.vendor.vendor, request?.appliance, request?.request_id].join(" ");
+  return Number.parseInt(sha256(name).slice(0, 12), 16) || 1;
+}

@@ -9,10 +9,10 @@ import { DeskRefused } from "./desk-refused.ts";
 const PLAIN = "vendor.jwk";
 const LOCKED = "vendor.jwe";
 
-/** Of the current key: one of them is there, or both while the passphrase is changed. */
+/** Files of the current key: one of them exists, or both while the passphrase is changed. */
 export const KEY_FILE_NAMES = [PLAIN, LOCKED] as const;
 
-/** The current key has these names alone; every other one has its id and a dot before them. */
+/** The current key's files have no prefix; those of every other key have its id as prefix. */
 const pathsOf = (folder: string, id: string | null) => {
   const prefix = id === null ? "" : `${id}.`;
   return { plain: join(folder, prefix + PLAIN), locked: join(folder, prefix + LOCKED) };
@@ -21,15 +21,15 @@ const pathsOf = (folder: string, id: string | null) => {
 export const hasKeyFile = (disk: Disk, folder: string): boolean =>
   disk.list(folder).some((file) => file === PLAIN || file === LOCKED);
 
-/** Whether a passphrase is needed. A key that is stored both ways needs none. */
+/** Whether a passphrase is needed. A key that is stored in both forms needs none. */
 export function isKeyEncrypted(disk: Disk, folder: string, id: string | null = null): boolean {
   const { plain, locked } = pathsOf(folder, id);
   return disk.stat(locked) !== null && disk.stat(plain) === null;
 }
 
 /**
- * Stores a key with a passphrase or without, as one step. The other form of the same key is removed
- * only when this one is durable, so that at every moment one of them can be read.
+ * Stores a key with or without a passphrase. The other form of the same key is removed only when
+ * this form is durable, so that one of them can be read at any time.
  */
 export async function writeKey(
   disk: Disk,
@@ -54,20 +54,20 @@ export async function readKey(
   id: string | null = null,
 ): Promise<PrivateKey> {
   const paths = pathsOf(folder, id);
-  const plain = textIn(disk, paths.plain);
-  if (plain !== null) return parsed(plain);
-  const locked = textIn(disk, paths.locked);
+  const plain = readText(disk, paths.plain);
+  if (plain !== null) return parseKey(plain);
+  const locked = readText(disk, paths.locked);
   if (locked === null)
     throw new DeskRefused("the vendor's key file is missing", "restore it from a backup");
   if (passphrase === null) {
     throw new DeskRefused("the vendor's key is encrypted", "use --passphrase-file FILE");
   }
   const text = await decryptKeyText(locked, passphrase);
-  if (text !== null) return parsed(text);
+  if (text !== null) return parseKey(text);
   throw new DeskRefused("the passphrase of the vendor's key is wrong", "check the passphrase");
 }
 
-function parsed(text: string): PrivateKey {
+function parseKey(text: string): PrivateKey {
   const key = parseKeyText(text);
   if (key === null)
     throw new DeskRefused("the vendor's key file is damaged", "restore it from a backup");
@@ -76,23 +76,23 @@ function parsed(text: string): PrivateKey {
 
 /** Whether a passphrase is needed for the key that `vendor` names first. */
 export const isCurrentKeyEncrypted = (disk: Disk, folder: string, vendor: Vendor): boolean =>
-  [null, ...waitingIds(disk, folder, vendor)].some((id) => isKeyEncrypted(disk, folder, id));
+  [null, ...pendingIds(disk, folder, vendor)].some((id) => isKeyEncrypted(disk, folder, id));
 
-/** Of the newest key, where a file has its id in its name: it did not get its own names yet. */
-const waitingIds = (disk: Disk, folder: string, { keys: [next] }: Vendor): string[] =>
-  next !== undefined && existing(disk, pathsOf(folder, keyIdOf(next))).length > 0
+/** The newest key's id, if a file still has it as prefix: the key was not promoted yet. */
+const pendingIds = (disk: Disk, folder: string, { keys: [next] }: Vendor): string[] =>
+  next !== undefined && existingForms(disk, pathsOf(folder, keyIdOf(next))).length > 0
     ? [keyIdOf(next)]
     : [];
 
 export interface CurrentKey {
   readonly key: PrivateKey;
-  /** It was made by a successor that was interrupted before the key got its names. */
+  /** The command that created the key was interrupted before it promoted the key. */
   readonly isPromotionPending: boolean;
 }
 
 /**
- * The key that signs. One that has its id in its name is taken only if the other file is provably
- * not newer: where a trust document is lost, an earlier key looks as if it were waiting.
+ * The key that signs. A file with the key's id as prefix is used only if the file without prefix
+ * is provably not newer: if a trust document is lost, an earlier key looks like a pending one.
  */
 export async function readCurrentKey(
   disk: Disk,
@@ -100,10 +100,10 @@ export async function readCurrentKey(
   vendor: Vendor,
   passphrase: string | null,
 ): Promise<CurrentKey> {
-  const [id] = waitingIds(disk, folder, vendor);
+  const [id] = pendingIds(disk, folder, vendor);
   if (id === undefined)
     return { key: await readKey(disk, folder, passphrase), isPromotionPending: false };
-  if (!(await isBefore(disk, folder, vendor, passphrase))) {
+  if (!(await isCurrentFileEarlier(disk, folder, vendor, passphrase))) {
     return { key: await readKey(disk, folder, passphrase), isPromotionPending: false };
   }
   const key = await readKey(disk, folder, passphrase, id);
@@ -114,8 +114,8 @@ export async function readCurrentKey(
   );
 }
 
-/** Whether the file with the names of the current key holds the key before it, or is not there. */
-async function isBefore(
+/** Whether the file of the current key contains the previous key, or does not exist. */
+async function isCurrentFileEarlier(
   disk: Disk,
   folder: string,
   { keys: [, before] }: Vendor,
@@ -123,34 +123,37 @@ async function isBefore(
 ): Promise<boolean> {
   if (!hasKeyFile(disk, folder)) return true;
   if (before === undefined) return false;
-  const key = await readIfOpens(disk, folder, passphrase, null);
+  const key = await tryReadKey(disk, folder, passphrase, null);
   if (key !== null) return keyIdOf(key) === keyIdOf(before);
-  // Under another passphrase. The key before has no other file, so this one can only be it.
-  return existing(disk, pathsOf(folder, keyIdOf(before))).length === 0;
+  // It has another passphrase. If the previous key has no file of its own, this must be that key.
+  return existingForms(disk, pathsOf(folder, keyIdOf(before))).length === 0;
 }
 
 /**
- * Gives the names of the current key to the one that `vendor` names first, which was stored under
- * its id before the document that makes it current. Only under the desk's lock, and only for a key
- * that is known to be waiting. No file is ever replaced: what is in the way stays, and so does all
- * the rest.
+ * Renames the files of the key that `vendor` names first to those of the current key. The key was
+ * stored under its id before the document that makes it current. Call it under the desk's lock, and
+ * only for a pending key. No file is ever replaced: if a target exists, nothing is renamed.
  */
 export async function promoteKey(disk: Disk, folder: string, vendor: Vendor): Promise<void> {
   const [next, before] = vendor.keys;
   if (next === undefined) return;
-  const [waiting, current] = [pathsOf(folder, keyIdOf(next)), pathsOf(folder, null)];
-  const stored = existing(disk, current);
-  const kept = before === undefined ? null : pathsOf(folder, keyIdOf(before));
-  const isFree = stored.every((form) => kept !== null && disk.stat(kept[form]) === null);
-  const forms = existing(disk, waiting);
-  if (forms.length === 0 || !isFree) return;
-  if (kept !== null) for (const form of stored) disk.rename(current[form], kept[form]);
-  for (const form of forms) disk.rename(waiting[form], current[form]);
+  const [pending, current] = [pathsOf(folder, keyIdOf(next)), pathsOf(folder, null)];
+  const currentForms = existingForms(disk, current);
+  const earlier = before === undefined ? null : pathsOf(folder, keyIdOf(before));
+  const isFree = currentForms.every(
+    (form) => earlier !== null && disk.stat(earlier[form]) === null,
+  );
+  const pendingForms = existingForms(disk, pending);
+  if (pendingForms.length === 0 || !isFree) return;
+  if (earlier !== null) {
+    for (const form of currentForms) disk.rename(current[form], earlier[form]);
+  }
+  for (const form of pendingForms) disk.rename(pending[form], current[form]);
   await disk.syncFolder(folder);
 }
 
 export interface PassphraseChange {
-  /** Ids of earlier keys that have the new passphrase too. */
+  /** Ids of earlier keys that now have the new passphrase too. */
   readonly earlier: readonly string[];
   /** Ids of earlier keys that the old passphrase does not open: they stay as they are. */
   readonly unchanged: readonly string[];
@@ -164,16 +167,17 @@ export async function changePassphrase(
   next: string | null,
 ): Promise<PassphraseChange> {
   await writeKey(disk, folder, await readKey(disk, folder, old), next);
-  const changed: { earlier: string[]; unchanged: string[] } = { earlier: [], unchanged: [] };
+  const result: { earlier: string[]; unchanged: string[] } = { earlier: [], unchanged: [] };
   for (const id of findEarlierKeyIds(disk, folder)) {
-    const key = await readIfOpens(disk, folder, old, id);
+    const key = await tryReadKey(disk, folder, old, id);
     if (key !== null) await writeKey(disk, folder, key, next, id);
-    (key === null ? changed.unchanged : changed.earlier).push(id);
+    (key === null ? result.unchanged : result.earlier).push(id);
   }
-  return changed;
+  return result;
 }
 
-const readIfOpens = async (
+/** Null: the key cannot be read with this passphrase. */
+const tryReadKey = async (
   disk: Disk,
   folder: string,
   passphrase: string | null,
@@ -187,19 +191,19 @@ const readIfOpens = async (
   }
 };
 
-const EARLIER = /^([0-9A-HJKMNP-TV-Z]{16})\.vendor\.jw[ek]$/;
+const EARLIER_KEY_FILE = /^([0-9A-HJKMNP-TV-Z]{16})\.vendor\.jw[ek]$/;
 
-/** Ids of the keys that were followed by another one and are still here. */
+/** Ids of the earlier keys that still have a file. */
 export const findEarlierKeyIds = (disk: Disk, folder: string): string[] => [
-  ...new Set(disk.list(folder).flatMap((file) => EARLIER.exec(file)?.[1] ?? [])),
+  ...new Set(disk.list(folder).flatMap((file) => EARLIER_KEY_FILE.exec(file)?.[1] ?? [])),
 ];
 
-type Forms = ReturnType<typeof pathsOf>;
+type KeyPaths = ReturnType<typeof pathsOf>;
 
-const existing = (disk: Disk, paths: Forms): (keyof Forms)[] =>
+const existingForms = (disk: Disk, paths: KeyPaths): (keyof KeyPaths)[] =>
   (["plain", "locked"] as const).filter((form) => disk.stat(paths[form]) !== null);
 
-function textIn(disk: Disk, path: string): string | null {
+function readText(disk: Disk, path: string): string | null {
   const bytes = disk.read(path);
   return bytes === null ? null : new TextDecoder().decode(bytes).trim();
 }

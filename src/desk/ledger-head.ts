@@ -3,18 +3,18 @@ import { errorCode, type Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 import { LEDGER_FILE, type LedgerLine } from "./ledger-lines.ts";
 
-const HEAD = "ledger.head";
+const HEAD_FILE = "ledger.head";
 
-/** How far the ledger had come: its chain alone does not show that its end was cut off. */
+/** The end of the ledger when it was last written: the chain cannot show a cut-off end. */
 export interface LedgerHead {
   readonly lines: number;
-  /** The hash of the last of them. */
+  /** The hash of the last line. */
   readonly sum: string;
 }
 
-/** Null: there is none, as in desks of older versions, or it cannot be read. */
+/** Null: the file does not exist, as in desks of older versions, or cannot be read. */
 function readHead(disk: Disk, folder: string): LedgerHead | null {
-  const bytes = disk.read(join(folder, HEAD));
+  const bytes = disk.read(join(folder, HEAD_FILE));
   if (bytes === null) return null;
   try {
     const { lines, sum } = JSON.parse(new TextDecoder().decode(bytes)) as Partial<LedgerHead>;
@@ -25,18 +25,18 @@ function readHead(disk: Disk, folder: string): LedgerHead | null {
 }
 
 /**
- * After the lines are durable. They count without it, so a disk that refuses it is no reason to
- * refuse what they say: a head that is behind is brought up by the next line.
+ * Called after the lines are durable. The lines count without the head, so a disk error here is
+ * ignored: the next append writes the head again.
  */
 export async function writeLedgerHead(disk: Disk, folder: string, head: LedgerHead): Promise<void> {
   try {
-    await replaceFile(disk, join(folder, HEAD), Buffer.from(`${JSON.stringify(head)}\n`));
+    await replaceFile(disk, join(folder, HEAD_FILE), Buffer.from(`${JSON.stringify(head)}\n`));
   } catch (error) {
     if (errorCode(error) === null) throw error;
   }
 }
 
-/** What the ledger lost since its head was written; null: nothing. More lines are fine. */
+/** What the ledger lost since its head was written; null: nothing. More lines are no loss. */
 export function findLedgerLoss(
   disk: Disk,
   folder: string,

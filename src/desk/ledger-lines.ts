@@ -7,7 +7,7 @@ export const LEDGER_FILE = "ledger.jsonl";
 
 const LF = 10;
 
-/** Without what stands behind the last line feed. */
+/** Drops the bytes after the last line feed. */
 export const trimToCompleteLines = (bytes: Uint8Array): Uint8Array =>
   bytes.subarray(0, bytes.lastIndexOf(LF) + 1);
 
@@ -20,7 +20,7 @@ export interface LedgerLine {
   readonly isChained: boolean;
   /** The hash of the line itself. */
   readonly sum: string;
-  /** Words that finish "the ledger … at line N"; null: nothing is wrong. */
+  /** Completes the message "the ledger … at line N"; null: the line is intact. */
   readonly fault: "is damaged" | "does not continue the ledger" | null;
 }
 
@@ -30,37 +30,37 @@ export function parseLedgerLines(bytes: Uint8Array): { lines: LedgerLine[]; sum:
   const lines = texts.map((text, index): LedgerLine => {
     const parsed = parseEntry(text);
     const { prev, ...entry } = parsed ?? {};
-    // An older version adds lines without a hash, before the first one with it or behind it.
-    const isContinued = prev === undefined || prev === sum;
-    const broken = isContinued ? null : "does not continue the ledger";
+    // An older version adds lines without a hash, before or after the first line with one.
+    const isLinked = prev === undefined || prev === sum;
+    const chainFault = isLinked ? null : "does not continue the ledger";
     sum = sha256(text);
     return {
       number: index + 1,
       entry: parsed && (entry as LedgerEntry),
       isChained: prev !== undefined,
       sum,
-      fault: parsed === null ? "is damaged" : broken,
+      fault: parsed === null ? "is damaged" : chainFault,
     };
   });
   return { lines, sum };
 }
 
 /**
- * Every line with what is wrong with it, and how many bytes follow the last whole one; null: there
- * is no ledger.
+ * Every complete line with its fault, and the number of bytes after the last one; null: there is
+ * no ledger.
  */
 export function readLedgerLines(disk: Disk, folder: string) {
   const bytes = disk.read(join(folder, LEDGER_FILE));
   if (bytes === null) return null;
-  const whole = trimToCompleteLines(bytes);
-  return { lines: parseLedgerLines(whole).lines, torn: bytes.length - whole.length };
+  const complete = trimToCompleteLines(bytes);
+  return { lines: parseLedgerLines(complete).lines, torn: bytes.length - complete.length };
 }
 
-const MOST_NAMED = 10;
+const MAX_LISTED = 10;
 
 /**
- * Names the lines without a hash that stand behind one with it: an older version wrote them, or
- * somebody who changed the file. Null: there is none.
+ * Names the lines without a hash that follow a line with one: an older version added them, or
+ * another program changed the file. Null: there are none.
  */
 export function describeUnchainedLines(lines: readonly LedgerLine[]): string | null {
   const first = lines.findIndex(({ isChained }) => isChained);
@@ -69,13 +69,13 @@ export function describeUnchainedLines(lines: readonly LedgerLine[]): string | n
     .filter(({ isChained }) => !isChained)
     .map(({ number }) => number);
   if (numbers.length === 0) return null;
-  const more = numbers.length > MOST_NAMED ? ` and ${numbers.length - MOST_NAMED} more` : "";
-  const which = `${numbers.slice(0, MOST_NAMED).join(", ")}${more}`;
-  const what = numbers.length === 1 ? `line ${which} has` : `lines ${which} have`;
-  return `${LEDGER_FILE} ${what} no hash of the previous line: an older version of berth added them, or another program changed the file`;
+  const more = numbers.length > MAX_LISTED ? ` and ${numbers.length - MAX_LISTED} more` : "";
+  const list = `${numbers.slice(0, MAX_LISTED).join(", ")}${more}`;
+  const subject = numbers.length === 1 ? `line ${list} has` : `lines ${list} have`;
+  return `${LEDGER_FILE} ${subject} no hash of the previous line: an older version of berth added them, or another program changed the file`;
 }
 
-/** The trust documents that the ledger knows of, oldest first, without damaged lines. */
+/** The ledger's trust documents, oldest first; damaged lines are skipped. */
 export function readTrustEntries(disk: Disk, folder: string): TrustEntry[] {
   const bytes = disk.read(join(folder, LEDGER_FILE));
   if (bytes === null) return [];
@@ -89,7 +89,7 @@ export function readTrustEntries(disk: Disk, folder: string): TrustEntry[] {
 
 type Line = LedgerEntry & { readonly prev?: string };
 
-/** Null when it is none. */
+/** Null: the line is not a ledger entry. */
 function parseEntry(line: string): Line | null {
   try {
     const entry: unknown = JSON.parse(line);

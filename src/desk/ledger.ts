@@ -15,47 +15,47 @@ import { DeskRefused } from "./desk-refused.ts";
 import type { PublicKey } from "../license/keys.ts";
 import type { TermsDocument } from "../license/terms.ts";
 
-/** A license that left the desk: everything needed to renew it where nothing can come in. */
+/** An issued license, with everything needed to renew it without a request. */
 export interface IssuedEntry {
   readonly type: "issued";
   readonly at: string;
   readonly license_id: number;
   readonly serial: number;
   readonly appliance: string;
-  /** Null where only a code went out. */
+  /** Null for a license by confirmation code. */
   readonly jwk: PublicKey | null;
   readonly hardware_id: string;
   readonly request_id: string | null;
-  /** The site's initialization code, where a code went out for one. */
+  /** The site's initialization code, if the confirmation code is for one. */
   readonly initialization_code?: string;
   readonly policy_hash?: string;
   readonly terms: TermsDocument;
   readonly document: string;
 }
 
-/** What a license had counted. */
+/** The total consumption of one license. */
 export interface ConsumptionTotal {
   readonly license_id: number;
   readonly total: number;
 }
 
-/** How an appliance stood when it asked. */
+/** The state of an appliance's audit log and totals in one of its requests. */
 export interface SeenEntry {
   readonly type: "seen";
   readonly at: string;
   readonly appliance: string;
   readonly request_id: string;
-  /** When the site made it, by its own clock; absent in lines of older versions. */
+  /** When the site created the request, by its own clock; absent in lines of older versions. */
   readonly created_at?: string;
   readonly audit_seq: number;
   readonly sum: string;
-  /** What was counted on this vendor's licenses by then; absent in lines of older versions. */
+  /** Consumption of this vendor's licenses at that time; absent in lines of older versions. */
   readonly totals?: readonly ConsumptionTotal[];
-  /** The restores it told of, by lineage; absent: none. */
+  /** Lineages of the restores that the request lists; absent: none. */
   readonly restores?: readonly string[];
 }
 
-/** Somebody decided to go on although a site's record did not continue the one seen last. */
+/** The vendor accepted a request although it did not continue the site's audit log. */
 export interface ForkEntry {
   readonly type: "forked";
   readonly at: string;
@@ -71,25 +71,25 @@ export interface ReceiptEntry {
   readonly license_id: number;
   readonly serial: number;
   readonly total_consumptions: number;
-  /** When the site gave it back, by its own clock; absent in lines of older versions. */
+  /** When the site returned the license, by its own clock; absent in lines of older versions. */
   readonly removed_at?: string;
 }
 
-/** The desk signed a trust document after its first: with another key, or other products. */
+/** A trust document after the first one: with a new key, or with other products. */
 export interface TrustEntry {
   readonly type: "trust";
   readonly at: string;
   readonly version: number;
-  /** Id of the key that is the current one by this document. */
+  /** Id of the current key in this document. */
   readonly key: string;
   readonly products: readonly string[];
-  /** The keys that are ended by it; absent: none. */
+  /** The keys that this document retires; absent: none. */
   readonly retired?: readonly RetiredKey[];
-  /** The document itself, to write it again where its file is lost; older lines have none. */
+  /** The document, to write its file again if that is lost; absent in lines of older versions. */
   readonly document?: string;
 }
 
-/** A policy that left the desk; ledgers of older versions have none of these lines. */
+/** A signed policy; ledgers of older versions have no such lines. */
 export interface PolicyEntry {
   readonly type: "policy";
   readonly at: string;
@@ -101,13 +101,14 @@ export interface PolicyEntry {
 export type LedgerEntry =
   IssuedEntry | SeenEntry | ForkEntry | ReceiptEntry | TrustEntry | PolicyEntry;
 
-const busy = (): DeskRefused =>
+const concurrentWrite = (): DeskRefused =>
   new DeskRefused("another command is writing to this desk", "run the command again");
 
 /**
- * What the desk did, only ever added to: a line is on disk before anything leaves the desk. Each
- * line holds the hash of the one before (`prev`), so that none is changed or taken out unnoticed;
- * lines of older versions have none. `ledger.head` tells where the last line was.
+ * The append-only list of everything the desk signed or received. A line is on disk before its
+ * document is output. Each line holds the hash of the line before (`prev`), so that a changed or
+ * removed line is detected; lines of older versions have none. `ledger.head` holds the position of
+ * the last line.
  */
 export class Ledger {
   readonly #disk: Disk;
@@ -116,9 +117,9 @@ export class Ledger {
   #size: number;
   /** The hash of the last line. */
   #sum: string;
-  /** What the desk's owner should hear about. */
+  /** Messages for the user of the desk. */
   readonly notes: readonly string[];
-  /** What is gone since the last line was added; nothing is added to what is left. */
+  /** Which lines are lost since the last append; then nothing more is appended. */
   readonly loss: string | null;
 
   private constructor(disk: Disk, path: string, bytes: Uint8Array, notes: readonly string[]) {
@@ -127,30 +128,30 @@ export class Ledger {
     this.#size = bytes.length;
     const { entries, lines, sum } = parseLines(path, bytes);
     this.loss = findLedgerLoss(disk, dirname(path), lines);
-    // Said until a line of this version follows; from then on by `vendor verify` alone.
+    // Only while such a line is the last one; after that, `vendor verify` alone reports it.
     const unchained = lines.at(-1)?.isChained === false ? describeUnchainedLines(lines) : null;
     this.notes = [...notes, ...[this.loss, unchained].filter((note) => note !== null)];
     this.#entries = entries;
     this.#sum = sum;
   }
 
-  /** A write that was interrupted never counted, and is cut off; anything else wrong is refused. */
+  /** Cuts off an interrupted write, which never counted; refuses any other damage. */
   static async open(disk: Disk, folder: string): Promise<Ledger> {
     const path = join(folder, LEDGER_FILE);
-    const bytes = read(disk, path);
+    const bytes = readOrRefuse(disk, path);
     if (trimToCompleteLines(bytes).length === bytes.length)
       return new Ledger(disk, path, bytes, []);
-    return locked(disk, path, async () => {
-      // Read again: the line may have been under way a moment ago.
-      const now = read(disk, path);
-      const whole = trimToCompleteLines(now);
-      const torn = now.subarray(whole.length);
-      if (torn.length === 0) return new Ledger(disk, path, now, []);
-      const kept = `${path}.${whole.length}.torn`;
-      const note = `${path} ended in an interrupted write; its ${torn.length} bytes were moved to ${kept}`;
-      const ledger = new Ledger(disk, path, whole, [note]);
-      await replaceFile(disk, kept, torn);
-      await replaceFile(disk, path, whole);
+    return withLock(disk, path, async () => {
+      // Read again: another command may have been writing that line.
+      const current = readOrRefuse(disk, path);
+      const complete = trimToCompleteLines(current);
+      const torn = current.subarray(complete.length);
+      if (torn.length === 0) return new Ledger(disk, path, current, []);
+      const tornPath = `${path}.${complete.length}.torn`;
+      const note = `${path} ended in an interrupted write; its ${torn.length} bytes were moved to ${tornPath}`;
+      const ledger = new Ledger(disk, path, complete, [note]);
+      await replaceFile(disk, tornPath, torn);
+      await replaceFile(disk, path, complete);
       return ledger;
     });
   }
@@ -159,12 +160,12 @@ export class Ledger {
     return replaceFile(disk, join(folder, LEDGER_FILE), new Uint8Array());
   }
 
-  /** On disk before anything leaves the desk, and only if nobody else wrote meanwhile. */
+  /** Durable when it returns. Refused if another command wrote since this ledger was opened. */
   append(...entries: readonly LedgerEntry[]): Promise<void> {
-    return locked(this.#disk, this.#path, () => this.appendWhileLocked(...entries));
+    return withLock(this.#disk, this.#path, () => this.appendWhileLocked(...entries));
   }
 
-  /** For a caller that holds the desk's lock already. */
+  /** For a caller that already holds the desk's lock. */
   async appendWhileLocked(...entries: readonly LedgerEntry[]): Promise<void> {
     this.refuseIfIncomplete();
     this.refuseIfChanged();
@@ -182,17 +183,17 @@ export class Ledger {
     await writeLedgerHead(this.#disk, dirname(this.#path), { lines: this.#entries.length, sum });
   }
 
-  /** What was sold by the lost lines could be sold again, or under the same id. */
+  /** Without the lost lines, the desk could sell the same license key or serial twice. */
   refuseIfIncomplete(): void {
     if (this.loss !== null) throw new DeskRefused(this.loss, LEDGER_LOSS_HINT);
   }
 
-  /** Under the lock, before anything is written: another command may have added a line. */
+  /** Called under the lock before a write: another command may have added a line. */
   refuseIfChanged(): void {
-    if (this.#disk.stat(this.#path)?.size !== this.#size) throw busy();
+    if (this.#disk.stat(this.#path)?.size !== this.#size) throw concurrentWrite();
   }
 
-  /** No serial of it can serve at its site any more. */
+  /** Whether no serial of this license can serve at its site any more. */
   isReturned({ license_id, appliance }: IssuedEntry): boolean {
     return this.findReceipt({ license_id, appliance, serial: Infinity }) !== null;
   }
@@ -203,10 +204,11 @@ export class Ledger {
     appliance,
     serial,
   }: Pick<IssuedEntry, "license_id" | "appliance" | "serial">): ReceiptEntry | null {
-    const same = (one: { license_id: number; appliance: string }): boolean =>
-      one.license_id === license_id && one.appliance === appliance;
-    const issued = this.issuedEntries().filter(same);
-    return findEndingReceipt(serial, issued, this.receiptEntries().filter(same)) ?? null;
+    const isSameLicense = (entry: { license_id: number; appliance: string }): boolean =>
+      entry.license_id === license_id && entry.appliance === appliance;
+    const issued = this.issuedEntries().filter(isSameLicense);
+    const receipts = this.receiptEntries().filter(isSameLicense);
+    return findEndingReceipt(serial, issued, receipts) ?? null;
   }
 
   /** Newest first. */
@@ -214,7 +216,7 @@ export class Ledger {
     return this.#entries.filter((entry) => entry.type === "issued").toReversed();
   }
 
-  /** Oldest first; older versions left no line of it. */
+  /** Oldest first; older versions wrote no such lines. */
   trustEntries(): TrustEntry[] {
     return this.#entries.filter((entry) => entry.type === "trust");
   }
@@ -239,19 +241,19 @@ export class Ledger {
   }
 }
 
-function read(disk: Disk, path: string): Uint8Array {
+function readOrRefuse(disk: Disk, path: string): Uint8Array {
   const bytes = disk.read(path);
   if (bytes !== null) return bytes;
   throw new DeskRefused(`${path} is missing`, "restore it from a backup");
 }
 
-/** While no other command writes to the desk's folder. */
+/** Runs `work` while no other command can write to the desk's folder. */
 export const withDeskLock = <T>(disk: Disk, folder: string, work: () => Promise<T>): Promise<T> =>
-  locked(disk, join(folder, LEDGER_FILE), work);
+  withLock(disk, join(folder, LEDGER_FILE), work);
 
-async function locked<T>(disk: Disk, path: string, work: () => Promise<T>): Promise<T> {
+async function withLock<T>(disk: Disk, path: string, work: () => Promise<T>): Promise<T> {
   const lock = disk.lock(`${path}.lock`);
-  if (lock === null) throw busy();
+  if (lock === null) throw concurrentWrite();
   try {
     return await work();
   } finally {
@@ -268,8 +270,8 @@ function parseLines(path: string, bytes: Uint8Array) {
   return { entries, lines, sum };
 }
 
-const damaged = (path: string, line: number, what: string): DeskRefused =>
+const damaged = (path: string, line: number, problem: string): DeskRefused =>
   new DeskRefused(
-    `${path} ${what} at line ${line}`,
+    `${path} ${problem} at line ${line}`,
     "restore it from a backup; another program than berth wrote to it",
   );

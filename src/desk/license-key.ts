@@ -1,7 +1,7 @@
 import { isReadableKey } from "../domain/invisible-characters.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
-/** A key in its one spelling; refused when it holds what a person would not see. */
+/** Returns the key in NFC form; refuses invisible characters, which a person cannot compare. */
 export function normalizeLicenseKey(key: string): string {
   if (isReadableKey(key)) return key.normalize("NFC");
   throw new DeskRefused(
@@ -10,6 +10,6 @@ export function normalizeLicenseKey(key: string): string {
   );
 }
 
-/** Two that are written alike, whatever they are made of. */
+/** Compares license keys in NFC form, so that equal-looking keys are equal. */
 export const isSameLicenseKey = (a: string | null, b: string | null): boolean =>
   a?.normalize("NFC") === b?.normalize("NFC");

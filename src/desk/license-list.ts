@@ -23,38 +23,42 @@ export interface ListedLicense extends IssuedEntry {
   readonly customer: string | null;
   readonly product: string;
   readonly slots: number;
-  /** The first instant at which it is over; null: it has no end. */
+  /** The first instant after its end; null: no expiry. */
   readonly ends_at: string | null;
   readonly license_key: string | null;
   readonly state: LicenseState;
 }
 
-/** Every serial that went out, newest first, each with its state at this moment. */
+/** Every issued serial, newest first, with its state at `now`. */
 export function listLicenses(ledger: Ledger, now: Instant): ListedLicense[] {
-  const received = Map.groupBy(ledger.receiptEntries(), lineOf);
-  const lines = Map.groupBy(ledger.issuedEntries(), lineOf);
+  const allReceipts = Map.groupBy(ledger.receiptEntries(), licenseAtAppliance);
+  const allSerials = Map.groupBy(ledger.issuedEntries(), licenseAtAppliance);
   const newest = newestSerials(ledger.issuedEntries());
   return ledger.issuedEntries().map((issued) => {
     const { customer, product, slots, valid_until, license_key } = issued.terms;
-    const isNewest = newest.get(lineOf(issued)) === issued.serial;
-    const line = lines.get(lineOf(issued)) ?? [];
-    const receipts = received.get(lineOf(issued)) ?? [];
-    const isGivenBack =
+    const id = licenseAtAppliance(issued);
+    const isNewest = newest.get(id) === issued.serial;
+    const serials = allSerials.get(id) ?? [];
+    const receipts = allReceipts.get(id) ?? [];
+    const isReturned =
       receipts.some(({ serial }) => serial === issued.serial) ||
-      (isNewest && findEndingReceipt(issued.serial, line, receipts) !== undefined);
-    const state = isGivenBack ? "returned" : isNewest ? stateOf(issued, now) : "replaced";
+      (isNewest && findEndingReceipt(issued.serial, serials, receipts) !== undefined);
+    const state = isReturned ? "returned" : isNewest ? stateOf(issued, now) : "replaced";
     return { ...issued, customer, product, slots, ends_at: valid_until, license_key, state };
   });
 }
 
-/** One license at one appliance: by code, one key can go from one appliance to another. */
-const lineOf = ({ license_id, appliance }: Pick<IssuedEntry, "license_id" | "appliance">): string =>
-  `${license_id} ${appliance}`;
+/** Both ids: a license by code keeps its id when its key moves to another appliance. */
+const licenseAtAppliance = ({
+  license_id,
+  appliance,
+}: Pick<IssuedEntry, "license_id" | "appliance">): string => `${license_id} ${appliance}`;
 
 function newestSerials(issued: readonly IssuedEntry[]): Map<string, number> {
   const newest = new Map<string, number>();
-  for (const one of issued) {
-    newest.set(lineOf(one), Math.max(newest.get(lineOf(one)) ?? 0, one.serial));
+  for (const entry of issued) {
+    const id = licenseAtAppliance(entry);
+    newest.set(id, Math.max(newest.get(id) ?? 0, entry.serial));
   }
   return newest;
 }
@@ -66,39 +70,39 @@ function stateOf({ terms }: IssuedEntry, now: Instant): LicenseState {
   return start !== null && Date.parse(start) > now ? "not yet started" : "active";
 }
 
-/** Of each license at each appliance, the newest serial. */
+/** Keeps the newest serial of each license at each appliance. */
 export function filterNewestSerials(licenses: readonly ListedLicense[]): ListedLicense[] {
   const newest = newestSerials(licenses);
-  const taken = new Set<string>();
-  return licenses.filter((one) => {
-    const line = lineOf(one);
-    if (taken.has(line) || newest.get(line) !== one.serial) return false;
-    return taken.add(line);
+  const seenIds = new Set<string>();
+  return licenses.filter((license) => {
+    const id = licenseAtAppliance(license);
+    if (seenIds.has(id) || newest.get(id) !== license.serial) return false;
+    return seenIds.add(id);
   });
 }
 
-/** Id of the key that signed it; null where that cannot be told. */
+/** Id of the key that signed it; null: unknown. */
 function signerOf({ jwk, document, license_id, terms }: IssuedEntry, vendor: Vendor) {
   if (jwk !== null) {
     const header = readDocumentHeader(document);
     return header.ok ? header.value.kid : null;
   }
-  // A code has no room to name its key, but the license's id is made of it.
+  // A code is too short to name its key, but the license's id is derived from the key.
   const licenseKey = terms.license_key ?? "";
   const key = vendor.keys.find(
-    (one) => deriveAirgapLicenseId(publicKeyBytes(one), licenseKey) === license_id,
+    (candidate) => deriveAirgapLicenseId(publicKeyBytes(candidate), licenseKey) === license_id,
   );
   return key === undefined ? null : keyIdOf(key);
 }
 
-/** Sites may be using them, and their vendor has retired the key they are signed with. */
+/** Licenses that sites may be using and that a retired key signed. */
 export function findLicensesToReissue(
   { vendor, ledger }: DeskRecords,
   now: Instant,
 ): ListedLicense[] {
   if (vendor.retired === undefined) return [];
   return filterNewestSerials(listLicenses(ledger, now)).filter(
-    (one) => isOutstanding(one) && isSignedWithRetiredKey({ vendor }, one),
+    (license) => isOutstanding(license) && isSignedWithRetiredKey({ vendor }, license),
   );
 }
 
@@ -110,15 +114,15 @@ export function isSignedWithRetiredKey(
   return vendor.retired?.some(({ key }) => key === signer) === true;
 }
 
-/** Which licenses somebody wants to see; null: whatever it is. */
+/** Which licenses to list; null: any value. */
 export interface LicenseFilter {
   readonly product: string | null;
-  /** A part of the customer's name, in any case. */
+  /** A part of the customer's name; upper and lower case are equal. */
   readonly customer: string | null;
   readonly appliance: string | null;
   readonly licenseKey: string | null;
   readonly state: LicenseState | null;
-  /** Those that are not over yet and end before this instant, the next to end first. */
+  /** Licenses that have not ended and end by this instant, the next to end first. */
   readonly endingBefore: Instant | null;
 }
 
@@ -127,28 +131,28 @@ export function filterLicenses(
   filter: LicenseFilter,
 ): ListedLicense[] {
   const { product, customer, appliance, licenseKey, state, endingBefore } = filter;
-  const found = licenses.filter(
-    (one) =>
-      (product === null || one.product === product) &&
-      (customer === null || contains(one.customer, customer)) &&
-      (appliance === null || one.appliance === appliance) &&
-      (licenseKey === null || isSameLicenseKey(one.license_key, licenseKey)) &&
-      (state === null || one.state === state) &&
-      (endingBefore === null || isEnding(one, endingBefore)),
+  const matches = licenses.filter(
+    (license) =>
+      (product === null || license.product === product) &&
+      (customer === null || contains(license.customer, customer)) &&
+      (appliance === null || license.appliance === appliance) &&
+      (licenseKey === null || isSameLicenseKey(license.license_key, licenseKey)) &&
+      (state === null || license.state === state) &&
+      (endingBefore === null || isEnding(license, endingBefore)),
   );
-  if (endingBefore === null) return found;
-  return found.toSorted((a, b) => Date.parse(a.ends_at ?? "") - Date.parse(b.ends_at ?? ""));
+  if (endingBefore === null) return matches;
+  return matches.toSorted((a, b) => Date.parse(a.ends_at ?? "") - Date.parse(b.ends_at ?? ""));
 }
 
 const contains = (text: string | null, part: string): boolean =>
-  text !== null && fold(text).includes(fold(part));
+  text !== null && normalizeCase(text).includes(normalizeCase(part));
 
-const fold = (text: string): string => text.normalize("NFC").toLowerCase();
+const normalizeCase = (text: string): string => text.normalize("NFC").toLowerCase();
 
-const LIVE: ReadonlySet<LicenseState> = new Set(["active", "not yet started", "disabled"]);
+const OUTSTANDING: ReadonlySet<LicenseState> = new Set(["active", "not yet started", "disabled"]);
 
-/** Whether a site may be using it: not over, not given back, not replaced. */
-export const isOutstanding = ({ state }: ListedLicense): boolean => LIVE.has(state);
+/** Whether a site may be using it: not ended, not returned, not replaced. */
+export const isOutstanding = ({ state }: ListedLicense): boolean => OUTSTANDING.has(state);
 
 const isEnding = (license: ListedLicense, before: Instant): boolean =>
   isOutstanding(license) && license.ends_at !== null && Date.parse(license.ends_at) <= before;

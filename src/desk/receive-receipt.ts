@@ -5,7 +5,7 @@ import { newestAnsweringSerial } from "./ending-receipt.ts";
 import type { DeskRecords } from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
-/** A receipt counts for a license of this desk, signed by the appliance that got it. */
+/** Records a receipt, if the appliance of a license from this desk signed it. */
 export async function receiveReceipt(
   desk: DeskRecords,
   document: string,
@@ -18,9 +18,9 @@ export async function receiveReceipt(
   const { appliance, vendor, license_id, serial, total_consumptions, removed_at } = verified.value;
   const issued = desk.ledger
     .issuedEntries()
-    .filter((one) => one.appliance === appliance && one.license_id === license_id);
+    .filter((entry) => entry.appliance === appliance && entry.license_id === license_id);
   const newest = newestAnsweringSerial(issued);
-  // A renewal that answers no request does not hinder: the site cannot install it any more.
+  // A renewal that answers no request is not counted: the site can no longer install it.
   if (newest > serial) {
     throw new DeskRefused(
       `the newest serial of this license is ${newest}, but the receipt is for serial ${serial}`,
@@ -33,11 +33,11 @@ export async function receiveReceipt(
       "berth vendor list shows the licenses",
     );
   }
-  const again = desk.ledger
+  const isRecorded = desk.ledger
     .receiptEntries()
-    .filter((one) => one.appliance === appliance && one.license_id === license_id)
-    .some((one) => one.serial === serial);
-  if (!again) {
+    .filter((entry) => entry.appliance === appliance && entry.license_id === license_id)
+    .some((entry) => entry.serial === serial);
+  if (!isRecorded) {
     const at = rfc3339(now);
     const received = { appliance, license_id, serial, total_consumptions, removed_at };
     await desk.ledger.append({ type: "received", at, ...received });

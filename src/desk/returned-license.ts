@@ -2,7 +2,7 @@ import type { Desk } from "./desk.ts";
 import type { IssuedEntry } from "./ledger.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
-/** The site refuses this serial, and every renewal of it, once it gave the license back. */
+/** A site that returned a license refuses this serial and every renewal of it. */
 export function refuseReturnedLicense(desk: Desk, issued: IssuedEntry, hint: string): void {
   const receipt = desk.ledger.findReceipt(issued);
   if (receipt === null) return;

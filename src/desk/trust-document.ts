@@ -3,7 +3,7 @@ import { MAX_NAME_LENGTH, MAX_KEYS, MAX_PRODUCTS } from "../license/trust.ts";
 import { signTrustDocument, verifyTrustDocument, type Vendor } from "../license/trust.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
-/** Sites check installed licenses at each start, so no key that signed any can be left out. */
+/** Sites verify installed licenses at each start, so no key that signed one can be dropped. */
 export function refuseTooManyKeys({ keys }: Vendor): void {
   if (keys.length < MAX_KEYS) return;
   throw new DeskRefused(
@@ -12,7 +12,7 @@ export function refuseTooManyKeys({ keys }: Vendor): void {
   );
 }
 
-/** Signs only what can be read: a document that nobody takes would lock the desk for good. */
+/** Verifies the document too: one that sites and desk refuse would make the desk unusable. */
 export async function signCheckedTrustDocument(
   vendor: Vendor,
   key: PrivateKey,

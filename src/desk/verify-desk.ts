@@ -18,27 +18,27 @@ import type { IssuedEntry } from "./ledger.ts";
 import { readTrustChain, type TrustChain } from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
-/** Something that is not as the desk left it. */
+/** A damaged or missing part of the desk. */
 export interface DeskFault {
-  /** A file of the desk, with the line where it has lines. */
+  /** A file of the desk, with the line number in the ledger. */
   readonly location: string;
   readonly problem: string;
 }
 
 export interface DeskVerification {
-  /** `encrypted`: no passphrase was given, so the key was not tried. */
+  /** `encrypted`: not checked, because no passphrase was given. */
   readonly key: "ok" | "encrypted" | "fault";
-  /** Trust documents that follow on one another. */
+  /** Files of the trust documents, in order. */
   readonly documents: readonly string[];
   readonly ledger_lines: number;
-  /** Lines of an older version, which hold no hash of the line before. */
+  /** Lines without the hash of the line before, as older versions wrote them. */
   readonly unchained_lines: number;
   /** Issued licenses and codes whose signature was checked. */
   readonly checked_licenses: number;
-  /** Lines of an older version that do not hold all that a code signs. */
+  /** Lines of older versions that lack a part of what the code signs. */
   readonly unchecked_licenses: number;
   readonly faults: readonly DeskFault[];
-  /** What may be as it should, and may not: a person knows. */
+  /** Findings that may be harmless; a person must decide. */
   readonly notes: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export async function verifyDesk(
   passphrase: string | null,
 ): Promise<DeskVerification> {
   const faults: DeskFault[] = [];
-  const trying = async <T>(location: string, work: () => Promise<T>): Promise<T | null> => {
+  const recordFault = async <T>(location: string, work: () => Promise<T>): Promise<T | null> => {
     try {
       return await work();
     } catch (error) {
@@ -58,27 +58,27 @@ export async function verifyDesk(
       return null;
     }
   };
-  const chain = await trying("trust documents", () => readTrustChain(disk, folder));
+  const chain = await recordFault("trust documents", () => readTrustChain(disk, folder));
   const vendor = chain?.vendor ?? null;
-  if (chain !== null) faults.push(...chainFaults(chain));
-  const mayBeLocked =
+  if (chain !== null) faults.push(...listChainFaults(chain));
+  const isEncrypted =
     vendor === null ? isKeyEncrypted(disk, folder) : isCurrentKeyEncrypted(disk, folder, vendor);
-  const isLocked = mayBeLocked && passphrase === null;
-  const key = isLocked
+  const isSkipped = isEncrypted && passphrase === null;
+  const key = isSkipped
     ? null
-    : await trying("key", () => readKeyOf(disk, folder, vendor, passphrase));
-  faults.push(...keyFileFaults(disk, folder, vendor));
+    : await recordFault("key", () => readSigningKey(disk, folder, vendor, passphrase));
+  faults.push(...findPlainKeyFiles(disk, folder, vendor));
   const ledger = await verifyLedger(disk, folder, vendor);
   return {
-    key: isLocked ? "encrypted" : key === null ? "fault" : "ok",
+    key: isSkipped ? "encrypted" : key === null ? "fault" : "ok",
     documents: chain?.files ?? [],
     ...ledger,
     faults: [...faults, ...ledger.faults],
-    notes: [...ledger.notes, ...leftOverKeys(disk, folder, vendor)],
+    notes: [...ledger.notes, ...findLeftOverKeys(disk, folder, vendor)],
   };
 }
 
-async function readKeyOf(
+async function readSigningKey(
   disk: Disk,
   folder: string,
   vendor: Vendor | null,
@@ -90,8 +90,8 @@ async function readKeyOf(
   throw new DeskRefused("the key is not the current one of the newest trust document", "");
 }
 
-/** What the ledger knows of and the folder does not hold. */
-const chainFaults = ({ missingDocuments, fault }: TrustChain): DeskFault[] => [
+/** Documents that are on the ledger but not in the folder. */
+const listChainFaults = ({ missingDocuments, fault }: TrustChain): DeskFault[] => [
   ...missingDocuments.map(({ file, message }) => ({
     location: "trust documents",
     problem: `${file} ${message}`,
@@ -101,27 +101,29 @@ const chainFaults = ({ missingDocuments, fault }: TrustChain): DeskFault[] => [
     : [{ location: "trust documents", problem: `${fault.message}: ${fault.hint}` }]),
 ];
 
-/** A file that somebody believes to be gone. */
-function keyFileFaults(disk: Disk, folder: string, vendor: Vendor | null): DeskFault[] {
+/** Unencrypted key files that should have been removed when the passphrase was set. */
+function findPlainKeyFiles(disk: Disk, folder: string, vendor: Vendor | null): DeskFault[] {
   const ids = [null, ...(vendor?.keys ?? []).map(keyIdOf)];
   return ids.flatMap((id) => {
     const [plain, locked] = KEY_FILE_NAMES.map((name) => (id === null ? name : `${id}.${name}`));
-    const isBoth = [plain, locked].every((name) => disk.stat(join(folder, name ?? "")) !== null);
+    const hasBoth = [plain, locked].every((name) => disk.stat(join(folder, name ?? "")) !== null);
     const problem = `exists without a passphrase beside ${locked}: run berth vendor passphrase again`;
-    return isBoth ? [{ location: plain ?? "", problem }] : [];
+    return hasBoth ? [{ location: plain ?? "", problem }] : [];
   });
 }
 
-/** Key files of commands that were interrupted. Nothing removes them: each may hold a key. */
-function leftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string[] {
-  const known = new Set(vendor?.keys.map(keyIdOf));
-  const unnamed = findEarlierKeyIds(disk, folder).filter((id) => vendor !== null && !known.has(id));
+/** Key files of interrupted commands. They are never removed: each may hold the only copy. */
+function findLeftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string[] {
+  const listedIds = new Set(vendor?.keys.map(keyIdOf));
+  const unlistedIds = findEarlierKeyIds(disk, folder).filter(
+    (id) => vendor !== null && !listedIds.has(id),
+  );
   return [
     ...disk
       .list(folder)
       .filter((name) => /vendor\.jw[ek]\.new$/.test(name))
       .map((name) => `${name} is left over from an interrupted command: it can be deleted`),
-    ...unnamed.flatMap((id) =>
+    ...unlistedIds.flatMap((id) =>
       KEY_FILE_NAMES.map((name) => `${id}.${name}`)
         .filter((name) => disk.stat(join(folder, name)) !== null)
         .map((name) => `${name} is a key that is in no trust document of this desk`),
@@ -130,38 +132,38 @@ function leftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string
 }
 
 async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
-  const found = readLedgerLines(disk, folder);
-  const { lines, torn } = found ?? { lines: [], torn: 0 };
-  const faults: DeskFault[] = found ? [] : [{ location: LEDGER_FILE, problem: "is missing" }];
-  let [licenses, unchecked] = [0, 0];
+  const ledger = readLedgerLines(disk, folder);
+  const { lines, torn } = ledger ?? { lines: [], torn: 0 };
+  const faults: DeskFault[] = ledger ? [] : [{ location: LEDGER_FILE, problem: "is missing" }];
+  let [checked, unchecked] = [0, 0];
   for (const { number, entry, fault } of lines) {
     const location = `ledger.jsonl line ${number}`;
     if (fault !== null) faults.push({ location, problem: fault });
     if (entry?.type !== "issued" || vendor === null) continue;
-    const wrong =
-      entry.jwk === null ? await codeFault(entry, vendor) : await fileFault(entry, vendor);
-    if (wrong === UNCHECKED) unchecked += 1;
-    else licenses += 1;
-    if (wrong !== null && wrong !== UNCHECKED) faults.push({ location, problem: wrong });
+    const problem =
+      entry.jwk === null ? await verifyCode(entry, vendor) : await verifyFile(entry, vendor);
+    if (problem === UNCHECKED) unchecked += 1;
+    else checked += 1;
+    if (problem !== null && problem !== UNCHECKED) faults.push({ location, problem });
   }
   if (torn > 0) {
     const problem = `ends in an interrupted write of ${torn} bytes; the next command moves it to another file`;
     faults.push({ location: LEDGER_FILE, problem });
   }
-  const loss = found && findLedgerLoss(disk, folder, lines);
+  const loss = ledger && findLedgerLoss(disk, folder, lines);
   if (loss !== null)
     faults.push({ location: "ledger.head", problem: `${loss}: ${LEDGER_LOSS_HINT}` });
-  const isKnown = lines.some(({ entry }) => entry?.type === "trust");
-  const unknown =
-    vendor === null || vendor.version === 1 || isKnown
+  const hasTrustLine = lines.some(({ entry }) => entry?.type === "trust");
+  const trustNote =
+    vendor === null || vendor.version === 1 || hasTrustLine
       ? null
       : `the ledger has no line for version ${vendor.version} of the trust document: an older version of berth signed it, or lines are lost`;
-  const notes = [describeUnchainedLines(lines), unknown].filter((note) => note !== null);
+  const notes = [describeUnchainedLines(lines), trustNote].filter((note) => note !== null);
   const unchained = lines.filter(({ isChained }) => !isChained).length;
   return {
     ledger_lines: lines.length,
     unchained_lines: unchained,
-    checked_licenses: licenses,
+    checked_licenses: checked,
     unchecked_licenses: unchecked,
     faults,
     notes,
@@ -170,9 +172,10 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
 
 const UNCHECKED = Symbol("a line of an older version");
 
-type Found = string | typeof UNCHECKED | null;
+/** The problem; null: the entry is valid. */
+type Verdict = string | typeof UNCHECKED | null;
 
-async function fileFault(entry: IssuedEntry, vendor: Vendor): Promise<Found> {
+async function verifyFile(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> {
   const verified = await verifyLicense(entry.document, [vendor]);
   if (!verified.ok) return `contains a license that ${verified.fault}`;
   const { license } = verified.value;
@@ -188,30 +191,30 @@ async function fileFault(entry: IssuedEntry, vendor: Vendor): Promise<Found> {
     : `differs from the license that it contains: ${differing.join(", ")}`;
 }
 
-async function codeFault(entry: IssuedEntry, vendor: Vendor): Promise<Found> {
+async function verifyCode(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> {
   const code = decodeConfirmationCode(entry.document);
   if (!code.ok) return "contains a confirmation code that cannot be read";
   const { policy_hash, terms, appliance, hardware_id, request_id, serial } = entry;
   if (policy_hash === undefined) return UNCHECKED;
-  const isEnd =
+  const isSameEnd =
     code.value.validUntil === null || isSameTime(terms.valid_until, code.value.validUntil);
-  if (code.value.serial !== serial || !isEnd) {
+  if (code.value.serial !== serial || !isSameEnd) {
     return "differs from the confirmation code that it contains: serial or valid_until";
   }
   for (const key of vendor.keys) {
     for (const weak of [false, true]) {
       for (const version of [2, 1] as const) {
-        const confirmed = {
+        const claims = {
           activation: { appliance, nonce: request_id ?? "", hardwarePrefix: hardware_id, weak },
           licenseKey: terms.license_key ?? "",
           policyHash: policy_hash,
           initializationCode: entry.initialization_code ?? "",
         };
-        if (await verifyConfirmationCode(confirmed, code.value, key, version)) return null;
+        if (await verifyConfirmationCode(claims, code.value, key, version)) return null;
       }
     }
   }
-  // Lines of an older version leave out the initialization code, which is part of what is signed.
+  // Lines of older versions lack the initialization code, which is part of what is signed.
   if (entry.initialization_code === undefined) return UNCHECKED;
   return "contains a confirmation code that this vendor did not sign for these terms";
 }

@@ -3,14 +3,14 @@ import { Value } from "@sinclair/typebox/value";
 import { PublicKey } from "./keys.ts";
 
 /**
- * What proves a license that came by code, to the appliance at each start and to an application:
- * the policy, the code, and everything else that the code's signature covers.
+ * The proof of a license that was activated by codes: the policy, the confirmation code, and all
+ * else that the code's signature covers. The appliance checks it at each start, applications too.
  */
 export const Bundle = Type.Object(
   {
-    /** Of the signed list; absent: 1, which had no kind. */
+    /** The version of the signed list; absent: 1, which had no kind. */
     version: Type.Optional(Type.Literal(2)),
-    /** Of the activation code: 1, or 2 for a weakly bound appliance. */
+    /** The kind of the activation code: 1, or 2 for a weakly bound appliance. */
     kind: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
     policy: Type.String(),
     confirmation_code: Type.String(),

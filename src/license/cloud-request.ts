@@ -12,8 +12,8 @@ export interface CloudActivation {
 }
 
 /**
- * An activation request that follows the published recipe of the cloud the contract comes from:
- * base64 of a JSON object. The shared key signs it and is not in it; the API key is.
+ * An activation request in the published format of the licensing cloud that `/api/v4` is compatible
+ * with: base64 of a JSON object. It contains the API key; the shared key only signs it.
  */
 export function buildCloudRequest(activation: CloudActivation): string {
   const { requestId, licenseKey, hardwareId, product, apiKey, sharedKey } = activation;
@@ -31,13 +31,11 @@ export function buildCloudRequest(activation: CloudActivation): string {
   return Buffer.from(JSON.stringify(request)).toString("base64");
 }
 
-/** A request's header signs the date alone; an activation signs more lines after it. */
+/** The header of a request signs the date only; an activation signs more lines after it. */
 export function signCloudLines(sharedKey: string, date: string, lines: readonly string[]): string {
   const text = ["licenseSpring", `date: ${date}`, ...lines].join("\n");
   return createHmac("sha256", sharedKey).update(text).digest("base64");
 }
 
-/**
- * As RFC 7231 writes it (`Tue, 07 Jun 2011 20:51:35 GMT`), in no locale and no zone but its own.
- */
+/** The date format of RFC 7231 (`Tue, 07 Jun 2011 20:51:35 GMT`), in any locale and zone. */
 const httpDate = (at: Instant): string => new Date(at).toUTCString();

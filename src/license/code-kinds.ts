@@ -1,4 +1,4 @@
-/** Codes begin with 5 bits that say what they are; whole bytes follow. */
+/** A code begins with 5 bits for its kind; whole bytes follow. */
 
 export const CODE_KINDS = { activation: 1, weakActivation: 2, time: 3 } as const;
 
@@ -7,7 +7,7 @@ export function prefixCodeKind(kind: number, rest: Uint8Array): Uint8Array {
   return Buffer.from((all << 3n).toString(16).padStart(2 * rest.length + 2, "0"), "hex");
 }
 
-/** `bytes` as a code gave them: 5 bits, then whole bytes, then 3 bits of nothing. */
+/** Splits the bytes of a code: 5 bits for the kind, then whole bytes, then 3 bits of padding. */
 export function splitCodeKind(bytes: Uint8Array): { readonly kind: number; readonly rest: string } {
   const length = (bytes.length - 1) * 8;
   const all = BigInt(`0x${hex(bytes)}`) >> 3n;

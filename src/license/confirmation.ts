@@ -13,9 +13,9 @@ import { CODE_KINDS, splitCodeKind, prefixCodeKind } from "./code-kinds.ts";
 import { publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
 
 /**
- * The two codes of the air-gap loop. Out goes an activation code: who asks, once, from which
- * hardware. Back comes a confirmation code: the vendor's signature over just that, a policy and a
- * license key, with an end and a serial of its own.
+ * The two codes of an air-gapped activation. The activation code names the appliance, its hardware
+ * and a nonce. The confirmation code is the vendor's signature over these, a policy and a license
+ * key, with an end and a serial of its own.
  */
 
 const SIGNATURE_BYTES = 64;
@@ -30,13 +30,13 @@ export interface ActivationCode {
   readonly weak: boolean;
 }
 
-/** The kind of an activation code, as a number: in the code itself and in what is signed. */
+/** The kind of an activation code as a number, in the code itself and in the signed list. */
 export const activationCodeKind = (weak: boolean): 1 | 2 =>
   weak ? CODE_KINDS.weakActivation : CODE_KINDS.activation;
 
 /**
- * Version 1 of the signed list left the kind out, so that a site could change it on the way to the
- * vendor. Only licenses that were installed by such a code are still read by it.
+ * Version 1 of the signed list did not include the kind, so that a site could change it on the way
+ * to the vendor. It is accepted only for licenses that are already installed with such a code.
  */
 export type ConfirmationVersion = 1 | 2;
 
@@ -74,20 +74,20 @@ export interface ConfirmationClaims {
   readonly licenseKey: string;
   /** SHA-256 of the compact policy document, hex. */
   readonly policyHash: string;
-  /** As it was typed; empty: none. */
+  /** As typed; empty: none. */
   readonly initializationCode: string;
 }
 
 export interface ConfirmationCode {
-  /** Null: as in the policy. */
+  /** Null: the end in the policy applies. */
   readonly validUntil: Instant | null;
   readonly serial: number;
-  /** The code's 68 bytes, hex: what a lease's chain points to. */
+  /** The code's 68 bytes, hex: a lease refers to the license by their hash. */
   readonly bytes: string;
 }
 
 export async function signConfirmationCode(
-  confirmed: ConfirmationClaims,
+  claims: ConfirmationClaims,
   { validUntil, serial }: Omit<ConfirmationCode, "bytes">,
   key: PrivateKey,
 ): Promise<string> {
@@ -97,17 +97,17 @@ export async function signConfirmationCode(
   const tail = Buffer.alloc(4);
   tail.writeUInt16BE(days, 0);
   tail.writeUInt16BE(serial, 2);
-  const signed = await crypto.subtle.sign(
+  const signature = await crypto.subtle.sign(
     "Ed25519",
     await cryptoKey(key),
-    message(confirmed, tail, CONFIRMATION_VERSION),
+    message(claims, tail, CONFIRMATION_VERSION),
   );
-  return encodeCode(Buffer.concat([new Uint8Array(signed), tail]), CODE_BITS.confirmation);
+  return encodeCode(Buffer.concat([new Uint8Array(signature), tail]), CODE_BITS.confirmation);
 }
 
 const isDay = (days: number): boolean => Number.isInteger(days) && days > 0 && days <= 0xffff;
 
-/** Reads a code; whose it is and what for is asked with `isConfirmedBy`. */
+/** Decodes a code without verifying it: `verifyConfirmationCode` checks the signature. */
 export function decodeConfirmationCode(code: string): Result<ConfirmationCode, CodeFault> {
   const decoded = decodeCode(code, CODE_BITS.confirmation);
   if (!decoded.ok) return err(decoded.fault);
@@ -120,29 +120,29 @@ export function decodeConfirmationCode(code: string): Result<ConfirmationCode, C
   });
 }
 
-/** The code in its one spelling. */
+/** The code in its canonical spelling. */
 export const encodeConfirmationCode = ({ bytes }: ConfirmationCode): string =>
   encodeCode(Buffer.from(bytes, "hex"), CODE_BITS.confirmation);
 
 export async function verifyConfirmationCode(
-  confirmed: ConfirmationClaims,
+  claims: ConfirmationClaims,
   { bytes }: ConfirmationCode,
   key: PublicKey,
   version: ConfirmationVersion = CONFIRMATION_VERSION,
 ): Promise<boolean> {
   const all = Buffer.from(bytes, "hex");
-  const text = message(confirmed, all.subarray(SIGNATURE_BYTES), version);
+  const text = message(claims, all.subarray(SIGNATURE_BYTES), version);
   const signature = new Uint8Array(all.subarray(0, SIGNATURE_BYTES));
   return crypto.subtle.verify("Ed25519", await cryptoKey(publicPart(key)), signature, text);
 }
 
-/** A list of items, each as its length and its bytes: no two lists have the same text. */
+/** The signed list: a length before each item, so that no two lists have the same bytes. */
 function message(
-  confirmed: ConfirmationClaims,
+  claims: ConfirmationClaims,
   tail: Uint8Array,
   version: ConfirmationVersion,
 ): Uint8Array<ArrayBuffer> {
-  const { activation, licenseKey, policyHash, initializationCode } = confirmed;
+  const { activation, licenseKey, policyHash, initializationCode } = claims;
   const kind = Buffer.from([activationCodeKind(activation.weak)]);
   const items = [
     Buffer.from(`berth-confirm-v${version}`),

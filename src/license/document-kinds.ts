@@ -1,6 +1,6 @@
 import { readDocumentHeader, type DocumentKind } from "./document.ts";
 
-/** What a document of each kind is called, and where it is taken. */
+/** The name of each kind of document. */
 export const DOCUMENT_KIND_NAMES: Readonly<Record<DocumentKind, string>> = {
   trust: "a trust document",
   request: "a license request",
@@ -11,7 +11,8 @@ export const DOCUMENT_KIND_NAMES: Readonly<Record<DocumentKind, string>> = {
   time: "a time document",
 };
 
-const TAKEN_BY: Readonly<Record<DocumentKind, string>> = {
+/** What to do with a document of each kind. */
+const USE_OF_KIND: Readonly<Record<DocumentKind, string>> = {
   trust: "add it with berth trust add",
   request: "send it to the vendor, who answers it with berth vendor issue",
   license: "install it with berth license add",
@@ -21,11 +22,11 @@ const TAKEN_BY: Readonly<Record<DocumentKind, string>> = {
   time: "use it with berth clock repair",
 };
 
-/** Finishes "it is …" or "the file is …". */
+/** Completes the sentence "it is …" or "the file is …". */
 export const describeDocumentKind = (kind: DocumentKind): string =>
-  `${DOCUMENT_KIND_NAMES[kind]}: ${TAKEN_BY[kind]}`;
+  `${DOCUMENT_KIND_NAMES[kind]}: ${USE_OF_KIND[kind]}`;
 
-/** What a document is if it is not of the wanted kind, by its own word; else null. */
+/** The kind that a document claims, if it is not the wanted one; otherwise null. */
 export function findMismatchedKind(text: string, wanted: DocumentKind): DocumentKind | null {
   const header = readDocumentHeader(text);
   return header.ok && header.value.kind !== wanted ? header.value.kind : null;

@@ -2,7 +2,7 @@ import { base64url, CompactSign, compactVerify, importJWK } from "jose";
 import { err, ok, type Result } from "../domain/result.ts";
 import { keyIdOf, parsePublicKey, publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
 
-/** What crosses the gap, each under a name of its own; one is never taken for another. */
+/** The kinds of signed documents. The kind is in the signed header: none passes for another. */
 export const DOCUMENT_KINDS = [
   "trust",
   "request",
@@ -15,7 +15,7 @@ export const DOCUMENT_KINDS = [
 
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
-/** Far more than any of them needs, far less than would hurt. */
+/** More than any document needs, and small enough to parse safely. */
 const MAX_DOCUMENT = 48 * 1024;
 
 export type DocumentFault =
@@ -26,7 +26,7 @@ export type DocumentFault =
 
 export interface DocumentHeader {
   readonly kind: DocumentKind;
-  /** Whose key signed it, by the signer's own word: a hint where to look, never a proof. */
+  /** The id of the signing key as the document claims it: for lookup only, it proves nothing. */
   readonly kid: string;
 }
 
@@ -41,7 +41,7 @@ export async function signDocument(
     .sign(await importJWK(key, "EdDSA"));
 }
 
-/** Verifies first, and parses exactly what was verified. */
+/** Verifies the signature first, then parses exactly the verified bytes. */
 export async function verifyDocument(
   kind: DocumentKind,
   text: string,
@@ -50,7 +50,7 @@ export async function verifyDocument(
   const header = readDocumentHeader(text);
   if (!header.ok) return header;
   if (header.value.kind !== kind) return err("is another kind of document");
-  // A weak key "signs" anything; it must not come this far, and if it does, no further.
+  // Any signature verifies under a low-order key: it must be rejected here at the latest.
   if (parsePublicKey(key) === null) return err("has an invalid signature");
   try {
     const options = { algorithms: ["EdDSA"] };
@@ -65,32 +65,32 @@ export async function verifyDocument(
   }
 }
 
-/** What a document says it is; nothing of it is to be believed yet. */
+/** Reads the header without verifying it: its claims are not trusted yet. */
 export function readDocumentHeader(text: string): Result<DocumentHeader, DocumentFault> {
   if (text.length > MAX_DOCUMENT) return err("is too large");
   const parts = text.split(".");
   if (parts.length !== 3 || !parts.every(isCanonical)) return err("is not a signed document");
   const header = parseObject(parts[0] ?? "");
   const { alg, typ, kid, ...more } = header ?? {};
-  const kind = DOCUMENT_KINDS.find((one) => typOf(one) === typ);
-  // No other member means anything to us, and one we do not know may mean that we should stop.
-  const strange = Object.keys(more).length > 0;
-  if (alg !== "EdDSA" || kind === undefined || typeof kid !== "string" || strange) {
+  const kind = DOCUMENT_KINDS.find((candidate) => typOf(candidate) === typ);
+  // An unknown member could change the meaning of the document (such as `crit`): reject it.
+  const hasUnknownMembers = Object.keys(more).length > 0;
+  if (alg !== "EdDSA" || kind === undefined || typeof kid !== "string" || hasUnknownMembers) {
     return err("is not a signed document");
   }
   return ok({ kind, kid });
 }
 
-/** For showing what somebody holds; says nothing about who signed it. */
+/** For display only: the payload is not verified. */
 export const readUnverifiedPayload = (text: string): unknown =>
   parseObject(text.split(".")[1] ?? "");
 
 const typOf = (kind: DocumentKind): string => `berth-${kind}+jwt`;
 
-/** A signature's last character has 16 spellings that decode alike; we take one. */
+/** The last character of a signature has 16 spellings that decode alike: accepts only one. */
 function isCanonical(part: string): boolean {
   if (!/^[A-Za-z0-9_-]+$/.test(part)) return false;
-  // One character more than whole bytes need: no bytes are written so, and the decoder throws.
+  // No number of bytes encodes to this length, and the decoder would throw.
   if (part.length % 4 === 1) return false;
   return base64url.encode(base64url.decode(part)) === part;
 }

@@ -8,16 +8,16 @@ export type FieldFault =
   | { readonly wrong: "missing"; readonly path: string; readonly expected: string };
 
 /**
- * Names the field that is wrong and what it must be, which a yes or no does not. Understands what
- * schemas of terms are made of: objects, lists, "this or null", and leaves with a description.
+ * Names the wrong field and what it must be, which a validator's yes or no does not. Supports the
+ * constructs that schemas of terms use: objects, lists, "T or null", and leaves with a description.
  */
 export function findFieldFault(schema: TSchema, value: unknown, path = ""): FieldFault | null {
   const orNull = schemaBesideNull(schema);
   if (orNull !== null) return value === null ? null : findFieldFault(orNull, value, path);
   if (schema["type"] === "object") return objectFault(schema, value, path);
   if (schema["type"] === "array" && Array.isArray(value)) {
-    for (const [place, item] of value.entries()) {
-      const fault = findFieldFault(schema["items"] as TSchema, item, `${path}[${place}]`);
+    for (const [index, item] of value.entries()) {
+      const fault = findFieldFault(schema["items"] as TSchema, item, `${path}[${index}]`);
       if (fault !== null) return fault;
     }
   }
@@ -30,17 +30,17 @@ function objectFault(schema: TSchema, value: unknown, path: string): FieldFault 
     return { wrong: "value", path, expected: expectedBy(schema), value };
   }
   const properties = schema["properties"] as Readonly<Record<string, TSchema>>;
-  const under = (name: string): string => (path === "" ? name : `${path}.${name}`);
+  const pathOf = (name: string): string => (path === "" ? name : `${path}.${name}`);
   const known = Object.keys(properties);
   for (const name of (schema["required"] ?? []) as readonly string[]) {
     if (Object.hasOwn(value, name)) continue;
     const expected = expectedBy(properties[name] ?? schema);
-    return { wrong: "missing", path: under(name), expected };
+    return { wrong: "missing", path: pathOf(name), expected };
   }
   for (const [name, member] of Object.entries(value)) {
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (property === undefined) return { wrong: "unknown", path: under(name), known };
-    const fault = findFieldFault(property, member, under(name));
+    if (property === undefined) return { wrong: "unknown", path: pathOf(name), known };
+    const fault = findFieldFault(property, member, pathOf(name));
     if (fault !== null) return fault;
   }
   return null;
@@ -55,7 +55,7 @@ function schemaBesideNull(schema: TSchema): TSchema | null {
 const expectedBy = (schema: TSchema): string =>
   schema.description ?? schemaBesideNull(schema)?.description ?? "an object";
 
-/** In words; `suggest` finds the name that somebody most likely meant. */
+/** The fault as a message; `suggest` finds the known name closest to an unknown one. */
 export function describeFieldFault(
   fault: FieldFault,
   suggest: (name: string, known: readonly string[]) => string | null = () => null,
@@ -63,16 +63,18 @@ export function describeFieldFault(
   const { path } = fault;
   if (fault.wrong === "missing") return `${path} is required: ${fault.expected}`;
   if (fault.wrong === "value") {
-    return `${path === "" ? "they" : path} must be ${fault.expected}, not ${shown(fault.value)}`;
+    const subject = path === "" ? "the value" : path;
+    return `${subject} must be ${fault.expected}, not ${abbreviate(fault.value)}`;
   }
-  const meant = suggest(path.split(".").at(-1) ?? path, fault.known);
-  const help = meant === null ? ` (fields: ${fault.known.join(", ")})` : `: did you mean ${meant}?`;
+  const suggestion = suggest(path.split(".").at(-1) ?? path, fault.known);
+  const help =
+    suggestion === null ? ` (fields: ${fault.known.join(", ")})` : `: did you mean ${suggestion}?`;
   return `unknown field ${path}${help}`;
 }
 
-const LONGEST_SHOWN = 60;
+const MAX_SHOWN_LENGTH = 60;
 
-function shown(value: unknown): string {
+function abbreviate(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }

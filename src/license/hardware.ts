@@ -1,6 +1,6 @@
 /**
- * What ties a license to a machine: a list of keyed hashes, frozen when the request is made. The
- * license signs the hash of the list; the machine must then still have most of what is on it.
+ * Binds a license to a machine: a list of keyed hashes of its components, fixed when the request is
+ * made. The license signs the hash of the list; the machine must keep most of the components.
  */
 
 export const COMPONENT_KINDS = [
@@ -9,19 +9,19 @@ export const COMPONENT_KINDS = [
   "board_serial",
   "root_disk",
   "mac",
-  /** No hardware: an identity the configuration names, for containers. */
+  /** Not hardware: an identity from the configuration, for containers. */
   "named",
 ] as const;
 
 export type ComponentKind = (typeof COMPONENT_KINDS)[number];
 
-/** As read from the machine. Never leaves it. */
+/** A component as read from the machine; the value never leaves it. */
 export interface HardwareComponent {
   readonly kind: ComponentKind;
   readonly value: string;
 }
 
-/** As it travels: 64 lower-case hex digits that differ from appliance to appliance. */
+/** A component as sent to the vendor: a hash that differs between appliances, 64 hex digits. */
 export interface HashedComponent {
   readonly kind: ComponentKind;
   readonly digest: string;
@@ -30,14 +30,14 @@ export interface HashedComponent {
 export interface HardwareMatch {
   readonly matchingCount: number;
   readonly requiredCount: number;
-  /** One entry for every frozen component the machine no longer has, in canonical order. */
+  /** One entry for every fixed component that the machine no longer has, in canonical order. */
   readonly missingKinds: readonly ComponentKind[];
   readonly isMatch: boolean;
 }
 
 /**
- * Hashes under the appliance's public key. Each value counts once, however often it was found, and
- * a blank one not at all; the order they were found in does not show.
+ * Hashes the components with the appliance's public key as the HMAC key. Duplicates and blank
+ * values are dropped, and the result does not depend on the order.
  */
 export const hashComponents = (
   components: readonly HardwareComponent[],
@@ -50,8 +50,8 @@ export const hashComponents = (
   );
 
 /**
- * What a license signs. Any change to the list changes it, an entry repeated as well, so that
- * nobody gains weight by repeating what still matches; only the order does not matter.
+ * The hash that a license signs. It depends on every entry and on repetition, so that repeating a
+ * matching entry cannot improve the match; it does not depend on the order.
  */
 export function computeHardwareId(frozen: readonly HashedComponent[]): string {
   const hasher = new Bun.CryptoHasher("sha256");
@@ -61,8 +61,8 @@ export function computeHardwareId(frozen: readonly HashedComponent[]): string {
 }
 
 /**
- * Three in five must still be there, rounded up, so that one part can be replaced without an
- * outage. What the machine gained since does not count against it. No list matches no machine.
+ * Three of five components must still be present, rounded up, so that one part can be replaced
+ * without an outage. New components do not count against the machine. An empty list never matches.
  */
 export function matchHardware(
   frozen: readonly HashedComponent[],
@@ -71,29 +71,31 @@ export function matchHardware(
 ): HardwareMatch {
   const bound = distinct(frozen);
   const present = new Set(hashComponents(live, key).map(identify));
-  const drifted = bound.filter((one) => !present.has(identify(one))).map(({ kind }) => kind);
-  const matching = bound.length - drifted.length;
-  const needed = Math.ceil((bound.length * 3) / 5);
+  const missingKinds = bound
+    .filter((component) => !present.has(identify(component)))
+    .map(({ kind }) => kind);
+  const matchingCount = bound.length - missingKinds.length;
+  const requiredCount = Math.ceil((bound.length * 3) / 5);
   return {
-    matchingCount: matching,
-    requiredCount: needed,
-    missingKinds: drifted,
-    isMatch: bound.length > 0 && matching >= needed,
+    matchingCount,
+    requiredCount,
+    missingKinds,
+    isMatch: bound.length > 0 && matchingCount >= requiredCount,
   };
 }
 
-/** Too little to tell one machine from its copy. */
+/** Whether the components are too few to distinguish a machine from a copy of it. */
 export const isWeakBinding = (frozen: readonly HashedComponent[]): boolean =>
   distinct(frozen).length < 2 || frozen.some(({ kind }) => kind === "named");
 
-/** The kind is hashed along: a disk whose serial is the board's is still not the board. */
+/** Includes the kind: a disk with the same serial as the board is still a different component. */
 function digestOf(kind: ComponentKind, value: string, key: Uint8Array): string {
   const hasher = new Bun.CryptoHasher("sha256", key);
   for (const part of ["berth-component-v1", kind, value]) hasher.update(lengthAndBytes(part));
   return hasher.digest("hex");
 }
 
-/** A 4-byte big-endian length before the bytes: no two lists of texts run together alike. */
+/** A 4-byte big-endian length before the bytes: no two lists of texts have the same encoding. */
 function lengthAndBytes(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new TextEncoder().encode(text);
   const framed = new Uint8Array(4 + bytes.length);
@@ -103,11 +105,13 @@ function lengthAndBytes(text: string): Uint8Array<ArrayBuffer> {
 }
 
 const distinct = (frozen: readonly HashedComponent[]): HashedComponent[] =>
-  [...new Map(frozen.map((one) => [identify(one), one])).values()].toSorted(byKindAndDigest);
+  [...new Map(frozen.map((component) => [identify(component), component])).values()].toSorted(
+    byKindAndDigest,
+  );
 
 const identify = ({ kind, digest }: HashedComponent): string => `${kind} ${digest}`;
 
-/** By code unit: a locale must not change what a license signed. */
+/** Compares code units: the order must not depend on a locale, because a license signs it. */
 function byKindAndDigest(a: HashedComponent, b: HashedComponent): number {
   const [left, right] = [identify(a), identify(b)];
   return left < right ? -1 : Number(left > right);

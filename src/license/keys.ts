@@ -4,7 +4,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { encodeCrockford } from "./code.ts";
 
-/** Ed25519 and nothing else, as JSON Web Keys. */
+/** Only Ed25519, as JSON Web Keys. */
 export const PublicKey = Type.Object({
   kty: Type.Literal("OKP"),
   crv: Type.Literal("Ed25519"),
@@ -25,15 +25,15 @@ export async function generateKey(): Promise<PrivateKey> {
 
 export const publicPart = ({ kty, crv, x }: PublicKey): PublicKey => ({ kty, crv, x });
 
-/** Null for anything but a whole, canonically written key that is good for signing. */
+/** Null unless the value is a complete, canonically encoded key that is safe to verify with. */
 export function parsePublicKey(value: unknown): PublicKey | null {
   if (!Value.Check(PublicKey, value)) return null;
   const bytes = base64url.decode(value.x);
-  const whole = bytes.length === 32 && base64url.encode(bytes) === value.x;
-  return whole && !isLowOrder(bytes) ? publicPart(value) : null;
+  const isCanonical = bytes.length === 32 && base64url.encode(bytes) === value.x;
+  return isCanonical && !isLowOrder(bytes) ? publicPart(value) : null;
 }
 
-/** Null, too, for a secret that does not belong to its public part: what it signs is worthless. */
+/** Also null when the secret does not match its public part: its signatures would not verify. */
 export function parsePrivateKey(value: unknown): PrivateKey | null {
   const key = parsePublicKey(value);
   const d = (value as { d?: unknown } | null)?.d;
@@ -41,11 +41,11 @@ export function parsePrivateKey(value: unknown): PrivateKey | null {
   return publicOf(d) === key.x ? { ...key, d } : null;
 }
 
-/** The fixed beginning of an Ed25519 secret in PKCS #8. */
-const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
+/** The fixed prefix of an Ed25519 secret in PKCS #8. */
+const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
 function publicOf(d: string): string | undefined {
-  const key = Buffer.concat([PKCS8, base64url.decode(d)]);
+  const key = Buffer.concat([PKCS8_PREFIX, base64url.decode(d)]);
   const secret = createPrivateKey({ key, format: "der", type: "pkcs8" });
   return createPublicKey(secret).export({ format: "jwk" }).x;
 }
@@ -53,10 +53,10 @@ function publicOf(d: string): string | undefined {
 const ID_BITS = 80;
 const FINGERPRINT_BITS = 100;
 
-/** Who a key belongs to, in 16 characters: the first 80 bits of SHA-256 of the public key. */
+/** The id of a key's owner, in 16 characters: the first 80 bits of SHA-256 of the public key. */
 export const keyIdOf = (key: PublicKey): string => encodeCrockford(digestOf(key), ID_BITS);
 
-/** The same, longer and in groups: to be compared by voice. */
+/** A longer hash in groups, to compare by voice. */
 export const fingerprintOf = (key: PublicKey): string =>
   encodeCrockford(digestOf(key), FINGERPRINT_BITS).replaceAll(/.{5}(?=.)/g, "$&-");
 
@@ -67,9 +67,8 @@ const digestOf = (key: PublicKey): Uint8Array =>
   new Bun.CryptoHasher("sha256").update(publicKeyBytes(key)).digest();
 
 /**
- * Points whose signatures say nothing: with one of these as a key, one signature fits any text. The
- * sign bit is left out of the comparison; the list holds the y of every such point and its
- * spellings past the field's prime.
+ * Points of low order: under one of these keys, one signature verifies for any text. The list has
+ * the y of every such point and its encodings past the field's prime; the sign bit is ignored.
  */
 const LOW_ORDER = new Set([
   "0000000000000000000000000000000000000000000000000000000000000000",

@@ -2,12 +2,12 @@ import type { Instant } from "../domain/time.ts";
 import { signDocument } from "./document.ts";
 import { keyIdOf, type PrivateKey } from "./keys.ts";
 
-/** One user's slot, for the application to check by itself. */
+/** One user's slot, signed so that the application can verify it offline. */
 export interface Lease {
   readonly user: string;
   readonly product: string;
   readonly licenseId: number;
-  /** SHA-256 of the license document: the next link of the chain. */
+  /** SHA-256 of the license document: links the lease to the vendor's signature. */
   readonly licenseHash: string;
   readonly serial: number;
   readonly slot: number;
@@ -15,7 +15,7 @@ export interface Lease {
   readonly expiresAt: Instant;
   readonly hostname: string;
   readonly isBorrowed: boolean;
-  /** The application's own; a lease without it may have been made for another machine. */
+  /** Chosen by the application; a lease without one could have been issued to another machine. */
   readonly nonce: string | null;
 }
 
@@ -29,7 +29,7 @@ export function signLease(lease: Lease, key: PrivateKey): Promise<string> {
     serial: lease.serial,
     jti: String(lease.slot),
     iat: Math.floor(lease.issuedAt / 1_000),
-    // Rounded down: a lease never outlives its slot, nor its license.
+    // Rounded down: a lease must not outlive its slot or its license.
     exp: Math.floor(lease.expiresAt / 1_000),
     host: lease.hostname,
     borrowed: lease.isBorrowed,

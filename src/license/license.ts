@@ -9,17 +9,17 @@ import { decodeTerms, TermsDocument } from "./terms.ts";
 import { verifyVendorDocument, type Vendor, type VendorDocumentFault } from "./trust.ts";
 
 const closed = { additionalProperties: false };
-const maybeId = Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()]);
+const idOrNull = Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()]);
 
-/** A vendor's terms for one appliance: its key, its hardware, one serial after the other. */
+/** A vendor's terms, bound to the key and hardware of one appliance; a renewal has a new serial. */
 export const LicenseDocument = Type.Object(
   {
     iss: Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" }),
     iat: Type.Integer({ minimum: 0 }),
     license_id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     serial: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
-    request_id: maybeId,
-    nonce: maybeId,
+    request_id: idOrNull,
+    nonce: idOrNull,
     appliance: Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" }),
     cnf: Type.Object({ jwk: PublicKey }, closed),
     hardware_id: Type.String({ pattern: "^[0-9a-f]{64}$" }),
@@ -41,9 +41,7 @@ export interface SignedLicense {
 
 export type LicenseFault = VendorDocumentFault | "is not a license";
 
-/**
- * Reads a license that one of `vendors` signed; whether it fits this appliance is not asked here.
- */
+/** Verifies that one of `vendors` signed a license; does not check that it fits this appliance. */
 export async function verifyLicense(
   document: string,
   vendors: readonly Vendor[],

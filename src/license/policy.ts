@@ -7,7 +7,7 @@ import type { PrivateKey, PublicKey } from "./keys.ts";
 import { decodeTerms, TermsDocument } from "./terms.ts";
 import { verifyVendorDocument, type Vendor, type VendorDocumentFault } from "./trust.ts";
 
-/** License terms bound to nobody yet: they come with the install medium and wait for a code. */
+/** License terms that are bound to no appliance: a confirmation code binds them to one. */
 export const Policy = Type.Object(
   {
     iss: Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" }),
@@ -23,7 +23,7 @@ export type Policy = Static<typeof Policy>;
 export const signPolicy = (policy: Policy, key: PrivateKey): Promise<string> =>
   signDocument("policy", policy, key);
 
-/** A policy as it is, or as base64 of it; white space never matters. */
+/** A policy as it is, or decoded from base64, without white space. */
 export function normalizePolicyText(text: string): string {
   const plain = text.replaceAll(/\s/g, "");
   if (plain.includes(".")) return plain;
@@ -33,7 +33,7 @@ export function normalizePolicyText(text: string): string {
 export interface SignedPolicy {
   readonly policy: Policy;
   readonly vendor: Vendor;
-  /** The key that signed it, which is the one that confirms it. */
+  /** The key that signed it; the confirmation code must be signed with the same one. */
   readonly key: PublicKey;
 }
 
@@ -47,8 +47,8 @@ export async function verifyPolicy(
   const signed = await verifyVendorDocument("policy", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload: policy, vendor, key } = signed.value;
-  const whole = Value.Check(Policy, policy) && decodeTerms(policy.terms) !== null;
-  return whole && policy.iss === vendor.vendor
+  const isPolicy = Value.Check(Policy, policy) && decodeTerms(policy.terms) !== null;
+  return isPolicy && policy.iss === vendor.vendor
     ? ok({ policy, vendor, key })
     : err("is not a policy");
 }

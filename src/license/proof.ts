@@ -11,21 +11,21 @@ import { verifyPolicy } from "./policy.ts";
 import { decodeTerms } from "./terms.ts";
 import type { Vendor } from "./trust.ts";
 
-/** What the vendor's signature says of an installed license. */
-interface Signed extends Pick<Grant, "vendor" | "serial" | "lic" | "policyId"> {
+/** The values of an installed license that the vendor's signature covers. */
+interface SignedValues extends Pick<Grant, "vendor" | "serial" | "lic" | "policyId"> {
   readonly id: number;
   readonly appliance: string;
   readonly terms: Terms;
-  /** All of the hardware id, or as much of it as a code has room for. */
+  /** The hardware id, or the prefix of it that fits into a code. */
   readonly hardware: string;
-  /** Whether a code was given for a weakly bound appliance; null: nothing says so. */
+  /** Whether the code is for a weakly bound appliance; null: the signature does not cover it. */
   readonly weak: boolean | null;
 }
 
 /**
- * Why an installed license must not be served: a data folder can be edited by whoever owns it, the
- * vendor's document in it cannot. Finishes "license N …"; null when all of it is signed by one of
- * `vendors`.
+ * Why an installed license must not be served. A site can edit its data folder, but not the
+ * vendor's signed document in it. Completes the sentence "license N …"; null when one of `vendors`
+ * signed all of it.
  */
 export async function findProofFault(
   license: License,
@@ -34,19 +34,19 @@ export async function findProofFault(
 ): Promise<string | null> {
   const { document } = license.grant;
   const isBundle = document.startsWith("{");
-  const read = isBundle
+  const signed = isBundle
     ? await readBundle(document, vendors)
     : await readLicense(document, vendors);
-  if (!read.ok) return read.fault;
-  const differing = differences(license, appliance, read.value);
-  if (differing.length === 0) return null;
-  return `differs from what its vendor signed: ${differing.join(", ")}`;
+  if (!signed.ok) return signed.fault;
+  const differingFields = findDifferences(license, appliance, signed.value);
+  if (differingFields.length === 0) return null;
+  return `differs from what its vendor signed: ${differingFields.join(", ")}`;
 }
 
 async function readLicense(
   document: string,
   vendors: readonly Vendor[],
-): Promise<Result<Signed, string>> {
+): Promise<Result<SignedValues, string>> {
   const verified = await verifyLicense(document, vendors);
   if (!verified.ok) return err(`has a document that ${verified.fault}`);
   const { license, terms, vendor } = verified.value;
@@ -66,11 +66,11 @@ async function readLicense(
 async function readBundle(
   document: string,
   vendors: readonly Vendor[],
-): Promise<Result<Signed, string>> {
+): Promise<Result<SignedValues, string>> {
   const bundle = parseBundle(document);
   const code = bundle && decodeConfirmationCode(bundle.confirmation_code);
-  const isWhole = (bundle?.version === undefined) === (bundle?.kind === undefined);
-  if (bundle === null || code === null || !code.ok || !isWhole) {
+  const isConsistent = (bundle?.version === undefined) === (bundle?.kind === undefined);
+  if (bundle === null || code === null || !code.ok || !isConsistent) {
     return err("has a bundle that cannot be read");
   }
   const verified = await verifyPolicy(bundle.policy, vendors);
@@ -78,7 +78,7 @@ async function readBundle(
   const { policy, vendor, key } = verified.value;
   const terms = decodeTerms(policy.terms);
   const weak = bundle.kind === undefined ? null : bundle.kind === 2;
-  const confirmed = {
+  const claims = {
     activation: {
       appliance: bundle.appliance_id,
       nonce: bundle.nonce,
@@ -92,7 +92,7 @@ async function readBundle(
   const isConfirmed =
     terms !== null &&
     keyIdOf(bundle.appliance_jwk) === bundle.appliance_id &&
-    (await verifyConfirmationCode(confirmed, code.value, key, bundle.version ?? 1));
+    (await verifyConfirmationCode(claims, code.value, key, bundle.version ?? 1));
   if (!isConfirmed) return err("has a confirmation code that its vendor did not sign for it");
   const { validUntil, serial, bytes } = code.value;
   return ok({
@@ -112,16 +112,16 @@ async function readBundle(
   });
 }
 
-const GRANTED = ["vendor", "serial", "lic", "policyId"] as const;
+const GRANT_FIELDS = ["vendor", "serial", "lic", "policyId"] as const;
 
-/** By the names they have in `state.json`. */
-function differences(license: License, appliance: string, signed: Signed): string[] {
+/** The names of the fields that differ, as in `state.json`. */
+function findDifferences(license: License, appliance: string, signed: SignedValues): string[] {
   const { id, terms, grant } = license;
   const isWeakHere = isWeakBinding(grant.hardware as readonly HashedComponent[]);
   return [
     ...(id === signed.id ? [] : ["id"]),
     ...(appliance === signed.appliance ? [] : ["appliance"]),
-    ...GRANTED.filter((name) => grant[name] !== signed[name]),
+    ...GRANT_FIELDS.filter((name) => grant[name] !== signed[name]),
     ...(grant.hardwareId.startsWith(signed.hardware) ? [] : ["hardwareId"]),
     ...(signed.weak === null || signed.weak === isWeakHere ? [] : ["hardware"]),
     ...differingNames(terms, signed.terms),
@@ -135,12 +135,13 @@ const differingNames = (a: object, b: object): string[] => {
   return [...names].filter((name) => !Bun.deepEquals(left.get(name), right.get(name)));
 };
 
-/** Those of earlier serials stay for who holds a slot of them, and grant nothing. */
-function differingFeatures({ features }: License, { features: named }: Terms): string[] {
-  const missing = named.filter(({ code }) => !features.has(code)).map(({ code }) => code);
+/** Features of earlier serials stay while users hold slots of them; they grant no new slots. */
+function differingFeatures({ features }: License, { features: signedFeatures }: Terms): string[] {
+  const missing = signedFeatures.filter(({ code }) => !features.has(code)).map(({ code }) => code);
   const wrong = [...features].filter(([code, { terms }]) => {
-    const signed = named.find((one) => one.code === code) ?? withdrawFeature(terms);
-    return !Bun.deepEquals(terms, signed);
+    const signedTerms =
+      signedFeatures.find((feature) => feature.code === code) ?? withdrawFeature(terms);
+    return !Bun.deepEquals(terms, signedTerms);
   });
   return [...missing, ...wrong.map(([code]) => code)].map((code) => `feature ${code}`);
 }

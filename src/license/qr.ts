@@ -6,29 +6,29 @@ import { decodeBase45, encodeBase45 } from "./base45.ts";
 import { CODE_BITS, decodeCode, encodeCode, encodeCrockford } from "./code.ts";
 
 /**
- * Texts as QR codes. A code goes as it is, so that any phone shows what to read out. Anything else
- * is deflated, in Base45, in frames:
+ * Texts as QR codes. An activation code is encoded as it is, so that any phone shows what to read
+ * out. Any other text is deflated, encoded in Base45 and split into frames:
  * `BERTH2 3/12 <16 symbols of SHA-256 of the text> <length of the part> <check> <part>/`.
  *
- * No character could mark the end for certain: Base45 uses all 45 that a QR code packs tightest.
- * So a frame says how long its part is, and its check covers the header and the part.
+ * No character could mark the end reliably: Base45 uses all 45 that a QR code stores compactly. So
+ * a frame contains the length of its part, and its check covers the header and the part.
  */
 
-/** Why one of those given could not be read. */
+/** Why one of the scanned texts could not be read. */
 type UnreadFault =
-  /** Not a frame at all. `at`, here and below, counts from 1 in the order given. */
+  /** Not a frame. `at`, here and below, is the position in the input, counted from 1. */
   | { readonly wrong: "frame"; readonly at: number }
   | { readonly wrong: "form"; readonly at: number; readonly form: string }
-  /** By how many characters. */
+  /** `by` is the number of missing or extra characters. */
   | ({ readonly wrong: "short" | "long"; readonly by: number } & Named)
-  /** Its header is incomplete, or its check does not fit. */
+  /** The header is incomplete, or the check does not match. */
   | ({ readonly wrong: "misread" } & Named);
 
 export type FrameFault =
   | UnreadFault
-  /** Nothing was given. */
+  /** The input is empty. */
   | { readonly wrong: "none" }
-  /** Frames of more than one text. */
+  /** The frames belong to more than one text. */
   | { readonly wrong: "mixed" }
   | { readonly wrong: "missing"; readonly frames: readonly number[]; readonly of: number }
   | { readonly wrong: "damaged" }
@@ -36,17 +36,17 @@ export type FrameFault =
 
 interface Named {
   readonly at: number;
-  /** What the frame says of itself. */
+  /** As the header of the frame says. */
   readonly number: number;
   readonly of: number;
 }
 
-/** In UTF-8: more than any document, and as far as anything is inflated. */
+/** In UTF-8: more than any document has, and the limit for inflating. */
 export const MAX_TEXT_BYTES = 64 * 1024;
 
 export const FRAME_FORMAT = "BERTH2";
 
-/** The longest code, of six rows, has 137. */
+/** The longest code, of six rows, has 137 characters. */
 const MAX_PLAIN = 200;
 
 /** With the longest header, a frame has no more than 1,000 characters. */
@@ -57,12 +57,12 @@ const SYMBOL = "[0-9A-HJKMNP-TV-Z]";
 const HEADER = new RegExp(
   `^${FRAME_FORMAT} (${NUMBER})/(${NUMBER}) (${SYMBOL}{16}) (${NUMBER}) (${SYMBOL}{8}) `,
 );
-/** As much of a header as names the frame. */
+/** The part of the header that numbers the frame. */
 const NAMED = new RegExp(`^${FRAME_FORMAT} (${NUMBER})/(${NUMBER}) `);
-/** It keeps a last space of Base45 from whoever trims. */
+/** Protects a trailing space of Base45 from being trimmed. */
 const END = "/";
 
-/** Throws above `MAX_TEXT`. */
+/** Throws above `MAX_TEXT_BYTES`. */
 export function splitIntoFrames(text: string): string[] {
   if (isPlainCode(text)) return [text];
   const bytes = new TextEncoder().encode(text);
@@ -80,57 +80,59 @@ export function splitIntoFrames(text: string): string[] {
 
 export interface JoinedFrames {
   readonly text: string;
-  /** Which of those given are no frames; they count from 1. */
+  /** Positions of inputs that are no frames, counted from 1. */
   readonly foreign: readonly number[];
 }
 
 /**
- * In any order, any of them more than once, with white space around them. What is wrong with one
- * does not matter when all are there well read.
+ * Joins frames in any order, also repeated or with white space around them. A damaged input does
+ * not matter when all frames are present undamaged.
  */
-export function joinFrames(frames: readonly string[]): Result<JoinedFrames, FrameFault> {
-  const read: Frame[] = [];
+export function joinFrames(texts: readonly string[]): Result<JoinedFrames, FrameFault> {
+  const frames: Frame[] = [];
   const faults: UnreadFault[] = [];
-  for (const [index, text] of frames.entries()) {
+  for (const [index, text] of texts.entries()) {
     const frame = readFrame(text.trim(), index + 1);
-    if (frame.ok) read.push(frame.value);
+    if (frame.ok) frames.push(frame.value);
     else faults.push(frame.fault);
   }
-  const isReadAgain = (fault: UnreadFault): boolean =>
-    "number" in fault && read.some(({ number, of }) => number === fault.number && of === fault.of);
-  const unread = faults.filter((fault) => !isReadAgain(fault));
-  const whole = joinRead(read);
-  // Without all of them, a line that could not be read may be one that is missing. A code that goes
-  // as it is has no number: what stands beside it may be the rest of a longer one.
-  const isTolerated = whole.ok && !read.some(({ plain }) => plain);
-  const refused = unread.find(({ wrong }) => wrong === "form" || !isTolerated);
-  if (refused !== undefined) return err(refused);
-  return whole.ok ? ok({ text: whole.value, foreign: unread.map(({ at }) => at) }) : whole;
+  const hasReadableCopy = (fault: UnreadFault): boolean =>
+    "number" in fault &&
+    frames.some(({ number, of }) => number === fault.number && of === fault.of);
+  const unread = faults.filter((fault) => !hasReadableCopy(fault));
+  const joined = joinReadable(frames);
+  // If frames are missing, an unreadable input can be one of them. A plain code has no number: an
+  // input beside it can be the rest of a longer code.
+  const canIgnoreUnread = joined.ok && !frames.some(({ plain }) => plain);
+  const fault = unread.find(({ wrong }) => wrong === "form" || !canIgnoreUnread);
+  if (fault !== undefined) return err(fault);
+  return joined.ok ? ok({ text: joined.value, foreign: unread.map(({ at }) => at) }) : joined;
 }
 
-function joinRead(read: readonly Frame[]): Result<string, FrameFault> {
-  const [first] = read;
+function joinReadable(frames: readonly Frame[]): Result<string, FrameFault> {
+  const [first] = frames;
   if (first === undefined) return err({ wrong: "none" });
-  if (read.some(({ id, of }) => id !== first.id || of !== first.of)) return err({ wrong: "mixed" });
+  if (frames.some(({ id, of }) => id !== first.id || of !== first.of))
+    return err({ wrong: "mixed" });
   const parts = new Map<number, string>();
-  for (const { number, part } of read) {
+  for (const { number, part } of frames) {
     if ((parts.get(number) ?? part) !== part) return err({ wrong: "damaged" });
     parts.set(number, part);
   }
   const numbers = Array.from({ length: first.of }, (_, index) => index + 1);
   const missing = numbers.filter((number) => !parts.has(number));
   if (missing.length > 0) return err({ wrong: "missing", frames: missing, of: first.of });
-  const whole = numbers.map((number) => parts.get(number)).join("");
-  return first.plain ? ok(whole) : unpack(whole, first.id);
+  const text = numbers.map((number) => parts.get(number)).join("");
+  return first.plain ? ok(text) : unpack(text, first.id);
 }
 
-/** For a terminal of any colours: it brings its own, and the light modules are what is drawn. */
+/** Draws the light modules in colours of its own, so that it works in any terminal theme. */
 export function renderQrForTerminal(frame: string): string {
   const modules = modulesOf(frame);
   const lines: string[] = [];
   for (let y = 0; y < modules.length; y += 2) {
     const upper = modules[y] ?? [];
-    // Below the last row there is only more of the quiet zone.
+    // Below the last row is only the quiet zone, which is light.
     const lower = modules[y + 1] ?? [];
     const line = upper.map((dark, x) => HALVES[(dark ? 0 : 2) + (lower[x] ? 0 : 1)]).join("");
     lines.push(`${WHITE_ON_BLACK}${line}${RESET}`);
@@ -138,7 +140,7 @@ export function renderQrForTerminal(frame: string): string {
   return lines.join("\n");
 }
 
-/** A document of its own, without script or style. */
+/** A standalone SVG document, without script or style. */
 export function renderQrSvg(frame: string): string {
   const modules = modulesOf(frame);
   const size = modules.length;
@@ -151,7 +153,7 @@ export function renderQrSvg(frame: string): string {
   ].join("");
 }
 
-/** Exactly as a code is shown: a part of a frame that was cut must not be taken for one. */
+/** Whether the text is exactly a code as shown: a cut-off part of a frame must not pass for one. */
 export const isPlainCode = (text: string): boolean =>
   text.length <= MAX_PLAIN &&
   Object.values(CODE_BITS).some((bits) => {
@@ -163,7 +165,7 @@ interface Frame {
   readonly plain: boolean;
   readonly number: number;
   readonly of: number;
-  /** Of the whole text; of a plain one, the text itself. */
+  /** The hash of the whole text; for a plain code, the text itself. */
   readonly id: string;
   readonly part: string;
 }
@@ -175,7 +177,7 @@ const frameOf = (contents: Contents): string => {
   return `${FRAME_FORMAT} ${number}/${of} ${id} ${part.length} ${checkOf(contents)} ${part}${END}`;
 };
 
-/** Of everything else in the frame: nothing may be lost between two fields either. */
+/** Covers everything else in the frame, including the separators between fields. */
 const checkOf = ({ number, of, id, part }: Contents): string => {
   const covered = `${FRAME_FORMAT} ${number}/${of} ${id} ${part.length} ${part}`;
   return encodeCrockford(createHash("sha256").update(covered).digest(), 40);
@@ -195,8 +197,8 @@ function readFrame(text: string, at: number): Result<Frame, UnreadFault> {
   if (tooMany < 0) return err({ wrong: "short", by: -tooMany, ...named });
   if (tooMany > 0) return err({ wrong: "long", by: tooMany, ...named });
   const part = text.slice(header.length, -END.length);
-  const isWhole = text.endsWith(END) && check === checkOf({ number, of, id, part });
-  if (!isWhole) return err({ wrong: "misread", ...named });
+  const isIntact = text.endsWith(END) && check === checkOf({ number, of, id, part });
+  if (!isIntact) return err({ wrong: "misread", ...named });
   return ok({ plain: false, number, of, id, part });
 }
 
@@ -208,26 +210,26 @@ function unpack(packed: string, id: string): Result<string, FrameFault> {
     if (idOf(bytes) !== id) return err({ wrong: "damaged" });
     return ok(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch (error) {
-    const large = error instanceof RangeError && "code" in error;
-    return err({ wrong: large && error.code === "ERR_BUFFER_TOO_LARGE" ? "size" : "damaged" });
+    const hasCode = error instanceof RangeError && "code" in error;
+    return err({ wrong: hasCode && error.code === "ERR_BUFFER_TOO_LARGE" ? "size" : "damaged" });
   }
 }
 
 const idOf = (bytes: Uint8Array): string =>
   encodeCrockford(createHash("sha256").update(bytes).digest(), 80);
 
-/** White on black, as all terminals can, and bold, which makes the white whiter on most. */
+/** White on black, which all terminals support, and bold, which makes white brighter on most. */
 const WHITE_ON_BLACK = "\u001b[40;37;1m";
 const RESET = "\u001b[0m";
 
-/** By what is light: nothing, the lower half, the upper, both. */
+/** By the light halves: none, lower, upper, both. */
 const HALVES = [" ", "▄", "▀", "█"];
 
-/** Rows of dark or not, with the quiet zone the standard asks for. */
+/** Rows of modules, true for dark, with the quiet zone that the standard requires. */
 const modulesOf = (frame: string): boolean[][] =>
   encodeQR(frame, "raw", { ecc: "medium", border: 4 });
 
-/** Start and length of each dark run. */
+/** The start and length of each run of dark modules. */
 function runsOf(row: readonly boolean[]): [start: number, length: number][] {
   const runs: [number, number][] = [];
   for (let x = 0; x < row.length; x += 1) {

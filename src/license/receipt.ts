@@ -9,11 +9,11 @@ import {
 } from "./document.ts";
 import { keyIdOf, parsePublicKey, PublicKey, type PrivateKey } from "./keys.ts";
 
-/** A license given back: proof for the vendor that its serials never serve again. */
+/** Proves to the vendor that a license was returned and its serials can never be used again. */
 export const Receipt = Type.Object(
   {
     appliance: Type.String(),
-    /** The key it is signed with; its id is the appliance's. */
+    /** The key that signs the receipt; its id is the appliance's id. */
     jwk: PublicKey,
     license_id: Type.Integer({ minimum: 1 }),
     serial: Type.Integer({ minimum: 1 }),
@@ -31,7 +31,7 @@ export type Receipt = Static<typeof Receipt>;
 export const signReceipt = (receipt: Receipt, key: PrivateKey): Promise<string> =>
   signDocument("receipt", receipt, key);
 
-/** A receipt is signed with the key it names: nobody gives back what another appliance holds. */
+/** The key in a receipt must have signed it: no appliance can return the license of another. */
 export async function verifyReceipt(
   document: string,
 ): Promise<Result<Receipt, DocumentFault | "is not a receipt">> {
@@ -40,6 +40,7 @@ export async function verifyReceipt(
   if (key === null) return err("is not a receipt");
   const verified = await verifyDocument("receipt", document, key);
   if (!verified.ok) return verified;
-  const whole = Value.Check(Receipt, verified.value) && verified.value.appliance === keyIdOf(key);
-  return whole ? ok(verified.value) : err("is not a receipt");
+  const isReceipt =
+    Value.Check(Receipt, verified.value) && verified.value.appliance === keyIdOf(key);
+  return isReceipt ? ok(verified.value) : err("is not a receipt");
 }

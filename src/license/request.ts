@@ -17,7 +17,7 @@ const hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 const seq = Type.Integer({ minimum: 0 });
 const id = Type.String({ pattern: "^[0-9a-f]{32}$" });
 
-/** What a site tells its vendor: who it is, what it asks for, and how it stands. */
+/** A site's request to its vendor: its identity, the wanted license, and its current licenses. */
 export const LicenseRequest = Type.Object(
   {
     request_id: id,
@@ -43,14 +43,12 @@ export const LicenseRequest = Type.Object(
         closed,
       ),
     ),
-    /**
-     * Where the audit chain stood right before this request, and before those that went out last.
-     */
+    /** The head of the audit chain right before this request; `heads`: before the last requests. */
     audit: Type.Object({ seq, sum: hash }, closed),
     heads: Type.Array(Type.Object({ request_id: id, audit_seq: seq, sum: hash }, closed), {
       maxItems: 64,
     }),
-    /** When a backup was brought back, and what the site gave up by it; the last times only. */
+    /** The last restores of backups, and the changes that each discarded. */
     restores: Type.Optional(
       Type.Array(
         Type.Object(
@@ -78,7 +76,7 @@ export const signLicenseRequest = (request: LicenseRequest, key: PrivateKey): Pr
 
 export type LicenseRequestFault = DocumentFault | "is not a request" | "contradicts itself";
 
-/** A request is signed with the key it names: nobody can speak for another appliance. */
+/** The key in a request must have signed it: no appliance can make a request for another. */
 export async function verifyLicenseRequest(
   document: string,
 ): Promise<Result<LicenseRequest, LicenseRequestFault>> {
@@ -92,8 +90,8 @@ export async function verifyLicenseRequest(
   if (!verified.ok) return verified;
   if (!Value.Check(LicenseRequest, verified.value)) return err("is not a request");
   const request = verified.value;
-  const honest =
+  const isConsistent =
     keyIdOf(key) === request.appliance &&
     computeHardwareId(request.hardware as HashedComponent[]) === request.hardware_id;
-  return honest ? ok(request) : err("contradicts itself");
+  return isConsistent ? ok(request) : err("contradicts itself");
 }

@@ -4,25 +4,25 @@ type Consumption = NonNullable<TermsDocument["consumption"]>;
 type Feature = TermsDocument["features"][number];
 type Floating = NonNullable<Feature["floating"]>;
 
-/** What a feature is to be from now on; what is not named stays as it is. */
+/** Changes to a feature; terms that are absent stay unchanged. */
 export interface FeatureChanges extends Partial<Omit<Feature, "floating" | "consumption">> {
   readonly code: string;
-  /** Null: it is not floating any more. */
+  /** Null: the feature is no longer floating. */
   readonly floating?: Partial<Floating> | null;
-  /** Null: it does not count any more. */
+  /** Null: consumption is no longer counted. */
   readonly consumption?: Partial<Consumption> | null;
 }
 
-/** What a license is to be from now on; what is not named stays as it is, or is the default. */
+/** Changes to a license; terms that are absent stay unchanged or get their default. */
 export interface TermsChanges extends Partial<Omit<TermsDocument, "features" | "consumption">> {
-  /** Null: it does not count any more. */
+  /** Null: consumption is no longer counted. */
   readonly consumption?: Partial<Consumption> | null;
   readonly features?: readonly FeatureChanges[];
-  /** Codes of features to take away, of those it has and of those named here. */
+  /** Codes of features to remove, from the license and from `features`. */
   readonly without?: readonly string[];
 }
 
-/** Changes from two places, of which the second one counts where both name the same term. */
+/** Combines two sets of changes; where both change the same term, the second wins. */
 export function combineTermsChanges(first: TermsChanges, second: TermsChanges): TermsChanges {
   const consumption = combineMembers(first.consumption, second.consumption);
   return {

@@ -18,7 +18,7 @@ const dayOrTime = Type.Union([
 const member = <T extends TSchema>(schema: T, title: string) => Type.Optional({ ...schema, title });
 
 const { properties: terms } = TermsDocument;
-const { properties: counted } = ConsumptionSchema;
+const { properties: consumptionTerms } = ConsumptionSchema;
 const { properties: feature } = FeatureSchema;
 const floating = feature.floating.anyOf[0].properties;
 
@@ -27,10 +27,16 @@ const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()
 const consumption = orNull(
   Type.Object(
     {
-      max: member(counted.max, "maximum consumption; null: unlimited"),
-      overages: member(counted.overages, "consumption allowed above the maximum; default 0"),
-      negative: member(counted.negative, "whether negative consumption is allowed; default false"),
-      period: member(counted.period, "how often the count resets to zero; null: never"),
+      max: member(consumptionTerms.max, "maximum consumption; null: unlimited"),
+      overages: member(
+        consumptionTerms.overages,
+        "consumption allowed above the maximum; default 0",
+      ),
+      negative: member(
+        consumptionTerms.negative,
+        "whether negative consumption is allowed; default false",
+      ),
+      period: member(consumptionTerms.period, "how often the count resets to zero; null: never"),
     },
     closed,
   ),
@@ -62,7 +68,7 @@ const FeatureInFile = Type.Object(
   closed,
 );
 
-/** Terms as a person writes them: only what is to be set, and days where a day is meant. */
+/** Terms as a person writes them: only the fields to set, and dates without a time. */
 const TermsFile = Type.Object(
   {
     $schema: Type.Optional(Type.String({ title: "for editors; ignored" })),
@@ -116,14 +122,14 @@ const TermsFile = Type.Object(
   closed,
 );
 
-/** Reads what `berth vendor issue --terms` takes; the fault names the first field that is wrong. */
+/** Parses the file for `berth vendor issue --terms`; the fault names the first wrong field. */
 export function parseTermsFile(value: unknown): Result<TermsChanges, FieldFault> {
   const fault = findFieldFault(TermsFile, value);
   if (fault !== null) return err(fault);
-  const written = value as Static<typeof TermsFile>;
-  const { $schema: _, start, valid_until, maintenance_until, features, ...rest } = written;
+  const file = value as Static<typeof TermsFile>;
+  const { $schema: _, start, valid_until, maintenance_until, features, ...rest } = file;
   const faults: FieldFault[] = repeatedCodes(features ?? []);
-  const read = <N extends string>(
+  const parseTime = <N extends string>(
     name: N,
     text: string | null | undefined,
     parse: (text: string) => string | null,
@@ -138,13 +144,13 @@ export function parseTermsFile(value: unknown): Result<TermsChanges, FieldFault>
   };
   const changes: TermsChanges = {
     ...rest,
-    ...read("start", start, parseStartTime),
-    ...read("valid_until", valid_until, parseEndTime),
-    ...read("maintenance_until", maintenance_until, parseEndTime),
+    ...parseTime("start", start, parseStartTime),
+    ...parseTime("valid_until", valid_until, parseEndTime),
+    ...parseTime("maintenance_until", maintenance_until, parseEndTime),
     ...(features !== undefined && {
-      features: features.map(({ expires, ...one }, place): FeatureChanges => ({
-        ...one,
-        ...read("expires", expires, parseEndTime, `features[${place}].expires`),
+      features: features.map(({ expires, ...terms }, index): FeatureChanges => ({
+        ...terms,
+        ...parseTime("expires", expires, parseEndTime, `features[${index}].expires`),
       })),
     }),
   };
@@ -153,22 +159,22 @@ export function parseTermsFile(value: unknown): Result<TermsChanges, FieldFault>
 }
 
 const repeatedCodes = (features: readonly { readonly code: string }[]): FieldFault[] =>
-  features.flatMap(({ code }, place) => {
-    if (features.findIndex((one) => one.code === code) === place) return [];
+  features.flatMap(({ code }, index) => {
+    if (features.findIndex((other) => other.code === code) === index) return [];
     const expected = "a code that is not used by another feature";
-    return [{ wrong: "value", path: `features[${place}].code`, expected, value: code }];
+    return [{ wrong: "value", path: `features[${index}].code`, expected, value: code }];
   });
 
-/** For people and their editors. */
+/** The JSON Schema, for people and editors. */
 export const termsFileSchema = (): unknown => ({
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "terms of a license; omitted fields stay unchanged or get their default",
   ...(JSON.parse(JSON.stringify(TermsFile, withEnum)) as object),
 });
 
-/** A choice of constants is easier to read, and for generators to understand, as one enum. */
+/** Writes a choice of constants as one enum, which is easier for people and generators. */
 function withEnum(_name: string, value: unknown): unknown {
   const { anyOf, ...rest } = (value ?? {}) as { anyOf?: readonly { const?: unknown }[] };
-  if (anyOf === undefined || anyOf.some((one) => one.const === undefined)) return value;
-  return { ...rest, type: "string", enum: anyOf.map((one) => one.const) };
+  if (anyOf === undefined || anyOf.some((option) => option.const === undefined)) return value;
+  return { ...rest, type: "string", enum: anyOf.map((option) => option.const) };
 }

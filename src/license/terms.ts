@@ -4,32 +4,32 @@ import type { FeatureTerms, Terms } from "../domain/terms.ts";
 import { instant, type Instant } from "../domain/time.ts";
 
 const closed = { additionalProperties: false };
-// A description finishes the sentence "slots must be …", for whoever wrote something else.
-const text = (most: number) =>
-  Type.String({ minLength: 1, maxLength: most, description: `a text of 1 to ${most} characters` });
-const whole = (minimum: number, maximum: number, unit = "") =>
+// A description completes the sentence "slots must be …" in error messages.
+const text = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, description: `a text of 1 to ${maxLength} characters` });
+const wholeNumber = (minimum: number, maximum: number, unit = "") =>
   Type.Integer({
     minimum,
     maximum,
     description: `a whole number${unit} from ${minimum} to ${maximum}`,
   });
-const count = whole(0, 1_000_000_000_000);
-const hours = whole(0, 876_000, " of hours");
-const minutes = whole(1, 5_256_000, " of minutes");
-const yesOrNo = Type.Boolean({ description: "true or false" });
+const count = wholeNumber(0, 1_000_000_000_000);
+const hours = wholeNumber(0, 876_000, " of hours");
+const minutes = wholeNumber(1, 5_256_000, " of minutes");
+const trueOrFalse = Type.Boolean({ description: "true or false" });
 const time = Type.String({
   pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$",
   description: "a time such as 2027-12-31T00:00:00.000Z",
 });
-const maybe = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 export const ConsumptionSchema = Type.Object(
   {
     /** Null: unlimited. */
-    max: maybe(count),
+    max: orNull(count),
     overages: count,
-    negative: yesOrNo,
-    period: maybe(
+    negative: trueOrFalse,
+    period: orNull(
       Type.Union(
         [
           Type.Literal("daily"),
@@ -48,20 +48,20 @@ export const FeatureSchema = Type.Object(
   {
     code: text(256),
     name: text(256),
-    metadata: maybe(text(4_096)),
-    expires: maybe(time),
-    floating: maybe(Type.Object({ slots: count, timeout_minutes: minutes }, closed)),
-    consumption: maybe(ConsumptionSchema),
+    metadata: orNull(text(4_096)),
+    expires: orNull(time),
+    floating: orNull(Type.Object({ slots: count, timeout_minutes: minutes }, closed)),
+    consumption: orNull(ConsumptionSchema),
   },
   closed,
 );
 
-/** The vendor's terms as they stand in a document: every member named, nothing else allowed. */
+/** The vendor's terms as in a document: every member is required, no other is allowed. */
 export const TermsDocument = Type.Object(
   {
     product: text(256),
     product_name: text(256),
-    license_key: maybe(text(256)),
+    license_key: orNull(text(256)),
     license_type: Type.Union(
       [
         Type.Literal("perpetual"),
@@ -71,20 +71,20 @@ export const TermsDocument = Type.Object(
       ],
       { description: "one of perpetual, time-limited, subscription, consumption" },
     ),
-    customer: maybe(text(256)),
-    metadata: maybe(text(4_096)),
-    trial: yesOrNo,
-    enabled: yesOrNo,
-    start: maybe(time),
-    valid_until: maybe(time),
-    maintenance_until: maybe(time),
-    grace_hours: maybe(hours),
+    customer: orNull(text(256)),
+    metadata: orNull(text(4_096)),
+    trial: trueOrFalse,
+    enabled: trueOrFalse,
+    start: orNull(time),
+    valid_until: orNull(time),
+    maintenance_until: orNull(time),
+    grace_hours: orNull(hours),
     slots: count,
     timeout_minutes: minutes,
-    borrow_hours: maybe(hours),
-    early_return: yesOrNo,
+    borrow_hours: orNull(hours),
+    early_return: trueOrFalse,
     move_grace_hours: hours,
-    consumption: maybe(ConsumptionSchema),
+    consumption: orNull(ConsumptionSchema),
     features: Type.Array(FeatureSchema, {
       maxItems: 256,
       description: "a list of at most 256 features",
@@ -95,12 +95,12 @@ export const TermsDocument = Type.Object(
 
 export type TermsDocument = Static<typeof TermsDocument>;
 
-/** Null when it is not terms, names a day that does not exist, or contradicts itself. */
+/** Null when the value has wrong members, a day that does not exist, or a feature twice. */
 export function decodeTerms(value: unknown): Terms | null {
   if (!Value.Check(TermsDocument, value)) return null;
   const times = [value.start, value.valid_until, value.maintenance_until];
   const ends = [...times, ...value.features.map(({ expires }) => expires)];
-  if (ends.some((end) => end !== null && !isDay(end))) return null;
+  if (ends.some((end) => end !== null && !isExistingTime(end))) return null;
   const codes = new Set(value.features.map(({ code }) => code));
   if (codes.size !== value.features.length) return null;
   return {
@@ -112,9 +112,9 @@ export function decodeTerms(value: unknown): Terms | null {
     metadata: value.metadata,
     trial: value.trial,
     enabled: value.enabled,
-    start: at(value.start),
-    validUntil: at(value.valid_until),
-    maintenanceUntil: at(value.maintenance_until),
+    start: toInstant(value.start),
+    validUntil: toInstant(value.valid_until),
+    maintenanceUntil: toInstant(value.maintenance_until),
     graceHours: value.grace_hours,
     slots: value.slots,
     timeoutMinutes: value.timeout_minutes,
@@ -130,16 +130,16 @@ function decodeFeature(value: Static<typeof FeatureSchema>): FeatureTerms {
   const { floating, expires, ...rest } = value;
   return {
     ...rest,
-    expires: at(expires),
+    expires: toInstant(expires),
     floating: floating && { slots: floating.slots, timeoutMinutes: floating.timeout_minutes },
   };
 }
 
-const at = (time: string | null): Instant | null =>
+const toInstant = (time: string | null): Instant | null =>
   time === null ? null : instant(Date.parse(time));
 
-/** `Date` turns 30 February into 2 March; a document that says so is refused instead. */
-const isDay = (time: string): boolean => {
+/** `Date` turns 30 February into 2 March; a document with such a day is refused. */
+const isExistingTime = (time: string): boolean => {
   const parsed = new Date(time);
   return !Number.isNaN(parsed.getTime()) && parsed.toISOString() === time;
 };

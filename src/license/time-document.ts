@@ -10,7 +10,7 @@ import { verifyVendorDocument, type Vendor, type VendorDocumentFault } from "./t
 
 const ID_BITS = 80;
 
-/** What a site reads out to ask for the time: who it is, and a nonce that is good once. */
+/** The code that a site reads out to request the time: its id, and a nonce that is valid once. */
 export function encodeTimeCode(appliance: string, nonce: string): string {
   const id = decodeCrockford(appliance, ID_BITS);
   if (id === null) throw new Error("an appliance id has 16 symbols");
@@ -18,7 +18,7 @@ export function encodeTimeCode(appliance: string, nonce: string): string {
   return encodeCode(prefixCodeKind(CODE_KINDS.time, rest), CODE_BITS.time);
 }
 
-/** Null when it is not such a code. */
+/** Null when it is not a time code. */
 export function decodeTimeCode(code: string): { appliance: string; nonce: string } | null {
   const decoded = decodeCode(code, CODE_BITS.time);
   if (!decoded.ok) return null;
@@ -27,7 +27,7 @@ export function decodeTimeCode(code: string): { appliance: string; nonce: string
   return { appliance: canonicalizeCode(code).slice(1, 17), nonce: rest.slice(20) };
 }
 
-/** The vendor's word for what time it is, for one appliance, once. */
+/** The vendor's statement of the time, valid once for one appliance. */
 export const TimeDocument = Type.Object(
   {
     iss: Type.String(),
@@ -51,6 +51,6 @@ export async function verifyTimeDocument(
   const signed = await verifyVendorDocument("time", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload, vendor } = signed.value;
-  const whole = Value.Check(TimeDocument, payload) && payload.iss === vendor.vendor;
-  return whole ? ok(payload) : err("is not a time document");
+  const isTimeDocument = Value.Check(TimeDocument, payload) && payload.iss === vendor.vendor;
+  return isTimeDocument ? ok(payload) : err("is not a time document");
 }

@@ -15,13 +15,13 @@ import { keyIdOf, parsePublicKey, publicPart, PublicKey, type PrivateKey } from 
 
 const Id = Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" });
 
-/** A key that its vendor ended, as `RetiredKey` in a state: `from` is in seconds, as `iat` is. */
+/** A retired key, like `RetiredKey` in the state; `from` is in seconds, like `iat`. */
 const Retired = Type.Object(
   { key: Id, from: Type.Optional(Type.Integer({ minimum: 0, maximum: 253_402_300_799 })) },
   { additionalProperties: false },
 );
 
-/** Version 0.1.0 took 16 keys at most, and refuses a document with more. */
+/** Version 0.1.0 refuses a document with more than 16 keys. */
 export const MAX_KEYS = 64;
 export const MAX_KEYS_IN_0_1_0 = 16;
 export const MAX_PRODUCTS = 1_000;
@@ -30,8 +30,8 @@ export const MAX_NAME_LENGTH = 256;
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH });
 
 /**
- * A vendor as an appliance knows it. Its id is that of its first key and stays when keys change; a
- * new key comes in by a document of a higher version, signed with a key that is trusted already.
+ * A vendor as stored by an appliance. Its id is that of its first key and stays when keys change. A
+ * new key is added by a document of a higher version, signed with a key that is already trusted.
  */
 export const Vendor = Type.Object(
   {
@@ -60,23 +60,23 @@ export type TrustFault =
 export const SIGNED_WITH_RETIRED_KEY = "is signed with a key that its vendor retired";
 
 /**
- * Reads a trust document. `known` is what is held of that vendor already: then one of its keys must
- * have signed. A vendor nobody knows yet signs for itself, and a person compares the fingerprint.
+ * Verifies a trust document. If `findTrusted` returns the vendor, one of its keys must have signed.
+ * A new vendor signs its own document, and a person compares the fingerprint.
  */
 export async function verifyTrustDocument(
   text: string,
-  known: (vendor: string) => Vendor | null,
+  findTrusted: (vendor: string) => Vendor | null,
 ): Promise<Result<Vendor, TrustFault>> {
   const header = readDocumentHeader(text);
   if (!header.ok) return header;
   const claimed = parseVendor(readUnverifiedPayload(text));
   if (claimed === null) return err("is not a vendor's trust document");
-  const before = known(claimed.vendor);
-  const keys = before === null ? claimed.keys.slice(0, 1) : before.keys;
+  const trusted = findTrusted(claimed.vendor);
+  const keys = trusted === null ? claimed.keys.slice(0, 1) : trusted.keys;
   const signer = keys.find((key) => keyIdOf(key) === header.value.kid);
-  // A vendor is named after its first key: nobody can be another before they are known.
+  // The id of a vendor is that of its first key: a new vendor cannot claim the id of another.
   const first = claimed.keys[0];
-  if (before === null && (first === undefined || keyIdOf(first) !== claimed.vendor)) {
+  if (trusted === null && (first === undefined || keyIdOf(first) !== claimed.vendor)) {
     return claimed.version > 1
       ? err("is a successor document of a vendor that is not trusted here: add its trust.jwt first")
       : err("is not a vendor's trust document");
@@ -86,28 +86,28 @@ export async function verifyTrustDocument(
   if (!verified.ok) return verified;
   const vendor = parseVendor(verified.value);
   if (vendor === null) return err("is not a vendor's trust document");
-  if (before !== null && isSame(vendor, before)) return ok(vendor);
-  // At once, also where the key may still sign licenses for a while: who stole it must not be able
-  // to take the retirement back.
-  if (before?.retired?.some(({ key }) => key === header.value.kid) === true) {
+  if (trusted !== null && isSame(vendor, trusted)) return ok(vendor);
+  // A retired key may sign licenses until its retirement takes effect, but no trust document: a
+  // thief of the key must not be able to undo the retirement.
+  if (trusted?.retired?.some(({ key }) => key === header.value.kid) === true) {
     return err(SIGNED_WITH_RETIRED_KEY);
   }
-  const grows = before === null || vendor.version > before.version;
-  if (!grows) return err("is older than the installed one");
+  const isNewer = trusted === null || vendor.version > trusted.version;
+  if (!isNewer) return err("is older than the installed one");
   return ok(vendor);
 }
 
-/** Why a trust document is refused, and which one has to be taken before it, if it skips one. */
+/** The fault in words; names the document to add first, if this one skips a version. */
 export function describeTrustFault(
   fault: TrustFault,
   text: string,
-  known: (vendor: string) => Vendor | null,
+  findTrusted: (vendor: string) => Vendor | null,
 ): string {
   const claimed = parseVendor(readUnverifiedPayload(text));
-  const before = claimed && known(claimed.vendor);
+  const trusted = claimed && findTrusted(claimed.vendor);
   const isKeyUnknown = fault === "has an invalid signature";
-  if (!isKeyUnknown || claimed === null || before === null) return fault;
-  const next = before.version + 1;
+  if (!isKeyUnknown || claimed === null || trusted === null) return fault;
+  const next = trusted.version + 1;
   return claimed.version > next
     ? `is signed by a key that is not known here: add successor-${next}.jwt first`
     : fault;
@@ -115,7 +115,7 @@ export function describeTrustFault(
 
 function parseVendor(value: unknown): Vendor | null {
   if (!Value.Check(Vendor, value)) return null;
-  // The newest key signs what comes next: a vendor without it could never say anything again.
+  // The newest key signs the next documents: a vendor that retired it could sign nothing any more.
   const [newest] = value.keys;
   if (newest !== undefined && value.retired?.some(({ key }) => key === keyIdOf(newest)))
     return null;
@@ -141,9 +141,9 @@ export type VendorDocumentFault =
   DocumentFault | "is not signed by a trusted vendor" | typeof SIGNED_WITH_RETIRED_KEY;
 
 /**
- * What one of `vendors` signed; that the document names the same one, its reader has to ask. A
- * document that comes in now, `at`, must not be signed with a key that is retired by then; null: it
- * came in before, or it is the desk's own.
+ * Verifies that one of `vendors` signed a document. The caller must check that the document names
+ * the same vendor. A document received now, `at`, must not be signed with a key retired by then;
+ * null skips that check, for documents received earlier and for the desk's own.
  */
 export async function verifyVendorDocument(
   kind: DocumentKind,
