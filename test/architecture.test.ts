@@ -1,26 +1,29 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { findBannedWords } from "./support/banned-words.ts";
 
 const root = join(import.meta.dir, "..");
 
-/** A folder may import itself and the folders named here. Nothing else, types included. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+/**
+ * A folder may import from itself and from the folders listed here, and no others; types count too.
+ */
+const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   license: ["domain"],
   platform: ["domain"],
   store: ["domain", "platform"],
   operations: ["domain", "license", "store", "platform"],
   http: ["domain", "operations", "platform"],
-  // Of what the server answers, the types; of codes and events, the very rules.
+  // It shares the answer types of http, and the code for events, codes and documents.
   web: ["domain", "license", "http"],
   desk: ["domain", "license", "platform"],
   cli: ["domain", "license", "store", "operations", "http", "desk", "platform"],
   "main.ts": ["cli"],
 };
 
-/** Packages, by the only folders that may know them. */
-const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+/** Every package that may be imported, with the folders that may import it. */
+const ALLOWED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   elysia: ["http"],
   "@elysiajs/eden": ["web"],
   jose: ["license"],
@@ -32,99 +35,131 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@sinclair/typebox": ["http", "store", "license"],
 };
 
-/** What a rule must not know: it is a function of state, command and instant. */
+/** Not allowed in src/domain: a rule is a pure function of state, command and instant. */
 const IMPURE =
   /\b(?:Date|Math\.random|process|crypto|Bun|performance|setTimeout|setInterval|fetch|async|await)\b|Temporal\.Now/;
 
-const LONGEST_FILE = 300;
-const LONGEST_LINE = 100;
+const MAX_FILE_LINES = 300;
+const MAX_LINE_COLUMNS = 100;
 
 const files = [...new Bun.Glob("src/**/*.{ts,tsx}").scanSync(root)].toSorted();
 const sources = files.map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
-/** Comments may name what code may not. */
-const codeOf = (text: string): string =>
+/** Removes comments: a comment may name what the code must not use. */
+const stripComments = (text: string): string =>
   text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/^\s*\/\/.*$/gm, "");
 
 const IMPORT =
   /^(?:import|export)\b[^;"'=]*?\bfrom\s*["']([^"']+)["']|^import\s*["']([^"']+)["']|\bimport\(["']([^"']+)["']\)/gm;
 
-const importsOf = (text: string): string[] =>
-  [...codeOf(text).matchAll(IMPORT)].map(
+const listImports = (text: string): string[] =>
+  [...stripComments(text).matchAll(IMPORT)].map(
     ([, named, bare, dynamic]) => named ?? bare ?? dynamic ?? "",
   );
 
-const folderOf = (path: string): string => relative("src", path).split("/")[0] ?? "";
+const topFolderOf = (path: string): string => relative("src", path).split("/")[0] ?? "";
 
-describe("the direction of imports", () => {
-  test("there are sources to judge", () => {
+describe("imports of the source files", () => {
+  test("every file belongs to a folder that has an import rule", () => {
     expect(files.length).toBeGreaterThan(50);
-    expect(files.flatMap((path) => (folderOf(path) in MAY_IMPORT ? [] : [path]))).toEqual([]);
-  });
-
-  test("a folder imports only from where it may", () => {
-    const wrong = sources.flatMap(({ path, text }) =>
-      importsOf(text)
-        .filter((name) => name.startsWith("."))
-        .map((name) => folderOf(join(dirname(path), name)))
-        .filter(
-          (to) => to !== folderOf(path) && to !== ".." && !MAY_IMPORT[folderOf(path)]?.includes(to),
-        )
-        .map((to) => `${path} imports ${to}`),
+    expect(files.flatMap((path) => (topFolderOf(path) in ALLOWED_IMPORTS ? [] : [path]))).toEqual(
+      [],
     );
-    expect(wrong).toEqual([]);
   });
 
-  test("a package is known only where it belongs", () => {
-    const wrong = sources.flatMap(({ path, text }) =>
-      importsOf(text)
+  test("a folder imports only from the folders its rule allows", () => {
+    const violations = sources.flatMap(({ path, text }) =>
+      listImports(text)
+        .filter((name) => name.startsWith("."))
+        .map((name) => topFolderOf(join(dirname(path), name)))
+        .filter(
+          (target) =>
+            target !== topFolderOf(path) &&
+            target !== ".." &&
+            !ALLOWED_IMPORTS[topFolderOf(path)]?.includes(target),
+        )
+        .map((target) => `${path} imports ${target}`),
+    );
+    expect(violations).toEqual([]);
+  });
+
+  test("a package is imported only by the folders that may use it", () => {
+    const violations = sources.flatMap(({ path, text }) =>
+      listImports(text)
         .filter((name) => !/^(?:\.|node:|bun:)/.test(name))
         .filter((name) => {
-          const known = Object.keys(PACKAGES).find(
-            (one) => name === one || name.startsWith(`${one}/`),
+          const allowedName = Object.keys(ALLOWED_PACKAGES).find(
+            (allowed) => name === allowed || name.startsWith(`${allowed}/`),
           );
-          return known === undefined || !PACKAGES[known]?.includes(folderOf(path));
+          return (
+            allowedName === undefined || !ALLOWED_PACKAGES[allowedName]?.includes(topFolderOf(path))
+          );
         })
         .map((name) => `${path} imports ${name}`),
     );
-    expect(wrong).toEqual([]);
+    expect(violations).toEqual([]);
   });
 });
 
-describe("the rules are pure", () => {
-  test.each(sources.filter(({ path }) => folderOf(path) === "domain"))("$path", ({ text }) => {
-    expect(codeOf(text).match(IMPURE)?.[0] ?? null).toBeNull();
-    expect(importsOf(text).filter((name) => !name.startsWith("./"))).toEqual([]);
-  });
+describe("files of src/domain are pure", () => {
+  test.each(sources.filter(({ path }) => topFolderOf(path) === "domain"))(
+    "$path uses no clock, no randomness, no I/O and no import from outside",
+    ({ text }) => {
+      expect(stripComments(text).match(IMPURE)?.[0] ?? null).toBeNull();
+      expect(listImports(text).filter((name) => !name.startsWith("./"))).toEqual([]);
+    },
+  );
 });
 
-describe("the house is tidy", () => {
-  test("no file is longer than a reader can hold", () => {
-    const long = sources.filter(({ text }) => text.split("\n").length > LONGEST_FILE);
-    expect(long.map(({ path }) => path)).toEqual([]);
+describe("source files", () => {
+  test(`have at most ${MAX_FILE_LINES} lines`, () => {
+    const longFiles = sources.filter(({ text }) => text.split("\n").length > MAX_FILE_LINES);
+    expect(longFiles.map(({ path }) => path)).toEqual([]);
   });
 
-  test("no line of code is wider than the page", () => {
-    const wide = sources.flatMap(({ path, text }) =>
+  test(`have lines of at most ${MAX_LINE_COLUMNS} columns, unless a line contains a string`, () => {
+    const wideLines = sources.flatMap(({ path, text }) =>
       text
         .split("\n")
         .flatMap((line, index) =>
-          line.length > LONGEST_LINE && !/["`]/.test(line) ? [`${path}:${index + 1}`] : [],
+          line.length > MAX_LINE_COLUMNS && !/["`]/.test(line) ? [`${path}:${index + 1}`] : [],
         ),
     );
-    expect(wide).toEqual([]);
+    expect(wideLines).toEqual([]);
   });
 
-  test("nothing is left for later, exported by default or typed away", () => {
+  test("contain no TODO, default export, cast through any or unknown, or console call", () => {
     const banned =
       /\b(?:TODO|FIXME|XXX)\b|\bexport default\b|\bas any\b|@ts-|as unknown as|console\./;
-    const found = sources.filter(({ text }) => banned.test(text));
-    expect(found.map(({ path }) => path)).toEqual([]);
+    const offenders = sources.filter(({ text }) => banned.test(text));
+    expect(offenders.map(({ path }) => path)).toEqual([]);
   });
 
-  test("only the terminal and the log write to the process's streams", () => {
+  test("write to standard output or error only in the terminal and the log", () => {
     const streams = /process\.std(?:out|err)|\bSTDOUT\b/;
-    const writers = sources.filter(({ text }) => streams.test(codeOf(text)));
+    const writers = sources.filter(({ text }) => streams.test(stripComments(text)));
     expect(writers.map(({ path }) => path)).toEqual(["src/cli/terminal.ts", "src/platform/log.ts"]);
+  });
+});
+
+describe("words in the source files", () => {
+  test("no name and no text uses a word that has a plain replacement", () => {
+    expect(sources.flatMap(({ path, text }) => findBannedWords(path, text))).toEqual([]);
+  });
+
+  test.each([
+    ["a name", "export const asked = 1;", 'name "asked": use request, query or input'],
+    ["a part of a name", "class OpenDoors {}", 'name "OpenDoors": use exposures, or listeners'],
+    ["a private name", "class A { #errands = 1; }", 'name "errands": use maintenance jobs'],
+    ["a text", 'throw new Error("one word too many");', "use unexpected argument"],
+    ["a part of a template", "print(`${slot} is given back`);", "use release a slot"],
+    ["a text of the page", "const a = <p>Nobody is here</p>;", "use the user"],
+  ])("%s in banned words is found, with its replacement", (_kind, source, message) => {
+    expect(findBannedWords("sample.tsx", source)).toEqual([expect.stringContaining(message)]);
+  });
+
+  test("plain words, names of modules and comments are not reported", () => {
+    const source = 'import a from "./door.ts"; // nobody\nconst borrowedUntil = "2026";';
+    expect(findBannedWords("sample.ts", source)).toEqual([]);
   });
 });
