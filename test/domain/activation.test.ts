@@ -23,59 +23,59 @@ const confirmed = (license: number, activation: string): InstallLicense => ({
   answers: { activation },
 });
 
-const asked = given().at(MONDAY).execute(activate("n"));
-const open = (history: ReturnType<typeof given>, key: string, at: Instant) =>
+const withActivation = given().at(MONDAY).execute(activate("n"));
+const listOpenNonces = (history: ReturnType<typeof given>, key: string, at: Instant) =>
   findOpenActivations(replayEvents(history.events), key, at).map(({ nonce }) => nonce);
 
 describe("an activation", () => {
-  test("is open from when its code was made, under its license key", () => {
+  test("is open under its license key as soon as its code is made", () => {
     given()
       .at(MONDAY)
       .when(activate("n"))
       .records({ type: "ActivationMade", at: MONDAY })
       .answers({ nonce: "n", at: MONDAY, licenseKey: "K" });
-    expect(open(asked, "K", MONDAY)).toEqual(["n"]);
-    expect(open(asked, "k", MONDAY)).toEqual([]);
-    const more = asked.at(MONDAY).execute(activate("other", "L"), activate("second"));
-    expect(open(more, "K", MONDAY)).toEqual(["n", "second"]);
+    expect(listOpenNonces(withActivation, "K", MONDAY)).toEqual(["n"]);
+    expect(listOpenNonces(withActivation, "k", MONDAY)).toEqual([]);
+    const withThree = withActivation.at(MONDAY).execute(activate("other", "L"), activate("second"));
+    expect(listOpenNonces(withThree, "K", MONDAY)).toEqual(["n", "second"]);
   });
 
-  test("may be confirmed for 30 days, to the millisecond", () => {
+  test("can be confirmed for 30 days, to the millisecond", () => {
     const end = later(MONDAY, limits.activationAge);
     expect(end - MONDAY).toBe(30 * DAY);
-    expect(open(asked, "K", justBefore(end))).toEqual(["n"]);
-    expect(open(asked, "K", end)).toEqual([]);
-    const next = asked.at(end).execute(activate("next"));
+    expect(listOpenNonces(withActivation, "K", justBefore(end))).toEqual(["n"]);
+    expect(listOpenNonces(withActivation, "K", end)).toEqual([]);
+    const next = withActivation.at(end).execute(activate("next"));
     expect([...replayEvents(next.events).activations.keys()]).toEqual(["next"]);
   });
 
-  test("is one of 64 at most; the oldest is let go", () => {
-    const all = Array.from({ length: limits.openActivations + 1 }, (_, place) => `n${place}`);
+  test("is dropped as the oldest when more than 64 are open", () => {
+    const nonces = Array.from({ length: limits.openActivations + 1 }, (_, index) => `n${index}`);
     const full = given()
       .at(MONDAY)
-      .execute(...all.slice(0, -1).map((nonce) => activate(nonce)));
-    expect(open(full, "K", MONDAY)).toEqual(all.slice(0, -1));
-    const over = full.at(MONDAY).execute(activate(all.at(-1) ?? ""));
-    expect(open(over, "K", MONDAY)).toEqual(all.slice(1));
+      .execute(...nonces.slice(0, -1).map((nonce) => activate(nonce)));
+    expect(listOpenNonces(full, "K", MONDAY)).toEqual(nonces.slice(0, -1));
+    const overfull = full.at(MONDAY).execute(activate(nonces.at(-1) ?? ""));
+    expect(listOpenNonces(overfull, "K", MONDAY)).toEqual(nonces.slice(1));
   });
 
   test("is used up by the license that confirms it, which keeps its hardware", () => {
-    asked
+    withActivation
       .at(MONDAY)
       .when(confirmed(1, "n"))
       .records({ type: "LicenseInstalled", license: 1, activation: "n", request: null });
-    const done = asked.at(MONDAY).execute(confirmed(1, "n"));
-    expect(open(done, "K", MONDAY)).toEqual([]);
-    expect(replayEvents(done.events).licenses.get(1)?.grant.hardware).toEqual(HARDWARE);
-    done.at(MONDAY).when(confirmed(1, "n")).records();
-    done.at(MONDAY).when(confirmed(2, "n")).refuses({ code: "request_used" });
-    const gone = done.at(MONDAY).execute(remove(1));
-    gone.at(MONDAY).when(confirmed(1, "n")).refuses({ code: "stale_license", serial: 2 });
+    const installed = withActivation.at(MONDAY).execute(confirmed(1, "n"));
+    expect(listOpenNonces(installed, "K", MONDAY)).toEqual([]);
+    expect(replayEvents(installed.events).licenses.get(1)?.grant.hardware).toEqual(HARDWARE);
+    installed.at(MONDAY).when(confirmed(1, "n")).records();
+    installed.at(MONDAY).when(confirmed(2, "n")).refuses({ code: "request_used" });
+    const removed = installed.at(MONDAY).execute(remove(1));
+    removed.at(MONDAY).when(confirmed(1, "n")).refuses({ code: "stale_license", serial: 2 });
   });
 
-  test("is for the hardware it was made on", () => {
+  test("is refused for other hardware than it was made on", () => {
     const { grant, ...rest } = confirmed(1, "n");
-    const elsewhere = { ...rest, grant: { ...grant, hardwareId: "00".repeat(32) } };
-    asked.at(MONDAY).when(elsewhere).refuses({ code: "hardware_mismatch" });
+    const otherHardware = { ...rest, grant: { ...grant, hardwareId: "00".repeat(32) } };
+    withActivation.at(MONDAY).when(otherHardware).refuses({ code: "hardware_mismatch" });
   });
 });

@@ -5,20 +5,20 @@ import { limits } from "../../src/domain/limits.ts";
 import type { AuditGap } from "../../src/domain/state.ts";
 import { given, MONDAY } from "../support/scenario.ts";
 
-/** The sum of a line, for people. */
-const sumOf = (line: number): string => `sum ${line}`;
+/** A readable sum for a line. */
+const makeSum = (line: number): string => `sum ${line}`;
 
-const gap = (from: number, to: number, differing: Partial<AuditGap> = {}): AuditGap => ({
+const gap = (from: number, to: number, overrides: Partial<AuditGap> = {}): AuditGap => ({
   reason: "damaged",
   from,
   to,
-  before: sumOf(from - 1),
-  after: sumOf(to),
+  before: makeSum(from - 1),
+  after: makeSum(to),
   at: MONDAY,
   earliest: null,
   latest: null,
   files: [],
-  ...differing,
+  ...overrides,
 });
 
 const declare = (...gaps: readonly AuditGap[]): DeclareAuditGaps => ({
@@ -28,8 +28,8 @@ const declare = (...gaps: readonly AuditGap[]): DeclareAuditGaps => ({
   peer: "ops@socket",
 });
 
-describe("declaring gaps of the audit log", () => {
-  test("records one event for each gap, with the note and who declared it", () => {
+describe("declaring audit log gaps", () => {
+  test("records one event for each gap, with the note and the operator", () => {
     given()
       .at(MONDAY)
       .when(declare(gap(3, 5), gap(9, 9)))
@@ -40,13 +40,13 @@ describe("declaring gaps of the audit log", () => {
       .answers({ gaps: [gap(3, 5), gap(9, 9)] });
   });
 
-  test("is refused when more gaps would have to be kept than there is room for", () => {
-    const many = Array.from({ length: limits.auditGaps }, (_, place) =>
-      gap(place * 3 + 1, place * 3 + 1),
+  test("is refused when there would be more gaps than the limit", () => {
+    const maximumGaps = Array.from({ length: limits.auditGaps }, (_, index) =>
+      gap(index * 3 + 1, index * 3 + 1),
     );
     const full = given()
       .at(MONDAY)
-      .execute(declare(...many));
+      .execute(declare(...maximumGaps));
     full
       .at(MONDAY)
       .when(declare(gap(3, 3)))
@@ -54,7 +54,7 @@ describe("declaring gaps of the audit log", () => {
         code: "too_many_audit_gaps",
         limit: limits.auditGaps,
       });
-    // One that takes the place of others needs no room.
+    // A gap that replaces others does not add to the count.
     full
       .at(MONDAY)
       .when(declare(gap(1, 9)))
@@ -62,40 +62,43 @@ describe("declaring gaps of the audit log", () => {
   });
 });
 
-describe("the list of gaps", () => {
-  test("is in the order of the lines, and a gap takes the place of those within it", () => {
+describe("the list of audit log gaps", () => {
+  test("is ordered by line, and a gap replaces the gaps inside it", () => {
     const gaps = [gap(9, 12), gap(2, 2), gap(5, 6)].reduce<readonly AuditGap[]>(addGap, []);
     expect(gaps.map(({ from }) => from)).toEqual([2, 5, 9]);
     expect(addGap(gaps, gap(4, 12))).toEqual([gap(2, 2), gap(4, 12)]);
   });
 
-  test("tells of every line whether a gap covers it, at both ends", () => {
+  test("finds the gap of every line from its first to its last line", () => {
     const gaps = [gap(3, 5)];
     const covered = [1, 2, 3, 4, 5, 6].filter((line) => findGap(gaps, line) !== null);
     expect(covered).toEqual([3, 4, 5]);
   });
 });
 
-describe("a reader of the audit log", () => {
+describe("skipGaps", () => {
   const gaps = [gap(3, 5), gap(6, 6), gap(8, 9)];
 
-  test("passes over gaps that begin right behind the line it stands at", () => {
-    expect(skipGaps(gaps, { seq: 2, sum: sumOf(2) })).toEqual({ seq: 6, sum: sumOf(6) });
+  test("skips adjacent gaps that begin right after the current line", () => {
+    expect(skipGaps(gaps, { seq: 2, sum: makeSum(2) })).toEqual({ seq: 6, sum: makeSum(6) });
   });
 
-  test("stays where no gap begins", () => {
+  test("keeps the position where no gap begins", () => {
     for (const seq of [0, 1, 6, 9]) {
-      expect(skipGaps(gaps, { seq, sum: sumOf(seq) })).toEqual({ seq, sum: sumOf(seq) });
+      expect(skipGaps(gaps, { seq, sum: makeSum(seq) })).toEqual({ seq, sum: makeSum(seq) });
     }
   });
 
-  test("stays when the gap continues another line than the one it stands at", () => {
+  test("keeps the position when the gap continues another line than the current one", () => {
     expect(skipGaps(gaps, { seq: 2, sum: "another" })).toEqual({ seq: 2, sum: "another" });
-    const parted = [gap(3, 5), gap(6, 6, { before: "another" })];
-    expect(skipGaps(parted, { seq: 2, sum: sumOf(2) })).toEqual({ seq: 5, sum: sumOf(5) });
+    const disconnected = [gap(3, 5), gap(6, 6, { before: "another" })];
+    expect(skipGaps(disconnected, { seq: 2, sum: makeSum(2) })).toEqual({
+      seq: 5,
+      sum: makeSum(5),
+    });
   });
 
-  test("passes on from a place inside of a gap, as an anchor may be", () => {
-    expect(skipGaps(gaps, { seq: 4, sum: "anything" })).toEqual({ seq: 6, sum: sumOf(6) });
+  test("skips to the end of the gap from a line inside it, as an anchor can be", () => {
+    expect(skipGaps(gaps, { seq: 4, sum: "anything" })).toEqual({ seq: 6, sum: makeSum(6) });
   });
 });

@@ -18,14 +18,14 @@ import {
 
 const seconds = (count: number) => count * SECOND;
 
-describe("borrowing", () => {
-  const free = given(licenseInstalled(1, { slots: 1, borrowHours: 24 }));
+describe("borrow", () => {
+  const unused = given(licenseInstalled(1, { slots: 1, borrowHours: 24 }));
 
   test("registers the user if needed and holds the slot until the date", () => {
     const contact = { ...CONTACT, hostname: "laptop" };
     const slot = { license: 1, user: "ada", slot: 1 };
     const { info: _info, ...machine } = contact;
-    free
+    unused
       .at(MONDAY)
       .when(borrow("ada", hoursLater(8), { contact }))
       .records(
@@ -48,28 +48,28 @@ describe("borrowing", () => {
       });
   });
 
-  test("needs a user", () => {
+  test("refuses a call without a user", () => {
     const fault = { code: "missing_parameters", fields: ["user"] } as const;
-    free.at(MONDAY).when(borrow(null)).refuses(fault);
+    unused.at(MONDAY).when(borrow(null)).refuses(fault);
   });
 
-  test("without a date holds it as long as allowed", () => {
-    free
+  test("holds the slot for the longest allowed time when no date is named", () => {
+    unused
       .at(MONDAY)
       .when(borrow("ada", null))
       .records({ type: "SlotTaken" }, { type: "SlotBorrowed", until: hoursLater(24) });
   });
 
-  test("by a holder keeps the slot, in a full pool too", () => {
-    given(...free.events, slotTaken("ada"))
+  test("keeps the slot of its holder, also when all slots are taken", () => {
+    given(...unused.events, slotTaken("ada"))
       .at(minutesLater(5))
       .when(borrow("ada", hoursLater(8)))
       .records({ type: "SlotBorrowed", slot: 1, until: hoursLater(8) })
       .answers({ registeredAt: MONDAY, slotsInUse: 1 });
   });
 
-  test("for less than the timeout leaves the timeout as the end", () => {
-    free
+  test("keeps the timeout as the end when the borrow is shorter", () => {
+    unused
       .at(MONDAY)
       .when(borrow("ada", minutesLater(10)))
       .records(
@@ -79,8 +79,8 @@ describe("borrowing", () => {
       .answers({ end: minutesLater(30), borrowedUntil: minutesLater(10) });
   });
 
-  test("after letting an own slot run out writes that one off first", () => {
-    given(...free.events, slotTaken("ada"))
+  test("records the expiry of the user's own ended slot first", () => {
+    given(...unused.events, slotTaken("ada"))
       .at(hoursLater(1))
       .when(borrow("ada", hoursLater(8)))
       .expires()
@@ -91,83 +91,83 @@ describe("borrowing", () => {
       );
   });
 
-  test("is refused in a pool full of others", () => {
-    given(...free.events, slotTaken("ada"), slotBorrowed("ada", hoursLater(8)))
+  test("refuses a user when other users hold all slots", () => {
+    given(...unused.events, slotTaken("ada"), slotBorrowed("ada", hoursLater(8)))
       .at(minutesLater(40))
       .when(borrow("bob", hoursLater(2)))
       .refuses({ code: "floating_not_available", slots: 1, nextFree: hoursLater(8) });
   });
 });
 
-const until = (end: ReturnType<typeof hoursLater>) =>
+const borrowEvents = (end: ReturnType<typeof hoursLater>) =>
   [{ type: "SlotTaken" }, { type: "SlotBorrowed", until: end }] as const;
 
-describe("the date asked for", () => {
-  const free = given(licenseInstalled(1, { borrowHours: 24 }));
+describe("the end date of a borrow", () => {
+  const unused = given(licenseInstalled(1, { borrowHours: 24 }));
   const refused = { code: "borrow_until_not_valid", latest: hoursLater(24) } as const;
 
-  test("has to lie after now, by one millisecond at least", () => {
-    free
+  test("must be at least one millisecond after now", () => {
+    unused
       .at(MONDAY)
       .when(borrow("ada", justBefore(MONDAY)))
       .refuses(refused);
-    free.at(MONDAY).when(borrow("ada", MONDAY)).refuses(refused);
-    const next = later(MONDAY, 1);
-    free
+    unused.at(MONDAY).when(borrow("ada", MONDAY)).refuses(refused);
+    const oneMsLater = later(MONDAY, 1);
+    unused
       .at(MONDAY)
-      .when(borrow("ada", next))
-      .records(...until(next));
+      .when(borrow("ada", oneMsLater))
+      .records(...borrowEvents(oneMsLater));
   });
 
-  test("is taken as it is up to the cap", () => {
-    free
+  test("is granted as requested up to the longest borrow", () => {
+    unused
       .at(MONDAY)
       .when(borrow("ada", justBefore(hoursLater(24))))
-      .records(...until(justBefore(hoursLater(24))));
-    free
+      .records(...borrowEvents(justBefore(hoursLater(24))));
+    unused
       .at(MONDAY)
       .when(borrow("ada", hoursLater(24)))
-      .records(...until(hoursLater(24)));
+      .records(...borrowEvents(hoursLater(24)));
   });
 
-  test("up to 60 s past the cap is granted as the cap, for clocks that run ahead", () => {
+  test("is cut to the longest borrow when at most 60 s later, for fast client clocks", () => {
     const ahead = later(hoursLater(24), 1);
-    free
+    unused
       .at(MONDAY)
       .when(borrow("ada", ahead))
-      .records(...until(hoursLater(24)));
-    const skewed = later(hoursLater(24), seconds(60));
-    free
+      .records(...borrowEvents(hoursLater(24)));
+    const withinSkew = later(hoursLater(24), seconds(60));
+    unused
       .at(MONDAY)
-      .when(borrow("ada", skewed))
-      .records(...until(hoursLater(24)));
+      .when(borrow("ada", withinSkew))
+      .records(...borrowEvents(hoursLater(24)));
   });
 
-  test("more than 60 s past the cap is refused, never cut", () => {
-    free
+  test("is refused when more than 60 s later than the longest borrow", () => {
+    unused
       .at(MONDAY)
       .when(borrow("ada", later(hoursLater(24), seconds(60) + 1)))
       .refuses(refused);
   });
 
-  test("cannot pass the license's end, grace included", () => {
-    const short = given(licenseInstalled(1, { validUntil: hoursLater(6), graceHours: 2 }));
-    short
+  test("cannot be later than the license's end including grace", () => {
+    const expiring = given(licenseInstalled(1, { validUntil: hoursLater(6), graceHours: 2 }));
+    expiring
       .at(MONDAY)
       .when(borrow("ada"))
-      .records(...until(hoursLater(8)));
-    const skewed = later(hoursLater(8), seconds(60));
-    short
+      .records(...borrowEvents(hoursLater(8)));
+    const withinSkew = later(hoursLater(8), seconds(60));
+    expiring
       .at(MONDAY)
-      .when(borrow("ada", skewed))
-      .records(...until(hoursLater(8)));
-    short
+      .when(borrow("ada", withinSkew))
+      .records(...borrowEvents(hoursLater(8)));
+    expiring
       .at(MONDAY)
-      .when(borrow("ada", later(skewed, 1)))
+      .when(borrow("ada", later(withinSkew, 1)))
       .refuses({ code: "borrow_until_not_valid", latest: hoursLater(8) });
   });
 
-  test("is bounded by the cap where the license ends later", () => {
+  test("is limited by the longest borrow where the license ends later", () => {
     given(licenseInstalled(1, { validUntil: hoursLater(48) }))
       .at(MONDAY)
       .when(borrow("ada", hoursLater(48)))
@@ -175,22 +175,22 @@ describe("the date asked for", () => {
   });
 });
 
-describe("a license that does not lend", () => {
-  test("refuses, to holders and others alike", () => {
+describe("a license without borrowing", () => {
+  test("refuses a borrow by holders and by other users", () => {
     const history = given(licenseInstalled(1, { borrowHours: null }), slotTaken("ada"));
     for (const user of ["ada", "bob"]) {
       history.at(MONDAY).when(borrow(user)).refuses({ code: "license_borrow_not_allowed" });
     }
   });
 
-  test("is passed over for one of the same product that does", () => {
+  test("is skipped in favor of a license of the same product with borrowing", () => {
     given(licenseInstalled(1), licenseInstalled(2, { borrowHours: null }))
       .at(MONDAY)
       .when(borrow("ada"))
       .records({ type: "SlotTaken", license: 1 }, { type: "SlotBorrowed", license: 1 });
   });
 
-  test("lends nothing for zero hours either", () => {
+  test("refuses a borrow when its longest borrow is zero hours", () => {
     given(licenseInstalled(1, { borrowHours: 0 }))
       .at(MONDAY)
       .when(borrow("ada"))
@@ -198,21 +198,21 @@ describe("a license that does not lend", () => {
   });
 });
 
-describe("when ada borrowed until five", () => {
+describe("a slot borrowed for eight hours", () => {
   const history = given(
     licenseInstalled(1, { slots: 1 }),
     slotTaken("ada"),
     slotBorrowed("ada", hoursLater(8)),
   );
 
-  test("nobody gets the slot one millisecond before, although she was never heard of", () => {
+  test("is refused to others one millisecond before its end, without any heartbeat", () => {
     history
       .at(justBefore(hoursLater(8)))
       .when(register("bob"))
       .refuses({ code: "floating_not_available", slots: 1, nextFree: hoursLater(8) });
   });
 
-  test("the next caller gets it at five", () => {
+  test("is granted to the next user at exactly its end", () => {
     history
       .at(hoursLater(8))
       .when(register("bob"))
@@ -220,14 +220,14 @@ describe("when ada borrowed until five", () => {
       .records({ type: "SlotTaken", user: "bob" });
   });
 
-  test("she can give it back early", () => {
+  test("can be released early by its holder", () => {
     history
       .at(justBefore(hoursLater(8)))
       .when(unregister("ada"))
       .records({ type: "SlotReleased", early: true });
   });
 
-  test("given back after the borrow but within the timeout is not early", () => {
+  test("is not an early return when released after the borrow within the timeout", () => {
     history
       .at(minutesLater(479))
       .execute(register("ada"))
@@ -236,7 +236,7 @@ describe("when ada borrowed until five", () => {
       .records({ type: "SlotReleased", early: false });
   });
 
-  test("borrowing again moves the end later, or earlier as an early return", () => {
+  test("gets a later end by another borrow, or an earlier one as an early return", () => {
     history
       .at(hoursLater(1))
       .when(borrow("ada", hoursLater(9)))
@@ -251,7 +251,7 @@ describe("when ada borrowed until five", () => {
       .records({ type: "SlotBorrowed", until: hoursLater(2), end: hoursLater(2), early: true });
   });
 
-  test("asking for the longest never shortens what a renewed license would lend no more", () => {
+  test("is not shortened by a borrow without a date after the license allows less", () => {
     history
       .at(hoursLater(1))
       .execute(install(1, { slots: 1, borrowHours: 2 }))
@@ -260,13 +260,13 @@ describe("when ada borrowed until five", () => {
       .records({ type: "SlotBorrowed", until: hoursLater(8), early: false });
   });
 
-  test("an end moved earlier frees the slot at the new end, and not before", () => {
-    const moved = history.at(hoursLater(1)).execute(borrow("ada", hoursLater(2)));
-    moved
+  test("is free at its shortened end, and not before", () => {
+    const shortened = history.at(hoursLater(1)).execute(borrow("ada", hoursLater(2)));
+    shortened
       .at(justBefore(hoursLater(2)))
       .when(register("bob"))
       .refuses({ code: "floating_not_available", slots: 1, nextFree: hoursLater(2) });
-    moved
+    shortened
       .at(hoursLater(2))
       .when(register("bob"))
       .expires({ type: "SlotExpired", at: hoursLater(2), user: "ada" })

@@ -38,8 +38,8 @@ const setBack = (to: Instant, nonce: string | null = null): SetClockBack => ({
   nonce,
   peer: PEER,
 });
-const ask = (nonce: string): Command => ({ type: "AskClock", nonce, peer: PEER });
-const wentBack = (from: Instant, to: Instant): Event => ({
+const askClock = (nonce: string): Command => ({ type: "AskClock", nonce, peer: PEER });
+const clockSetBack = (from: Instant, to: Instant): Event => ({
   type: "ClockSetBack",
   at: to,
   from,
@@ -47,11 +47,11 @@ const wentBack = (from: Instant, to: Instant): Event => ({
   peer: PEER,
 });
 
-/** A wild clock: three days from Monday, where everything below was done. */
-const WILD = later(MONDAY, 3 * DAY);
-const after = (moment: Instant): Instant => later(moment, 3 * DAY);
+/** The time by a clock that is three days ahead of Monday; everything below happens then. */
+const AHEAD = later(MONDAY, 3 * DAY);
+const threeDaysAfter = (at: Instant): Instant => later(at, 3 * DAY);
 
-const everything = {
+const allTerms = {
   slots: 9,
   consumption: consumptionTerms({ max: 10, period: "daily" }),
   features: [
@@ -68,48 +68,58 @@ const activation = {
   hardware: HARDWARE,
 };
 
-const history = given(licenseInstalled(1, everything))
-  .at(WILD)
+const history = given(licenseInstalled(1, allTerms))
+  .at(AHEAD)
   .execute(
     register("bob"),
     registerFeature("bob", "view"),
     borrow("eve", null, { once: { key: "k", fingerprint: "f" } }),
     consume(7),
     consumeFeature("plot", 2),
-    makeRequestCommand("wild"),
+    makeRequestCommand("made ahead"),
     { type: "MakeActivation", activation, peer: PEER },
   );
 
-function back(from: Instant, to: Instant): { readonly state: State; readonly license: License } {
-  const state = replayEvents([...history.events, wentBack(from, to)]);
+function replaySetBack(
+  from: Instant,
+  to: Instant,
+): { readonly state: State; readonly license: License } {
+  const state = replayEvents([...history.events, clockSetBack(from, to)]);
   const license = state.licenses.get(1);
   if (license === undefined) throw new Error("license 1 is not installed");
   return { state, license };
 }
 
-const held = ({ license }: ReturnType<typeof back>, user: string) => license.pool.get(user);
+const findHolder = ({ license }: ReturnType<typeof replaySetBack>, user: string) =>
+  license.pool.get(user);
 
-describe("a clock set back by three days", () => {
-  const gone = back(WILD, MONDAY);
-  const { state, license } = gone;
+describe("setting the clock back by three days", () => {
+  const result = replaySetBack(AHEAD, MONDAY);
+  const { state, license } = result;
 
-  test("goes on from there, and not from before", () => {
+  test("moves the latest event time and the creation time to the new time", () => {
     expect(state.latestEventAt).toBe(MONDAY);
-    const created: Event = { type: "Created", at: WILD, kind: "site", appliance: "A" };
-    expect(replayEvents([created, wentBack(WILD, MONDAY)]).createdAt).toBe(MONDAY);
+    const created: Event = { type: "Created", at: AHEAD, kind: "site", appliance: "A" };
+    expect(replayEvents([created, clockSetBack(AHEAD, MONDAY)]).createdAt).toBe(MONDAY);
   });
 
-  test("moves slots, borrows and their features", () => {
-    expect(held(gone, "bob")).toMatchObject({ registeredAt: MONDAY, end: minutesLater(30) });
-    expect(held(gone, "eve")).toMatchObject({ end: hoursLater(24), borrowedUntil: hoursLater(24) });
+  test("moves slots, borrows and feature slots back by three days", () => {
+    expect(findHolder(result, "bob")).toMatchObject({
+      registeredAt: MONDAY,
+      end: minutesLater(30),
+    });
+    expect(findHolder(result, "eve")).toMatchObject({
+      end: hoursLater(24),
+      borrowedUntil: hoursLater(24),
+    });
     expect(license.features.get("view")?.pool.get("bob")).toMatchObject({
       registeredAt: MONDAY,
       end: minutesLater(10),
     });
   });
 
-  test("keeps totals, and they reset at the boundary after the new time", () => {
-    // Tuesday's midnight, 15 hours away, and next Monday's.
+  test("keeps totals, which reset at the first period boundary after the new time", () => {
+    // Midnight before Tuesday, 15 hours away, and before next Monday.
     expect(license.counter).toEqual({ total: 7, resetAt: hoursLater(15), counted: 7 });
     expect(license.features.get("plot")?.counter).toEqual({
       total: 2,
@@ -120,83 +130,85 @@ describe("a clock set back by three days", () => {
     expect(totalAt(license.counter, hoursLater(15))).toBe(0);
   });
 
-  test("moves remembered keys, requests and activations", () => {
+  test("moves idempotency keys, requests and activations back", () => {
     expect([...state.idempotencyRecords].map(([, { at }]) => at)).toEqual([MONDAY]);
-    expect(state.requests.get("wild")?.at).toBe(MONDAY);
+    expect(state.requests.get("made ahead")?.at).toBe(MONDAY);
     expect(state.activations.get(activation.nonce)?.at).toBe(MONDAY);
   });
 
-  test("counts as it did: who has a slot has it for as long as before", () => {
-    const never = replayEvents(history.events).licenses.get(1);
-    if (never === undefined) throw new Error("license 1 is not installed");
-    for (const passed of [0, 10 * MINUTE, 30 * MINUTE - 1, 30 * MINUTE, DAY - 1, DAY]) {
-      const then = countSlotsInUse(never.pool, later(WILD, passed));
-      expect(countSlotsInUse(license.pool, later(MONDAY, passed))).toBe(then);
+  test("leaves every slot held for as long as before", () => {
+    const unmoved = replayEvents(history.events).licenses.get(1);
+    if (unmoved === undefined) throw new Error("license 1 is not installed");
+    for (const elapsed of [0, 10 * MINUTE, 30 * MINUTE - 1, 30 * MINUTE, DAY - 1, DAY]) {
+      const expected = countSlotsInUse(unmoved.pool, later(AHEAD, elapsed));
+      expect(countSlotsInUse(license.pool, later(MONDAY, elapsed))).toBe(expected);
     }
   });
 
-  test("has an index that agrees with who holds what", () => {
-    const fresh = back(WILD, MONDAY).license;
+  test("keeps the expiry index in agreement with the holders", () => {
+    const fresh = replaySetBack(AHEAD, MONDAY).license;
     for (const pool of [fresh.pool, ...pools(fresh)]) {
-      const all = pool.expiryIndex.ended(later(WILD, 999 * DAY), Infinity);
-      expect(new Set<unknown>(all)).toEqual(new Set<unknown>(pool.inSlotOrder()));
-      expect(all.map(({ end }) => end)).toEqual(
-        all.map(({ end }) => end).toSorted((a, b) => a - b),
+      const holders = pool.expiryIndex.ended(later(AHEAD, 999 * DAY), Infinity);
+      expect(new Set<unknown>(holders)).toEqual(new Set<unknown>(pool.inSlotOrder()));
+      expect(holders.map(({ end }) => end)).toEqual(
+        holders.map(({ end }) => end).toSorted((a, b) => a - b),
       );
-      for (const one of all) (pool as SlotPool<SlotHolder>).remove(one);
-      expect(pool.expiryIndex.ended(later(WILD, 999 * DAY), Infinity)).toEqual([]);
+      for (const holder of holders) (pool as SlotPool<SlotHolder>).remove(holder);
+      expect(pool.expiryIndex.ended(later(AHEAD, 999 * DAY), Infinity)).toEqual([]);
     }
   });
 });
 
 const pools = (license: License) => [...license.features.values()].map(({ pool }) => pool);
 
-describe("what was set at the new time or before it stays as it was granted", () => {
-  const moved = (to: Instant) => back(after(MONDAY), to);
+describe("setting the clock back", () => {
+  const replaySetBackTo = (to: Instant) => replaySetBack(threeDaysAfter(MONDAY), to);
 
-  test("a slot registered at that instant keeps its end, one registered later does not", () => {
-    expect(held(moved(WILD), "bob")).toMatchObject({
-      registeredAt: WILD,
-      end: after(minutesLater(30)),
+  test("keeps the end of a slot registered at the new time, and moves that of one 1 ms later", () => {
+    expect(findHolder(replaySetBackTo(AHEAD), "bob")).toMatchObject({
+      registeredAt: AHEAD,
+      end: threeDaysAfter(minutesLater(30)),
     });
-    const one = moved(justBefore(WILD));
-    expect(held(one, "bob")).toMatchObject({
-      registeredAt: justBefore(WILD),
-      end: justBefore(after(minutesLater(30))),
+    const earlier = replaySetBackTo(justBefore(AHEAD));
+    expect(findHolder(earlier, "bob")).toMatchObject({
+      registeredAt: justBefore(AHEAD),
+      end: justBefore(threeDaysAfter(minutesLater(30))),
     });
   });
 
-  test("a slot taken before keeps its end, and is held again if that has not come", () => {
-    const ended = (to: Instant) => {
-      const state = replayEvents([licenseInstalled(1), slotTaken("ada"), wentBack(WILD, to)]);
+  test("keeps the end of an earlier slot, which is held again if that end is still to come", () => {
+    const slotAfter = (to: Instant) => {
+      const state = replayEvents([licenseInstalled(1), slotTaken("ada"), clockSetBack(AHEAD, to)]);
       const pool = state.licenses.get(1)?.pool;
       return [pool?.get("ada")?.end, pool && countSlotsInUse(pool, to)];
     };
-    expect(ended(minutesLater(31))).toEqual([minutesLater(30), 0]);
-    expect(ended(minutesLater(30))).toEqual([minutesLater(30), 0]);
-    expect(ended(justBefore(minutesLater(30)))).toEqual([minutesLater(30), 1]);
+    expect(slotAfter(minutesLater(31))).toEqual([minutesLater(30), 0]);
+    expect(slotAfter(minutesLater(30))).toEqual([minutesLater(30), 0]);
+    expect(slotAfter(justBefore(minutesLater(30)))).toEqual([minutesLater(30), 1]);
   });
 
-  test("requests and keys of before stay", () => {
-    const { state } = back(WILD, hoursLater(1));
-    const ofMonday = [...state.requests.values()].filter(({ request }) => request !== "wild");
-    expect(new Set(ofMonday.map(({ at }) => at))).toEqual(new Set([makeOpenRequest("").at]));
-    expect(state.requests.get("wild")?.at).toBe(hoursLater(1));
+  test("keeps the time of earlier requests, and moves later ones to the new time", () => {
+    const { state } = replaySetBack(AHEAD, hoursLater(1));
+    const earlierRequests = [...state.requests.values()].filter(
+      ({ request }) => request !== "made ahead",
+    );
+    expect(new Set(earlierRequests.map(({ at }) => at))).toEqual(new Set([makeOpenRequest("").at]));
+    expect(state.requests.get("made ahead")?.at).toBe(hoursLater(1));
   });
 });
 
-describe("afterwards", () => {
-  const again = given(...history.events, wentBack(WILD, MONDAY));
+describe("after the clock was set back", () => {
+  const afterSetBack = given(...history.events, clockSetBack(AHEAD, MONDAY));
 
-  test("a heartbeat goes on from the new time", () => {
-    again
+  test("a heartbeat renews a slot from the new time", () => {
+    afterSetBack
       .at(minutesLater(10))
       .when(register("bob"))
       .records({ type: "SlotRenewed", end: minutesLater(40) });
   });
 
-  test("a slot runs out at its moved end, and says so", () => {
-    again
+  test("a slot and its feature slot expire at their moved ends", () => {
+    afterSetBack
       .at(minutesLater(30))
       .when(register("kim"))
       .expires(
@@ -205,70 +217,80 @@ describe("afterwards", () => {
       );
   });
 
-  const twice = borrow("eve", null, { once: { key: "k", fingerprint: "f" } });
+  const repeatedBorrow = borrow("eve", null, { once: { key: "k", fingerprint: "f" } });
 
-  test("a borrow repeated under its key ends when its slot does, and so does its lease", () => {
+  test("a borrow repeated under its key answers with the moved end of its slot", () => {
     const ends = { registeredAt: MONDAY, end: hoursLater(24), borrowedUntil: hoursLater(24) };
-    again.at(minutesLater(1)).when(twice).records().answers(ends);
+    afterSetBack.at(minutesLater(1)).when(repeatedBorrow).records().answers(ends);
   });
 
-  test("a key is remembered for as long as it would have been", () => {
-    again
+  test("an idempotency key is remembered for 24 hours of the new time", () => {
+    afterSetBack
       .at(justBefore(hoursLater(24)))
-      .when(twice)
+      .when(repeatedBorrow)
       .records();
   });
 
-  test("the period's count goes on, and starts anew at the moved boundary", () => {
-    again
+  test("a total goes on, and starts at zero at the moved period boundary", () => {
+    afterSetBack
       .at(justBefore(hoursLater(15)))
       .when(consume(4))
       .refuses({
         code: "license_not_enough_consumptions",
         left: 3,
       });
-    again.at(hoursLater(15)).when(consume(4)).records({ type: "ConsumptionAdded", total: 4 });
+    afterSetBack
+      .at(hoursLater(15))
+      .when(consume(4))
+      .records({ type: "ConsumptionAdded", total: 4 });
   });
 
-  test("replaying gives the state that served", () => {
+  test("replaying the events gives the same state", () => {
     const state = replayEvents(history.events);
-    evolve(state, wentBack(WILD, MONDAY));
-    expect(dumpState(state)).toEqual(dumpState(replayEvents(again.events)));
+    evolve(state, clockSetBack(AHEAD, MONDAY));
+    expect(dumpState(state)).toEqual(dumpState(replayEvents(afterSetBack.events)));
   });
 });
 
-describe("who may set the clock back", () => {
-  const dated = given(licenseInstalled(1, { validUntil: later(MONDAY, 99 * DAY) }));
-  const lent = dated.at(MONDAY).execute(register("ada"));
+describe("permission to set the clock back", () => {
+  const expiring = given(licenseInstalled(1, { validUntil: later(MONDAY, 99 * DAY) }));
+  const registered = expiring.at(MONDAY).execute(register("ada"));
   const suspect = { code: "clock_suspect", behind: DAY } as const;
   const event = { type: "ClockSetBack", from: hoursLater(24), to: MONDAY, at: MONDAY } as const;
 
-  test("anybody, while nothing was ever lent from a license with an end", () => {
-    dated.at(hoursLater(24)).when(setBack(MONDAY)).records(event);
+  test("is granted while nothing was ever taken from a license that has a date", () => {
+    expiring.at(hoursLater(24)).when(setBack(MONDAY)).records(event);
     const perpetual = given(licenseInstalled(1, { borrowHours: null }))
       .at(MONDAY)
       .execute(register("ada"));
     perpetual.at(hoursLater(24)).when(setBack(MONDAY)).records(event);
   });
 
-  test("nobody, once something was lent from a license that can be borrowed from", () => {
+  test("is refused after a registration on a license that allows borrowing", () => {
     const perpetual = given(licenseInstalled(1)).at(MONDAY).execute(register("ada"));
     perpetual.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
   });
 
-  test("nobody without the vendor's word, once something was, given back or not", () => {
-    lent.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
-    lent.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
-    const released = lent.at(MONDAY).execute({ type: "UnregisterAll", product: null, peer: PEER });
+  test("is refused after a registration on an expiring license, released or not", () => {
+    registered.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
+    registered.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
+    const released = registered
+      .at(MONDAY)
+      .execute({ type: "UnregisterAll", product: null, peer: PEER });
     released.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
   });
 
-  test("nor once something was counted or borrowed there", () => {
-    const counts = given(
+  test("is refused after a consumption or a borrow on an expiring license", () => {
+    const counting = given(
       licenseInstalled(1, { validUntil: later(MONDAY, 99 * DAY), consumption: consumptionTerms() }),
     );
-    counts.at(MONDAY).execute(consume(1)).at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
-    dated
+    counting
+      .at(MONDAY)
+      .execute(consume(1))
+      .at(hoursLater(24))
+      .when(setBack(MONDAY))
+      .refuses(suspect);
+    expiring
       .at(MONDAY)
       .execute(borrow("ada"))
       .at(hoursLater(24))
@@ -276,7 +298,7 @@ describe("who may set the clock back", () => {
       .refuses(suspect);
   });
 
-  test("nor once somebody borrowed what got its end after they had registered", () => {
+  test("is refused after a borrow on a license that got its end after the registration", () => {
     const ends = { validUntil: later(MONDAY, 99 * DAY) };
     const perpetual = given(licenseInstalled(1, { borrowHours: null }))
       .at(MONDAY)
@@ -285,28 +307,32 @@ describe("who may set the clock back", () => {
     renewed.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
   });
 
-  test("a vendor, in answer to the newest question", () => {
-    const asked = lent.at(hoursLater(24)).execute(ask("1111111111"), ask(NONCE));
-    asked.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).records(event);
-    asked.at(hoursLater(24)).when(setBack(MONDAY, "1111111111")).refuses(suspect);
-    asked.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
+  test("is granted by a vendor document that answers the newest question", () => {
+    const withQuestion = registered
+      .at(hoursLater(24))
+      .execute(askClock("1111111111"), askClock(NONCE));
+    withQuestion.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).records(event);
+    withQuestion.at(hoursLater(24)).when(setBack(MONDAY, "1111111111")).refuses(suspect);
+    withQuestion.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
   });
 
-  test("once", () => {
-    const done = lent.at(hoursLater(24)).execute(ask(NONCE), setBack(MONDAY, NONCE));
-    done.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
+  test("is granted only once for each vendor document", () => {
+    const answered = registered.at(hoursLater(24)).execute(askClock(NONCE), setBack(MONDAY, NONCE));
+    answered.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
   });
 
-  test("once, also when the answer was not earlier than the time here", () => {
-    const done = lent.at(MONDAY).execute(ask(NONCE), setBack(minutesLater(1), NONCE));
-    done.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
+  test("is used up by a vendor document that did not set the clock back", () => {
+    const answered = registered
+      .at(MONDAY)
+      .execute(askClock(NONCE), setBack(minutesLater(1), NONCE));
+    answered.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
   });
 
-  test("and never ahead", () => {
-    const asked = lent.at(hoursLater(1)).execute(ask(NONCE));
+  test("never sets the clock ahead", () => {
+    const withQuestion = registered.at(hoursLater(1)).execute(askClock(NONCE));
     for (const to of [hoursLater(1), later(hoursLater(1), 1), hoursLater(48)]) {
-      asked.at(hoursLater(1)).when(setBack(to, NONCE)).answers(null);
-      const { events } = asked.at(hoursLater(1)).execute(setBack(to, NONCE));
+      withQuestion.at(hoursLater(1)).when(setBack(to, NONCE)).answers(null);
+      const { events } = withQuestion.at(hoursLater(1)).execute(setBack(to, NONCE));
       expect(replayEvents(events).latestEventAt).toBe(hoursLater(1));
     }
   });

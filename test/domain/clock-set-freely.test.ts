@@ -14,7 +14,7 @@ import {
 
 const TOMORROW = later(MONDAY, DAY);
 
-const lent = (terms: Partial<Terms>): boolean =>
+const isFreeAfterRegistration = (terms: Partial<Terms>): boolean =>
   canSetClockFreely(
     replayEvents(
       given(licenseInstalled(1, { borrowHours: null, ...terms }))
@@ -23,17 +23,20 @@ const lent = (terms: Partial<Terms>): boolean =>
     ),
   );
 
-describe("after a slot was lent, the clock is free to run back", () => {
-  test("for a license that knows no date at all", () => {
-    expect(lent({})).toBe(true);
-    expect(lent({ consumption: consumptionTerms({}), features: [featureTerms("mesh")] })).toBe(
-      true,
-    );
+describe("canSetClockFreely after a registration", () => {
+  test("is true for a license without any date", () => {
+    expect(isFreeAfterRegistration({})).toBe(true);
+    expect(
+      isFreeAfterRegistration({
+        consumption: consumptionTerms({}),
+        features: [featureTerms("mesh")],
+      }),
+    ).toBe(true);
   });
 
   test.each<[string, Partial<Terms>]>([
     ["an end", { validUntil: later(TOMORROW, DAY) }],
-    ["a beginning", { start: MONDAY }],
+    ["a start", { start: MONDAY }],
     ["a total that resets", { consumption: consumptionTerms({ period: "daily" }) }],
     [
       "a feature that ends",
@@ -46,7 +49,7 @@ describe("after a slot was lent, the clock is free to run back", () => {
       },
     ],
     ["slots that can be borrowed", { borrowHours: 1 }],
-  ])("and not for one with %s", (_what, terms) => {
-    expect(lent(terms)).toBe(false);
+  ])("is false for a license with %s", (_what, terms) => {
+    expect(isFreeAfterRegistration(terms)).toBe(false);
   });
 });

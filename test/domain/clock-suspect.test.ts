@@ -24,8 +24,8 @@ import {
 const END = later(MONDAY, 99 * DAY);
 const REFUSED = { code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect } as const;
 
-/** The same history on a machine whose clock is a day behind what is on record. */
-function suspected({ events }: History, command: Command, at = minutesLater(1)) {
+/** Runs a command after this history, with a system clock a day behind the recorded time. */
+function runWithSuspectClock({ events }: History, command: Command, at = minutesLater(1)) {
   const state = replayEvents(events);
   state.clockBehind = CLOCK_LIMITS.behindSuspect;
   const untouched = dumpState(state);
@@ -37,7 +37,7 @@ function suspected({ events }: History, command: Command, at = minutesLater(1)) 
   return result.value.journalLines.flat().map(({ type }) => type);
 }
 
-const dated = given(
+const expiring = given(
   licenseInstalled(1, {
     validUntil: END,
     consumption: consumptionTerms(),
@@ -47,55 +47,65 @@ const dated = given(
   .at(MONDAY)
   .execute(register("ada"));
 
-describe("while the clock is suspect, a license with an end", () => {
-  test("is not lent anew", () => {
-    expect(suspected(dated, register("bob"))).toEqual(REFUSED);
-    expect(suspected(dated, borrow("bob"))).toEqual(REFUSED);
-    expect(suspected(dated, borrow("bob", hoursLater(2)))).toEqual(REFUSED);
-    expect(suspected(dated, register("bob", { licenseId: 1 }))).toEqual(REFUSED);
+describe("an expiring license while the clock is suspect", () => {
+  test("grants no new slot", () => {
+    expect(runWithSuspectClock(expiring, register("bob"))).toEqual(REFUSED);
+    expect(runWithSuspectClock(expiring, borrow("bob"))).toEqual(REFUSED);
+    expect(runWithSuspectClock(expiring, borrow("bob", hoursLater(2)))).toEqual(REFUSED);
+    expect(runWithSuspectClock(expiring, register("bob", { licenseId: 1 }))).toEqual(REFUSED);
   });
 
-  test("is not lent for longer to whoever holds a slot", () => {
-    expect(suspected(dated, borrow("ada"))).toEqual(REFUSED);
-    const away = dated.at(MONDAY).execute(borrow("ada", hoursLater(2)));
-    expect(suspected(away, borrow("ada", hoursLater(3)))).toEqual(REFUSED);
+  test("grants no longer borrow to the holder of a slot", () => {
+    expect(runWithSuspectClock(expiring, borrow("ada"))).toEqual(REFUSED);
+    const borrowed = expiring.at(MONDAY).execute(borrow("ada", hoursLater(2)));
+    expect(runWithSuspectClock(borrowed, borrow("ada", hoursLater(3)))).toEqual(REFUSED);
   });
 
-  test("is not lent again to whoever let it run out", () => {
-    expect(suspected(dated, register("ada"), minutesLater(29))).toEqual(["SlotRenewed"]);
-    expect(suspected(dated, register("ada"), minutesLater(30))).toEqual(REFUSED);
+  test("grants no new slot to a user whose slot expired", () => {
+    expect(runWithSuspectClock(expiring, register("ada"), minutesLater(29))).toEqual([
+      "SlotRenewed",
+    ]);
+    expect(runWithSuspectClock(expiring, register("ada"), minutesLater(30))).toEqual(REFUSED);
   });
 
-  test("keeps those who hold a slot: heartbeats, features, counts and releases go on", () => {
-    expect(suspected(dated, register("ada"))).toEqual(["SlotRenewed"]);
-    expect(suspected(dated, registerFeature("ada", "view"))).toEqual(["FeatureTaken"]);
-    expect(suspected(dated, consume(1, { user: "ada" }))).toEqual(["ConsumptionAdded"]);
-    expect(suspected(dated, unregister("ada"))).toEqual(["SlotReleased"]);
+  test("still grants heartbeats, features, counts and releases to its holders", () => {
+    expect(runWithSuspectClock(expiring, register("ada"))).toEqual(["SlotRenewed"]);
+    expect(runWithSuspectClock(expiring, registerFeature("ada", "view"))).toEqual(["FeatureTaken"]);
+    expect(runWithSuspectClock(expiring, consume(1, { user: "ada" }))).toEqual([
+      "ConsumptionAdded",
+    ]);
+    expect(runWithSuspectClock(expiring, unregister("ada"))).toEqual(["SlotReleased"]);
   });
 
-  test("repeats what it answered under a key", () => {
+  test("repeats its answer to an idempotency key", () => {
     const once = { once: { key: "k", fingerprint: "f" } };
-    const away = dated.at(MONDAY).execute(borrow("ada", hoursLater(2), once));
-    expect(suspected(away, borrow("ada", hoursLater(2), once))).toEqual([]);
+    const borrowed = expiring.at(MONDAY).execute(borrow("ada", hoursLater(2), once));
+    expect(runWithSuspectClock(borrowed, borrow("ada", hoursLater(2), once))).toEqual([]);
   });
 
-  test("that has grace hours has an end all the same", () => {
-    const grace = given(licenseInstalled(1, { validUntil: END, graceHours: 48 }));
-    expect(suspected(grace, register("ada"))).toEqual(REFUSED);
+  test("grants no new slot when it has grace hours either", () => {
+    const withGrace = given(licenseInstalled(1, { validUntil: END, graceHours: 48 }));
+    expect(runWithSuspectClock(withGrace, register("ada"))).toEqual(REFUSED);
   });
 
-  test("that is over, not begun, or not lent at all says so instead", () => {
-    const over = given(licenseInstalled(1, { validUntil: MONDAY }));
-    expect(suspected(over, register("ada"))).toMatchObject({ code: "license_expired" });
+  test("names expiry, start or missing borrowing as the reason instead of the clock", () => {
+    const expired = given(licenseInstalled(1, { validUntil: MONDAY }));
+    expect(runWithSuspectClock(expired, register("ada"))).toMatchObject({
+      code: "license_expired",
+    });
     const early = given(licenseInstalled(1, { validUntil: END, start: hoursLater(1) }));
-    expect(suspected(early, register("ada"))).toMatchObject({ code: "license_not_active" });
-    const kept = given(licenseInstalled(1, { validUntil: END, borrowHours: null }));
-    expect(suspected(kept, borrow("ada"))).toEqual({ code: "license_borrow_not_allowed" });
+    expect(runWithSuspectClock(early, register("ada"))).toMatchObject({
+      code: "license_not_active",
+    });
+    const withoutBorrowing = given(licenseInstalled(1, { validUntil: END, borrowHours: null }));
+    expect(runWithSuspectClock(withoutBorrowing, borrow("ada"))).toEqual({
+      code: "license_borrow_not_allowed",
+    });
   });
 
-  test("is told from a full one only by the clock", () => {
-    const full = dated.at(MONDAY).execute(register("bob"));
-    expect(suspected(full, register("eve"))).toEqual(REFUSED);
+  test("names the clock as the reason even when all slots are taken", () => {
+    const full = expiring.at(MONDAY).execute(register("bob"));
+    expect(runWithSuspectClock(full, register("eve"))).toEqual(REFUSED);
     full
       .at(minutesLater(1))
       .when(register("eve"))
@@ -107,26 +117,32 @@ describe("while the clock is suspect, a license with an end", () => {
   });
 });
 
-describe("while the clock is suspect, a perpetual license", () => {
+describe("a perpetual license while the clock is suspect", () => {
   const perpetual = given(licenseInstalled(1));
 
-  test("is lent as ever", () => {
-    expect(suspected(perpetual, register("ada"))).toEqual(["SlotTaken"]);
-    expect(suspected(perpetual, borrow("ada"))).toEqual(["SlotTaken", "SlotBorrowed"]);
+  test("grants slots and borrows", () => {
+    expect(runWithSuspectClock(perpetual, register("ada"))).toEqual(["SlotTaken"]);
+    expect(runWithSuspectClock(perpetual, borrow("ada"))).toEqual(["SlotTaken", "SlotBorrowed"]);
   });
 
-  test("takes whom the dated one beside it may not", () => {
-    const both = given(licenseInstalled(1), licenseInstalled(2, { validUntil: END }));
-    both.at(minutesLater(1)).when(register("ada")).records({ type: "SlotTaken", license: 2 });
-    expect(suspected(both, register("ada"))).toEqual(["SlotTaken"]);
-    expect(suspected(both, register("ada", { licenseId: 2 }))).toEqual(REFUSED);
+  test("serves users whom an expiring license of the product must refuse", () => {
+    const twoLicenses = given(licenseInstalled(1), licenseInstalled(2, { validUntil: END }));
+    twoLicenses
+      .at(minutesLater(1))
+      .when(register("ada"))
+      .records({ type: "SlotTaken", license: 2 });
+    expect(runWithSuspectClock(twoLicenses, register("ada"))).toEqual(["SlotTaken"]);
+    expect(runWithSuspectClock(twoLicenses, register("ada", { licenseId: 2 }))).toEqual(REFUSED);
   });
 
-  test("that is full says so, and not that the clock is wrong", () => {
-    const both = given(licenseInstalled(1, { slots: 1 }), licenseInstalled(2, { validUntil: END }))
+  test("names full slots as the reason, not the clock", () => {
+    const twoLicenses = given(
+      licenseInstalled(1, { slots: 1 }),
+      licenseInstalled(2, { validUntil: END }),
+    )
       .at(MONDAY)
       .execute(register("ada", { licenseId: 1 }));
-    expect(suspected(both, register("bob"))).toEqual({
+    expect(runWithSuspectClock(twoLicenses, register("bob"))).toEqual({
       code: "floating_not_available",
       slots: 1,
       nextFree: minutesLater(30),

@@ -11,17 +11,17 @@ import {
 } from "../support/scenario.ts";
 
 const added = { type: "ConsumptionAdded" } as const;
-const short = (left: number) => ({ code: "license_not_enough_consumptions", left }) as const;
-const at = (total: number, differing: Parameters<typeof consumptionTerms>[0] = {}) => {
+const notEnough = (left: number) => ({ code: "license_not_enough_consumptions", left }) as const;
+const withTotal = (total: number, overrides: Parameters<typeof consumptionTerms>[0] = {}) => {
   const history = given(
-    licenseInstalled(1, { consumption: consumptionTerms({ max: 10, ...differing }) }),
+    licenseInstalled(1, { consumption: consumptionTerms({ max: 10, ...overrides }) }),
   );
   return total === 0 ? history : history.at(MONDAY).execute(consume(total));
 };
 
-describe("counting", () => {
-  test("adds to the total and answers with it", () => {
-    at(3)
+describe("consume", () => {
+  test("adds to the total and answers with the new total", () => {
+    withTotal(3)
       .at(hoursLater(1))
       .when(consume(4, { user: "ada" }))
       .records({
@@ -37,35 +37,35 @@ describe("counting", () => {
       .answers({ license: 1, total: 7 });
   });
 
-  test("reaches the maximum and goes not one past it", () => {
-    at(3)
+  test("counts up to the maximum, and refuses one more", () => {
+    withTotal(3)
       .at(MONDAY)
       .when(consume(7))
       .records({ ...added, total: 10 });
-    at(3).at(MONDAY).when(consume(8)).refuses(short(7));
-    at(10).at(MONDAY).when(consume(1)).refuses(short(0));
+    withTotal(3).at(MONDAY).when(consume(8)).refuses(notEnough(7));
+    withTotal(10).at(MONDAY).when(consume(1)).refuses(notEnough(0));
   });
 
-  test("of zero writes nothing and answers the total, above the limit too", () => {
-    at(3).at(MONDAY).when(consume(0)).records().answers({ license: 1, total: 3 });
-    const over = at(10)
+  test("writes nothing for zero and answers the total, also above the maximum", () => {
+    withTotal(3).at(MONDAY).when(consume(0)).records().answers({ license: 1, total: 3 });
+    const aboveMax = withTotal(10)
       .at(MONDAY)
       .execute(install(1, { consumption: consumptionTerms({ max: 5 }) }));
-    over.at(MONDAY).when(consume(0)).records().answers({ total: 10 });
+    aboveMax.at(MONDAY).when(consume(0)).records().answers({ total: 10 });
   });
 
-  test("needs the product where several are installed", () => {
-    const both = [
+  test("refuses a call without a product where several are installed", () => {
+    const twoProducts = [
       licenseInstalled(1, { consumption: consumptionTerms() }),
       licenseInstalled(2, { product: "cam" }),
     ];
-    given(...both)
+    given(...twoProducts)
       .at(MONDAY)
       .when(consume(1, { product: null }))
       .refuses({ code: "missing_parameters", fields: ["product"] });
   });
 
-  test("is not for a license that does not count, nor for one that has ended", () => {
+  test("refuses a license without consumption, and one that has expired", () => {
     given(licenseInstalled(1))
       .at(MONDAY)
       .when(consume(1))
@@ -77,153 +77,153 @@ describe("counting", () => {
   });
 });
 
-describe("overage", () => {
-  const over = { overages: 5 };
+describe("consume with overage", () => {
+  const withOverage = { overages: 5 };
 
-  test("goes as far past the maximum as the license lets it", () => {
-    at(10, over)
+  test("counts past the maximum up to the overage of the license", () => {
+    withTotal(10, withOverage)
       .at(MONDAY)
       .when(consume(5))
       .records({ ...added, total: 15 });
-    at(10, over).at(MONDAY).when(consume(6)).refuses(short(5));
+    withTotal(10, withOverage).at(MONDAY).when(consume(6)).refuses(notEnough(5));
   });
 
-  test("is off for a call that asks for none", () => {
-    at(8, over)
+  test("counts up to the maximum only when the call does not allow overage", () => {
+    withTotal(8, withOverage)
       .at(MONDAY)
       .when(consume(2, { allowOverages: false }))
       .records(added);
-    at(8, over)
+    withTotal(8, withOverage)
       .at(MONDAY)
       .when(consume(3, { allowOverages: false }))
-      .refuses(short(2));
+      .refuses(notEnough(2));
   });
 
-  test("is as small as a call asks for", () => {
-    at(10, over)
+  test("limits the overage to what the call allows", () => {
+    withTotal(10, withOverage)
       .at(MONDAY)
       .when(consume(2, { maxOverages: 2 }))
       .records(added);
-    at(10, over)
+    withTotal(10, withOverage)
       .at(MONDAY)
       .when(consume(3, { maxOverages: 2 }))
-      .refuses(short(2));
-    at(10, over)
+      .refuses(notEnough(2));
+    withTotal(10, withOverage)
       .at(MONDAY)
       .when(consume(1, { maxOverages: 0 }))
-      .refuses(short(0));
+      .refuses(notEnough(0));
   });
 
-  test("never grows by what a call asks for", () => {
+  test("never exceeds the overage of the license, whatever the call allows", () => {
     const greedy = { allowOverages: true, maxOverages: 1_000 };
-    at(10, over).at(MONDAY).when(consume(5, greedy)).records(added);
-    at(10, over).at(MONDAY).when(consume(6, greedy)).refuses(short(5));
-    at(10).at(MONDAY).when(consume(1, greedy)).refuses(short(0));
+    withTotal(10, withOverage).at(MONDAY).when(consume(5, greedy)).records(added);
+    withTotal(10, withOverage).at(MONDAY).when(consume(6, greedy)).refuses(notEnough(5));
+    withTotal(10).at(MONDAY).when(consume(1, greedy)).refuses(notEnough(0));
   });
 });
 
-describe("taking back", () => {
+describe("consume with a negative count", () => {
   const negative = { negative: true };
 
-  test("lowers the total where the license allows it, to zero and no lower", () => {
-    at(3, negative)
+  test("lowers the total to zero and no lower where the license allows it", () => {
+    withTotal(3, negative)
       .at(MONDAY)
       .when(consume(-3))
       .records({ ...added, count: -3, total: 0 });
-    at(3, negative)
+    withTotal(3, negative)
       .at(MONDAY)
       .when(consume(-4))
       .refuses({ code: "negative_not_allowed", total: 3, allowed: true });
   });
 
-  test("is refused where it does not", () => {
-    at(3)
+  test("is refused where the license does not allow it", () => {
+    withTotal(3)
       .at(MONDAY)
       .when(consume(-1))
       .refuses({ code: "negative_not_allowed", total: 3, allowed: false });
   });
 
-  test("works above a lowered maximum, where adding does not", () => {
-    const over = at(10, negative)
+  test("lowers a total above a reduced maximum, where adding is refused", () => {
+    const aboveMax = withTotal(10, negative)
       .at(MONDAY)
       .execute(install(1, { consumption: consumptionTerms({ max: 5, negative: true }) }));
-    over.at(MONDAY).when(consume(1)).refuses(short(0));
-    over
+    aboveMax.at(MONDAY).when(consume(1)).refuses(notEnough(0));
+    aboveMax
       .at(MONDAY)
       .when(consume(-2))
       .records({ ...added, total: 8 });
   });
 
-  test("reaches back into no period but the present one", () => {
-    at(3, { negative: true, period: "daily" })
+  test("is refused beyond what the current period counted", () => {
+    withTotal(3, { negative: true, period: "daily" })
       .at("2026-03-03T00:00:00Z")
       .when(consume(-1))
       .refuses({ code: "negative_not_allowed", total: 0, allowed: true });
   });
 });
 
-describe("of several licenses", () => {
-  const two = given(
+describe("consume with several licenses", () => {
+  const twoLicenses = given(
     licenseInstalled(1, { consumption: consumptionTerms({ max: 10 }) }),
     licenseInstalled(2, { consumption: consumptionTerms({ max: 4 }) }),
   );
 
-  test("the most recently added counts, while it can take all of it", () => {
-    two
+  test("counts on the most recently added license that can take all of it", () => {
+    twoLicenses
       .at(MONDAY)
       .when(consume(4))
       .records({ ...added, license: 2 });
-    two
+    twoLicenses
       .at(MONDAY)
       .when(consume(5))
       .records({ ...added, license: 1, total: 5 });
   });
 
-  test("none takes a part: what no single one can take is refused with the most that would fit", () => {
-    two.at(MONDAY).when(consume(14)).refuses(short(10));
-    const used = two.at(MONDAY).execute(consume(8));
-    used.at(MONDAY).when(consume(5)).refuses(short(4));
+  test("refuses what no single license can take, and names the most that one can", () => {
+    twoLicenses.at(MONDAY).when(consume(14)).refuses(notEnough(10));
+    const consumed = twoLicenses.at(MONDAY).execute(consume(8));
+    consumed.at(MONDAY).when(consume(5)).refuses(notEnough(4));
   });
 
-  test("the one named counts, or refuses", () => {
-    two
+  test("counts on the named license, or refuses", () => {
+    twoLicenses
       .at(MONDAY)
       .when(consume(1, { licenseId: 1 }))
       .records({ ...added, license: 1 });
-    two
+    twoLicenses
       .at(MONDAY)
       .when(consume(5, { licenseId: 2 }))
-      .refuses(short(4));
+      .refuses(notEnough(4));
   });
 
-  test("the one the user holds counts, or refuses, while it is held", () => {
-    const held = given(...two.events, slotTaken("ada"));
-    held
+  test("counts on the license the user holds, or refuses, while the slot is held", () => {
+    const registered = given(...twoLicenses.events, slotTaken("ada"));
+    registered
       .at(MONDAY)
       .when(consume(1, { user: "ada" }))
       .records({ ...added, license: 1 });
-    held
+    registered
       .at(MONDAY)
       .when(consume(11, { user: "ada" }))
-      .refuses(short(10));
-    held
+      .refuses(notEnough(10));
+    registered
       .at(MONDAY)
       .when(consume(1, { user: "bob" }))
       .records({ ...added, license: 2 });
-    held
+    registered
       .at(hoursLater(1))
       .when(consume(1, { user: "ada" }))
       .records({ ...added, license: 2 });
-    const newer = given(...two.events, slotTaken("ada", { license: 2 }));
-    newer
+    const registeredOnNewer = given(...twoLicenses.events, slotTaken("ada", { license: 2 }));
+    registeredOnNewer
       .at(MONDAY)
       .when(consume(5, { user: "ada" }))
-      .refuses(short(4));
+      .refuses(notEnough(4));
   });
 
-  test("one that does not count or is not valid is passed over", () => {
+  test("skips licenses that do not count or are not valid", () => {
     given(
-      ...two.events,
+      ...twoLicenses.events,
       licenseInstalled(3),
       licenseInstalled(4, { consumption: consumptionTerms(), enabled: false }),
     )
@@ -232,7 +232,7 @@ describe("of several licenses", () => {
       .records({ ...added, license: 2 });
   });
 
-  test("one that allows taking back does it for one that does not", () => {
+  test("applies a negative count to a license that allows it, not to a newer one that does not", () => {
     given(licenseInstalled(1, { consumption: consumptionTerms({ negative: true }) }))
       .at(MONDAY)
       .execute(consume(3), install(2, { consumption: consumptionTerms() }))

@@ -20,40 +20,40 @@ import {
 } from "../support/scenario.ts";
 
 const LAPTOP: Contact = { hostname: "laptop", ip: "10.0.0.8", info: "docked", peer: "10.0.0.8" };
-const DESK = CONTACT;
+const DESKTOP = CONTACT;
 
-/** A slot with a timeout of a day, so that it outlasts what is tested. */
+/** With a timeout of three days, so that the slot outlasts each test. */
 const license = licenseInstalled(1, { timeoutMinutes: 3 * 24 * 60, borrowHours: 72 });
-const slot = given(license, slotTaken("ada", { end: hoursLater(72) }));
+const withSlot = given(license, slotTaken("ada", { end: hoursLater(72) }));
 
-/** The lines that a call writes: each with its events, and whether the audit log keeps it. */
-function linesOf(state: State, command: Parameters<typeof transact>[1], at: Instant) {
-  const done = transact(state, command, at);
-  if (!done.ok) throw new Error(`refused: ${done.fault.code}`);
-  return done.value.journalLines.map((events) => ({ events, isAudited: events.some(isAudited) }));
+/** The journal lines that a command writes: their events, and whether they are audited. */
+function listJournalLines(state: State, command: Parameters<typeof transact>[1], at: Instant) {
+  const result = transact(state, command, at);
+  if (!result.ok) throw new Error(`refused: ${result.fault.code}`);
+  return result.value.journalLines.map((events) => ({ events, isAudited: events.some(isAudited) }));
 }
 
 const heartbeat = (state: State, contact: Contact, at: Instant) =>
-  linesOf(state, register("ada", { contact }), at);
+  listJournalLines(state, register("ada", { contact }), at);
 
-const contactIn = (state: State): Contact | undefined =>
+const findContact = (state: State): Contact | undefined =>
   state.licenses.get(1)?.pool.get("ada")?.contact;
 
 describe("a heartbeat from another machine", () => {
   test("is audited on a line of its own, without user_info", () => {
-    const state = replayEvents(slot.events);
-    const named = { at: minutesLater(1), license: 1, user: "ada" };
+    const state = replayEvents(withSlot.events);
+    const fields = { at: minutesLater(1), license: 1, user: "ada" };
     const { hostname, ip, peer } = LAPTOP;
     expect(heartbeat(state, LAPTOP, minutesLater(1))).toEqual([
       {
-        events: [{ type: "ContactChanged", ...named, slot: 1, hostname, ip, peer }],
+        events: [{ type: "ContactChanged", ...fields, slot: 1, hostname, ip, peer }],
         isAudited: true,
       },
       {
         events: [
           {
             type: "SlotRenewed",
-            ...named,
+            ...fields,
             end: later(minutesLater(1), 72 * 60 * MINUTE),
             contact: LAPTOP,
           },
@@ -64,119 +64,123 @@ describe("a heartbeat from another machine", () => {
   });
 
   for (const field of ["hostname", "ip", "peer"] as const) {
-    test(`is known by its ${field}`, () => {
+    test(`is recognized by its ${field}`, () => {
       const lines = heartbeat(
-        replayEvents(slot.events),
-        { ...DESK, [field]: "other" },
+        replayEvents(withSlot.events),
+        { ...DESKTOP, [field]: "other" },
         minutesLater(1),
       );
       expect(lines.map((line) => line.isAudited)).toEqual([true, false]);
     });
   }
 
-  test("is audited at most once a day, whatever machines take turns", () => {
-    const state = replayEvents(slot.events);
+  test("is audited at most once a day when two machines take turns", () => {
+    const state = replayEvents(withSlot.events);
     const audited: number[] = [];
     for (let minute = 1; minute <= 2 * 24 * 60; minute += 1) {
-      const contact = { ...(minute % 2 === 0 ? DESK : LAPTOP), info: `up ${minute} min` };
+      const contact = { ...(minute % 2 === 0 ? DESKTOP : LAPTOP), info: `up ${minute} min` };
       const lines = heartbeat(state, contact, minutesLater(minute));
       expect(lines.at(-1)?.isAudited).toBe(false);
-      expect(contactIn(state)).toEqual(contact);
+      expect(findContact(state)).toEqual(contact);
       if (lines.length > 1) audited.push(minute);
     }
     expect(audited).toEqual([1, 1 + 24 * 60]);
   });
 
   test("is audited again after exactly a day, and not a millisecond earlier", () => {
-    const moved = slot.at(minutesLater(1)).execute(register("ada", { contact: LAPTOP }));
+    const fromLaptop = withSlot.at(minutesLater(1)).execute(register("ada", { contact: LAPTOP }));
     const next = later(minutesLater(1), 24 * 60 * MINUTE);
-    expect(heartbeat(replayEvents(moved.events), DESK, justBefore(next))).toHaveLength(1);
-    expect(heartbeat(replayEvents(moved.events), DESK, next)).toHaveLength(2);
+    expect(heartbeat(replayEvents(fromLaptop.events), DESKTOP, justBefore(next))).toHaveLength(1);
+    expect(heartbeat(replayEvents(fromLaptop.events), DESKTOP, next)).toHaveLength(2);
   });
 
-  test("that came too early to be audited is audited when a day has passed", () => {
-    const back = slot
+  test("is audited when a day has passed, if it came too early before", () => {
+    const returned = withSlot
       .at(minutesLater(1))
       .execute(register("ada", { contact: LAPTOP }))
       .at(minutesLater(2))
       .execute(register("ada"));
-    const state = replayEvents(back.events);
-    expect(heartbeat(state, DESK, minutesLater(3))).toHaveLength(1);
-    const [line] = heartbeat(state, DESK, later(minutesLater(1), 24 * 60 * MINUTE));
-    expect(line?.events).toMatchObject([{ type: "ContactChanged", hostname: DESK.hostname }]);
-    expect(heartbeat(state, DESK, later(minutesLater(1), 49 * 60 * MINUTE))).toHaveLength(1);
+    const state = replayEvents(returned.events);
+    expect(heartbeat(state, DESKTOP, minutesLater(3))).toHaveLength(1);
+    const [line] = heartbeat(state, DESKTOP, later(minutesLater(1), 24 * 60 * MINUTE));
+    expect(line?.events).toMatchObject([{ type: "ContactChanged", hostname: DESKTOP.hostname }]);
+    expect(heartbeat(state, DESKTOP, later(minutesLater(1), 49 * 60 * MINUTE))).toHaveLength(1);
   });
 });
 
-test("a clock set back does not put off the next audited change of contact", () => {
-  const moved = slot.at(hoursLater(48)).execute(register("ada", { contact: LAPTOP }));
-  const back: Event = {
+test("setting the clock back does not delay the next audited change of contact", () => {
+  const fromLaptop = withSlot.at(hoursLater(48)).execute(register("ada", { contact: LAPTOP }));
+  const setBack: Event = {
     type: "ClockSetBack",
     at: MONDAY,
     from: hoursLater(48),
     to: MONDAY,
     peer: "",
   };
-  const state = replayEvents([...moved.events, back]);
+  const state = replayEvents([...fromLaptop.events, setBack]);
   expect(state.licenses.get(1)?.pool.get("ada")?.contactAuditedAt).toBe(MONDAY);
-  expect(heartbeat(state, DESK, hoursLater(24))).toHaveLength(2);
+  expect(heartbeat(state, DESKTOP, hoursLater(24))).toHaveLength(2);
 });
 
 describe("a heartbeat that changes user_info alone", () => {
-  test("is never audited, and the state has the new text at once", () => {
-    const state = replayEvents(slot.events);
+  test("is never audited, and the state has the new text immediately", () => {
+    const state = replayEvents(withSlot.events);
     for (let minute = 1; minute <= 500; minute += 1) {
       const info = `${minute}`.repeat(1_000);
-      const lines = heartbeat(state, { ...DESK, info }, minutesLater(minute));
+      const lines = heartbeat(state, { ...DESKTOP, info }, minutesLater(minute));
       expect(lines.map((line) => line.isAudited)).toEqual([false]);
-      expect(contactIn(state)?.info).toBe(info);
+      expect(findContact(state)?.info).toBe(info);
     }
   });
 });
 
-describe("a slot taken again", () => {
-  test("may have a contact change audited at once", () => {
-    const again = slot
+describe("a slot that is taken again", () => {
+  test("has its next change of contact audited immediately", () => {
+    const takenAgain = withSlot
       .at(minutesLater(1))
       .execute(register("ada", { contact: LAPTOP }))
       .at(hoursLater(73))
       .execute(register("ada", { contact: LAPTOP }));
-    const lines = heartbeat(replayEvents(again.events), DESK, later(hoursLater(73), MINUTE));
+    const lines = heartbeat(
+      replayEvents(takenAgain.events),
+      DESKTOP,
+      later(hoursLater(73), MINUTE),
+    );
     expect(lines.map((line) => line.isAudited)).toEqual([true, false]);
   });
 });
 
 describe("borrowing", () => {
-  const audited = (state: State, contact: Contact, at: Instant): Event[] =>
-    linesOf(state, borrow("ada", hoursLater(60), { contact }), at).flatMap((line) =>
+  const listAuditedEvents = (state: State, contact: Contact, at: Instant): Event[] =>
+    listJournalLines(state, borrow("ada", hoursLater(60), { contact }), at).flatMap((line) =>
       line.isAudited ? line.events : [],
     );
 
-  test("names user_info in what is audited only where the slot is taken", () => {
+  test("audits user_info only in the event that takes the slot", () => {
     const info = "x".repeat(4_096);
     const state = replayEvents([license]);
-    const first = audited(state, { ...DESK, info }, MONDAY);
+    const first = listAuditedEvents(state, { ...DESKTOP, info }, MONDAY);
     expect(first.map(({ type }) => type)).toEqual(["SlotTaken", "SlotBorrowed"]);
     expect(JSON.stringify(first).split(info)).toHaveLength(2);
-    expect(contactIn(state)?.info).toBe(info);
+    expect(findContact(state)?.info).toBe(info);
   });
 
-  test("again tells the audit log the machine, and the state user_info as well", () => {
-    const state = replayEvents(slot.events);
+  test("again audits the machine without user_info, and keeps user_info in the state", () => {
+    const state = replayEvents(withSlot.events);
     for (let minute = 1; minute <= 100; minute += 1) {
       const info = `${minute}`.padEnd(4_096, "x");
       const contact = { ...LAPTOP, info };
-      const events = audited(state, contact, minutesLater(minute));
-      const { info: _info, ...named } = contact;
-      expect(events).toMatchObject([{ type: "SlotBorrowed", contact: named }]);
+      const events = listAuditedEvents(state, contact, minutesLater(minute));
+      const { info: _info, ...machine } = contact;
+      expect(events).toMatchObject([{ type: "SlotBorrowed", contact: machine }]);
       expect(JSON.stringify(events).length).toBeLessThan(400);
-      expect(contactIn(state)).toEqual(contact);
+      expect(findContact(state)).toEqual(contact);
     }
   });
 
-  test("from another machine leaves no change of contact for the next heartbeat to tell", () => {
-    const state = replayEvents(slot.events);
-    audited(state, LAPTOP, minutesLater(1));
+  test("from another machine leaves no change of contact for the next heartbeat to audit", () => {
+    const state = replayEvents(withSlot.events);
+    listAuditedEvents(state, LAPTOP, minutesLater(1));
     expect(heartbeat(state, LAPTOP, hoursLater(30))).toHaveLength(1);
   });
 });

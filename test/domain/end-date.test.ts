@@ -16,12 +16,12 @@ describe("describeEnd", () => {
     ["2026-12-15T09:05:00.000Z", "ends in 30 days"],
     ["2026-11-15T21:29:00.000Z", "has ended"],
     ["2026-11-14T00:00:00.000Z", "has ended"],
-  ])("an end at %s %s", (end, text) => {
+  ])("says that an end at %s %s", (end, text) => {
     expect(describeEnd(at(end), NOW)).toBe(text);
   });
 });
 
-test("isEndingSoon is true from 30 days before an end on, and false before that", () => {
+test("isEndingSoon is true less than 30 days before an end, and false at 30 days", () => {
   expect(isEndingSoon(at("2026-12-15T21:29:00.000Z"), NOW)).toBe(false);
   expect(isEndingSoon(at("2026-12-15T21:28:59.999Z"), NOW)).toBe(true);
   expect(isEndingSoon(NOW, NOW)).toBe(true);

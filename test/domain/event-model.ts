@@ -1,5 +1,5 @@
-// What the rules promise, told a second time: from the events alone, without any of the rules' code,
-// and as plainly as it can be. An event that grants more than it may does not get past `apply`.
+// A second, plain statement of what the rules promise. It uses the events alone and none of the
+// code of the rules. `apply` throws for an event that grants more than it may.
 import { expect } from "bun:test";
 import type { Event } from "../../src/domain/event.ts";
 import type { ConsumptionTerms, Terms } from "../../src/domain/terms.ts";
@@ -8,7 +8,7 @@ import { DAY, HOUR, MINUTE, type Period } from "../../src/domain/time.ts";
 interface ModelHolder {
   end: number;
   borrowedUntil: number;
-  /** Which device the borrow is leased to. */
+  /** The device that the borrow is leased to. */
   leasedTo: string | null;
 }
 
@@ -31,9 +31,9 @@ export class LicenseModel implements ModelPool, ModelCounter {
   }
 
   feature(code: string): ModelPool & ModelCounter {
-    const known = this.features.get(code) ?? { holders: new Map(), counts: [] };
-    this.features.set(code, known);
-    return known;
+    const feature = this.features.get(code) ?? { holders: new Map(), counts: [] };
+    this.features.set(code, feature);
+    return feature;
   }
 
   featureTerms(code: string) {
@@ -70,21 +70,21 @@ export class EventModel {
     if (!("license" in event)) return;
     const license = this.license(event.license);
     if (event.type === "ConsumptionAdded") {
-      return judgeCount(license, license.terms.consumption, event);
+      return checkCount(license, license.terms.consumption, event);
     }
     if (event.type === "FeatureConsumptionAdded") {
       const terms = license.featureTerms(event.feature)?.consumption ?? null;
-      return judgeCount(license.feature(event.feature), terms, event);
+      return checkCount(license.feature(event.feature), terms, event);
     }
-    if ("feature" in event) judgeFeature(license, event);
-    // Nothing here has a clock that jumps.
-    else if (event.type !== "SlotRestored") judgeSlot(license, event);
+    if ("feature" in event) checkFeature(license, event);
+    // The sequences have no clock that jumps, so no slot is ever restored.
+    else if (event.type !== "SlotRestored") checkSlot(license, event);
   }
 
   #install(id: number, terms: Terms): void {
-    const known = this.licenses.get(id);
-    if (known === undefined) this.licenses.set(id, new LicenseModel(terms));
-    else known.terms = terms;
+    const installed = this.licenses.get(id);
+    if (installed === undefined) this.licenses.set(id, new LicenseModel(terms));
+    else installed.terms = terms;
   }
 }
 
@@ -105,7 +105,7 @@ type SlotEvent = Exclude<
   { type: "SlotRestored" }
 >;
 
-function judgeSlot(license: LicenseModel, event: SlotEvent): void {
+function checkSlot(license: LicenseModel, event: SlotEvent): void {
   const { at, user } = event;
   const { holders, terms } = license;
   const timeout = at + terms.timeoutMinutes * MINUTE;
@@ -152,7 +152,7 @@ function judgeSlot(license: LicenseModel, event: SlotEvent): void {
 
 type FeatureEvent = Extract<Event, { feature: string; slot?: number; user: string }>;
 
-function judgeFeature(license: LicenseModel, event: FeatureEvent): void {
+function checkFeature(license: LicenseModel, event: FeatureEvent): void {
   const pool = license.feature(event.feature);
   const { at, user } = event;
   if (event.type === "FeatureTaken") {
@@ -172,11 +172,15 @@ function judgeFeature(license: LicenseModel, event: FeatureEvent): void {
 
 type CountEvent = Extract<Event, { count: number; total: number }>;
 
-function judgeCount(tally: ModelCounter, terms: ConsumptionTerms | null, event: CountEvent): void {
+function checkCount(
+  counter: ModelCounter,
+  terms: ConsumptionTerms | null,
+  event: CountEvent,
+): void {
   const { at, count, total } = event;
-  tally.counts.push({ at, count });
-  // A feature the renewal dropped can still be taken back from; its period is not known here.
-  if (terms !== null) expect(total).toBe(computeTotal(tally, terms.period, at));
+  counter.counts.push({ at, count });
+  // A feature that a renewal dropped still accepts negative counts; its period is not known here.
+  if (terms !== null) expect(total).toBe(computeTotal(counter, terms.period, at));
   expect(total).toBeGreaterThanOrEqual(0);
   if (count > 0) expect(total).toBeLessThanOrEqual(computeLimit(terms));
 }
@@ -186,11 +190,11 @@ export const computeLimit = (terms: ConsumptionTerms | null): number =>
 
 function requireHolder({ holders }: ModelPool, user: string): ModelHolder {
   const holder = holders.get(user);
-  if (holder === undefined) throw new Error(`${user} holds nothing`);
+  if (holder === undefined) throw new Error(`${user} holds no slot`);
   return holder;
 }
 
-/** A number that is the same within one period; 1970 began on a Thursday. */
+/** A number that is the same for all instants of one period. 1970 began on a Thursday. */
 function numberPeriod(period: Period | null, at: number): number {
   const day = Math.floor(at / DAY);
   const date = new Date(at);

@@ -11,9 +11,9 @@ import {
 } from "../support/scenario.ts";
 
 const at = MONDAY;
-const held = { at, license: 1, user: "ada", slot: 1 };
+const slotFields = { at, license: 1, user: "ada", slot: 1 };
 const peer = "10.0.0.7";
-const counted = { at, license: 1, user: null, peer, total: 5, resetAt: null };
+const countFields = { at, license: 1, user: null, peer, total: 5, resetAt: null };
 const GAP: AuditGap = {
   reason: "damaged",
   from: 7,
@@ -26,7 +26,7 @@ const GAP: AuditGap = {
   files: [],
 };
 
-const TOLD: readonly [Event, string][] = [
+const SUMMARIES: readonly [Event, string][] = [
   [licenseInstalled(1), "license 1 installed: cad, 2 slots, no expiry, serial 1"],
   [slotTaken("ada"), "slot taken until 2026-03-02T09:30:00Z"],
   [slotBorrowed("ada", hoursLater(5)), "slot borrowed until 2026-03-02T14:00:00Z"],
@@ -34,26 +34,29 @@ const TOLD: readonly [Event, string][] = [
     { ...slotBorrowed("ada", hoursLater(5)), early: true },
     "borrow shortened to 2026-03-02T14:00:00Z",
   ],
-  [{ type: "SlotRenewed", ...held, end: hoursLater(1) }, "slot renewed"],
+  [{ type: "SlotRenewed", ...slotFields, end: hoursLater(1) }, "slot renewed"],
   [
-    { type: "SlotRenewed", ...held, end: hoursLater(1), leasedTo: "laptop" },
+    { type: "SlotRenewed", ...slotFields, end: hoursLater(1), leasedTo: "laptop" },
     "slot renewed, borrow leased to a device",
   ],
-  [{ type: "ContactChanged", ...held, hostname: "ws-7", ip: "", peer }, "slot used from ws-7"],
   [
-    { type: "ContactChanged", ...held, hostname: "", ip: "", peer },
+    { type: "ContactChanged", ...slotFields, hostname: "ws-7", ip: "", peer },
+    "slot used from ws-7",
+  ],
+  [
+    { type: "ContactChanged", ...slotFields, hostname: "", ip: "", peer },
     "slot used from another machine",
   ],
-  [{ type: "SlotReleased", ...held, by: "user", peer, early: false }, "slot released"],
+  [{ type: "SlotReleased", ...slotFields, by: "user", peer, early: false }, "slot released"],
   [
-    { type: "SlotReleased", ...held, by: "admin", peer, early: true },
+    { type: "SlotReleased", ...slotFields, by: "admin", peer, early: true },
     "slot released by an administrator before its borrow ended",
   ],
-  [{ type: "SlotExpired", ...held }, "slot expired"],
-  [{ type: "ConsumptionAdded", ...counted, count: 3 }, "3 consumed, 5 in total"],
-  [{ type: "ConsumptionAdded", ...counted, count: -3 }, "3 returned, 5 in total"],
+  [{ type: "SlotExpired", ...slotFields }, "slot expired"],
+  [{ type: "ConsumptionAdded", ...countFields, count: 3 }, "3 consumed, 5 in total"],
+  [{ type: "ConsumptionAdded", ...countFields, count: -3 }, "3 returned, 5 in total"],
   [
-    { type: "FeatureConsumptionAdded", ...counted, count: 1, feature: "plot" },
+    { type: "FeatureConsumptionAdded", ...countFields, count: 1, feature: "plot" },
     "1 of feature plot consumed, 5 in total",
   ],
   [
@@ -75,18 +78,21 @@ const TOLD: readonly [Event, string][] = [
   ],
 ];
 
-test.each(TOLD.map(([event, summary]) => [summary, event] as const))("%s", (summary, event) => {
-  expect(summarize(event)).toEqual({ summary });
-  expect(eventTypes.has(event.type)).toBe(true);
-});
+test.each(SUMMARIES.map(([event, summary]) => [summary, event] as const))(
+  "summarize says: %s",
+  (summary, event) => {
+    expect(summarize(event)).toEqual({ summary });
+    expect(eventTypes.has(event.type)).toBe(true);
+  },
+);
 
-test("a name that every object has is no type of event", () => {
+test("eventTypes does not contain names that every object has", () => {
   for (const name of ["constructor", "__proto__", "toString", ""]) {
     expect(eventTypes.has(name)).toBe(false);
   }
 });
 
-test("an event of a newer version is named by its type", () => {
+test("summarize names an unknown event of a newer version by its type", () => {
   for (const type of ["SlotLent", "constructor", "__proto__"]) {
     const event = JSON.parse(JSON.stringify({ type, at })) as Event;
     expect(summarize(event).summary).toBe(`unknown event from a newer version of berth: ${type}`);

@@ -14,30 +14,30 @@ import {
 
 const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 10 } });
 
-const short = (left: number) => ({ code: "feature_not_enough_consumptions", left }) as const;
+const notEnough = (left: number) => ({ code: "feature_not_enough_consumptions", left }) as const;
 
-describe("counting a feature", () => {
+describe("consumeFeature", () => {
   const prints = featureTerms("prints", {
     consumption: consumptionTerms({ max: 10, overages: 2 }),
   });
   const history = given(licenseInstalled(1, { features: [prints, mesh, featureTerms("help")] }));
   const added = { type: "FeatureConsumptionAdded", feature: "prints" } as const;
 
-  test("adds to the feature's own total, overage included, and no further", () => {
-    const used = history.at(MONDAY).execute(consumeFeature("prints", 4, { user: "ada" }));
-    used
+  test("adds to the feature's own total up to its maximum plus overage", () => {
+    const consumed = history.at(MONDAY).execute(consumeFeature("prints", 4, { user: "ada" }));
+    consumed
       .at(hoursLater(1))
       .when(consumeFeature("prints", 8, { user: "ada" }))
       .records({ ...added, at: hoursLater(1), license: 1, user: "ada", count: 8, total: 12 })
       .answers({ license: 1, feature: "prints", total: 12 });
-    used.at(MONDAY).when(consumeFeature("prints", 9)).refuses(short(8));
-    used
+    consumed.at(MONDAY).when(consumeFeature("prints", 9)).refuses(notEnough(8));
+    consumed
       .at(MONDAY)
       .when(consumeFeature("prints", 7, { allowOverages: false }))
-      .refuses(short(6));
+      .refuses(notEnough(6));
   });
 
-  test("of zero writes nothing; below zero where not allowed is refused", () => {
+  test("writes nothing for zero, and refuses a negative count where it is not allowed", () => {
     history.at(MONDAY).when(consumeFeature("prints", 0)).records().answers({ total: 0 });
     history
       .at(MONDAY)
@@ -45,7 +45,7 @@ describe("counting a feature", () => {
       .refuses({ code: "negative_not_allowed", total: 0, allowed: false });
   });
 
-  test("is for features that count", () => {
+  test("refuses features that are not counted, and unknown or missing codes", () => {
     const unsupported = { code: "unsupported_product_feature" } as const;
     history.at(MONDAY).when(consumeFeature("mesh", 1)).refuses(unsupported);
     history.at(MONDAY).when(consumeFeature("help", 1)).refuses(unsupported);
@@ -55,56 +55,56 @@ describe("counting a feature", () => {
     history.at(MONDAY).when(consumeFeature(null, 1)).refuses(fault);
   });
 
-  test("resets at the feature's own boundary", () => {
+  test("resets the total at the feature's own period boundary", () => {
     const daily = { ...prints, consumption: consumptionTerms({ period: "daily" }) };
-    const used = given(licenseInstalled(1, { features: [daily] }))
+    const consumed = given(licenseInstalled(1, { features: [daily] }))
       .at(MONDAY)
       .execute(consumeFeature("prints", 10));
     const midnight = utc("2026-03-03T00:00:00Z");
-    used.at(justBefore(midnight)).when(consumeFeature("prints", 1)).refuses(short(0));
-    used
+    consumed.at(justBefore(midnight)).when(consumeFeature("prints", 1)).refuses(notEnough(0));
+    consumed
       .at(midnight)
       .when(consumeFeature("prints", 1))
       .records({ ...added, total: 1 });
   });
 
-  test("ends at the feature's own date, unless another license still has it", () => {
-    const ending = licenseInstalled(2, { features: [{ ...prints, expires: hoursLater(1) }] });
+  test("refuses from the feature's own expiry on, unless another license has the feature", () => {
+    const expiring = licenseInstalled(2, { features: [{ ...prints, expires: hoursLater(1) }] });
     const last = justBefore(hoursLater(1));
-    given(ending).at(last).when(consumeFeature("prints", 1)).records(added);
-    given(ending)
+    given(expiring).at(last).when(consumeFeature("prints", 1)).records(added);
+    given(expiring)
       .at(hoursLater(1))
       .when(consumeFeature("prints", 1))
       .refuses({ code: "license_expired", what: "feature", end: hoursLater(1) });
-    given(...history.events, ending)
+    given(...history.events, expiring)
       .at(hoursLater(1))
       .when(consumeFeature("prints", 1))
       .records({ ...added, license: 1 });
   });
 
-  test("goes to the license the user holds, else to the newest that can take it all", () => {
-    const two = given(
+  test("counts on the license the user holds, else on the newest that can take all of it", () => {
+    const twoLicenses = given(
       ...history.events,
       licenseInstalled(2, { features: [prints] }),
       slotTaken("ada"),
     );
     const ada = { user: "ada" };
-    two
+    twoLicenses
       .at(MONDAY)
       .when(consumeFeature("prints", 1, ada))
       .records({ ...added, license: 1 });
-    two
+    twoLicenses
       .at(MONDAY)
       .when(consumeFeature("prints", 1))
       .records({ ...added, license: 2 });
-    const used = two.at(MONDAY).execute(consumeFeature("prints", 12));
-    used
+    const consumed = twoLicenses.at(MONDAY).execute(consumeFeature("prints", 12));
+    consumed
       .at(MONDAY)
       .when(consumeFeature("prints", 1))
       .records({ ...added, license: 1 });
   });
 
-  test("ends with the license, or before it starts", () => {
+  test("refuses before the license starts", () => {
     given(licenseInstalled(1, { features: [prints], start: hoursLater(1) }))
       .at(justBefore(hoursLater(1)))
       .when(consumeFeature("prints", 1))

@@ -1,4 +1,4 @@
-// A slot of a feature is held through a slot of the license, and ends no later than that one.
+// A feature slot belongs to a license slot of the same user, and ends no later than it.
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../../src/domain/event.ts";
 import { countSlotsInUse } from "../../src/domain/slots.ts";
@@ -24,7 +24,7 @@ import {
 /** One slot of the feature for an hour, while the license's slots last 30 minutes. */
 const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 60 } });
 const site = given(licenseInstalled(1, { slots: 2, borrowHours: 24, features: [mesh] }));
-const used = site.at(MONDAY).execute(register("ada"), registerFeature("ada", "mesh"));
+const registered = site.at(MONDAY).execute(register("ada"), registerFeature("ada", "mesh"));
 
 const inUse = (state: State, at: Instant): number => {
   const pool = state.licenses.get(1)?.features.get("mesh")?.pool;
@@ -32,14 +32,14 @@ const inUse = (state: State, at: Instant): number => {
   return countSlotsInUse(pool, at);
 };
 
-describe("a feature's slot", () => {
-  test("ends with the license's slot, and is free for the next user at that very instant", () => {
-    const bob = used.at(minutesLater(20)).execute(register("bob"));
-    bob
+describe("a feature slot", () => {
+  test("ends with the license slot, and is free for the next user at that instant", () => {
+    const withBob = registered.at(minutesLater(20)).execute(register("bob"));
+    withBob
       .at(justBefore(minutesLater(30)))
       .when(registerFeature("bob", "mesh"))
       .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(30) });
-    bob
+    withBob
       .at(minutesLater(30))
       .when(registerFeature("bob", "mesh"))
       .expires(
@@ -54,14 +54,14 @@ describe("a feature's slot", () => {
       });
   });
 
-  test("is not counted any more from then on, written off or not", () => {
-    const state = replayEvents(used.events);
+  test("is not counted from its end on, even before its expiry is recorded", () => {
+    const state = replayEvents(registered.events);
     expect(inUse(state, justBefore(minutesLater(30)))).toBe(1);
     expect(inUse(state, minutesLater(30))).toBe(0);
   });
 
-  test("goes on with every heartbeat of the license, until its own timeout", () => {
-    const renewed = used.at(minutesLater(20)).execute(register("ada"));
+  test("is extended by heartbeats of the license up to its own timeout", () => {
+    const renewed = registered.at(minutesLater(20)).execute(register("ada"));
     expect(inUse(replayEvents(renewed.events), justBefore(minutesLater(50)))).toBe(1);
     expect(inUse(replayEvents(renewed.events), minutesLater(50))).toBe(0);
     renewed
@@ -76,39 +76,39 @@ describe("a feature's slot", () => {
           timeoutAt: minutesLater(60),
         },
       );
-    const again = renewed.at(minutesLater(45)).execute(register("ada"));
-    again.at(minutesLater(50)).when(register("ada")).records({ type: "SlotRenewed" });
-    again
+    const renewedTwice = renewed.at(minutesLater(45)).execute(register("ada"));
+    renewedTwice.at(minutesLater(50)).when(register("ada")).records({ type: "SlotRenewed" });
+    renewedTwice
       .at(minutesLater(60))
       .when(register("ada"))
       .expires({ type: "FeatureExpired", at: minutesLater(60) })
       .records({ type: "SlotRenewed" });
   });
 
-  test("stays ended when its user comes back to the license", () => {
-    const back = used.at(minutesLater(40)).execute(register("ada"));
-    expect(inUse(replayEvents(back.events), minutesLater(40))).toBe(0);
-    back.at(minutesLater(41)).when(register("ada")).records({ type: "SlotRenewed" });
+  test("stays ended when its user registers again", () => {
+    const returned = registered.at(minutesLater(40)).execute(register("ada"));
+    expect(inUse(replayEvents(returned.events), minutesLater(40))).toBe(0);
+    returned.at(minutesLater(41)).when(register("ada")).records({ type: "SlotRenewed" });
   });
 
-  test("lasts through a borrow for as long as its own timeout", () => {
-    used
+  test("lasts during a borrow until its own timeout", () => {
+    registered
       .at(minutesLater(10))
       .when(borrow("ada", hoursLater(8)))
       .records(
         { type: "SlotBorrowed", end: hoursLater(8) },
         { type: "FeatureRenewed", end: minutesLater(60), timeoutAt: minutesLater(60) },
       );
-    const lent = used.at(minutesLater(10)).execute(borrow("ada", hoursLater(8)));
-    lent
+    const borrowed = registered.at(minutesLater(10)).execute(borrow("ada", hoursLater(8)));
+    borrowed
       .at(minutesLater(15))
       .when(registerFeature("ada", "mesh"))
       .records({ type: "FeatureRenewed", end: minutesLater(75) });
   });
 
-  test("ends earlier when a borrow is shortened", () => {
-    const lent = used.at(MONDAY).execute(borrow("ada", hoursLater(8)));
-    lent
+  test("ends earlier when the borrow is shortened", () => {
+    const borrowed = registered.at(MONDAY).execute(borrow("ada", hoursLater(8)));
+    borrowed
       .at(minutesLater(1))
       .when(borrow("ada", minutesLater(40)))
       .records(
@@ -117,30 +117,30 @@ describe("a feature's slot", () => {
       );
   });
 
-  test("is given back with the license's slot, by its user and by everybody's at once", () => {
+  test("is released with the license slot, by unregister and by unregister all", () => {
     for (const command of [unregister("ada"), unregisterAll()]) {
-      const free = used.at(minutesLater(29)).execute(command);
-      const state = replayEvents(free.events);
+      const released = registered.at(minutesLater(29)).execute(command);
+      const state = replayEvents(released.events);
       expect([inUse(state, minutesLater(29)), state.licenses.get(1)?.pool.size]).toEqual([0, 0]);
       expect(state.licenses.get(1)?.features.get("mesh")?.pool.size).toBe(0);
     }
   });
 
-  test("leaves nothing held after the license's slot ran out and all slots are given back", () => {
-    const free = used.at(minutesLater(30)).execute(unregisterAll());
-    expect(inUse(replayEvents(free.events), minutesLater(30))).toBe(0);
+  test("is not held after the license slot expired and all slots are released", () => {
+    const released = registered.at(minutesLater(30)).execute(unregisterAll());
+    expect(inUse(replayEvents(released.events), minutesLater(30))).toBe(0);
   });
 });
 
-describe("lines of older versions, which held a feature's slot for its own timeout", () => {
-  const named = { license: 1, feature: "mesh", user: "ada" };
-  const old: Event[] = [
+describe("a feature slot from journal lines of older versions", () => {
+  const eventFields = { license: 1, feature: "mesh", user: "ada" };
+  const oldEvents: Event[] = [
     ...site.events,
     slotTaken("ada"),
     {
       type: "FeatureTaken",
       at: MONDAY,
-      ...named,
+      ...eventFields,
       slot: 2,
       end: minutesLater(60),
       peer: "10.0.0.7",
@@ -148,20 +148,20 @@ describe("lines of older versions, which held a feature's slot for its own timeo
     { type: "SlotRenewed", at: minutesLater(10), license: 1, user: "ada", end: minutesLater(40) },
   ];
 
-  test("mean what they meant", () => {
-    const state = replayEvents(old);
+  test("lasts its own timeout, as those lines record", () => {
+    const state = replayEvents(oldEvents);
     expect(inUse(state, justBefore(minutesLater(60)))).toBe(1);
     const renewed: Event = {
       type: "FeatureRenewed",
       at: minutesLater(20),
-      ...named,
+      ...eventFields,
       end: minutesLater(80),
     };
-    expect(inUse(replayEvents([...old, renewed]), justBefore(minutesLater(80)))).toBe(1);
+    expect(inUse(replayEvents([...oldEvents, renewed]), justBefore(minutesLater(80)))).toBe(1);
   });
 
-  test("are followed by the license's end with the next heartbeat", () => {
-    given(...old)
+  test("ends with the license slot after the next heartbeat", () => {
+    given(...oldEvents)
       .at(minutesLater(20))
       .when(register("ada"))
       .records(

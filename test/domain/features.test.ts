@@ -18,8 +18,8 @@ import {
 
 const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 10 } });
 
-describe("registering a feature of two licenses the user sits on", () => {
-  const both = given(
+describe("registerFeature with slots of two licenses", () => {
+  const registeredOnBoth = given(
     licenseInstalled(1, { features: [mesh] }),
     licenseInstalled(2, { features: [mesh] }),
   )
@@ -30,15 +30,15 @@ describe("registering a feature of two licenses the user sits on", () => {
     .at(MONDAY)
     .execute(registerFeature("ada", "mesh"));
 
-  test("takes the slot that is free, wherever it is", () => {
-    both
+  test("takes the free feature slot, on whichever license it is", () => {
+    registeredOnBoth
       .at(MONDAY)
       .when(registerFeature("bob", "mesh"))
       .records({ type: "FeatureTaken", user: "bob", license: 1 });
   });
 
-  test("keeps the slot that is held, wherever it is", () => {
-    both
+  test("renews the held feature slot, on whichever license it is", () => {
+    registeredOnBoth
       .at(MONDAY)
       .execute(registerFeature("bob", "mesh"))
       .at(minutesLater(1))
@@ -47,13 +47,13 @@ describe("registering a feature of two licenses the user sits on", () => {
   });
 });
 
-describe("registering a feature", () => {
+describe("registerFeature", () => {
   const registered = given(licenseInstalled(1, { features: [mesh, featureTerms("help")] }))
     .at(MONDAY)
     .execute(register("ada"), register("bob"));
-  const used = registered.at(MONDAY).execute(registerFeature("ada", "mesh"));
+  const meshTaken = registered.at(MONDAY).execute(registerFeature("ada", "mesh"));
 
-  test("takes one of its own slots for its own timeout", () => {
+  test("takes a slot of the feature for the feature's own timeout", () => {
     registered
       .at(MONDAY)
       .when(registerFeature("ada", "mesh"))
@@ -69,7 +69,7 @@ describe("registering a feature", () => {
       .answers({ license: 1, feature: "mesh" });
   });
 
-  test("needs a slot of the license that is held now", () => {
+  test("refuses a user who holds no slot of the license at that instant", () => {
     const fault = { code: "user_not_registered", slot: "license" } as const;
     registered.at(MONDAY).when(registerFeature("eve", "mesh")).refuses(fault);
     registered.at(minutesLater(30)).when(registerFeature("ada", "mesh")).refuses(fault);
@@ -77,19 +77,19 @@ describe("registering a feature", () => {
     registered.at(last).when(registerFeature("ada", "mesh")).records({ type: "FeatureTaken" });
   });
 
-  test("is the heartbeat for who has it, in a full pool too", () => {
-    used
+  test("renews the slot of its holder, also when all slots are taken", () => {
+    meshTaken
       .at(justBefore(minutesLater(10)))
       .when(registerFeature("ada", "mesh"))
       .records({ type: "FeatureRenewed", user: "ada", end: justBefore(minutesLater(20)) });
   });
 
-  test("waits for the end of somebody else's, which comes at that very instant", () => {
-    used
+  test("refuses until another user's slot ends, and grants at exactly that end", () => {
+    meshTaken
       .at(justBefore(minutesLater(10)))
       .when(registerFeature("bob", "mesh"))
       .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(10) });
-    used
+    meshTaken
       .at(minutesLater(10))
       .when(registerFeature("bob", "mesh"))
       .expires({
@@ -102,8 +102,8 @@ describe("registering a feature", () => {
       .records({ type: "FeatureTaken", user: "bob", slot: 4 });
   });
 
-  test("after its end writes the own one off and takes another", () => {
-    used
+  test("records the expiry of the user's own ended slot and takes a new one", () => {
+    meshTaken
       .at(minutesLater(10))
       .when(registerFeature("ada", "mesh"))
       .expires()
@@ -113,7 +113,7 @@ describe("registering a feature", () => {
       );
   });
 
-  test("knows only the codes of the license, and only floating ones", () => {
+  test("refuses codes that the license does not have, and features that do not float", () => {
     for (const code of ["toString", "__proto__", "Mesh"]) {
       registered
         .at(MONDAY)
@@ -124,34 +124,34 @@ describe("registering a feature", () => {
     registered.at(MONDAY).when(registerFeature("ada", "help")).refuses(fault);
   });
 
-  test("needs user and feature, and names both", () => {
+  test("names every missing parameter at once", () => {
     given(...registered.events, licenseInstalled(2, { product: "cam" }))
       .at(MONDAY)
       .when(registerFeature(null, null, { product: null }))
       .refuses({ code: "missing_parameters", fields: ["user", "feature", "product"] });
   });
 
-  test("ends with the license", () => {
+  test("refuses when the license has expired", () => {
     given(licenseInstalled(1, { features: [mesh], validUntil: minutesLater(5) }), slotTaken("ada"))
       .at(minutesLater(5))
       .when(registerFeature("ada", "mesh"))
       .refuses({ code: "license_expired", what: "license", end: minutesLater(5) });
   });
 
-  test("ends at the feature's own date, where it has one", () => {
-    const ending = given(
+  test("refuses from the feature's own expiry date on", () => {
+    const expiring = given(
       licenseInstalled(1, { features: [{ ...mesh, expires: minutesLater(5) }] }),
       slotTaken("ada"),
     );
     const last = justBefore(minutesLater(5));
-    ending.at(last).when(registerFeature("ada", "mesh")).records({ type: "FeatureTaken" });
-    ending
+    expiring.at(last).when(registerFeature("ada", "mesh")).records({ type: "FeatureTaken" });
+    expiring
       .at(minutesLater(5))
       .when(registerFeature("ada", "mesh"))
       .refuses({ code: "license_expired", what: "feature", end: minutesLater(5) });
   });
 
-  test("goes to the license the user sits on, not to the newest", () => {
+  test("uses the license the user holds a slot of, not the newest", () => {
     given(
       licenseInstalled(1, { features: [mesh] }),
       licenseInstalled(2, { features: [mesh] }),
@@ -163,45 +163,47 @@ describe("registering a feature", () => {
   });
 });
 
-describe("releasing a feature", () => {
-  const used = given(licenseInstalled(1, { features: [mesh] }))
+describe("releaseFeature", () => {
+  const meshTaken = given(licenseInstalled(1, { features: [mesh] }))
     .at(MONDAY)
     .execute(register("ada"), registerFeature("ada", "mesh"));
 
-  test("frees its slot and keeps the license's", () => {
-    used
+  test("releases the feature slot and keeps the license slot", () => {
+    meshTaken
       .at(MONDAY)
       .when(releaseFeature("ada", "mesh"))
       .records({ type: "FeatureReleased", feature: "mesh", user: "ada", slot: 2, by: "user" })
       .answers({ license: 1, feature: "mesh" });
-    const freed = used.at(MONDAY).execute(releaseFeature("ada", "mesh"), register("bob"));
-    freed.at(MONDAY).when(registerFeature("bob", "mesh")).records({ type: "FeatureTaken" });
+    const released = meshTaken.at(MONDAY).execute(releaseFeature("ada", "mesh"), register("bob"));
+    released.at(MONDAY).when(registerFeature("bob", "mesh")).records({ type: "FeatureTaken" });
   });
 
-  test("is for who has it now", () => {
+  test("refuses a user who does not hold the feature, and unknown or missing codes", () => {
     const fault = { code: "user_not_registered", slot: "feature" } as const;
-    used.at(MONDAY).when(releaseFeature("bob", "mesh")).refuses(fault);
-    used.at(minutesLater(10)).when(releaseFeature("ada", "mesh")).refuses(fault);
+    meshTaken.at(MONDAY).when(releaseFeature("bob", "mesh")).refuses(fault);
+    meshTaken.at(minutesLater(10)).when(releaseFeature("ada", "mesh")).refuses(fault);
     const code = "constructor";
-    used
+    meshTaken
       .at(MONDAY)
       .when(releaseFeature("ada", code))
       .refuses({ code: "invalid_license_feature_code" });
-    used
+    meshTaken
       .at(MONDAY)
       .when(releaseFeature("ada", null))
       .refuses({ code: "missing_parameters", fields: ["feature"] });
   });
 
-  test("of all frees those held at that instant", () => {
-    const later = used.at(minutesLater(5)).execute(register("bob"), releaseFeature("ada", "mesh"));
-    const held = later.at(minutesLater(6)).execute(registerFeature("bob", "mesh"));
-    held
+  test("releases all feature slots that are held at that instant", () => {
+    const meshReleased = meshTaken
+      .at(minutesLater(5))
+      .execute(register("bob"), releaseFeature("ada", "mesh"));
+    const takenAgain = meshReleased.at(minutesLater(6)).execute(registerFeature("bob", "mesh"));
+    takenAgain
       .at(justBefore(minutesLater(16)))
       .when({ type: "ReleaseAllFeatures", peer: "10.0.0.9" })
       .records({ type: "FeatureReleased", user: "bob", by: "admin" })
       .answers({ released: 1 });
-    held
+    takenAgain
       .at(minutesLater(16))
       .when({ type: "ReleaseAllFeatures", peer: "10.0.0.9" })
       .records()
@@ -209,20 +211,20 @@ describe("releasing a feature", () => {
   });
 });
 
-describe("a feature the renewed license no longer names", () => {
+describe("a feature that the renewed license no longer has", () => {
   const prints = featureTerms("prints", { consumption: consumptionTerms({ max: null }) });
   const renewed = given(licenseInstalled(1, { features: [mesh, prints] }))
     .at(MONDAY)
     .execute(register("ada"), register("bob"), registerFeature("ada", "mesh"), install(1));
 
-  test("stays with who holds it", () => {
-    const kept = { type: "FeatureRenewed", user: "ada" } as const;
-    renewed.at(minutesLater(1)).when(registerFeature("ada", "mesh")).records(kept);
+  test("stays with its holder", () => {
+    const renewal = { type: "FeatureRenewed", user: "ada" } as const;
+    renewed.at(minutesLater(1)).when(registerFeature("ada", "mesh")).records(renewal);
   });
 
-  test("is granted to nobody else and counts no more", () => {
-    const freed = renewed.at(minutesLater(1)).execute(releaseFeature("ada", "mesh"));
-    freed
+  test("is refused to other users and counts no more consumption", () => {
+    const released = renewed.at(minutesLater(1)).execute(releaseFeature("ada", "mesh"));
+    released
       .at(minutesLater(1))
       .when(registerFeature("bob", "mesh"))
       .refuses({ code: "floating_not_available", slots: 0, nextFree: null });
@@ -232,14 +234,14 @@ describe("a feature the renewed license no longer names", () => {
       .refuses({ code: "feature_not_enough_consumptions", left: 0 });
   });
 
-  test("names no instant at which it comes free, for none does", () => {
+  test("is refused without a time at which a slot gets free", () => {
     renewed
       .at(minutesLater(1))
       .when(registerFeature("bob", "mesh"))
       .refuses({ code: "floating_not_available", slots: 0, nextFree: null });
   });
 
-  test("comes back with a license that names it again", () => {
+  test("is granted again under a license that has it again", () => {
     renewed
       .at(minutesLater(1))
       .execute(renew(1, 3, { features: [{ ...mesh, floating: { slots: 2, timeoutMinutes: 10 } }] }))

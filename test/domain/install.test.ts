@@ -32,8 +32,8 @@ import {
 const OTHER = { ...VENDOR, vendor: "VENDOR0000000002", products: ["other"] };
 const otherTrusted = given({ type: "VendorTrusted", at: MONDAY, vendor: OTHER, peer: "10.0.0.1" });
 
-/** An answer that is not quite the right one. */
-const about = (
+/** The same installation with other fields in its grant. */
+const withGrant = (
   command: InstallLicense,
   grant: Partial<InstallLicense["grant"]>,
 ): InstallLicense => ({
@@ -42,35 +42,38 @@ const about = (
 });
 
 describe("a request", () => {
-  const asked = given().at(MONDAY).execute(makeRequestCommand("r"));
+  const withRequest = given().at(MONDAY).execute(makeRequestCommand("r"));
 
-  test("is open from when it was made, with where the record stood before it", () => {
+  test("is open as soon as it is made, and keeps the head of the audit log before it", () => {
     given()
       .at(MONDAY)
       .when(makeRequestCommand("r"))
       .records({ type: "RequestMade", at: MONDAY, request: makeOpenRequest("r"), head: AUDIT_HEAD })
       .answers(makeOpenRequest("r"));
-    const { requests, requestHeads } = replayEvents(asked.events);
+    const { requests, requestHeads } = replayEvents(withRequest.events);
     expect(requests.get("r")).toEqual(makeOpenRequest("r"));
     expect(requestHeads).toEqual([{ request: "r", ...AUDIT_HEAD }]);
   });
 
-  test("is one of 64 at most; the oldest is let go, and an answer to it comes too late", () => {
-    const ids = Array.from({ length: limits.openRequests }, (_, place) => `r${place}`);
+  test("is dropped as the oldest when more than 64 are open, and can no longer be answered", () => {
+    const ids = Array.from({ length: limits.openRequests }, (_, index) => `r${index}`);
     const full = given()
       .at(MONDAY)
       .execute(...ids.map(makeRequestCommand));
     expect([...replayEvents(full.events).requests.keys()]).toEqual(ids);
-    const over = full.at(MONDAY).execute(makeRequestCommand("one more"));
-    expect([...replayEvents(over.events).requests.keys()]).toEqual([...ids.slice(1), "one more"]);
+    const overfull = full.at(MONDAY).execute(makeRequestCommand("one more"));
+    expect([...replayEvents(overfull.events).requests.keys()]).toEqual([
+      ...ids.slice(1),
+      "one more",
+    ]);
     const answering = (id: string) => ({ ...install(1), answers: answerTo(id) });
     full.at(MONDAY).when(answering("r0")).records({ type: "LicenseInstalled", request: "r0" });
-    over.at(MONDAY).when(answering("r0")).refuses({ code: "request_unknown" });
-    over.at(MONDAY).when(answering("r1")).records({ type: "LicenseInstalled", request: "r1" });
+    overfull.at(MONDAY).when(answering("r0")).refuses({ code: "request_unknown" });
+    overfull.at(MONDAY).when(answering("r1")).records({ type: "LicenseInstalled", request: "r1" });
   });
 
-  test("leaves where the record stood behind, for the last 64", () => {
-    const ids = Array.from({ length: limits.requestHeads + 3 }, (_, place) => `r${place}`);
+  test("leaves its audit log head in the state, for the last 64 requests", () => {
+    const ids = Array.from({ length: limits.requestHeads + 3 }, (_, index) => `r${index}`);
     const { requestHeads } = replayEvents(
       given()
         .at(MONDAY)
@@ -79,19 +82,22 @@ describe("a request", () => {
     expect(requestHeads.map(({ request }) => request)).toEqual(ids.slice(3));
   });
 
-  test("may be answered for 400 days, to the millisecond", () => {
+  test("can be answered for 400 days, to the millisecond", () => {
     const end = later(MONDAY, limits.requestAge);
     expect(end - MONDAY).toBe(400 * DAY);
     const answer = { ...install(1), answers: answerTo("r") };
-    asked.at(justBefore(end)).when(answer).records({ type: "LicenseInstalled", request: "r" });
-    asked.at(end).when(answer).refuses({ code: "request_unknown" });
-    const next = asked.at(end).execute(makeRequestCommand("next"));
+    withRequest
+      .at(justBefore(end))
+      .when(answer)
+      .records({ type: "LicenseInstalled", request: "r" });
+    withRequest.at(end).when(answer).refuses({ code: "request_unknown" });
+    const next = withRequest.at(end).execute(makeRequestCommand("next"));
     expect([...replayEvents(next.events).requests.keys()]).toEqual(["next"]);
   });
 });
 
-describe("a license that comes in", () => {
-  test("uses its request up, and keeps the hardware that the request had frozen", () => {
+describe("installing a license", () => {
+  test("uses up its request, and keeps the hardware of the request", () => {
     const history = given().at(MONDAY).execute(install(1));
     given()
       .at(MONDAY)
@@ -104,7 +110,7 @@ describe("a license that comes in", () => {
     expect(state.licenses.get(1)?.grant.hardware).toEqual(HARDWARE);
   });
 
-  test("again, as the very same file, changes nothing", () => {
+  test("again from the same file changes nothing", () => {
     const history = given().at(MONDAY).execute(install(1));
     history
       .at(hoursLater(1))
@@ -113,9 +119,9 @@ describe("a license that comes in", () => {
       .answers({ license: 1, replacedTerms: null });
   });
 
-  test("needs a request of ours, with the nonce that went out with it", () => {
-    const wrong = [answerTo("never made"), { request: requestIdFor(1), nonce: "another" }];
-    for (const answers of wrong) {
+  test("is refused without a request of this appliance with the same nonce", () => {
+    const wrongAnswers = [answerTo("never made"), { request: requestIdFor(1), nonce: "another" }];
+    for (const answers of wrongAnswers) {
       given()
         .at(MONDAY)
         .when({ ...install(1), answers })
@@ -124,7 +130,7 @@ describe("a license that comes in", () => {
     given().at(MONDAY).when(renew(1, 2)).refuses({ code: "request_unknown" });
   });
 
-  test("cannot have a request that another license has used up", () => {
+  test("is refused when another license has used up its request", () => {
     const history = given().at(MONDAY).execute(install(1));
     const second = { ...install(2), answers: answerTo(requestIdFor(1)) };
     history.at(MONDAY).when(second).refuses({ code: "request_used" });
@@ -132,38 +138,38 @@ describe("a license that comes in", () => {
     history.at(MONDAY).when(renewal).refuses({ code: "request_used" });
   });
 
-  test("is for the hardware of its request and no other", () => {
-    const elsewhere = about(install(1), { hardwareId: "00".repeat(32) });
-    given().at(MONDAY).when(elsewhere).refuses({ code: "hardware_mismatch" });
+  test("is refused for other hardware than that of its request", () => {
+    const otherHardware = withGrant(install(1), { hardwareId: "00".repeat(32) });
+    given().at(MONDAY).when(otherHardware).refuses({ code: "hardware_mismatch" });
     expect(install(1).grant.hardwareId).toBe(HARDWARE_ID);
   });
 
-  test("is only what a trusted vendor may license", () => {
-    const unknown = about(install(1), { vendor: "VENDOR0000000009" });
+  test("is refused unless a trusted vendor may license the product", () => {
+    const unknown = withGrant(install(1), { vendor: "VENDOR0000000009" });
     given().at(MONDAY).when(unknown).refuses({ code: "untrusted_vendor" });
-    const others = about(install(1, { product: "cad" }), { vendor: OTHER.vendor });
-    otherTrusted.at(MONDAY).when(others).refuses({ code: "untrusted_vendor" });
+    const otherVendorsLicense = withGrant(install(1, { product: "cad" }), { vendor: OTHER.vendor });
+    otherTrusted.at(MONDAY).when(otherVendorsLicense).refuses({ code: "untrusted_vendor" });
     otherTrusted
       .at(MONDAY)
-      .when(about(install(1, { product: "other" }), { vendor: OTHER.vendor }))
+      .when(withGrant(install(1, { product: "other" }), { vendor: OTHER.vendor }))
       .records({ type: "LicenseInstalled" });
     given()
       .at(MONDAY)
-      .when(install(1, { product: "nobody's" }))
+      .when(install(1, { product: "unlicensed" }))
       .refuses({ code: "untrusted_vendor" });
   });
 
-  test("cannot take an id that is another vendor's", () => {
+  test("is refused when another vendor's license has the same id", () => {
     const history = otherTrusted.at(MONDAY).execute(install(1));
-    const clash = about(renew(1, 9, { product: "other" }), { vendor: OTHER.vendor });
+    const clash = withGrant(renew(1, 9, { product: "other" }), { vendor: OTHER.vendor });
     history.at(MONDAY).when(clash).refuses({ code: "untrusted_vendor" });
   });
 });
 
-describe("a renewal", () => {
+describe("renewing a license", () => {
   const history = given(licenseInstalled(1)).at(MONDAY).execute(renew(1, 5));
 
-  test("that nobody asked for is taken for a newer serial, and keeps what the license hangs on", () => {
+  test("without a request works for a newer serial, and keeps hardware and open requests", () => {
     history
       .at(hoursLater(1))
       .when(renew(1, 6, { slots: 9 }))
@@ -174,7 +180,7 @@ describe("a renewal", () => {
     expect(state.requests.has(requestIdFor(1))).toBe(true);
   });
 
-  test("of an older serial, or the same with other content, is stale", () => {
+  test("is refused as stale for an older serial, or the same with other content", () => {
     const stale = { code: "stale_license", serial: 5 } as const;
     history.at(hoursLater(1)).when(renew(1, 4)).refuses(stale);
     history
@@ -188,24 +194,24 @@ describe("a renewal", () => {
       .refuses(stale);
   });
 
-  test("is for the same hardware, unless a request brought other", () => {
+  test("is refused for other hardware, unless it answers a request from that hardware", () => {
     const moved = { hardwareId: "11".repeat(32), hardware: HARDWARE.slice(0, 1) };
-    const elsewhere = about(renew(1, 6), { hardwareId: moved.hardwareId });
-    history.at(MONDAY).when(elsewhere).refuses({ code: "hardware_mismatch" });
+    const otherHardware = withGrant(renew(1, 6), { hardwareId: moved.hardwareId });
+    history.at(MONDAY).when(otherHardware).refuses({ code: "hardware_mismatch" });
     const { request, ...made } = makeRequestCommand("moved");
-    const asked = history.at(MONDAY).execute({ ...made, request: { ...request, ...moved } });
-    const answer = { ...elsewhere, answers: answerTo("moved") };
-    asked.at(MONDAY).when(answer).records({ type: "LicenseInstalled", request: "moved" });
-    const { licenses } = replayEvents(asked.at(MONDAY).execute(answer).events);
+    const withRequest = history.at(MONDAY).execute({ ...made, request: { ...request, ...moved } });
+    const answer = { ...otherHardware, answers: answerTo("moved") };
+    withRequest.at(MONDAY).when(answer).records({ type: "LicenseInstalled", request: "moved" });
+    const { licenses } = replayEvents(withRequest.at(MONDAY).execute(answer).events);
     expect(licenses.get(1)?.grant.hardware).toEqual(moved.hardware);
   });
 });
 
 describe("answered requests", () => {
-  test("are remembered up to a thousand, so that a file used twice is told as such", () => {
-    const all = Array.from({ length: limits.answeredRequests + 1 }, (_, place) => ({
+  test("are remembered up to 1,000, so that a file used twice is recognized", () => {
+    const all = Array.from({ length: limits.answeredRequests + 1 }, (_, index) => ({
       ...licenseInstalled(1),
-      request: `r${place}`,
+      request: `r${index}`,
     }));
     const { answeredRequests } = replayEvents(all);
     expect(answeredRequests.size).toBe(limits.answeredRequests);
@@ -213,8 +219,8 @@ describe("answered requests", () => {
   });
 });
 
-describe("a license given back", () => {
-  const used = given(
+describe("returning a license", () => {
+  const inUse = given(
     licenseInstalled(1, { consumption: consumptionTerms(), slots: 3 }),
     licenseInstalled(2),
   )
@@ -222,30 +228,30 @@ describe("a license given back", () => {
     .execute(consume(4, { licenseId: 1 }), borrow("ada", hoursLater(8), { licenseId: 1 }));
   const tombstone = { license: 1, serial: 1, vendor: VENDOR.vendor, product: "cad", total: 4 };
 
-  test("is gone, with what it had counted on record", () => {
-    const late = used.at(hoursLater(8));
-    late
+  test("removes it and keeps its total in a tombstone", () => {
+    const afterBorrow = inUse.at(hoursLater(8));
+    afterBorrow
       .when(remove(1))
       .records({ type: "LicenseRemoved", license: 1 })
       .answers({ ...tombstone, at: hoursLater(8), borrows: [] });
-    const state = replayEvents(late.execute(remove(1)).events);
+    const state = replayEvents(afterBorrow.execute(remove(1)).events);
     expect([...state.licenses.keys()]).toEqual([2]);
     expect(state.products.get("cad")?.map(({ id }) => id)).toEqual([2]);
   });
 
-  test("stays while slots of it are borrowed, unless those go with it by name", () => {
-    used.at(minutesLater(1)).when(remove(1)).refuses({ code: "slots_borrowed", slots: 1 });
-    used
+  test("is refused while its slots are borrowed, unless the borrows are included", () => {
+    inUse.at(minutesLater(1)).when(remove(1)).refuses({ code: "slots_borrowed", slots: 1 });
+    inUse
       .at(justBefore(hoursLater(8)))
       .when(remove(1))
       .refuses({ code: "slots_borrowed", slots: 1 });
-    used
+    inUse
       .at(minutesLater(1))
       .when(remove(1, true))
       .answers({ ...tombstone, borrows: ["ada"] });
   });
 
-  test("does not wait for those who are registered only", () => {
+  test("is not blocked by registrations without a borrow", () => {
     given(licenseInstalled(1))
       .at(MONDAY)
       .execute(register("ada"))
@@ -256,45 +262,51 @@ describe("a license given back", () => {
       });
   });
 
-  test("is the same tombstone when asked again, and writes nothing", () => {
-    const gone = used.at(minutesLater(1)).execute(remove(1, true));
-    const first = replayEvents(gone.events).tombstones.get(1);
-    expect(first).toMatchObject({ at: minutesLater(1), borrows: ["ada"] });
-    gone
+  test("again answers with the same tombstone and writes nothing", () => {
+    const removed = inUse.at(minutesLater(1)).execute(remove(1, true));
+    const tombstoneBefore = replayEvents(removed.events).tombstones.get(1);
+    expect(tombstoneBefore).toMatchObject({ at: minutesLater(1), borrows: ["ada"] });
+    removed
       .at(hoursLater(9))
       .when(remove(1))
       .records()
-      .answers({ ...first });
+      .answers({ ...tombstoneBefore });
   });
 
-  test("that was never here is not found", () => {
-    used.at(MONDAY).when(remove(3)).refuses({ code: "license_not_found" });
+  test("is refused for a license that was never installed", () => {
+    inUse.at(MONDAY).when(remove(3)).refuses({ code: "license_not_found" });
   });
 
-  test("never comes back with a serial that was here, only with a newer one", () => {
-    const gone = given(licenseInstalled(1)).at(MONDAY).execute(renew(1, 5), remove(1));
-    const asked = gone.at(MONDAY).execute(makeRequestCommand("anew"));
-    const again = (serial: number) => ({ ...renew(1, serial), answers: answerTo("anew") });
-    const late = { ...renew(1, 6), answers: answerTo(requestIdFor(1)) };
-    gone.at(MONDAY).when(late).refuses({ code: "request_unknown" });
-    const givenBack = { license: 1, at: MONDAY };
-    gone
+  test("prevents its installation with an old serial, and allows a newer one", () => {
+    const removed = given(licenseInstalled(1)).at(MONDAY).execute(renew(1, 5), remove(1));
+    const withRequest = removed.at(MONDAY).execute(makeRequestCommand("anew"));
+    const answerWithSerial = (serial: number) => ({
+      ...renew(1, serial),
+      answers: answerTo("anew"),
+    });
+    const lateAnswer = { ...renew(1, 6), answers: answerTo(requestIdFor(1)) };
+    removed.at(MONDAY).when(lateAnswer).refuses({ code: "request_unknown" });
+    const returned = { license: 1, at: MONDAY };
+    removed
       .at(MONDAY)
-      .when(again(5))
-      .refuses({ code: "stale_license", serial: 5, returned: givenBack });
-    gone
+      .when(answerWithSerial(5))
+      .refuses({ code: "stale_license", serial: 5, returned });
+    removed
       .at(MONDAY)
-      .when(again(4))
-      .refuses({ code: "stale_license", serial: 5, returned: givenBack });
-    gone.at(MONDAY).when(renew(1, 6)).refuses({ code: "request_unknown", returned: givenBack });
-    gone.at(MONDAY).when(renew(2, 6)).refuses({ code: "request_unknown" });
-    asked.at(MONDAY).when(again(6)).records({ type: "LicenseInstalled", license: 1 });
-    const { licenses } = replayEvents(asked.at(MONDAY).execute(again(6)).events);
+      .when(answerWithSerial(4))
+      .refuses({ code: "stale_license", serial: 5, returned });
+    removed.at(MONDAY).when(renew(1, 6)).refuses({ code: "request_unknown", returned });
+    removed.at(MONDAY).when(renew(2, 6)).refuses({ code: "request_unknown" });
+    withRequest
+      .at(MONDAY)
+      .when(answerWithSerial(6))
+      .records({ type: "LicenseInstalled", license: 1 });
+    const { licenses } = replayEvents(withRequest.at(MONDAY).execute(answerWithSerial(6)).events);
     expect(licenses.get(1)?.counter.total).toBe(0);
   });
 
-  test("the last of its product takes the product with it", () => {
-    const gone = given(licenseInstalled(1)).at(MONDAY).execute(remove(1));
-    gone.at(MONDAY).when(register("ada")).refuses({ code: "license_not_found" });
+  test("removes its product when it was the last license of that product", () => {
+    const removed = given(licenseInstalled(1)).at(MONDAY).execute(remove(1));
+    removed.at(MONDAY).when(register("ada")).refuses({ code: "license_not_found" });
   });
 });

@@ -13,38 +13,45 @@ import {
   slotTaken,
 } from "../support/scenario.ts";
 
-/** Applies all, then judges the last. */
-const judge = (...events: readonly Event[]) => {
+/** Applies all events, then checks the last one. */
+const expectLastOf = (...events: readonly Event[]) => {
   const last = events.at(-1);
-  if (last === undefined) throw new Error("nothing to judge");
+  if (last === undefined) throw new Error("no event to check");
   const state = replayEvents(events);
   return expect(() => assertGrantInvariants(state, last));
 };
 
-const added = (count: number, total: number): ConsumptionAdded => {
+const consumptionAdded = (count: number, total: number): ConsumptionAdded => {
   const event = { at: MONDAY, license: 1, user: null, peer: "", count, total, resetAt: null };
   return { type: "ConsumptionAdded", ...event };
 };
 
-const mesh = (slots: number) => featureTerms("mesh", { floating: { slots, timeoutMinutes: 5 } });
+const meshWith = (slots: number) =>
+  featureTerms("mesh", { floating: { slots, timeoutMinutes: 5 } });
 
-const counted = (total: number): Event => {
-  return { ...added(1, total), type: "FeatureConsumptionAdded", feature: "prints" };
+const featureConsumptionAdded = (total: number): Event => {
+  return { ...consumptionAdded(1, total), type: "FeatureConsumptionAdded", feature: "prints" };
 };
 
-describe("the guard behind the rules", () => {
-  test("throws on a slot more than the license has, and not on its last", () => {
-    judge(licenseInstalled(1, { slots: 1 }), slotTaken("ada")).not.toThrow();
+describe("assertGrantInvariants", () => {
+  test("throws for one slot more than the license has, and not for its last slot", () => {
+    expectLastOf(licenseInstalled(1, { slots: 1 }), slotTaken("ada")).not.toThrow();
     const second = slotTaken("bob", { slot: 2 });
-    judge(licenseInstalled(1, { slots: 1 }), slotTaken("ada"), second).toThrow("more slots lent");
+    expectLastOf(licenseInstalled(1, { slots: 1 }), slotTaken("ada"), second).toThrow(
+      "more slots granted",
+    );
   });
 
-  test("does not blame a license for having been renewed smaller", () => {
-    judge(licenseInstalled(1), slotTaken("ada"), licenseInstalled(1, { slots: 0 })).not.toThrow();
+  test("does not throw when a renewal reduces the slots below those in use", () => {
+    expectLastOf(
+      licenseInstalled(1),
+      slotTaken("ada"),
+      licenseInstalled(1, { slots: 0 }),
+    ).not.toThrow();
   });
 
-  test("throws on a feature slot more than there are, or where it does not float", () => {
-    const of = {
+  test("throws for one feature slot more than there are, and for a feature that does not float", () => {
+    const fields = {
       at: MONDAY,
       license: 1,
       feature: "mesh",
@@ -52,55 +59,83 @@ describe("the guard behind the rules", () => {
       user: "ada",
       end: hoursLater(1),
     };
-    const used: Event = { type: "FeatureTaken", peer: "10.0.0.9", ...of };
+    const featureTaken: Event = { type: "FeatureTaken", peer: "10.0.0.9", ...fields };
     const ada = slotTaken("ada", { end: hoursLater(1) });
-    judge(licenseInstalled(1, { features: [mesh(1)] }), ada, used).not.toThrow();
-    judge(licenseInstalled(1, { features: [mesh(0)] }), ada, used).toThrow("more slots lent");
-    judge(licenseInstalled(1, { features: [featureTerms("mesh")] }), ada, used).toThrow(
-      "more slots lent",
+    expectLastOf(licenseInstalled(1, { features: [meshWith(1)] }), ada, featureTaken).not.toThrow();
+    expectLastOf(licenseInstalled(1, { features: [meshWith(0)] }), ada, featureTaken).toThrow(
+      "more slots granted",
     );
+    expectLastOf(
+      licenseInstalled(1, { features: [featureTerms("mesh")] }),
+      ada,
+      featureTaken,
+    ).toThrow("more slots granted");
   });
 
-  test("throws on a feature slot that is held longer than the license's, or without one", () => {
-    const of = { at: MONDAY, license: 1, feature: "mesh", user: "ada", end: hoursLater(1) };
-    const used: Event = { type: "FeatureTaken", peer: "10.0.0.9", slot: 2, ...of };
-    const renewed: Event = { type: "FeatureRenewed", ...of, end: hoursLater(2) };
-    const site = licenseInstalled(1, { features: [mesh(1)] });
-    judge(site, used).toThrow("held longer");
-    judge(site, slotTaken("ada", { end: justBefore(hoursLater(1)) }), used).toThrow("held longer");
-    judge(site, slotTaken("ada", { end: hoursLater(2) }), used, renewed).not.toThrow();
-    judge(site, slotTaken("ada", { end: justBefore(hoursLater(2)) }), used, renewed).toThrow(
-      "held longer",
+  test("throws for a feature slot that outlasts its license slot or has none", () => {
+    const fields = { at: MONDAY, license: 1, feature: "mesh", user: "ada", end: hoursLater(1) };
+    const featureTaken: Event = { type: "FeatureTaken", peer: "10.0.0.9", slot: 2, ...fields };
+    const renewed: Event = { type: "FeatureRenewed", ...fields, end: hoursLater(2) };
+    const site = licenseInstalled(1, { features: [meshWith(1)] });
+    expectLastOf(site, featureTaken).toThrow("ends after the slot of its license");
+    expectLastOf(site, slotTaken("ada", { end: justBefore(hoursLater(1)) }), featureTaken).toThrow(
+      "ends after the slot of its license",
     );
+    expectLastOf(
+      site,
+      slotTaken("ada", { end: hoursLater(2) }),
+      featureTaken,
+      renewed,
+    ).not.toThrow();
+    expectLastOf(
+      site,
+      slotTaken("ada", { end: justBefore(hoursLater(2)) }),
+      featureTaken,
+      renewed,
+    ).toThrow("ends after the slot of its license");
   });
 
-  test("throws on a borrow that cannot be, lies in the past or outlasts its slot", () => {
-    const lent = [licenseInstalled(1), slotTaken("ada")] as const;
-    judge(...lent, slotBorrowed("ada", hoursLater(8))).not.toThrow();
-    const never = licenseInstalled(1, { borrowHours: null });
-    judge(never, slotTaken("ada"), slotBorrowed("ada", hoursLater(8))).toThrow("cannot be");
-    judge(...lent, { ...slotBorrowed("ada", MONDAY), end: hoursLater(1) }).toThrow("into the past");
-    judge(...lent, { ...slotBorrowed("ada", hoursLater(8)), end: hoursLater(7) }).toThrow(
-      "before its borrow",
+  test("throws for a borrow that is not allowed, is in the past or outlasts its slot", () => {
+    const registered = [licenseInstalled(1), slotTaken("ada")] as const;
+    expectLastOf(...registered, slotBorrowed("ada", hoursLater(8))).not.toThrow();
+    const withoutBorrowing = licenseInstalled(1, { borrowHours: null });
+    expectLastOf(withoutBorrowing, slotTaken("ada"), slotBorrowed("ada", hoursLater(8))).toThrow(
+      "does not allow it",
     );
+    expectLastOf(...registered, { ...slotBorrowed("ada", MONDAY), end: hoursLater(1) }).toThrow(
+      "into the past",
+    );
+    expectLastOf(...registered, {
+      ...slotBorrowed("ada", hoursLater(8)),
+      end: hoursLater(7),
+    }).toThrow("before its borrow");
   });
 
-  test("throws on a count past the limit, below zero, or beyond exact numbers", () => {
-    const counts = licenseInstalled(1, { consumption: consumptionTerms({ max: 10, overages: 2 }) });
-    judge(counts, added(1, 12)).not.toThrow();
-    judge(counts, added(1, 13)).toThrow("more consumption");
-    judge(counts, added(-1, 13)).not.toThrow();
-    judge(counts, added(-1, 0)).not.toThrow();
-    judge(counts, added(-1, -1)).toThrow("left the range");
+  test("throws for a total above the limit, below zero or beyond exact integers", () => {
+    const counting = licenseInstalled(1, {
+      consumption: consumptionTerms({ max: 10, overages: 2 }),
+    });
+    expectLastOf(counting, consumptionAdded(1, 12)).not.toThrow();
+    expectLastOf(counting, consumptionAdded(1, 13)).toThrow("more consumption");
+    expectLastOf(counting, consumptionAdded(-1, 13)).not.toThrow();
+    expectLastOf(counting, consumptionAdded(-1, 0)).not.toThrow();
+    expectLastOf(counting, consumptionAdded(-1, -1)).toThrow("out of range");
     const unlimited = licenseInstalled(1, { consumption: consumptionTerms({ max: null }) });
-    judge(unlimited, added(1, Number.MAX_SAFE_INTEGER)).not.toThrow();
-    judge(unlimited, added(1, Number.MAX_SAFE_INTEGER + 1)).toThrow("left the range");
-    judge(licenseInstalled(1), added(1, 1)).toThrow("does not count");
+    expectLastOf(unlimited, consumptionAdded(1, Number.MAX_SAFE_INTEGER)).not.toThrow();
+    expectLastOf(unlimited, consumptionAdded(1, Number.MAX_SAFE_INTEGER + 1)).toThrow(
+      "out of range",
+    );
+    expectLastOf(licenseInstalled(1), consumptionAdded(1, 1)).toThrow("does not count it");
   });
 
-  test("throws on a feature counted past its limit", () => {
+  test("throws for a feature total above its limit", () => {
     const prints = featureTerms("prints", { consumption: consumptionTerms({ max: 10 }) });
-    judge(licenseInstalled(1, { features: [prints] }), counted(10)).not.toThrow();
-    judge(licenseInstalled(1, { features: [prints] }), counted(11)).toThrow("more consumption");
+    expectLastOf(
+      licenseInstalled(1, { features: [prints] }),
+      featureConsumptionAdded(10),
+    ).not.toThrow();
+    expectLastOf(licenseInstalled(1, { features: [prints] }), featureConsumptionAdded(11)).toThrow(
+      "more consumption",
+    );
   });
 });

@@ -12,31 +12,31 @@ import {
   unregister,
 } from "../support/scenario.ts";
 
-const took = (license: number) => ({ type: "SlotTaken", license }) as const;
+const slotTakenOn = (license: number) => ({ type: "SlotTaken", license }) as const;
 
-describe("which product", () => {
-  test("the only one installed, where none is named", () => {
+describe("choice of the product", () => {
+  test("is the only installed product when none is named", () => {
     given(licenseInstalled(1), licenseInstalled(2))
       .at(MONDAY)
       .when(register("ada", { product: null }))
-      .records(took(2))
+      .records(slotTakenOn(2))
       .answers({ product: "cad" });
   });
 
-  test("with several, none is guessed", () => {
+  test("is refused when none is named and several are installed", () => {
     given(licenseInstalled(1), licenseInstalled(2, { product: "cam" }))
       .at(MONDAY)
       .when(register("ada", { product: null, licenseId: 1 }))
       .refuses({ code: "missing_parameters", fields: ["product"] });
   });
 
-  test("without any license there is none to find", () => {
+  test("is refused when no license is installed", () => {
     for (const product of ["cad", null]) {
       given().at(MONDAY).when(register("ada", { product })).refuses({ code: "license_not_found" });
     }
   });
 
-  test("one that is not installed is unknown", () => {
+  test("is refused when the named product is not installed", () => {
     given(licenseInstalled(1))
       .at(MONDAY)
       .when(register("ada", { product: "CAD" }))
@@ -44,31 +44,36 @@ describe("which product", () => {
   });
 });
 
-describe("which license", () => {
-  const two = given(licenseInstalled(1, { slots: 1 }), licenseInstalled(2, { slots: 1 }));
+describe("choice of the license", () => {
+  const twoLicenses = given(licenseInstalled(1, { slots: 1 }), licenseInstalled(2, { slots: 1 }));
 
-  test("the most recently added one with a free slot", () => {
-    two.at(MONDAY).when(register("ada")).records(took(2));
-    two.at(MONDAY).execute(register("ada")).at(MONDAY).when(register("bob")).records(took(1));
+  test("is the most recently added license with a free slot", () => {
+    twoLicenses.at(MONDAY).when(register("ada")).records(slotTakenOn(2));
+    twoLicenses
+      .at(MONDAY)
+      .execute(register("ada"))
+      .at(MONDAY)
+      .when(register("bob"))
+      .records(slotTakenOn(1));
   });
 
-  test("a renewed license does not become the most recent one", () => {
-    two
+  test("does not treat a renewed license as the most recent one", () => {
+    twoLicenses
       .at(hoursLater(1))
       .execute(install(1, { slots: 1 }))
       .at(hoursLater(1))
       .when(register("ada"))
-      .records(took(2));
+      .records(slotTakenOn(2));
   });
 
-  test("the one the user already holds a slot of, though a newer one is free", () => {
-    given(...two.events, slotTaken("ada"))
+  test("is the license the user holds a slot of, although a newer one is free", () => {
+    given(...twoLicenses.events, slotTaken("ada"))
       .at(minutesLater(1))
       .when(register("ada"))
       .records({ type: "SlotRenewed", license: 1 });
   });
 
-  test("another one, when the one the user holds is not valid any more", () => {
+  test("is another license when the one the user holds is no longer valid", () => {
     given(
       licenseInstalled(1, { validUntil: minutesLater(5) }),
       licenseInstalled(2),
@@ -76,23 +81,23 @@ describe("which license", () => {
     )
       .at(minutesLater(5))
       .when(register("ada"))
-      .records(took(2));
+      .records(slotTakenOn(2));
   });
 
-  test("the one named, whatever the user holds, or none", () => {
-    const held = given(...two.events, slotTaken("ada"));
-    held
+  test("is the named license only, whatever the user holds", () => {
+    const registered = given(...twoLicenses.events, slotTaken("ada"));
+    registered
       .at(MONDAY)
       .when(register("ada", { licenseId: 2 }))
-      .records(took(2));
-    given(...held.events, slotTaken("bob", { license: 2, slot: 2 }))
+      .records(slotTakenOn(2));
+    given(...registered.events, slotTaken("bob", { license: 2, slot: 2 }))
       .at(MONDAY)
       .when(register("eve", { licenseId: 2 }))
       .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(30) });
   });
 
-  test("one named of another product, or that is not there, is not found", () => {
-    const all = given(...two.events, licenseInstalled(3, { product: "cam" }));
+  test("is refused when the named license is of another product or not installed", () => {
+    const all = given(...twoLicenses.events, licenseInstalled(3, { product: "cam" }));
     for (const licenseId of [3, 4]) {
       all.at(MONDAY).when(register("ada", { licenseId })).refuses({ code: "license_not_found" });
     }
@@ -102,7 +107,7 @@ describe("which license", () => {
       .refuses({ code: "license_not_found" });
   });
 
-  test("with all full, the slots are those of all and the end is the earliest", () => {
+  test("is refused with the sum of slots and the earliest end when all are full", () => {
     given(
       licenseInstalled(1, { slots: 1 }),
       licenseInstalled(2, { slots: 2 }),
@@ -117,7 +122,7 @@ describe("which license", () => {
       .refuses({ code: "floating_not_available", slots: 4, nextFree: minutesLater(10) });
   });
 
-  test("the slots of an invalid license do not count among those", () => {
+  test("does not count the slots of an invalid license in a refusal", () => {
     given(licenseInstalled(1, { slots: 5, enabled: false }), licenseInstalled(2, { slots: 0 }))
       .at(MONDAY)
       .when(register("joe"))
@@ -125,53 +130,53 @@ describe("which license", () => {
   });
 });
 
-describe("validity", () => {
-  test("begins at the start exactly", () => {
-    const starting = given(licenseInstalled(1, { start: hoursLater(1) }));
-    starting
+describe("validity of a license", () => {
+  test("begins exactly at its start", () => {
+    const startingLater = given(licenseInstalled(1, { start: hoursLater(1) }));
+    startingLater
       .at(justBefore(hoursLater(1)))
       .when(register("ada"))
       .refuses({ code: "license_not_active", start: hoursLater(1) });
-    starting.at(hoursLater(1)).when(register("ada")).records(took(1));
+    startingLater.at(hoursLater(1)).when(register("ada")).records(slotTakenOn(1));
   });
 
-  test("ends at its end exactly, for a heartbeat too", () => {
-    const ending = given(licenseInstalled(1, { validUntil: minutesLater(20) }), slotTaken("ada"));
+  test("ends exactly at its end, for heartbeats too", () => {
+    const expiring = given(licenseInstalled(1, { validUntil: minutesLater(20) }), slotTaken("ada"));
     const fault = { code: "license_expired", what: "license", end: minutesLater(20) } as const;
     const last = justBefore(minutesLater(20));
-    ending.at(last).when(register("ada")).records({ type: "SlotRenewed" });
-    ending.at(last).when(register("bob")).records(took(1));
-    ending.at(minutesLater(20)).when(register("ada")).refuses(fault);
-    ending.at(minutesLater(20)).when(register("bob")).refuses(fault);
+    expiring.at(last).when(register("ada")).records({ type: "SlotRenewed" });
+    expiring.at(last).when(register("bob")).records(slotTakenOn(1));
+    expiring.at(minutesLater(20)).when(register("ada")).refuses(fault);
+    expiring.at(minutesLater(20)).when(register("bob")).refuses(fault);
   });
 
-  test("goes on through the hours of grace, where there are any", () => {
-    const graced = given(licenseInstalled(1, { validUntil: hoursLater(1), graceHours: 2 }));
-    graced
+  test("lasts until the end of the grace hours", () => {
+    const withGrace = given(licenseInstalled(1, { validUntil: hoursLater(1), graceHours: 2 }));
+    withGrace
       .at(justBefore(hoursLater(3)))
       .when(register("ada"))
-      .records(took(1));
-    graced
+      .records(slotTakenOn(1));
+    withGrace
       .at(hoursLater(3))
       .when(register("ada"))
       .refuses({ code: "license_expired", what: "license", end: hoursLater(3) });
   });
 
-  test("is nothing on a license that is not enabled, whatever its dates", () => {
+  test("is refused on a license that is not enabled, whatever its dates", () => {
     given(licenseInstalled(1, { enabled: false, start: hoursLater(1) }))
       .at(MONDAY)
       .when(register("ada"))
       .refuses({ code: "license_not_enabled" });
   });
 
-  test("of an older license serves while the newer one has none", () => {
+  test("of an older license is enough while the newer one is not valid", () => {
     given(licenseInstalled(1), licenseInstalled(2, { start: hoursLater(1) }))
       .at(MONDAY)
       .when(register("ada"))
-      .records(took(1));
+      .records(slotTakenOn(1));
   });
 
-  test("missing everywhere is explained by the most recently added license", () => {
+  test("is explained by the most recently added license when none is valid", () => {
     given(licenseInstalled(1, { enabled: false }), licenseInstalled(2, { start: hoursLater(1) }))
       .at(MONDAY)
       .when(register("ada"))

@@ -11,114 +11,120 @@ import { genesisHead } from "../../src/store/journal.ts";
 import { answerTo, makeNewSite, makeOpenRequest } from "../support/new-site.ts";
 import { install, MONDAY, register, renew } from "../support/scenario.ts";
 
-const AWAY: MoveAway = { type: "MoveAway", move: "m1", peer: "local" };
+const MOVE_AWAY: MoveAway = { type: "MoveAway", move: "m1", peer: "local" };
 
-function site(): State {
+function makeLicensedSite(): State {
   const state = makeNewSite();
-  for (const command of [install(1), register("ada")]) expect(act(state, command)).toBe("ok");
+  for (const command of [install(1), register("ada")])
+    expect(runCommand(state, command)).toBe("ok");
   return state;
 }
 
-function act(state: State, command: Command, at: Instant = MONDAY): string {
-  const done = transact(state, command, at);
-  return done.ok ? "ok" : done.fault.code;
+function runCommand(state: State, command: Command, at: Instant = MONDAY): string {
+  const result = transact(state, command, at);
+  return result.ok ? "ok" : result.fault.code;
 }
 
-function viewed(state: State, at: Instant) {
+function viewFirstLicense(state: State, at: Instant) {
   const license = state.licenses.get(1);
   if (license === undefined) throw new Error("license 1 is missing");
   const { refusal, movedUntil } = viewLicense(state, license, at);
   return { refusal, movedUntil };
 }
 
-/** What arrives elsewhere: the same state, on hardware that no license was signed for. */
-function arrived(state: State, at: Instant): State {
-  const other = decodeSnapshot(encodeSnapshot(state, genesisHead, emptyAuditLogEnd));
+/** The state on the target machine: the same state, on hardware that no license is signed for. */
+function moveIn(state: State, at: Instant): State {
+  const target = decodeSnapshot(encodeSnapshot(state, genesisHead, emptyAuditLogEnd));
   const restore = { lineage: "l", at, seq: 3, replaced: null, moved: true as const };
-  evolve(other, { type: "MovedIn", at, restore });
-  other.isSignedForThisMachine = () => false;
-  return other;
+  evolve(target, { type: "MovedIn", at, restore });
+  target.isSignedForThisMachine = () => false;
+  return target;
 }
 
-describe("where it left", () => {
-  test("nothing is done any more, and asked again it is the same move", () => {
-    const state = site();
-    expect(act(state, AWAY)).toBe("ok");
-    expect(act(state, register("ada"))).toBe("moved_away");
-    expect(act(state, register("bob"))).toBe("moved_away");
-    expect(act(state, install(2))).toBe("moved_away");
-    expect(viewed(state, MONDAY)).toEqual({ refusal: "moved_away", movedUntil: null });
-    const again = transact(state, { ...AWAY, move: "m2" }, later(MONDAY, HOUR));
-    expect(again).toMatchObject({
+describe("the appliance that was moved away", () => {
+  test("refuses every command, and answers a repeated move with the first one", () => {
+    const state = makeLicensedSite();
+    expect(runCommand(state, MOVE_AWAY)).toBe("ok");
+    expect(runCommand(state, register("ada"))).toBe("moved_away");
+    expect(runCommand(state, register("bob"))).toBe("moved_away");
+    expect(runCommand(state, install(2))).toBe("moved_away");
+    expect(viewFirstLicense(state, MONDAY)).toEqual({ refusal: "moved_away", movedUntil: null });
+    const repeated = transact(state, { ...MOVE_AWAY, move: "m2" }, later(MONDAY, HOUR));
+    expect(repeated).toMatchObject({
       ok: true,
       value: { journalLines: [], outcome: { move: "m1", at: MONDAY } },
     });
   });
 
-  test("that is known after a restart", () => {
-    const state = site();
-    expect(act(state, AWAY)).toBe("ok");
+  test("still refuses commands after a restart", () => {
+    const state = makeLicensedSite();
+    expect(runCommand(state, MOVE_AWAY)).toBe("ok");
     const restarted = decodeSnapshot(encodeSnapshot(state, genesisHead, emptyAuditLogEnd));
-    expect(act(restarted, register("ada"))).toBe("moved_away");
+    expect(runCommand(restarted, register("ada"))).toBe("moved_away");
   });
 });
 
-describe("where it came to", () => {
-  test("everybody has their slots, and it serves for the time a move is granted", () => {
-    const state = site();
-    act(state, AWAY);
+describe("the appliance that was moved in", () => {
+  test("keeps all slots and serves until the grace time of the move ends", () => {
+    const state = makeLicensedSite();
+    runCommand(state, MOVE_AWAY);
     const { moveGraceHours } = install(1).terms;
-    const other = arrived(state, MONDAY);
+    const target = moveIn(state, MONDAY);
     const end = later(MONDAY, moveGraceHours * HOUR);
-    expect(act(other, register("ada"))).toBe("ok");
-    expect(act(other, register("bob"), later(end, -1))).toBe("ok");
-    expect(viewed(other, later(end, -1))).toEqual({ refusal: null, movedUntil: end });
-    expect(transact(other, register("cyd"), end)).toEqual({
+    expect(runCommand(target, register("ada"))).toBe("ok");
+    expect(runCommand(target, register("bob"), later(end, -1))).toBe("ok");
+    expect(viewFirstLicense(target, later(end, -1))).toEqual({ refusal: null, movedUntil: end });
+    expect(transact(target, register("cyd"), end)).toEqual({
       ok: false,
       fault: { code: "hardware_mismatch", until: end },
     });
-    expect(viewed(other, end)).toEqual({ refusal: "hardware_mismatch", movedUntil: end });
-    other.isSignedForThisMachine = () => true;
-    expect(viewed(other, end)).toEqual({ refusal: null, movedUntil: null });
+    expect(viewFirstLicense(target, end)).toEqual({
+      refusal: "hardware_mismatch",
+      movedUntil: end,
+    });
+    target.isSignedForThisMachine = () => true;
+    expect(viewFirstLicense(target, end)).toEqual({ refusal: null, movedUntil: null });
   });
 
-  test("a move that was called off where it began leaves the next one all of its time", () => {
-    const state = site();
-    act(state, AWAY);
+  test("gets the full grace time when an earlier move was undone at its origin", () => {
+    const state = makeLicensedSite();
+    runCommand(state, MOVE_AWAY);
     const restore = { lineage: "l", at: MONDAY, seq: 3, replaced: 3, moved: true as const };
     evolve(state, { type: "MovedIn", at: MONDAY, restore });
     expect(state.restores).toEqual([restore]);
-    const grace = install(1).terms.moveGraceHours * HOUR;
-    const late = later(MONDAY, 2 * grace);
-    expect(act(state, AWAY, late)).toBe("ok");
-    const other = arrived(state, late);
-    expect(act(other, register("bob"), later(late, grace - 1))).toBe("ok");
-    expect(act(other, register("cyd"), later(late, grace))).toBe("hardware_mismatch");
+    const graceTime = install(1).terms.moveGraceHours * HOUR;
+    const movedAt = later(MONDAY, 2 * graceTime);
+    expect(runCommand(state, MOVE_AWAY, movedAt)).toBe("ok");
+    const target = moveIn(state, movedAt);
+    expect(runCommand(target, register("bob"), later(movedAt, graceTime - 1))).toBe("ok");
+    expect(runCommand(target, register("cyd"), later(movedAt, graceTime))).toBe(
+      "hardware_mismatch",
+    );
   });
 
-  test("moving on does not make that time longer", () => {
-    const state = site();
-    act(state, AWAY);
-    const second = arrived(state, MONDAY);
-    const grace = install(1).terms.moveGraceHours * HOUR;
-    const late = later(MONDAY, grace - HOUR);
-    expect(act(second, AWAY, late)).toBe("ok");
-    const third = arrived(second, late);
-    expect(act(third, register("bob"), late)).toBe("ok");
-    expect(act(third, register("cyd"), later(MONDAY, grace))).toBe("hardware_mismatch");
+  test("does not get more grace time by being moved on", () => {
+    const state = makeLicensedSite();
+    runCommand(state, MOVE_AWAY);
+    const second = moveIn(state, MONDAY);
+    const graceTime = install(1).terms.moveGraceHours * HOUR;
+    const movedAt = later(MONDAY, graceTime - HOUR);
+    expect(runCommand(second, MOVE_AWAY, movedAt)).toBe("ok");
+    const third = moveIn(second, movedAt);
+    expect(runCommand(third, register("bob"), movedAt)).toBe("ok");
+    expect(runCommand(third, register("cyd"), later(MONDAY, graceTime))).toBe("hardware_mismatch");
   });
 
-  test("a license signed for the new hardware ends the move; one signed for the old does not", () => {
-    const state = site();
-    act(state, AWAY);
-    const other = arrived(state, MONDAY);
-    expect(act(other, renew(1, 3))).toBe("ok");
-    expect(other.licenses.get(1)?.movedAt).toBe(MONDAY);
-    const asked = { ...makeOpenRequest("here"), hardwareId: "d5".repeat(32) };
-    other.requests.set("here", asked);
+  test("is settled by a license signed for the new hardware, not by one for the old", () => {
+    const state = makeLicensedSite();
+    runCommand(state, MOVE_AWAY);
+    const target = moveIn(state, MONDAY);
+    expect(runCommand(target, renew(1, 3))).toBe("ok");
+    expect(target.licenses.get(1)?.movedAt).toBe(MONDAY);
+    const openRequest = { ...makeOpenRequest("here"), hardwareId: "d5".repeat(32) };
+    target.requests.set("here", openRequest);
     const rebound = renew(1, 4);
-    const grant = { ...rebound.grant, hardwareId: asked.hardwareId };
-    expect(act(other, { ...rebound, grant, answers: answerTo("here") })).toBe("ok");
-    expect(other.licenses.get(1)?.movedAt).toBeNull();
+    const grant = { ...rebound.grant, hardwareId: openRequest.hardwareId };
+    expect(runCommand(target, { ...rebound, grant, answers: answerTo("here") })).toBe("ok");
+    expect(target.licenses.get(1)?.movedAt).toBeNull();
   });
 });

@@ -4,17 +4,21 @@ import { SlotPool, type SlotHolder } from "../../src/domain/pool.ts";
 import { ShardedMap } from "../../src/domain/sharded-map.ts";
 import { instant } from "../../src/domain/time.ts";
 
-const held = (user: string, slot: number, end = slot): SlotHolder => ({
+const makeHolder = (user: string, slot: number, end = slot): SlotHolder => ({
   user,
   slot,
   end: instant(end),
 });
 
-describe("a pool", () => {
-  test("knows its holders by user, by slot and by their end", () => {
+describe("SlotPool", () => {
+  test("finds its holders by user, by slot number and by end", () => {
     const pool = new SlotPool<SlotHolder>();
-    const [ada, bob, eve] = [held("ada", 1, 30), held("bob", 2, 20), held("eve", 5, 10)];
-    for (const one of [bob, eve, ada]) pool.add(one);
+    const [ada, bob, eve] = [
+      makeHolder("ada", 1, 30),
+      makeHolder("bob", 2, 20),
+      makeHolder("eve", 5, 10),
+    ];
+    for (const holder of [bob, eve, ada]) pool.add(holder);
     expect(pool.size).toBe(3);
     expect(pool.get("bob")).toBe(bob);
     expect([...pool.inSlotOrder()]).toEqual([ada, bob, eve]);
@@ -24,57 +28,59 @@ describe("a pool", () => {
     expect(pool.expiryIndex.ended(instant(20), 9)).toEqual([eve, bob]);
   });
 
-  test("lends one slot to one user", () => {
+  test("refuses a second slot for the same user", () => {
     const pool = new SlotPool<SlotHolder>();
-    pool.add(held("ada", 1));
-    expect(() => pool.add(held("ada", 2))).toThrow("twice");
-    expect([pool.size, ...pool.inSlotOrder()]).toEqual([1, held("ada", 1)]);
+    pool.add(makeHolder("ada", 1));
+    expect(() => pool.add(makeHolder("ada", 2))).toThrow("twice");
+    expect([pool.size, ...pool.inSlotOrder()]).toEqual([1, makeHolder("ada", 1)]);
   });
 
-  test("removes nobody who is not there", () => {
+  test("refuses to remove a holder that is not in the pool", () => {
     const pool = new SlotPool<SlotHolder>();
-    pool.add(held("ada", 1));
-    expect(() => pool.remove(held("ada", 1))).toThrow("not where it belongs");
+    pool.add(makeHolder("ada", 1));
+    expect(() => pool.remove(makeHolder("ada", 1))).toThrow("not in the list");
     expect(pool.size).toBe(1);
   });
 
-  test("holds what a list of its holders would, whoever comes and goes", () => {
-    const step = fc.record({ who: fc.nat(3_000), until: fc.nat(500), many: fc.nat(900) });
+  test("has the same holders as a map after any additions, removals and changes", () => {
+    const step = fc.record({ firstUser: fc.nat(3_000), until: fc.nat(500), count: fc.nat(900) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
         const pool = new SlotPool<SlotHolder>();
         const model = new Map<string, SlotHolder>();
         let slot = 0;
-        for (const { who, until, many } of steps) {
-          for (let user = who; user < who + many; user += 1) {
+        for (const { firstUser, until, count } of steps) {
+          for (let user = firstUser; user < firstUser + count; user += 1) {
             const name = `user-${user}`;
-            const there = model.get(name);
-            if (there === undefined) {
-              const fresh = held(name, (slot += 1), until);
-              pool.add(fresh);
-              model.set(name, fresh);
+            const current = model.get(name);
+            if (current === undefined) {
+              const added = makeHolder(name, (slot += 1), until);
+              pool.add(added);
+              model.set(name, added);
             } else if ((user + until) % 3 === 0) {
-              pool.remove(there);
+              pool.remove(current);
               model.delete(name);
-            } else pool.changeEnd(there, instant(until + user));
+            } else pool.changeEnd(current, instant(until + user));
           }
         }
         const all = [...model.values()].toSorted((a, b) => a.slot - b.slot);
         expect(pool.size).toBe(all.length);
         expect([...pool.inSlotOrder()]).toEqual(all);
-        expect([...pool.inSlotOrder(slot >> 1)]).toEqual(all.filter((one) => one.slot > slot >> 1));
+        expect([...pool.inSlotOrder(slot >> 1)]).toEqual(
+          all.filter((holder) => holder.slot > slot >> 1),
+        );
         expect(pool.expiryIndex.countEnded(instant(600))).toBe(
           all.filter(({ end }) => end <= 600).length,
         );
-        for (const [name, one] of model) expect(pool.get(name)).toBe(one);
+        for (const [name, holder] of model) expect(pool.get(name)).toBe(holder);
       }),
       { numRuns: 60 },
     );
   });
 });
 
-describe("a map in shards", () => {
-  test("is a map", () => {
+describe("ShardedMap", () => {
+  test("sets, gets, counts and deletes entries like a map", () => {
     const map = new ShardedMap<number>();
     expect([map.size, map.get("ada")]).toEqual([0, undefined]);
     map.set("ada", 1);

@@ -14,19 +14,19 @@ import {
 } from "./event-model.ts";
 import { runSequence, commandSequence, type SequenceStep } from "./command-sequences.ts";
 
-/** In every story, at every step; the model judges each event besides. */
-function always(check: (step: SequenceStep) => void, numRuns = 150): void {
+/** Runs the check at every step of random sequences; the model also checks each event. */
+function checkEveryStep(check: (step: SequenceStep) => void, numRuns = 150): void {
   fc.assert(
-    fc.property(commandSequence, (told) => {
-      for (const step of runSequence(told)) check(step);
+    fc.property(commandSequence, (sequence) => {
+      for (const step of runSequence(sequence)) check(step);
     }),
     { numRuns },
   );
 }
 
-test("no event ever grants more than its license has, or takes what nobody gave back", () => {
-  // Slots, borrows, features and totals: all of it is the model's to judge, event by event.
-  always((step) => {
+test("no event grants more slots, borrows or consumption than its license allows", () => {
+  // The model checks slots, borrows, features and totals, event by event.
+  checkEveryStep((step) => {
     step.run();
     for (const [id, license] of step.state.licenses) {
       const view = viewLicense(step.state, license, step.at);
@@ -39,8 +39,8 @@ test("no event ever grants more than its license has, or takes what nobody gave 
   }, 400);
 });
 
-test("no feature's slot is ever held longer than the license's slot it was taken through", () => {
-  always(({ state, at, run }) => {
+test("no feature slot is held longer than the license slot it belongs to", () => {
+  checkEveryStep(({ state, at, run }) => {
     run();
     for (const { pool, features } of state.licenses.values()) {
       for (const feature of features.values()) {
@@ -52,10 +52,10 @@ test("no feature's slot is ever held longer than the license's slot it was taken
   });
 });
 
-test("replaying all that was written gives the state that served", () => {
+test("replaying all recorded events gives the same state", () => {
   fc.assert(
-    fc.property(commandSequence, (told) => {
-      const steps = [...runSequence(told)];
+    fc.property(commandSequence, (sequence) => {
+      const steps = [...runSequence(sequence)];
       for (const step of steps) step.run();
       const [last] = steps;
       expect(last && dumpState(replayEvents(last.writtenEvents))).toEqual(
@@ -65,15 +65,15 @@ test("replaying all that was written gives the state that served", () => {
   );
 });
 
-test("a refusal changes nothing", () => {
-  always(({ state, run }) => {
-    const was = dumpState(state);
-    if (!run().ok) expect(dumpState(state)).toEqual(was);
+test("a refused command changes nothing in the state", () => {
+  checkEveryStep(({ state, run }) => {
+    const before = dumpState(state);
+    if (!run().ok) expect(dumpState(state)).toEqual(before);
   }, 60);
 });
 
-test("installing takes nothing from anybody", () => {
-  always(({ command, model, at, run }) => {
+test("installing a license takes no slot away", () => {
+  checkEveryStep(({ command, model, at, run }) => {
     const before = [...model.licenses.values()].map((license) => countHeld(license, at));
     run();
     if (command.type !== "InstallLicense") return;
@@ -82,45 +82,46 @@ test("installing takes nothing from anybody", () => {
   });
 });
 
-test("a holder's heartbeat is never refused for a full pool, nor anybody's while one is free", () => {
-  always(({ command, model, at, run }) => {
+test("register is refused as full only for a user without a slot and only when no slot is free", () => {
+  checkEveryStep(({ command, model, at, run }) => {
     if (command.type !== "Register") return void run();
-    const meant = meantBy(command, model, at);
-    const holds = meant.some((license) => endFor(license, command) > at);
-    const free = meant.some((license) => !license.isFull(at));
+    const requested = findRequestedLicenses(command, model, at);
+    const isHolder = requested.some((license) => findHoldEnd(license, command) > at);
+    const hasFreeSlot = requested.some((license) => !license.isFull(at));
     const result = run();
-    const refused = result.ok ? null : result.fault.code;
-    if (meant.length > 0) expect(refused === "floating_not_available").toBe(!holds && !free);
-    if (holds || free) expect([null, "leased_elsewhere"]).toContain(refused);
-    if (command.nonceDigest === null) expect(refused).not.toBe("leased_elsewhere");
+    const refusalCode = result.ok ? null : result.fault.code;
+    if (requested.length > 0)
+      expect(refusalCode === "floating_not_available").toBe(!isHolder && !hasFreeSlot);
+    if (isHolder || hasFreeSlot) expect([null, "leased_elsewhere"]).toContain(refusalCode);
+    if (command.nonceDigest === null) expect(refusalCode).not.toBe("leased_elsewhere");
   });
 });
 
 test("a heartbeat neither shortens nor cancels a borrow", () => {
-  always(({ command, state, model, at, run }) => {
+  checkEveryStep(({ command, state, model, at, run }) => {
     if (command.type !== "Register") return void run();
-    const lent = meantBy(command, model, at)
+    const borrowedBefore = findRequestedLicenses(command, model, at)
       .map((license) => license.holders.get(command.user ?? "")?.borrowedUntil ?? 0)
       .filter((until) => until > at);
     run();
-    const kept = [...state.licenses.values()]
+    const borrowedAfter = [...state.licenses.values()]
       .map(({ pool }) => pool.get(command.user ?? ""))
       .filter((holder) => holder !== undefined && holder.end >= (holder.borrowedUntil ?? 0))
       .map((holder) => holder?.borrowedUntil ?? 0);
-    for (const until of lent) expect<number[]>(kept).toContain(until);
+    for (const until of borrowedBefore) expect<number[]>(borrowedAfter).toContain(until);
   });
 });
 
-test("no device is given a lease of a borrow while another device has one", () => {
-  let refused = 0;
+test("no device gets a lease of a borrow while another device has it", () => {
+  let refusalCount = 0;
   fc.assert(
-    fc.property(commandSequence, (told) => {
-      // By slot: whoever gives a slot back gets another one.
+    fc.property(commandSequence, (sequence) => {
+      // By slot number: a user who releases a slot gets another number.
       const leases = new Map<number, { readonly device: string; readonly until: number }>();
-      for (const { command, at, run } of runSequence(told)) {
+      for (const { command, at, run } of runSequence(sequence)) {
         const result = run();
         if (command.type !== "Register" && command.type !== "Borrow") continue;
-        if (!result.ok) refused += result.fault.code === "leased_elsewhere" ? 1 : 0;
+        if (!result.ok) refusalCount += result.fault.code === "leased_elsewhere" ? 1 : 0;
         if (!result.ok) continue;
         const { slot, borrowedUntil } = result.value.outcome as SlotOutcome;
         const lease = leases.get(slot);
@@ -135,22 +136,24 @@ test("no device is given a lease of a borrow while another device has one", () =
     }),
     { numRuns: 150 },
   );
-  expect(refused).toBeGreaterThan(0);
+  expect(refusalCount).toBeGreaterThan(0);
 });
 
-test("what fits a license in full is counted, and nothing else is", () => {
-  always(({ command, model, at, run }) => {
+test("a consumption is counted exactly when one license can take all of it", () => {
+  checkEveryStep(({ command, model, at, run }) => {
     if (command.type !== "AddConsumption" || command.user !== null || command.count <= 0) {
       return void run();
     }
-    const fits = meantBy(command, model, at).some((license) => takes(license, command, at));
+    const canCountFully = findRequestedLicenses(command, model, at).some((license) =>
+      canCount(license, command, at),
+    );
     const result = run();
-    expect(result.ok).toBe(fits);
+    expect(result.ok).toBe(canCountFully);
   });
 });
 
-/** The valid licenses of the product a caller named, or the one license. */
-function meantBy(
+/** The valid licenses of the named product, or the one that is named. */
+function findRequestedLicenses(
   command: Register | AddConsumption,
   model: EventModel,
   at: Instant,
@@ -160,13 +163,16 @@ function meantBy(
   return valid.filter((license) => licenseId === null || license === model.licenses.get(licenseId));
 }
 
-const endFor = ({ holders }: LicenseModel, { user }: Register): number =>
+const findHoldEnd = ({ holders }: LicenseModel, { user }: Register): number =>
   holders.get(user ?? "")?.end ?? 0;
 
-function takes(license: LicenseModel, command: AddConsumption, at: Instant): boolean {
+function canCount(license: LicenseModel, command: AddConsumption, at: Instant): boolean {
   const { consumption } = license.terms;
   if (consumption === null) return false;
-  const asked = command.allowOverages === false ? 0 : (command.maxOverages ?? Infinity);
-  const most = computeLimit({ ...consumption, overages: Math.min(consumption.overages, asked) });
-  return computeTotal(license, consumption.period, at) + command.count <= most;
+  const requestedOverages = command.allowOverages === false ? 0 : (command.maxOverages ?? Infinity);
+  const limit = computeLimit({
+    ...consumption,
+    overages: Math.min(consumption.overages, requestedOverages),
+  });
+  return computeTotal(license, consumption.period, at) + command.count <= limit;
 }

@@ -15,12 +15,12 @@ import {
   unregister,
 } from "../support/scenario.ts";
 
-describe("registering", () => {
-  const free = given(licenseInstalled(1, { slots: 2, timeoutMinutes: 30 }));
+describe("register", () => {
+  const unused = given(licenseInstalled(1, { slots: 2, timeoutMinutes: 30 }));
 
-  test("takes a slot until contact plus the timeout, and answers with it", () => {
+  test("takes a slot until now plus the timeout, and answers with it", () => {
     const slot = { license: 1, user: "ada", slot: 1, end: minutesLater(30), contact: CONTACT };
-    free
+    unused
       .at(MONDAY)
       .when(register("ada"))
       .records({ type: "SlotTaken", at: MONDAY, ...slot })
@@ -34,7 +34,7 @@ describe("registering", () => {
   });
 
   test("counts the caller among the slots in use", () => {
-    free
+    unused
       .at(MONDAY)
       .execute(register("ada"))
       .at(MONDAY)
@@ -42,8 +42,8 @@ describe("registering", () => {
       .answers({ slotsInUse: 2 });
   });
 
-  test("gives every slot a number of its own", () => {
-    given(...free.events, licenseInstalled(2, { product: "cam" }))
+  test("gives every slot its own number", () => {
+    given(...unused.events, licenseInstalled(2, { product: "cam" }))
       .at(MONDAY)
       .execute(register("ada"), register("ada", { product: "cam" }))
       .at(MONDAY)
@@ -51,33 +51,33 @@ describe("registering", () => {
       .records({ type: "SlotTaken", slot: 3 });
   });
 
-  test("needs a user, and names everything that is missing at once", () => {
-    free
+  test("refuses a call without a user, and names all missing parameters at once", () => {
+    unused
       .at(MONDAY)
       .when(register(null))
       .refuses({ code: "missing_parameters", fields: ["user"] });
-    given(...free.events, licenseInstalled(2, { product: "cam" }))
+    given(...unused.events, licenseInstalled(2, { product: "cam" }))
       .at(MONDAY)
       .when(register(null, { product: null }))
       .refuses({ code: "missing_parameters", fields: ["user", "product"] });
   });
 
-  test("takes names that a plain object would already know", () => {
+  test("accepts user and product names that every object has as properties", () => {
     const names = ["constructor", "__proto__", "toString", "hasOwnProperty"];
     for (const name of names) {
       given(licenseInstalled(1, { product: name, slots: 1 }))
         .at(MONDAY)
         .when(register(name, { product: name }))
         .records({ type: "SlotTaken", user: name, slot: 1 });
-      free
+      unused
         .at(MONDAY)
         .when(register("ada", { product: name }))
         .refuses({ code: "unknown_product" });
-      free.at(MONDAY).when(unregister(name)).refuses({ code: "user_not_registered" });
+      unused.at(MONDAY).when(unregister(name)).refuses({ code: "user_not_registered" });
     }
   });
 
-  test("treats names that differ in case as different users", () => {
+  test("treats user names that differ in case as different users", () => {
     given(licenseInstalled(1, { slots: 1 }), slotTaken("ada"))
       .at(MONDAY)
       .when(register("Ada"))
@@ -85,17 +85,17 @@ describe("registering", () => {
   });
 });
 
-describe("when ada has the only slot", () => {
+describe("the only slot, held by ada", () => {
   const history = given(licenseInstalled(1, { slots: 1 }), slotTaken("ada"));
 
-  test("bob is refused one millisecond before her end, and told when it comes", () => {
+  test("is refused to bob one millisecond before its end, with the time of that end", () => {
     history
       .at(justBefore(minutesLater(30)))
       .when(register("bob"))
       .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(30) });
   });
 
-  test("bob gets it at exactly her end, written off at that instant", () => {
+  test("is granted to bob at exactly its end, and recorded as expired at that instant", () => {
     history
       .at(minutesLater(30))
       .when(register("bob"))
@@ -104,7 +104,7 @@ describe("when ada has the only slot", () => {
       .answers({ slotsInUse: 1 });
   });
 
-  test("her heartbeat keeps the slot although the pool is full", () => {
+  test("is renewed by her heartbeat although all slots are taken", () => {
     history
       .at(minutesLater(20))
       .when(register("ada"))
@@ -118,7 +118,7 @@ describe("when ada has the only slot", () => {
       .answers({ slot: 1, registeredAt: MONDAY, end: minutesLater(50), slotsInUse: 1 });
   });
 
-  test("her heartbeat moves the instant at which bob gets it", () => {
+  test("is granted to bob later after her heartbeat", () => {
     const renewed = history.at(minutesLater(20)).execute(register("ada"));
     renewed
       .at(justBefore(minutesLater(50)))
@@ -131,14 +131,14 @@ describe("when ada has the only slot", () => {
       .records({ type: "SlotTaken", user: "bob" });
   });
 
-  test("her heartbeat one millisecond before the end is in time", () => {
+  test("is renewed by her heartbeat one millisecond before its end", () => {
     history
       .at(justBefore(minutesLater(30)))
       .when(register("ada"))
       .records({ type: "SlotRenewed", end: justBefore(minutesLater(60)) });
   });
 
-  test("at the end it is too late: the slot is written off and taken anew", () => {
+  test("expires at its end, so that her heartbeat then takes a new slot", () => {
     history
       .at(minutesLater(30))
       .when(register("ada"))
@@ -150,7 +150,7 @@ describe("when ada has the only slot", () => {
       .answers({ registeredAt: minutesLater(30), slotsInUse: 1 });
   });
 
-  test("too late and somebody else was quicker: she waits like everyone", () => {
+  test("is refused to ada when bob took it after its end", () => {
     history
       .at(minutesLater(40))
       .execute(register("bob"))
@@ -163,7 +163,7 @@ describe("when ada has the only slot", () => {
 describe("a heartbeat", () => {
   const history = given(licenseInstalled(1), slotTaken("ada"));
 
-  test("writes where she speaks from only when that changed", () => {
+  test("records the contact only when it changed", () => {
     const same = transact(replayEvents(history.events), register("ada"), minutesLater(1));
     expect(same.ok && same.value.journalLines.flat()[0]).not.toHaveProperty("contact");
     for (const field of ["hostname", "ip", "info", "peer"]) {
@@ -184,15 +184,15 @@ describe("a heartbeat", () => {
       .answers({ end: hoursLater(8), borrowedUntil: hoursLater(8) });
   });
 
-  test("carries the slot on past the borrow's end", () => {
-    const late = given(...history.events, slotBorrowed("ada", hoursLater(8)))
+  test("renews the slot past the end of the borrow", () => {
+    const renewed = given(...history.events, slotBorrowed("ada", hoursLater(8)))
       .at(minutesLater(470))
       .execute(register("ada"));
-    late
+    renewed
       .at(justBefore(hoursLater(8)))
       .when(register("ada"))
       .answers({ borrowedUntil: hoursLater(8) });
-    late
+    renewed
       .at(hoursLater(8))
       .when(register("ada"))
       .records({ type: "SlotRenewed", end: minutesLater(510) })
@@ -200,8 +200,8 @@ describe("a heartbeat", () => {
   });
 });
 
-describe("a full pool of several slots", () => {
-  test("names the earliest end, and only ends to come", () => {
+describe("a refusal because all slots are taken", () => {
+  test("names the earliest end that is still to come", () => {
     given(
       licenseInstalled(1, { slots: 2 }),
       slotTaken("ada", { slot: 1, end: minutesLater(20) }),
@@ -213,7 +213,7 @@ describe("a full pool of several slots", () => {
       .refuses({ code: "floating_not_available", slots: 2, nextFree: minutesLater(20) });
   });
 
-  test("of a license without slots says that nothing comes free", () => {
+  test("names no time when the license has no slots", () => {
     given(licenseInstalled(1, { slots: 0 }))
       .at(MONDAY)
       .when(register("ada"))

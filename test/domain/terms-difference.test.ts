@@ -7,21 +7,21 @@ import { featureTerms, terms } from "../support/scenario.ts";
 const day = (text: string) => instant(Date.parse(`${text}T00:00:00.000Z`));
 const counting: ConsumptionTerms = { max: 1_000, overages: 50, negative: false, period: "monthly" };
 
-const difference = (before: Partial<Terms>, after: Partial<Terms>): string[] =>
+const describeDifference = (before: Partial<Terms>, after: Partial<Terms>): string[] =>
   describeTermsDifference(terms(before), terms(after));
 
-test("terms that are the same have no difference", () => {
-  const all: Partial<Terms> = {
+test("describeTermsDifference says nothing for equal terms", () => {
+  const allTerms: Partial<Terms> = {
     consumption: counting,
     features: [featureTerms("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })],
     validUntil: day("2027-01-01"),
   };
-  expect(difference(all, structuredClone(all))).toEqual([]);
+  expect(describeDifference(allTerms, structuredClone(allTerms))).toEqual([]);
 });
 
-test("a renewal with more slots, a later end and one feature less is told in this order", () => {
+test("describeTermsDifference lists slots, then the end, then added and removed features", () => {
   expect(
-    difference(
+    describeDifference(
       {
         slots: 3,
         validUntil: day("2027-01-01"),
@@ -41,44 +41,49 @@ test("a renewal with more slots, a later end and one feature less is told in thi
   ]);
 });
 
-describe("a difference in", () => {
+describe("describeTermsDifference", () => {
   test.each<[string, Partial<Terms>, Partial<Terms>, string[]]>([
     [
-      "the end that is taken away",
+      "the end to none",
       { validUntil: day("2027-01-01") },
       { validUntil: null },
       ["no expiry (was 2027-01-01T00:00:00Z)"],
     ],
     [
-      "the end that is set",
+      "the end from none",
       { validUntil: null },
       { validUntil: instant(Date.parse("2027-06-30T12:30:00Z")) },
       ["ends 2027-06-30T12:30:00Z (was no expiry)"],
     ],
     [
-      "the start",
+      "the start from none",
       { start: null },
       { start: day("2027-01-01") },
       ["starts 2027-01-01T00:00:00Z (was immediately)"],
     ],
     [
-      "the start that is taken away",
+      "the start to none",
       { start: day("2027-01-01") },
       { start: null },
       ["starts immediately (was 2027-01-01T00:00:00Z)"],
     ],
     [
-      "the maintenance",
+      "the maintenance end",
       { maintenanceUntil: null },
       { maintenanceUntil: day("2028-01-01") },
       ["maintenance until 2028-01-01T00:00:00Z (was without expiry)"],
     ],
-    ["the grace", { graceHours: null }, { graceHours: 48 }, ["grace hours none → 48"]],
+    ["the grace hours", { graceHours: null }, { graceHours: 48 }, ["grace hours none → 48"]],
     ["the timeout", { timeoutMinutes: 30 }, { timeoutMinutes: 15 }, ["timeout minutes 30 → 15"]],
-    ["the borrowing", { borrowHours: 720 }, { borrowHours: null }, ["borrow hours 720 → none"]],
+    [
+      "the longest borrow",
+      { borrowHours: 720 },
+      { borrowHours: null },
+      ["borrow hours 720 → none"],
+    ],
     ["early return", { earlyReturn: true }, { earlyReturn: false }, ["early return yes → no"]],
     [
-      "the grace for a move",
+      "the grace hours for a move",
       { moveGraceHours: 72 },
       { moveGraceHours: 0 },
       ["move grace hours 72 → 0"],
@@ -90,14 +95,19 @@ describe("a difference in", () => {
       ["type perpetual → subscription"],
     ],
     ["the trial", { trial: true }, { trial: false }, ["trial yes → no"]],
-    ["being enabled", { enabled: true }, { enabled: false }, ["enabled yes → no"]],
+    ["whether it is enabled", { enabled: true }, { enabled: false }, ["enabled yes → no"]],
     ["the customer", { customer: null }, { customer: "Initech" }, ["customer none → Initech"]],
     ["the license key", { licenseKey: "A" }, { licenseKey: "B" }, ["license key A → B"]],
     ["the product", { product: "cad" }, { product: "cam" }, ["product cad → cam"]],
-    ["its name", { productName: "Cad" }, { productName: "Cam" }, ["product name Cad → Cam"]],
-    ["the note", { metadata: "a" }, { metadata: "b" }, ["metadata changed"]],
     [
-      "the counting",
+      "the product name",
+      { productName: "Cad" },
+      { productName: "Cam" },
+      ["product name Cad → Cam"],
+    ],
+    ["the metadata", { metadata: "a" }, { metadata: "b" }, ["metadata changed"]],
+    [
+      "all consumption terms",
       { consumption: counting },
       { consumption: { max: 2_000, overages: 0, negative: true, period: null } },
       [
@@ -108,25 +118,25 @@ describe("a difference in", () => {
       ],
     ],
     [
-      "the limit of the counting",
+      "the consumption limit",
       { consumption: counting },
       { consumption: { ...counting, max: null } },
       ["consumptions 1000 → unlimited"],
     ],
     [
-      "counting that begins",
+      "consumption from not counted",
       { consumption: null },
       { consumption: { ...counting, overages: 0 } },
       ["consumptions not counted → 1000", "period none → monthly"],
     ],
     [
-      "counting that stops",
+      "consumption to not counted",
       { consumption: counting },
       { consumption: null },
       ["consumptions 1000 → not counted"],
     ],
     [
-      "a feature",
+      "all terms of a feature",
       { features: [featureTerms("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })] },
       {
         features: [
@@ -149,12 +159,12 @@ describe("a difference in", () => {
       ],
     ],
     [
-      "a feature that is no longer floating",
+      "a feature to not floating",
       { features: [featureTerms("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })] },
       { features: [featureTerms("MESH")] },
       ["MESH slots 2 → not floating"],
     ],
-  ])("%s", (_what, before, after, expected) => {
-    expect(difference(before, after)).toEqual(expected);
+  ])("describes a change of %s", (_what, before, after, expected) => {
+    expect(describeDifference(before, after)).toEqual(expected);
   });
 });

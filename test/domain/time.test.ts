@@ -43,14 +43,14 @@ const ROWS: Readonly<Record<Period, readonly Row[]>> = {
 
 const PERIODS = Object.keys(ROWS) as Period[];
 
-describe("the next boundary", () => {
+describe("findNextPeriodStart", () => {
   for (const period of PERIODS) {
-    test.each([...ROWS[period]])(`${period}, at %s, is %s`, (at, next) => {
+    test.each([...ROWS[period]])(`${period}, at %s, gives %s`, (at, next) => {
       expect(findNextPeriodStart(period, utc(at))).toBe(utc(next));
     });
   }
 
-  test("is always ahead, at midnight, and the same from anywhere within one period", () => {
+  test("gives a later midnight that is the same for the whole period", () => {
     const range = { min: utc("1970-01-01T00:00:00Z"), max: utc("2200-01-01T00:00:00Z") };
     const period = fc.constantFrom(...PERIODS);
     fc.assert(

@@ -24,19 +24,19 @@ import {
   unregisterAll,
 } from "../support/scenario.ts";
 
-/** Users gone in order, one every minute from the first minute on. */
-const crowd = (count: number): SlotTaken[] =>
+/** Users whose slots end one after another, one every minute from minute 1 on. */
+const makeHolders = (count: number): SlotTaken[] =>
   Array.from({ length: count }, (_, i) =>
     slotTaken(`u${i}`, { slot: i + 1, end: minutesLater(i + 1) }),
   );
 
-const crowded = { slots: 99, timeoutMinutes: 5 };
-const mesh = featureTerms("mesh", { floating: crowded });
+const floating = { slots: 99, timeoutMinutes: 5 };
+const mesh = featureTerms("mesh", { floating });
 
-describe("what ran out meanwhile", () => {
-  const history = given(licenseInstalled(1, { slots: 3 }), ...crowd(3));
+describe("recording of expired slots", () => {
+  const history = given(licenseInstalled(1, { slots: 3 }), ...makeHolders(3));
 
-  test("is written before the command, a line each, dated at its true end", () => {
+  test("comes before the command, one line each, dated at the end of the slot", () => {
     history
       .at(minutesLater(2))
       .when(register("ada"))
@@ -47,7 +47,7 @@ describe("what ran out meanwhile", () => {
       .records({ type: "SlotTaken", at: minutesLater(2), slot: 4 });
   });
 
-  test("waits while it is still held by one millisecond", () => {
+  test("does not happen one millisecond before the end", () => {
     history
       .at(justBefore(minutesLater(1)))
       .when(install(1, { slots: 9 }))
@@ -58,19 +58,19 @@ describe("what ran out meanwhile", () => {
       .expires({ type: "SlotExpired", user: "u0" });
   });
 
-  test("is written with any event of its license, and with none of another", () => {
+  test("comes with any event of its license, and with no event of another license", () => {
     const cam = licenseInstalled(2, { product: "cam", consumption: consumptionTerms() });
-    const both = given(
+    const twoProducts = given(
       licenseInstalled(1, { consumption: consumptionTerms() }),
-      ...crowd(1),
+      ...makeHolders(1),
       cam,
     ).at(minutesLater(9));
-    both.when(consume(1)).expires({ type: "SlotExpired", user: "u0" });
-    both.when(consume(1, { product: "cam" })).expires();
-    both.when(register("ada", { product: "cam" })).expires();
+    twoProducts.when(consume(1)).expires({ type: "SlotExpired", user: "u0" });
+    twoProducts.when(consume(1, { product: "cam" })).expires();
+    twoProducts.when(register("ada", { product: "cam" })).expires();
   });
 
-  test("is written once", () => {
+  test("happens once for each slot", () => {
     history
       .at(minutesLater(9))
       .execute(register("ada"))
@@ -79,13 +79,16 @@ describe("what ran out meanwhile", () => {
       .expires();
   });
 
-  test("stays where a command writes nothing", () => {
-    const counts = given(licenseInstalled(1, { consumption: consumptionTerms() }), ...crowd(1));
+  test("does not happen with a command that writes nothing", () => {
+    const counts = given(
+      licenseInstalled(1, { consumption: consumptionTerms() }),
+      ...makeHolders(1),
+    );
     counts.at(minutesLater(9)).when(consume(0)).records();
     counts.at(minutesLater(9)).when(unregisterAll()).records();
   });
 
-  test("of features comes with it, each under its own", () => {
+  test("includes feature slots, each with its own end", () => {
     given(licenseInstalled(1, { slots: 9, features: [mesh] }))
       .at(MONDAY)
       .execute(register("ada"), registerFeature("ada", "mesh"))
@@ -97,7 +100,7 @@ describe("what ran out meanwhile", () => {
       );
   });
 
-  test("of the caller is in the command's own line, so that a cut never separates them", () => {
+  test("is in the command's own line for the caller's slot, so that a crash cannot separate them", () => {
     history
       .at(minutesLater(2))
       .when(register("u0"))
@@ -108,7 +111,7 @@ describe("what ran out meanwhile", () => {
       );
   });
 
-  test("does not take a slot from who is heard of in time", () => {
+  test("does not affect a user whose heartbeat comes in time", () => {
     history
       .at(minutesLater(2))
       .when(register("u2"))
@@ -117,63 +120,66 @@ describe("what ran out meanwhile", () => {
   });
 });
 
-describe("when more ran out than one command writes off", () => {
-  const many = limits.expiriesPerCommand + 36;
-  const history = given(licenseInstalled(1, { slots: many, features: [mesh] }), ...crowd(many));
-  const monday = hoursLater(9);
+describe("more expired slots than one command records", () => {
+  const holderCount = limits.expiriesPerCommand + 36;
+  const history = given(
+    licenseInstalled(1, { slots: holderCount, features: [mesh] }),
+    ...makeHolders(holderCount),
+  );
+  const nineHoursLater = hoursLater(9);
 
-  test("the 64 longest gone are written, and all are counted as gone", () => {
+  test("the 64 oldest are recorded, and all are counted as ended", () => {
     expect(limits.expiriesPerCommand).toBe(64);
-    const gone = Array.from({ length: 64 }, (_, i) => ({
+    const expired = Array.from({ length: 64 }, (_, i) => ({
       type: "SlotExpired" as const,
       at: minutesLater(i + 1),
       user: `u${i}`,
     }));
     history
-      .at(monday)
+      .at(nineHoursLater)
       .when(register("ada"))
-      .expires(...gone)
+      .expires(...expired)
       .answers({ slotsInUse: 1 });
   });
 
-  test("every slot can be had again at once", () => {
+  test("every slot can be taken again immediately", () => {
     const state = replayEvents(history.events);
-    for (let i = 0; i < many; i += 1) {
-      const result = transact(state, register(`new${i}`), monday);
+    for (let i = 0; i < holderCount; i += 1) {
+      const result = transact(state, register(`new${i}`), nineHoursLater);
       expect(result).toMatchObject({ ok: true, value: { outcome: { slotsInUse: i + 1 } } });
     }
-    expect(transact(state, register("late"), monday).ok).toBe(false);
+    expect(transact(state, register("late"), nineHoursLater).ok).toBe(false);
   });
 
-  test("the next command writes the rest, and no more", () => {
-    const after = history.at(monday).execute(register("ada")).at(monday);
-    const rest = Array.from({ length: 36 }, (_, i) => ({
+  test("the next command records the remaining ones", () => {
+    const after = history.at(nineHoursLater).execute(register("ada")).at(nineHoursLater);
+    const remaining = Array.from({ length: 36 }, (_, i) => ({
       type: "SlotExpired" as const,
       user: `u${i + 64}`,
     }));
-    after.when(register("ada")).expires(...rest);
+    after.when(register("ada")).expires(...remaining);
   });
 
-  test("one whose expiry is still to be written starts anew all the same", () => {
+  test("a user whose expiry is not yet recorded gets a new slot", () => {
     history
-      .at(monday)
-      .when(borrow(`u${many - 1}`, hoursLater(10)))
+      .at(nineHoursLater)
+      .when(borrow(`u${holderCount - 1}`, hoursLater(10)))
       .records(
-        { type: "SlotExpired", at: minutesLater(many), slot: many },
-        { type: "SlotTaken", slot: many + 1 },
-        { type: "SlotBorrowed", slot: many + 1 },
+        { type: "SlotExpired", at: minutesLater(holderCount), slot: holderCount },
+        { type: "SlotTaken", slot: holderCount + 1 },
+        { type: "SlotBorrowed", slot: holderCount + 1 },
       );
-    history.at(monday).when(unregister("u99")).refuses({ code: "user_not_registered" });
+    history.at(nineHoursLater).when(unregister("u99")).refuses({ code: "user_not_registered" });
   });
 
-  test("the bound is for slots and features together", () => {
+  test("the limit of 64 counts license slots and feature slots together", () => {
     const users = Array.from({ length: 10 }, (_, i) => `ada${i}`);
-    given(licenseInstalled(1, { slots: 99, features: [mesh] }), ...crowd(50))
+    given(licenseInstalled(1, { slots: 99, features: [mesh] }), ...makeHolders(50))
       .at(MONDAY)
       .execute(...users.map((user) => register(user)))
       .at(MONDAY)
       .execute(...users.map((user) => registerFeature(user, "mesh")))
-      .at(monday)
+      .at(nineHoursLater)
       .when(register("joe"))
       .expires(
         ...Array.from({ length: 60 }, () => ({ type: "SlotExpired" }) as const),
@@ -181,16 +187,16 @@ describe("when more ran out than one command writes off", () => {
       );
   });
 
-  test("the bound is for all licenses of a command together", () => {
+  test("the limit of 64 counts all licenses of a command together", () => {
     given(
       licenseInstalled(1, { slots: 99 }),
-      ...crowd(40),
+      ...makeHolders(40),
       slotTaken("ada", { slot: 200, end: hoursLater(10) }),
       licenseInstalled(2, { product: "cam", slots: 99 }),
-      ...crowd(40).map((event) => ({ ...event, license: 2, slot: event.slot + 100 })),
+      ...makeHolders(40).map((event) => ({ ...event, license: 2, slot: event.slot + 100 })),
       slotTaken("bob", { license: 2, slot: 201, end: hoursLater(10) }),
     )
-      .at(monday)
+      .at(nineHoursLater)
       .when(unregisterAll())
       .expires(
         ...Array.from({ length: 40 }, () => ({ type: "SlotExpired", license: 1 }) as const),
@@ -200,9 +206,9 @@ describe("when more ran out than one command writes off", () => {
   });
 });
 
-describe("a state", () => {
-  test("is served as right before its expiries are written as after", () => {
-    const state = replayEvents([licenseInstalled(1, { slots: 99 }), ...crowd(80)]);
+describe("transact", () => {
+  test("shows the right slots in use before the expiries are recorded", () => {
+    const state = replayEvents([licenseInstalled(1, { slots: 99 }), ...makeHolders(80)]);
     const license = state.licenses.get(1);
     if (license === undefined) throw new Error("no license");
     expect(viewLicense(state, license, minutesLater(30)).slotsInUse).toBe(50);
@@ -210,26 +216,26 @@ describe("a state", () => {
     expect(viewLicense(state, license, minutesLater(80)).slotsInUse).toBe(0);
   });
 
-  test("is left as it was by a refusal, expiries unwritten", () => {
+  test("leaves the state unchanged after a refusal, with expiries not recorded", () => {
     const state = replayEvents([
       licenseInstalled(1, { slots: 1 }),
-      ...crowd(2),
+      ...makeHolders(2),
       slotTaken("eve", { slot: 3 }),
     ]);
-    const was = dumpState(state);
+    const before = dumpState(state);
     const result = transact(state, register("joe"), minutesLater(5));
     expect(result).toMatchObject({ ok: false, fault: { code: "floating_not_available" } });
-    expect(dumpState(state)).toEqual(was);
+    expect(dumpState(state)).toEqual(before);
   });
 
-  test("throws rather than record what the guard forbids, were a rule ever to let it through", () => {
+  test("throws instead of recording an event that breaks an invariant", () => {
     const state = replayEvents([
       licenseInstalled(1, { consumption: consumptionTerms({ max: null }) }),
     ]);
-    expect(() => transact(state, consume(0.5), MONDAY)).toThrow("left the range");
+    expect(() => transact(state, consume(0.5), MONDAY)).toThrow("out of range");
   });
 
-  test("is begun with what kind of site it is", () => {
+  test("records the kind of the site when it is created", () => {
     given()
       .at(MONDAY)
       .when({ type: "Create", kind: "demo", appliance: "A" })

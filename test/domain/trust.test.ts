@@ -34,17 +34,17 @@ const distrust = (vendor: string): DistrustVendor => ({
   peer: "10.0.0.1",
 });
 
-const trusted = (vendor: string, history: ReturnType<typeof given>) =>
+const findTrusted = (vendor: string, history: ReturnType<typeof given>) =>
   replayEvents(history.events).vendors.get(vendor);
 
 describe("trusting a vendor", () => {
-  test("is on record, with the document and where it came from", () => {
+  test("records the trust document and the address it came from", () => {
     given()
       .at(MONDAY)
       .when(trust(OTHER))
       .records({ type: "VendorTrusted", at: MONDAY, vendor: OTHER, peer: "10.0.0.1" })
       .answers({ vendor: OTHER.vendor });
-    expect(trusted(OTHER.vendor, given().at(MONDAY).execute(trust(OTHER)))).toEqual(OTHER);
+    expect(findTrusted(OTHER.vendor, given().at(MONDAY).execute(trust(OTHER)))).toEqual(OTHER);
   });
 
   test("with the same document, or an older one, changes nothing", () => {
@@ -60,10 +60,12 @@ describe("trusting a vendor", () => {
     }
     const newer = { ...OTHER, version: 4, products: ["other", "more"] };
     history.at(hoursLater(1)).when(trust(newer)).records({ type: "VendorTrusted", vendor: newer });
-    expect(trusted(OTHER.vendor, history.at(hoursLater(1)).execute(trust(newer)))).toEqual(newer);
+    expect(findTrusted(OTHER.vendor, history.at(hoursLater(1)).execute(trust(newer)))).toEqual(
+      newer,
+    );
   });
 
-  test("is refused where a key of theirs is another's", () => {
+  test("is refused when a key belongs to another trusted vendor", () => {
     const keys = [OTHER_KEY, ...VENDOR.keys];
     given()
       .at(MONDAY)
@@ -71,25 +73,25 @@ describe("trusting a vendor", () => {
       .refuses({ code: "untrusted_vendor" });
   });
 
-  test("is refused where a product of theirs is claimed by another", () => {
+  test("is refused when another trusted vendor has one of the products", () => {
     for (const products of [["cad"], ["other", "cad"], ["__proto__"]]) {
       given()
         .at(MONDAY)
         .when(trust({ ...OTHER, products }))
         .refuses({ code: "untrusted_vendor" });
     }
-    const both = given().at(MONDAY).execute(trust(OTHER));
-    both
+    const bothTrusted = given().at(MONDAY).execute(trust(OTHER));
+    bothTrusted
       .at(MONDAY)
       .when(trust({ ...OTHER, version: 2, products: ["other", "cam"] }))
       .refuses({ code: "untrusted_vendor" });
-    both
+    bothTrusted
       .at(MONDAY)
       .when(trust({ ...VENDOR, version: 2, products: ["cad", "other"] }))
       .refuses({ code: "untrusted_vendor" });
   });
 
-  test("does not mind a product called like something every object has", () => {
+  test("accepts a product with a name that every object has as a property", () => {
     for (const product of ["isPrototypeOf", "propertyIsEnumerable"]) {
       given()
         .at(MONDAY)
@@ -98,7 +100,7 @@ describe("trusting a vendor", () => {
     }
   });
 
-  test("a newer document that no longer names a product ends new licenses for it", () => {
+  test("with a newer document without a product stops new licenses for that product", () => {
     const history = given(licenseInstalled(1))
       .at(MONDAY)
       .execute(trust({ ...VENDOR, version: 2, products: ["cam"] }));
@@ -114,15 +116,15 @@ describe("trusting a vendor", () => {
   });
 });
 
-describe("no longer trusting a vendor", () => {
-  test("is on record, and ends what they could license", () => {
+describe("distrusting a vendor", () => {
+  test("is recorded, and stops the licenses that it could issue", () => {
     given()
       .at(MONDAY)
       .when(distrust(VENDOR.vendor))
       .records({ type: "VendorDistrusted", at: MONDAY, vendor: VENDOR.vendor })
       .answers({ vendor: VENDOR.vendor });
     const history = given().at(MONDAY).execute(distrust(VENDOR.vendor));
-    expect(trusted(VENDOR.vendor, history)).toBeUndefined();
+    expect(findTrusted(VENDOR.vendor, history)).toBeUndefined();
     history.at(MONDAY).when(install(1)).refuses({ code: "untrusted_vendor" });
     history
       .at(MONDAY)
@@ -130,16 +132,22 @@ describe("no longer trusting a vendor", () => {
       .records({ type: "VendorTrusted" });
   });
 
-  test("waits until the last of their licenses was given back", () => {
-    const two = given(licenseInstalled(1), licenseInstalled(2));
-    two.at(MONDAY).when(distrust(VENDOR.vendor)).refuses({ code: "vendor_in_use", licenses: 2 });
-    const one = two.at(MONDAY).execute(remove(1));
-    one.at(MONDAY).when(distrust(VENDOR.vendor)).refuses({ code: "vendor_in_use", licenses: 1 });
-    const none = one.at(MONDAY).execute(remove(2));
-    none.at(MONDAY).when(distrust(VENDOR.vendor)).records({ type: "VendorDistrusted" });
+  test("is refused until its last license is returned", () => {
+    const twoLicenses = given(licenseInstalled(1), licenseInstalled(2));
+    twoLicenses
+      .at(MONDAY)
+      .when(distrust(VENDOR.vendor))
+      .refuses({ code: "vendor_in_use", licenses: 2 });
+    const oneLicense = twoLicenses.at(MONDAY).execute(remove(1));
+    oneLicense
+      .at(MONDAY)
+      .when(distrust(VENDOR.vendor))
+      .refuses({ code: "vendor_in_use", licenses: 1 });
+    const noLicense = oneLicense.at(MONDAY).execute(remove(2));
+    noLicense.at(MONDAY).when(distrust(VENDOR.vendor)).records({ type: "VendorDistrusted" });
   });
 
-  test("does not wait for another vendor's licenses", () => {
+  test("is not blocked by another vendor's licenses", () => {
     given(licenseInstalled(1))
       .at(MONDAY)
       .execute(trust(OTHER))
@@ -148,44 +156,44 @@ describe("no longer trusting a vendor", () => {
       .records({ type: "VendorDistrusted" });
   });
 
-  test("is refused for one who was not, also by a name every object has", () => {
+  test("is refused for a vendor that is not trusted, also for names that every object has", () => {
     for (const vendor of [OTHER.vendor, "constructor", "__proto__", ""]) {
       given().at(MONDAY).when(distrust(vendor)).refuses({ code: "unknown_vendor" });
     }
   });
 });
 
-describe("a signature that was checked with an earlier document of its vendor", () => {
-  const changed = () =>
+describe("a signature checked with an outdated trust document", () => {
+  const makeUpdated = () =>
     given()
       .at(MONDAY)
       .execute(trust({ ...OTHER, version: 2 }));
   const refused = { code: "untrusted_vendor" } as const;
 
-  test("brings in no trust document", () => {
+  test("cannot add a trust document", () => {
     const next = trust({ ...OTHER, version: 3 });
     for (const checkedVersion of [null, 1]) {
-      changed()
+      makeUpdated()
         .at(hoursLater(1))
         .when({ ...next, checkedVersion })
         .refuses(refused);
     }
-    changed()
+    makeUpdated()
       .at(hoursLater(1))
       .when({ ...next, checkedVersion: 2 })
       .answers({ vendor: OTHER.vendor });
   });
 
-  test("still finds its own document known already", () => {
+  test("still changes nothing for a document that is already trusted", () => {
     const same = trust({ ...OTHER, version: 2 });
-    changed()
+    makeUpdated()
       .at(hoursLater(1))
       .when({ ...same, checkedVersion: null })
       .records()
       .answers({ vendor: OTHER.vendor });
   });
 
-  test("brings in no license", () => {
+  test("cannot install a license", () => {
     const history = given().at(MONDAY).execute(install(1));
     const newer = renew(1, 7, { slots: 9 });
     history
@@ -198,9 +206,9 @@ describe("a signature that was checked with an earlier document of its vendor", 
       .answers({ license: 1, replacedTerms: expect.anything() });
   });
 
-  test("sets no clock back", () => {
+  test("cannot set the clock back", () => {
     const back = { type: "SetClockBack", to: MONDAY, nonce: null, peer: "10.0.0.1" } as const;
-    changed()
+    makeUpdated()
       .at(hoursLater(1))
       .when({ ...back, vendor: OTHER.vendor, checkedVersion: 1 })
       .refuses(refused);

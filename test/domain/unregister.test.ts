@@ -17,18 +17,18 @@ import {
   unregisterAll,
 } from "../support/scenario.ts";
 
-describe("unregistering", () => {
+describe("unregister", () => {
   const history = given(licenseInstalled(1, { slots: 1 }), slotTaken("ada"));
 
-  test("frees the slot at once for the next caller", () => {
-    const freed = history.at(minutesLater(1)).execute(unregister("ada"));
-    freed
+  test("releases the slot at once for the next user", () => {
+    const released = history.at(minutesLater(1)).execute(unregister("ada"));
+    released
       .at(minutesLater(1))
       .when(register("bob"))
       .records({ type: "SlotTaken", user: "bob", slot: 2 });
   });
 
-  test("says who gave it back, from where, and that nothing was borrowed", () => {
+  test("records who released the slot, from which address, and that it was not early", () => {
     history
       .at(minutesLater(1))
       .when(unregister("ada", { by: "admin", peer: "10.0.0.1" }))
@@ -45,7 +45,7 @@ describe("unregistering", () => {
       .answers({ released: 1 });
   });
 
-  test("is for the user who holds a slot now, and nobody else", () => {
+  test("refuses a user who holds no slot, from the instant the slot ends", () => {
     history.at(MONDAY).when(unregister("bob")).refuses({ code: "user_not_registered" });
     history
       .at(justBefore(minutesLater(30)))
@@ -54,36 +54,36 @@ describe("unregistering", () => {
     history.at(minutesLater(30)).when(unregister("ada")).refuses({ code: "user_not_registered" });
   });
 
-  test("needs a user", () => {
+  test("refuses a call without a user", () => {
     const fault = { code: "missing_parameters", fields: ["user"] } as const;
     history.at(MONDAY).when(unregister(null)).refuses(fault);
   });
 
-  test("works on a license that has ended meanwhile", () => {
+  test("releases a slot of a license that has expired meanwhile", () => {
     given(licenseInstalled(1, { validUntil: minutesLater(5) }), slotTaken("ada"))
       .at(minutesLater(10))
       .when(unregister("ada"))
       .records({ type: "SlotReleased" });
   });
 
-  test("frees the user's slots of every license of the product, or of the one named", () => {
-    const two = given(
+  test("releases the user's slots of all licenses of the product, or of the named one", () => {
+    const twoLicenses = given(
       licenseInstalled(1),
       licenseInstalled(2),
       slotTaken("ada"),
       slotTaken("ada", { license: 2, slot: 2 }),
     );
-    two
+    twoLicenses
       .at(MONDAY)
       .when(unregister("ada"))
       .records({ type: "SlotReleased", license: 2 }, { type: "SlotReleased", license: 1 });
-    two
+    twoLicenses
       .at(MONDAY)
       .when(unregister("ada", { licenseId: 1 }))
       .records({ type: "SlotReleased", license: 1 });
   });
 
-  test("gives back the features held through the slot, and no one else's", () => {
+  test("releases the user's feature slots, and no other user's", () => {
     const floating = { slots: 2, timeoutMinutes: 10 };
     given(
       licenseInstalled(1, {
@@ -104,7 +104,7 @@ describe("unregistering", () => {
   });
 });
 
-describe("unregistering all", () => {
+describe("unregister all", () => {
   const history = given(
     licenseInstalled(1, { slots: 3 }),
     licenseInstalled(2, { product: "cam" }),
@@ -113,7 +113,7 @@ describe("unregistering all", () => {
     slotTaken("eve", { license: 2, slot: 3, end: minutesLater(90) }),
   );
 
-  test("frees the slots of every product that are held at that instant", () => {
+  test("releases all slots of all products that are held at that instant", () => {
     history
       .at(minutesLater(30))
       .when(unregisterAll())
@@ -125,7 +125,7 @@ describe("unregistering all", () => {
       .answers({ released: 2 });
   });
 
-  test("of one product leaves the others alone", () => {
+  test("releases only the slots of the named product", () => {
     history
       .at(minutesLater(30))
       .when(unregisterAll("cam"))
@@ -134,7 +134,7 @@ describe("unregistering all", () => {
       .answers({ released: 1 });
   });
 
-  test("gives back features too, and counts slots", () => {
+  test("releases feature slots too, and counts license slots only", () => {
     const mesh = featureTerms("mesh", { floating: { slots: 2, timeoutMinutes: 10 } });
     given(licenseInstalled(1, { features: [mesh] }))
       .at(MONDAY)
@@ -145,13 +145,13 @@ describe("unregistering all", () => {
       .answers({ released: 1 });
   });
 
-  test("with nobody there writes nothing; of a product that is not installed is refused", () => {
+  test("writes nothing when no slot is held, and refuses an unknown product", () => {
     history.at(minutesLater(90)).when(unregisterAll()).records().answers({ released: 0 });
     history.at(MONDAY).when(unregisterAll("toString")).refuses({ code: "unknown_product" });
   });
 });
 
-describe("where early return is not allowed", () => {
+describe("unregister without early return", () => {
   const history = given(
     licenseInstalled(1, { slots: 2, earlyReturn: false }),
     slotTaken("ada"),
@@ -159,7 +159,7 @@ describe("where early return is not allowed", () => {
   );
   const refused = { code: "early_return_not_allowed", until: hoursLater(8) } as const;
 
-  test("nobody gives a borrowed slot back before its end, an admin neither", () => {
+  test("refuses to release a borrowed slot before its end, also for an administrator", () => {
     for (const by of ["user", "admin"] as const) {
       history
         .at(justBefore(hoursLater(8)))
@@ -168,7 +168,7 @@ describe("where early return is not allowed", () => {
     }
   });
 
-  test("freeing all leaves it, and frees the others", () => {
+  test("leaves a borrowed slot and releases the others when all are unregistered", () => {
     history
       .at(minutesLater(10))
       .execute(register("bob"))
@@ -178,7 +178,7 @@ describe("where early return is not allowed", () => {
       .answers({ released: 1 });
   });
 
-  test("the end moves later but not earlier", () => {
+  test("lets a repeated borrow move the end later but not earlier", () => {
     history
       .at(hoursLater(1))
       .when(borrow("ada", justBefore(hoursLater(8))))
@@ -193,12 +193,15 @@ describe("where early return is not allowed", () => {
       .records({ type: "SlotBorrowed", until: hoursLater(9) });
   });
 
-  test("a slot that was never borrowed, or whose borrow is over, is given back as ever", () => {
-    const free = given(licenseInstalled(1, { earlyReturn: false }), slotTaken("ada"));
-    free.at(MONDAY).when(unregister("ada")).records({ type: "SlotReleased" });
-    const over = history.at(later(hoursLater(8), -MINUTE)).execute(register("ada"));
-    over.at(hoursLater(8)).when(unregister("ada")).records({ type: "SlotReleased", early: false });
-    over
+  test("releases a slot that was never borrowed or whose borrow has ended", () => {
+    const registered = given(licenseInstalled(1, { earlyReturn: false }), slotTaken("ada"));
+    registered.at(MONDAY).when(unregister("ada")).records({ type: "SlotReleased" });
+    const afterBorrow = history.at(later(hoursLater(8), -MINUTE)).execute(register("ada"));
+    afterBorrow
+      .at(hoursLater(8))
+      .when(unregister("ada"))
+      .records({ type: "SlotReleased", early: false });
+    afterBorrow
       .at(hoursLater(8))
       .when(borrow("ada", hoursLater(9)))
       .records({ type: "SlotBorrowed", early: false });

@@ -21,7 +21,7 @@ interface Line {
   readonly events: readonly Event[];
 }
 
-/** Somebody held a slot of a license, from then until before then. */
+/** A user held a slot of a license, from `from` until just before `to`. */
 interface HoldPeriod {
   readonly license: number;
   readonly user: string;
@@ -31,124 +31,133 @@ interface HoldPeriod {
 
 const NAMES = Object.keys(USAGE_RANGES) as UsageRange[];
 
-function lived(told: CommandSequence): { readonly lines: Line[]; readonly state: State } {
+function runAndCollect(sequence: CommandSequence): {
+  readonly lines: Line[];
+  readonly state: State;
+} {
   const lines: Line[] = [];
   let state = makeNewSite();
-  for (const step of runSequence(told)) {
-    const done = step.run();
-    if (done.ok) lines.push(...done.value.journalLines.map((events) => ({ at: step.at, events })));
+  for (const step of runSequence(sequence)) {
+    const result = step.run();
+    if (result.ok)
+      lines.push(...result.value.journalLines.map((events) => ({ at: step.at, events })));
     state = step.state;
   }
   return { lines, state };
 }
 
-function lookedBack(lines: readonly Line[], state: State, now: Instant): [Usage, Instant] {
+function backfillUsage(lines: readonly Line[], state: State, now: Instant): [Usage, Instant] {
   const usage = new Usage();
   usage.sample(state, now);
-  const past = new UsageBackfill(usage, state, now);
-  for (const { at, events } of lines.toReversed()) if (!past.applyLine(at, events, true)) break;
-  return [usage, past.finish()];
+  const backfill = new UsageBackfill(usage, state, now);
+  for (const { at, events } of lines.toReversed()) if (!backfill.applyLine(at, events, true)) break;
+  return [usage, backfill.finish()];
 }
 
-/** As slow and as plain as it can be: everybody who held a slot, and when. */
-function holdings(lines: readonly Line[], state: State): HoldPeriod[] {
-  const all: HoldPeriod[] = [];
+/** All periods in which a user held a slot; slow and simple. */
+function listHoldPeriods(lines: readonly Line[], state: State): HoldPeriod[] {
+  const periods: HoldPeriod[] = [];
   for (const event of lines.flatMap(({ events }) => events)) {
-    const open = (user: string | null) => (one: HoldPeriod) =>
-      one.to === Infinity &&
+    const open = (user: string | null) => (period: HoldPeriod) =>
+      period.to === Infinity &&
       "license" in event &&
-      one.license === event.license &&
-      (user === null || one.user === user);
+      period.license === event.license &&
+      (user === null || period.user === user);
     if (event.type === "SlotTaken") {
-      all.push({ license: event.license, user: event.user, from: event.at, to: Infinity });
+      periods.push({ license: event.license, user: event.user, from: event.at, to: Infinity });
     } else if (event.type === "SlotReleased" || event.type === "SlotExpired") {
-      for (const one of all.filter(open(event.user))) one.to = event.at;
+      for (const period of periods.filter(open(event.user))) period.to = event.at;
     } else if (event.type === "LicenseRemoved") {
-      for (const one of all.filter(open(null))) one.to = event.at;
+      for (const period of periods.filter(open(null))) period.to = event.at;
     }
   }
-  for (const one of all.filter(({ to }) => to === Infinity)) {
-    one.to = state.licenses.get(one.license)?.pool.get(one.user)?.end ?? 0;
+  for (const period of periods.filter(({ to }) => to === Infinity)) {
+    period.to = state.licenses.get(period.license)?.pool.get(period.user)?.end ?? 0;
   }
-  return all;
+  return periods;
 }
 
 function peakOf(all: readonly HoldPeriod[], from: number, to: number, now: number): number {
-  const near = all.filter((one) => one.from < to && one.to > from);
-  const moments = [from, now, ...near.map((one) => one.from)].filter((t) => t >= from && t < to);
-  const at = (t: number): number => near.filter((one) => one.from <= t && t < one.to).length;
-  return Math.max(0, ...moments.filter((t) => t <= now).map(at));
+  const overlapping = all.filter((period) => period.from < to && period.to > from);
+  const instants = [from, now, ...overlapping.map((period) => period.from)].filter(
+    (t) => t >= from && t < to,
+  );
+  const at = (t: number): number =>
+    overlapping.filter((period) => period.from <= t && t < period.to).length;
+  return Math.max(0, ...instants.filter((t) => t <= now).map(at));
 }
 
-/** Every step of a view against the plain count. */
-function judge(
+/** Compares every step of a view with the simple count. */
+function checkView(
   view: UsageView,
-  span: UsageRange,
+  range: UsageRange,
   all: readonly HoldPeriod[],
-  known: number,
+  knownSince: number,
   now: number,
 ) {
-  const { step, steps } = USAGE_RANGES[span];
+  const { step, steps } = USAGE_RANGES[range];
   expect(view.to - view.from).toBe(step * steps);
   expect(view.from <= now && now < view.to).toBe(true);
   for (const { id, inUse } of view.licenses) {
-    const own = all.filter(({ license }) => license === id);
-    // What cannot be known comes first, and after it everything is.
-    const clear = inUse.filter((count) => count === null).length;
-    const plain = inUse.map((count, place) => {
-      const from = view.from + place * step;
-      if (place < clear || from + step <= known) return null;
-      // The first may be known in part: the plain count knows more of it.
-      return place === clear ? count : peakOf(own, from, from + step, now);
+    const ofLicense = all.filter(({ license }) => license === id);
+    // Unknown steps come first; every step after them is known.
+    const unknownSteps = inUse.filter((count) => count === null).length;
+    const expected = inUse.map((count, index) => {
+      const from = view.from + index * step;
+      if (index < unknownSteps || from + step <= knownSince) return null;
+      // The first known step may be known in part only: the simple count sees more of it.
+      return index === unknownSteps ? count : peakOf(ofLicense, from, from + step, now);
     });
-    expect([span, id, inUse]).toEqual([span, id, plain]);
+    expect([range, id, inUse]).toEqual([range, id, expected]);
   }
 }
 
 const isRemoval = ({ events }: Line): boolean =>
   events.some(({ type }) => type === "LicenseRemoved");
 
-describe("what the record tells", () => {
-  const waited = fc.constantFrom(0, 1, 5 * MINUTE, 3 * HOUR, 2 * DAY, 29 * DAY);
+describe("UsageBackfill", () => {
+  const waitTime = fc.constantFrom(0, 1, 5 * MINUTE, 3 * HOUR, 2 * DAY, 29 * DAY);
 
-  test("is what somebody would have counted who watched all the time", () => {
+  test("gives the same usage as counting all the time", () => {
     fc.assert(
-      fc.property(commandSequence, waited, (told, wait) => {
-        const { lines, state } = lived(told);
-        const now = later(lines.at(-1)?.at ?? MONDAY, wait);
-        const [usage, known] = lookedBack(lines, state, now);
-        const all = holdings(lines, state);
-        for (const span of NAMES) judge(usage.view(state, span, now, known), span, all, known, now);
+      fc.property(commandSequence, waitTime, (sequence, waitMs) => {
+        const { lines, state } = runAndCollect(sequence);
+        const now = later(lines.at(-1)?.at ?? MONDAY, waitMs);
+        const [usage, knownSince] = backfillUsage(lines, state, now);
+        const all = listHoldPeriods(lines, state);
+        for (const range of NAMES)
+          checkView(usage.view(state, range, now, knownSince), range, all, knownSince, now);
       }),
       { numRuns: 60 },
     );
   });
 
-  test("is right from the first line that is kept on, whatever was let go of", () => {
+  test("gives the right usage from the oldest kept audit line on", () => {
     fc.assert(
-      fc.property(commandSequence, waited, fc.nat(), (told, wait, cut) => {
-        const { lines, state } = lived(told);
-        const now = later(lines.at(-1)?.at ?? MONDAY, wait);
-        const kept = lines.slice(cut % lines.length);
-        const [usage, known] = lookedBack(kept, state, now);
-        expect(known).toBe(instant(Math.max(kept[0]?.at ?? 0, now - 30 * DAY)));
-        const all = holdings(lines, state);
-        for (const span of NAMES) judge(usage.view(state, span, now, known), span, all, known, now);
+      fc.property(commandSequence, waitTime, fc.nat(), (sequence, waitMs, cut) => {
+        const { lines, state } = runAndCollect(sequence);
+        const now = later(lines.at(-1)?.at ?? MONDAY, waitMs);
+        const keptLines = lines.slice(cut % lines.length);
+        const [usage, knownSince] = backfillUsage(keptLines, state, now);
+        expect(knownSince).toBe(instant(Math.max(keptLines[0]?.at ?? 0, now - 30 * DAY)));
+        const all = listHoldPeriods(lines, state);
+        for (const range of NAMES)
+          checkView(usage.view(state, range, now, knownSince), range, all, knownSince, now);
       }),
       { numRuns: 60 },
     );
   });
 
-  test("of a license that was never given back leaves nothing out", () => {
+  test("leaves no known step out when no license was removed", () => {
     fc.assert(
-      fc.property(commandSequence, (told) => {
-        const { lines, state } = lived(told);
+      fc.property(commandSequence, (sequence) => {
+        const { lines, state } = runAndCollect(sequence);
         fc.pre(!lines.some(isRemoval));
         const now = lines.at(-1)?.at ?? MONDAY;
-        const [usage, known] = lookedBack(lines, state, now);
-        const { from, licenses } = usage.view(state, "month", now, known);
+        const [usage, knownSince] = backfillUsage(lines, state, now);
+        const { from, licenses } = usage.view(state, "month", now, knownSince);
         const { step } = USAGE_RANGES.month;
-        const unknown = Math.max(0, Math.floor((known - from) / step));
+        const unknown = Math.max(0, Math.floor((knownSince - from) / step));
         for (const { inUse } of licenses) {
           expect(inUse.filter((count) => count === null)).toHaveLength(unknown);
         }
@@ -157,7 +166,7 @@ describe("what the record tells", () => {
     );
   });
 
-  test("counts refusals where they were counted, if they are not counted elsewhere", () => {
+  test("counts refusals at the time of their event, only from lines that count", () => {
     const state = site();
     const events: Event[] = [
       {
@@ -179,16 +188,16 @@ describe("what the record tells", () => {
     ];
     const usage = new Usage();
     usage.sample(state, minutesLater(20));
-    const past = new UsageBackfill(usage, state, minutesLater(20));
-    past.applyLine(minutesLater(9), events.slice(1), false);
-    past.applyLine(minutesLater(7), events.slice(0, 1), true);
-    past.applyLine(MONDAY, [], true);
-    const { refusals } = usage.view(state, "day", minutesLater(20), past.finish());
+    const backfill = new UsageBackfill(usage, state, minutesLater(20));
+    backfill.applyLine(minutesLater(9), events.slice(1), false);
+    backfill.applyLine(minutesLater(7), events.slice(0, 1), true);
+    backfill.applyLine(MONDAY, [], true);
+    const { refusals } = usage.view(state, "day", minutesLater(20), backfill.finish());
     expect(refusals.map(({ product, code }) => [product, code])).toEqual([["cad", "full"]]);
     expect(refusals[0]?.counts.slice(-6)).toEqual([null, 0, 3, 0, 0, 0]);
   });
 
-  test("does not believe a clock that was set back", () => {
+  test("ignores the times of a clock that was set back", () => {
     const state = site();
     const lines: Line[] = [
       line(minutesLater(0), slotTaken("ada", { slot: 1, end: hoursLater(91) })),
@@ -212,30 +221,30 @@ describe("what the record tells", () => {
       }),
     ];
     for (const { events } of lines) for (const event of events) evolve(state, event);
-    const [usage, known] = lookedBack(
+    const [usage, knownSince] = backfillUsage(
       [line(MONDAY, licenseInstalled(1)), ...lines],
       state,
       minutesLater(27),
     );
-    const [license] = usage.view(state, "day", minutesLater(27), known).licenses;
+    const [license] = usage.view(state, "day", minutesLater(27), knownSince).licenses;
     expect(license?.inUse.slice(-7)).toEqual([null, 1, 1, 2, 2, 2, 1]);
   });
 });
 
 const line = (at: Instant, ...events: Event[]): Line => ({ at, events });
 
-/** License 1, with nobody on it. */
+/** License 1, with no slot taken. */
 function site(): State {
   const state = makeNewSite();
   evolve(state, licenseInstalled(1));
   return state;
 }
 
-describe("what is seen while it happens", () => {
-  const seen = (usage: Usage, state: State, now: Instant, known: Instant = MONDAY) =>
-    usage.view(state, "day", now, known).licenses[0]?.inUse.slice(-4);
+describe("Usage.sample", () => {
+  const lastSteps = (usage: Usage, state: State, now: Instant, knownSince: Instant = MONDAY) =>
+    usage.view(state, "day", now, knownSince).licenses[0]?.inUse.slice(-4);
 
-  test("is the most in use within each step", () => {
+  test("keeps the most slots in use within each step", () => {
     const [state, usage] = [site(), new Usage()];
     usage.sample(state, MONDAY);
     evolve(state, slotTaken("ada", { slot: 1, at: minutesLater(1) }));
@@ -243,10 +252,10 @@ describe("what is seen while it happens", () => {
     usage.sample(state, minutesLater(2));
     usage.sample(state, minutesLater(4));
     usage.sample(state, minutesLater(6));
-    expect(seen(usage, state, minutesLater(6))).toEqual([null, null, 2, 1]);
+    expect(lastSteps(usage, state, minutesLater(6))).toEqual([null, null, 2, 1]);
   });
 
-  test("goes on where nobody looked: who was there left when it was time", () => {
+  test("fills the time without samples with the known ends of slots", () => {
     const [state, usage] = [site(), new Usage()];
     evolve(state, slotTaken("ada", { slot: 1, end: minutesLater(22) }));
     evolve(state, slotTaken("bob", { slot: 2, end: minutesLater(12) }));
@@ -255,7 +264,7 @@ describe("what is seen while it happens", () => {
     expect(licenses[0]?.inUse.slice(-8)).toEqual([null, 2, 2, 2, 1, 1, 0, 0]);
   });
 
-  test("is forgotten after thirty days, and not before", () => {
+  test("is forgotten after 30 days, and not before", () => {
     const [state, usage] = [site(), new Usage()];
     evolve(state, slotTaken("ada", { slot: 1, end: minutesLater(3) }));
     usage.sample(state, MONDAY);
@@ -265,7 +274,7 @@ describe("what is seen while it happens", () => {
     expect(month(hoursLater(300 * 24))).toEqual(Array(360).fill(0));
   });
 
-  test("of a time that was taken back is forgotten", () => {
+  test("is forgotten for the time that a set-back of the clock undid", () => {
     const [state, usage] = [site(), new Usage()];
     usage.sample(state, MONDAY);
     evolve(state, slotTaken("ada", { slot: 1, at: hoursLater(2), end: hoursLater(3) }));
@@ -277,23 +286,23 @@ describe("what is seen while it happens", () => {
       to: minutesLater(30),
       peer: "x",
     });
-    const named = { license: 1, user: "ada", slot: 1, peer: "x" };
+    const slotFields = { license: 1, user: "ada", slot: 1, peer: "x" };
     evolve(state, {
       type: "SlotReleased",
       at: minutesLater(30),
-      ...named,
+      ...slotFields,
       by: "user",
       early: false,
     });
     usage.sample(state, minutesLater(30));
-    // At two it was seen only by a clock that was wrong.
+    // The slot was held only by the time of a wrong clock.
     const { licenses } = usage.view(state, "day", hoursLater(3), MONDAY);
     expect(licenses[0]?.inUse.slice(-20)).toEqual(Array<number>(20).fill(0));
   });
 
-  test("counts what the counters rose by since the first look", () => {
+  test("counts the refusals added since the first sample", () => {
     const [state, usage] = [site(), new Usage()];
-    const refuse = (at: Instant, count: number): void =>
+    const countRefusals = (at: Instant, count: number): void =>
       evolve(state, {
         type: "RefusalsCounted",
         at,
@@ -302,11 +311,11 @@ describe("what is seen while it happens", () => {
         count,
         users: [],
       });
-    refuse(MONDAY, 5);
+    countRefusals(MONDAY, 5);
     usage.sample(state, MONDAY);
-    refuse(minutesLater(1), 2);
+    countRefusals(minutesLater(1), 2);
     usage.sample(state, minutesLater(2));
-    refuse(minutesLater(6), 1);
+    countRefusals(minutesLater(6), 1);
     usage.sample(state, minutesLater(7));
     const { refusals } = usage.view(state, "day", minutesLater(7), MONDAY);
     expect(refusals.map(({ counts }) => counts.slice(-3))).toEqual([[null, 2, 1]]);

@@ -25,37 +25,37 @@ import {
 const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
 const prints = featureTerms("prints", { consumption: consumptionTerms({ period: "daily" }) });
 
-const seen = (history: ReturnType<typeof given>, at: Instant) => {
+const viewHistory = (history: ReturnType<typeof given>, at: Instant) => {
   const state = replayEvents(history.events);
   const license = state.licenses.get(1);
   if (license === undefined) throw new Error("no license");
   return viewLicense(state, license, at);
 };
 
-const shown = (differing: Partial<Terms>, at: Instant) => {
-  const { active, expired, refusal } = seen(given(licenseInstalled(1, differing)), at);
+const viewValidity = (overrides: Partial<Terms>, at: Instant) => {
+  const { active, expired, refusal } = viewHistory(given(licenseInstalled(1, overrides)), at);
   return { active, expired, refusal };
 };
 
-describe("a license as it is seen", () => {
-  test("is active from its start and expired from its end, grace included", () => {
-    const plain = { active: true, expired: false, refusal: null };
-    expect(shown({}, MONDAY)).toEqual(plain);
+describe("viewLicense", () => {
+  test("shows active from the start on, and expired from the end of the grace on", () => {
+    const valid = { active: true, expired: false, refusal: null };
+    expect(viewValidity({}, MONDAY)).toEqual(valid);
     const start = { start: hoursLater(1) };
     const early = { active: false, expired: false, refusal: "license_not_active" };
-    expect(shown(start, justBefore(hoursLater(1)))).toEqual(early);
-    expect(shown(start, hoursLater(1))).toEqual(plain);
+    expect(viewValidity(start, justBefore(hoursLater(1)))).toEqual(early);
+    expect(viewValidity(start, hoursLater(1))).toEqual(valid);
     const end = { validUntil: hoursLater(1), graceHours: 1 };
-    expect(shown(end, justBefore(hoursLater(2)))).toEqual(plain);
-    const over = { active: true, expired: true, refusal: "license_expired" };
-    expect(shown(end, hoursLater(2))).toEqual(over);
-    const off = { active: true, expired: false, refusal: "license_not_enabled" };
-    expect(shown({ enabled: false }, MONDAY)).toEqual(off);
+    expect(viewValidity(end, justBefore(hoursLater(2)))).toEqual(valid);
+    const expired = { active: true, expired: true, refusal: "license_expired" };
+    expect(viewValidity(end, hoursLater(2))).toEqual(expired);
+    const disabled = { active: true, expired: false, refusal: "license_not_enabled" };
+    expect(viewValidity({ enabled: false }, MONDAY)).toEqual(disabled);
   });
 
-  test("shows slots and totals as they count at that instant", () => {
+  test("shows slots in use and totals as of that instant", () => {
     const consumption = consumptionTerms({ period: "daily" });
-    const used = given(licenseInstalled(1, { consumption, features: [mesh, prints] }))
+    const consumed = given(licenseInstalled(1, { consumption, features: [mesh, prints] }))
       .at(MONDAY)
       .execute(
         consume(3),
@@ -64,8 +64,8 @@ describe("a license as it is seen", () => {
         registerFeature("ada", "mesh"),
       );
     const counts = (at: Instant) => {
-      const { slotsInUse, total, features } = seen(used, at);
-      return [slotsInUse, total, ...features.map((shown) => [shown.slotsInUse, shown.total])];
+      const { slotsInUse, total, features } = viewHistory(consumed, at);
+      return [slotsInUse, total, ...features.map((feature) => [feature.slotsInUse, feature.total])];
     };
     expect(counts(justBefore(minutesLater(5)))).toEqual([1, 3, [1, 0], [0, 2]]);
     expect(counts(minutesLater(5))).toEqual([1, 3, [0, 0], [0, 2]]);
@@ -74,7 +74,7 @@ describe("a license as it is seen", () => {
   });
 });
 
-test("a feature is seen by its code, under its place, or not at all", () => {
+test("viewFeature finds a feature by its code, numbered by its position, or gives null", () => {
   const state = replayEvents([licenseInstalled(1, { features: [mesh, prints] })]);
   const license = state.licenses.get(1);
   if (license === undefined) throw new Error("no license");
@@ -87,7 +87,7 @@ test("a feature is seen by its code, under its place, or not at all", () => {
   expect(viewFeature(license, "constructor", MONDAY)).toBeNull();
 });
 
-describe("the registrations as they are seen", () => {
+describe("viewRegistrations", () => {
   const history = given(
     licenseInstalled(1, { features: [mesh, prints] }),
     licenseInstalled(2, { product: "cam" }),
@@ -100,7 +100,7 @@ describe("the registrations as they are seen", () => {
 
   const users = (product: string | null, at: Instant) => list(product, at).map((r) => r.user);
 
-  test("are those held at that instant, the longest held first, of one product or all", () => {
+  test("lists the slots held at that instant, oldest first, of one product or all", () => {
     expect(users(null, MONDAY)).toEqual(["bob", "ada"]);
     expect(users("cad", MONDAY)).toEqual(["ada"]);
     expect(users("toString", MONDAY)).toEqual([]);
@@ -108,31 +108,36 @@ describe("the registrations as they are seen", () => {
     expect(users(null, minutesLater(30))).toEqual(["bob"]);
   });
 
-  test("come in stretches when there are many", () => {
+  test("lists a page after a slot number, up to a limit", () => {
     const state = replayEvents(history.events);
-    const stretch = (after: number, limit: number) =>
+    const listUsers = (after: number, limit: number) =>
       viewRegistrations(state, null, MONDAY, { after, limit }).map((r) => r.user);
-    expect(stretch(0, 1)).toEqual(["bob"]);
-    expect(stretch(1, 1)).toEqual(["ada"]);
-    expect(stretch(2, 1)).toEqual([]);
-    expect(stretch(0, 2)).toEqual(["bob", "ada"]);
+    expect(listUsers(0, 1)).toEqual(["bob"]);
+    expect(listUsers(1, 1)).toEqual(["ada"]);
+    expect(listUsers(2, 1)).toEqual([]);
+    expect(listUsers(0, 2)).toEqual(["bob", "ada"]);
   });
 
-  const at = (moment: Instant) => list("cad", moment)[0];
+  const firstAt = (at: Instant) => list("cad", at)[0];
 
-  test("name license, product, the features in use and the borrow while it lasts", () => {
-    expect(at(MONDAY)).toMatchObject({ license: 1, product: "cad", slot: 2, features: ["mesh"] });
-    expect(at(justBefore(minutesLater(5)))?.features).toEqual(["mesh"]);
-    expect(at(minutesLater(5))?.features).toEqual([]);
-    expect(at(justBefore(minutesLater(10)))?.borrowedUntil).toBe(minutesLater(10));
-    expect(at(minutesLater(10))?.borrowedUntil).toBeNull();
+  test("shows license, product, features in use, and the borrow until it ends", () => {
+    expect(firstAt(MONDAY)).toMatchObject({
+      license: 1,
+      product: "cad",
+      slot: 2,
+      features: ["mesh"],
+    });
+    expect(firstAt(justBefore(minutesLater(5)))?.features).toEqual(["mesh"]);
+    expect(firstAt(minutesLater(5))?.features).toEqual([]);
+    expect(firstAt(justBefore(minutesLater(10)))?.borrowedUntil).toBe(minutesLater(10));
+    expect(firstAt(minutesLater(10))?.borrowedUntil).toBeNull();
   });
 
-  test("are copies, which stay as they were when the state moves on", () => {
+  test("gives copies that do not change with the state", () => {
     const state = replayEvents(history.events);
-    const [shown] = viewRegistrations(state, "cad", MONDAY);
+    const [registration] = viewRegistrations(state, "cad", MONDAY);
     transact(state, register("ada"), minutesLater(20));
-    expect(shown?.end).toBe(minutesLater(30));
+    expect(registration?.end).toBe(minutesLater(30));
     expect(viewRegistrations(state, "cad", minutesLater(20))[0]?.end).toBe(minutesLater(50));
   });
 });

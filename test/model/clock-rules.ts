@@ -1,4 +1,4 @@
-// A clock that was believed to have gone ahead, and is set right again.
+// A clock that jumps ahead and is set back to the right time.
 import type { JumpClock, SetClockBack } from "../../src/domain/command.ts";
 import { instant, type Instant } from "../../src/domain/time.ts";
 import { WRONG_CLOCK_OPTIONS } from "./wrong-clock-options.ts";
@@ -15,22 +15,22 @@ export function jumpClock(site: ModelSite, { from, to }: JumpClock): Answer {
   return makeGrant({});
 }
 
-/** What was set under the right clock stays; what was set under a wrong one moves back with it. */
+/** Instants set under the right clock stay; those set under a wrong clock move back with it. */
 export function setClockBack(site: ModelSite, { to }: SetClockBack, from: Instant): Answer {
   const undone = site.jumps.filter((jump) => jump.to > to);
-  // Of a jump across the time that is right now, the first part happened.
+  // Of a jump across the new time, the part before that time stays.
   site.jumps = site.jumps
     .filter((jump) => jump.from < to)
     .map((jump) => (jump.to <= to ? jump : { ...jump, to }));
   const wrongSince = Math.min(site.commandCount, ...undone.map(({ position }) => position));
-  const here = (value: Instant): RecordedInstant => site.recordInstant(value, value);
-  const move = (dated: RecordedInstant): void => {
-    const by = computeClockSkew(dated, undone, from, to);
-    dated.value = addMilliseconds(dated.value, -by);
-    dated.setAt = addMilliseconds(dated.setAt, -by);
+  const recordNow = (value: Instant): RecordedInstant => site.recordInstant(value, value);
+  const move = (recorded: RecordedInstant): void => {
+    const by = computeClockSkew(recorded, undone, from, to);
+    recorded.value = addMilliseconds(recorded.value, -by);
+    recorded.setAt = addMilliseconds(recorded.setAt, -by);
   };
   for (const { takenAt, timeoutAt, borrows } of site.slots) {
-    for (const dated of [takenAt, timeoutAt, ...borrows]) move(dated);
+    for (const recorded of [takenAt, timeoutAt, ...borrows]) move(recorded);
   }
   for (const { at, outcome } of site.keys) {
     const before = at.value;
@@ -39,17 +39,17 @@ export function setClockBack(site: ModelSite, { to }: SetClockBack, from: Instan
   }
   for (const { entries } of site.counters) {
     if (WRONG_CLOCK_OPTIONS.canCountExactly) for (const { at } of entries) move(at);
-    else entries.push({ what: "set back", at: here(to), wrongSince });
+    else entries.push({ what: "set back", at: recordNow(to), wrongSince });
   }
   restoreBorrows(site, to);
   return makeGrant({});
 }
 
-/** Who asks again is told of the slot as it is now. */
+/** A repeated call is answered with the slot as it is now. */
 function moveOutcome(outcome: Record<string, unknown>, by: number, to: Instant): void {
   for (const name of ["registeredAt", "end", "borrowedUntil"]) {
     const value = outcome[name];
-    // The slot may have been taken before, and stays as it was then.
+    // A slot that was taken before keeps the time it was taken.
     const isKept = name === "registeredAt" && Number(value) <= to;
     if (typeof value === "number" && !isKept) outcome[name] = value - by;
   }
@@ -69,13 +69,13 @@ function computeClockSkew(
   return Math.max(0, from - to - jumped);
 }
 
-/** Its end was written down: from now on it can only come back as a borrow. */
+/** Marks the expiry as recorded: from now on the slot can only be restored as a borrow. */
 export function writeExpiry(site: ModelSite, slot: SlotRecord): void {
   slot.isExpiryWritten = true;
   dropEndedBorrows(site, slot, instant(Infinity));
 }
 
-/** Forgets borrows that are over, unless it may turn out that the clock had jumped past the end. */
+/** Drops borrows that have ended, unless the clock may have jumped past their end by mistake. */
 export function dropEndedBorrows(site: ModelSite, slot: SlotRecord, at: Instant): void {
   slot.borrows = slot.borrows.filter(
     ({ value, commandCount }) =>
@@ -83,13 +83,15 @@ export function dropEndedBorrows(site: ModelSite, slot: SlotRecord, at: Instant)
   );
 }
 
-/** A borrow that ended by the wrong clock alone is held again, whatever the pool looks like. */
+/**
+ * Restores borrows that ended only by the wrong clock, even if that exceeds the number of slots.
+ */
 function restoreBorrows(site: ModelSite, at: Instant): void {
   const lapsed = site.slots.filter(
     (slot) => slot.isExpiryWritten && !slot.isReleased && findBorrowEnd(slot, at) !== null,
   );
   for (const slot of lapsed) {
-    const again = site.slots.find(
+    const newSlot = site.slots.find(
       (other) =>
         other.license === slot.license &&
         other.user === slot.user &&
@@ -97,11 +99,11 @@ function restoreBorrows(site: ModelSite, at: Instant): void {
         !other.isReleased &&
         !other.isExpiryWritten,
     );
-    // As a borrow, not as the contact that was lost meanwhile.
+    // Restored as a borrow only, without the timeout of a contact that was lost meanwhile.
     slot.timeoutAt = { ...slot.timeoutAt, value: slot.takenAt.value };
-    // The user has a slot again by now: that one is borrowed for as long as either was.
-    slot.isReleased = again !== undefined;
-    slot.isExpiryWritten = again !== undefined;
-    again?.borrows.push(...slot.borrows);
+    // If the user holds a new slot by now, that slot gets the borrows instead.
+    slot.isReleased = newSlot !== undefined;
+    slot.isExpiryWritten = newSlot !== undefined;
+    newSlot?.borrows.push(...slot.borrows);
   }
 }

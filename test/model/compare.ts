@@ -1,4 +1,4 @@
-// Drives the rules and the model with the same commands, and says where they part.
+// Runs the rules and the model with the same commands, and reports where they differ.
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "../../src/domain/command.ts";
 import type { Event } from "../../src/domain/event.ts";
@@ -23,22 +23,22 @@ export interface Difference {
   readonly model: unknown;
 }
 
-/** Says what was granted and refused, so that a test can tell how much of the rules was reached. */
+/** Counts of what was granted and refused: they show how much of the rules a test covers. */
 export type OutcomeCounts = Map<string, number>;
 
-/** The rules and the model side by side, at the same point of the same past. */
+/** The rules and the model side by side, after the same commands. */
 class Comparison {
   readonly state: State = makeNewSite();
   readonly site = new ModelSite();
   readonly clock: WrongClock = { ahead: 0 };
   readonly outcomeCounts: OutcomeCounts;
   readonly #trueTime = new TrueTimeCheck();
-  /** The number each slot goes by. */
+  /** The number of each slot. */
   readonly #numbers = new Map<SlotRecord, number>();
   #steps = 0;
 
-  constructor(tally: OutcomeCounts) {
-    this.outcomeCounts = tally;
+  constructor(outcomeCounts: OutcomeCounts) {
+    this.outcomeCounts = outcomeCounts;
     this.site.openRequests = [...this.state.requests.values()];
   }
 
@@ -46,18 +46,18 @@ class Comparison {
     this.#steps += 1;
     for (const { command, at } of listCommands(step, this.clock)) {
       if (isExcluded(this.site, command, step.at, this.clock)) continue;
-      const difference = this.#command(command, at);
+      const difference = this.#runCommand(command, at);
       if (difference !== null) return difference;
     }
-    const shown = instant(step.at + this.clock.ahead);
+    const clockTime = instant(step.at + this.clock.ahead);
     return (
-      this.#compareViews(shown) ??
-      this.#compareViews(instant(shown + this.#lookAhead())) ??
+      this.#compareViews(clockTime) ??
+      this.#compareViews(instant(clockTime + this.#chooseViewDistance())) ??
       this.#compareTrueTime(step.at)
     );
   }
 
-  #command(command: Command, at: Instant): Difference | null {
+  #runCommand(command: Command, at: Instant): Difference | null {
     const isClockRight = this.clock.ahead === 0;
     if (command.type === "JumpClock") this.clock.ahead += command.to - command.from;
     if (command.type === "SetClockBack") this.clock.ahead -= at - command.to;
@@ -91,8 +91,8 @@ class Comparison {
       return this.#differ("answer", pick(rules.granted, model.granted), model.granted);
     }
     if ("granted" in rules || "granted" in model) return this.#differ("answer", rules, model);
-    const [given] = rules.refused;
-    const isRight = (reason: Reason) => isDeepStrictEqual(pick(given ?? {}, reason), reason);
+    const [refusal] = rules.refused;
+    const isRight = (reason: Reason) => isDeepStrictEqual(pick(refusal ?? {}, reason), reason);
     return model.refused.some(isRight) ? null : this.#differ("answer", rules, model);
   }
 
@@ -102,43 +102,47 @@ class Comparison {
     this.outcomeCounts.set(name, (this.outcomeCounts.get(name) ?? 0) + 1);
   }
 
-  /** A different distance at every step: ends and resets show before anybody comes near them. */
-  #lookAhead(): number {
+  /**
+   * A different distance at every step, so that wrong ends and resets show before they are reached.
+   */
+  #chooseViewDistance(): number {
     return [1, 600_000, 3_600_000, 86_400_000, 7 * 86_400_000][this.#steps % 5] ?? 1;
   }
 
-  #differ(what: string, rules: unknown, model: unknown): Difference | null {
+  #differ(subject: string, rules: unknown, model: unknown): Difference | null {
     return isDeepStrictEqual(rules, model)
       ? null
-      : { step: this.#steps - 1, subject: what, rules, model };
+      : { step: this.#steps - 1, subject, rules, model };
   }
 
-  /** What ran out is written down once, dated at its end, with the next event of its license. */
+  /** An expiry is recorded once, dated at its end, with the next event of its license. */
   #compareExpiries(command: Command, events: readonly Event[], at: Instant): Difference | null {
     const written = events.flatMap((event) =>
       event.type === "SlotExpired" || event.type === "FeatureExpired" ? [event] : [],
     );
-    const named = command.type === "SetClockBack" ? written : events;
-    const touched = new Set(named.flatMap((event) => ("license" in event ? [event.license] : [])));
-    const ended = this.site.slots.filter(
+    const considered = command.type === "SetClockBack" ? written : events;
+    const touchedLicenses = new Set(
+      considered.flatMap((event) => ("license" in event ? [event.license] : [])),
+    );
+    const endedSlots = this.site.slots.filter(
       (slot) =>
         !slot.isReleased &&
         !slot.isExpiryWritten &&
         computeSlotEnd(slot) <= at &&
-        touched.has(slot.license.id),
+        touchedLicenses.has(slot.license.id),
     );
-    const expected = ended.map((slot) => {
+    const expected = endedSlots.map((slot) => {
       const { license, feature, user } = slot;
       return { license: license.id, feature, user, at: computeSlotEnd(slot) };
     });
-    for (const slot of ended) writeExpiry(this.site, slot);
-    const seen = written.map((event) => ({
+    for (const slot of endedSlots) writeExpiry(this.site, slot);
+    const recorded = written.map((event) => ({
       license: event.license,
       feature: "feature" in event ? event.feature : null,
       user: event.user,
       at: event.at,
     }));
-    return this.#differ("what was written down as ended", inOrder(seen), inOrder(expected));
+    return this.#differ("recorded expiries", sortRows(recorded), sortRows(expected));
   }
 
   #compareViews(at: Instant): Difference | null {
@@ -168,13 +172,13 @@ class Comparison {
   #compareSlots(at: Instant): Difference | null {
     const { slots } = this.site;
     const views = viewRegistrations(this.state, null, at);
-    const seen = views.map(
+    const shown = views.map(
       ({ license, user, contact, registeredAt, end, borrowedUntil, features }) => {
         return { license, user, contact, registeredAt, end, borrowedUntil, features };
       },
     );
-    const held = slots.filter((slot) => slot.feature === null && isHeld(slot, at));
-    const expected = held.map((slot) => ({
+    const heldSlots = slots.filter((slot) => slot.feature === null && isHeld(slot, at));
+    const expected = heldSlots.map((slot) => ({
       license: slot.license.id,
       user: slot.user,
       contact: slot.contact,
@@ -185,50 +189,50 @@ class Comparison {
         .map(({ code }) => code)
         .filter((code) =>
           slots.some(
-            (one) =>
-              one.license === slot.license &&
-              one.feature === code &&
-              one.user === slot.user &&
-              isHeld(one, at),
+            (other) =>
+              other.license === slot.license &&
+              other.feature === code &&
+              other.user === slot.user &&
+              isHeld(other, at),
           ),
         ),
     }));
     return (
-      this.#differ(`slots ${at}`, seen, expected) ??
+      this.#differ(`slots ${at}`, shown, expected) ??
       this.#compareNumbers(
-        held,
+        heldSlots,
         views.map(({ slot }) => slot),
       )
     );
   }
 
-  /** A slot keeps its number as long as it is held, and no other ever had it. */
-  #compareNumbers(held: readonly SlotRecord[], numbers: readonly number[]): Difference | null {
+  /** A slot keeps its number as long as it is held, and no other slot ever had that number. */
+  #compareNumbers(heldSlots: readonly SlotRecord[], numbers: readonly number[]): Difference | null {
     const before = Math.max(0, ...this.#numbers.values());
-    for (const [place, slot] of held.entries()) {
-      const number = numbers[place] ?? NaN;
-      const known = this.#numbers.get(slot);
-      const isRight = known === undefined ? number > before : number === known;
-      if (!isRight) return this.#differ("number of a slot", number, known ?? `above ${before}`);
+    for (const [index, slot] of heldSlots.entries()) {
+      const number = numbers[index] ?? NaN;
+      const expected = this.#numbers.get(slot);
+      const isRight = expected === undefined ? number > before : number === expected;
+      if (!isRight) return this.#differ("slot number", number, expected ?? `above ${before}`);
       this.#numbers.set(slot, number);
     }
     return null;
   }
 }
 
-const inOrder = (rows: readonly object[]): string[] =>
+const sortRows = (rows: readonly object[]): string[] =>
   rows.map((row) => JSON.stringify(row)).toSorted();
 
-/** Only what the model speaks of. */
-const pick = (facts: object, wanted: object): object =>
-  Object.fromEntries(Object.keys(wanted).map((key) => [key, Reflect.get(facts, key)]));
+/** Only the fields that the model names. */
+const pick = (facts: object, expected: object): object =>
+  Object.fromEntries(Object.keys(expected).map((key) => [key, Reflect.get(facts, key)]));
 
 interface TimedCommand {
   readonly command: Command;
   readonly at: Instant;
 }
 
-/** What a step sends, by what the clock shows; nothing where there is nothing to set back. */
+/** The commands of a step, at the time the clock shows; none if there is nothing to set back. */
 function listCommands(step: GeneratedStep, { ahead }: WrongClock): TimedCommand[] {
   const at = instant(step.at + ahead);
   if ("jumpBy" in step) {
@@ -237,11 +241,11 @@ function listCommands(step: GeneratedStep, { ahead }: WrongClock): TimedCommand[
   }
   if ("setBackTo" in step) {
     const to = instant(step.at + (WRONG_CLOCK_OPTIONS.canSetBackInParts ? step.setBackTo : 0));
-    const asked = { nonce: `nonce at ${at}`, peer: "10.0.0.1" };
+    const question = { nonce: `nonce at ${at}`, peer: "10.0.0.1" };
     if (to >= at) return [];
     return [
-      { command: { type: "AskClock", ...asked }, at },
-      { command: { type: "SetClockBack", to, ...asked }, at },
+      { command: { type: "AskClock", ...question }, at },
+      { command: { type: "SetClockBack", to, ...question }, at },
     ];
   }
   const { command, borrowFor } = step;
@@ -250,20 +254,22 @@ function listCommands(step: GeneratedStep, { ahead }: WrongClock): TimedCommand[
     : [{ command, at }];
 }
 
-/** What the rules are not held to while the clock is wrong. */
+/** Commands for which the rules do not promise the answer of the model while the clock is wrong. */
 function isExcluded(site: ModelSite, command: Command, now: Instant, clock: WrongClock): boolean {
   if (clock.ahead === 0) return false;
-  const lent = site.slots.filter((slot) => !slot.isReleased && findBorrowEnd(slot, now) !== null);
-  const isLentTo = (user: string | null) => lent.some((slot) => slot.user === user);
-  const mayNotReturn = lent.some((slot) => !slot.license.terms.earlyReturn);
+  const borrowedSlots = site.slots.filter(
+    (slot) => !slot.isReleased && findBorrowEnd(slot, now) !== null,
+  );
+  const hasBorrowed = (user: string | null) => borrowedSlots.some((slot) => slot.user === user);
+  const hasUnreturnable = borrowedSlots.some((slot) => !slot.license.terms.earlyReturn);
   switch (command.type) {
     case "JumpClock":
       return !WRONG_CLOCK_OPTIONS.canJumpAgain && site.jumps.some(({ to }) => to <= now);
     case "Borrow":
-      return !WRONG_CLOCK_OPTIONS.canBorrowAgain && isLentTo(command.user);
+      return !WRONG_CLOCK_OPTIONS.canBorrowAgain && hasBorrowed(command.user);
     case "Unregister":
     case "UnregisterAll":
-      return !WRONG_CLOCK_OPTIONS.canReturnSlots && mayNotReturn;
+      return !WRONG_CLOCK_OPTIONS.canReturnSlots && hasUnreturnable;
     case "InstallLicense":
       return !WRONG_CLOCK_OPTIONS.canRenewLicenses;
     case "AddConsumption":
@@ -280,7 +286,7 @@ function isExcluded(site: ModelSite, command: Command, now: Instant, clock: Wron
   }
 }
 
-/** Something of this had not counted yet when the clock went wrong. */
+/** Whether a counter of these had not counted yet when the clock went wrong. */
 const isCountedFirstTime = (
   site: ModelSite,
   product: string | null,
@@ -288,9 +294,9 @@ const isCountedFirstTime = (
 ): boolean =>
   site.counters
     .filter(
-      (one) =>
-        one.feature === feature &&
-        (product ?? one.license.terms.product) === one.license.terms.product,
+      (counter) =>
+        counter.feature === feature &&
+        (product ?? counter.license.terms.product) === counter.license.terms.product,
     )
     .some(
       ({ entries }) =>
@@ -305,9 +311,13 @@ export interface ModelRun {
   readonly difference: Difference | null;
 }
 
-/** A new sequence from a seed, up to the first difference. */
-export function runSeed(seed: number, length: number, tally: OutcomeCounts = new Map()): ModelRun {
-  const comparison = new Comparison(tally);
+/** Runs a new sequence from a seed, up to the first difference. */
+export function runSeed(
+  seed: number,
+  length: number,
+  outcomeCounts: OutcomeCounts = new Map(),
+): ModelRun {
+  const comparison = new Comparison(outcomeCounts);
   const generator = new CommandGenerator(seed, comparison.site, comparison.clock);
   const steps: GeneratedStep[] = [];
   while (steps.length < length) {
@@ -319,7 +329,7 @@ export function runSeed(seed: number, length: number, tally: OutcomeCounts = new
   return { steps, difference: null };
 }
 
-/** The same steps again, or some of them. */
+/** Runs the same steps again, or some of them. */
 function replay(steps: readonly GeneratedStep[]): Difference | null {
   const comparison = new Comparison(new Map());
   for (const step of steps) {
@@ -329,25 +339,25 @@ function replay(steps: readonly GeneratedStep[]): Difference | null {
   return null;
 }
 
-/** Leaves out whatever can be left out while the two still part. */
+/** Leaves out steps as long as the rules and the model still differ. */
 function shrink(steps: readonly GeneratedStep[]): readonly GeneratedStep[] {
-  let kept = steps;
-  for (let size = Math.ceil(kept.length / 2); size >= 1; size = Math.floor(size / 2)) {
-    for (let from = kept.length - size; from >= 0; from -= size) {
-      const fewer = kept.toSpliced(from, size);
-      if (replay(fewer) !== null) kept = fewer;
+  let shortest = steps;
+  for (let size = Math.ceil(shortest.length / 2); size >= 1; size = Math.floor(size / 2)) {
+    for (let from = shortest.length - size; from >= 0; from -= size) {
+      const shorter = shortest.toSpliced(from, size);
+      if (replay(shorter) !== null) shortest = shorter;
     }
   }
-  return kept;
+  return shortest;
 }
 
-/** What a reader needs to see it again. */
+/** All that a reader needs to reproduce the difference. */
 export function describeDifference(seed: number, { steps }: ModelRun): string {
-  const few = shrink(steps);
-  const difference = replay(few);
+  const shortened = shrink(steps);
+  const difference = replay(shortened);
   return [
-    `seed ${seed}: the rules and the model part after ${few.length} steps`,
-    ...few.map((step) => `  ${new Date(step.at).toISOString()} ${formatStep(step)}`),
+    `seed ${seed}: the rules and the model differ after ${shortened.length} steps`,
+    ...shortened.map((step) => `  ${new Date(step.at).toISOString()} ${formatStep(step)}`),
     `${difference?.subject}`,
     `  rules: ${JSON.stringify(difference?.rules)}`,
     `  model: ${JSON.stringify(difference?.model)}`,
@@ -359,8 +369,8 @@ function formatStep(step: GeneratedStep): string {
   if ("setBackTo" in step)
     return `the clock is set back to ${formatDuration(step.setBackTo)} ahead`;
   const { command, borrowFor } = step;
-  const span = borrowFor === undefined ? "" : ` for ${formatDuration(borrowFor)}`;
-  return `${formatCommand(command)}${span}`;
+  const period = borrowFor === undefined ? "" : ` for ${formatDuration(borrowFor)}`;
+  return `${formatCommand(command)}${period}`;
 }
 
 const formatDuration = (milliseconds: number): string =>
@@ -368,10 +378,12 @@ const formatDuration = (milliseconds: number): string =>
 
 function formatCommand(command: Command): string {
   const { type, ...rest } = command;
-  const plain = Object.entries(terms());
-  const isUsual = (key: string, value: unknown) =>
-    plain.some(([name, usual]) => name === key && isDeepStrictEqual(usual, value));
-  const left = new Set([
+  const defaultTerms = Object.entries(terms());
+  const isDefault = (key: string, value: unknown) =>
+    defaultTerms.some(
+      ([name, defaultValue]) => name === key && isDeepStrictEqual(defaultValue, value),
+    );
+  const omitted = new Set([
     "grant",
     "head",
     "hardware",
@@ -382,6 +394,6 @@ function formatCommand(command: Command): string {
     "name",
   ]);
   const show = (key: string, value: unknown) =>
-    value === null || left.has(key) || isUsual(key, value) ? undefined : value;
+    value === null || omitted.has(key) || isDefault(key, value) ? undefined : value;
   return `${type} ${JSON.stringify(rest, show)}`;
 }

@@ -11,10 +11,10 @@ import type { LicenseRecord } from "./records.ts";
 import { filterAllowed, makeGrant, type Answer, type Reason, type ModelSite } from "./site.ts";
 
 export function consume(site: ModelSite, command: AddConsumption, at: Instant): Answer {
-  const counting = filterAllowed(site.findValidLicenses(command, {}, at), ({ terms }) =>
+  const countable = filterAllowed(site.findValidLicenses(command, {}, at), ({ terms }) =>
     terms.consumption === null ? { code: "license_not_consumption" } : null,
   );
-  return countOnLicense(site, counting, null, command, at);
+  return countOnLicense(site, countable, null, command, at);
 }
 
 export function consumeFeature(
@@ -23,36 +23,38 @@ export function consumeFeature(
   at: Instant,
 ): Answer {
   const { feature } = command;
-  const counting = filterAllowed(site.findValidLicenses(command, { feature }, at), (license) => {
+  const countable = filterAllowed(site.findValidLicenses(command, { feature }, at), (license) => {
     const terms = findFeatureTerms(license, feature);
     if (terms === undefined) return { code: "invalid_license_feature_code" };
     const isCounting = terms.consumption !== null;
-    const uncounted = { code: "unsupported_product_feature" };
-    return checkFeatureExpiry(terms, at) ?? (isCounting ? null : uncounted);
+    const notCounted = { code: "unsupported_product_feature" };
+    return checkFeatureExpiry(terms, at) ?? (isCounting ? null : notCounted);
   });
-  return countOnLicense(site, counting, feature, command, at);
+  return countOnLicense(site, countable, feature, command, at);
 }
 
-/** On the license the user holds, else on the newest that can take all of it; never in parts. */
+/**
+ * Counts on the license the user holds, else on the newest that can take all of it; never in parts.
+ */
 function countOnLicense(
   site: ModelSite,
-  counting: LicenseRecord[],
+  countable: LicenseRecord[],
   feature: string | null,
   command: ConsumptionRequest,
   at: Instant,
 ): Answer {
-  const held =
-    command.user === null ? [] : site.filterHeldBy(counting, command.user, at).slice(0, 1);
-  const [license] = filterAllowed(held.length > 0 ? held : counting, (one) =>
-    checkCount(one, feature, site.computeTotal(one, feature, at), command),
+  const heldLicenses =
+    command.user === null ? [] : site.filterHeldBy(countable, command.user, at).slice(0, 1);
+  const [license] = filterAllowed(heldLicenses.length > 0 ? heldLicenses : countable, (candidate) =>
+    checkCount(candidate, feature, site.computeTotal(candidate, feature, at), command),
   );
-  if (license === undefined) throw new Error("there was no license to count on");
-  const counted = { what: "count", at: site.recordInstant(at, at), count: command.count } as const;
-  site.findCounter(license, feature).entries.push(counted);
-  const named = feature === null ? {} : { feature };
+  if (license === undefined) throw new Error("there is no license to count on");
+  const entry = { what: "count", at: site.recordInstant(at, at), count: command.count } as const;
+  site.findCounter(license, feature).entries.push(entry);
+  const featureFact = feature === null ? {} : { feature };
   return makeGrant({
     license: license.id,
-    ...named,
+    ...featureFact,
     total: site.computeTotal(license, feature, at),
   });
 }
@@ -63,9 +65,9 @@ function checkCount(
   total: number,
   { count, allowOverages, maxOverages }: ConsumptionRequest,
 ): Reason | null {
-  const counted = feature === null ? license.terms : findFeatureTerms(license, feature);
-  const terms = counted?.consumption;
-  if (terms == null) throw new Error("this does not count");
+  const countedTerms = feature === null ? license.terms : findFeatureTerms(license, feature);
+  const terms = countedTerms?.consumption;
+  if (terms == null) throw new Error("this has no consumption terms");
   if (count === 0) return null;
   if (count < 0) {
     if (terms.negative && total + count >= 0) return null;
@@ -74,11 +76,11 @@ function checkCount(
   if (terms.max === null) return null;
   const limit = terms.max + computeOverages(terms, allowOverages, maxOverages);
   if (total + count <= limit) return null;
-  const what = feature === null ? "license" : "feature";
-  return { code: `${what}_not_enough_consumptions`, left: Math.max(0, limit - total) };
+  const scope = feature === null ? "license" : "feature";
+  return { code: `${scope}_not_enough_consumptions`, left: Math.max(0, limit - total) };
 }
 
-/** How far past the maximum a counter may go: a caller can only ask for less. */
+/** How far past the maximum a counter may go; a caller can only lower it. */
 function computeOverages(
   terms: ConsumptionTerms,
   allowOverages: boolean | null,

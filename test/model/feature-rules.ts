@@ -1,4 +1,4 @@
-// Slots of features: a pool of their own, for those who hold a slot of the license.
+// Feature slots: each feature has its own pool, for users who hold a slot of the license.
 import type { RegisterFeature, ReleaseFeature } from "../../src/domain/command.ts";
 import type { FeatureTerms } from "../../src/domain/terms.ts";
 import { MINUTE, type Instant } from "../../src/domain/time.ts";
@@ -18,20 +18,22 @@ export const findFeatureTerms = (
   feature: string | null,
 ): FeatureTerms | undefined => features.find(({ code }) => code === feature);
 
-/** On a license the user holds a slot of; where that is so of several, on the newest that can. */
+/** Uses a license the user holds a slot of; of several, the newest that can grant the feature. */
 export function registerFeature(site: ModelSite, command: RegisterFeature, at: Instant): Answer {
   const { user, feature } = command;
-  const holding = site.filterHeldBy(
+  const heldLicenses = site.filterHeldBy(
     site.findValidLicenses(command, { user, feature }, at),
     user,
     at,
   );
-  if (holding.length === 0) throw makeRefusal("user_not_registered");
-  const [license] = filterAllowed(holding, (one) => checkFeature(site, one, command, at));
+  if (heldLicenses.length === 0) throw makeRefusal("user_not_registered");
+  const [license] = filterAllowed(heldLicenses, (candidate) =>
+    checkFeature(site, candidate, command, at),
+  );
   const floating = license === undefined ? null : findFeatureTerms(license, feature)?.floating;
   if (license === undefined || floating == null) throw new Error("no such feature");
-  const held = site.findHeldSlot(license, feature, user, at);
-  const slot = held ?? site.takeSlot(license, feature, user ?? "", at, null);
+  const heldSlot = site.findHeldSlot(license, feature, user, at);
+  const slot = heldSlot ?? site.takeSlot(license, feature, user ?? "", at, null);
   slot.licenseSlot = site.findHeldSlot(license, null, user, at) ?? null;
   slot.timeoutAt = site.recordInstant(addMilliseconds(at, floating.timeoutMinutes * MINUTE), at);
   return makeGrant({ license: license.id, feature });
@@ -60,21 +62,23 @@ export function checkFeatureExpiry({ expires }: FeatureTerms, at: Instant): Reas
 
 export function releaseFeature(site: ModelSite, command: ReleaseFeature, at: Instant): Answer {
   const { user, feature } = command;
-  const having = filterAllowed(site.findRequestedLicenses(command, { user, feature }), (license) =>
-    findFeatureTerms(license, feature) === undefined
-      ? { code: "invalid_license_feature_code" }
-      : null,
+  const licensesWithFeature = filterAllowed(
+    site.findRequestedLicenses(command, { user, feature }),
+    (license) =>
+      findFeatureTerms(license, feature) === undefined
+        ? { code: "invalid_license_feature_code" }
+        : null,
   );
-  const held = having
+  const heldSlot = licensesWithFeature
     .flatMap((license) => site.findHeldSlots(license, feature, at))
     .find((slot) => slot.user === user);
-  if (held === undefined) throw makeRefusal("user_not_registered");
-  held.isReleased = true;
-  return makeGrant({ license: held.license.id, feature });
+  if (heldSlot === undefined) throw makeRefusal("user_not_registered");
+  heldSlot.isReleased = true;
+  return makeGrant({ license: heldSlot.license.id, feature });
 }
 
 export function releaseAllFeatures(site: ModelSite, at: Instant): Answer {
-  const held = site.slots.filter((slot) => slot.feature !== null && isHeld(slot, at));
-  for (const slot of held) slot.isReleased = true;
-  return makeGrant({ released: held.length });
+  const heldSlots = site.slots.filter((slot) => slot.feature !== null && isHeld(slot, at));
+  for (const slot of heldSlots) slot.isReleased = true;
+  return makeGrant({ released: heldSlots.length });
 }

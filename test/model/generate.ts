@@ -1,5 +1,5 @@
-// Commands from a seed: what a busy site would send, and what nobody would. The model is looked at
-// while they are made, so that they often fall exactly on an end, a start or a reset.
+// Commands from a seed, both those of a busy site and unusual ones. The generator reads the model,
+// so that commands often fall exactly on an end, a start or a reset.
 import type { Command } from "../../src/domain/command.ts";
 import type { JumpReason } from "../../src/domain/clock-jump-types.ts";
 import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/terms.ts";
@@ -34,15 +34,15 @@ import { latestBorrowEnd, computeSlotEnd, isHeld, type SlotRecord } from "./reco
 import type { ModelSite } from "./site.ts";
 
 /**
- * Something that happens at an instant of the true time, which nobody but the test knows. A clock
- * that is ahead shows a later one.
+ * A step at an instant of the true time, which only the test knows. A clock that is ahead shows a
+ * later instant.
  */
 export type GeneratedStep = { readonly at: Instant } &
-  /** Of a borrow: how much later than its instant it is to end. */
+  /** For a borrow: its requested duration. */
   (
     | { readonly command: Command; readonly borrowFor?: number }
     | { readonly jumpBy: number; readonly reason: JumpReason }
-    /** Sets the clock back to so far ahead of the true time; 0: right. */
+    /** How far ahead of the true time the clock is set; 0 is right. */
     | { readonly setBackTo: number }
   );
 
@@ -53,7 +53,7 @@ export interface WrongClock {
 
 const USERS = ["ada", "bob", "cyd", "dee", "constructor", "__proto__"];
 const FEATURES = ["view", "render", "__proto__"];
-/** Which product each license is of: two of them share one. */
+/** The product of each license; two licenses share one. */
 const PRODUCTS: Readonly<Record<number, string>> = {
   1: "cad",
   2: "cad",
@@ -67,93 +67,93 @@ const PERIODS: readonly (Period | null)[] = [null, "daily", "weekly", "monthly",
 type WaitKind = "atOnce" | "minutes" | "boundary" | "hours" | "days" | "months";
 
 export class CommandGenerator {
-  readonly #dice: SeededRandom;
+  readonly #random: SeededRandom;
   readonly #site: ModelSite;
   readonly #clock: WrongClock;
   /** How often the clock goes wrong, in a hundred steps. */
-  readonly #jumps: number;
-  readonly #paces: Readonly<Record<WaitKind, number>>;
-  #true = MONDAY;
+  readonly #jumpsPerHundred: number;
+  readonly #waits: Readonly<Record<WaitKind, number>>;
+  #trueTime = MONDAY;
   #serial = 1;
-  #request = 0;
+  #requestCount = 0;
 
   constructor(seed: number, site: ModelSite, clock: WrongClock) {
-    this.#dice = new SeededRandom(seed);
+    this.#random = new SeededRandom(seed);
     this.#site = site;
     this.#clock = clock;
-    this.#paces = this.#dice.pick([BUSY_WAITS, BUSY_WAITS, QUIET_WAITS]);
-    this.#jumps = this.#dice.pick([0, 2, 2, 6]);
+    this.#waits = this.#random.pick([BUSY_WAITS, BUSY_WAITS, QUIET_WAITS]);
+    this.#jumpsPerHundred = this.#random.pick([0, 2, 2, 6]);
   }
 
   next(): GeneratedStep {
-    this.#true = instant(Math.max(this.#true, this.#nextShown() - this.#clock.ahead));
-    const at = this.#true;
-    const clockStep = this.#clockStep();
+    this.#trueTime = instant(Math.max(this.#trueTime, this.#nextClockTime() - this.#clock.ahead));
+    const at = this.#trueTime;
+    const clockStep = this.#makeClockStep();
     if (clockStep !== null) return { at, ...clockStep };
-    const command = this.#command();
+    const command = this.#makeCommand();
     return command.type === "Borrow" && command.until !== null
       ? { at, command, borrowFor: command.until - this.#now }
       : { at, command };
   }
 
-  /** What the clock shows. */
+  /** The time that the clock shows. */
   get #now(): Instant {
-    return instant(this.#true + this.#clock.ahead);
+    return instant(this.#trueTime + this.#clock.ahead);
   }
 
-  // The clock.
+  // Clock steps.
 
-  #clockStep() {
-    const dice = this.#dice;
+  #makeClockStep() {
+    const random = this.#random;
     const { ahead } = this.#clock;
-    if (ahead > 0 && dice.chance(0.06)) {
-      const isInPart = dice.chance(0.15);
-      return { setBackTo: isInPart ? dice.intBelow(ahead) : 0 };
+    if (ahead > 0 && random.chance(0.06)) {
+      const isPartial = random.chance(0.15);
+      return { setBackTo: isPartial ? random.intBelow(ahead) : 0 };
     }
-    if (!dice.chance(this.#jumps / 100)) return null;
-    const isAimed = dice.chance(0.4);
-    const jumpBy = isAimed ? this.#boundary() - this.#now : this.#jumpSize();
-    const reason = dice.pick(["start", "step", "held", "accepted"] as const);
+    if (!random.chance(this.#jumpsPerHundred / 100)) return null;
+    const isAimed = random.chance(0.4);
+    const jumpBy = isAimed ? this.#pickBoundary() - this.#now : this.#pickJumpSize();
+    const reason = random.pick(["start", "step", "held", "accepted"] as const);
     return jumpBy > 0 ? { jumpBy, reason } : null;
   }
 
-  #jumpSize(): number {
-    const dice = this.#dice;
-    return dice.pick([
-      () => dice.intBetween(1, HOUR),
-      () => dice.intBetween(1, 24 * HOUR),
-      () => dice.intBetween(1, 40 * DAY),
-      () => dice.intBetween(1, (dice.chance(0.1) ? 500 : 10) * DAY),
+  #pickJumpSize(): number {
+    const random = this.#random;
+    return random.pick([
+      () => random.intBetween(1, HOUR),
+      () => random.intBetween(1, 24 * HOUR),
+      () => random.intBetween(1, 40 * DAY),
+      () => random.intBetween(1, (random.chance(0.1) ? 500 : 10) * DAY),
     ])();
   }
 
-  // When.
+  // Waiting times.
 
-  #nextShown(): Instant {
-    const dice = this.#dice;
-    const pace = dice.pickWeighted(this.#paces);
-    if (pace === "boundary") return this.#boundary();
-    const further = {
-      atOnce: () => dice.pick([0, 0, 1, SECOND]),
-      minutes: () => dice.intBetween(1, 8 * MINUTE),
-      hours: () => dice.intBetween(1, 5 * HOUR),
-      days: () => dice.intBetween(1, 5 * DAY),
-      months: () => dice.intBetween(20 * DAY, 70 * DAY),
-    }[pace]();
-    return instant(this.#now + further);
+  #nextClockTime(): Instant {
+    const random = this.#random;
+    const wait = random.pickWeighted(this.#waits);
+    if (wait === "boundary") return this.#pickBoundary();
+    const waitMs = {
+      atOnce: () => random.pick([0, 0, 1, SECOND]),
+      minutes: () => random.intBetween(1, 8 * MINUTE),
+      hours: () => random.intBetween(1, 5 * HOUR),
+      days: () => random.intBetween(1, 5 * DAY),
+      months: () => random.intBetween(20 * DAY, 70 * DAY),
+    }[wait]();
+    return instant(this.#now + waitMs);
   }
 
-  /** One of the next instants at which something ends, begins or starts again; or right beside. */
-  #boundary(): Instant {
+  /** One of the next instants at which something ends, starts or resets, or 1 ms beside it. */
+  #pickBoundary(): Instant {
     const now = this.#now;
-    const far = now + (this.#dice.chance(0.04) ? 400 * DAY : 2 * DAY);
-    const later = this.#turningPoints(now).filter((one) => one > now && one < far);
-    const near = later.toSorted((one, other) => one - other);
-    const chosen = near[Math.min(this.#dice.intBelow(3), near.length - 1)] ?? now;
-    return instant(Math.max(now, chosen + this.#dice.pick([-1, 0, 0, 0, 1])));
+    const far = now + (this.#random.chance(0.04) ? 400 * DAY : 2 * DAY);
+    const later = this.#listBoundaries(now).filter((boundary) => boundary > now && boundary < far);
+    const near = later.toSorted((a, b) => a - b);
+    const chosen = near[Math.min(this.#random.intBelow(3), near.length - 1)] ?? now;
+    return instant(Math.max(now, chosen + this.#random.pick([-1, 0, 0, 0, 1])));
   }
 
-  #turningPoints(now: Instant): number[] {
+  #listBoundaries(now: Instant): number[] {
     const { slots, keys } = this.#site;
     const licenses = this.#site.findInstalledLicenses();
     const ends = slots.flatMap((slot) => [computeSlotEnd(slot), latestBorrowEnd(slot)]);
@@ -166,18 +166,18 @@ export class CommandGenerator {
     const resets = PERIODS.map((period) =>
       period === null ? 0 : findNextPeriodStart(period, now),
     );
-    const forgotten = keys.map(({ at }) => at.value + DAY);
-    return [...ends, ...dates, ...resets, ...forgotten];
+    const keyExpiries = keys.map(({ at }) => at.value + DAY);
+    return [...ends, ...dates, ...resets, ...keyExpiries];
   }
 
-  // What.
+  // Commands.
 
-  #command(): Command {
-    const dice = this.#dice;
+  #makeCommand(): Command {
+    const random = this.#random;
     const missing = Object.keys(PRODUCTS).filter((id) =>
       this.#site.findInstalledLicenses().every((license) => license.id !== Number(id)),
     );
-    const kind = dice.pickWeighted({
+    const kind = random.pickWeighted({
       install: missing.length * 8,
       renew: 3,
       stale: 0.7,
@@ -195,202 +195,211 @@ export class CommandGenerator {
     });
     switch (kind) {
       case "install":
-        return this.#install(Number(dice.pick(missing)));
+        return this.#makeInstallation(Number(random.pick(missing)));
       case "renew":
-        return this.#renew();
+        return this.#renewAny();
       case "stale":
-        return this.#stale();
+        return this.#makeStaleRenewal();
       case "remove":
-        return remove(this.#license(), dice.chance(0.4));
+        return remove(this.#pickLicenseId(), random.chance(0.4));
       case "register":
-        return register(this.#user(), { ...this.#aim(), contact: this.#contact() });
+        return register(this.#pickUser(), {
+          ...this.#selectLicense(),
+          contact: this.#makeContact(),
+        });
       case "borrow":
-        return borrow(this.#user(), this.#until(), {
-          ...this.#aim(),
-          contact: this.#contact(),
-          once: this.#once(),
-          ...this.#ofHolder(0.3, false),
+        return borrow(this.#pickUser(), this.#pickBorrowEnd(), {
+          ...this.#selectLicense(),
+          contact: this.#makeContact(),
+          once: this.#pickIdempotencyKey(),
+          ...this.#pickHolder(0.3, false),
         });
       case "unregister":
-        return unregister(this.#user(), {
-          ...this.#aim(),
-          by: dice.pick(["user", "admin"] as const),
-          ...this.#ofHolder(0.6, false),
+        return unregister(this.#pickUser(), {
+          ...this.#selectLicense(),
+          by: random.pick(["user", "admin"] as const),
+          ...this.#pickHolder(0.6, false),
         });
       case "unregisterAll":
-        return unregisterAll(dice.pick([null, "cad", "cam", "nothing"]));
+        return unregisterAll(random.pick([null, "cad", "cam", "nothing"]));
       case "registerFeature":
-        return registerFeature(this.#user(), this.#feature(), {
-          ...this.#aim(),
-          ...this.#ofHolder(0.8, false),
+        return registerFeature(this.#pickUser(), this.#pickFeature(), {
+          ...this.#selectLicense(),
+          ...this.#pickHolder(0.8, false),
         });
       case "releaseFeature":
-        return releaseFeature(this.#user(), this.#feature(), {
-          ...this.#aim(),
-          ...this.#ofHolder(0.7, true),
+        return releaseFeature(this.#pickUser(), this.#pickFeature(), {
+          ...this.#selectLicense(),
+          ...this.#pickHolder(0.7, true),
         });
       case "releaseAllFeatures":
         return { type: "ReleaseAllFeatures", peer: "10.0.0.1" };
       case "consume":
-        return consume(this.#count(), this.#counting());
+        return consume(this.#pickCount(), this.#makeCountOptions());
       case "consumeFeature":
-        return consumeFeature(this.#feature(), this.#count(), this.#counting());
+        return consumeFeature(this.#pickFeature(), this.#pickCount(), this.#makeCountOptions());
       case "mark":
         return { type: "MarkClock" };
     }
   }
 
-  #user(): string | null {
-    return this.#dice.chance(0.005) ? null : this.#dice.pick(USERS);
+  #pickUser(): string | null {
+    return this.#random.chance(0.005) ? null : this.#random.pick(USERS);
   }
 
-  /** With this probability, somebody who holds such a slot, and what it is of. */
-  #ofHolder(probability: number, isOfFeature: boolean) {
-    const fits = (slot: SlotRecord) =>
+  /** With this probability, the user of a held slot of this kind, with its product and feature. */
+  #pickHolder(probability: number, isOfFeature: boolean) {
+    const isCandidate = (slot: SlotRecord) =>
       isHeld(slot, this.#now) && (slot.feature !== null) === isOfFeature;
-    const held = this.#site.slots.filter(fits);
-    if (held.length === 0 || !this.#dice.chance(probability)) return {};
-    const { user, feature, license } = this.#dice.pick(held);
-    const aim = { product: license.terms.product, licenseId: null };
-    return feature === null ? { user, ...aim } : { user, feature, ...aim };
+    const heldSlots = this.#site.slots.filter(isCandidate);
+    if (heldSlots.length === 0 || !this.#random.chance(probability)) return {};
+    const { user, feature, license } = this.#random.pick(heldSlots);
+    const selector = { product: license.terms.product, licenseId: null };
+    return feature === null ? { user, ...selector } : { user, feature, ...selector };
   }
 
-  #contact() {
-    const hostname = this.#dice.pick(["desk", "laptop"]);
+  #makeContact() {
+    const hostname = this.#random.pick(["desk", "laptop"]);
     return { hostname, ip: "10.0.0.7", info: "", peer: "10.0.0.7" };
   }
 
-  #feature(): string | null {
-    if (this.#dice.chance(0.02)) return this.#dice.pick([null, "unheard-of"]);
-    return this.#dice.pick(FEATURES);
+  #pickFeature(): string | null {
+    if (this.#random.chance(0.02)) return this.#random.pick([null, "no-such-feature"]);
+    return this.#random.pick(FEATURES);
   }
 
-  #license(): number {
-    return this.#dice.pick([1, 2, 3, 4]);
+  #pickLicenseId(): number {
+    return this.#random.pick([1, 2, 3, 4]);
   }
 
-  #aim() {
-    const dice = this.#dice;
-    if (dice.chance(0.01)) return { product: "nothing", licenseId: null };
+  #selectLicense() {
+    const random = this.#random;
+    if (random.chance(0.01)) return { product: "nothing", licenseId: null };
     const installed = this.#site.findInstalledLicenses().map((license) => license.id);
-    const id = dice.chance(0.03) || installed.length === 0 ? this.#license() : dice.pick(installed);
-    const named = dice.chance(0.1) ? dice.pick([1, 2, 3, 9]) : id;
-    const isOnly = new Set(installed.map((one) => PRODUCTS[one])).size === 1;
-    const product = dice.chance(isOnly ? 0.5 : 0.02) ? null : (PRODUCTS[id] ?? null);
-    return { product, licenseId: dice.chance(0.12) ? named : null };
+    const id =
+      random.chance(0.03) || installed.length === 0
+        ? this.#pickLicenseId()
+        : random.pick(installed);
+    const namedId = random.chance(0.1) ? random.pick([1, 2, 3, 9]) : id;
+    const isOneProduct = new Set(installed.map((license) => PRODUCTS[license])).size === 1;
+    const product = random.chance(isOneProduct ? 0.5 : 0.02) ? null : (PRODUCTS[id] ?? null);
+    return { product, licenseId: random.chance(0.12) ? namedId : null };
   }
 
-  /** Mostly some time from now; often what is held already, a little more or less, or too much. */
-  #until(): Instant | null {
-    const dice = this.#dice;
+  /** A time from now, often the end of an existing borrow, slightly more or less, or too late. */
+  #pickBorrowEnd(): Instant | null {
+    const random = this.#random;
     const now = this.#now;
-    if (dice.chance(0.35)) return null;
+    if (random.chance(0.35)) return null;
     const ends = this.#site.slots.slice(-12).map(latestBorrowEnd);
     const caps = this.#site.findInstalledLicenses().flatMap(({ terms }) => {
       const end = terms.validUntil === null ? [] : [terms.validUntil];
       return [now + (terms.borrowHours ?? 0) * HOUR, ...end];
     });
-    const odd = [...ends, ...caps].flatMap((one) => [one, one - 1, one + 60 * SECOND]);
-    const wanted = dice.chance(0.5)
-      ? dice.pick([...odd, ...odd.map((one) => one + 1), now, now + 1])
-      : now + dice.intBetween(-HOUR, 40 * HOUR);
-    return instant(wanted);
+    const edges = [...ends, ...caps].flatMap((edge) => [edge, edge - 1, edge + 60 * SECOND]);
+    const until = random.chance(0.5)
+      ? random.pick([...edges, ...edges.map((edge) => edge + 1), now, now + 1])
+      : now + random.intBetween(-HOUR, 40 * HOUR);
+    return instant(until);
   }
 
-  #once() {
-    const dice = this.#dice;
-    if (dice.chance(0.6)) return null;
-    return { key: dice.pick(["k1", "__proto__"]), fingerprint: dice.pick(["a", "a", "b"]) };
+  #pickIdempotencyKey() {
+    const random = this.#random;
+    if (random.chance(0.6)) return null;
+    return { key: random.pick(["k1", "__proto__"]), fingerprint: random.pick(["a", "a", "b"]) };
   }
 
-  #count(): number {
-    const dice = this.#dice;
-    return dice.chance(0.2) ? dice.intBetween(-4, 0) : dice.intBetween(1, 5);
+  #pickCount(): number {
+    const random = this.#random;
+    return random.chance(0.2) ? random.intBetween(-4, 0) : random.intBetween(1, 5);
   }
 
-  #counting() {
-    const dice = this.#dice;
+  #makeCountOptions() {
+    const random = this.#random;
     return {
-      ...this.#aim(),
-      user: dice.chance(0.5) ? null : dice.pick(USERS.slice(0, 3)),
-      allowOverages: dice.pick([null, null, true, false]),
-      maxOverages: dice.pick([null, null, 0, 1, 3, 100]),
-      once: this.#once(),
+      ...this.#selectLicense(),
+      user: random.chance(0.5) ? null : random.pick(USERS.slice(0, 3)),
+      allowOverages: random.pick([null, null, true, false]),
+      maxOverages: random.pick([null, null, 0, 1, 3, 100]),
+      once: this.#pickIdempotencyKey(),
     };
   }
 
   // Licenses.
 
-  /** The answer to an open request; where none is open, the request. */
-  #install(id: number): Command {
+  /** Answers an open request; makes a request if none is open. */
+  #makeInstallation(id: number): Command {
     const { openRequests, answeredRequests } = this.#site;
     const open = openRequests.find(({ at }) => this.#now < at + REQUEST_LIFETIME)?.request;
     if (open === undefined) {
-      this.#request += 1;
-      return makeRequestCommand(`later request ${this.#request}`);
+      this.#requestCount += 1;
+      return makeRequestCommand(`later request ${this.#requestCount}`);
     }
-    const request = this.#dice.chance(0.05) ? (answeredRequests[0] ?? "unheard of") : open;
-    return { ...this.#renewalOf(id), answers: answerTo(request) };
+    const request = this.#random.chance(0.05) ? (answeredRequests[0] ?? "no such request") : open;
+    return { ...this.#makeRenewal(id), answers: answerTo(request) };
   }
 
-  #renew(): Command {
-    return this.#renewalOf(this.#license());
+  #renewAny(): Command {
+    return this.#makeRenewal(this.#pickLicenseId());
   }
 
-  #renewalOf(id: number) {
+  #makeRenewal(id: number) {
     this.#serial += 1;
-    return renew(id, this.#serial, this.#terms(id));
+    return renew(id, this.#serial, this.#makeTerms(id));
   }
 
-  /** Something that came in before, once more, or another license under a serial that was used. */
-  #stale(): Command {
-    const dice = this.#dice;
-    const id = this.#license();
-    const known = this.#site.licenses.findLast((license) => license.id === id);
-    if (known === undefined) return this.#renew();
-    const serial = Math.max(1, known.serial - dice.intBelow(2));
-    return renew(id, serial, dice.chance(0.5) ? known.terms : this.#terms(id));
+  /** A license that was installed before, or other terms under a serial that was used. */
+  #makeStaleRenewal(): Command {
+    const random = this.#random;
+    const id = this.#pickLicenseId();
+    const installed = this.#site.licenses.findLast((license) => license.id === id);
+    if (installed === undefined) return this.#renewAny();
+    const serial = Math.max(1, installed.serial - random.intBelow(2));
+    return renew(id, serial, random.chance(0.5) ? installed.terms : this.#makeTerms(id));
   }
 
-  #terms(id: number): Partial<Terms> {
-    const dice = this.#dice;
-    const codes = FEATURES.filter(() => dice.chance(0.75));
+  #makeTerms(id: number): Partial<Terms> {
+    const random = this.#random;
+    const codes = FEATURES.filter(() => random.chance(0.75));
     return {
       product: PRODUCTS[id] ?? "cad",
-      enabled: !dice.chance(0.05),
-      start: dice.chance(0.1) ? this.#date(-2, 2) : null,
-      validUntil: dice.chance(0.3) ? this.#date(-1, 30) : null,
-      graceHours: dice.pick([null, null, 0, 1, 48]),
-      slots: dice.pick([0, 1, 1, 2, 2, 3, 4]),
-      timeoutMinutes: dice.pick([1, 10, 30, 30, 120, 2_000]),
-      borrowHours: dice.pick([null, 0, 1, 24, 24, 240, 720]),
-      earlyReturn: dice.chance(0.6),
-      consumption: dice.chance(0.8) ? this.#consumption() : null,
-      features: codes.map((code) => featureTerms(code, this.#featureTerms())),
+      enabled: !random.chance(0.05),
+      start: random.chance(0.1) ? this.#pickDate(-2, 2) : null,
+      validUntil: random.chance(0.3) ? this.#pickDate(-1, 30) : null,
+      graceHours: random.pick([null, null, 0, 1, 48]),
+      slots: random.pick([0, 1, 1, 2, 2, 3, 4]),
+      timeoutMinutes: random.pick([1, 10, 30, 30, 120, 2_000]),
+      borrowHours: random.pick([null, 0, 1, 24, 24, 240, 720]),
+      earlyReturn: random.chance(0.6),
+      consumption: random.chance(0.8) ? this.#makeConsumptionTerms() : null,
+      features: codes.map((code) => featureTerms(code, this.#makeFeatureTerms())),
     };
   }
 
-  #date(from: number, to: number): Instant {
-    return instant(this.#true + this.#dice.intBetween(from * DAY, to * DAY));
+  #pickDate(from: number, to: number): Instant {
+    return instant(this.#trueTime + this.#random.intBetween(from * DAY, to * DAY));
   }
 
-  #featureTerms(): Partial<FeatureTerms> {
-    const dice = this.#dice;
-    const floating = { slots: dice.pick([0, 1, 1, 2]), timeoutMinutes: dice.pick([5, 30, 300]) };
+  #makeFeatureTerms(): Partial<FeatureTerms> {
+    const random = this.#random;
+    const floating = {
+      slots: random.pick([0, 1, 1, 2]),
+      timeoutMinutes: random.pick([5, 30, 300]),
+    };
     return {
-      expires: dice.chance(0.15) ? this.#date(-1, 10) : null,
-      floating: dice.chance(0.75) ? floating : null,
-      consumption: dice.chance(0.6) ? this.#consumption() : null,
+      expires: random.chance(0.15) ? this.#pickDate(-1, 10) : null,
+      floating: random.chance(0.75) ? floating : null,
+      consumption: random.chance(0.6) ? this.#makeConsumptionTerms() : null,
     };
   }
 
-  #consumption(): ConsumptionTerms {
-    const dice = this.#dice;
+  #makeConsumptionTerms(): ConsumptionTerms {
+    const random = this.#random;
     return {
-      max: dice.pick([null, 0, 5, 10, 10, 30]),
-      overages: dice.pick([0, 0, 2, 8]),
-      negative: dice.chance(0.5),
-      period: dice.pick(PERIODS),
+      max: random.pick([null, 0, 5, 10, 10, 30]),
+      overages: random.pick([0, 0, 2, 8]),
+      negative: random.chance(0.5),
+      period: random.pick(PERIODS),
     };
   }
 }

@@ -1,4 +1,4 @@
-// Licenses that come in, are renewed and are given back.
+// Installing, renewing and returning licenses.
 import type { InstallLicense, MakeRequest, RemoveLicense } from "../../src/domain/command.ts";
 import type { FeatureTerms } from "../../src/domain/terms.ts";
 import { DAY, type Instant } from "../../src/domain/time.ts";
@@ -15,7 +15,7 @@ import {
 /** How long a vendor may take to answer. */
 export const REQUEST_LIFETIME = 400 * DAY;
 
-/** Whatever was open for too long by what the clock shows now is dropped for good. */
+/** Requests that are too old by the time the clock shows now are dropped for good. */
 export function makeRequest(site: ModelSite, { request }: MakeRequest, at: Instant): Answer {
   site.openRequests = site.openRequests.filter((open) => at < open.at + REQUEST_LIFETIME);
   site.openRequests.push({ request: request.request, at });
@@ -25,8 +25,8 @@ export function makeRequest(site: ModelSite, { request }: MakeRequest, at: Insta
 export function installLicense(site: ModelSite, command: InstallLicense, at: Instant): Answer {
   const { license: id, terms, answers } = command;
   const { serial, document } = command.grant;
-  const known = site.findInstalledLicenses().find((license) => license.id === id);
-  if (known?.document === document) return makeGrant({ license: id });
+  const installed = site.findInstalledLicenses().find((license) => license.id === id);
+  if (installed?.document === document) return makeGrant({ license: id });
   const request = answers !== null && "request" in answers ? answers.request : null;
   const reasons = checkInstallation(site, command, request, at);
   if (reasons.length > 0) throw new Refusal(...reasons);
@@ -34,76 +34,79 @@ export function installLicense(site: ModelSite, command: InstallLicense, at: Ins
     site.openRequests = site.openRequests.filter((open) => open.request !== request);
     site.answeredRequests.push(request);
   }
-  const fresh = { id, addedAt: at, terms, serial, document, features: [], isRemoved: false };
-  const license = known ?? fresh;
-  if (known === undefined) site.licenses.push(license);
+  const newLicense = { id, addedAt: at, terms, serial, document, features: [], isRemoved: false };
+  const license = installed ?? newLicense;
+  if (installed === undefined) site.licenses.push(license);
   Object.assign(license, { terms, serial, document });
   license.features = mergeFeatures(license.features, terms.features);
   recordPeriods(site, license, at);
   return makeGrant({ license: id });
 }
 
-/** A serial that was there already, and an answer to nothing that was asked. */
+/** The reasons to refuse: a serial that is not newer, and an answer without an open request. */
 function checkInstallation(
   site: ModelSite,
   { license: id, grant }: InstallLicense,
   request: string | null,
   at: Instant,
 ): Reason[] {
-  const known = site.findInstalledLicenses().find((license) => license.id === id);
-  const gone = site.tombstones.filter(({ license }) => license === id);
-  const newest = Math.max(known?.serial ?? 0, ...gone.map(({ serial }) => serial));
+  const installed = site.findInstalledLicenses().find((license) => license.id === id);
+  const tombstones = site.tombstones.filter(({ license }) => license === id);
+  const newest = Math.max(installed?.serial ?? 0, ...tombstones.map(({ serial }) => serial));
   const isStale = grant.serial <= newest;
   const reasons: Reason[] = isStale ? [{ code: "stale_license", serial: newest }] : [];
   if (request === null) {
-    return known === undefined ? [...reasons, { code: "request_unknown" }] : reasons;
+    return installed === undefined ? [...reasons, { code: "request_unknown" }] : reasons;
   }
   const isOpen = site.openRequests.some(
-    (one) => one.request === request && at < one.at + REQUEST_LIFETIME,
+    (open) => open.request === request && at < open.at + REQUEST_LIFETIME,
   );
   if (isOpen) return reasons;
   const isAnswered = site.answeredRequests.includes(request);
   return [...reasons, { code: isAnswered ? "request_used" : "request_unknown" }];
 }
 
-/** A renewal that no longer names a feature leaves it there with nothing more to give. */
+/** A feature that a renewal no longer names stays, with no slots and no consumption left. */
 function mergeFeatures(
   before: readonly FeatureTerms[],
-  named: readonly FeatureTerms[],
+  renewedFeatures: readonly FeatureTerms[],
 ): FeatureTerms[] {
-  const kept = before.map((old) => {
-    const renewed = named.find(({ code }) => code === old.code);
+  const existing = before.map((old) => {
+    const renewed = renewedFeatures.find(({ code }) => code === old.code);
     if (renewed !== undefined) return renewed;
     const floating = old.floating === null ? null : { ...old.floating, slots: 0 };
     const { consumption } = old;
-    const none = consumption === null ? null : { ...consumption, max: 0, overages: 0 };
-    return { ...old, floating, consumption: none };
+    const emptied = consumption === null ? null : { ...consumption, max: 0, overages: 0 };
+    return { ...old, floating, consumption: emptied };
   });
-  return [...kept, ...named.filter(({ code }) => before.every((old) => old.code !== code))];
+  return [
+    ...existing,
+    ...renewedFeatures.filter(({ code }) => before.every((old) => old.code !== code)),
+  ];
 }
 
 function recordPeriods(site: ModelSite, license: LicenseRecord, at: Instant): void {
-  const note = (feature: string | null, terms: LicenseRecord["terms"]["consumption"]) => {
+  const recordPeriod = (feature: string | null, terms: LicenseRecord["terms"]["consumption"]) => {
     const period = terms?.period ?? null;
-    const noted = { what: "period", at: site.recordInstant(at, at), period } as const;
-    site.findCounter(license, feature).entries.push(noted);
+    const entry = { what: "period", at: site.recordInstant(at, at), period } as const;
+    site.findCounter(license, feature).entries.push(entry);
   };
-  note(null, license.terms.consumption);
-  for (const { code, consumption } of license.features) note(code, consumption);
+  recordPeriod(null, license.terms.consumption);
+  for (const { code, consumption } of license.features) recordPeriod(code, consumption);
 }
 
 export function removeLicense(site: ModelSite, command: RemoveLicense, at: Instant): Answer {
   const license = site.findInstalledLicenses().find(({ id }) => id === command.license);
-  const gone = site.tombstones.findLast((tombstone) => tombstone.license === command.license);
+  const returned = site.tombstones.findLast((tombstone) => tombstone.license === command.license);
   if (license === undefined) {
-    if (gone === undefined) throw makeRefusal("license_not_found");
-    return makeGrant(gone);
+    if (returned === undefined) throw makeRefusal("license_not_found");
+    return makeGrant(returned);
   }
-  const borrowed = site
+  const borrowedSlots = site
     .findHeldSlots(license, null, at)
     .filter((slot) => findBorrowEnd(slot, at) !== null);
-  if (borrowed.length > 0 && !command.withBorrows) {
-    throw makeRefusal("slots_borrowed", { slots: borrowed.length });
+  if (borrowedSlots.length > 0 && !command.withBorrows) {
+    throw makeRefusal("slots_borrowed", { slots: borrowedSlots.length });
   }
   const tombstone = {
     license: license.id,
@@ -111,12 +114,12 @@ export function removeLicense(site: ModelSite, command: RemoveLicense, at: Insta
     product: license.terms.product,
     at,
     total: site.computeTotal(license, null, at),
-    borrows: borrowed.map(({ user }) => user),
+    borrows: borrowedSlots.map(({ user }) => user),
   };
   license.isRemoved = true;
   for (const slot of site.slots) if (slot.license === license) slot.isReleased = true;
   site.tombstones.push(tombstone);
-  // A request says what is installed: what was said before this is no longer true.
+  // A request lists the installed licenses; the open requests are no longer true.
   site.openRequests = [];
   return makeGrant(tombstone);
 }

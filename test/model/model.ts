@@ -1,7 +1,7 @@
-// A second, independent statement of the rules, written from the documents and not from the rules'
-// own sources: slow, with full scans over plain lists, so that it can be checked by reading it.
-// Where the documents leave something open (which of two true reasons a refusal names), the
-// comments beside the rule say what was chosen.
+// A second, independent implementation of the rules, written from the documentation and not from
+// the sources of the rules. It is slow, with full scans over plain lists, so that it can be checked
+// by reading it. Where the documentation leaves something open (such as which of two true reasons a
+// refusal names), a comment at the rule says what was chosen.
 import type { Command } from "../../src/domain/command.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { jumpClock, setClockBack } from "./clock-rules.ts";

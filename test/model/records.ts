@@ -1,5 +1,5 @@
-// What the model remembers. Almost nothing is ever taken out of these lists: whether something is
-// held, and how much was counted, is worked out anew from the whole past each time it is needed.
+// The data of the model. Almost nothing is ever removed from these lists: whether a slot is held,
+// and how much was counted, is computed from all records each time it is needed.
 import type { Contact } from "../../src/domain/registration.ts";
 import type { FeatureTerms, Terms } from "../../src/domain/terms.ts";
 import { instant, type Instant, type Period } from "../../src/domain/time.ts";
@@ -10,47 +10,47 @@ export interface LicenseRecord {
   terms: Terms;
   serial: number;
   document: string;
-  /** Every feature it ever had, in the order they came; the last terms of those it lost. */
+  /** Every feature it ever had, in order of arrival; for removed features, the last terms. */
   features: FeatureTerms[];
   isRemoved: boolean;
 }
 
-/** An instant that was written down: which one, and when, so that a clock set back can move it. */
+/** An instant, with the time it was recorded at, so that setting the clock back can move it. */
 export interface RecordedInstant {
   value: Instant;
-  /** What the clock showed when it was written. */
+  /** What the clock showed when it was recorded. */
   setAt: Instant;
-  /** How many commands came before. */
+  /** The number of commands before it. */
   readonly commandCount: number;
 }
 
-/** One user's hold on one slot, of a license or (where `feature` is named) of one of its features. */
+/** A slot that a user took, of a license or (if `feature` is set) of one of its features. */
 export interface SlotRecord {
   readonly license: LicenseRecord;
   readonly feature: string | null;
   readonly user: string;
   readonly takenAt: RecordedInstant;
-  /** The last contact and the time-out after it. */
+  /** The last contact plus the timeout. */
   timeoutAt: RecordedInstant;
   /**
-   * The ends it was borrowed until, each later than the one before: the first is still promised
-   * when the second turns out to have been set by a wrong clock.
+   * The ends of its borrows, each later than the one before. The first is still promised if the
+   * second turns out to have been set by a wrong clock.
    */
   borrows: RecordedInstant[];
   contact: Contact | null;
-  /** Of a feature's slot: the license's slot that it is held through, and with which it ends. */
+  /** For a feature slot: the license slot that it belongs to, and with which it ends. */
   licenseSlot: SlotRecord | null;
-  /** It was given back, or its license was. */
+  /** It was released, or its license was returned. */
   isReleased: boolean;
-  /** Its end was written down as an event. */
+  /** Its expiry was recorded as an event. */
   isExpiryWritten: boolean;
 }
 
-/** A counter's past: what was counted, which period was in force from when, clocks set back. */
+/** An entry of a counter: a count, a change of the period, or a clock that was set back. */
 export type CounterEntry = { readonly at: RecordedInstant } & (
   | { readonly what: "count"; readonly count: number }
   | { readonly what: "period"; readonly period: Period | null }
-  /** Time is `at` again; all that came from `wrongSince` on was by a wrong clock. */
+  /** Time is `at` again; all entries from command `wrongSince` on were made by a wrong clock. */
   | { readonly what: "set back"; readonly wrongSince: number }
 );
 
@@ -67,7 +67,7 @@ export interface KeyRecord {
   readonly fingerprint: string;
   readonly license: LicenseRecord;
   readonly at: RecordedInstant;
-  /** The instants in it are the key's own to move. */
+  /** A copy: its instants are moved with the key when the clock is set back. */
   readonly outcome: Record<string, unknown>;
 }
 
@@ -76,33 +76,35 @@ export interface RequestRecord {
   readonly at: Instant;
 }
 
-/** A jump ahead that was believed and not undone. */
+/** A jump ahead that was followed and not undone. */
 export interface JumpRecord {
   readonly from: Instant;
   readonly to: Instant;
   readonly position: number;
 }
 
-/** Until when it is or was borrowed; 0: never. */
+/** The latest end of its borrows; 0 if it was never borrowed. */
 export const latestBorrowEnd = ({ borrows }: SlotRecord): Instant =>
   instant(Math.max(0, ...borrows.map(({ value }) => value)));
 
-/** The later of the two: the end of a borrow, and the last contact plus the time-out. */
+/** The later of the borrow end and the last contact plus the timeout. */
 export const computeSlotEnd = (slot: SlotRecord): Instant => {
-  const own = Math.max(latestBorrowEnd(slot), slot.timeoutAt.value);
-  return instant(slot.licenseSlot === null ? own : Math.min(own, computeSlotEnd(slot.licenseSlot)));
+  const ownEnd = Math.max(latestBorrowEnd(slot), slot.timeoutAt.value);
+  return instant(
+    slot.licenseSlot === null ? ownEnd : Math.min(ownEnd, computeSlotEnd(slot.licenseSlot)),
+  );
 };
 
 export const isHeld = (slot: SlotRecord, at: Instant): boolean =>
   !slot.isReleased && !slot.isExpiryWritten && at < computeSlotEnd(slot);
 
-/** Until when it is borrowed, if it still is. */
+/** The end of its borrow, if that is still to come. */
 export function findBorrowEnd(slot: SlotRecord, at: Instant): Instant | null {
   const until = latestBorrowEnd(slot);
   return at < until ? until : null;
 }
 
-/** Two instants are in the same day, week, month or year (UTC) if this says the same of both. */
+/** A name that is the same for all instants of one day, week, month or year (UTC). */
 function namePeriod(period: Period, at: Instant): string {
   const date = new Date(at);
   if (period === "weekly") date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));
@@ -110,23 +112,23 @@ function namePeriod(period: Period, at: Instant): string {
   return date.toISOString().slice(0, length);
 }
 
-/** Adds everything up from the beginning and starts at zero again in every new period. */
+/** Adds up all entries, starting at zero again in every new period. */
 export function computeTotal(entries: readonly CounterEntry[], at: Instant): number {
   const last = entries.findLastIndex(({ what }) => what === "set back");
   const setBack = entries[last];
   let total = 0;
   let period: Period | null = null;
-  let reached = instant(0);
+  let currentTime = instant(0);
   if (setBack?.what === "set back") {
     const earlier = entries.slice(0, last);
     total = computeTotalAfterSetBack(earlier, setBack);
     period = findLastPeriod(earlier);
-    reached = setBack.at.value;
+    currentTime = setBack.at.value;
   }
   const moveTo = (next: Instant): void => {
-    if (next <= reached) return;
-    if (period !== null && namePeriod(period, reached) !== namePeriod(period, next)) total = 0;
-    reached = next;
+    if (next <= currentTime) return;
+    if (period !== null && namePeriod(period, currentTime) !== namePeriod(period, next)) total = 0;
+    currentTime = next;
   };
   for (const entry of entries.slice(last + 1)) {
     moveTo(entry.at.value);
@@ -142,7 +144,7 @@ function findLastPeriod(entries: readonly CounterEntry[]): Period | null {
   return last?.what === "period" ? last.period : null;
 }
 
-/** What the right clock had counted in the period that runs, and all that was counted since. */
+/** What the right clock had counted in the current period, plus all that was counted since. */
 function computeTotalAfterSetBack(
   entries: readonly CounterEntry[],
   { wrongSince, at }: SetBackEntry,

@@ -1,4 +1,4 @@
-// The model's site: what was installed, taken and counted, and how to find it again.
+// The site of the model: what was installed, taken and counted, with the queries on it.
 import type { LicenseSelector } from "../../src/domain/command.ts";
 import type { Contact } from "../../src/domain/registration.ts";
 import { HOUR, instant, type Instant } from "../../src/domain/time.ts";
@@ -18,15 +18,15 @@ import {
 export type Facts = Readonly<Record<string, unknown>>;
 export type Reason = { readonly code: string } & Facts;
 
-/** What a command is answered with: the facts of a grant, or the code and the facts of a refusal. */
+/** The answer to a command: the facts of a grant, or the code and the facts of a refusal. */
 export type Answer =
   | { readonly granted: Facts }
-  /** Where several licenses refuse for several reasons, each of these is a right answer. */
+  /** If several licenses refuse for different reasons, each of these is a right answer. */
   | { readonly refused: readonly Reason[] };
 
 export const makeGrant = (facts: Facts): Answer => ({ granted: facts });
 
-/** Thrown inside the model alone, so that every rule reads from top to bottom. */
+/** Thrown only inside the model, so that every rule reads from top to bottom. */
 export class Refusal extends Error {
   readonly reasons: readonly Reason[];
 
@@ -39,7 +39,7 @@ export class Refusal extends Error {
 export const makeRefusal = (code: string, facts: Facts = {}): Refusal =>
   new Refusal({ code, ...facts });
 
-/** The fields a call needs, as they came: null is missing. */
+/** The required fields of a call, as they were sent; null is missing. */
 type RequiredFields = Readonly<Record<string, string | null>>;
 
 export class ModelSite {
@@ -52,7 +52,7 @@ export class ModelSite {
   readonly answeredRequests: string[] = [];
   readonly tombstones: (Facts & { readonly license: number; readonly serial: number })[] = [];
   jumps: JumpRecord[] = [];
-  /** How many commands there were. */
+  /** The number of commands so far. */
   commandCount = 0;
 
   findInstalledLicenses(): LicenseRecord[] {
@@ -102,9 +102,10 @@ export class ModelSite {
   }
 
   findCounter(license: LicenseRecord, feature: string | null): CounterRecord {
-    const isIt = (one: CounterRecord) => one.license === license && one.feature === feature;
-    const known = this.counters.find(isIt);
-    if (known !== undefined) return known;
+    const existing = this.counters.find(
+      (record) => record.license === license && record.feature === feature,
+    );
+    if (existing !== undefined) return existing;
     const counter = { license, feature, entries: [] };
     this.counters.push(counter);
     return counter;
@@ -114,18 +115,18 @@ export class ModelSite {
     return computeTotal(this.findCounter(license, feature).entries, at);
   }
 
-  /** All that is missing is named at once; a product need not be named where there is only one. */
-  resolveProduct(named: string | null, needed: RequiredFields): string {
+  /** Names all missing fields at once. A product may be left out if only one is installed. */
+  resolveProduct(namedProduct: string | null, requiredFields: RequiredFields): string {
     const products = [...new Set(this.findInstalledLicenses().map(({ terms }) => terms.product))];
-    const missing = Object.keys(needed).filter((name) => needed[name] === null);
-    if (named === null && products.length > 1) missing.push("product");
+    const missing = Object.keys(requiredFields).filter((name) => requiredFields[name] === null);
+    if (namedProduct === null && products.length > 1) missing.push("product");
     if (missing.length > 0) throw makeRefusal("missing_parameters", { fields: missing });
-    const product = named ?? products[0];
+    const product = namedProduct ?? products[0];
     if (product === undefined) throw makeRefusal("license_not_found");
     if (products.includes(product)) return product;
-    // Where there is no license at all, both are true of a product that is named.
-    const none = products.length > 0 ? [] : [{ code: "license_not_found" }];
-    throw new Refusal({ code: "unknown_product" }, ...none);
+    // If no license is installed, both reasons are true for a named product.
+    const alsoTrue = products.length > 0 ? [] : [{ code: "license_not_found" }];
+    throw new Refusal({ code: "unknown_product" }, ...alsoTrue);
   }
 
   /** Of one product, the most recently added first. */
@@ -136,44 +137,54 @@ export class ModelSite {
   }
 
   /** The licenses that may serve this call: the one that is named, or all of the product. */
-  findRequestedLicenses(aim: LicenseSelector, needed: RequiredFields): LicenseRecord[] {
-    const all = this.findLicensesOfProduct(this.resolveProduct(aim.product, needed));
-    if (aim.licenseId === null) return all;
-    const named = all.filter(({ id }) => id === aim.licenseId);
-    if (named.length === 0) throw makeRefusal("license_not_found");
-    return named;
+  findRequestedLicenses(
+    selector: LicenseSelector,
+    requiredFields: RequiredFields,
+  ): LicenseRecord[] {
+    const all = this.findLicensesOfProduct(this.resolveProduct(selector.product, requiredFields));
+    if (selector.licenseId === null) return all;
+    const namedLicenses = all.filter(({ id }) => id === selector.licenseId);
+    if (namedLicenses.length === 0) throw makeRefusal("license_not_found");
+    return namedLicenses;
   }
 
-  /** Those of them that are valid. */
-  findValidLicenses(aim: LicenseSelector, needed: RequiredFields, at: Instant): LicenseRecord[] {
-    return filterAllowed(this.findRequestedLicenses(aim, needed), ({ terms }) =>
+  /** The requested licenses that are valid. */
+  findValidLicenses(
+    selector: LicenseSelector,
+    requiredFields: RequiredFields,
+    at: Instant,
+  ): LicenseRecord[] {
+    return filterAllowed(this.findRequestedLicenses(selector, requiredFields), ({ terms }) =>
       checkLicenseValid(terms, at),
     );
   }
 
-  /** Those of these licenses that the user holds a slot of. */
+  /** The licenses of these that the user holds a slot of. */
   filterHeldBy(licenses: LicenseRecord[], user: string | null, at: Instant): LicenseRecord[] {
     return licenses.filter((license) => this.findHeldSlot(license, null, user, at) !== undefined);
   }
 }
 
-/** Those without a reason to refuse; if every one has a reason, each of the reasons will do. */
+/**
+ * The licenses without a reason to refuse. If every one has a reason, each reason is a right
+ * answer.
+ */
 export function filterAllowed(
   licenses: readonly LicenseRecord[],
-  reasonOf: (license: LicenseRecord) => Reason | null,
+  findReason: (license: LicenseRecord) => Reason | null,
 ): LicenseRecord[] {
-  const reasons = licenses.map(reasonOf);
-  if (reasons.includes(null)) return licenses.filter((_license, place) => reasons[place] === null);
+  const reasons = licenses.map(findReason);
+  if (reasons.includes(null)) return licenses.filter((_license, index) => reasons[index] === null);
   throw new Refusal(...reasons.filter((reason) => reason !== null));
 }
 
 export const addMilliseconds = (at: Instant, milliseconds: number): Instant =>
   instant(at + milliseconds);
 
-export const laterOf = (one: Instant, other: Instant | null): Instant =>
-  other !== null && other > one ? other : one;
+export const laterOf = (at: Instant, other: Instant | null): Instant =>
+  other !== null && other > at ? other : at;
 
-/** From when on nothing is granted: the end of its validity and of the grace after it. */
+/** The instant from which nothing is granted: the end of the grace after its validity. */
 export function computeLicenseEnd({ validUntil, graceHours }: Terms): Instant | null {
   return validUntil === null ? null : addMilliseconds(validUntil, (graceHours ?? 0) * HOUR);
 }

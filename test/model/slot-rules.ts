@@ -1,4 +1,4 @@
-// Registering, borrowing, giving back; a key under which something is done once.
+// Registering, borrowing and releasing slots; idempotency keys.
 import type {
   AddConsumption,
   AddFeatureConsumption,
@@ -35,8 +35,8 @@ export function register(site: ModelSite, command: Register, at: Instant): Answe
   const valid = site.findValidLicenses(command, { user: command.user }, at);
   const license = findLicenseForSlot(site, valid, user, at);
   if (license === null) throw makeRefusal("floating_not_available");
-  const held = site.findHeldSlot(license, null, user, at);
-  const slot = held ?? site.takeSlot(license, null, user, at, command.contact);
+  const heldSlot = site.findHeldSlot(license, null, user, at);
+  const slot = heldSlot ?? site.takeSlot(license, null, user, at, command.contact);
   updateContact(site, slot, command, at);
   return makeSlotAnswer(site, slot, at);
 }
@@ -44,21 +44,21 @@ export function register(site: ModelSite, command: Register, at: Instant): Answe
 export function borrow(site: ModelSite, command: Borrow, at: Instant): Answer {
   const user = command.user ?? "";
   const valid = site.findValidLicenses(command, { user: command.user }, at);
-  const holding = site.filterHeldBy(valid, user, at).slice(0, 1);
-  const lending = filterAllowed(holding.length > 0 ? holding : valid, ({ terms }) =>
+  const heldLicenses = site.filterHeldBy(valid, user, at).slice(0, 1);
+  const borrowable = filterAllowed(heldLicenses.length > 0 ? heldLicenses : valid, ({ terms }) =>
     (terms.borrowHours ?? 0) > 0 ? null : { code: "license_borrow_not_allowed" },
   );
-  const license = findLicenseForSlot(site, lending, user, at);
+  const license = findLicenseForSlot(site, borrowable, user, at);
   if (license === null) {
-    const others = lending.map(({ terms }) => checkBorrow(terms, null, command, at));
-    const alsoTrue = others.filter((reason) => reason !== null);
+    const otherReasons = borrowable.map(({ terms }) => checkBorrow(terms, null, command, at));
+    const alsoTrue = otherReasons.filter((reason) => reason !== null);
     throw new Refusal({ code: "floating_not_available" }, ...alsoTrue);
   }
-  const held = site.findHeldSlot(license, null, user, at);
-  const before = held === undefined ? null : findBorrowEnd(held, at);
-  const wrong = checkBorrow(license.terms, before, command, at);
-  if (wrong !== null) throw new Refusal(wrong);
-  const slot = held ?? site.takeSlot(license, null, user, at, command.contact);
+  const heldSlot = site.findHeldSlot(license, null, user, at);
+  const before = heldSlot === undefined ? null : findBorrowEnd(heldSlot, at);
+  const reason = checkBorrow(license.terms, before, command, at);
+  if (reason !== null) throw new Refusal(reason);
+  const slot = heldSlot ?? site.takeSlot(license, null, user, at, command.contact);
   const until = site.recordInstant(computeBorrowEnd(license.terms, before, command, at), at);
   const isEarlier = before !== null && until.value < before;
   slot.borrows = isEarlier ? [until] : [...slot.borrows, until];
@@ -66,18 +66,18 @@ export function borrow(site: ModelSite, command: Borrow, at: Instant): Answer {
   return makeSlotAnswer(site, slot, at);
 }
 
-/** The license the user holds a slot of, else the newest with a free one; null: all are full. */
+/** The license the user holds a slot of, else the newest with a free slot; null if all are full. */
 function findLicenseForSlot(
   site: ModelSite,
   licenses: LicenseRecord[],
   user: string,
   at: Instant,
 ): LicenseRecord | null {
-  const [held] = site.filterHeldBy(licenses, user, at);
-  const free = licenses.find(
+  const [heldLicense] = site.filterHeldBy(licenses, user, at);
+  const freeLicense = licenses.find(
     (license) => site.findHeldSlots(license, null, at).length < license.terms.slots,
   );
-  return held ?? free ?? null;
+  return heldLicense ?? freeLicense ?? null;
 }
 
 function updateContact(
@@ -114,8 +114,8 @@ function computeBorrowCap(terms: Terms, at: Instant): Instant {
 }
 
 /**
- * Never cut, but for a caller's clock that is a little ahead. Who names no end gets the longest
- * there is, which is at least what is borrowed already.
+ * A requested end is cut only for a client clock that is a little ahead. Without a requested end it
+ * is the latest allowed one, and never earlier than the end of the current borrow.
  */
 function computeBorrowEnd(
   terms: Terms,
@@ -128,7 +128,7 @@ function computeBorrowEnd(
   return until > cap ? cap : until;
 }
 
-/** `before`: until when it is borrowed now. */
+/** `before` is the end of the current borrow. */
 function checkBorrow(
   terms: Terms,
   before: Instant | null,
@@ -147,17 +147,17 @@ function checkBorrow(
 
 export function unregister(site: ModelSite, command: Unregister, at: Instant): Answer {
   const { user } = command;
-  const held = site
+  const heldSlots = site
     .findRequestedLicenses(command, { user })
     .flatMap((license) => site.findHeldSlots(license, null, at))
     .filter((slot) => slot.user === user);
-  if (held.length === 0) throw makeRefusal("user_not_registered");
-  const kept = held.find((slot) => isReturnForbidden(slot, at));
-  if (kept !== undefined) {
-    throw makeRefusal("early_return_not_allowed", { until: findBorrowEnd(kept, at) });
+  if (heldSlots.length === 0) throw makeRefusal("user_not_registered");
+  const unreturnable = heldSlots.find((slot) => isReturnForbidden(slot, at));
+  if (unreturnable !== undefined) {
+    throw makeRefusal("early_return_not_allowed", { until: findBorrowEnd(unreturnable, at) });
   }
-  for (const slot of held) release(site, slot, at);
-  return makeGrant({ released: held.length });
+  for (const slot of heldSlots) release(site, slot, at);
+  return makeGrant({ released: heldSlots.length });
 }
 
 export function unregisterAll(site: ModelSite, { product }: UnregisterAll, at: Instant): Answer {
@@ -165,18 +165,18 @@ export function unregisterAll(site: ModelSite, { product }: UnregisterAll, at: I
     product === null
       ? site.findInstalledLicenses()
       : site.findLicensesOfProduct(site.resolveProduct(product, {}));
-  const held = licenses
+  const heldSlots = licenses
     .flatMap((license) => site.findHeldSlots(license, null, at))
     .filter((slot) => !isReturnForbidden(slot, at));
-  for (const slot of held) release(site, slot, at);
-  return makeGrant({ released: held.length });
+  for (const slot of heldSlots) release(site, slot, at);
+  return makeGrant({ released: heldSlots.length });
 }
 
-/** A borrowed slot of a license that takes nothing back before its time. */
+/** Whether the slot is borrowed from a license that does not allow early return. */
 const isReturnForbidden = (slot: SlotRecord, at: Instant): boolean =>
   findBorrowEnd(slot, at) !== null && !slot.license.terms.earlyReturn;
 
-/** With a slot, the same user's slots of the license's features are given back. */
+/** Releases the slot together with the same user's feature slots of that license. */
 function release(site: ModelSite, slot: SlotRecord, at: Instant): void {
   for (const other of site.slots) {
     if (other.license !== slot.license || other.user !== slot.user) continue;
@@ -185,8 +185,8 @@ function release(site: ModelSite, slot: SlotRecord, at: Instant): void {
 }
 
 /**
- * Where nothing can be given back early, a borrow that is over comes back all the same if a clock
- * set back shows that it is not over.
+ * Where early return is not allowed, a borrow that has ended is restored if a clock that is set
+ * back shows that it has not ended.
  */
 function releaseSlot(site: ModelSite, slot: SlotRecord): void {
   if (slot.license.terms.earlyReturn) slot.isReleased = true;
@@ -194,33 +194,38 @@ function releaseSlot(site: ModelSite, slot: SlotRecord): void {
 }
 
 /**
- * A key counts per operation, product and user, for a day, as long as the license is there that it
- * was used on; refusals are not kept, nor is a count of zero.
+ * A key applies to one operation, product and user, for a day, while the license that it was used
+ * on is installed. Refusals and counts of zero are not remembered.
  */
 export function runOnce(
   site: ModelSite,
   command: Borrow | AddConsumption | AddFeatureConsumption,
   at: Instant,
-  act: () => Answer,
+  execute: () => Answer,
 ): Answer {
-  if (command.once === null) return act();
+  if (command.once === null) return execute();
   const { type, user, product } = command;
-  const needed = {
+  const requiredFields = {
     Borrow: { user },
     AddConsumption: {},
     AddFeatureConsumption: { feature: "feature" in command ? command.feature : null },
   }[type];
-  const key = JSON.stringify([type, site.resolveProduct(product, needed), user, command.once.key]);
-  const known = site.keys.findLast(
-    (one) => one.key === key && at < one.at.value + DAY && !one.license.isRemoved,
+  const key = JSON.stringify([
+    type,
+    site.resolveProduct(product, requiredFields),
+    user,
+    command.once.key,
+  ]);
+  const remembered = site.keys.findLast(
+    (record) => record.key === key && at < record.at.value + DAY && !record.license.isRemoved,
   );
   const { fingerprint } = command.once;
-  if (known !== undefined && known.fingerprint !== fingerprint) {
+  if (remembered !== undefined && remembered.fingerprint !== fingerprint) {
     throw makeRefusal("idempotency_key_reused");
   }
-  if (known !== undefined) return makeGrant(known.outcome);
-  const answer = act();
-  // Nothing was counted that could be counted twice.
+  if (remembered !== undefined) return makeGrant(remembered.outcome);
+  const answer = execute();
+  // A count of zero cannot be counted twice.
   const isZero = "count" in command && command.count === 0;
   if ("granted" in answer && !isZero) {
     const { contact: _contact, ...outcome } = answer.granted;

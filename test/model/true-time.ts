@@ -1,11 +1,13 @@
-// What has to hold in true time, whatever the clock showed: the one thing a license server is for.
-// It is judged by what the rules recorded and show, without the model.
+// What must hold in true time, whatever the clock showed: the main promise of a license server.
+// It is checked against what the rules recorded and show, without the model.
 import type { Event } from "../../src/domain/event.ts";
 import type { State } from "../../src/domain/state.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import type { RegistrationView } from "../../src/domain/views.ts";
 
-/** A borrow that was granted while the clock was right: its lease is good until then, in truth. */
+/**
+ * A borrow that was granted while the clock was right: its lease is valid until then in true time.
+ */
 interface TrueBorrow {
   readonly license: number;
   readonly user: string;
@@ -16,7 +18,7 @@ export class TrueTimeCheck {
   #borrows: TrueBorrow[] = [];
   readonly #slots = new Set<number>();
 
-  /** What is wrong with what was just recorded at this true instant; null: nothing. */
+  /** Describes what is wrong with the events recorded at this true instant; null if nothing is. */
   checkEvents(
     events: readonly Event[],
     state: State,
@@ -24,14 +26,14 @@ export class TrueTimeCheck {
     isClockRight: boolean,
   ): string | null {
     for (const event of events) {
-      const wrong = isClockRight ? this.#judgeGrant(event, state, now) : null;
-      if (wrong !== null) return wrong;
+      const problem = isClockRight ? this.#checkGrant(event, state, now) : null;
+      if (problem !== null) return problem;
       this.#record(event, state, isClockRight);
     }
     return null;
   }
 
-  /** Whom the right clock lent to, that user has it. */
+  /** A borrow that was granted by the right clock must still be shown. */
   checkViews(views: readonly RegistrationView[], now: Instant): string | null {
     const lost = this.#borrows.find(
       ({ license, user, until }) =>
@@ -41,27 +43,29 @@ export class TrueTimeCheck {
             view.license === license && view.user === user && (view.borrowedUntil ?? 0) >= until,
         ),
     );
-    return lost === undefined ? null : `a borrow is gone before its end: ${JSON.stringify(lost)}`;
+    return lost === undefined
+      ? null
+      : `a borrow is missing before its end: ${JSON.stringify(lost)}`;
   }
 
-  /** A slot that nobody had before comes out of what is not lent to others. */
-  #judgeGrant(event: Event, state: State, now: Instant): string | null {
+  /** A new slot must be one of those that are not borrowed by other users. */
+  #checkGrant(event: Event, state: State, now: Instant): string | null {
     if (event.type !== "SlotTaken" && event.type !== "SlotBorrowed") return null;
     if (this.#slots.has(event.slot)) return null;
-    const lent = this.#borrows.filter(
+    const otherBorrows = this.#borrows.filter(
       ({ license, user, until }) => license === event.license && user !== event.user && now < until,
     );
     const slots = state.licenses.get(event.license)?.terms.slots ?? 0;
-    if (lent.length < slots) return null;
-    return `lent once more than there are slots (${slots}): ${JSON.stringify([event, ...lent])}`;
+    if (otherBorrows.length < slots) return null;
+    return `more slots lent than there are (${slots}): ${JSON.stringify([event, ...otherBorrows])}`;
   }
 
   #record(event: Event, state: State, isClockRight: boolean): void {
     if (event.type === "LicenseRemoved") this.#forget(event.license, null);
     if (event.type === "SlotTaken") this.#slots.add(event.slot);
     if (event.type === "SlotReleased") {
-      const takesBack = state.licenses.get(event.license)?.terms.earlyReturn ?? true;
-      if (takesBack) this.#forget(event.license, event.user);
+      const allowsEarlyReturn = state.licenses.get(event.license)?.terms.earlyReturn ?? true;
+      if (allowsEarlyReturn) this.#forget(event.license, event.user);
     }
     if (event.type === "SlotBorrowed") {
       this.#slots.add(event.slot);
@@ -73,7 +77,7 @@ export class TrueTimeCheck {
 
   #forget(license: number, user: string | null): void {
     this.#borrows = this.#borrows.filter(
-      (one) => one.license !== license || (user !== null && one.user !== user),
+      (borrow) => borrow.license !== license || (user !== null && borrow.user !== user),
     );
   }
 }

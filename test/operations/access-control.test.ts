@@ -10,30 +10,30 @@ import { unwrap, readJournal, openSite } from "../support/licensed-store.ts";
 
 const PASSWORD = "correct horse battery";
 
-async function opened() {
+async function openAccess() {
   const site = await openSite();
   const clock = { now: 1_000_000 };
-  const again = () =>
+  const reopen = () =>
     new AccessControl(site.store, new AccessFile(realDisk, site.folder), () => clock.now);
-  return { site, clock, access: again(), again, path: join(site.folder, "access.json") };
+  return { site, clock, access: reopen(), reopen, path: join(site.folder, "access.json") };
 }
 
-test("nobody has claimed a new appliance, and the first credential does", async () => {
-  const { access, again } = await opened();
+test("a new appliance is unclaimed until the first admin credential is created", async () => {
+  const { access, reopen } = await openAccess();
   expect(access.isClaimed()).toBe(false);
   unwrap(await access.createToken("ops", null, "test"));
   expect(access.isClaimed()).toBe(true);
-  expect(again().isClaimed()).toBe(true);
+  expect(reopen().isClaimed()).toBe(true);
 });
 
-test("a user without the role of an administrator claims nothing", async () => {
-  const { access } = await opened();
+test("a user without the admin role does not claim the appliance", async () => {
+  const { access } = await openAccess();
   unwrap(await access.setUser("ada", "user", PASSWORD, "test"));
   expect(access.isClaimed()).toBe(false);
 });
 
-test("neither time nor a slip of the hand opens the door again", async () => {
-  const { access, clock } = await opened();
+test("a claimed appliance stays claimed: tokens may expire, but the last credential stays", async () => {
+  const { access, clock } = await openAccess();
   const { token } = unwrap(await access.createToken("ops", 1, "test"));
   clock.now += 2 * 24 * 60 * 60 * 1_000;
   expect(access.identify(token)).toBeNull();
@@ -48,8 +48,8 @@ test("neither time nor a slip of the hand opens the door again", async () => {
   expect(await access.removeUser("root", "test")).toMatchObject({ ok: false });
 });
 
-test("a name that nobody has costs as much work as a wrong password", async () => {
-  const { access } = await opened();
+test("login takes as much work for an unknown name as for a wrong password", async () => {
+  const { access } = await openAccess();
   unwrap(await access.setUser("ada", "user", PASSWORD, "test"));
   const verify = spyOn(Bun.password, "verify");
   onTestFinished(() => verify.mockRestore());
@@ -65,44 +65,44 @@ test("a name that nobody has costs as much work as a wrong password", async () =
   expect(costs).toEqual([expect.any(String), costs[0]]);
 });
 
-describe("a clock that is set back", () => {
+describe("setting the clock back", () => {
   const DAY = 24 * 60 * 60 * 1_000;
 
-  test("does not revive a token that was refused because it had ended", async () => {
-    const { access, clock, again } = await opened();
+  test("does not make a token valid that was refused as expired", async () => {
+    const { access, clock, reopen } = await openAccess();
     const { token } = unwrap(await access.createToken("ops", 1, "test"));
     clock.now += 2 * DAY;
     expect(access.identify(token)).toBeNull();
     await access.persistExpiredTokens();
     clock.now -= 2 * DAY;
     expect(access.identify(token)).toBeNull();
-    expect(again().identify(token)).toBeNull();
-    expect(again().list().tokens).toMatchObject([{ name: "ops", ended: true }]);
+    expect(reopen().identify(token)).toBeNull();
+    expect(reopen().list().tokens).toMatchObject([{ name: "ops", ended: true }]);
   });
 
-  test("does not revive a token that ended before a start", async () => {
-    const { access, clock, again } = await opened();
+  test("does not make a token valid that had expired before a start", async () => {
+    const { access, clock, reopen } = await openAccess();
     const { token } = unwrap(await access.createToken("ops", 1, "test"));
     clock.now += 2 * DAY;
-    await again().persistExpiredTokens();
+    await reopen().persistExpiredTokens();
     clock.now -= 2 * DAY;
-    expect(again().identify(token)).toBeNull();
+    expect(reopen().identify(token)).toBeNull();
   });
 
-  test("leaves a token that has not ended as it was, also in the file", async () => {
-    const { access, clock, again, path } = await opened();
+  test("leaves a token that has not expired unchanged, also in the file", async () => {
+    const { access, clock, reopen, path } = await openAccess();
     const { token } = unwrap(await access.createToken("ops", 3, "test"));
     const before = readFileSync(path, "utf8");
     clock.now += 2 * DAY;
     expect(access.identify(token)).not.toBeNull();
     await access.persistExpiredTokens();
     clock.now -= 2 * DAY;
-    expect(again().identify(token)).not.toBeNull();
+    expect(reopen().identify(token)).not.toBeNull();
     expect(readFileSync(path, "utf8")).toBe(before);
   });
 
-  test("ends a login that is later than the clock", async () => {
-    const { access, clock } = await opened();
+  test("ends a login that was made later than the new time", async () => {
+    const { access, clock } = await openAccess();
     unwrap(await access.setUser("ada", "user", PASSWORD, "test"));
     const { token } = unwrap(await access.login("ada", PASSWORD, "test"));
     expect(access.identify(token)).not.toBeNull();
@@ -113,8 +113,8 @@ describe("a clock that is set back", () => {
   });
 });
 
-test("nothing that is kept opens anything, and only its owner may read it", async () => {
-  const { access, path } = await opened();
+test("the access file holds no usable secret, and only its owner may read it", async () => {
+  const { access, path } = await openAccess();
   const { token } = unwrap(await access.createToken("ops", null, "test"));
   unwrap(await access.setUser("ada", "user", PASSWORD, "test"));
   const text = readFileSync(path, "utf8");
@@ -125,8 +125,8 @@ test("nothing that is kept opens anything, and only its owner may read it", asyn
   expect(JSON.stringify(access.list())).not.toMatch(/argon2|sha256|[0-9a-f]{64}/);
 });
 
-test("every change is on record with who made it, and with no secret", async () => {
-  const { site, access } = await opened();
+test("every access change is recorded with its author, and without a secret", async () => {
+  const { site, access } = await openAccess();
   const { token } = unwrap(await access.createToken("ops", null, "root@10.0.0.5"));
   unwrap(await access.setUser("ada", "user", PASSWORD, "socket"));
   unwrap(await access.removeUser("ada", "socket"));
@@ -139,8 +139,8 @@ test("every change is on record with who made it, and with no secret", async () 
   expect(JSON.stringify(events)).not.toContain(token);
 });
 
-test("a name is taken once, and one that is not there cannot be revoked", async () => {
-  const { access } = await opened();
+test("createToken refuses a name in use, and revokeToken an unknown name", async () => {
+  const { access } = await openAccess();
   unwrap(await access.createToken("ops", null, "test"));
   expect(await access.createToken("ops", null, "test")).toMatchObject({
     fault: { code: "name_taken" },
@@ -150,58 +150,62 @@ test("a name is taken once, and one that is not there cannot be revoked", async 
   });
 });
 
-test("a list that cannot be read is refused: it does not mean that everybody may come in", async () => {
-  const { access, again, path } = await opened();
+test("a damaged access file is refused at start instead of granting access to everyone", async () => {
+  const { access, reopen, path } = await openAccess();
   unwrap(await access.createToken("ops", null, "test"));
   const text = readFileSync(path, "utf8");
   for (const damaged of ["", "{}", text.slice(0, -4), text.replace('"access": 1', '"access": 2')]) {
     writeFileSync(path, damaged);
-    expect(again).toThrow(FolderRefused);
+    expect(reopen).toThrow(FolderRefused);
   }
   writeFileSync(path, text);
-  expect(again().isClaimed()).toBe(true);
+  expect(reopen().isClaimed()).toBe(true);
 });
 
-describe("a disk that fails", () => {
-  const failing = (code: string): Error => Object.assign(new Error(code), { code });
+describe("AccessControl with a failing disk", () => {
+  const makeError = (code: string): Error => Object.assign(new Error(code), { code });
 
   async function onFaultyDisk() {
-    const { site } = await opened();
+    const { site } = await openAccess();
     const disk = new FaultyDisk();
     const open = () =>
       new AccessControl(site.store, new AccessFile(disk, site.folder), () => 1_000_000);
     const access = open();
     unwrap(await access.createToken("ops", null, "test"));
-    const recorded = () =>
+    const countRecorded = () =>
       readJournal(site.folder)
         .flatMap(({ line }) => line.events)
         .filter(({ type }) => type === "AccessChanged").length;
-    return { disk, access, open, recorded };
+    return { disk, access, open, countRecorded };
   }
 
   test.each(["open", "write", "sync"] as const)(
-    "without room for %s nothing is changed or on record",
+    "changes and records nothing when %s fails for lack of disk space",
     async (name) => {
-      const { disk, access, open, recorded } = await onFaultyDisk();
+      const { disk, access, open, countRecorded } = await onFaultyDisk();
       disk.beforeCall = (call) => {
-        if (call.name === name) throw failing("ENOSPC");
+        if (call.name === name) throw makeError("ENOSPC");
       };
       const refused = await access.createToken("more", null, "test");
       expect(refused).toEqual({ ok: false, fault: { code: "storage_full" } });
       disk.clearFaults();
-      expect([recorded(), access.list(), open().list()]).toEqual([1, access.list(), access.list()]);
+      expect([countRecorded(), access.list(), open().list()]).toEqual([
+        1,
+        access.list(),
+        access.list(),
+      ]);
       expect(access.list().tokens).toHaveLength(1);
       unwrap(await access.createToken("more", null, "test"));
-      expect([recorded(), open().list().tokens.length]).toEqual([2, 2]);
+      expect([countRecorded(), open().list().tokens.length]).toEqual([2, 2]);
     },
   );
 
   test.each(["rename", "syncFolder"] as const)(
-    "when %s fails it goes by what the next start will find",
+    "uses the same list as the next start when %s fails",
     async (name) => {
       const { disk, access, open } = await onFaultyDisk();
       disk.beforeCall = (call) => {
-        if (call.name === name) throw failing("EIO");
+        if (call.name === name) throw makeError("EIO");
       };
       const refused = await access.createToken("more", null, "test");
       expect(refused).toEqual({ ok: false, fault: { code: "storage_failed" } });
@@ -212,8 +216,8 @@ describe("a disk that fails", () => {
   );
 });
 
-test("ten thousand logins are kept, the oldest go first, and all end with their user", async () => {
-  const { access } = await opened();
+test("login keeps 10,000 sessions, drops the oldest first, and ends all with their user", async () => {
+  const { access } = await openAccess();
   const hash = spyOn(Bun.password, "verify").mockResolvedValue(true);
   try {
     unwrap(await access.setUser("ada", "user", PASSWORD, "test"));

@@ -1,5 +1,5 @@
-// Pages of the record against all of it: whatever is asked for, and whatever happens to the folder
-// between two pages, every event comes once and in order.
+// Compares pages of the audit log with all of its lines: with any filter, and whatever happens to
+// the folder between two pages, every event is shown once and in order.
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,14 +39,14 @@ import {
 } from "../support/backup-site.ts";
 import { countTurns } from "../support/event-loop.ts";
 import { writeLongAuditLog } from "../support/long-audit-log.ts";
-import { writeMonths as liveThrough } from "../support/audit-months.ts";
+import { writeMonths } from "../support/audit-months.ts";
 import { makeNextInstall } from "../support/new-site.ts";
 import { copyFixtureFolder } from "../support/old-formats.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
-type Plain = Pick<AuditEntry, "seq" | "part" | "event">;
+type PlainEntry = Pick<AuditEntry, "seq" | "part" | "event">;
 
-const plain = ({ seq, part, event }: AuditEntry): Plain => ({ seq, part, event });
+const pickFields = ({ seq, part, event }: AuditEntry): PlainEntry => ({ seq, part, event });
 
 const ANY: AuditFilter = {
   types: null,
@@ -58,11 +58,11 @@ const ANY: AuditFilter = {
   text: null,
 };
 
-/** Every line of the record there is, from whichever file it stands in. */
-function linesOn(folder: string): JournalLine[] {
+/** Every line of the audit log, from whichever file it is in. */
+function readAllLines(folder: string): JournalLine[] {
   const lines = new Map<number, JournalLine>();
   for (const { path } of listAuditFiles(realDisk, folder)) {
-    for (const line of goodLines(path)) lines.set(line.audit_seq ?? 0, line);
+    for (const line of readValidLines(path)) lines.set(line.audit_seq ?? 0, line);
   }
   const oldest = lines.size === 0 ? 1 : Math.min(...lines.keys());
   for (const { line } of readJournal(folder)) {
@@ -71,67 +71,69 @@ function linesOn(folder: string): JournalLine[] {
   return [...lines.values()].toSorted((a, b) => (a.audit_seq ?? 0) - (b.audit_seq ?? 0));
 }
 
-/** Those of an unfinished fold may be bad: they are in the journal as well. */
-const goodLines = (path: string): JournalLine[] =>
+/** Lines of an unfinished checkpoint may be damaged: they are in the journal as well. */
+const readValidLines = (path: string): JournalLine[] =>
   readFileSync(path, "latin1")
     .split("\n")
     .map((text) => decodeLine(new Uint8Array(Buffer.from(text, "latin1"))))
     .filter((line) => line !== null);
 
-const entriesOn = (folder: string): Plain[] =>
-  linesOn(folder)
+const readAllEntries = (folder: string): PlainEntry[] =>
+  readAllLines(folder)
     .flatMap(({ audit_seq: seq = 0, events }) =>
       events.map((event, part) => ({ seq, part, event })),
     )
     .toReversed();
 
-const pageOf = async (
+const readPage = async (
   store: Store,
   from: string | null,
   limit: number,
-  sought: AuditFilter = ANY,
+  filter: AuditFilter = ANY,
 ): Promise<AuditPage<AuditEntry>> =>
   unwrap(
     await new AuditLogReader(store).readPage<AuditEntry>({
       from: from === null ? null : parsePosition(from),
       limit,
-      since: sought.since,
-      pick: (entry) => (matchesFilter(sought, entry) ? entry : null),
+      since: filter.since,
+      pick: (entry) => (matchesFilter(filter, entry) ? entry : null),
     }),
   );
 
-/** Page by page to the end, with something in between. */
-async function paged(
+/** Reads page by page to the end, with an action between two pages. */
+async function readAllPages(
   store: Store,
   limit: number,
-  sought: AuditFilter = ANY,
+  filter: AuditFilter = ANY,
   between: () => Promise<void> = async () => {},
 ): Promise<AuditEntry[]> {
-  const found: AuditEntry[] = [];
+  const entries: AuditEntry[] = [];
   for (let next: string | null = null; ;) {
-    const page: AuditPage<AuditEntry> = await pageOf(store, next, limit, sought);
+    const page: AuditPage<AuditEntry> = await readPage(store, next, limit, filter);
     expect(page.entries.length).toBeLessThanOrEqual(limit);
-    found.push(...page.entries);
-    if (page.nextPosition === null) return found;
+    entries.push(...page.entries);
+    if (page.nextPosition === null) return entries;
     expect(page.nextPosition).not.toBe(next);
     next = page.nextPosition;
     await between();
   }
 }
 
-async function live({ store, clock }: OpenSite, steps: readonly CommandStep[]): Promise<void> {
+async function runSteps({ store, clock }: OpenSite, steps: readonly CommandStep[]): Promise<void> {
   for (const { after, command } of steps) {
     clock.now = later(clock.now, after);
-    const wanted =
+    const nextCommand =
       command.type === "InstallLicense"
         ? store.peek((state) => makeNextInstall(state, command))
         : command;
-    await transactCommand(store, wanted);
+    await transactCommand(store, nextCommand);
   }
 }
 
-const sought = (mark: Instant): fc.Arbitrary<AuditFilter> => {
-  const time = fc.option(fc.integer({ min: utc("2026-03-01T00:00:00Z"), max: mark }).map(instant));
+const auditFilter = (latest: Instant): fc.Arbitrary<AuditFilter> => {
+  const time = fc.option(
+    fc.integer({ min: utc("2026-03-01T00:00:00Z"), max: latest }).map(instant),
+  );
   return fc.record({
     types: fc.option(
       fc.constantFrom(
@@ -149,41 +151,43 @@ const sought = (mark: Instant): fc.Arbitrary<AuditFilter> => {
   });
 };
 
-const ACTS = ["nothing", "checkpoint", "stop", "kill", "tear", "leftover", "change"] as const;
-type Act = (typeof ACTS)[number];
+const INCIDENTS = ["nothing", "checkpoint", "stop", "kill", "tear", "leftover", "change"] as const;
+type Incident = (typeof INCIDENTS)[number];
 
-/** What may befall a folder; a start is another store on the same files, or on a copy of them. */
-async function befall(site: OpenSite, act: Act): Promise<OpenSite> {
-  if (act === "checkpoint") await site.store.checkpoint();
-  if (act === "change") await transactCommand(site.store, register("later"));
-  if (act === "nothing" || act === "checkpoint" || act === "change") return site;
-  if (act === "stop") await site.stop();
+/** Applies an incident to the folder. After a stop or a crash, a new store opens a copy of it. */
+async function applyIncident(site: OpenSite, incident: Incident): Promise<OpenSite> {
+  if (incident === "checkpoint") await site.store.checkpoint();
+  if (incident === "change") await transactCommand(site.store, register("later"));
+  if (incident === "nothing" || incident === "checkpoint" || incident === "change") return site;
+  if (incident === "stop") await site.stop();
   const folder = copyFolder(site.folder);
-  if (act === "tear") tear(folder);
-  if (act === "leftover") leaveOver(folder);
+  if (incident === "tear") appendTornLine(folder);
+  if (incident === "leftover") appendLeftoverLines(folder);
   const next = await openSite({ folder });
   next.clock.now = site.clock.now;
   return next;
 }
 
-/** Half a line behind the last one, as a power cut leaves it. */
-function tear(folder: string): void {
+/** Appends half a line after the last one, as a power failure leaves it. */
+function appendTornLine(folder: string): void {
   const segment = readdirSync(folder).filter((name) => /^journal-\d+\.jsonl$/.test(name));
   const newest = segment
     .toSorted((a, b) => Number(a.replace(/\D/g, "")) - Number(b.replace(/\D/g, "")))
     .at(-1);
-  const seq = (readJournal(folder).at(-1)?.line.seq ?? coversOf(folder)) + 1;
-  const half = `{"seq":${seq},"from":${seq},"at":1,"audit_seq":99`;
-  appendFileSync(join(folder, newest ?? ""), half);
+  const seq = (readJournal(folder).at(-1)?.line.seq ?? readCoveredSeq(folder)) + 1;
+  const tornLine = `{"seq":${seq},"from":${seq},"at":1,"audit_seq":99`;
+  appendFileSync(join(folder, newest ?? ""), tornLine);
 }
 
-const coversOf = (folder: string): number =>
+const readCoveredSeq = (folder: string): number =>
   Number(/"covers":\{"seq":(\d+)/.exec(readFileSync(join(folder, "state.json"), "utf8"))?.[1]);
 
-/** A fold that did not finish: lines the journal has too, the last one never synced. */
-function leaveOver(folder: string): void {
+/**
+ * Imitates an unfinished checkpoint: lines that the journal also has, the last one never synced.
+ */
+function appendLeftoverLines(folder: string): void {
   const newest = listAuditFiles(realDisk, folder).at(-1);
-  const last = newest && goodLines(newest.path).at(-1);
+  const last = newest && readValidLines(newest.path).at(-1);
   if (newest === undefined || last === undefined) return;
   const next = readJournal(folder).filter(
     ({ line }) => (line.audit_seq ?? 0) > (last.audit_seq ?? 0),
@@ -196,37 +200,37 @@ function leaveOver(folder: string): void {
 
 const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
 
-test("any filter, in pages of any size, gives what a plain look at every line gives", async () => {
+test("AuditLogReader gives the same events as a scan of all lines, with any filter and page size", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.tuple(randomCommandSteps(30), fc.constantFrom(...ACTS)), {
+      fc.array(fc.tuple(randomCommandSteps(30), fc.constantFrom(...INCIDENTS)), {
         minLength: 2,
         maxLength: 6,
       }),
-      fc.infiniteStream(fc.constantFrom<Act>("nothing", "nothing", "checkpoint", "change")),
+      fc.infiniteStream(fc.constantFrom<Incident>("nothing", "nothing", "checkpoint", "change")),
       fc.constantFrom(1, 2, 3, 7, 100),
-      sought(utc("2026-09-01T00:00:00Z")),
-      async (lives, between, limit, what) => {
+      auditFilter(utc("2026-09-01T00:00:00Z")),
+      async (phases, between, limit, filter) => {
         let site = await openSite();
-        for (const [steps, act] of lives) {
-          await live(site, steps);
-          site = await befall(site, act);
+        for (const [steps, incident] of phases) {
+          await runSteps(site, steps);
+          site = await applyIncident(site, incident);
         }
         const products = new Map(
-          (await pageOf(site.store, null, 500)).entries.map((entry) => [
-            JSON.stringify(plain(entry)),
+          (await readPage(site.store, null, 500)).entries.map((entry) => [
+            JSON.stringify(pickFields(entry)),
             entry.product,
           ]),
         );
-        const all = entriesOn(copyFolder(site.folder)).map((one) => ({
-          ...one,
-          product: products.get(JSON.stringify(one)) ?? null,
+        const all = readAllEntries(copyFolder(site.folder)).map((entry) => ({
+          ...entry,
+          product: products.get(JSON.stringify(entry)) ?? null,
         }));
-        const expected = all.filter((entry) => matchesFilter(what, entry)).map(plain);
-        const found = await paged(site.store, limit, what, async () => {
-          await befall(site, between.next().value);
+        const expected = all.filter((entry) => matchesFilter(filter, entry)).map(pickFields);
+        const entries = await readAllPages(site.store, limit, filter, async () => {
+          await applyIncident(site, between.next().value);
         });
-        expect(found.map(plain)).toEqual(expected);
+        expect(entries.map(pickFields)).toEqual(expected);
         await site.stop();
       },
     ),
@@ -234,45 +238,50 @@ test("any filter, in pages of any size, gives what a plain look at every line gi
   );
 });
 
-test("a line of many events comes in parts, each once", async () => {
+test("AuditLogReader shows a line of many events in parts, each part once", async () => {
   const site = await openLicensedSite();
   for (let user = 0; user < 40; user += 1)
     await transactOrThrow(site.store, register(`user ${user}`));
   await transactOrThrow(site.store, unregisterAll());
-  for (const act of ["nothing", "checkpoint"] as const) {
-    await befall(site, act);
+  for (const incident of ["nothing", "checkpoint"] as const) {
+    await applyIncident(site, incident);
     for (const limit of [1, 3, 39, 40, 41, 500]) {
-      expect((await paged(site.store, limit)).map(plain)).toEqual(entriesOn(site.folder));
+      expect((await readAllPages(site.store, limit)).map(pickFields)).toEqual(
+        readAllEntries(site.folder),
+      );
     }
   }
-  const { entries, nextPosition } = await pageOf(site.store, null, 3);
+  const { entries, nextPosition } = await readPage(site.store, null, 3);
   expect(entries.map(({ part }) => part)).toEqual([39, 38, 37]);
-  expect(parsePosition(nextPosition ?? "")).toMatchObject({ line: entries[0]?.seq, part: 37 });
+  expect(parsePosition(nextPosition ?? "")).toMatchObject({
+    auditSeq: entries[0]?.seq,
+    eventIndex: 37,
+  });
 });
 
-test("a page begun in the journal goes on in the record's own files, and the other way round", async () => {
+test("AuditLogReader continues a page in the audit files after a checkpoint moved its lines there", async () => {
   const site = await openLicensedSite();
   for (let count = 1; count <= 30; count += 1) await transactOrThrow(site.store, consume(count));
-  const expected = entriesOn(site.folder);
-  // Two of them, and the journal's file of the first page is gone.
-  const found = await paged(site.store, 4, ANY, async () => {
+  const expected = readAllEntries(site.folder);
+  // After two checkpoints the journal file of the first page is gone.
+  const entries = await readAllPages(site.store, 4, ANY, async () => {
     await transactOrThrow(site.store, consume(1));
     await site.store.checkpoint();
   });
-  expect(found.map(plain)).toEqual(expected);
+  expect(entries.map(pickFields)).toEqual(expected);
 });
 
-test("checkpoints that overtake a page that is being read take nothing out of it", async () => {
-  const wanted = { ...ANY, types: new Set(["LicenseInstalled"]) };
-  // On a busy machine a page may be read before the second checkpoint is made: then again.
+test("AuditLogReader loses no event to checkpoints while it reads a page", async () => {
+  const filter = { ...ANY, types: new Set(["LicenseInstalled"]) };
+  // On a busy machine a page may be complete before the second checkpoint: then try again.
   let checkpoints = 0;
   for (let attempt = 0; checkpoints < 2 && attempt < 20; attempt += 1) {
     const site = await openLicensedSite();
-    const many = Array.from({ length: 6_000 }, (_, index) => consume(1 + (index % 7)));
-    await transactInOneBatch(site.store, ...many);
-    // All of the journal is looked at for it, in many turns.
+    const commands = Array.from({ length: 6_000 }, (_, index) => consume(1 + (index % 7)));
+    await transactInOneBatch(site.store, ...commands);
+    // The reader scans the whole journal for it, in many turns of the event loop.
     const pages: AuditEntry[][] = [];
-    void paged(site.store, 1, wanted).then((found) => pages.push(found));
+    void readAllPages(site.store, 1, filter).then((entries) => pages.push(entries));
     for (checkpoints = 0; pages.length === 0 && checkpoints < 1_000; checkpoints += 1) {
       await transactOrThrow(site.store, register(`user ${checkpoints % 3}`));
       await site.store.checkpoint();
@@ -282,71 +291,71 @@ test("checkpoints that overtake a page that is being read take nothing out of it
   expect(checkpoints).toBeGreaterThan(1);
 });
 
-test("months that are let go of between two pages end the record there, and lose nothing before", async () => {
+test("AuditLogReader ends at months that were removed between two pages, and shows all newer ones", async () => {
   const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
-  await liveThrough(site, "04", "05", "06");
-  const before = entriesOn(site.folder);
-  const first = await pageOf(site.store, null, 3);
-  await liveThrough(site, "08", "09", "10");
-  const left = entriesOn(site.folder);
-  expect(left.at(-1)?.seq).toBeGreaterThan(first.entries.at(-1)?.seq ?? Infinity);
-  const rest = await pageOf(site.store, first.nextPosition, 500);
+  await writeMonths(site, "04", "05", "06");
+  const before = readAllEntries(site.folder);
+  const first = await readPage(site.store, null, 3);
+  await writeMonths(site, "08", "09", "10");
+  const remaining = readAllEntries(site.folder);
+  expect(remaining.at(-1)?.seq).toBeGreaterThan(first.entries.at(-1)?.seq ?? Infinity);
+  const rest = await readPage(site.store, first.nextPosition, 500);
   expect([rest.entries, rest.nextPosition]).toEqual([[], null]);
-  expect(first.entries.map(plain)).toEqual(before.slice(0, 3));
-  expect((await paged(site.store, 2)).map(plain)).toEqual(left);
+  expect(first.entries.map(pickFields)).toEqual(before.slice(0, 3));
+  expect((await readAllPages(site.store, 2)).map(pickFields)).toEqual(remaining);
 });
 
-test("a place that was told before a backup was brought back is found where it is now", async () => {
+test("AuditLogReader finds a position from before a restore at its new journal line", async () => {
   const site = await openLicensedSite();
   for (let count = 1; count <= 9; count += 1) await transactOrThrow(site.store, consume(count));
-  const all = (await pageOf(site.store, null, 99)).entries.map(plain);
+  const all = (await readPage(site.store, null, 99)).entries.map(pickFields);
   const line = all[0]?.seq ?? 0;
-  // Journal lines with fewer heartbeats between them than there are now.
-  for (const seen of [1, 2, line - 3]) {
-    const { entries } = await pageOf(site.store, `${line}.0.${seen}`, 99);
-    expect(entries.map(plain)).toEqual(all.filter(({ seq }) => seq < line));
+  // Positions with journal numbers from when fewer heartbeats lay between the lines.
+  for (const journalSeq of [1, 2, line - 3]) {
+    const { entries } = await readPage(site.store, `${line}.0.${journalSeq}`, 99);
+    expect(entries.map(pickFields)).toEqual(all.filter(({ seq }) => seq < line));
   }
 });
 
-test("a restored folder is read as what it is", async () => {
+test("AuditLogReader shows the audit log of a restored folder, without the lost events", async () => {
   const site = await openSiteWithHistory();
   const backup = await backUpFolder(site.folder);
   await transactOrThrow(site.store, register("lost"));
   await site.stop();
   await restoreTo(site.folder, backup, { acceptLoss: true });
-  const again = await openSite({ folder: site.folder });
-  const found = await paged(again.store, 2);
-  expect(found.map(plain)).toEqual(entriesOn(site.folder));
-  expect(found[0]?.event.type).toBe("Restored");
-  expect(JSON.stringify(found)).not.toContain("lost");
+  const restored = await openSite({ folder: site.folder });
+  const entries = await readAllPages(restored.store, 2);
+  expect(entries.map(pickFields)).toEqual(readAllEntries(site.folder));
+  expect(entries[0]?.event.type).toBe("Restored");
+  expect(JSON.stringify(entries)).not.toContain("lost");
 });
 
-test("what is not on disk yet is not shown before it is", async () => {
+test("AuditLogReader shows an event only after it is on disk", async () => {
   const site = await openLicensedSite();
   const adding = transactOrThrow(site.store, consume(5));
-  const { entries } = await pageOf(site.store, null, 1);
+  const { entries } = await readPage(site.store, null, 1);
   expect(entries[0]?.event).toMatchObject({ type: "ConsumptionAdded", count: 5 });
-  const lines = linesOn(site.folder);
+  const lines = readAllLines(site.folder);
   expect(lines.at(-1)?.events[0]).toMatchObject({ count: 5 });
   await adding;
 });
 
-test("a change of contact that an older version wrote with its renewal is shown", async () => {
+test("AuditLogReader shows a change of contact that an older version recorded with a renewal", async () => {
   const { store } = await openSite({ folder: copyFixtureFolder(4) });
-  const all = await paged(store, 100);
+  const all = await readAllPages(store, 100);
   const renewal = all.find(({ event }) => event.type === "SlotRenewed");
   expect(renewal?.event).toMatchObject({ user: "ada", contact: { hostname: "pc-2" } });
 });
 
-describe("damage is told with the line it was found at, and what is newer is still shown", () => {
-  const lived = async (): Promise<OpenSite> => {
+describe("AuditLogReader with a damaged audit log", () => {
+  const openSiteWithMonths = async (): Promise<OpenSite> => {
     const site = await openLicensedSite();
-    await liveThrough(site, "04", "05", "06");
+    await writeMonths(site, "04", "05", "06");
     return site;
   };
-  const inMonth = (folder: string, month: string): string =>
+  const monthPath = (folder: string, month: string): string =>
     join(folder, "history", `2026-${month}.jsonl`);
-  const refused = async (store: Store, from: string) =>
+  const readFrom = async (store: Store, from: string) =>
     new AuditLogReader(store).readPage({
       from: parsePosition(from),
       limit: 9,
@@ -354,48 +363,51 @@ describe("damage is told with the line it was found at, and what is newer is sti
       pick: () => true,
     });
 
-  test("a line that was changed", async () => {
-    const site = await lived();
-    const path = inMonth(site.folder, "05");
+  test("shows the newer lines and names the changed line", async () => {
+    const site = await openSiteWithMonths();
+    const path = monthPath(site.folder, "05");
     const [first, second] = readLines(path);
     writeFileSync(path, readFileSync(path, "utf8").replace('"count":1,', '"count":7,'));
-    const { entries, nextPosition } = await pageOf(site.store, null, 500);
+    const { entries, nextPosition } = await readPage(site.store, null, 500);
     expect(entries.at(-1)?.seq).toBe(second?.line.audit_seq ?? 0);
-    expect(await refused(site.store, nextPosition ?? "")).toEqual({
+    expect(await readFrom(site.store, nextPosition ?? "")).toEqual({
       ok: false,
       fault: { code: "audit_log_damaged", line: first?.line.audit_seq ?? 0 },
     });
-    // Whoever says so goes on behind it.
-    const older = await pageOf(site.store, String(first?.line.audit_seq), 500);
+    // A request that starts at the damaged line continues behind it.
+    const older = await readPage(site.store, String(first?.line.audit_seq), 500);
     expect(older.entries[0]?.seq).toBe((first?.line.audit_seq ?? 0) - 1);
     expect(older.nextPosition).toBeNull();
   });
 
-  test.each(["04", "05"])("the file of month %s, which is gone", async (month) => {
-    const site = await lived();
-    const last = readLines(inMonth(site.folder, month)).at(-1)?.line.audit_seq ?? 0;
-    rmSync(inMonth(site.folder, month));
-    const { entries, nextPosition } = await pageOf(site.store, null, 500);
-    expect(entries.at(-1)?.seq).toBe(last + 1);
-    expect(await refused(site.store, nextPosition ?? "")).toEqual({
-      ok: false,
-      fault: { code: "audit_log_damaged", line: last },
-    });
-  });
+  test.each(["04", "05"])(
+    "shows the newer lines and names the last line of the missing month %s",
+    async (month) => {
+      const site = await openSiteWithMonths();
+      const last = readLines(monthPath(site.folder, month)).at(-1)?.line.audit_seq ?? 0;
+      rmSync(monthPath(site.folder, month));
+      const { entries, nextPosition } = await readPage(site.store, null, 500);
+      expect(entries.at(-1)?.seq).toBe(last + 1);
+      expect(await readFrom(site.store, nextPosition ?? "")).toEqual({
+        ok: false,
+        fault: { code: "audit_log_damaged", line: last },
+      });
+    },
+  );
 });
 
-describe("a long record", () => {
-  test("is read in bounded steps to its beginning, whatever is not found in it", async () => {
+describe("AuditLogReader with a long audit log", () => {
+  test("reads to the beginning in bounded steps when nothing matches the filter", async () => {
     const folder = join(tempFolder(), "data");
     await writeLongAuditLog(folder, 30_000, 200_000);
-    const read = reading(realDisk);
+    const read = countReadBytes(realDisk);
     const site = await openSite({ folder, disk: read.disk });
-    const none: AuditFilter = { ...ANY, user: "nobody" };
+    const noMatch: AuditFilter = { ...ANY, user: "nobody" };
     let pages = 0;
     for (let next: string | null = null; pages < 100; pages += 1) {
       read.bytes = 0;
-      const page: AuditPage<AuditEntry> = await pageOf(site.store, next, 100, none);
-      // What is looked at, and a little to find the place.
+      const page: AuditPage<AuditEntry> = await readPage(site.store, next, 100, noMatch);
+      // The scanned part, and a little to find the position.
       expect(read.bytes).toBeLessThan(34 * 1024 * 1024);
       expect(page.entries).toEqual([]);
       expect(page.nextPosition).not.toBe(next);
@@ -404,46 +416,46 @@ describe("a long record", () => {
     }
     expect(pages).toBeGreaterThan(2);
     expect(pages).toBeLessThan(20);
-    const taken = { ...ANY, user: "user 7", types: new Set(["SlotTaken"]) };
-    const found = await paged(site.store, 4, taken);
+    const takenByUser = { ...ANY, user: "user 7", types: new Set(["SlotTaken"]) };
+    const entries = await readAllPages(site.store, 4, takenByUser);
     const expected = Array.from({ length: 30_000 }, (_, index) => index + 1)
       .filter((line) => line % 997 === 7 && line % 2 === 0)
       .toReversed();
-    expect(found.map(({ seq }) => seq)).toEqual(expected);
-    // A place in the middle is found without walking there.
+    expect(entries.map(({ seq }) => seq)).toEqual(expected);
+    // A position in the middle is found without reading up to it.
     read.bytes = 0;
-    const middle = await pageOf(site.store, "15000", 2);
+    const middle = await readPage(site.store, "15000", 2);
     expect(middle.entries.map(({ seq }) => seq)).toEqual([14_999, 14_998]);
     expect(read.bytes).toBeLessThan(1024 * 1024);
-    // Whole months before what is asked for are not looked at.
+    // Whole months before the requested time are not read.
     read.bytes = 0;
-    const late = { ...ANY, user: "nobody", since: later(MONDAY, 29_990 * MINUTE) };
-    expect(await paged(site.store, 500, late)).toEqual([]);
+    const noLateMatch = { ...ANY, user: "nobody", since: later(MONDAY, 29_990 * MINUTE) };
+    expect(await readAllPages(site.store, 500, noLateMatch)).toEqual([]);
   });
 
-  test("lets others have their turn, however many read it at once", async () => {
+  test("yields to other requests while eight readers scan it", async () => {
     const folder = join(tempFolder(), "data");
     await writeLongAuditLog(folder, 9_000);
     const site = await openSite({ folder });
-    const nobody = { ...ANY, user: "nobody" };
+    const noMatch = { ...ANY, user: "nobody" };
     const turns = await countTurns(() =>
-      Promise.all(Array.from({ length: 8 }, () => pageOf(site.store, null, 500, nobody))),
+      Promise.all(Array.from({ length: 8 }, () => readPage(site.store, null, 500, noMatch))),
     );
     expect(turns).toBeGreaterThan(100);
   });
 });
 
-function reading(disk: Disk): { readonly disk: Disk; bytes: number } {
-  const counted = {
+function countReadBytes(disk: Disk): { readonly disk: Disk; bytes: number } {
+  const countingDisk = {
     bytes: 0,
     disk: {
       ...disk,
       readPart(path: string, offset: number, length: number) {
         const part = disk.readPart(path, offset, length);
-        counted.bytes += part?.length ?? 0;
+        countingDisk.bytes += part?.length ?? 0;
         return part;
       },
     },
   };
-  return counted;
+  return countingDisk;
 }

@@ -1,5 +1,5 @@
-// Whatever happens to the files of an audit log, or is sealed of it: once it is declared, the rest
-// verifies, is guarded as before, goes into backups and comes out of them, and goes on.
+// After any damage to the audit log files and any seal: once the gaps are declared, the rest
+// verifies, new damage is detected, backups restore it, and the site goes on.
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -28,39 +28,39 @@ import {
 import { consume, utc } from "../support/scenario.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
-const BY = { note: "a test", peer: "ops@socket" };
+const DECLARATION = { note: "a test", peer: "ops@socket" };
 
-/** A stretch of time at a site: a month, how much happens in it, and whether it is folded. */
-const chapter = fc.record({
+/** A phase of a site: its month, its number of lines, and whether a checkpoint follows. */
+const phase = fc.record({
   month: fc.integer({ min: 1, max: 12 }),
   lines: fc.integer({ min: 1, max: 4 }),
-  folds: fc.boolean(),
-  /** The clock is set back to the month's first day, where it is a later one by then. */
-  setsBack: fc.boolean(),
+  hasCheckpoint: fc.boolean(),
+  /** Sets the clock back to the first day of the month, if the clock is later by then. */
+  isClockSetBack: fc.boolean(),
 });
 
 /** A fraction of a file's length, or of the number of files. */
-const somewhere = fc.double({ min: 0, max: 0.999, noNaN: true });
+const fraction = fc.double({ min: 0, max: 0.999, noNaN: true });
 
-const harm = fc.record({
+const damage = fc.record({
   kind: fc.constantFrom("flip", "cut", "remove", "empty", "double", "swap", "zeros", "seal"),
-  file: somewhere,
-  place: somewhere,
+  file: fraction,
+  position: fraction,
 });
 
-type Harm = typeof harm extends fc.Arbitrary<infer T> ? T : never;
-type Chapter = typeof chapter extends fc.Arbitrary<infer T> ? T : never;
+type Damage = typeof damage extends fc.Arbitrary<infer T> ? T : never;
+type Phase = typeof phase extends fc.Arbitrary<infer T> ? T : never;
 
-async function live(site: OpenSite, chapters: readonly Chapter[]): Promise<void> {
+async function runPhases(site: OpenSite, phases: readonly Phase[]): Promise<void> {
   const { store, clock } = site;
-  for (const { month, lines, folds, setsBack } of chapters) {
+  for (const { month, lines, hasCheckpoint, isClockSetBack } of phases) {
     const at = utc(`2027-${String(month).padStart(2, "0")}-01T00:00:00Z`);
-    if (at < clock.now && setsBack) {
+    if (at < clock.now && isClockSetBack) {
       await transactCommand(store, { type: "SetClockBack", to: at, nonce: null, peer: "test" });
     }
-    clock.now = setsBack ? at : instant(Math.max(at, clock.now));
+    clock.now = isClockSetBack ? at : instant(Math.max(at, clock.now));
     for (let line = 1; line <= lines; line += 1) await transactOrThrow(store, consume(line));
-    if (folds) await store.checkpoint();
+    if (hasCheckpoint) await store.checkpoint();
   }
   await store.checkpoint();
   expect(store.health().checkpointError).toBeNull();
@@ -72,14 +72,18 @@ const filesOf = (folder: string): string[] =>
     .toSorted()
     .map((name) => join(folder, "history", name));
 
-async function inflict(folder: string, audit: AuditMaintenance, { kind, file, place }: Harm) {
+async function applyDamage(
+  folder: string,
+  audit: AuditMaintenance,
+  { kind, file, position }: Damage,
+) {
   const files = filesOf(folder);
   const path = files[Math.floor(file * files.length)];
   if (path === undefined || !existsSync(path)) return;
   const size = statSync(path).size;
-  const at = Math.floor(place * size);
+  const at = Math.floor(position * size);
   const lines = readFileSync(path, "latin1").match(/.*\n/g) ?? [];
-  const which = Math.floor(place * lines.length);
+  const lineIndex = Math.floor(position * lines.length);
   switch (kind) {
     case "flip":
       return size === 0 ? undefined : flipBit(path, at);
@@ -90,20 +94,22 @@ async function inflict(folder: string, audit: AuditMaintenance, { kind, file, pl
     case "empty":
       return writeFileSync(path, "");
     case "double":
-      return editFile(path, () => Buffer.from([...lines, lines[which] ?? ""].join(""), "latin1"));
+      return editFile(path, () =>
+        Buffer.from([...lines, lines[lineIndex] ?? ""].join(""), "latin1"),
+      );
     case "swap": {
-      const [one = "", ...others] = lines;
-      return editFile(path, () => Buffer.from([...others, one].join(""), "latin1"));
+      const [first = "", ...others] = lines;
+      return editFile(path, () => Buffer.from([...others, first].join(""), "latin1"));
     }
     case "zeros":
       return editFile(path, (bytes) => bytes.fill(0, at, Math.min(size, at + 512)));
     case "seal":
       // Refused where the month is damaged; then it is left for the repair.
-      await audit.seal(basename(path).slice(0, "2027-01".length), BY);
+      await audit.seal(basename(path).slice(0, "2027-01".length), DECLARATION);
   }
 }
 
-const isWhole = async (folder: string): Promise<boolean> => {
+const isIntact = async (folder: string): Promise<boolean> => {
   try {
     await verifyFolder(folder);
     return true;
@@ -113,59 +119,63 @@ const isWhole = async (folder: string): Promise<boolean> => {
   }
 };
 
-/** One byte at a time, in a copy that is put right again each time. */
-async function isGuarded(folder: string, bytes: number, dice: () => number): Promise<void> {
+/** Flips one byte at a time in a copy, checks that verify finds it, and restores the byte. */
+async function expectDamageDetected(
+  folder: string,
+  bytes: number,
+  random: () => number,
+): Promise<void> {
   const copy = copyFolder(folder);
   const audit = (await new StateFile(realDisk, copy).read())?.audit;
-  // Behind its end the newest file is an unfinished fold's, which nobody counts on.
+  // Bytes after the recorded end of the newest file belong to an unfinished checkpoint.
   const lengthOf = (path: string): number =>
     basename(path) === audit?.file ? audit.length : statSync(path).size;
   const files = filesOf(copy).filter((path) => lengthOf(path) > 0);
-  for (let turn = 0; turn < bytes && files.length > 0; turn += 1) {
-    const path = files[Math.floor(dice() * files.length)] ?? "";
+  for (let attempt = 0; attempt < bytes && files.length > 0; attempt += 1) {
+    const path = files[Math.floor(random() * files.length)] ?? "";
     const before = readFileSync(path);
-    const at = Math.floor(dice() * lengthOf(path));
+    const at = Math.floor(random() * lengthOf(path));
     flipBit(path, at);
-    expect([path, at, await isWhole(copy)]).toEqual([path, at, false]);
+    expect([path, at, await isIntact(copy)]).toEqual([path, at, false]);
     writeFileSync(path, before);
   }
-  expect(await isWhole(copy)).toBe(true);
+  expect(await isIntact(copy)).toBe(true);
 }
 
-test("an audit log is mended, guarded and goes on, whatever was damaged or sealed", async () => {
+test("an audit log is repaired, verifies and goes on after any damage and seals", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(chapter, { minLength: 1, maxLength: 6 }),
-      fc.array(harm, { minLength: 1, maxLength: 5 }),
+      fc.array(phase, { minLength: 1, maxLength: 6 }),
+      fc.array(damage, { minLength: 1, maxLength: 5 }),
       fc.integer(),
-      async (chapters, harms, seed) => {
+      async (phases, damages, seed) => {
         const site = await openSiteWithKey();
         const { folder, store } = site;
-        await live(site, chapters);
+        await runPhases(site, phases);
         const audit = new AuditMaintenance(store);
-        for (const one of harms) await inflict(folder, audit, one);
-        const repaired = await audit.repair(BY);
+        for (const item of damages) await applyDamage(folder, audit, item);
+        const repaired = await audit.repair(DECLARATION);
         expect(repaired).toMatchObject({ ok: true, value: { missing: [] } });
-        expect(await isWhole(copyFolder(folder))).toBe(true);
+        expect(await isIntact(copyFolder(folder))).toBe(true);
         // Nothing is left to repair.
         expect(await audit.repair(null)).toMatchObject({
-          value: { missing: [], written: [], kept: [], declared: [] },
+          value: { missing: [], written: [], backupFiles: [], declared: [] },
         });
-        await isGuarded(folder, 8, diceOf(seed));
-        const record = join(tempFolder(), "record.jsonl");
+        await expectDamageDetected(folder, 8, makeRandom(seed));
+        const exportPath = join(tempFolder(), "audit.jsonl");
         const lines = [...readForward(store.auditLogSource(), { since: null, until: null })];
-        writeFileSync(record, Buffer.concat(lines));
-        expect(checkAuditExport(realDisk, record).lastSeq).toBe(store.health().auditSeq);
-        const other = join(tempFolder(), "data");
-        await restoreTo(other, await backUpFolder(folder));
-        expect(await isWhole(other)).toBe(true);
-        // And it goes on in both places.
-        for (const going of [site, await openSite({ folder: other })]) {
+        writeFileSync(exportPath, Buffer.concat(lines));
+        expect(checkAuditExport(realDisk, exportPath).lastSeq).toBe(store.health().auditSeq);
+        const restoredFolder = join(tempFolder(), "data");
+        await restoreTo(restoredFolder, await backUpFolder(folder));
+        expect(await isIntact(restoredFolder)).toBe(true);
+        // Both the original site and the restored one go on.
+        for (const openedSite of [site, await openSite({ folder: restoredFolder })]) {
           for (const count of [1, 2]) {
-            await transactOrThrow(going.store, consume(count));
-            await going.store.checkpoint();
-            expect(going.store.health().checkpointError).toBeNull();
-            expect(await isWhole(copyFolder(going.folder))).toBe(true);
+            await transactOrThrow(openedSite.store, consume(count));
+            await openedSite.store.checkpoint();
+            expect(openedSite.store.health().checkpointError).toBeNull();
+            expect(await isIntact(copyFolder(openedSite.folder))).toBe(true);
           }
         }
       },
@@ -175,7 +185,7 @@ test("an audit log is mended, guarded and goes on, whatever was damaged or seale
 });
 
 /** The same numbers for the same seed. */
-function diceOf(seed: number): () => number {
+function makeRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -1,4 +1,4 @@
-// Mending the audit log and sealing months of it, on a store as a server has it.
+// Repairing the audit log and sealing its months, on a store as a server has it.
 import { describe, expect, test } from "bun:test";
 import {
   existsSync,
@@ -40,29 +40,29 @@ import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 tellNoSlowSyncs();
 
-const BY = { note: "the disk was replaced", peer: "ops@socket" };
+const DECLARATION = { note: "the disk was replaced", peer: "ops@socket" };
 const MARCH = "history/2026-03.jsonl";
 const APRIL = "history/2026-04.jsonl";
 const JUNE = "history/2026-06.jsonl";
 
-interface Lived extends OpenSite {
+interface AuditedSite extends OpenSite {
   readonly audit: AuditMaintenance;
 }
 
 /** Two lines in each of four months, and two more in the first; the journal has the last two. */
-async function lived(): Promise<Lived> {
+async function openAuditedSite(): Promise<AuditedSite> {
   const site = await openSiteWithKey();
   await writeMonths(site, "03", "04", "05", "06");
   return { ...site, audit: new AuditMaintenance(site.store) };
 }
 
-/** The line at this place of a file, with one bit changed. */
-function spoil(path: string, place: number): void {
-  const { offset, raw } = readLines(path)[place] ?? {};
+/** Flips one bit of a line of the file. */
+function damageLine(path: string, index: number): void {
+  const { offset, raw } = readLines(path)[index] ?? {};
   flipBit(path, (offset ?? 0) + Math.floor((raw?.length ?? 0) / 2));
 }
 
-async function goesOn({ store, folder, clock }: OpenSite): Promise<void> {
+async function expectSiteToContinue({ store, folder, clock }: OpenSite): Promise<void> {
   clock.now = utc("2026-06-20T00:00:00Z");
   for (const count of [1, 2]) {
     await transactOrThrow(store, consume(count));
@@ -72,9 +72,9 @@ async function goesOn({ store, folder, clock }: OpenSite): Promise<void> {
   }
 }
 
-/** All of the audit log as it would be taken away, checked by itself. */
-function exported({ store }: OpenSite) {
-  const path = join(tempFolder(), "record.jsonl");
+/** Exports the whole audit log and checks the export. */
+function exportAndCheck({ store }: OpenSite) {
+  const path = join(tempFolder(), "audit.jsonl");
   writeFileSync(
     path,
     Buffer.concat([...readForward(store.auditLogSource(), { since: null, until: null })]),
@@ -82,28 +82,28 @@ function exported({ store }: OpenSite) {
   return checkAuditExport(realDisk, path);
 }
 
-describe("a repair that loses nothing", () => {
-  test("finds nothing to do in an audit log that is whole, and changes nothing", async () => {
-    const { audit, folder } = await lived();
+describe("audit repair without loss", () => {
+  test("changes nothing in an intact audit log", async () => {
+    const { audit, folder } = await openAuditedSite();
     const before = readdirSync(join(folder, "history"));
     expect(unwrap(await audit.repair(null))).toEqual({
       missing: [],
       recovered: 0,
       written: [],
-      kept: [],
+      backupFiles: [],
       declared: [],
     });
     expect(readdirSync(join(folder, "history"))).toEqual(before);
   });
 
-  for (const [what, damage] of Object.entries<(path: string) => void>({
-    "a changed byte": (path) => spoil(path, 1),
+  for (const [damageName, damage] of Object.entries<(path: string) => void>({
+    "a changed byte": (path) => damageLine(path, 1),
     "a changed first line": (path) => flipBit(path, 5),
     "a missing end": (path) => truncateSync(path, statSync(path).size - 9),
-    "nothing in it": (path) => truncateSync(path),
+    "no content": (path) => truncateSync(path),
   })) {
-    test(`brings back the newest file from the journal, with ${what}`, async () => {
-      const site = await lived();
+    test(`restores the newest file from the journal when it has ${damageName}`, async () => {
+      const site = await openAuditedSite();
       const path = join(site.folder, JUNE);
       const before = readFileSync(path);
       damage(path);
@@ -113,22 +113,22 @@ describe("a repair that loses nothing", () => {
       expect(recovered).toBeGreaterThan(0);
       expect(readFileSync(path)).toEqual(before);
       await verifyFolder(copyFolder(site.folder));
-      await goesOn(site);
+      await expectSiteToContinue(site);
     });
   }
 
-  test("brings back the newest file from the journal when it is gone", async () => {
-    const site = await lived();
+  test("restores the newest file from the journal when it is missing", async () => {
+    const site = await openAuditedSite();
     const path = join(site.folder, JUNE);
     const before = readFileSync(path);
     rmSync(path);
     expect(unwrap(await site.audit.repair(null))).toMatchObject({ missing: [], recovered: 2 });
     expect(readFileSync(path)).toEqual(before);
-    await goesOn(site);
+    await expectSiteToContinue(site);
   });
 
-  test("puts lines back in order, and keeps what was there under another name", async () => {
-    const site = await lived();
+  test("restores the order of lines, and keeps the damaged file under another name", async () => {
+    const site = await openAuditedSite();
     const path = join(site.folder, APRIL);
     const before = readFileSync(path);
     const [first, second] = readLines(path).map(({ raw }) => Buffer.from(raw));
@@ -137,15 +137,15 @@ describe("a repair that loses nothing", () => {
     expect(unwrap(await site.audit.repair(null))).toMatchObject({
       missing: [],
       written: ["2026-04.jsonl"],
-      kept: ["2026-04.jsonl.damaged"],
+      backupFiles: ["2026-04.jsonl.damaged"],
     });
     expect(readFileSync(path)).toEqual(before);
     expect(readFileSync(`${path}.damaged`)).toEqual(swapped);
     await verifyFolder(copyFolder(site.folder));
   });
 
-  test("takes a line out that stands there twice", async () => {
-    const site = await lived();
+  test("removes a duplicate line", async () => {
+    const site = await openAuditedSite();
     const path = join(site.folder, APRIL);
     const before = readFileSync(path);
     editFile(path, (bytes) => Buffer.concat([bytes, readLines(path)[0]?.raw ?? Buffer.alloc(0)]));
@@ -154,10 +154,10 @@ describe("a repair that loses nothing", () => {
   });
 });
 
-describe("a repair of what is gone for good", () => {
-  test("changes nothing unless somebody accepts the gap, and says what is missing", async () => {
-    const { folder, audit } = await lived();
-    spoil(join(folder, APRIL), 0);
+describe("audit repair with lost lines", () => {
+  test("changes nothing and lists the missing lines unless the gap is accepted", async () => {
+    const { folder, audit } = await openAuditedSite();
+    damageLine(join(folder, APRIL), 0);
     const before = readFileSync(join(folder, APRIL));
     const lines = readLines(join(folder, MARCH));
     const { missing, written } = unwrap(await audit.repair(null));
@@ -177,15 +177,15 @@ describe("a repair of what is gone for good", () => {
     await catchRefusal(verifyFolder(copyFolder(folder)));
   });
 
-  test("declares exactly the damaged line, and everything goes on", async () => {
-    const site = await lived();
+  test("declares exactly the damaged line as a gap, and the site goes on", async () => {
+    const site = await openAuditedSite();
     const { folder, store, audit } = site;
     const path = join(folder, APRIL);
-    const whole = readFileSync(path);
-    spoil(path, 0);
+    const original = readFileSync(path);
+    damageLine(path, 0);
     const damaged = readFileSync(path);
-    const { declared, kept } = unwrap(await audit.repair(BY));
-    expect(kept).toEqual(["2026-04.jsonl.damaged"]);
+    const { declared, backupFiles } = unwrap(await audit.repair(DECLARATION));
+    expect(backupFiles).toEqual(["2026-04.jsonl.damaged"]);
     expect(readFileSync(`${path}.damaged`)).toEqual(damaged);
     const sha256 = new Bun.CryptoHasher("sha256").update(damaged).digest("hex");
     expect(declared).toEqual([
@@ -196,58 +196,58 @@ describe("a repair of what is gone for good", () => {
         files: [{ name: "2026-04.jsonl", bytes: damaged.length, sha256 }],
       }),
     ]);
-    const found = await verifyFolder(copyFolder(folder));
-    expect(found.auditLog).toMatchObject({ from: 1, lines: found.auditLog.to - 1 });
-    expect(found.auditGaps).toEqual([...declared]);
-    // The line that is left is the one that was written.
-    expect(whole.includes(readFileSync(path))).toBe(true);
-    await goesOn(site);
-    expect(exported(site)).toMatchObject({ first: 1, last: store.health().auditSeq });
-    expect(exported(site).gaps).toEqual([...declared]);
+    const report = await verifyFolder(copyFolder(folder));
+    expect(report.auditLog).toMatchObject({ from: 1, lines: report.auditLog.to - 1 });
+    expect(report.auditGaps).toEqual([...declared]);
+    // The remaining line is an original one.
+    expect(original.includes(readFileSync(path))).toBe(true);
+    await expectSiteToContinue(site);
+    expect(exportAndCheck(site)).toMatchObject({ firstSeq: 1, lastSeq: store.health().auditSeq });
+    expect(exportAndCheck(site).gaps).toEqual([...declared]);
     expect(store.condition().warnings.map(({ code }) => code)).toEqual([]);
   });
 
-  test("covers a month whose file is gone, and readers pass over it", async () => {
-    const site = await lived();
+  test("declares a month whose file is missing, and exports skip it", async () => {
+    const site = await openAuditedSite();
     const { folder, store, audit } = site;
     rmSync(join(folder, APRIL));
-    const { declared } = unwrap(await audit.repair(BY));
+    const { declared } = unwrap(await audit.repair(DECLARATION));
     expect(declared).toMatchObject([{ from: 5, to: 6, files: [] }]);
     expect((await verifyFolder(copyFolder(folder))).auditLog.files).toBe(3);
-    // What was in use before a gap cannot be told from what is left.
+    // Reading backward stops at a gap: usage before it cannot be computed.
     const read = await Array.fromAsync(readLinesNewestFirst(store.auditLogSource()));
     expect(read.at(-1)?.audit_seq).toBe(7);
-    expect(exported(site).gaps).toMatchObject([{ from: 5, to: 6 }]);
-    await goesOn(site);
+    expect(exportAndCheck(site).gaps).toMatchObject([{ from: 5, to: 6 }]);
+    await expectSiteToContinue(site);
   });
 
-  test("goes on in a new file when the newest one lost its first line for good", async () => {
-    const site = await lived();
-    await goesOn(site);
-    await goesOn(site);
+  test("continues in a new file when the newest one lost its first line", async () => {
+    const site = await openAuditedSite();
+    await expectSiteToContinue(site);
+    await expectSiteToContinue(site);
     const path = join(site.folder, JUNE);
     flipBit(path, 5);
-    const { declared } = unwrap(await site.audit.repair(BY));
+    const { declared } = unwrap(await site.audit.repair(DECLARATION));
     expect(declared).toMatchObject([{ from: 9, to: 9, files: [{ name: "2026-06.jsonl" }] }]);
     const before = readFileSync(path);
-    await goesOn(site);
+    await expectSiteToContinue(site);
     expect(readFileSync(path)).toEqual(before);
     expect(listAuditMonths(site.folder)).toContain("06-15");
   });
 
-  test("is part of every backup and of what a restore makes of it", async () => {
-    const site = await lived();
-    spoil(join(site.folder, APRIL), 1);
-    const { declared } = unwrap(await site.audit.repair(BY));
+  test("keeps its gaps in backups and after a restore", async () => {
+    const site = await openAuditedSite();
+    damageLine(join(site.folder, APRIL), 1);
+    const { declared } = unwrap(await site.audit.repair(DECLARATION));
     const folder = join(tempFolder(), "data");
     await restoreTo(folder, await backUpFolder(site.folder));
     expect((await verifyFolder(folder)).auditGaps).toEqual([...declared]);
   });
 
-  test("is known to an older state that is gone back to", async () => {
-    const site = await lived();
-    spoil(join(site.folder, APRIL), 1);
-    unwrap(await site.audit.repair(BY));
+  test("keeps its gaps when an older state file is used", async () => {
+    const site = await openAuditedSite();
+    damageLine(join(site.folder, APRIL), 1);
+    unwrap(await site.audit.repair(DECLARATION));
     const folder = copyFolder(site.folder);
     truncateSync(join(folder, "state.json"));
     const { hint } = await catchRefusal(verifyFolder(folder));
@@ -255,32 +255,32 @@ describe("a repair of what is gone for good", () => {
     expect((await verifyFolder(folder)).auditGaps).toMatchObject([{ from: 6, to: 6 }]);
   });
 
-  test("declares no more than 64 gaps when the damage is in very many places", async () => {
+  test("declares at most 64 gaps, however many lines are damaged", async () => {
     const site = await openSiteWithKey();
     site.clock.now = utc("2026-04-15T00:00:00Z");
     for (let count = 1; count <= 400; count += 1) await transactOrThrow(site.store, consume(count));
     await site.store.checkpoint();
     await writeMonths(site, "05", "06", "07");
     const path = join(site.folder, APRIL);
-    const lines = readLines(path).filter((_line, place) => place % 2 === 1);
+    const lines = readLines(path).filter((_line, index) => index % 2 === 1);
     for (const { offset, raw } of lines) flipBit(path, offset + raw.length - 9);
     const audit = new AuditMaintenance(site.store);
-    const { declared } = unwrap(await audit.repair(BY));
+    const { declared } = unwrap(await audit.repair(DECLARATION));
     expect(declared.length).toBe(64);
     expect((await verifyFolder(copyFolder(site.folder))).auditGaps.length).toBe(64);
-    await goesOn(site);
+    await expectSiteToContinue(site);
   });
 });
 
-describe("sealing a month", () => {
-  test("lets its lines go and keeps their sum in the chain", async () => {
-    const site = await lived();
+describe("sealing an audit log month", () => {
+  test("removes its lines and keeps their sum in the chain", async () => {
+    const site = await openAuditedSite();
     const { folder, store, audit } = site;
     const path = join(folder, APRIL);
     const bytes = readFileSync(path);
     const lines = readLines(path).map(({ line }) => line);
     const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-    const { gaps, removed, freedBytes } = unwrap(await audit.seal("2026-04", BY));
+    const { gaps, removed, freedBytes } = unwrap(await audit.seal("2026-04", DECLARATION));
     expect([removed, freedBytes]).toEqual([["2026-04.jsonl"], bytes.length]);
     expect(gaps).toEqual([
       {
@@ -297,113 +297,113 @@ describe("sealing a month", () => {
     ]);
     expect(existsSync(path)).toBe(false);
     expect((await verifyFolder(copyFolder(folder))).auditGaps).toEqual([...gaps]);
-    expect(exported(site).gaps).toEqual([...gaps]);
-    await goesOn(site);
-    const declaring = store.peek(({ auditGaps }) => auditGaps);
-    expect(declaring).toEqual([...gaps]);
+    expect(exportAndCheck(site).gaps).toEqual([...gaps]);
+    await expectSiteToContinue(site);
+    const declaredGaps = store.peek(({ auditGaps }) => auditGaps);
+    expect(declaredGaps).toEqual([...gaps]);
   });
 
-  test("of the current month folds first, and new lines go to a new file", async () => {
-    const site = await lived();
+  test("makes a checkpoint first for the current month, and continues in a new file", async () => {
+    const site = await openAuditedSite();
     const { folder, store, audit } = site;
     await transactOrThrow(store, consume(3));
-    const { gaps } = unwrap(await audit.seal("2026-06", BY));
+    const { gaps } = unwrap(await audit.seal("2026-06", DECLARATION));
     expect(gaps).toMatchObject([{ from: 9, to: 11 }]);
     expect(listAuditMonths(folder)).toEqual(["03", "04", "05", "06-12"]);
     await verifyFolder(copyFolder(folder));
-    await goesOn(site);
+    await expectSiteToContinue(site);
     expect(listAuditMonths(folder)).toEqual(["03", "04", "05", "06-12"]);
   });
 
-  test("of the first month leaves an audit log that begins later", async () => {
-    const site = await lived();
-    unwrap(await site.audit.seal("2026-03", BY));
+  test("leaves an audit log that begins later for the first month", async () => {
+    const site = await openAuditedSite();
+    unwrap(await site.audit.seal("2026-03", DECLARATION));
     expect((await verifyFolder(copyFolder(site.folder))).auditGaps).toMatchObject([
       { from: 1, to: 4 },
     ]);
-    expect(exported(site)).toMatchObject({ first: 5, gaps: [] });
-    await goesOn(site);
+    expect(exportAndCheck(site)).toMatchObject({ firstSeq: 5, gaps: [] });
+    await expectSiteToContinue(site);
   });
 
-  test("is refused for a month without lines, one that is sealed, and one that is damaged", async () => {
-    const { folder, audit } = await lived();
-    expect(await audit.seal("2026-01", BY)).toEqual({
+  test("is refused for a month that is empty, sealed or damaged", async () => {
+    const { folder, audit } = await openAuditedSite();
+    expect(await audit.seal("2026-01", DECLARATION)).toEqual({
       ok: false,
       fault: { code: "audit_month_empty" },
     });
-    unwrap(await audit.seal("2026-04", BY));
-    expect(await audit.seal("2026-04", BY)).toEqual({
+    unwrap(await audit.seal("2026-04", DECLARATION));
+    expect(await audit.seal("2026-04", DECLARATION)).toEqual({
       ok: false,
       fault: { code: "audit_month_sealed" },
     });
-    spoil(join(folder, "history/2026-05.jsonl"), 1);
-    expect(await audit.seal("2026-05", BY)).toEqual({
+    damageLine(join(folder, "history/2026-05.jsonl"), 1);
+    expect(await audit.seal("2026-05", DECLARATION)).toEqual({
       ok: false,
       fault: { code: "audit_month_damaged", file: "2026-05.jsonl" },
     });
     expect(listAuditMonths(folder)).toContain("05");
   });
 
-  test("is refused when what is beside the month does not continue it", async () => {
-    const { folder, audit } = await lived();
+  test("is refused when the neighboring months do not connect to it", async () => {
+    const { folder, audit } = await openAuditedSite();
     flipBit(join(folder, "history/2026-05.jsonl"), 5);
-    expect(await audit.seal("2026-04", BY)).toMatchObject({
+    expect(await audit.seal("2026-04", DECLARATION)).toMatchObject({
       fault: { code: "audit_month_damaged", file: "2026-04.jsonl" },
     });
-    spoil(join(folder, MARCH), 3);
-    expect(await audit.seal("2026-04", BY)).toMatchObject({
+    damageLine(join(folder, MARCH), 3);
+    expect(await audit.seal("2026-04", DECLARATION)).toMatchObject({
       fault: { code: "audit_month_damaged", file: "2026-04.jsonl" },
     });
   });
 
-  test("takes a gap that was declared in it along", async () => {
-    const site = await lived();
-    spoil(join(site.folder, APRIL), 0);
-    unwrap(await site.audit.repair(BY));
-    const { gaps } = unwrap(await site.audit.seal("2026-04", BY));
+  test("includes a gap that was declared in it", async () => {
+    const site = await openAuditedSite();
+    damageLine(join(site.folder, APRIL), 0);
+    unwrap(await site.audit.repair(DECLARATION));
+    const { gaps } = unwrap(await site.audit.seal("2026-04", DECLARATION));
     expect(gaps).toMatchObject([{ reason: "sealed", from: 6, to: 6 }]);
     await verifyFolder(copyFolder(site.folder));
-    await goesOn(site);
+    await expectSiteToContinue(site);
   });
 
-  test("declares gaps again whose declaration goes with it, so that an export shows them", async () => {
-    const site = await lived();
-    unwrap(await site.audit.seal("2026-04", BY));
-    // Said in June, which goes as well.
-    unwrap(await site.audit.seal("2026-06", BY));
+  test("declares gaps again when their declaration is removed, so that exports show them", async () => {
+    const site = await openAuditedSite();
+    unwrap(await site.audit.seal("2026-04", DECLARATION));
+    // The first gap is declared in June, which is sealed as well.
+    unwrap(await site.audit.seal("2026-06", DECLARATION));
     await verifyFolder(copyFolder(site.folder));
-    expect(exported(site).gaps).toMatchObject([
+    expect(exportAndCheck(site).gaps).toMatchObject([
       { from: 5, to: 6 },
       { from: 9, to: 11 },
     ]);
   });
 
-  test("of every month in turn leaves a chain that verifies and goes on", async () => {
-    const site = await lived();
+  test("leaves a chain that verifies when every month is sealed in turn", async () => {
+    const site = await openAuditedSite();
     for (const month of ["05", "03", "06", "04"]) {
-      unwrap(await site.audit.seal(`2026-${month}`, BY));
+      unwrap(await site.audit.seal(`2026-${month}`, DECLARATION));
       await verifyFolder(copyFolder(site.folder));
-      exported(site);
+      exportAndCheck(site);
     }
-    await goesOn(site);
+    await expectSiteToContinue(site);
   });
 
-  test("is known to an older state that is gone back to, which goes on from there", async () => {
-    const site = await lived();
-    unwrap(await site.audit.seal("2026-06", BY));
+  test("keeps its gap when an older state file is used, and the site goes on", async () => {
+    const site = await openAuditedSite();
+    unwrap(await site.audit.seal("2026-06", DECLARATION));
     const folder = copyFolder(site.folder);
     truncateSync(join(folder, "state.json"));
     const { hint } = await catchRefusal(verifyFolder(folder));
     expect(Bun.spawnSync(["sh", "-c", hint]).exitCode).toBe(0);
     expect((await verifyFolder(folder)).auditGaps).toMatchObject([{ from: 9, to: 10 }]);
-    await goesOn(await openSite({ folder }));
+    await expectSiteToContinue(await openSite({ folder }));
   });
 
-  test("is forgotten when all before it is let go as well", async () => {
+  test("is forgotten when all months before it are removed as well", async () => {
     const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
     await writeMonths(site, "03", "04");
     const audit = new AuditMaintenance(site.store);
-    unwrap(await audit.seal("2026-03", BY));
+    unwrap(await audit.seal("2026-03", DECLARATION));
     await writeMonths(site, "05", "06", "07");
     expect((await verifyFolder(copyFolder(site.folder))).auditGaps).toEqual([]);
     expect((await new StateFile(realDisk, site.folder).read())?.auditGaps).toEqual([]);
@@ -411,8 +411,8 @@ describe("sealing a month", () => {
 });
 
 describe("a checkpoint that cannot continue the audit log", () => {
-  test("leaves the server serving, with a warning that names the file and the command", async () => {
-    const site = await lived();
+  test("leaves the site working with a warning that names file and command", async () => {
+    const site = await openAuditedSite();
     const { folder, store, audit } = site;
     await writeMonths(site, "06", "06");
     rmSync(join(folder, JUNE));
@@ -423,13 +423,13 @@ describe("a checkpoint that cannot continue the audit log", () => {
     expect(warnings[1]?.message).toContain(join(folder, JUNE));
     expect(warnings[1]?.message).toContain("berth audit repair");
     await transactOrThrow(store, consume(2));
-    unwrap(await audit.repair(BY));
+    unwrap(await audit.repair(DECLARATION));
     expect(store.condition().warnings).toEqual([]);
-    await goesOn(site);
+    await expectSiteToContinue(site);
   });
 
-  test("is over when the file is put back", async () => {
-    const site = await lived();
+  test("works again when the file is put back", async () => {
+    const site = await openAuditedSite();
     const { folder, store } = site;
     await writeMonths(site, "06", "06");
     const bytes = readFileSync(join(folder, JUNE));
@@ -438,7 +438,7 @@ describe("a checkpoint that cannot continue the audit log", () => {
     await store.checkpoint();
     expect(store.condition().warnings).toHaveLength(2);
     writeFileSync(join(folder, JUNE), bytes);
-    await goesOn(site);
+    await expectSiteToContinue(site);
     expect(store.condition().warnings).toEqual([]);
   });
 });

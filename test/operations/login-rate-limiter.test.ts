@@ -9,14 +9,20 @@ const MINUTE = 60_000;
 const [ATTACKER, OPERATOR] = ["10.1.0.66", "10.1.0.5"];
 const PASSWORD = "correct horse battery";
 
-/** How many of so many wrong passwords are looked at. */
-const lookedAt = (attempts: LoginRateLimiter, peer: string, name: string, tries: number, now = 0) =>
-  Array.from({ length: tries }, () => attempts.tryAcquire(peer, name, now)).filter(Boolean).length;
+/** How many of so many wrong passwords are checked. */
+const countChecked = (
+  limiter: LoginRateLimiter,
+  peer: string,
+  name: string,
+  tries: number,
+  now = 0,
+) =>
+  Array.from({ length: tries }, () => limiter.tryAcquire(peer, name, now)).filter(Boolean).length;
 
 const addresses = (count: number, network: number): string[] =>
   Array.from({ length: count }, (_, index) => `10.${network}.${index >> 8}.${index & 255}`);
 
-test("wrong passwords from one address never refuse the right one from another", async () => {
+test("AccessControl accepts the right password while another address sends wrong ones", async () => {
   const site = await openSite();
   const clock = { now: 0 };
   const file = new AccessFile(realDisk, site.folder);
@@ -28,51 +34,51 @@ test("wrong passwords from one address never refuse the right one from another",
     );
     const right = await access.login("admin", PASSWORD, OPERATOR);
     expect([minute, right.ok]).toEqual([minute, true]);
-    const answers = (await Promise.all(guesses)).map((one) =>
-      one.ok ? "granted" : one.fault.code,
+    const answers = (await Promise.all(guesses)).map((answer) =>
+      answer.ok ? "granted" : answer.fault.code,
     );
     expect(new Set(answers)).toEqual(new Set(["unauthorized", "too_many_requests"]));
   }
 });
 
-describe("the limits on wrong passwords", () => {
-  test("an address may try 20 a minute, 10 of them for one name", () => {
-    const attempts = new LoginRateLimiter();
-    expect(lookedAt(attempts, ATTACKER, "admin", 100)).toBe(10);
-    expect(lookedAt(attempts, ATTACKER, "ada", 100)).toBe(10);
-    expect(lookedAt(attempts, ATTACKER, "bob", 100)).toBe(0);
-    expect(lookedAt(attempts, ATTACKER, "bob", 1, MINUTE)).toBe(1);
+describe("LoginRateLimiter", () => {
+  test("allows an address 20 attempts a minute, 10 of them for one name", () => {
+    const limiter = new LoginRateLimiter();
+    expect(countChecked(limiter, ATTACKER, "admin", 100)).toBe(10);
+    expect(countChecked(limiter, ATTACKER, "ada", 100)).toBe(10);
+    expect(countChecked(limiter, ATTACKER, "bob", 100)).toBe(0);
+    expect(countChecked(limiter, ATTACKER, "bob", 1, MINUTE)).toBe(1);
   });
 
-  test("while a name is under attack, another address may mistype its password twice", () => {
-    const attempts = new LoginRateLimiter();
-    expect(lookedAt(attempts, ATTACKER, "admin", 100)).toBe(10);
-    expect(lookedAt(attempts, OPERATOR, "admin", 100)).toBe(3);
-    expect(lookedAt(attempts, OPERATOR, "ada", 1)).toBe(1);
+  test("allows another address 3 attempts for a name that is under attack", () => {
+    const limiter = new LoginRateLimiter();
+    expect(countChecked(limiter, ATTACKER, "admin", 100)).toBe(10);
+    expect(countChecked(limiter, OPERATOR, "admin", 100)).toBe(3);
+    expect(countChecked(limiter, OPERATOR, "ada", 1)).toBe(1);
   });
 
-  test("an address that has tried nothing yet is heard when ten others have used up the total", () => {
-    const attempts = new LoginRateLimiter();
+  test("allows a new address 1 attempt when ten others have used up the total", () => {
+    const limiter = new LoginRateLimiter();
     const others = addresses(10, 2);
-    const tried = others.flatMap((peer) =>
-      ["ada", "bob"].map((name) => lookedAt(attempts, peer, `${name} of ${peer}`, 10)),
+    const checked = others.flatMap((peer) =>
+      ["ada", "bob"].map((name) => countChecked(limiter, peer, `${name} of ${peer}`, 10)),
     );
-    expect(tried).toEqual(Array(20).fill(10));
-    expect(lookedAt(attempts, OPERATOR, "admin", 100)).toBe(1);
+    expect(checked).toEqual(Array(20).fill(10));
+    expect(countChecked(limiter, OPERATOR, "admin", 100)).toBe(1);
   });
 
-  test("however many addresses try, no more than 300 passwords a minute are looked at", () => {
-    const attempts = new LoginRateLimiter();
-    const tried = addresses(1_000, 3).map((peer) => lookedAt(attempts, peer, `of ${peer}`, 5));
-    expect(tried.reduce((sum, one) => sum + one)).toBe(300);
+  test("allows at most 300 attempts a minute from any number of addresses", () => {
+    const limiter = new LoginRateLimiter();
+    const checked = addresses(1_000, 3).map((peer) => countChecked(limiter, peer, `of ${peer}`, 5));
+    expect(checked.reduce((sum, count) => sum + count)).toBe(300);
   });
 
-  test("the right password does not count, however often it comes", () => {
-    const attempts = new LoginRateLimiter();
+  test("does not count right passwords", () => {
+    const limiter = new LoginRateLimiter();
     for (let login = 0; login < 1_000; login += 1) {
-      expect(attempts.tryAcquire(OPERATOR, "admin", 0)).toBe(true);
-      attempts.release(OPERATOR, "admin");
+      expect(limiter.tryAcquire(OPERATOR, "admin", 0)).toBe(true);
+      limiter.release(OPERATOR, "admin");
     }
-    expect(lookedAt(attempts, OPERATOR, "admin", 100)).toBe(10);
+    expect(countChecked(limiter, OPERATOR, "admin", 100)).toBe(10);
   });
 });

@@ -3,13 +3,13 @@ import * as fc from "fast-check";
 import { splitIntoFrames } from "../../src/license/qr.ts";
 import { joinQrCodes } from "../../src/operations/qr-codes.ts";
 
-/** A text that deflate makes hardly smaller, so that it takes from one frame to several. */
+/** A text that deflate hardly compresses, so that it needs one or more frames. */
 const text = fc
   .uint8Array({ minLength: 1, maxLength: 3_000, size: "max" })
   .map((bytes) => bytes.toBase64());
 
-/** A frame of a text, by its place, and two different positions in it. */
-const place = text.chain((whole) => {
+/** A frame of a text, by its index, and two different positions in it. */
+const framePosition = text.chain((whole) => {
   const frames = splitIntoFrames(whole);
   return fc.nat(frames.length - 1).chain((index) => {
     const { length } = frames[index] ?? "";
@@ -17,14 +17,14 @@ const place = text.chain((whole) => {
       minLength: 2,
       maxLength: 2,
     });
-    return positions.map((both) => {
-      const [from = 0, to = 0] = both.toSorted((a, b) => a - b);
+    return positions.map((pair) => {
+      const [from = 0, to = 0] = pair.toSorted((a, b) => a - b);
       return { frames, index, from, to };
     });
   });
 });
 
-const ways: readonly [string, (frame: string, from: number, to: number) => string][] = [
+const CUTS: readonly [string, (frame: string, from: number, to: number) => string][] = [
   ["at its end", (frame, from) => frame.slice(0, from)],
   ["at its start", (frame, from) => frame.slice(from)],
   ["in its middle", (frame, from, to) => frame.slice(0, from) + frame.slice(to)],
@@ -44,9 +44,9 @@ function expectRefusalOf(read: string, number: number): void {
 }
 
 describe("joining QR codes", () => {
-  test.each(ways)("refuses a code that was cut %s, and names its number", (_, cut) => {
+  test.each(CUTS)("refuses a code that was cut %s, and names its number", (_, cut) => {
     fc.assert(
-      fc.property(place, ({ frames, index, from, to }) => {
+      fc.property(framePosition, ({ frames, index, from, to }) => {
         const read = frames.with(index, cut(frames[index] ?? "", from, to)).join("\n");
         expectRefusalOf(read, index + 1);
       }),
@@ -56,7 +56,7 @@ describe("joining QR codes", () => {
 
   test.each(["", " ", "\t"])("refuses two codes on one line with %p between them", (between) => {
     fc.assert(
-      fc.property(place, ({ frames, index }) => {
+      fc.property(framePosition, ({ frames, index }) => {
         const [first = "", second = first] = frames.slice(index);
         const line = first + between + second;
         expectRefusalOf(frames.toSpliced(index, 2, line).join("\n"), index + 1);
@@ -65,7 +65,7 @@ describe("joining QR codes", () => {
     );
   });
 
-  test("refuses every possible cut at the end of a short text's only code", () => {
+  test("refuses every cut at the start or end of a short text's only code", () => {
     const [frame = ""] = splitIntoFrames('{"product":"cad","sites":["Zürich","東京"]}');
     for (let length = 1; length < frame.length; length += 1) {
       expectRefusalOf(frame.slice(0, length), 1);
@@ -76,7 +76,7 @@ describe("joining QR codes", () => {
   test.each([
     ["BERTH1 2/4 0123456789ABCDEF 000/", "has the format BERTH1 of another version of berth"],
     ["BERTH9 2/4 0123456789ABCDEF 3 01234567 000/", "has the format BERTH9"],
-  ])("says that a code has the form of another version: %p", (code, reason) => {
+  ])("says that a code has the format of another version: %p", (code, reason) => {
     const frames = splitIntoFrames("x".repeat(300));
     const joined = joinQrCodes([...frames, code].join("\n"));
     expect(joined.ok).toBe(false);
@@ -106,7 +106,7 @@ describe("joining QR codes", () => {
     );
   });
 
-  test("names foreign lines by their place in the input, empty lines counted", () => {
+  test("lists foreign lines by their line number in the input, counting empty lines", () => {
     const text = "x".repeat(300);
     const read = ["", "hello", "", ...splitIntoFrames(text), "", "bye", ""].join("\n");
     expect(joinQrCodes(read)).toEqual({ ok: true, value: { text, foreignLines: [2, 6] } });

@@ -3,15 +3,15 @@ import { RefusalCounter } from "../../src/operations/refusal-counter.ts";
 import { expectOk, expectRefusal, openAppliance } from "../support/appliance.ts";
 import { unwrap } from "../support/licensed-store.ts";
 
-describe("a tally", () => {
-  test("counts by product and code", () => {
-    const tally = new RefusalCounter();
-    tally.count("cad", "a", "ada");
-    tally.count("cad", "a", "bob");
-    tally.count("cad", "b", null);
-    tally.count("cam", "a", "ada");
-    tally.count(null, "a", null);
-    expect(tally.drain()).toEqual([
+describe("RefusalCounter", () => {
+  test("counts refusals by product and code", () => {
+    const counter = new RefusalCounter();
+    counter.count("cad", "a", "ada");
+    counter.count("cad", "a", "bob");
+    counter.count("cad", "b", null);
+    counter.count("cam", "a", "ada");
+    counter.count(null, "a", null);
+    expect(counter.drain()).toEqual([
       { product: "cad", code: "a", count: 2, users: ["ada", "bob"] },
       { product: "cad", code: "b", count: 1, users: [] },
       { product: "cam", code: "a", count: 1, users: ["ada"] },
@@ -19,54 +19,56 @@ describe("a tally", () => {
     ]);
   });
 
-  test("is empty once it was taken", () => {
-    const tally = new RefusalCounter();
-    tally.count("cad", "a", "ada");
-    expect(tally.drain()).toHaveLength(1);
-    expect(tally.drain()).toEqual([]);
-    tally.count("cad", "a", "bob");
-    expect(tally.drain()).toEqual([{ product: "cad", code: "a", count: 1, users: ["bob"] }]);
+  test("is empty after a drain", () => {
+    const counter = new RefusalCounter();
+    counter.count("cad", "a", "ada");
+    expect(counter.drain()).toHaveLength(1);
+    expect(counter.drain()).toEqual([]);
+    counter.count("cad", "a", "bob");
+    expect(counter.drain()).toEqual([{ product: "cad", code: "a", count: 1, users: ["bob"] }]);
   });
 
-  test("takes back what could not be written down, before what came since", () => {
-    const tally = new RefusalCounter();
-    for (let place = 0; place < 15; place += 1) tally.count("cad", "a", `early-${place}`);
-    const taken = tally.drain();
-    for (let place = 0; place < 15; place += 1) tally.count("cad", "a", `late-${place}`);
-    tally.restore(taken);
-    const [bucket] = tally.drain();
+  test("restores drained refusals before those counted since", () => {
+    const counter = new RefusalCounter();
+    for (let index = 0; index < 15; index += 1) counter.count("cad", "a", `early-${index}`);
+    const drained = counter.drain();
+    for (let index = 0; index < 15; index += 1) counter.count("cad", "a", `late-${index}`);
+    counter.restore(drained);
+    const [bucket] = counter.drain();
     expect(bucket?.count).toBe(30);
     expect(bucket?.users).toHaveLength(20);
     expect(bucket?.users.slice(-15)).toEqual(Array.from({ length: 15 }, (_, at) => `late-${at}`));
     expect(bucket?.users[0]).toBe("early-10");
   });
 
-  test("names each user once, the latest last", () => {
-    const tally = new RefusalCounter();
-    for (const user of ["ada", "bob", "ada"]) tally.count("cad", "a", user);
-    expect(tally.drain()).toEqual([{ product: "cad", code: "a", count: 3, users: ["bob", "ada"] }]);
+  test("lists each user once, the latest last", () => {
+    const counter = new RefusalCounter();
+    for (const user of ["ada", "bob", "ada"]) counter.count("cad", "a", user);
+    expect(counter.drain()).toEqual([
+      { product: "cad", code: "a", count: 3, users: ["bob", "ada"] },
+    ]);
   });
 
-  test("keeps the last twenty users, and counts them all", () => {
-    const tally = new RefusalCounter();
-    for (let place = 0; place < 25; place += 1) tally.count("cad", "a", `user-${place}`);
-    const [bucket] = tally.drain();
+  test("keeps the last 20 users, and counts all refusals", () => {
+    const counter = new RefusalCounter();
+    for (let index = 0; index < 25; index += 1) counter.count("cad", "a", `user-${index}`);
+    const [bucket] = counter.drain();
     expect(bucket?.count).toBe(25);
-    expect(bucket?.users).toEqual(Array.from({ length: 20 }, (_, place) => `user-${place + 5}`));
+    expect(bucket?.users).toEqual(Array.from({ length: 20 }, (_, index) => `user-${index + 5}`));
   });
 
-  test("does not mix up a product that is called null with none, or names with separators", () => {
-    const tally = new RefusalCounter();
-    tally.count("null", "a", null);
-    tally.count(null, "a", null);
-    tally.count('cad","a', "b", null);
-    tally.count("cad", 'a","b', null);
-    expect(tally.drain().map(({ count }) => count)).toEqual([1, 1, 1, 1]);
+  test("keeps a product called null apart from none, and names with separators apart", () => {
+    const counter = new RefusalCounter();
+    counter.count("null", "a", null);
+    counter.count(null, "a", null);
+    counter.count('cad","a', "b", null);
+    counter.count("cad", 'a","b', null);
+    expect(counter.drain().map(({ count }) => count)).toEqual([1, 1, 1, 1]);
   });
 });
 
 describe("refusals of a running server", () => {
-  test("are on record after a clean stop, under the product if there is such a one", async () => {
+  test("are recorded at a clean stop, under their product if it is installed", async () => {
     const site = await openAppliance({ licenses: { 1: { slots: 0 } } });
     for (const user of ["ada", "bob", "ada"]) {
       const answer = await site.register({ user, product: "cad" });
@@ -83,7 +85,7 @@ describe("refusals of a running server", () => {
     ]);
   });
 
-  test("add up over restarts", async () => {
+  test("are summed over restarts", async () => {
     const site = await openAppliance();
     expectRefusal(
       await site.unregister({ user: "ada", product: "cad" }),
@@ -98,20 +100,20 @@ describe("refusals of a running server", () => {
       "user_not_registered",
     );
     await next.stop();
-    const last = await openAppliance({ folder: site.folder, licenses: {} });
-    expect(unwrap(await last.operations.status()).refusals).toMatchObject([
+    const third = await openAppliance({ folder: site.folder, licenses: {} });
+    expect(unwrap(await third.operations.status()).refusals).toMatchObject([
       { product: "cad", code: "user_not_registered", count: 2 },
     ]);
   });
 
-  test("are not written one by one, and requests that were never understood not at all", async () => {
+  test("are not recorded one by one; invalid requests are not recorded at all", async () => {
     const site = await openAppliance();
-    const written = site.lastSeq();
-    for (let times = 0; times < 50; times += 1) {
-      expectRefusal(await site.unregister({ user: `user-${times}` }), 400, "user_not_registered");
+    const seqBefore = site.lastSeq();
+    for (let attempt = 0; attempt < 50; attempt += 1) {
+      expectRefusal(await site.unregister({ user: `user-${attempt}` }), 400, "user_not_registered");
       expectRefusal(await site.register({ user: 1 }), 400, "invalid_type");
     }
-    expect(site.lastSeq()).toBe(written);
+    expect(site.lastSeq()).toBe(seqBefore);
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
     expect(expectOk(await next.status()).refusals.map(({ code }) => code)).toEqual([

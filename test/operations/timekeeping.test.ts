@@ -31,7 +31,7 @@ import { VENDOR_KEY, makeVendor } from "../support/vendor.ts";
 const END = later(MONDAY, 999 * DAY);
 const PEER = "10.0.0.1";
 
-// The time that a test takes is not to be told: only the system's clock goes on, where a test sets it.
+// The duration of a test must not matter: only the system clock moves, when a test sets it.
 beforeEach(() => {
   const stopped = performance.now();
   spyOn(performance, "now").mockImplementation(() => stopped);
@@ -42,13 +42,13 @@ afterEach(() => {
   setSystemTime();
 });
 
-const wall = (at: Instant): void => void setSystemTime(at);
+const setSystemClock = (at: Instant): void => void setSystemTime(at);
 
-/** License 1 is perpetual unless told otherwise; one vendor is trusted; it is Monday. */
-async function openTimed(terms: Partial<Terms> = {}, folder = join(tempFolder(), "data")) {
+/** License 1 is perpetual by default; one vendor is trusted; the time is Monday. */
+async function openTimedSite(terms: Partial<Terms> = {}, folder = join(tempFolder(), "data")) {
   const clock = new ApplianceClock();
   const isNew = realDisk.stat(folder) === null;
-  if (isNew) wall(MONDAY);
+  if (isNew) setSystemClock(MONDAY);
   const { now, jumps, behind } = clock;
   const { store, stop } = await openSite({ folder, clock: now, jumps, behind });
   if (isNew) {
@@ -63,129 +63,129 @@ async function openTimed(terms: Partial<Terms> = {}, folder = join(tempFolder(),
   await identity.create();
   const time = new Timekeeping(store, clock, identity);
   onTestFinished(() => time.stop());
-  const mark = (): Instant => store.peek((state) => state.latestEventAt);
-  const seq = (): number => store.health().seq;
-  return { folder, store, stop, identity, time, mark, seq };
+  const readLatestEventAt = (): Instant => store.peek((state) => state.latestEventAt);
+  const readSeq = (): number => store.health().seq;
+  return { folder, store, stop, identity, time, readLatestEventAt, readSeq };
 }
 
-type Timed = Awaited<ReturnType<typeof openTimed>>;
+type TimedSite = Awaited<ReturnType<typeof openTimedSite>>;
 
-/** A site that lent from a license with an end, so that its clock is no longer free. */
-async function openLent(): Promise<Timed> {
-  const site = await openTimed({ validUntil: END });
+/** A site with a slot taken from an expiring license, so that its clock cannot be set freely. */
+async function openWithExpiringSlot(): Promise<TimedSite> {
+  const site = await openTimedSite({ validUntil: END });
   await transactOrThrow(site.store, register("ada"));
   return site;
 }
 
-async function answer(
-  { time }: Timed,
+async function signAnswer(
+  { time }: TimedSite,
   at: Instant,
-  differing: Partial<TimeDocument> = {},
+  overrides: Partial<TimeDocument> = {},
   key: PrivateKey = VENDOR_KEY,
 ): Promise<string> {
   const code = decodeTimeCode(unwrap(await time.requestTimeCode(PEER)));
   if (code === null) throw new Error("not a clock code");
   const iss = VENDOR.vendor;
-  return signTimeDocument({ iss, iat: at / SECOND, ...code, ...differing }, key);
+  return signTimeDocument({ iss, iat: at / SECOND, ...code, ...overrides }, key);
 }
 
-describe("a minute's tick", () => {
-  test("marks the time after ten idle minutes, and not before", async () => {
-    const { time, mark, seq } = await openTimed();
-    const [begun, before] = [mark(), seq()];
-    // In steps of less than a minute: a larger one is a jump, and goes on record at once.
+describe("Timekeeping.tick", () => {
+  test("records the time after ten idle minutes, and not before", async () => {
+    const { time, readLatestEventAt, readSeq } = await openTimedSite();
+    const [startTime, before] = [readLatestEventAt(), readSeq()];
+    // In steps of less than a minute: a larger step is a jump and is recorded immediately.
     const pass = async (from: number, to: number): Promise<void> => {
       for (let passed = from; passed <= to; passed += 30 * SECOND) {
-        wall(later(begun, passed));
+        setSystemClock(later(startTime, passed));
         await time.tick();
       }
     };
     await pass(0, 9.5 * MINUTE);
-    expect([mark(), seq()]).toEqual([begun, before]);
+    expect([readLatestEventAt(), readSeq()]).toEqual([startTime, before]);
     await pass(10 * MINUTE, 10 * MINUTE);
-    expect(mark()).toBe(later(begun, 10 * MINUTE));
-    expect(seq()).toBe(before + 1);
+    expect(readLatestEventAt()).toBe(later(startTime, 10 * MINUTE));
+    expect(readSeq()).toBe(before + 1);
     await time.tick();
-    expect(seq()).toBe(before + 1);
+    expect(readSeq()).toBe(before + 1);
   });
 
-  test("puts a jump of the clock on record, with both instants, once", async () => {
-    const { store, time, mark } = await openLent();
-    const from = mark();
-    wall(later(MONDAY, HOUR));
+  test("records a jump of the clock once, with both instants", async () => {
+    const { store, time, readLatestEventAt } = await openWithExpiringSlot();
+    const from = readLatestEventAt();
+    setSystemClock(later(MONDAY, HOUR));
     await time.tick();
     await time.tick();
     const [jump, ...others] = store.peek(({ clockJumps }) => clockJumps);
     expect(others).toEqual([]);
     expect(jump).toMatchObject({ to: later(MONDAY, HOUR), reason: "step" });
     expect(jump?.from ?? from).toBe(from);
-    expect(mark()).toBe(later(MONDAY, HOUR));
+    expect(readLatestEventAt()).toBe(later(MONDAY, HOUR));
   });
 
-  test("puts a jump at a start on record, which is known after the next start too", async () => {
-    const site = await openLent();
+  test("records a jump at start, which is kept after the next start", async () => {
+    const site = await openWithExpiringSlot();
     await site.stop();
-    wall(later(MONDAY, 30 * DAY));
-    const again = await openTimed({}, site.folder);
-    await again.time.tick();
-    await again.stop();
-    const last = await openTimed({}, site.folder);
+    setSystemClock(later(MONDAY, 30 * DAY));
+    const reopened = await openTimedSite({}, site.folder);
+    await reopened.time.tick();
+    await reopened.stop();
+    const last = await openTimedSite({}, site.folder);
     const jumps = last.store.peek((state) => state.clockJumps);
     expect(jumps).toMatchObject([{ to: later(MONDAY, 30 * DAY), reason: "start" }]);
   });
 
-  test("marks as well while the system's clock is behind: idle time is not lost by a restart", async () => {
-    const { store, time, mark, seq } = await openLent();
-    const before = seq();
-    wall(later(MONDAY, HOUR));
-    // A reading, and nothing written: an hour is on the clock and not on record.
+  test("records the time while the system clock is behind, so that a restart loses none", async () => {
+    const { store, time, readLatestEventAt, readSeq } = await openWithExpiringSlot();
+    const before = readSeq();
+    setSystemClock(later(MONDAY, HOUR));
+    // This reads the clock and writes nothing: one hour is on the clock and not recorded.
     unwrap(await store.read(() => null));
-    wall(later(MONDAY, -DAY));
+    setSystemClock(later(MONDAY, -DAY));
     await time.tick();
-    // The jump by an hour, and the mark.
-    expect(seq()).toBe(before + 2);
-    expect(mark()).toBe(later(MONDAY, HOUR));
+    // The jump by one hour, and the mark.
+    expect(readSeq()).toBe(before + 2);
+    expect(readLatestEventAt()).toBe(later(MONDAY, HOUR));
   });
 
-  test("does not write each minute while a wild clock is not believed", async () => {
-    const { time, seq } = await openLent();
-    const before = seq();
-    wall(later(MONDAY, 4000 * DAY));
+  test("does not write each minute while a clock far ahead is not followed", async () => {
+    const { time, readSeq } = await openWithExpiringSlot();
+    const before = readSeq();
+    setSystemClock(later(MONDAY, 4000 * DAY));
     await time.tick();
     await time.tick();
-    expect(seq()).toBe(before);
+    expect(readSeq()).toBe(before);
   });
 
-  test("follows the clock back while nothing dated was lent, and goes on from there", async () => {
-    const { store, time, mark } = await openTimed({ validUntil: END });
-    wall(later(MONDAY, -30 * DAY));
+  test("follows the clock back while nothing was taken from an expiring license", async () => {
+    const { store, time, readLatestEventAt } = await openTimedSite({ validUntil: END });
+    setSystemClock(later(MONDAY, -30 * DAY));
     await time.tick();
-    expect(mark()).toBe(later(MONDAY, -30 * DAY));
+    expect(readLatestEventAt()).toBe(later(MONDAY, -30 * DAY));
     expect(time.view().state).toBe("ok");
     const { end } = await transactOrThrow(store, register("ada"));
     expect(end).toBe(later(MONDAY, 30 * MINUTE - 30 * DAY));
   });
 
-  test("follows it back too when what it said was never written", async () => {
-    const { store, time } = await openTimed();
-    wall(later(MONDAY, HOUR));
+  test("follows the clock back when the later time was never recorded", async () => {
+    const { store, time } = await openTimedSite();
+    setSystemClock(later(MONDAY, HOUR));
     expect(unwrap(await store.read((_state, at) => at))).toBe(later(MONDAY, HOUR));
-    wall(later(MONDAY, 2 * MINUTE));
+    setSystemClock(later(MONDAY, 2 * MINUTE));
     await time.tick();
     expect(time.view().now).toBe(later(MONDAY, 2 * MINUTE));
   });
 
-  test("does not follow it once something dated was", async () => {
-    const { time, mark, seq } = await openLent();
-    const [begun, before] = [mark(), seq()];
-    wall(later(MONDAY, -30 * DAY));
+  test("does not follow the clock back once a slot of an expiring license was taken", async () => {
+    const { time, readLatestEventAt, readSeq } = await openWithExpiringSlot();
+    const [startTime, before] = [readLatestEventAt(), readSeq()];
+    setSystemClock(later(MONDAY, -30 * DAY));
     await time.tick();
-    expect([mark(), seq()]).toEqual([begun, before]);
+    expect([readLatestEventAt(), readSeq()]).toEqual([startTime, before]);
     expect(time.view().now).toBe(MONDAY);
   });
 });
 
-describe("what is told of the clock", () => {
+describe("Timekeeping.view", () => {
   const states = [
     [0, "ok"],
     [-10 * MINUTE + 1, "ok"],
@@ -197,56 +197,56 @@ describe("what is told of the clock", () => {
   ] as const;
 
   for (const [off, state] of states) {
-    test(`${off} ms from what is on record: ${state}`, async () => {
-      const { time } = await openLent();
-      wall(later(MONDAY, off));
-      expect(time.view()).toMatchObject({ state, wall: later(MONDAY, off) });
+    test(`reports ${state} when the system clock is ${off} ms from the recorded time`, async () => {
+      const { time } = await openWithExpiringSlot();
+      setSystemClock(later(MONDAY, off));
+      expect(time.view()).toMatchObject({ state, systemTime: later(MONDAY, off) });
     });
   }
 
-  test("suspect: no new slots with an end, until the clock is right again", async () => {
-    const { store } = await openLent();
-    wall(later(MONDAY, -DAY));
+  test("reports a suspect clock, which blocks new slots of expiring licenses until it is right", async () => {
+    const { store } = await openWithExpiringSlot();
+    setSystemClock(later(MONDAY, -DAY));
     const refused = { ok: false, fault: { code: "clock_suspect", behind: DAY } };
     expect(await transactCommand(store, register("bob"))).toMatchObject(refused);
     expect(await transactCommand(store, borrow("ada"))).toMatchObject(refused);
     expect((await transactOrThrow(store, register("ada"))).registeredAt).toBe(MONDAY);
-    wall(later(MONDAY, SECOND));
+    setSystemClock(later(MONDAY, SECOND));
     await transactOrThrow(store, register("bob"));
   });
 });
 
-describe("an operator's word", () => {
-  test("makes a wild clock the time, on record", async () => {
-    const site = await openLent();
-    wall(later(MONDAY, 500 * DAY));
+describe("Timekeeping.acceptSystemClock", () => {
+  test("makes a clock far ahead the recorded time", async () => {
+    const site = await openWithExpiringSlot();
+    setSystemClock(later(MONDAY, 500 * DAY));
     expect(site.time.view().state).toBe("ahead");
     expect(unwrap(await site.time.acceptSystemClock())).toMatchObject({ state: "ok" });
-    expect(site.mark()).toBe(later(MONDAY, 500 * DAY));
+    expect(site.readLatestEventAt()).toBe(later(MONDAY, 500 * DAY));
     await site.stop();
-    wall(MONDAY);
-    const again = await openTimed({}, site.folder);
-    expect(again.time.view().now).toBe(later(MONDAY, 500 * DAY));
+    setSystemClock(MONDAY);
+    const reopened = await openTimedSite({}, site.folder);
+    expect(reopened.time.view().now).toBe(later(MONDAY, 500 * DAY));
   });
 
-  test("does not take time back", async () => {
-    const { store, time } = await openLent();
-    wall(later(MONDAY, HOUR));
+  test("does not set the time back", async () => {
+    const { store, time } = await openWithExpiringSlot();
+    setSystemClock(later(MONDAY, HOUR));
     unwrap(await store.read(() => null));
-    wall(later(MONDAY, -DAY));
+    setSystemClock(later(MONDAY, -DAY));
     expect(unwrap(await time.acceptSystemClock()).now).toBe(later(MONDAY, HOUR));
   });
 });
 
-describe("a vendor's time", () => {
+describe("a time document of the vendor", () => {
   const REAL = later(MONDAY, -3 * DAY);
-  const other = "answers another code";
+  const ANOTHER_CODE = "answers another code";
 
-  test("sets the clock back, and slots with an end are lent again, after a restart too", async () => {
-    const site = await openLent();
-    wall(REAL);
+  test("sets the clock back, so that expiring licenses grant slots, also after a restart", async () => {
+    const site = await openWithExpiringSlot();
+    setSystemClock(REAL);
     const repaired = unwrap(
-      await site.time.applyTimeDocument(`${await answer(site, REAL)}\n`, PEER),
+      await site.time.applyTimeDocument(`${await signAnswer(site, REAL)}\n`, PEER),
     );
     expect(repaired.state).toBe("ok");
     expect(repaired.now).toBe(REAL);
@@ -254,84 +254,88 @@ describe("a vendor's time", () => {
     expect(end).toBe(later(REAL, 30 * MINUTE));
     expect(slotsInUse).toBe(2);
     await site.stop();
-    expect((await openTimed({}, site.folder)).time.view().now).toBe(REAL);
+    expect((await openTimedSite({}, site.folder)).time.view().now).toBe(REAL);
   });
 
-  test("that was signed a while ago sets it no further back than the system's clock", async () => {
-    const site = await openLent();
-    const document = await answer(site, REAL);
-    wall(later(REAL, DAY));
+  test("sets the clock no further back than the system clock when it was signed earlier", async () => {
+    const site = await openWithExpiringSlot();
+    const document = await signAnswer(site, REAL);
+    setSystemClock(later(REAL, DAY));
     expect(unwrap(await site.time.applyTimeDocument(document, PEER)).now).toBe(later(REAL, DAY));
   });
 
-  test("takes nothing back while the system clock says the same as before", async () => {
-    const site = await openLent();
-    const document = await answer(site, REAL);
+  test("sets nothing back while the system clock is unchanged", async () => {
+    const site = await openWithExpiringSlot();
+    const document = await signAnswer(site, REAL);
     unwrap(await site.time.applyTimeDocument(document, PEER));
     expect(site.time.view().now).toBe(MONDAY);
   });
 
-  test("counts once", async () => {
-    const site = await openLent();
-    wall(REAL);
-    const document = await answer(site, REAL);
+  test("is accepted only once", async () => {
+    const site = await openWithExpiringSlot();
+    setSystemClock(REAL);
+    const document = await signAnswer(site, REAL);
     unwrap(await site.time.applyTimeDocument(document, PEER));
-    await refuses(site, document, other);
+    await expectRefused(site, document, ANOTHER_CODE);
   });
 
-  test("counts once also when it is not earlier, and takes the clock nowhere", async () => {
-    const site = await openLent();
-    const document = await answer(site, later(MONDAY, 20 * DAY));
+  test("is accepted only once when it is not earlier, and changes no time", async () => {
+    const site = await openWithExpiringSlot();
+    const document = await signAnswer(site, later(MONDAY, 20 * DAY));
     await site.time.applyTimeDocument(document, PEER);
     expect(site.time.view().now).toBe(MONDAY);
-    wall(later(MONDAY, DAY));
-    await refuses(site, document, other);
+    setSystemClock(later(MONDAY, DAY));
+    await expectRefused(site, document, ANOTHER_CODE);
   });
 
-  test("answers the open code and no other, of this appliance and no other", async () => {
-    const site = await openLent();
-    await refuses(site, await answer(site, REAL, { nonce: "0000000000" }), other);
-    await refuses(site, await answer(site, REAL, { appliance: keyIdOf(VENDOR_KEY) }), other);
+  test("is refused for another time code or another appliance", async () => {
+    const site = await openWithExpiringSlot();
+    await expectRefused(site, await signAnswer(site, REAL, { nonce: "0000000000" }), ANOTHER_CODE);
+    await expectRefused(
+      site,
+      await signAnswer(site, REAL, { appliance: keyIdOf(VENDOR_KEY) }),
+      ANOTHER_CODE,
+    );
   });
 
-  test("from a vendor whose licenses are not all that is lent is refused", async () => {
-    const site = await openLent();
-    const other = await generateKey();
-    const vendor = makeVendor({ products: ["DEMO"] }, other);
+  test("is refused from a vendor that did not issue all licenses in use", async () => {
+    const site = await openWithExpiringSlot();
+    const otherKey = await generateKey();
+    const vendor = makeVendor({ products: ["DEMO"] }, otherKey);
     await transactOrThrow(site.store, { type: "TrustVendor", vendor, peer: PEER });
-    const theirs = await answer(site, REAL, { iss: vendor.vendor }, other);
-    await refuses(site, theirs, "is not from the vendor of every license");
+    const otherAnswer = await signAnswer(site, REAL, { iss: vendor.vendor }, otherKey);
+    await expectRefused(site, otherAnswer, "is not from the vendor of every license");
   });
 
-  test("answers a code that can be looked at again, and not a week later", async () => {
-    const site = await openLent();
+  test("is accepted for a time code that stays the same, and refused a week later", async () => {
+    const site = await openWithExpiringSlot();
     const code = unwrap(await site.time.requestTimeCode(PEER));
     expect(unwrap(await site.time.requestTimeCode(PEER))).toBe(code);
-    const kept = await answer(site, REAL);
-    wall(later(site.time.view().now, 7 * DAY));
+    const earlierAnswer = await signAnswer(site, REAL);
+    setSystemClock(later(site.time.view().now, 7 * DAY));
     unwrap(await site.time.acceptSystemClock());
-    await refuses(site, kept, other);
+    await expectRefused(site, earlierAnswer, ANOTHER_CODE);
     expect(unwrap(await site.time.requestTimeCode(PEER))).not.toBe(code);
   });
 
-  test("from nobody trusted is refused, and the code stays open", async () => {
-    const site = await openLent();
-    wall(REAL);
-    const stranger = await generateKey();
-    await refuses(
+  test("is refused without a trusted signature, and the time code stays open", async () => {
+    const site = await openWithExpiringSlot();
+    setSystemClock(REAL);
+    const untrustedKey = await generateKey();
+    await expectRefused(
       site,
-      await answer(site, REAL, {}, stranger),
+      await signAnswer(site, REAL, {}, untrustedKey),
       "is not signed by a trusted vendor",
     );
-    const good = await answer(site, REAL);
-    await refuses(site, `${good}x`, "is not a signed document");
+    const good = await signAnswer(site, REAL);
+    await expectRefused(site, `${good}x`, "is not a signed document");
     unwrap(await site.time.applyTimeDocument(good, PEER));
   });
 
-  async function refuses(site: Timed, document: string, reason: string): Promise<void> {
-    const [mark, before] = [site.mark(), site.seq()];
+  async function expectRefused(site: TimedSite, document: string, reason: string): Promise<void> {
+    const [latestEventAt, seq] = [site.readLatestEventAt(), site.readSeq()];
     const fault = { code: "invalid_license_file", reason };
     expect(await site.time.applyTimeDocument(document, PEER)).toMatchObject({ ok: false, fault });
-    expect([site.mark(), site.seq()]).toEqual([mark, before]);
+    expect([site.readLatestEventAt(), site.readSeq()]).toEqual([latestEventAt, seq]);
   }
 });
