@@ -12,12 +12,12 @@ import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
 
 const blocksOf = (path: string): number => readFileSync(path).length / BLOCK_SIZE;
 
-const opened = (path: string): Archive => new Archive(realDisk, path);
+const openArchive = (path: string): Archive => new Archive(realDisk, path);
 
-describe("an archive", () => {
-  test("is read as it was written", () => {
+describe("archive", () => {
+  test("returns the entries and bytes that were written", () => {
     const path = writeArchive();
-    const archive = opened(path);
+    const archive = openArchive(path);
     expect(archive.names).toEqual(Object.keys(SAMPLE_FILES));
     for (const [name, bytes] of Object.entries(SAMPLE_FILES)) {
       expect(archive.read(join(path, name))).toEqual(new Uint8Array(bytes));
@@ -32,9 +32,9 @@ describe("an archive", () => {
     expect(blocksOf(path)).toBe(7 + 1 + 1 + 0 + 2 + 1 + 1 + 1 + 2);
   });
 
-  test("is a disk with one folder on it", () => {
+  test("lists and reads its entries like a disk with one folder", () => {
     const path = writeArchive();
-    const archive = opened(path);
+    const archive = openArchive(path);
     expect(archive.list(path)).toEqual([
       "identity.jwk",
       "state.json",
@@ -51,9 +51,9 @@ describe("an archive", () => {
     expect(archive.stat(path)).toBeNull();
   });
 
-  test("gives parts of an entry and never of the next one", () => {
+  test("reads parts of an entry and never bytes of the next entry", () => {
     const path = writeArchive();
-    const archive = opened(path);
+    const archive = openArchive(path);
     const part = (offset: number, length: number): string =>
       Buffer.from(archive.readPart(join(path, "identity.jwk"), offset, length) ?? []).toString();
     expect(part(0, 6)).toBe("a key\n");
@@ -63,12 +63,12 @@ describe("an archive", () => {
     expect(part(700, 9)).toBe("");
   });
 
-  test("cannot be changed", async () => {
+  test("refuses every call that would change an entry", async () => {
     const path = writeArchive();
     const before = readFileSync(path);
-    const archive = opened(path);
-    const inside = join(path, "state.json");
-    const message = `${inside} is in a backup and cannot be changed`;
+    const archive = openArchive(path);
+    const entryPath = join(path, "state.json");
+    const message = `${entryPath} is in a backup and cannot be changed`;
     for (const change of [
       archive.open,
       archive.remove,
@@ -79,21 +79,21 @@ describe("an archive", () => {
       archive.setMode,
       archive.lock,
     ] as const) {
-      expect(() => change(inside)).toThrow(message);
+      expect(() => change(entryPath)).toThrow(message);
     }
-    expect(archive.syncFolder(inside)).rejects.toThrow(message);
+    expect(archive.syncFolder(entryPath)).rejects.toThrow(message);
     expect(archive.freeBytes()).toBe(0);
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test("that is not there is refused", () => {
+  test("refuses a file that does not exist", () => {
     const path = newBackupPath();
-    expect(() => opened(path)).toThrow(
+    expect(() => openArchive(path)).toThrow(
       new BackupRefused(`${path} does not exist`, "check the file name"),
     );
   });
 
-  test("takes what comes in parts, also when the disk takes only a little at a time", () => {
+  test("writes an entry given in parts, even when the disk accepts 100 bytes per write", () => {
     const path = newBackupPath();
     const disk = new FaultyDisk();
     disk.maxWriteSize = 100;
@@ -102,10 +102,12 @@ describe("an archive", () => {
     writer.add("state.json", 5, [Buffer.from("ab"), Buffer.from(""), Buffer.from("cde")]);
     writer.end();
     file.close();
-    expect(Buffer.from(opened(path).read(join(path, "state.json")) ?? []).toString()).toBe("abcde");
+    expect(Buffer.from(openArchive(path).read(join(path, "state.json")) ?? []).toString()).toBe(
+      "abcde",
+    );
   });
 
-  test("does not take more or less than was announced, nor what it has no room for", () => {
+  test("refuses an entry of another size than announced, too large, or with too long a name", () => {
     const file = realDisk.open(newBackupPath());
     const writer = new ArchiveWriter(file);
     const add = (name: string, size: number) => () => writer.add(name, size, [Buffer.from("abc")]);
@@ -118,22 +120,22 @@ describe("an archive", () => {
     file.close();
   });
 
-  test("reads a name that fills its field", () => {
+  test("reads an entry name of exactly 100 bytes", () => {
     const name = "x".repeat(100);
-    expect(opened(writeArchive({ [name]: Buffer.from("abc") })).names).toEqual([name]);
+    expect(openArchive(writeArchive({ [name]: Buffer.from("abc") })).names).toEqual([name]);
   });
 });
 
-const tar = (...words: readonly string[]): string => {
-  const { stdout, stderr, exitCode } = Bun.spawnSync(["tar", ...words], {
+const tar = (...args: readonly string[]): string => {
+  const { stdout, stderr, exitCode } = Bun.spawnSync(["tar", ...args], {
     env: { ...process.env, TZ: "UTC", LC_ALL: "C" },
   });
   expect([exitCode, stderr.toString()]).toEqual([0, ""]);
   return stdout.toString();
 };
 
-describe.skipIf(Bun.which("tar") === null)("the system's tar", () => {
-  test("lists the same entries, for their owner alone", () => {
+describe.skipIf(Bun.which("tar") === null)("the system's tar, given an archive,", () => {
+  test("lists the same entries, readable only by their owner", () => {
     const path = writeArchive();
     expect(tar("tf", path).trim().split("\n")).toEqual(Object.keys(SAMPLE_FILES));
     const rows = tar("tvf", path, "--numeric-owner").trim().split("\n");

@@ -1,5 +1,5 @@
-// Backups of a folder that a server works on. They never ask it, and they miss nothing it answered
-// before they began.
+// Backups of a folder that a server is using. They do not involve the server, and contain every
+// change that it acknowledged before they began.
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -26,11 +26,15 @@ import {
 import { makeChangingDisk, captureStages } from "../support/changing-disk.ts";
 import { consume, MONDAY, register, unregister, utc } from "../support/scenario.ts";
 
-const make = (folder: string, out: string, disk = realDisk) =>
+const makeSiteBackup = (folder: string, out: string, disk = realDisk) =>
   makeBackup(disk, folder, out, MONDAY, { identity: checkIdentity });
 
-/** Commands of a line each, and the state after every one of them by its number. */
-async function live(store: Store, states: Map<number, StateDump>, user: string): Promise<void> {
+/** Runs commands of one line each, and stores the state after each line by its number. */
+async function runCommands(
+  store: Store,
+  states: Map<number, StateDump>,
+  user: string,
+): Promise<void> {
   for (const command of [register(user), consume(1), unregister(user)]) {
     const before = store.health().seq;
     const answer = transactCommand(store, command);
@@ -41,127 +45,132 @@ async function live(store: Store, states: Map<number, StateDump>, user: string):
   }
 }
 
-describe("backups beside commands and checkpoints in the same process", () => {
-  test("each hold everything that was answered before they began", async () => {
+describe("backups during commands and checkpoints in the same process", () => {
+  test("contain every change that was acknowledged before they began", async () => {
     const { folder, store, clock } = await openSiteWithKey({
       checkpoint: checkpointKeepingMonths(1),
     });
     const states = new Map<number, StateDump>();
-    const making: Promise<void>[] = [];
+    const backups: Promise<void>[] = [];
     for (let round = 0; round < 40; round += 1) {
       clock.now = utc(`2026-0${3 + (round >> 3)}-01T00:00:00Z`);
-      const answered = store.health().seq;
-      await live(store, states, `user ${round}`);
+      const acknowledgedSeq = store.health().seq;
+      await runCommands(store, states, `user ${round}`);
       const out = newBackupPath();
-      const begun = async (): Promise<void> => {
-        const { manifest } = await make(folder, out);
-        const held = await readBackupState(out);
-        expect(held.seq).toBe(manifest.seq);
-        expect(held.seq).toBeGreaterThanOrEqual(answered + 3);
-        expect(held.state).toEqual(states.get(held.seq) as StateDump);
+      const backUpAndCheck = async (): Promise<void> => {
+        const { manifest } = await makeSiteBackup(folder, out);
+        const backedUp = await readBackupState(out);
+        expect(backedUp.seq).toBe(manifest.seq);
+        expect(backedUp.seq).toBeGreaterThanOrEqual(acknowledgedSeq + 3);
+        expect(backedUp.state).toEqual(states.get(backedUp.seq) as StateDump);
       };
-      making.push(begun());
+      backups.push(backUpAndCheck());
       if (round % 3 === 0) void store.checkpoint();
     }
-    await Promise.all(making);
+    await Promise.all(backups);
     expect(store.health().checkpointError).toBeNull();
   });
 });
 
-/** A life of five months in one folder, as it lay on disk before each change to it. */
-async function filmed() {
+/** Five months of use of one folder, with a copy of the folder before each change to it. */
+async function recordStages() {
   const disk = new FaultyDisk();
   disk.hasRealSync = false;
-  // So short that a batch takes several writes, and a look can find half of one.
+  // So small that a batch takes several writes, and a read can find half of a batch.
   disk.maxWriteSize = 500;
   const { folder, store, clock } = await openSiteWithKey({
     disk,
     checkpoint: checkpointKeepingMonths(1, disk),
   });
   const states = new Map<number, StateDump>();
-  let answered = store.health().seq;
-  const { stages, keep } = captureStages(disk, folder, () => answered);
+  let acknowledgedSeq = store.health().seq;
+  const { stages, keep } = captureStages(disk, folder, () => acknowledgedSeq);
   for (let round = 0; round < 5; round += 1) {
     clock.now = utc(`2026-0${3 + round}-01T00:00:00Z`);
-    await live(store, states, `user ${round}`);
-    answered = store.health().seq;
+    await runCommands(store, states, `user ${round}`);
+    acknowledgedSeq = store.health().seq;
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
-    await live(store, states, `user ${round}`);
-    answered = store.health().seq;
+    await runCommands(store, states, `user ${round}`);
+    acknowledgedSeq = store.health().seq;
   }
   keep();
   disk.clearFaults();
   return { folder, stages, states };
 }
 
-describe("a backup of a folder that moves on", () => {
-  test("between any two looks, by one change or many, is made and misses nothing", async () => {
-    const { folder, stages, states } = await filmed();
+describe("backup of a folder that changes meanwhile", () => {
+  test("contains all acknowledged changes when the folder changes once, between any two reads", async () => {
+    const { folder, stages, states } = await recordStages();
     expect(stages.length).toBeGreaterThan(150);
     const stage = (index: number) => stages[Math.min(index, stages.length - 1)]?.folder ?? "";
     const last = stages.length - 1;
-    let moved = 0;
+    let changedCount = 0;
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 8, max: last }),
         fc.integer({ min: 1, max: 40 }),
         fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: last })),
-        async (from, look, by) => {
-          let now = from;
-          const disk = makeChangingDisk(folder, (looks) => {
-            now = looks < look ? from : from + by;
-            return stage(now);
+        async (from, changeAtRead, stagesAhead) => {
+          let current = from;
+          const disk = makeChangingDisk(folder, (reads) => {
+            current = reads < changeAtRead ? from : from + stagesAhead;
+            return stage(current);
           });
           const out = newBackupPath();
-          const { manifest } = await make(folder, out, disk);
-          if (now !== from) moved += 1;
-          const held = await readBackupState(out);
-          expect(held.seq).toBe(manifest.seq);
-          expect(held.seq).toBeGreaterThanOrEqual(stages[from]?.acknowledgedSeq ?? Infinity);
-          expect(held.state).toEqual(states.get(held.seq) as StateDump);
+          const { manifest } = await makeSiteBackup(folder, out, disk);
+          if (current !== from) changedCount += 1;
+          const backedUp = await readBackupState(out);
+          expect(backedUp.seq).toBe(manifest.seq);
+          expect(backedUp.seq).toBeGreaterThanOrEqual(stages[from]?.acknowledgedSeq ?? Infinity);
+          expect(backedUp.state).toEqual(states.get(backedUp.seq) as StateDump);
         },
       ),
       { numRuns: 200 },
     );
-    expect(moved).toBeGreaterThan(60);
+    expect(changedCount).toBeGreaterThan(60);
   });
 
-  test("with every look holds what it should, if it is made at all", async () => {
-    const { folder, stages, states } = await filmed();
+  test("is either refused or correct when the folder changes at every read", async () => {
+    const { folder, stages, states } = await recordStages();
     const last = stages.length - 1;
     for (let from = 8; from < stages.length; from += 11) {
-      for (const pace of [1, 2, 5]) {
+      for (const readsPerStage of [1, 2, 5]) {
         const disk = makeChangingDisk(
           folder,
-          (looks) => stages.at(Math.min(from + Math.floor(looks / pace), last))?.folder ?? "",
+          (reads) =>
+            stages.at(Math.min(from + Math.floor(reads / readsPerStage), last))?.folder ?? "",
         );
         const out = newBackupPath();
-        const made = await make(folder, out, disk).catch(() => null);
-        if (made === null) expect(readdirSync(dirname(out))).toEqual([]);
+        const report = await makeSiteBackup(folder, out, disk).catch(() => null);
+        if (report === null) expect(readdirSync(dirname(out))).toEqual([]);
         else {
-          const held = await readBackupState(out);
-          expect([from, pace, held.state]).toEqual([from, pace, states.get(held.seq) as StateDump]);
+          const backedUp = await readBackupState(out);
+          expect([from, readsPerStage, backedUp.state]).toEqual([
+            from,
+            readsPerStage,
+            states.get(backedUp.seq) as StateDump,
+          ]);
         }
       }
     }
   });
 
-  test("all the time is given up after five attempts", async () => {
+  test("is refused after five attempts when the state keeps changing", async () => {
     const { folder } = await openSiteWithHistory();
     const path = join(folder, "state.json");
-    let copied = 0;
-    const readPart: Disk["readPart"] = (asked, offset, length) => {
-      if (asked !== path) return realDisk.readPart(asked, offset, length);
-      copied += 1;
-      return realDisk.readPart(asked, offset, length - 1);
+    let readCount = 0;
+    const readPart: Disk["readPart"] = (readPath, offset, length) => {
+      if (readPath !== path) return realDisk.readPart(readPath, offset, length);
+      readCount += 1;
+      return realDisk.readPart(readPath, offset, length - 1);
     };
     const out = newBackupPath();
-    expect(await catchRefusal(make(folder, out, { ...realDisk, readPart }))).toEqual({
+    expect(await catchRefusal(makeSiteBackup(folder, out, { ...realDisk, readPart }))).toEqual({
       name: "BackupRefused",
       message: `${path} changed while it was copied`,
       hint: "try again",
     });
-    expect([copied, readdirSync(dirname(out))]).toEqual([5, []]);
+    expect([readCount, readdirSync(dirname(out))]).toEqual([5, []]);
   });
 });

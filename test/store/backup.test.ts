@@ -28,23 +28,23 @@ import {
 import { MONDAY, register, utc } from "../support/scenario.ts";
 import { contentsOf, copyFolder, modeOf, tempFolder } from "../support/temp-folder.ts";
 
-const make = (folder: string, out: string, disk = realDisk) =>
+const makeSiteBackup = (folder: string, out: string, disk = realDisk) =>
   makeBackup(disk, folder, out, MONDAY, { identity: checkIdentity });
 
-const PLAIN = ["identity.jwk", "state.json", "journal-6.jsonl"];
-const RECORD = ["history/2026-03.jsonl", "history/2026-04.jsonl"];
+const STATE_FILES = ["identity.jwk", "state.json", "journal-6.jsonl"];
+const AUDIT_FILES = ["history/2026-03.jsonl", "history/2026-04.jsonl"];
 
-describe("a backup", () => {
-  test("holds the key, the state, the journal since and the record, and nothing else", async () => {
+describe("backup", () => {
+  test("contains only the key, the state, the journal since it and the audit log", async () => {
     const { folder, store } = await openSiteWithHistory();
     for (const name of ["credentials.sealed", "sealing.key", "journal-1.jsonl.9.torn", "x.json"]) {
       writeFileSync(join(folder, name), "secret");
     }
     const out = newBackupPath();
-    const { manifest, verifyReport, size } = await make(folder, out);
+    const { manifest, verifyReport, size } = await makeSiteBackup(folder, out);
     const { archive } = await openBackup(realDisk, out, { identity: checkIdentity });
-    expect(archive.names).toEqual([...PLAIN, ...RECORD, MANIFEST_FILE]);
-    for (const name of [...PLAIN, ...RECORD]) {
+    expect(archive.names).toEqual([...STATE_FILES, ...AUDIT_FILES, MANIFEST_FILE]);
+    for (const name of [...STATE_FILES, ...AUDIT_FILES]) {
       expect(archive.read(join(out, name))).toEqual(
         new Uint8Array(readFileSync(join(folder, name))),
       );
@@ -52,7 +52,12 @@ describe("a backup", () => {
     expect(size).toBe(readFileSync(out).length);
     expect(readFileSync(out).includes("secret")).toBe(false);
     const { seq, auditSeq } = store.health();
-    expect(verifyReport).toMatchObject({ covers: 5, segments: [6], licenses: 1, head: { seq } });
+    expect(verifyReport).toMatchObject({
+      coveredSeq: 5,
+      segments: [6],
+      licenses: 1,
+      head: { seq },
+    });
     expect(manifest).toEqual({
       backup: 1,
       berth: version,
@@ -61,7 +66,7 @@ describe("a backup", () => {
       kind: "site",
       seq,
       audit_seq: auditSeq,
-      files: [...PLAIN, ...RECORD].map((name) => {
+      files: [...STATE_FILES, ...AUDIT_FILES].map((name) => {
         const bytes = readFileSync(join(folder, name));
         const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
         return { name, size: bytes.length, sha256 };
@@ -72,7 +77,7 @@ describe("a backup", () => {
     ).toEqual(manifest);
   });
 
-  test("is for its owner alone, and leaves the folder as it was", async () => {
+  test("is accessible only to its owner and does not change the folder", async () => {
     const { folder } = await openSiteWithHistory();
     const copy = copyFolder(folder);
     const before = contentsOf(copy);
@@ -82,7 +87,7 @@ describe("a backup", () => {
     expect(contentsOf(copy)).toEqual(before);
   });
 
-  test("of a folder without a checkpoint yet, and of one after a clean stop", async () => {
+  test("can be made before the first checkpoint and after a clean stop", async () => {
     const { folder, store, stop } = await openSiteWithKey();
     expect(await readBackupState(await backUpFolder(folder))).toMatchObject({ seq: 2 });
     await transactOrThrow(store, register("ada"));
@@ -91,7 +96,7 @@ describe("a backup", () => {
     expect(await readBackupState(await backUpFolder(folder))).toEqual({ state, seq: 3 });
   });
 
-  test("takes closed segments that no checkpoint folded yet", async () => {
+  test("contains closed segments that no checkpoint covers yet", async () => {
     const { folder, store } = await openSiteWithKey({ checkpoint: async () => {} });
     for (const user of ["ada", "bob", "cem"]) {
       await transactOrThrow(store, register(user));
@@ -103,7 +108,7 @@ describe("a backup", () => {
     expect(verifyReport.segments).toEqual([1, 4, 5, 6]);
   });
 
-  test("leaves an interrupted write and an unfinished fold behind", async () => {
+  test("leaves out an interrupted write and the leftovers of an unfinished checkpoint", async () => {
     const { folder, store } = await openSiteWithHistory();
     const { seq } = store.health();
     const copy = copyFolder(folder);
@@ -111,7 +116,7 @@ describe("a backup", () => {
     editFile(join(copy, "journal-6.jsonl"), (bytes) =>
       Buffer.concat([bytes, Buffer.from('{"seq":')]),
     );
-    // As a checkpoint leaves it that got no further than the record.
+    // As a checkpoint leaves it when it ends after writing the audit log.
     writeFileSync(
       join(copy, "history/2026-04.jsonl"),
       readFileSync(join(folder, "history/2026-04.jsonl")),
@@ -121,11 +126,11 @@ describe("a backup", () => {
     const { verifyReport, archive } = await openBackup(realDisk, out, {
       identity: checkIdentity,
     });
-    expect(verifyReport).toMatchObject({ torn: 0, head: { seq }, record: { leftover: 0 } });
-    expect(archive.names).toEqual([...PLAIN, ...RECORD, MANIFEST_FILE]);
+    expect(verifyReport).toMatchObject({ tornBytes: 0, head: { seq }, auditLog: { leftover: 0 } });
+    expect(archive.names).toEqual([...STATE_FILES, ...AUDIT_FILES, MANIFEST_FILE]);
   });
 
-  test("takes only what is left of a record that was let go of in part", async () => {
+  test("contains only the months that the audit log still has to keep", async () => {
     const { folder, store, clock } = await openSiteWithKey({
       checkpoint: checkpointKeepingMonths(1),
     });
@@ -134,7 +139,7 @@ describe("a backup", () => {
       await transactOrThrow(store, register("ada"));
       await store.checkpoint();
     }
-    // Let go of, and there until the next checkpoint.
+    // March need not be kept any more; the next checkpoint removes its file.
     expect(readdirSync(join(folder, "history")).toSorted()).toEqual(
       ["03", "04", "05"].map((month) => `2026-${month}.jsonl`),
     );
@@ -149,20 +154,20 @@ describe("a backup", () => {
     expect(verifyReport.auditLog).toMatchObject({ from: first?.line.audit_seq, files: 2 });
   });
 
-  test("of a demo is one", async () => {
+  test("of a demo has the kind demo", async () => {
     const folder = join(tempFolder(), "data");
     await openAndCloseFolder(folder, { kind: "demo", identify: async () => APPLIANCE_ID });
     writeFileSync(join(folder, "identity.jwk"), `the key of ${APPLIANCE_ID}\n`);
-    expect((await make(folder, newBackupPath())).manifest.kind).toBe("demo");
+    expect((await makeSiteBackup(folder, newBackupPath())).manifest.kind).toBe("demo");
   });
 
-  test("is on disk with its name before it is said to be made", async () => {
+  test("is synced under its final name before makeBackup resolves", async () => {
     const { folder } = await openSiteWithHistory();
     const disk = new FaultyDisk();
     const out = newBackupPath();
-    await make(folder, out, disk);
+    await makeSiteBackup(folder, out, disk);
     const calls = disk.listCalls("open", "sync", "close", "rename", "syncFolder", "remove");
-    // Under a name of its own until then.
+    // It has a temporary name until it is complete.
     expect(calls.map((call) => call.replace(/\.[0-9a-f]{16}\.new$/, ".*.new"))).toEqual([
       "open site.berth.*.new",
       "sync site.berth.*.new",
@@ -173,12 +178,12 @@ describe("a backup", () => {
   });
 });
 
-describe("a backup is refused", () => {
-  test("over a file that already exists, which stays as it is", async () => {
+describe("backup", () => {
+  test("refuses to overwrite a file that already exists", async () => {
     const { folder } = await openSiteWithHistory();
     const out = newBackupPath();
     writeFileSync(out, "older");
-    expect(await catchRefusal(make(folder, out))).toEqual({
+    expect(await catchRefusal(makeSiteBackup(folder, out))).toEqual({
       name: "BackupRefused",
       message: `${out} already exists`,
       hint: "choose a new file name; backups are not overwritten",
@@ -187,10 +192,10 @@ describe("a backup is refused", () => {
     expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
   });
 
-  test("of a folder that holds nothing", async () => {
+  test("refuses an empty folder", async () => {
     const folder = tempFolder();
     const out = newBackupPath();
-    expect(await catchRefusal(make(folder, out))).toEqual({
+    expect(await catchRefusal(makeSiteBackup(folder, out))).toEqual({
       name: "FolderRefused",
       message: `${folder} is not a data folder`,
       hint: "specify another folder with --data DIR",
@@ -199,41 +204,46 @@ describe("a backup is refused", () => {
   });
 
   type Damage = (folder: string) => void;
-  const damages: Record<string, [damage: Damage, said: string | RegExp]> = {
-    "its state": [
+  const damages: Record<string, [damage: Damage, expectedMessage: string | RegExp]> = {
+    "a damaged state": [
       (folder) => flipBit(join(folder, "state.json"), 99),
       "state.json does not match its checksum",
     ],
-    "its journal": [
+    "a damaged journal": [
       (folder) => flipBit(join(folder, "journal-6.jsonl"), 99),
       /^journal-6\.jsonl is damaged at byte 0, where line 6 is expected/,
     ],
-    "its journal, which is gone": [
+    "a missing journal": [
       (folder) => rmSync(join(folder, "journal-6.jsonl")),
       /^does not continue its state: everything from line 6 on is missing \(no file/,
     ],
-    "its key": [
+    "the key of another appliance": [
       (folder) => writeFileSync(join(folder, "identity.jwk"), "other"),
       "identity.jwk is another appliance's key",
     ],
-    "its key, which is gone": [
+    "a missing key": [
       (folder) => rmSync(join(folder, "identity.jwk")),
       "identity.jwk is another appliance's key",
     ],
   };
-  for (const [what, [damage, said]] of Object.entries(damages)) {
-    test(`of a folder with damage to ${what}; the folder is blamed, not the copy`, async () => {
+  for (const [damageName, [damage, expectedMessage]] of Object.entries(damages)) {
+    test(`refuses a folder with ${damageName} and names the folder, not the copy`, async () => {
       const { folder, store } = await openSiteWithHistory();
       await transactOrThrow(store, register("dua"));
       const copy = copyFolder(folder);
       damage(copy);
       const before = contentsOf(copy);
       const out = newBackupPath();
-      const { name, message } = await catchRefusal(make(copy, out));
-      const [about, ...rest] = message.split(copy);
-      expect([name, about]).toEqual(["FolderRefused", expect.stringMatching(/^(?:the \w+ in )?$/)]);
+      const { name, message } = await catchRefusal(makeSiteBackup(copy, out));
+      const [prefix, ...rest] = message.split(copy);
+      expect([name, prefix]).toEqual([
+        "FolderRefused",
+        expect.stringMatching(/^(?:the \w+ in )?$/),
+      ]);
       expect(rest.join(copy).slice(1)).toEqual(
-        typeof said === "string" ? said : expect.stringMatching(said),
+        typeof expectedMessage === "string"
+          ? expectedMessage
+          : expect.stringMatching(expectedMessage),
       );
       expect(readdirSync(dirname(out))).toEqual([]);
       expect(contentsOf(copy)).toEqual(before);
@@ -241,73 +251,73 @@ describe("a backup is refused", () => {
   }
 });
 
-describe("a backup that fails", () => {
-  test("at any call leaves no half of it, and the next one is made", async () => {
+describe("backup that fails", () => {
+  test("at any disk call leaves no partial file, and the next backup succeeds", async () => {
     const { folder } = await openSiteWithHistory();
     const copy = copyFolder(folder);
     const before = contentsOf(copy);
-    const standing = await readFolderState(copy);
-    let failed = 0;
-    for (let place = 1; ; place += 1) {
+    const expectedState = await readFolderState(copy);
+    let failureCount = 0;
+    for (let callNumber = 1; ; callNumber += 1) {
       const disk = new FaultyDisk();
       disk.hasRealSync = false;
-      failCallAt(disk, place, "EIO");
+      failCallAt(disk, callNumber, "EIO");
       const out = newBackupPath();
-      const made = await make(copy, out, disk).then(
+      const hasSucceeded = await makeSiteBackup(copy, out, disk).then(
         () => true,
         (error: unknown) => {
-          expect([place, String(error)]).toEqual([place, expect.stringContaining("EIO")]);
+          expect([callNumber, String(error)]).toEqual([callNumber, expect.stringContaining("EIO")]);
           return false;
         },
       );
-      const left = readdirSync(dirname(out));
-      expect([place, left]).toEqual([place, existsSync(out) ? ["site.berth"] : []]);
-      // Whatever has the name of a backup is one.
-      if (existsSync(out)) expect(await readBackupState(out)).toEqual(standing);
-      else await make(copy, out);
+      const leftovers = readdirSync(dirname(out));
+      expect([callNumber, leftovers]).toEqual([callNumber, existsSync(out) ? ["site.berth"] : []]);
+      // A file with the final name is always a complete backup.
+      if (existsSync(out)) expect(await readBackupState(out)).toEqual(expectedState);
+      else await makeSiteBackup(copy, out);
       expect(disk.misuses).toEqual([]);
-      if (made) break;
-      failed += 1;
+      if (hasSucceeded) break;
+      failureCount += 1;
     }
-    expect(failed).toBeGreaterThan(60);
+    expect(failureCount).toBeGreaterThan(60);
     expect(contentsOf(copy)).toEqual(before);
   });
 
-  test("for want of room leaves nothing", async () => {
+  test("because the disk is full leaves no file", async () => {
     const { folder } = await openSiteWithHistory();
     const out = newBackupPath();
-    const size = (await make(folder, newBackupPath())).size;
-    for (let room = 0; room < size; room += 401) {
+    const size = (await makeSiteBackup(folder, newBackupPath())).size;
+    for (let freeBytes = 0; freeBytes < size; freeBytes += 401) {
       const disk = new FaultyDisk();
-      disk.bytesLeft = room;
-      expect(make(folder, out, disk)).rejects.toThrow("ENOSPC");
-      expect([room, readdirSync(dirname(out))]).toEqual([room, []]);
+      disk.bytesLeft = freeBytes;
+      expect(makeSiteBackup(folder, out, disk)).rejects.toThrow("ENOSPC");
+      expect([freeBytes, readdirSync(dirname(out))]).toEqual([freeBytes, []]);
     }
   });
 
-  test("is not disturbed by what one left that was killed, and leaves it alone", async () => {
+  test("when killed leaves a partial file that the next backup neither uses nor removes", async () => {
     const { folder } = await openSiteWithHistory();
     const out = newBackupPath();
     const leftover = `${out}.0a1b2c3d.new`;
     writeFileSync(leftover, "half of one");
-    await make(folder, out);
+    await makeSiteBackup(folder, out);
     expect(await readBackupState(out)).toEqual(await readFolderState(folder));
     expect(readFileSync(leftover, "utf8")).toBe("half of one");
-    // It does not pass for a backup either.
+    // The partial file is not accepted as a backup either.
     expect(
       (await catchRefusal(openBackup(realDisk, leftover, { identity: checkIdentity }))).name,
     ).toBe("BackupRefused");
   });
 });
 
-describe("two backups to one file at once", () => {
-  test("both succeed, and what is left is one backup", async () => {
+describe("two concurrent backups to one file", () => {
+  test("both succeed and leave one complete backup", async () => {
     const { folder } = await openSiteWithHistory();
     const disk = new FaultyDisk();
     const out = newBackupPath();
     const syncs = disk.block("sync");
-    const both = [make(folder, out, disk), make(folder, out, disk)];
-    // Both have been written, and neither has its name yet.
+    const backups = [makeSiteBackup(folder, out, disk), makeSiteBackup(folder, out, disk)];
+    // Both are written, and neither has its final name yet.
     await waitUntil(() => syncs.count === 2);
     const temporary = readdirSync(dirname(out));
     expect(temporary.map((name) => name.replace(/[0-9a-f]{16}/, "*"))).toEqual([
@@ -315,19 +325,19 @@ describe("two backups to one file at once", () => {
       "site.berth.*.new",
     ]);
     syncs.releaseAll();
-    for (const { manifest } of await Promise.all(both)) {
+    for (const { manifest } of await Promise.all(backups)) {
       expect(manifest.seq).toBe((await readFolderState(folder)).seq);
     }
     expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
     expect(await readBackupState(out)).toEqual(await readFolderState(folder));
   });
 
-  test("one that fails leaves the other's work alone", async () => {
+  test("do not disturb each other when one of them fails", async () => {
     const { folder } = await openSiteWithHistory();
     const disk = new FaultyDisk();
     const out = newBackupPath();
     const syncs = disk.block("sync");
-    const [first, second] = [make(folder, out, disk), make(folder, out, disk)];
+    const [first, second] = [makeSiteBackup(folder, out, disk), makeSiteBackup(folder, out, disk)];
     await waitUntil(() => syncs.count === 2);
     await syncs.releaseOne(makeDiskError("EIO"));
     expect(first).rejects.toThrow("EIO");

@@ -22,29 +22,29 @@ import {
 import { consume, minutesLater, register, unregister, utc } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
 
-const coveredBy = async (folder: string, name?: string): Promise<number | undefined> =>
+const readCoveredSeq = async (folder: string, name?: string): Promise<number | undefined> =>
   (await new StateFile(realDisk, folder, name).read())?.covers.seq;
 
-const historyOf = (folder: string) =>
+const readAuditFiles = (folder: string) =>
   readdirSync(join(folder, "history"))
     .toSorted()
     .map((name) => ({ name, lines: readLines(join(folder, "history", name)) }));
 
-describe("a checkpoint", () => {
-  test("holds the state that was serving, and what comes after it is replayed", async () => {
+describe("checkpoint", () => {
+  test("contains the state that was served, and later lines are replayed onto it", async () => {
     const { store, folder } = await openLicensedSite();
     await transactInOneBatch(store, register("ada"), register("constructor"), consume(3));
     const state = await readState(store);
     await store.checkpoint();
     expect(store.health()).toMatchObject({ checkpointError: null, journalBytes: 0, seq: 5 });
-    expect(await coveredBy(folder)).toBe(5);
+    expect(await readCoveredSeq(folder)).toBe(5);
     expect(await readState(store)).toEqual(state);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(state);
     await transactOrThrow(store, register("__proto__"));
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
   });
 
-  test("can follow on another any number of times", async () => {
+  test("can be repeated any number of times", async () => {
     const { store, folder } = await openLicensedSite();
     for (const user of ["ada", "bob", "cem", "dua", "eve"]) {
       await transactOrThrow(store, register(user));
@@ -58,7 +58,7 @@ describe("a checkpoint", () => {
     }
   });
 
-  test("keeps the generation before it and the journal since, and no more", async () => {
+  test("keeps only the state before it and the journal since that state", async () => {
     const { store, folder } = await openLicensedSite();
     for (const user of ["ada", "bob", "cem"]) {
       await transactOrThrow(store, register(user));
@@ -74,25 +74,25 @@ describe("a checkpoint", () => {
       "state-4.json",
       "state.json",
     ]);
-    expect(await coveredBy(folder)).toBe(5);
-    expect(await coveredBy(folder, "state-4.json")).toBe(4);
+    expect(await readCoveredSeq(folder)).toBe(5);
+    expect(await readCoveredSeq(folder, "state-4.json")).toBe(4);
     expect(readJournal(folder).map(({ line }) => line.seq)).toEqual([5, 6]);
   });
 
-  test("of nothing new leaves the way back there", async () => {
+  test("without new lines keeps the older state", async () => {
     const { store, folder } = await openLicensedSite();
     await store.checkpoint();
     await transactOrThrow(store, register("ada"));
     await store.checkpoint();
     await store.checkpoint();
-    expect(await coveredBy(folder)).toBe(3);
-    expect(await coveredBy(folder, "state-2.json")).toBe(2);
+    expect(await readCoveredSeq(folder)).toBe(3);
+    expect(await readCoveredSeq(folder, "state-2.json")).toBe(2);
     const copy = copyFolder(folder);
     await Bun.write(join(copy, "state.json"), "");
     expect((await catchFolderRefusal(copy)).hint).toStartWith("cp ");
   });
 
-  test("takes the place of state.json only after the record and the new file are on disk", async () => {
+  test("replaces state.json only after the audit log and the new file are synced", async () => {
     const disk = new FaultyDisk();
     const { store, folder } = await openLicensedSite({
       checkpoint: (path, open) => checkpoint(disk, path, open),
@@ -121,26 +121,26 @@ describe("a checkpoint", () => {
   });
 });
 
-describe("the record", () => {
-  test("has every audited line, byte for byte, by month, in a chain of its own", async () => {
+describe("audit log written by checkpoints", () => {
+  test("has every audited line unchanged, by month, in one chain", async () => {
     const { store, clock, folder } = await openLicensedSite();
     const written = new Map<number, Buffer>();
-    const moments = [
+    const times = [
       "2026-03-30T08:00:00Z",
       "2026-03-31T23:59:59Z",
       "2026-04-01T00:00:00Z",
       "2026-05-07T08:00:00Z",
     ];
-    for (const moment of moments) {
-      clock.now = utc(moment);
+    for (const time of times) {
+      clock.now = utc(time);
       await transactInOneBatch(store, register("ada"), register("ada"), register("bob"));
       await transactInOneBatch(store, unregister("bob"), register("ada"), consume(1));
       for (const { line, raw } of readJournal(folder)) {
         if (line.audit_seq !== undefined) written.set(line.audit_seq, raw);
       }
-      if (moment !== "2026-03-31T23:59:59Z") await store.checkpoint();
+      if (time !== "2026-03-31T23:59:59Z") await store.checkpoint();
     }
-    const files = historyOf(folder);
+    const files = readAuditFiles(folder);
     expect(files.map(({ name }) => name)).toEqual([3, 4, 5].map((month) => `2026-0${month}.jsonl`));
     const lines = files.flatMap((file) => file.lines);
     expect(Buffer.concat(lines.map(({ raw }) => raw))).toEqual(
@@ -148,41 +148,44 @@ describe("the record", () => {
     );
     expect(lines.map(({ line }) => line.audit_seq)).toEqual([...written.keys()]);
     expect(lines.length).toBe(store.health().auditSeq);
-    for (const [place, { line }] of lines.entries()) {
-      expect(line.audit_prev).toBe(lines[place - 1]?.line.sum ?? "0".repeat(64));
+    for (const [index, { line }] of lines.entries()) {
+      expect(line.audit_prev).toBe(lines[index - 1]?.line.sum ?? "0".repeat(64));
     }
     const types = lines.flatMap(({ line }) => line.events.map(({ type }) => type));
     expect(types).not.toContain("SlotRenewed");
     expect(types).toContain("SlotExpired");
-    for (const { name, lines: inFile } of files) {
-      for (const { line } of inFile) {
+    for (const { name, lines: fileLines } of files) {
+      for (const { line } of fileLines) {
         expect(new Date(line.at).toISOString()).toStartWith(name.slice(0, 7));
       }
     }
   });
 
-  test("takes nothing from segments full of renewals", async () => {
+  test("gets no lines from segments that contain only renewals", async () => {
     const { store, clock, folder } = await openLicensedSite();
     await transactOrThrow(store, register("ada"));
     await store.checkpoint();
-    const before = historyOf(folder);
+    const before = readAuditFiles(folder);
     clock.now = minutesLater(5);
     await transactOrThrow(store, register("ada"));
     await store.checkpoint();
-    expect(historyOf(folder)).toEqual(before);
+    expect(readAuditFiles(folder)).toEqual(before);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
   });
 });
 
-const failing = (told: { fails: boolean }) => async (folder: string, open: number) => {
-  if (told.fails) throw new Error("out of memory");
-  await checkpoint(realDisk, folder, open);
-};
+const makeFailingCheckpoint =
+  (fault: { fails: boolean }) => async (folder: string, open: number) => {
+    if (fault.fails) throw new Error("out of memory");
+    await checkpoint(realDisk, folder, open);
+  };
 
-describe("a checkpoint that fails", () => {
-  test("is told by health, costs nothing, and is made up for by the next", async () => {
-    const told = { fails: true };
-    const { store, folder, fatalErrors } = await openSite({ checkpoint: failing(told) });
+describe("checkpoint that fails", () => {
+  test("is reported by health, loses nothing, and is completed by the next checkpoint", async () => {
+    const fault = { fails: true };
+    const { store, folder, fatalErrors } = await openSite({
+      checkpoint: makeFailingCheckpoint(fault),
+    });
     await transactOrThrow(store, INSTALL_CAD);
     await store.checkpoint();
     expect(store.health()).toMatchObject({ checkpointError: "out of memory", fault: null });
@@ -190,12 +193,12 @@ describe("a checkpoint that fails", () => {
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
     await store.checkpoint();
     await transactOrThrow(store, register("bob"));
-    told.fails = false;
+    fault.fails = false;
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
-    expect(await coveredBy(folder)).toBe(4);
+    expect(await readCoveredSeq(folder)).toBe(4);
     expect(
-      historyOf(folder)
+      readAuditFiles(folder)
         .flatMap(({ lines }) => lines)
         .map(({ line }) => line.seq),
     ).toEqual([1, 2, 3, 4]);
@@ -203,14 +206,14 @@ describe("a checkpoint that fails", () => {
     expect(fatalErrors).toEqual([]);
   });
 
-  test("because another one is under way touches nothing", async () => {
+  test("because another checkpoint is running changes nothing", async () => {
     const { store, folder } = await openLicensedSite();
     const lock = lockCheckpoint(realDisk, folder);
     await store.checkpoint();
     expect(store.health().checkpointError).toContain("another checkpoint is running");
-    expect(await coveredBy(folder)).toBe(0);
+    expect(await readCoveredSeq(folder)).toBe(0);
     lock?.release();
     await store.checkpoint();
-    expect(await coveredBy(folder)).toBe(2);
+    expect(await readCoveredSeq(folder)).toBe(2);
   });
 });

@@ -1,6 +1,6 @@
-// A day of heartbeats that could fill a disk, in simulated time on a real folder. It is played for a
-// part of the clients, and what is left behind grows with their number and nothing else; the fault
-// suite `day` plays it for all of them.
+// A day of heartbeats that could fill a disk, in simulated time on a real folder. The test runs a
+// part of the clients, because the data left on disk grows only with their number; the fault suite
+// `day` runs all of them.
 import { expect, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -15,17 +15,17 @@ import {
 import { install, MONDAY, register } from "../support/scenario.ts";
 
 const CLIENTS = 50;
-const AT_A_LARGE_SITE = 10_000;
-const MOST_BYTES = 50_000_000;
+const LARGE_SITE_CLIENTS = 10_000;
+const MAX_BYTES = 50_000_000;
 /**
- * A segment is closed at 8 MiB, as it is looked at once a second; with the one before, which the
- * kept checkpoint needs, two are left.
+ * A segment is closed at 8 MiB, which is checked once a second. Two segments are left, because the
+ * kept checkpoint needs the one before.
  */
 const JOURNAL_BYTES = 2 * (8 * 1024 * 1024 + 200_000);
 
 const userOf = (client: number): string => `user-${client}@initrode.example`;
 
-/** Every user has two machines, which take turns with every minute. */
+/** Every user has two machines, which alternate every minute. */
 function contactOf(client: number, minute: number) {
   const machine = minute % 2;
   const ip = `10.${machine}.${client >> 8}.${client & 255}`;
@@ -38,7 +38,7 @@ const bytesIn = (folder: string, names: RegExp): number =>
     .filter((name) => names.test(name))
     .reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 
-test("a day of heartbeats from two machines in turn leaves less than 50 MB for 10,000 clients", async () => {
+test("a day of heartbeats of 10,000 clients with two machines each leaves less than 50 MB on disk", async () => {
   const disk = new FaultyDisk();
   disk.hasRealSync = false;
   const { store, folder, clock, stop } = await openSite({ disk });
@@ -66,8 +66,8 @@ test("a day of heartbeats from two machines in turn leaves less than 50 MB for 1
     SlotTaken: CLIENTS,
     ContactChanged: CLIENTS,
   });
-  const kept = bytesIn(join(folder, "history"), /./) + bytesIn(folder, /^state.*\.json$/);
+  const storedBytes = bytesIn(join(folder, "history"), /./) + bytesIn(folder, /^state.*\.json$/);
   expect(bytesIn(folder, /^state.*\.json$/)).toBeGreaterThan(2 * CLIENTS * 200);
-  const projected = (kept / CLIENTS) * AT_A_LARGE_SITE + JOURNAL_BYTES;
-  expect(projected).toBeLessThan(MOST_BYTES);
+  const projected = (storedBytes / CLIENTS) * LARGE_SITE_CLIENTS + JOURNAL_BYTES;
+  expect(projected).toBeLessThan(MAX_BYTES);
 });

@@ -22,28 +22,28 @@ import { copyFolder } from "../support/temp-folder.ts";
 
 const FAILED = err<StorageFault>({ code: "storage_failed" });
 
-const throwing = (): never => {
+const throwBug = (): never => {
   throw new Error("a bug");
 };
 
-describe("a disk that fails", () => {
+describe("store on a failing disk", () => {
   for (const [name, call, code] of [
-    ["a sync that fails", "syncData", "EIO"],
-    ["a sync that fails for want of room", "syncData", "ENOSPC"],
-    ["a write that fails with EIO", "write", "EIO"],
+    ["a sync with EIO", "syncData", "EIO"],
+    ["a sync with ENOSPC", "syncData", "ENOSPC"],
+    ["a write with EIO", "write", "EIO"],
   ] as const) {
-    test(`${name} is storage_failed for all who wait, fatal, and never retried`, async () => {
+    test(`answers storage_failed to all waiting calls after ${name}, stops and never retries`, async () => {
       const disk = new FaultyDisk();
       const { store, fatalErrors } = await openLicensedSite({ disk });
-      // Once only: a second try would find nothing wrong.
+      // The call fails only once: a second attempt would succeed.
       failCallAt(disk, 1, code, call);
-      const waiting = [
+      const answers = [
         transactCommand(store, register("ada")),
         transactCommand(store, register("bob")),
         transactCommand(store, register("bob", { product: "nothing" })),
         store.read((state) => state.nextSlot),
       ];
-      for (const answer of waiting) expect(await answer).toEqual(FAILED);
+      for (const answer of answers) expect(await answer).toEqual(FAILED);
       expect(fatalErrors.map(({ message }) => message)).toEqual(["storage_failed"]);
       expect(String(fatalErrors[0]?.cause)).toContain(code);
       disk.clearFaults();
@@ -51,7 +51,7 @@ describe("a disk that fails", () => {
       expect(await transactCommand(store, register("cem"))).toEqual(FAILED);
       expect(await store.read((state) => state.nextSlot)).toEqual(FAILED);
       await store.checkpoint();
-      // A probe, if there was one, would have come by now.
+      // A probe of the disk, if there were one, would have run by now.
       await Bun.sleep(call === "syncData" && code === "ENOSPC" ? 1_200 : 10);
       expect(disk.calls).toHaveLength(before);
       expect(store.health().fault).toEqual({ code: "storage_failed" });
@@ -59,7 +59,7 @@ describe("a disk that fails", () => {
     });
   }
 
-  test("fails those who gathered while the sync was under way as well", async () => {
+  test("also fails the calls that arrived during the failed sync", async () => {
     const disk = new FaultyDisk();
     const { store, fatalErrors, folder } = await openLicensedSite({ disk });
     const state = await readState(store);
@@ -73,12 +73,12 @@ describe("a disk that fails", () => {
     for (const answer of [first, second, read]) expect(await answer).toEqual(FAILED);
     expect(disk.listCalls("write")).toHaveLength(writes);
     expect(fatalErrors).toHaveLength(1);
-    // What the kernel still has of it may come back; what was never written may not.
+    // The next start may find what was written but not synced, and nothing that was not written.
     const { state: found } = await openAndCloseFolder(copyFolder(folder));
     expect(found.nextSlot).toBe(state.nextSlot + 1);
   });
 
-  test("stops the store without another write, and the folder starts", async () => {
+  test("stops without another write, and the folder can be opened again", async () => {
     const disk = new FaultyDisk();
     const { store, stop, folder } = await openLicensedSite({ disk });
     disk.beforeCall = ({ name }) => {
@@ -93,11 +93,11 @@ describe("a disk that fails", () => {
   });
 });
 
-describe("a bug in the middle of a command", () => {
-  test("is thrown to its caller, and the store goes on with what is on disk", async () => {
+describe("exception in the middle of a command", () => {
+  test("is thrown to its caller, and the store continues with the state on disk", async () => {
     const { store, folder, fatalErrors } = await openLicensedSite();
     await transactOrThrow(store, register("ada"));
-    expect(store.transact(register("bob"), throwing)).rejects.toThrow("a bug");
+    expect(store.transact(register("bob"), throwBug)).rejects.toThrow("a bug");
     const read = await readState(store);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(read);
     await waitUntil(() => store.health().fault === null);
@@ -106,13 +106,13 @@ describe("a bug in the middle of a command", () => {
     expect(fatalErrors).toEqual([]);
   });
 
-  test("changes nothing for those who wait already", async () => {
+  test("does not affect calls that are already waiting", async () => {
     const disk = new FaultyDisk();
     const { store } = await openLicensedSite({ disk });
     const syncs = disk.block("syncData");
     const pending = transactCommand(store, register("ada"));
     await waitUntil(() => syncs.count === 1);
-    expect(store.transact(register("bob"), throwing)).rejects.toThrow("a bug");
+    expect(store.transact(register("bob"), throwBug)).rejects.toThrow("a bug");
     const read = store.read((state) => state.nextSlot);
     expect(await transactCommand(store, register("cem"))).toEqual(FAILED);
     expect(await isPending(pending)).toBe(true);
@@ -122,13 +122,13 @@ describe("a bug in the middle of a command", () => {
     expect(await read).toEqual({ ok: true, value: 3 });
   });
 
-  test("does not make a sync that fails meanwhile any less fatal", async () => {
+  test("does not hide that a sync fails at the same time", async () => {
     const disk = new FaultyDisk();
     const { store, fatalErrors } = await openLicensedSite({ disk });
     const syncs = disk.block("syncData");
     const pending = transactCommand(store, register("ada"));
     await waitUntil(() => syncs.count === 1);
-    expect(store.transact(register("bob"), throwing)).rejects.toThrow("a bug");
+    expect(store.transact(register("bob"), throwBug)).rejects.toThrow("a bug");
     const read = store.read((state) => state.nextSlot);
     await syncs.releaseOne(makeDiskError("EIO"));
     expect(await pending).toEqual(FAILED);
@@ -139,13 +139,13 @@ describe("a bug in the middle of a command", () => {
     expect(fatalErrors).toHaveLength(1);
   });
 
-  test("is fatal when the disk cannot be read back, and nothing is answered from memory", async () => {
+  test("is fatal when the state cannot be read back, and nothing is answered from memory", async () => {
     const disk = new FaultyDisk();
     const { store, fatalErrors } = await openLicensedSite({ disk });
     disk.beforeCall = ({ name, path }) => {
       if (name === "read" && path.endsWith("state.json")) throw makeDiskError("EIO");
     };
-    expect(store.transact(register("bob"), throwing)).rejects.toThrow("a bug");
+    expect(store.transact(register("bob"), throwBug)).rejects.toThrow("a bug");
     await waitUntil(() => fatalErrors.length > 0);
     disk.clearFaults();
     expect(await transactCommand(store, register("cem"))).toEqual(FAILED);
@@ -153,7 +153,7 @@ describe("a bug in the middle of a command", () => {
     expect(fatalErrors).toHaveLength(1);
   });
 
-  test("while the journal moves to a new segment leaves one that can be written", async () => {
+  test("during a rotation leaves a journal that can be written", async () => {
     const disk = new FaultyDisk();
     const { store, folder, fatalErrors } = await openLicensedSite({
       disk,
@@ -162,7 +162,7 @@ describe("a bug in the middle of a command", () => {
     const folders = disk.block("syncFolder");
     const rotating = store.checkpoint();
     await waitUntil(() => folders.count === 1);
-    expect(store.transact({ type: "CountRefusals", refusals: [] }, throwing)).rejects.toThrow(
+    expect(store.transact({ type: "CountRefusals", refusals: [] }, throwBug)).rejects.toThrow(
       "a bug",
     );
     await isPending(store.read(() => null));

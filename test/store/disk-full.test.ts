@@ -19,8 +19,8 @@ import { copyFolder } from "../support/temp-folder.ts";
 
 const FULL = err<StorageFault>({ code: "storage_full" });
 
-/** Ada has a slot; from here on this many bytes fit. */
-async function almostFull(room: number) {
+/** A site in which ada has a slot, on a disk with this many free bytes. */
+async function openAlmostFullSite(bytesLeft: number) {
   const disk = new FaultyDisk();
   const site = await openLicensedSite({ disk });
   await transactOrThrow(site.store, register("ada"));
@@ -29,27 +29,27 @@ async function almostFull(room: number) {
     health: site.store.health(),
     journal: readFileSync(join(site.folder, "journal-1.jsonl")),
   };
-  disk.bytesLeft = room;
+  disk.bytesLeft = bytesLeft;
   return { ...site, disk, before };
 }
 
-/** Room again: a change goes through. */
-async function works(change: () => Promise<Result<unknown, unknown>>): Promise<void> {
+/** Waits until a change succeeds again. */
+async function waitForSuccess(change: () => Promise<Result<unknown, unknown>>): Promise<void> {
   await waitUntil(async () => (await change()).ok);
 }
 
-describe("a disk that is full", () => {
-  test("fails all who wait and goes back to what is on disk, whatever was written", async () => {
-    // Not a byte, half of the first line, all of it and half of the second.
-    for (const room of [0, 200, 600]) {
-      const { store, folder, before, fatalErrors } = await almostFull(room);
-      const waiting = [
+describe("store on a full disk", () => {
+  test("fails all waiting calls and returns to the state on disk, whatever was written", async () => {
+    // Space for nothing, for half of the first line, and for one and a half lines.
+    for (const bytesLeft of [0, 200, 600]) {
+      const { store, folder, before, fatalErrors } = await openAlmostFullSite(bytesLeft);
+      const answers = [
         transactCommand(store, register("bob")),
         transactCommand(store, register("cem")),
         transactCommand(store, register("dua", { product: "nothing" })),
         store.read((state) => state.nextSlot),
       ];
-      for (const answer of waiting) expect(await answer).toEqual(FULL);
+      for (const answer of answers) expect(await answer).toEqual(FULL);
       expect(await readState(store)).toEqual(before.state);
       expect(store.health()).toEqual({ ...before.health, fault: { code: "storage_full" } });
       expect(readFileSync(join(folder, "journal-1.jsonl"))).toEqual(before.journal);
@@ -59,8 +59,8 @@ describe("a disk that is full", () => {
     }
   });
 
-  test("serves reads and refuses changes, even those that would fit or change nothing", async () => {
-    const { store, disk, before } = await almostFull(0);
+  test("answers reads and refuses changes, even those that would fit or change nothing", async () => {
+    const { store, disk, before } = await openAlmostFullSite(0);
     expect(await transactCommand(store, register("bob"))).toEqual(FULL);
     const read = store.read((state) => state.nextSlot);
     disk.bytesLeft = 10_000;
@@ -70,8 +70,8 @@ describe("a disk that is full", () => {
     expect(await readState(store)).toEqual(before.state);
   });
 
-  test("lets nobody see what was refused, not even while the state is being read again", async () => {
-    const { store, before } = await almostFull(100);
+  test("never shows a refused change to a read, not even while the state is read back", async () => {
+    const { store, before } = await openAlmostFullSite(100);
     const refused = transactCommand(store, register("bob"));
     const reads: Promise<unknown>[] = [];
     void refused.then(() => reads.push(readState(store)));
@@ -81,21 +81,21 @@ describe("a disk that is full", () => {
     for (const read of reads) expect(await read).toEqual(before.state);
   });
 
-  test("is good again by a look each second once there is room, and nothing was lost or added", async () => {
+  test("checks every second for free space, then continues with nothing lost or added", async () => {
     const timers = spyOn(globalThis, "setInterval");
     onTestFinished(() => timers.mockRestore());
-    const { store, disk, folder, before, fatalErrors } = await almostFull(300);
-    expect(timers.mock.calls.map(([, every]) => every)).toEqual([1_000]);
+    const { store, disk, folder, before, fatalErrors } = await openAlmostFullSite(300);
+    expect(timers.mock.calls.map(([, interval]) => interval)).toEqual([1_000]);
     const refused = await Promise.all(
       ["bob", "cem"].map((user) => transactCommand(store, register(user))),
     );
     expect(refused).toEqual([FULL, FULL]);
-    // Room for the probe's first bytes only: not enough to go on.
+    // Space for only the first bytes of the probe is not enough to continue.
     disk.bytesLeft = 1_000;
     await waitUntil(() => disk.listCalls("remove").includes("remove probe"));
     expect(store.health().fault).toEqual({ code: "storage_full" });
     disk.bytesLeft = Infinity;
-    await works(() => transactCommand(store, register("dua")));
+    await waitForSuccess(() => transactCommand(store, register("dua")));
     expect(store.health().fault).toBeNull();
     await transactInOneBatch(store, register("eve"), consume(2));
     const state = await readState(store);
@@ -107,11 +107,11 @@ describe("a disk that is full", () => {
     expect(fatalErrors).toEqual([]);
   });
 
-  test("can fill up again", async () => {
-    const { store, disk, folder } = await almostFull(0);
+  test("recovers, and handles a disk that fills up a second time", async () => {
+    const { store, disk, folder } = await openAlmostFullSite(0);
     expect(await transactCommand(store, register("bob"))).toEqual(FULL);
     disk.bytesLeft = Infinity;
-    await works(() => transactCommand(store, register("cem")));
+    await waitForSuccess(() => transactCommand(store, register("cem")));
     const state = await readState(store);
     disk.bytesLeft = 9;
     expect(await transactCommand(store, register("dua"))).toEqual(FULL);
@@ -119,15 +119,15 @@ describe("a disk that is full", () => {
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(state);
   });
 
-  test("is stopped cleanly, and starts", async () => {
-    const { store, stop, folder, before } = await almostFull(50);
+  test("stops cleanly, and its folder can be opened again", async () => {
+    const { store, stop, folder, before } = await openAlmostFullSite(50);
     expect(await transactCommand(store, register("bob"))).toEqual(FULL);
     await stop();
     expect(await openAndCloseFolder(folder)).toMatchObject({ state: before.state, notes: [] });
   });
 
-  test("that cannot be read back is given up on", async () => {
-    const { store, disk, fatalErrors } = await almostFull(0);
+  test("stops with a fatal error when the state cannot be read back", async () => {
+    const { store, disk, fatalErrors } = await openAlmostFullSite(0);
     disk.beforeCall = ({ name, path }) => {
       if (name === "read" && path.endsWith("state.json")) throw makeDiskError("EIO");
     };
@@ -143,8 +143,8 @@ describe("a disk that is full", () => {
   });
 });
 
-describe("a disk that takes little at a time", () => {
-  test("gets all of every line", async () => {
+describe("store on a disk that accepts few bytes per write", () => {
+  test("writes every line completely", async () => {
     const disk = new FaultyDisk();
     disk.maxWriteSize = 7;
     const { store, folder } = await openLicensedSite({ disk });
@@ -154,7 +154,7 @@ describe("a disk that takes little at a time", () => {
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
   });
 
-  test("is no reason to give up on a first start", async () => {
+  test("completes a first start", async () => {
     const disk = new FaultyDisk();
     disk.maxWriteSize = 1;
     const { store, folder } = await openSite({ disk });

@@ -9,17 +9,17 @@ const OLD = { name: "old", rows: [{ user: "__proto__" }, { user: "ä\n\u2028" }]
 const NEW = { name: "new", rows: Array.from({ length: 2_345 }, (_, row) => ({ row })) };
 const CHANGES = ["write", "sync", "close", "link", "rename", "remove", "syncFolder"] as const;
 
-async function written() {
+async function writeOldFile() {
   const disk = new FaultyDisk();
   const folder = tempFolder();
   const path = join(folder, "state.json");
   const file = new DurableFile(disk, path);
   await file.write(OLD);
   disk.calls.length = 0;
-  return { disk, path, folder, file, kept: join(folder, "state-0.json") };
+  return { disk, path, folder, file, olderPath: join(folder, "state-0.json") };
 }
 
-/** As read, without the checksum it ends with. */
+/** The content of the file without its checksum. */
 async function contentOf(path: string): Promise<unknown> {
   const read = await new DurableFile(new FaultyDisk(), path).read();
   const { sum, ...content } = read as Record<string, unknown>;
@@ -27,10 +27,10 @@ async function contentOf(path: string): Promise<unknown> {
   return content;
 }
 
-describe("a durable file", () => {
-  test("is written beside the old one, synced, renamed over it, and the folder synced", async () => {
-    const { disk, path, file, kept, folder } = await written();
-    file.keepPreviousAs = kept;
+describe("durable file", () => {
+  test("writes a new file, syncs it, renames it over the old one and syncs the folder", async () => {
+    const { disk, path, file, olderPath, folder } = await writeOldFile();
+    file.keepPreviousAs = olderPath;
     await file.write(NEW);
     const calls = disk.listCalls(...CHANGES);
     const writes = calls.filter((call) => call.startsWith("write "));
@@ -43,12 +43,12 @@ describe("a durable file", () => {
       `syncFolder ${folder.slice(folder.lastIndexOf("/") + 1)}`,
     ]);
     expect(await contentOf(path)).toEqual(NEW);
-    expect(await contentOf(kept)).toEqual(OLD);
-    expect([modeOf(path), modeOf(kept)]).toEqual(["600", "600"]);
+    expect(await contentOf(olderPath)).toEqual(OLD);
+    expect([modeOf(path), modeOf(olderPath)]).toEqual(["600", "600"]);
   });
 
-  test("is done only when both syncs returned", async () => {
-    const { disk, file, path } = await written();
+  test("write resolves only after both syncs", async () => {
+    const { disk, file, path } = await writeOldFile();
     const syncs = disk.block("sync");
     const folders = disk.block("syncFolder");
     const writing = file.write(NEW);
@@ -61,39 +61,39 @@ describe("a durable file", () => {
     await writing;
   });
 
-  test("is plain JSON with a row a line", async () => {
-    const { path } = await written();
+  test("is plain JSON with one row per line", async () => {
+    const { path } = await writeOldFile();
     const text = readFileSync(path, "utf8");
     expect(JSON.parse(text)).toMatchObject(OLD);
     expect(text).toStartWith('{\n"name":"old",\n"rows":[\n{"user":"__proto__"},\n{"user":');
     expect(text).toEndWith('"empty":[],\n' + text.slice(text.indexOf('"sum"')));
   });
 
-  test("is the old or the new one, whole, whichever call fails", async () => {
-    let failed = 0;
-    for (let place = 1; ; place += 1) {
-      const { disk, path, file, kept } = await written();
-      file.keepPreviousAs = kept;
-      failCallAt(disk, place, "EIO");
-      const whole = await file.write({ ...NEW, rows: [] }).then(
+  test("is completely the old or the new one when any call fails", async () => {
+    let failureCount = 0;
+    for (let callNumber = 1; ; callNumber += 1) {
+      const { disk, path, file, olderPath } = await writeOldFile();
+      file.keepPreviousAs = olderPath;
+      failCallAt(disk, callNumber, "EIO");
+      const hasSucceeded = await file.write({ ...NEW, rows: [] }).then(
         () => true,
         () => false,
       );
       const { name } = (await contentOf(path)) as { name: string };
       expect(["old", "new"]).toContain(name);
-      expect([place, existsSync(`${path}.new`)]).toEqual([place, false]);
-      if (whole) expect(name).toBe("new");
+      expect([callNumber, existsSync(`${path}.new`)]).toEqual([callNumber, false]);
+      if (hasSucceeded) expect(name).toBe("new");
       await new DurableFile(new FaultyDisk(), path).write(NEW);
       expect(await contentOf(path)).toEqual(NEW);
-      if (existsSync(kept)) expect(await contentOf(kept)).toEqual(OLD);
-      if (whole) break;
-      failed += 1;
+      if (existsSync(olderPath)) expect(await contentOf(olderPath)).toEqual(OLD);
+      if (hasSucceeded) break;
+      failureCount += 1;
     }
-    expect(failed).toBeGreaterThan(8);
+    expect(failureCount).toBeGreaterThan(8);
   });
 
-  test("is written whole though the disk takes little at a time, or not at all", async () => {
-    const { disk, path, file } = await written();
+  test("is complete with 11 bytes per write, and unchanged when the disk is full", async () => {
+    const { disk, path, file } = await writeOldFile();
     disk.maxWriteSize = 11;
     await file.write(NEW);
     expect(await contentOf(path)).toEqual(NEW);
@@ -102,19 +102,19 @@ describe("a durable file", () => {
     expect(await contentOf(path)).toEqual(NEW);
   });
 
-  test("leaves nothing of itself behind where there was no room for it", async () => {
-    const { disk, path, file, folder } = await written();
-    for (const room of [0, 1, 5_000]) {
-      disk.bytesLeft = room;
+  test("leaves no temporary file when the disk is full", async () => {
+    const { disk, path, file, folder } = await writeOldFile();
+    for (const freeBytes of [0, 1, 5_000]) {
+      disk.bytesLeft = freeBytes;
       expect(file.write(NEW)).rejects.toThrow("ENOSPC");
       await Bun.sleep(0);
-      expect([room, readdirSync(folder)]).toEqual([room, ["state.json"]]);
+      expect([freeBytes, readdirSync(folder)]).toEqual([freeBytes, ["state.json"]]);
     }
     expect(await contentOf(path)).toEqual(OLD);
   });
 
-  test("keeps the first error when what is left behind cannot be removed either", async () => {
-    const { disk, file } = await written();
+  test("reports the first error when the temporary file cannot be removed either", async () => {
+    const { disk, file } = await writeOldFile();
     disk.beforeCall = ({ name }) => {
       if (name === "write") throw makeDiskError("ENOSPC");
       if (name === "remove") throw makeDiskError("EIO");
@@ -122,47 +122,47 @@ describe("a durable file", () => {
     expect(file.write(NEW)).rejects.toThrow("ENOSPC");
   });
 
-  test("takes nothing from what an interrupted write left behind", async () => {
-    const { path, file } = await written();
+  test("does not use the temporary file of an interrupted write", async () => {
+    const { path, file } = await writeOldFile();
     writeFileSync(`${path}.new`, "x".repeat(100_000));
     await file.write(OLD);
     expect(await contentOf(path)).toEqual(OLD);
     expect(existsSync(`${path}.new`)).toBe(false);
   });
 
-  test("keeps the old one once, under the name it was given", async () => {
-    const { path, file, kept } = await written();
-    linkSync(path, kept);
+  test("keeps an older file that already has the name for it", async () => {
+    const { path, file, olderPath } = await writeOldFile();
+    linkSync(path, olderPath);
     const { ino } = statSync(path);
-    file.keepPreviousAs = kept;
+    file.keepPreviousAs = olderPath;
     await file.write(NEW);
-    expect(statSync(kept).ino).toBe(ino);
-    expect(await contentOf(kept)).toEqual(OLD);
+    expect(statSync(olderPath).ino).toBe(ino);
+    expect(await contentOf(olderPath)).toEqual(OLD);
   });
 
-  test("reads as null only when it is not there", async () => {
+  test("reads as null only when it does not exist", async () => {
     const missing = new DurableFile(new FaultyDisk(), join(tempFolder(), "state.json"));
     expect(await missing.read()).toBeNull();
-    const { path, file } = await written();
+    const { path, file } = await writeOldFile();
     for (const text of ["", "null", "{}", "0", "\0\0\0"]) {
       writeFileSync(path, text);
       expect(file.read()).rejects.toBeInstanceOf(FileDamaged);
     }
   });
 
-  test("is refused with any one of its bytes changed, missing or added", async () => {
-    const { path, file } = await written();
+  test("is refused when any byte is changed, missing or added", async () => {
+    const { path, file } = await writeOldFile();
     const bytes = readFileSync(path);
-    const refused = async (other: Uint8Array): Promise<void> => {
+    const expectDamaged = async (other: Uint8Array): Promise<void> => {
       writeFileSync(path, other);
       expect(await file.read().catch((error: unknown) => error)).toBeInstanceOf(FileDamaged);
     };
-    for (let place = 0; place < bytes.length; place += 1) {
+    for (let offset = 0; offset < bytes.length; offset += 1) {
       const other = Buffer.from(bytes);
-      other[place] = (bytes[place] ?? 0) ^ 1;
-      await refused(other);
-      await refused(Buffer.concat([bytes.subarray(0, place), bytes.subarray(place + 1)]));
+      other[offset] = (bytes[offset] ?? 0) ^ 1;
+      await expectDamaged(other);
+      await expectDamaged(Buffer.concat([bytes.subarray(0, offset), bytes.subarray(offset + 1)]));
     }
-    await refused(Buffer.concat([bytes, Buffer.from("\n")]));
+    await expectDamaged(Buffer.concat([bytes, Buffer.from("\n")]));
   });
 });

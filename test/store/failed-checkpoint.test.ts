@@ -1,5 +1,5 @@
-// A checkpoint that fails, or is killed, gives back the room it took: on a disk that is almost full
-// it is the room that the journal needs for the next answer.
+// A checkpoint that fails, or is killed, releases the disk space it used. On an almost full disk
+// the journal needs that space for the next answer.
 import { describe, expect, spyOn, test } from "bun:test";
 import {
   appendFileSync,
@@ -29,24 +29,24 @@ import {
 import { consume, register, utc } from "../support/scenario.ts";
 import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 
-interface Unfolded {
+interface UncoveredSite {
   readonly folder: string;
-  /** The segment that was being written; everything before it is there to be folded. */
+  /** The segment that is being written; the checkpoint covers everything before it. */
   readonly open: number;
   readonly state: StateDump;
 }
 
-/** One checkpoint made; since then two segments closed, over a month's end, and a third begun. */
-async function unfolded(): Promise<Unfolded> {
-  let fold = true;
+/** One checkpoint; since then two closed segments, across the end of a month, and a third open. */
+async function prepareUncoveredSite(): Promise<UncoveredSite> {
+  let isCheckpointEnabled = true;
   const { store, folder, clock } = await openLicensedSite({
     checkpoint: async (path, open) => {
-      if (fold) await checkpoint(realDisk, path, open);
+      if (isCheckpointEnabled) await checkpoint(realDisk, path, open);
     },
   });
   await transactOrThrow(store, register("ada"));
   await store.checkpoint();
-  fold = false;
+  isCheckpointEnabled = false;
   await transactInOneBatch(store, register("bob"), register("ada"));
   await store.checkpoint();
   clock.now = utc("2026-04-01T00:00:00Z");
@@ -57,7 +57,7 @@ async function unfolded(): Promise<Unfolded> {
   return { folder: copyFolder(folder), open, state: await readState(store) };
 }
 
-/** All files but the locks, by name and content; a second name of the state is not another file. */
+/** All files except the locks, by name and content; a hard link to the state is left out. */
 function filesOf(folder: string): Record<string, string> {
   const state = statSync(join(folder, "state.json")).ino;
   return Object.fromEntries(
@@ -68,93 +68,93 @@ function filesOf(folder: string): Record<string, string> {
   );
 }
 
-const sizesOf = (folder: string): number =>
+const totalSize = (folder: string): number =>
   Object.values(filesOf(folder)).reduce((sum, content) => sum + content.length, 0);
 
-const failure = async (work: Promise<unknown>): Promise<string | null> =>
+const catchError = async (work: Promise<unknown>): Promise<string | null> =>
   work.then(
     () => null,
-    (error: unknown) => String(error),
+    (reason: unknown) => String(reason),
   );
 
 const coveredBy = async (folder: string): Promise<number | undefined> =>
   (await new StateFile(realDisk, folder).read())?.covers.seq;
 
-/** A process that is killed before call number `place`: nothing it does after that happens. */
-function killedAt(place: number): FaultyDisk {
+/** Simulates a process that is killed before this call: every call from it on fails. */
+function makeKilledDisk(callNumber: number): FaultyDisk {
   const disk = new FaultyDisk();
   let count = 0;
   disk.beforeCall = () => {
     count += 1;
-    if (count >= place) throw makeDiskError("EIO");
+    if (count >= callNumber) throw makeDiskError("EIO");
   };
   return disk;
 }
 
-describe("a checkpoint that fails", () => {
+describe("checkpoint that fails", () => {
   for (const code of ["ENOSPC", "EIO"]) {
-    test(`with ${code} at any of its writes leaves no byte behind, and the next one succeeds`, async () => {
-      const { folder, open, state } = await unfolded();
+    test(`with ${code} at any write leaves no byte behind, and the next checkpoint succeeds`, async () => {
+      const { folder, open, state } = await prepareUncoveredSite();
       const before = filesOf(folder);
-      let failed = 0;
-      for (let place = 1; ; place += 1) {
+      let failureCount = 0;
+      for (let callNumber = 1; ; callNumber += 1) {
         const copy = copyFolder(folder);
         const disk = new FaultyDisk();
-        failCallAt(disk, place, code, "write");
-        const why = await failure(checkpoint(disk, copy, open));
-        if (why === null) break;
-        expect([place, filesOf(copy)]).toEqual([place, before]);
+        failCallAt(disk, callNumber, code, "write");
+        const error = await catchError(checkpoint(disk, copy, open));
+        if (error === null) break;
+        expect([callNumber, filesOf(copy)]).toEqual([callNumber, before]);
         await checkpoint(realDisk, copy, open);
-        expect([place, await coveredBy(copy)]).toEqual([place, open - 1]);
+        expect([callNumber, await coveredBy(copy)]).toEqual([callNumber, open - 1]);
         expect((await openAndCloseFolder(copy)).state).toEqual(state);
-        failed += 1;
+        failureCount += 1;
       }
-      expect(failed).toBeGreaterThan(8);
+      expect(failureCount).toBeGreaterThan(8);
     });
   }
 
-  test("for want of room that nobody knew of leaves no byte behind", async () => {
-    const { folder, open } = await unfolded();
+  test("because the disk fills up while it runs leaves no byte behind", async () => {
+    const { folder, open } = await prepareUncoveredSite();
     const before = filesOf(folder);
-    let failed = 0;
-    for (let room = 0; ; room += 97) {
+    let failureCount = 0;
+    for (let freeBytes = 0; ; freeBytes += 97) {
       const copy = copyFolder(folder);
       const disk = new FaultyDisk();
-      disk.bytesLeft = room;
+      disk.bytesLeft = freeBytes;
       disk.reportedFreeBytes = Infinity;
-      const why = await failure(checkpoint(disk, copy, open));
-      if (why === null) break;
-      expect(why).toContain("ENOSPC");
-      expect([room, filesOf(copy)]).toEqual([room, before]);
-      failed += 1;
+      const error = await catchError(checkpoint(disk, copy, open));
+      if (error === null) break;
+      expect(error).toContain("ENOSPC");
+      expect([freeBytes, filesOf(copy)]).toEqual([freeBytes, before]);
+      failureCount += 1;
     }
-    expect(failed).toBeGreaterThan(20);
+    expect(failureCount).toBeGreaterThan(20);
   });
 
-  test("at any other call takes no room either", async () => {
-    const { folder, open } = await unfolded();
-    const before = sizesOf(folder);
-    let failed = 0;
-    for (let place = 1; ; place += 1) {
+  test("at any other call uses no disk space", async () => {
+    const { folder, open } = await prepareUncoveredSite();
+    const before = totalSize(folder);
+    let failureCount = 0;
+    for (let callNumber = 1; ; callNumber += 1) {
       const copy = copyFolder(folder);
       const disk = new FaultyDisk();
-      failCallAt(disk, place, "EIO");
-      const why = await failure(checkpoint(disk, copy, open));
-      if (disk.calls.length < place) break;
-      if (why !== null) failed += 1;
+      failCallAt(disk, callNumber, "EIO");
+      const error = await catchError(checkpoint(disk, copy, open));
+      if (disk.calls.length < callNumber) break;
+      if (error !== null) failureCount += 1;
       const isDone = (await coveredBy(copy)) === open - 1;
-      if (!isDone) expect([place, sizesOf(copy)]).toEqual([place, before]);
-      expect([place, existsSync(join(copy, "state.json.new"))]).toEqual([place, false]);
+      if (!isDone) expect([callNumber, totalSize(copy)]).toEqual([callNumber, before]);
+      expect([callNumber, existsSync(join(copy, "state.json.new"))]).toEqual([callNumber, false]);
     }
-    expect(failed).toBeGreaterThan(30);
+    expect(failureCount).toBeGreaterThan(30);
   });
 });
 
 const inMiB = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(2)} MiB`;
 
-describe("a checkpoint that does not fit", () => {
-  test("is not begun, says what it needs, and is made when there is room", async () => {
-    const { folder, open, state } = await unfolded();
+describe("checkpoint on an almost full disk", () => {
+  test("is not started, reports the space it needs, and succeeds with enough space", async () => {
+    const { folder, open, state } = await prepareUncoveredSite();
     const clean = copyFolder(folder);
     await checkpoint(realDisk, clean, open);
     const sizeOf = (name: string): number => realDisk.stat(join(clean, name))?.size ?? 0;
@@ -165,19 +165,19 @@ describe("a checkpoint that does not fit", () => {
     const before = filesOf(folder);
     const disk = new FaultyDisk();
     disk.bytesLeft = needed - 1;
-    const why = await failure(checkpoint(disk, folder, open));
-    expect(why).toContain(`the next checkpoint needs ${inMiB(needed)} on the disk of ${folder}`);
-    expect(why).toContain(`but only ${inMiB(needed - 1)}`);
+    const error = await catchError(checkpoint(disk, folder, open));
+    expect(error).toContain(`the next checkpoint needs ${inMiB(needed)} on the disk of ${folder}`);
+    expect(error).toContain(`but only ${inMiB(needed - 1)}`);
     expect(disk.listCalls("write", "truncate", "rename", "remove")).toEqual([]);
     expect(filesOf(folder)).toEqual(before);
-    // A little more than it takes: how long the new state's own line on the audit log is.
+    // A little more than needed, because the length of the audit log end in the new state varies.
     disk.bytesLeft = needed + 200;
     await checkpoint(disk, folder, open);
     expect((await openAndCloseFolder(folder)).state).toEqual(state);
   });
 
-  test("is begun on a disk that does not say how much room it has", async () => {
-    const { folder, open } = await unfolded();
+  test("is started when the free space is unknown", async () => {
+    const { folder, open } = await prepareUncoveredSite();
     const disk = new FaultyDisk();
     disk.beforeCall = ({ name }) => {
       if (name === "freeBytes") throw makeDiskError("ENOSYS");
@@ -187,62 +187,62 @@ describe("a checkpoint that does not fit", () => {
   });
 });
 
-describe("a checkpoint that was killed", () => {
-  test("takes no room once its server has noticed", async () => {
+describe("checkpoint that was killed", () => {
+  test("uses no disk space after its server has cleaned up", async () => {
     const calls = new FaultyDisk();
-    const whole = await unfolded();
-    await checkpoint(calls, copyFolder(whole.folder), whole.open);
-    let left = 0;
-    for (let place = 1; place <= calls.calls.length; place += 1) {
-      const folder = copyFolder(whole.folder);
-      const before = sizesOf(folder);
+    const site = await prepareUncoveredSite();
+    await checkpoint(calls, copyFolder(site.folder), site.open);
+    let incompleteCount = 0;
+    for (let callNumber = 1; callNumber <= calls.calls.length; callNumber += 1) {
+      const folder = copyFolder(site.folder);
+      const before = totalSize(folder);
       const { store, stop } = await openSite({
         folder,
-        checkpoint: (path, open) => checkpoint(killedAt(place), path, open),
+        checkpoint: (path, open) => checkpoint(makeKilledDisk(callNumber), path, open),
       });
       await store.checkpoint();
       expect(store.health().checkpointError).toContain("EIO");
       const isDone = (await coveredBy(folder)) !== 3;
       if (!isDone) {
-        const more = sizesOf(folder) - before;
-        // Less than a line begins with: what it was cannot be told.
-        expect([place, more < 128]).toEqual([place, true]);
-        left += 1;
+        const leftoverBytes = totalSize(folder) - before;
+        // Less than the prefix of a line stays, because it cannot be identified as a leftover.
+        expect([callNumber, leftoverBytes < 128]).toEqual([callNumber, true]);
+        incompleteCount += 1;
       }
       expect(existsSync(join(folder, "state.json.new"))).toBe(false);
       await stop();
     }
-    expect(left).toBeGreaterThan(30);
+    expect(incompleteCount).toBeGreaterThan(30);
   });
 
-  test("takes no room after the next start, which finds everything", async () => {
-    const whole = await unfolded();
-    const before = filesOf(whole.folder);
-    let took = 0;
-    for (let place = 1; ; place += 1) {
-      const folder = copyFolder(whole.folder);
-      const why = await failure(checkpoint(killedAt(place), folder, whole.open));
-      if (why === null || (await coveredBy(folder)) === whole.open - 1) break;
-      if (sizesOf(folder) > sizesOf(whole.folder)) took += 1;
-      expect(await openAndCloseFolder(folder)).toMatchObject({ state: whole.state, notes: [] });
-      // A file that was only begun holds nothing.
-      const { "history/2026-04.jsonl": begun = "600 ", ...files } = filesOf(folder);
-      expect([place, begun, files]).toEqual([place, "600 ", before]);
+  test("uses no disk space after the next start, which loses nothing", async () => {
+    const site = await prepareUncoveredSite();
+    const before = filesOf(site.folder);
+    let leftoverCount = 0;
+    for (let callNumber = 1; ; callNumber += 1) {
+      const folder = copyFolder(site.folder);
+      const error = await catchError(checkpoint(makeKilledDisk(callNumber), folder, site.open));
+      if (error === null || (await coveredBy(folder)) === site.open - 1) break;
+      if (totalSize(folder) > totalSize(site.folder)) leftoverCount += 1;
+      expect(await openAndCloseFolder(folder)).toMatchObject({ state: site.state, notes: [] });
+      // A file that was only created is empty.
+      const { "history/2026-04.jsonl": newMonth = "600 ", ...files } = filesOf(folder);
+      expect([callNumber, newMonth, files]).toEqual([callNumber, "600 ", before]);
     }
-    expect(took).toBeGreaterThan(5);
+    expect(leftoverCount).toBeGreaterThan(5);
   });
 });
 
-describe("what lies behind the end of the audit log", () => {
+describe("data after the end of the audit log", () => {
   const history = (folder: string): string[] => readdirSync(join(folder, "history")).toSorted();
 
-  test("is kept by a start when the journal does not have it", async () => {
-    const { folder, open } = await unfolded();
+  test("is kept by a start when the journal does not contain it", async () => {
+    const { folder, open } = await prepareUncoveredSite();
     const newer = copyFolder(folder);
     await checkpoint(realDisk, newer, open);
     const path = join(folder, "history", "2026-03.jsonl");
     const march = readFileSync(join(newer, "history", "2026-03.jsonl"));
-    // Of a journal that went on after this one was copied.
+    // From a journal that continued after this folder was copied.
     const [line] = readLines(join(newer, "history", "2026-04.jsonl"));
     const foreign = (line?.raw.toString() ?? "").replace(/"audit_seq":\d+/, '"audit_seq":99');
     writeFileSync(path, Buffer.concat([march, Buffer.from(foreign)]));
@@ -253,23 +253,23 @@ describe("what lies behind the end of the audit log", () => {
   });
 
   test("is kept by a start when it cannot be read", async () => {
-    const { folder } = await unfolded();
+    const { folder } = await prepareUncoveredSite();
     writeFileSync(join(folder, "history", "2026-02.jsonl"), "noise\nmore of it\n");
     writeFileSync(join(folder, "history", "2026-05.jsonl"), "noise");
-    writeFileSync(join(folder, "history", "notes.txt"), "somebody's own");
+    writeFileSync(join(folder, "history", "notes.txt"), "not an audit file");
     const before = filesOf(folder);
     await openAndCloseFolder(folder);
     expect(filesOf(folder)).toEqual(before);
     expect(history(folder)).toContain("notes.txt");
   });
 
-  test("is not cut where the state and the file do not agree on the last line", async () => {
-    const { folder } = await unfolded();
+  test("is not cut when the state and the file do not agree on the last line", async () => {
+    const { folder } = await prepareUncoveredSite();
     const path = join(folder, "history", "2026-03.jsonl");
     const lines = readLines(path);
     const [first] = lines;
     if (first === undefined) throw new Error("no line");
-    // A line too many in the middle: the end that the state tells is within another line.
+    // With an extra line in the middle, the end that the state records is inside another line.
     writeFileSync(path, Buffer.concat([first.raw, ...lines.map(({ raw }) => raw)]));
     const before = filesOf(folder);
     await openAndCloseFolder(folder);
@@ -277,8 +277,8 @@ describe("what lies behind the end of the audit log", () => {
   });
 });
 
-describe("a checkpoint is tried again", () => {
-  test("by itself once a full disk has room again", async () => {
+describe("failed checkpoint is retried", () => {
+  test("automatically when a full disk has free space again", async () => {
     const disk = new FaultyDisk();
     const { store, folder } = await openLicensedSite({
       disk,
@@ -299,12 +299,12 @@ describe("a checkpoint is tried again", () => {
     await transactOrThrow(store, register("ada"));
   });
 
-  test("by itself a minute later, and only what is closed is folded", async () => {
-    const told = { fails: true };
+  test("automatically after a minute, and covers only closed segments", async () => {
+    const fault = { fails: true };
     const clock = spyOn(performance, "now");
     const { store, folder } = await openLicensedSite({
       checkpoint: async (path, open) => {
-        if (told.fails) throw new Error("out of memory");
+        if (fault.fails) throw new Error("out of memory");
         await checkpoint(realDisk, path, open);
       },
     });
@@ -312,7 +312,7 @@ describe("a checkpoint is tried again", () => {
       await store.checkpoint();
       expect(store.health().checkpointError).toBe("out of memory");
       await transactOrThrow(store, register("ada"));
-      told.fails = false;
+      fault.fails = false;
       const since = performance.now();
       clock.mockImplementation(() => since + 61_000);
       await waitUntil(() => store.health().checkpointError === null);
@@ -324,13 +324,13 @@ describe("a checkpoint is tried again", () => {
   });
 });
 
-test("a segment that is appended to while a checkpoint fails is left alone by what is cut", async () => {
-  const { folder, open, state } = await unfolded();
+test("start after a failed checkpoint cuts only a torn line from the open segment", async () => {
+  const { folder, open, state } = await prepareUncoveredSite();
   const path = join(folder, `journal-${open}.jsonl`);
   const before = readFileSync(path);
-  await failure(checkpoint(killedAt(30), folder, open));
+  await catchError(checkpoint(makeKilledDisk(30), folder, open));
   appendFileSync(path, '{"seq":');
-  const { state: found } = await openAndCloseFolder(folder);
-  expect(found).toEqual(state);
+  const { state: stateAfter } = await openAndCloseFolder(folder);
+  expect(stateAfter).toEqual(state);
   expect(readFileSync(path)).toEqual(before);
 });

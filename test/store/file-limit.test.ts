@@ -1,5 +1,5 @@
-// A limit on the size of files (`ulimit -f`): the disk has room, and a segment of the journal cannot
-// grow. Another segment can.
+// A limit on the size of files (`ulimit -f`): the disk has free space, but a journal segment cannot
+// grow. A new segment can.
 import { describe, expect, test } from "bun:test";
 import { err } from "../../src/domain/result.ts";
 import type { StorageFault } from "../../src/store/group-commit.ts";
@@ -21,25 +21,25 @@ tellNoSlowSyncs();
 
 const LIMITED = err<StorageFault>({ code: "storage_full", isFileLimit: true });
 
-/** Ada has a slot; a file can grow by so many bytes beyond what the journal has now. */
-async function limited(more: number) {
+/** A site in which ada has a slot; files can grow by this many bytes beyond the journal's size. */
+async function openLimitedSite(extraBytes: number) {
   const disk = new FaultyDisk();
   const site = await openLicensedSite({ disk });
   await transactOrThrow(site.store, register("ada"));
-  disk.maxFileSize = site.store.health().journalBytes + more;
+  disk.maxFileSize = site.store.health().journalBytes + extraBytes;
   return { ...site, disk };
 }
 
-describe("a journal that reached the limit on the size of files", () => {
-  test("refuses what did not fit, and goes on in a new segment at once", async () => {
-    for (const more of [0, 200, 600]) {
-      const { store, folder, fatalErrors } = await limited(more);
-      const refused = [
+describe("journal at the file size limit", () => {
+  test("refuses changes that did not fit, and continues in a new segment at once", async () => {
+    for (const extraBytes of [0, 200, 600]) {
+      const { store, folder, fatalErrors } = await openLimitedSite(extraBytes);
+      const answers = [
         transactCommand(store, register("bob")),
         transactCommand(store, register("cem")),
       ];
-      for (const answer of refused) expect(await answer).toEqual(LIMITED);
-      // The read waits for the store to be back at what the disk says.
+      for (const answer of answers) expect(await answer).toEqual(LIMITED);
+      // The read waits until the store has returned to the state on disk.
       expect((await readState(store)).nextSlot).toBe(2);
       expect(store.health().fault).toBeNull();
       await transactOrThrow(store, register("bob"));
@@ -52,8 +52,8 @@ describe("a journal that reached the limit on the size of files", () => {
     }
   });
 
-  test("is told by health, and rotates before it gets there again", async () => {
-    const { store, folder, disk, fatalErrors } = await limited(0);
+  test("adds a warning, and rotates before it reaches the limit again", async () => {
+    const { store, folder, disk, fatalErrors } = await openLimitedSite(0);
     expect(await transactCommand(store, register("bob"))).toEqual(LIMITED);
     await waitUntil(() => store.health().fault === null);
     expect(store.condition().warnings).toEqual([
@@ -69,8 +69,8 @@ describe("a journal that reached the limit on the size of files", () => {
     expect(fatalErrors).toEqual([]);
   });
 
-  test("stays refused where not even one line fits, names the limit, and goes on without it", async () => {
-    const { store, disk, folder, fatalErrors } = await limited(0);
+  test("refuses changes while not even one line fits, and recovers without the limit", async () => {
+    const { store, disk, folder, fatalErrors } = await openLimitedSite(0);
     disk.maxFileSize = 100;
     for (const user of ["bob", "cem"]) {
       await waitUntil(
@@ -88,27 +88,27 @@ describe("a journal that reached the limit on the size of files", () => {
     expect(fatalErrors).toEqual([]);
   });
 
-  test("goes on in the old segment where no other can be opened, and tries again", async () => {
-    // Long enough for a look at the disk, which writes more than a line.
+  test("continues in the old segment when no new one can be opened, and retries", async () => {
+    // Large enough for the probe of the disk, which writes more than a line.
     const disk = new FaultyDisk();
     const { store, folder, fatalErrors } = await openLicensedSite({ disk });
     await transactOrThrow(store, install(2, { product: "cam", metadata: "x".repeat(300_000) }));
     disk.maxFileSize = store.health().journalBytes;
-    let blocked = true;
+    let isBlocked = true;
     disk.beforeCall = ({ name, path }) => {
-      if (blocked && name === "open" && path.endsWith("journal-4.jsonl")) throw openError();
+      if (isBlocked && name === "open" && path.endsWith("journal-4.jsonl")) throw openError();
     };
     expect(await transactCommand(store, register("bob"))).toEqual(LIMITED);
     await readState(store);
     expect(store.health().fault).toMatchObject({ code: "storage_full" });
-    blocked = false;
+    isBlocked = false;
     await waitUntil(async () => (await transactCommand(store, register("bob"))).ok);
     expect(listSegmentNames(folder)).toEqual(["journal-1.jsonl", "journal-4.jsonl"]);
     expect(fatalErrors).toEqual([]);
   });
 
-  test("ends the server when the new segment's name cannot be synced", async () => {
-    const { store, disk, fatalErrors, folder } = await limited(0);
+  test("stops the server when the folder of the new segment cannot be synced", async () => {
+    const { store, disk, fatalErrors, folder } = await openLimitedSite(0);
     disk.beforeCall = ({ name }) => {
       if (name === "syncFolder") throw Object.assign(new Error("told to"), { code: "EIO" });
     };
@@ -123,8 +123,8 @@ describe("a journal that reached the limit on the size of files", () => {
 const openError = (): Error =>
   Object.assign(new Error("EMFILE: told to"), { code: "EMFILE", syscall: "open" });
 
-test("a limit that the journal stays below is not noticed", async () => {
-  const { store, disk } = await limited(1_000_000);
+test("journal below the file size limit adds no warning", async () => {
+  const { store, disk } = await openLimitedSite(1_000_000);
   await transactOrThrow(store, register("bob"));
   expect(store.condition().warnings).toEqual([]);
   expect(disk.misuses).toEqual([]);

@@ -1,4 +1,4 @@
-// What a store does when somebody removes or replaces what it holds open.
+// What a store does when its folder or one of its open files is removed or replaced.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import {
   copyFileSync,
@@ -30,35 +30,36 @@ import { register } from "../support/scenario.ts";
 
 const FAILED = err<StorageFault>({ code: "storage_failed" });
 
-/** Waits for the store to give up, and says why it did. */
-async function givenUp({ store, fatalErrors }: OpenSite): Promise<FolderChanged> {
+/** Waits until the store stops itself, and returns the reason. */
+async function waitForFolderChange({ store, fatalErrors }: OpenSite): Promise<FolderChanged> {
   await waitUntil(() => fatalErrors.length > 0);
   const [error, ...more] = fatalErrors;
   expect(more).toEqual([]);
-  if (!(error instanceof FolderChanged)) throw new Error(`it ended with ${String(error)}`);
-  expect(store.health()).toMatchObject({ fault: { code: "storage_failed" }, changed: error });
+  if (!(error instanceof FolderChanged)) throw new Error(`the store stopped with ${String(error)}`);
+  expect(store.health()).toMatchObject({ fault: { code: "storage_failed" }, folderChange: error });
   expect(await transactCommand(store, register("zoe"))).toEqual(FAILED);
   expect(await store.read((state) => state.nextSlot)).toEqual(FAILED);
   return error;
 }
 
-const segmentOf = (folder: string): string => join(folder, listSegmentNames(folder).at(-1) ?? "");
+const newestSegment = (folder: string): string =>
+  join(folder, listSegmentNames(folder).at(-1) ?? "");
 
-describe("a store whose folder is replaced", () => {
+describe("store whose folder is replaced", () => {
   const replace = (folder: string): string => {
     renameSync(folder, `${folder}-moved`);
     mkdirSync(folder, { mode: 0o700 });
     return `${folder}-moved`;
   };
 
-  test("notices it before it rotates the journal, and writes nothing there", async () => {
+  test("detects it before it rotates the journal, and writes nothing into the new folder", async () => {
     const site = await openLicensedSite();
     await transactOrThrow(site.store, register("ada"));
     const before = await readState(site.store);
     const moved = replace(site.folder);
     await site.store.checkpoint();
     expect(readdirSync(site.folder)).toEqual([]);
-    const { message, hint } = await givenUp(site);
+    const { message, hint } = await waitForFolderChange(site);
     expect(message).toBe(
       `${site.folder} was replaced by another folder while the server was running`,
     );
@@ -68,26 +69,26 @@ describe("a store whose folder is replaced", () => {
     expect((await openAndCloseFolder(moved)).state).toEqual(before);
   });
 
-  test("notices it by itself within a few seconds", async () => {
+  test("detects it without any request within a few seconds", async () => {
     const site = await openLicensedSite();
     replace(site.folder);
-    expect((await givenUp(site)).message).toContain("was replaced by another folder");
+    expect((await waitForFolderChange(site)).message).toContain("was replaced by another folder");
   });
 
-  test("notices it before it reads back what is on disk", async () => {
+  test("detects it before it reads the state back from disk", async () => {
     const disk = new FaultyDisk();
     const site = await openLicensedSite({ disk });
     replace(site.folder);
     disk.bytesLeft = 0;
     expect(await transactCommand(site.store, register("ada"))).toMatchObject({ ok: false });
-    expect((await givenUp(site)).message).toContain("was replaced by another folder");
+    expect((await waitForFolderChange(site)).message).toContain("was replaced by another folder");
     expect(readdirSync(site.folder)).toEqual([]);
   });
 
-  test("by one that is gone says so", async () => {
+  test("reports a folder that was removed or renamed", async () => {
     const site = await openLicensedSite();
     renameSync(site.folder, `${site.folder}-moved`);
-    expect((await givenUp(site)).message).toBe(
+    expect((await waitForFolderChange(site)).message).toBe(
       `${site.folder} was removed or renamed while the server was running`,
     );
     await site.stop();
@@ -95,16 +96,16 @@ describe("a store whose folder is replaced", () => {
   });
 });
 
-describe("a store whose journal is removed", () => {
-  test("writes it again: the next start has all that was answered", async () => {
+describe("store whose journal is removed", () => {
+  test("writes it again, and the next start finds all acknowledged changes", async () => {
     const site = await openLicensedSite();
     await site.store.checkpoint();
     await transactOrThrow(site.store, register("ada"));
     const before = await readState(site.store);
-    const path = segmentOf(site.folder);
+    const path = newestSegment(site.folder);
     const bytes = readFileSync(path);
     rmSync(path);
-    const { message, hint } = await givenUp(site);
+    const { message, hint } = await waitForFolderChange(site);
     expect(message).toBe(`${path} was removed while the server was running; it was written again`);
     expect(hint).toStartWith("start the server again: no acknowledged change is lost; ");
     expect(readFileSync(path)).toEqual(bytes);
@@ -112,11 +113,11 @@ describe("a store whose journal is removed", () => {
     expect((await openAndCloseFolder(site.folder)).state).toEqual(before);
   });
 
-  test("answers those whose line is not in it with storage_failed", async () => {
+  test("answers storage_failed to callers whose line is not in the journal", async () => {
     const disk = new FaultyDisk();
     const site = await openLicensedSite({ disk });
     await transactOrThrow(site.store, register("ada"));
-    rmSync(segmentOf(site.folder));
+    rmSync(newestSegment(site.folder));
     const syncs = disk.block("syncData");
     const first = transactCommand(site.store, register("bob"));
     await waitUntil(() => syncs.count === 1);
@@ -125,72 +126,76 @@ describe("a store whose journal is removed", () => {
     syncs.releaseAll();
     expect((await first).ok).toBe(true);
     expect(await second).toEqual(FAILED);
-    await givenUp(site);
+    await waitForFolderChange(site);
     await site.stop();
-    const users = [...(await openAndCloseFolder(site.folder)).state.licenses].map(([, one]) => one);
-    expect(JSON.stringify(users)).toContain("bob");
-    expect(JSON.stringify(users)).not.toContain("cem");
+    const licenses = [...(await openAndCloseFolder(site.folder)).state.licenses].map(
+      ([, license]) => license,
+    );
+    expect(JSON.stringify(licenses)).toContain("bob");
+    expect(JSON.stringify(licenses)).not.toContain("cem");
   });
 
-  test("and cannot be written again says what is lost", async () => {
+  test("reports which changes are lost when it cannot be written again", async () => {
     const disk = new FaultyDisk();
     const site = await openLicensedSite({ disk });
     await site.store.checkpoint();
     await transactOrThrow(site.store, register("ada"));
-    const path = segmentOf(site.folder);
+    const path = newestSegment(site.folder);
     rmSync(path);
     disk.bytesLeft = 10;
-    const { message, hint } = await givenUp(site);
+    const { message, hint } = await waitForFolderChange(site);
     expect(message).toBe(
-      `${path} was removed while the server was running and cannot be written again (ENOSPC: told to): changes acknowledged after line 2 are lost`,
+      `${path} was removed while the server was running and cannot be written again (ENOSPC: injected fault): changes acknowledged after line 2 are lost`,
     );
     expect(hint).toStartWith("restore a backup with berth restore FILE; ");
     expect(readdirSync(site.folder).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
 
-  test("says so on a full disk as well, and does not make an empty one instead", async () => {
+  test("reports the loss on a full disk too, and creates no empty journal", async () => {
     const disk = new FaultyDisk();
     const site = await openLicensedSite({ disk });
-    const path = segmentOf(site.folder);
+    const path = newestSegment(site.folder);
     rmSync(path);
     disk.bytesLeft = 0;
     expect(await transactCommand(site.store, register("ada"))).toMatchObject({ ok: false });
-    expect((await givenUp(site)).message).toContain("are lost");
+    expect((await waitForFolderChange(site)).message).toContain("are lost");
     expect(existsSync(path)).toBe(false);
   });
 
-  test("beside segments that no checkpoint covers does not say that nothing is lost", async () => {
+  test("does not claim that nothing is lost when removed segments are not covered by a checkpoint", async () => {
     const site = await openLicensedSite({
       checkpoint: () => Promise.reject(new Error("no checkpoint today")),
     });
     await site.store.checkpoint();
     await transactOrThrow(site.store, register("ada"));
     for (const name of listSegmentNames(site.folder)) rmSync(join(site.folder, name));
-    expect((await givenUp(site)).hint).toStartWith(
+    expect((await waitForFolderChange(site)).hint).toStartWith(
       "start the server again: check the rest of the journal with berth verify; ",
     );
   });
 
-  test("at the very end is noticed by the stop", async () => {
+  test("detects it while it closes", async () => {
     const site = await openLicensedSite();
     await transactOrThrow(site.store, register("ada"));
     const before = await readState(site.store);
-    rmSync(segmentOf(site.folder));
+    rmSync(newestSegment(site.folder));
     await site.stop();
-    expect((await givenUp(site)).message).toContain("was removed while the server was running");
+    expect((await waitForFolderChange(site)).message).toContain(
+      "was removed while the server was running",
+    );
     expect((await openAndCloseFolder(site.folder)).state).toEqual(before);
   });
 });
 
-test("a store whose journal is replaced keeps the other file and puts its own back", async () => {
+test("store whose journal is replaced keeps the replacement and writes its own journal again", async () => {
   const site = await openLicensedSite();
   await transactOrThrow(site.store, register("ada"));
   const before = await readState(site.store);
-  const path = segmentOf(site.folder);
+  const path = newestSegment(site.folder);
   copyFileSync(path, `${path}~`);
   writeFileSync(`${path}~`, "edited\n");
   renameSync(`${path}~`, path);
-  const { message } = await givenUp(site);
+  const { message } = await waitForFolderChange(site);
   expect(message).toBe(
     `${path} was replaced while the server was running; it was written again, and the replacement is kept as ${path}.replaced`,
   );
@@ -199,8 +204,8 @@ test("a store whose journal is replaced keeps the other file and puts its own ba
   expect((await openAndCloseFolder(site.folder)).state).toEqual(before);
 });
 
-describe("a store whose lock file is removed", () => {
-  test("keeps its folder, makes the file again and says so", async () => {
+describe("store whose lock file is removed", () => {
+  test("keeps its folder locked, creates the file again and adds a note", async () => {
     const { store, folder, fatalErrors } = await openLicensedSite();
     const path = join(folder, "lock");
     rmSync(path);
@@ -215,7 +220,7 @@ describe("a store whose lock file is removed", () => {
     expect(fatalErrors).toEqual([]);
   });
 
-  test("makes it again before a checkpoint, which looks for its server there", async () => {
+  test("creates it again before a checkpoint, which reads the server's pid from it", async () => {
     const { store, folder } = await openLicensedSite();
     rmSync(join(folder, "lock"));
     await store.checkpoint();
@@ -223,30 +228,30 @@ describe("a store whose lock file is removed", () => {
     expect(readFileSync(join(folder, "lock"), "utf8")).toBe(String(process.pid));
   });
 
-  test("gives up when another process has taken the new one", async () => {
+  test("stops when another process has locked the new file", async () => {
     const site = await openLicensedSite();
     const path = join(site.folder, "lock");
     rmSync(path);
-    // As a version does that locks the file alone.
+    // As an older version does, which locks only the file.
     const other = realDisk.lock(path);
     onTestFinished(() => other?.release());
     other?.note(String(process.pid));
-    const { message } = await givenUp(site);
+    const { message } = await waitForFolderChange(site);
     expect(message).toStartWith(`${path} was removed or replaced, and process ${process.pid} (`);
     expect(message).toEndWith(") now uses the folder too");
   });
 });
 
-test("a disk that does not say what it holds is not taken for one that was changed", async () => {
+test("store does not report a changed folder when stat fails with EIO", async () => {
   const disk = new FaultyDisk();
   const { store, fatalErrors } = await openLicensedSite({ disk });
-  let looked = 0;
+  let statCalls = 0;
   disk.beforeCall = ({ name }) => {
     if (name !== "stat") return;
-    looked += 1;
+    statCalls += 1;
     throw makeDiskError("EIO");
   };
-  await waitUntil(() => looked > 1);
+  await waitUntil(() => statCalls > 1);
   expect((await transactCommand(store, register("ada"))).ok).toBe(true);
   expect(fatalErrors).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// The rows of the start-up table about the folder itself, and a first start interrupted anywhere.
+// The rows of the start-up table about the folder, and a first start interrupted at any call.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import {
   chmodSync,
@@ -26,10 +26,10 @@ import { contentsOf, copyFolder, modeOf, tempFolder } from "../support/temp-fold
 
 const newFolder = (): string => join(tempFolder(), "data");
 
-/** The folder's lock, as a server or a command, or the checkpoint's, held by another process. */
-async function heldByOther(which: "folder" | "command" | "checkpoint", folder: string) {
+/** Starts a process that holds the folder's lock, as a server or a command, or the checkpoint's. */
+async function lockByOtherProcess(lockKind: "folder" | "command" | "checkpoint", folder: string) {
   const script = join(import.meta.dir, "..", "support", "hold-lock.ts");
-  const child = Bun.spawn([process.execPath, script, which, folder], {
+  const child = Bun.spawn([process.execPath, script, lockKind, folder], {
     stdin: "pipe",
     stdout: "pipe",
   });
@@ -39,15 +39,15 @@ async function heldByOther(which: "folder" | "command" | "checkpoint", folder: s
   return child;
 }
 
-describe("a first start", () => {
-  test("makes a folder that starts again as the same", async () => {
+describe("first start", () => {
+  test("creates a folder that opens again with the same contents", async () => {
     const folder = newFolder();
     const first = await openAndCloseFolder(folder, { kind: "demo" });
     expect(first).toMatchObject({ seq: 1, notes: [], state: { kind: "demo", createdAt: MONDAY } });
     expect(await openAndCloseFolder(folder, { kind: "demo" })).toEqual(first);
   });
 
-  test("makes everything for its owner alone", async () => {
+  test("makes all files accessible only to their owner", async () => {
     const { store, folder } = await openLicensedSite();
     await store.checkpoint();
     const modes = Object.entries(contentsOf(folder)).map(([name]) => [
@@ -60,7 +60,7 @@ describe("a first start", () => {
     expect(modes.length).toBeGreaterThan(8);
   });
 
-  test("has its journal on disk before there is a state to say so", async () => {
+  test("syncs the journal before it writes the state", async () => {
     const disk = new FaultyDisk();
     const folder = newFolder();
     await openAndCloseFolder(folder, { disk });
@@ -76,13 +76,13 @@ describe("a first start", () => {
     ]);
   });
 
-  test("that is interrupted at any call begins again", async () => {
-    let interrupted = 0;
-    for (let place = 1; ; place += 1) {
+  test("that was interrupted at any disk call is repeated by the next start", async () => {
+    let interruptedCount = 0;
+    for (let callNumber = 1; ; callNumber += 1) {
       const folder = newFolder();
       const disk = new FaultyDisk();
-      failCallAt(disk, place, "EIO");
-      const failed = await openAndCloseFolder(folder, { disk }).then(
+      failCallAt(disk, callNumber, "EIO");
+      const hasFailed = await openAndCloseFolder(folder, { disk }).then(
         () => false,
         () => true,
       );
@@ -92,10 +92,10 @@ describe("a first start", () => {
         createdAt: MONDAY,
         seq: 1,
       });
-      if (!failed) break;
-      interrupted += 1;
+      if (!hasFailed) break;
+      interruptedCount += 1;
     }
-    expect(interrupted).toBeGreaterThan(20);
+    expect(interruptedCount).toBeGreaterThan(20);
   });
 
   const created = encodeLine(genesisHead, null, MONDAY, [
@@ -105,12 +105,15 @@ describe("a first start", () => {
     "an empty journal": { "journal-1.jsonl": "" },
     "a torn journal": { "journal-1.jsonl": created.text.slice(0, 50) },
     "a journal of zeros": { "journal-1.jsonl": "\0".repeat(created.text.length) },
-    "a lone Created": { "journal-1.jsonl": created.text },
-    "half a new state": { "journal-1.jsonl": created.text, "state.json.new": '{\n"format":2,' },
-    "half a new state and no journal": { "state.json.new": "{" },
+    "a journal with only the Created event": { "journal-1.jsonl": created.text },
+    "a journal and half a state file": {
+      "journal-1.jsonl": created.text,
+      "state.json.new": '{\n"format":2,',
+    },
+    "half a state file and no journal": { "state.json.new": "{" },
   };
   for (const [name, files] of Object.entries(leftovers)) {
-    test(`that left ${name} behind begins again`, async () => {
+    test(`that left ${name} is repeated by the next start`, async () => {
       const folder = newFolder();
       mkdirSync(folder, { mode: 0o700 });
       for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
@@ -123,8 +126,8 @@ describe("a first start", () => {
   }
 });
 
-describe("without leave to create", () => {
-  test("a missing folder is refused and not made", async () => {
+describe("opening a folder without permission to create it", () => {
+  test("refuses a missing folder and does not create it", async () => {
     const folder = newFolder();
     expect((await catchFolderRefusal(folder, { create: false })).message).toBe(
       `${folder} is not a data folder`,
@@ -132,7 +135,7 @@ describe("without leave to create", () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test("an empty folder is refused and stays as it is", async () => {
+  test("refuses an empty folder and does not change it", async () => {
     const folder = tempFolder();
     chmodSync(folder, 0o755);
     expect((await catchFolderRefusal(folder, { create: false })).message).toBe(
@@ -142,15 +145,15 @@ describe("without leave to create", () => {
     expect(modeOf(folder)).toBe("755");
   });
 
-  test("a folder that is one is opened", async () => {
+  test("opens a data folder", async () => {
     const folder = newFolder();
-    const made = await openAndCloseFolder(folder);
-    expect(await openAndCloseFolder(folder, { create: false })).toEqual(made);
+    const contents = await openAndCloseFolder(folder);
+    expect(await openAndCloseFolder(folder, { create: false })).toEqual(contents);
   });
 });
 
-describe("a folder that somebody else uses", () => {
-  test("is neither filled nor closed", async () => {
+describe("first start in a folder that is not empty", () => {
+  test("refuses other files and changes neither contents nor mode", async () => {
     const folder = tempFolder();
     chmodSync(folder, 0o755);
     writeFileSync(join(folder, "notes.txt"), "mine");
@@ -161,14 +164,14 @@ describe("a folder that somebody else uses", () => {
     expect(contentsOf(folder)).toEqual(before);
   });
 
-  test("may hold what every new disk or repository does", async () => {
+  test("accepts .gitkeep and lost+found", async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, ".gitkeep"), "");
     mkdirSync(join(folder, "lost+found"));
     expect((await openAndCloseFolder(folder)).notes).toEqual([]);
   });
 
-  test("may hold what a machine keeps when its site is taken away", async () => {
+  test("accepts access.json and tls, which stay when a site is moved away", async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, "access.json"), "");
     mkdirSync(join(folder, "tls"));
@@ -176,44 +179,45 @@ describe("a folder that somebody else uses", () => {
   });
 });
 
-describe("the kind of a folder", () => {
-  for (const [made, wanted, name] of [
-    ["demo", "site", "a demo's folder under serve"],
-    ["site", "demo", "a site's folder under demo"],
+describe("start", () => {
+  for (const [kind, openedAs, name] of [
+    ["demo", "site", "a demo folder opened by serve"],
+    ["site", "demo", "a site folder opened by demo"],
   ] as const) {
-    test(`${name} is refused`, async () => {
+    test(`refuses ${name}`, async () => {
       const folder = newFolder();
-      await openAndCloseFolder(folder, { kind: made });
+      await openAndCloseFolder(folder, { kind });
       const before = contentsOf(folder);
-      const { message, hint } = await catchFolderRefusal(folder, { kind: wanted });
-      const [maker, asker] = made === "demo" ? ["demo", "serve"] : ["serve", "demo"];
+      const { message, hint } = await catchFolderRefusal(folder, { kind: openedAs });
+      const [creatingCommand, openingCommand] =
+        kind === "demo" ? ["demo", "serve"] : ["serve", "demo"];
       expect(message).toBe(
-        `${folder} was created by berth ${maker} and cannot be used by berth ${asker}`,
+        `${folder} was created by berth ${creatingCommand} and cannot be used by berth ${openingCommand}`,
       );
       expect(hint).toContain("--data");
       expect(contentsOf(folder)).toEqual(before);
-      expect((await openAndCloseFolder(folder, { kind: null })).state.kind).toBe(made);
+      expect((await openAndCloseFolder(folder, { kind: null })).state.kind).toBe(kind);
     });
   }
 });
 
-describe("another process", () => {
-  test("that holds the folder is named, and keeps it", async () => {
+describe("folder lock", () => {
+  test("held by another process refuses a start and names that process", async () => {
     const folder = newFolder();
     await openAndCloseFolder(folder);
-    const child = await heldByOther("folder", folder);
+    const child = await lockByOtherProcess("folder", folder);
     const before = contentsOf(folder);
-    const busy = await openAndCloseFolder(folder).catch((error: unknown) => error);
-    expect(busy).toBeInstanceOf(FolderBusy);
-    expect(String(busy)).toContain(`${folder} is in use by process ${child.pid} (`);
-    expect(String(busy)).toContain("hold-lock.ts");
+    const error = await openAndCloseFolder(folder).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(FolderBusy);
+    expect(String(error)).toContain(`${folder} is in use by process ${child.pid} (`);
+    expect(String(error)).toContain("hold-lock.ts");
     expect(contentsOf(folder)).toEqual(before);
     child.kill("SIGKILL");
     await child.exited;
     expect((await openAndCloseFolder(folder)).seq).toBe(1);
   });
 
-  test("is not needed to be busy: a store holds its folder until it is closed", async () => {
+  test("is held by a store until it is closed, also against its own process", async () => {
     const site = await openSite();
     expect(openAndCloseFolder(site.folder)).rejects.toThrow(
       `is in use by process ${process.pid} (`,
@@ -222,26 +226,26 @@ describe("another process", () => {
     expect((await openAndCloseFolder(site.folder)).seq).toBe(1);
   });
 
-  test("that still makes a checkpoint for a server long gone is ended", async () => {
+  test("is taken by a start that kills a checkpoint process whose server is gone", async () => {
     const folder = newFolder();
     await openAndCloseFolder(folder);
-    const child = await heldByOther("checkpoint", folder);
+    const child = await lockByOtherProcess("checkpoint", folder);
     expect((await openAndCloseFolder(folder)).seq).toBe(1);
     await child.exited;
     expect(child.signalCode).toBe("SIGKILL");
   });
 
-  test("is left alone when all that is left of it is a number in the lock file", async () => {
+  test("is taken by a start that does not kill an unrelated pid in checkpoint.lock", async () => {
     const folder = newFolder();
     await openAndCloseFolder(folder);
-    const bystander = Bun.spawn(["cat"], { stdin: "pipe" });
-    onTestFinished(() => bystander.kill("SIGKILL"));
-    writeFileSync(join(folder, "checkpoint.lock"), String(bystander.pid));
+    const unrelatedProcess = Bun.spawn(["cat"], { stdin: "pipe" });
+    onTestFinished(() => unrelatedProcess.kill("SIGKILL"));
+    writeFileSync(join(folder, "checkpoint.lock"), String(unrelatedProcess.pid));
     await openAndCloseFolder(folder);
-    expect(await isPending(bystander.exited)).toBe(true);
+    expect(await isPending(unrelatedProcess.exited)).toBe(true);
   });
 
-  test("is not kept out by a start that failed", async () => {
+  test("is released by a start that failed", async () => {
     const folder = newFolder();
     await openAndCloseFolder(folder);
     const disk = new FaultyDisk();
@@ -253,12 +257,12 @@ describe("another process", () => {
   });
 });
 
-describe("a command on a stopped folder", () => {
+describe("folder lock of a command", () => {
   for (const holder of ["server", "command"] as const) {
-    test(`is waited for by a ${holder}, which then has the folder`, async () => {
+    test(`makes a ${holder} wait, which then gets the folder`, async () => {
       const folder = newFolder();
       await openAndCloseFolder(folder);
-      const child = await heldByOther("command", folder);
+      const child = await lockByOtherProcess("command", folder);
       const started = openAndCloseFolder(folder, { holder });
       expect(await isPending(started)).toBe(true);
       child.kill("SIGKILL");
@@ -266,21 +270,23 @@ describe("a command on a stopped folder", () => {
     });
   }
 
-  test("that does not end is named when nobody waits any longer", async () => {
+  test("that does not end is named when the wait times out", async () => {
     const folder = newFolder();
     await openAndCloseFolder(folder);
-    const child = await heldByOther("command", folder);
-    const busy = await lockFolder(realDisk, folder, "server", 50).catch((error: unknown) => error);
-    expect(busy).toBeInstanceOf(FolderBusy);
-    const { message, hint } = busy as FolderBusy;
+    const child = await lockByOtherProcess("command", folder);
+    const error = await lockFolder(realDisk, folder, "server", 50).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(FolderBusy);
+    const { message, hint } = error as FolderBusy;
     expect(message).toStartWith(`${folder} is in use by process ${child.pid} (`);
     expect(hint).toBe("try again when that process has ended");
   });
 
-  test("of an older version, which left its pid alone, is not waited for", async () => {
+  test("of an older version, which wrote only its pid, is not waited for", async () => {
     const folder = newFolder();
     await openAndCloseFolder(folder);
-    const child = await heldByOther("command", folder);
+    const child = await lockByOtherProcess("command", folder);
     writeFileSync(join(folder, "lock"), String(child.pid));
     const { message, hint } = (await openAndCloseFolder(folder).catch(
       (error: unknown) => error,
@@ -289,7 +295,7 @@ describe("a command on a stopped folder", () => {
     expect(hint).toBe("stop that process, or specify another folder with --data DIR");
   });
 
-  test("is told from a server by its note, and a server is known by its pid alone", async () => {
+  test("contains the word command after the pid, and a server's lock only the pid", async () => {
     const folder = newFolder();
     await openAndCloseFolder(folder);
     const path = join(folder, "lock");
@@ -297,7 +303,7 @@ describe("a command on a stopped folder", () => {
     expect(readFileSync(path, "utf8")).toBe(`${process.pid} command`);
     expect(isLockedBy(realDisk, folder, process.pid)).toBe(true);
     command.release();
-    // Or the next holder would be taken for this process until it has left its own.
+    // Otherwise the next holder would be taken for this process until it writes its own pid.
     expect(readFileSync(path, "utf8")).toBe("");
     const server = await lockFolder(realDisk, folder, "server");
     expect(readFileSync(path, "utf8")).toBe(String(process.pid));
@@ -307,8 +313,8 @@ describe("a command on a stopped folder", () => {
   });
 });
 
-describe("a folder readable by others", () => {
-  test("is closed to them when it is ours, and that is said", async () => {
+describe("start in a folder with mode 0755 or of another user", () => {
+  test("sets its mode to 0700 and adds a note when we own it", async () => {
     const { store, folder } = await openLicensedSite();
     await transactOrThrow(store, register("ada"));
     const copy = copyFolder(folder);
@@ -322,7 +328,7 @@ describe("a folder readable by others", () => {
     expect((await openAndCloseFolder(copy)).notes).toEqual([]);
   });
 
-  test("is refused when it is another user's", async () => {
+  test("is refused when another user owns it", async () => {
     const folder = newFolder();
     await openAndCloseFolder(folder);
     chmodSync(folder, 0o750);
@@ -336,7 +342,7 @@ describe("a folder readable by others", () => {
     expect(contentsOf(folder)).toEqual(before);
   });
 
-  test("is not one that is closed, whoever owns it", async () => {
+  test("has no notes when another user owns it and its mode is 0700", async () => {
     const folder = newFolder();
     await openAndCloseFolder(folder);
     const disk = new FaultyDisk();

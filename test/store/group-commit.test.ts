@@ -12,7 +12,7 @@ import {
 } from "../support/faulty-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-function started() {
+function makeGroupCommit() {
   const disk = new FaultyDisk();
   const path = join(tempFolder(), "one");
   const failures: StorageError[] = [];
@@ -22,8 +22,9 @@ function started() {
   return { disk, path, commit, failures, text: () => readFileSync(path, "utf8") };
 }
 
-/** The promise a caller who speaks now would wait for. */
-const settled = (commit: GroupCommit): Promise<void> => commit.whenDurable() ?? Promise.resolve();
+/** Resolves when everything appended so far is durable. */
+const whenDurable = (commit: GroupCommit): Promise<void> =>
+  commit.whenDurable() ?? Promise.resolve();
 
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
@@ -31,9 +32,9 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
     (error: StorageError) => error.fault.code,
   );
 
-describe("a batch", () => {
-  test("is one write and one sync for everybody who speaks in one turn", async () => {
-    const { disk, commit, text } = started();
+describe("group commit", () => {
+  test("writes and syncs once for all lines of one turn of the event loop", async () => {
+    const { disk, commit, text } = makeGroupCommit();
     for (const seq of [1, 2, 3]) commit.append(seq, `${seq}\n`);
     await commit.whenDurable();
     expect(text()).toBe("1\n2\n3\n");
@@ -42,31 +43,31 @@ describe("a batch", () => {
     expect(commit.whenDurable()).toBeNull();
   });
 
-  test("is settled only when its sync returned", async () => {
-    const { disk, commit } = started();
+  test("resolves a batch only after its sync", async () => {
+    const { disk, commit } = makeGroupCommit();
     const syncs = disk.block("syncData");
     commit.append(1, "1\n");
-    const waiting = settled(commit);
+    const durable = whenDurable(commit);
     await waitUntil(() => syncs.count === 1);
-    expect(await isPending(waiting)).toBe(true);
+    expect(await isPending(durable)).toBe(true);
     expect(commit.durableBytes).toBe(0);
     await syncs.releaseOne();
-    await waiting;
+    await durable;
     expect(commit.durableBytes).toBe(2);
   });
 
-  test("is written only after the sync of the one before returned", async () => {
-    const { disk, commit, text } = started();
+  test("writes a batch only after the sync of the batch before", async () => {
+    const { disk, commit, text } = makeGroupCommit();
     const syncs = disk.block("syncData");
     commit.append(1, "1\n");
     expect(commit.pendingBatchSeq).toBe(1);
-    const first = settled(commit);
+    const first = whenDurable(commit);
     await waitUntil(() => syncs.count === 1);
     expect(commit.pendingBatchSeq).toBeNull();
     commit.append(2, "2\n");
     commit.append(3, "3\n");
     expect(commit.pendingBatchSeq).toBe(2);
-    const second = settled(commit);
+    const second = whenDurable(commit);
     expect(await isPending(second)).toBe(true);
     expect(text()).toBe("1\n");
     await syncs.releaseOne();
@@ -84,8 +85,8 @@ describe("a batch", () => {
     ]);
   });
 
-  test("is written whole, however little the disk takes at a time", async () => {
-    const { disk, commit, text } = started();
+  test("writes a batch completely when the disk accepts 3 bytes per write", async () => {
+    const { disk, commit, text } = makeGroupCommit();
     disk.maxWriteSize = 3;
     const line = `${"ä".repeat(50)}\n`;
     commit.append(1, line);
@@ -95,20 +96,20 @@ describe("a batch", () => {
   });
 });
 
-describe("another file", () => {
-  test("is taken up between batches, and only the later ones go there", async () => {
-    const { disk, path, commit, text } = started();
+describe("group commit that switches to another file", () => {
+  test("does so between batches and writes only later batches there", async () => {
+    const { disk, path, commit, text } = makeGroupCommit();
     const syncs = disk.block("syncData");
     commit.append(1, "1\n");
     await waitUntil(() => syncs.count === 1);
     commit.append(2, "2\n");
-    let opened = false;
+    let isOpened = false;
     const switched = commit.switchFile(async () => {
-      opened = true;
+      isOpened = true;
       return disk.open(`${path}-more`);
     });
     expect(await isPending(switched)).toBe(true);
-    expect(opened).toBe(false);
+    expect(isOpened).toBe(false);
     syncs.releaseAll();
     await switched;
     await commit.whenDurable();
@@ -118,8 +119,8 @@ describe("another file", () => {
     expect(disk.listCalls("close")).toEqual(["close one"]);
   });
 
-  test("that cannot be opened leaves the one in use as good as before", async () => {
-    const { commit, text, failures } = started();
+  test("continues in the current file when the new one cannot be opened", async () => {
+    const { commit, text, failures } = makeGroupCommit();
     expect(commit.switchFile(() => Promise.reject(makeDiskError("ENOSPC")))).rejects.toThrow(
       "ENOSPC",
     );
@@ -130,35 +131,35 @@ describe("another file", () => {
   });
 });
 
-describe("a failure", () => {
-  const kinds = [
-    ["a sync that fails with EIO", "syncData", "EIO", "storage_failed"],
-    ["a sync that fails for want of room", "syncData", "ENOSPC", "storage_failed"],
-    ["a write that fails with EIO", "write", "EIO", "storage_failed"],
-    ["a write that fails for a reason nobody knows", "write", "EWHAT", "storage_failed"],
-    ["a write without room", "write", "ENOSPC", "storage_full"],
-    ["a write over quota", "write", "EDQUOT", "storage_full"],
-    ["a write past the largest file", "write", "EFBIG", "storage_full"],
+describe("group commit failure", () => {
+  const failureCases = [
+    ["of a sync with EIO", "syncData", "EIO", "storage_failed"],
+    ["of a sync with ENOSPC", "syncData", "ENOSPC", "storage_failed"],
+    ["of a write with EIO", "write", "EIO", "storage_failed"],
+    ["of a write with an unknown error", "write", "EWHAT", "storage_failed"],
+    ["of a write with ENOSPC", "write", "ENOSPC", "storage_full"],
+    ["of a write over quota", "write", "EDQUOT", "storage_full"],
+    ["of a write over the file size limit", "write", "EFBIG", "storage_full"],
   ] as const;
-  for (const [name, call, code, fault] of kinds) {
-    test(`${name} is ${fault} for all who wait, told once and never tried again`, async () => {
-      const { disk, path, commit, failures } = started();
+  for (const [name, call, code, fault] of failureCases) {
+    test(`${name} is ${fault} for all waiting calls, reported once and never retried`, async () => {
+      const { disk, path, commit, failures } = makeGroupCommit();
       const syncs = disk.block("syncData");
       commit.append(1, "1\n");
       await waitUntil(() => syncs.count === 1);
       await syncs.releaseOne();
       await commit.whenDurable();
-      // Once only: a second try would find nothing wrong.
+      // The call fails only once: a second attempt would succeed.
       failCallAt(disk, 1, code, call);
       commit.append(2, "2\n");
       commit.append(3, "3\n");
-      const all = [settled(commit), settled(commit)];
+      const all = [whenDurable(commit), whenDurable(commit)];
       expect(await Promise.all(all.map(codeOf))).toEqual([fault, fault]);
       expect(failures.map((error) => error.fault.code)).toEqual([fault]);
       expect(String(failures[0]?.cause)).toContain(code);
       disk.clearFaults();
       const before = disk.calls.length;
-      expect(await codeOf(settled(commit))).toBe(fault);
+      expect(await codeOf(whenDurable(commit))).toBe(fault);
       expect(await codeOf(commit.switchFile(async () => disk.open(`${path}-more`)))).toBe(fault);
       expect(() => commit.append(4, "4\n")).toThrow(fault);
       await Bun.sleep(5);
@@ -167,14 +168,14 @@ describe("a failure", () => {
     });
   }
 
-  test("reaches those who gathered behind the batch that failed", async () => {
-    const { disk, path, commit, failures, text } = started();
+  test("also fails the lines and the file switch that wait for the failed batch", async () => {
+    const { disk, path, commit, failures, text } = makeGroupCommit();
     const syncs = disk.block("syncData");
     commit.append(1, "1\n");
-    const first = codeOf(settled(commit));
+    const first = codeOf(whenDurable(commit));
     await waitUntil(() => syncs.count === 1);
     commit.append(2, "2\n");
-    const second = codeOf(settled(commit));
+    const second = codeOf(whenDurable(commit));
     const third = codeOf(commit.switchFile(async () => disk.open(`${path}-more`)));
     await syncs.releaseOne(makeDiskError("EIO"));
     expect(await Promise.all([first, second, third])).toEqual([
@@ -186,8 +187,8 @@ describe("a failure", () => {
     expect(text()).toBe("1\n");
   });
 
-  test("of a batch that nobody waits for does not end the process", async () => {
-    const { disk, commit, failures } = started();
+  test("of a batch without a waiting call does not end the process", async () => {
+    const { disk, commit, failures } = makeGroupCommit();
     disk.beforeCall = ({ name }) => {
       if (name === "syncData") throw makeDiskError("EIO");
     };

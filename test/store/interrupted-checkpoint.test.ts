@@ -17,24 +17,24 @@ import {
 import { consume, register, utc } from "../support/scenario.ts";
 import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 
-interface Killed {
+interface KilledSite {
   readonly folder: string;
-  /** The segment that was being written; everything before it is there to be folded. */
+  /** The segment that is being written; the checkpoint covers everything before it. */
   readonly open: number;
   readonly state: StateDump;
 }
 
-/** One checkpoint made; since then two segments closed, over a month's end, and a third begun. */
-async function killed(): Promise<Killed> {
-  let fold = true;
+/** One checkpoint; since then two closed segments, across the end of a month, and a third open. */
+async function prepareKilledSite(): Promise<KilledSite> {
+  let isCheckpointEnabled = true;
   const { store, folder, clock } = await openLicensedSite({
     checkpoint: async (path, open) => {
-      if (fold) await checkpoint(realDisk, path, open);
+      if (isCheckpointEnabled) await checkpoint(realDisk, path, open);
     },
   });
   await transactOrThrow(store, register("ada"));
   await store.checkpoint();
-  fold = false;
+  isCheckpointEnabled = false;
   await transactInOneBatch(store, register("bob"), register("ada"));
   await store.checkpoint();
   clock.now = utc("2026-04-01T00:00:00Z");
@@ -45,42 +45,46 @@ async function killed(): Promise<Killed> {
   return { folder: copyFolder(folder), open, state: await readState(store) };
 }
 
-const history = (folder: string): Record<string, string> =>
+const readAuditFiles = (folder: string): Record<string, string> =>
   Object.fromEntries(
     Object.entries(contentsOf(folder)).filter(([name]) => name.startsWith("history")),
   );
 
-/** What a folder should be like when the checkpoint was made at last. */
-async function isFolded(folder: string, { open, state }: Killed, expected: Record<string, string>) {
+/** Checks that the folder is as a complete checkpoint leaves it. */
+async function expectComplete(
+  folder: string,
+  { open, state }: KilledSite,
+  expected: Record<string, string>,
+) {
   expect(await openAndCloseFolder(folder)).toMatchObject({ state, notes: [] });
-  expect(history(folder)).toEqual(expected);
+  expect(readAuditFiles(folder)).toEqual(expected);
   expect(readFileSync(join(folder, "state.json"), "utf8")).toContain(
     `"covers":{"seq":${open - 1},`,
   );
   expect(readdirSync(folder)).not.toContain("state.json.new");
 }
 
-async function uninterrupted(site: Killed): Promise<Record<string, string>> {
+async function completeAuditFiles(site: KilledSite): Promise<Record<string, string>> {
   const folder = copyFolder(site.folder);
   await checkpoint(realDisk, folder, site.open);
-  const files = history(folder);
+  const files = readAuditFiles(folder);
   expect(Object.keys(files)).toEqual(["history", "history/2026-03.jsonl", "history/2026-04.jsonl"]);
   const names = readdirSync(join(folder, "history")).toSorted();
   const lines = names.flatMap((name) => readLines(join(folder, "history", name)));
-  expect(lines.map(({ line }) => line.audit_seq)).toEqual(lines.map((_line, place) => place + 1));
+  expect(lines.map(({ line }) => line.audit_seq)).toEqual(lines.map((_line, index) => index + 1));
   return files;
 }
 
-describe("an interrupted checkpoint", () => {
-  test("at any call at all leaves a folder that starts, and the next one makes up for it", async () => {
-    const site = await killed();
-    const expected = await uninterrupted(site);
+describe("interrupted checkpoint", () => {
+  test("at any disk call leaves a folder that starts, and the next checkpoint completes it", async () => {
+    const site = await prepareKilledSite();
+    const expected = await completeAuditFiles(site);
     let interrupted = 0;
-    for (let place = 1; ; place += 1) {
+    for (let callNumber = 1; ; callNumber += 1) {
       const folder = copyFolder(site.folder);
       const disk = new FaultyDisk();
-      failCallAt(disk, place, "EIO");
-      const made = await checkpoint(disk, folder, site.open).then(
+      failCallAt(disk, callNumber, "EIO");
+      const hasSucceeded = await checkpoint(disk, folder, site.open).then(
         () => true,
         () => false,
       );
@@ -89,24 +93,24 @@ describe("an interrupted checkpoint", () => {
         notes: [],
       });
       await checkpoint(realDisk, folder, site.open);
-      await isFolded(folder, site, expected);
-      if (made && disk.calls.length < place) break;
+      await expectComplete(folder, site, expected);
+      if (hasSucceeded && disk.calls.length < callNumber) break;
       interrupted += 1;
     }
     expect(interrupted).toBeGreaterThan(30);
   });
 
-  test("for want of room leaves a folder that starts, and the next one makes up for it", async () => {
-    const site = await killed();
-    const expected = await uninterrupted(site);
+  test("on a full disk leaves a folder that starts, and the next checkpoint completes it", async () => {
+    const site = await prepareKilledSite();
+    const expected = await completeAuditFiles(site);
     let interrupted = 0;
-    for (let room = 0; ; room += 53) {
+    for (let freeBytes = 0; ; freeBytes += 53) {
       const folder = copyFolder(site.folder);
       const disk = new FaultyDisk();
-      disk.bytesLeft = room;
-      // It would not be begun: this is about room that is gone when it is under way.
+      disk.bytesLeft = freeBytes;
+      // Otherwise it would not start; here the space runs out while it is running.
       disk.reportedFreeBytes = Infinity;
-      const made = await checkpoint(disk, folder, site.open).then(
+      const hasSucceeded = await checkpoint(disk, folder, site.open).then(
         () => true,
         () => false,
       );
@@ -115,54 +119,54 @@ describe("an interrupted checkpoint", () => {
         notes: [],
       });
       await checkpoint(realDisk, folder, site.open);
-      await isFolded(folder, site, expected);
-      if (made) break;
+      await expectComplete(folder, site, expected);
+      if (hasSucceeded) break;
       interrupted += 1;
     }
     expect(interrupted).toBeGreaterThan(30);
   });
 
-  test("at any call leaves a way back, also when it is only made again", async () => {
-    const site = await killed();
-    for (let place = 1; ; place += 1) {
+  test("at any disk call, and repeated, keeps an older state to go back to without loss", async () => {
+    const site = await prepareKilledSite();
+    for (let callNumber = 1; ; callNumber += 1) {
       const folder = copyFolder(site.folder);
       const disk = new FaultyDisk();
-      failCallAt(disk, place, "EIO");
-      const made = await checkpoint(disk, folder, site.open).then(
+      failCallAt(disk, callNumber, "EIO");
+      const hasSucceeded = await checkpoint(disk, folder, site.open).then(
         () => true,
         () => false,
       );
       await checkpoint(realDisk, folder, site.open);
       writeFileSync(join(folder, "state.json"), "");
       const { hint } = await catchFolderRefusal(folder);
-      expect([place, hint.slice(0, 3), hint.includes("nothing is lost")]).toEqual([
-        place,
+      expect([callNumber, hint.slice(0, 3), hint.includes("nothing is lost")]).toEqual([
+        callNumber,
         "cp ",
         true,
       ]);
-      if (made && disk.calls.length < place) break;
+      if (hasSucceeded && disk.calls.length < callNumber) break;
     }
   });
 
-  test("twice in a row, at any two calls, is no worse", async () => {
-    const site = await killed();
-    const expected = await uninterrupted(site);
-    for (let place = 1; place < 45; place += 3) {
+  test("twice in a row, at any two calls, is still completed by the next checkpoint", async () => {
+    const site = await prepareKilledSite();
+    const expected = await completeAuditFiles(site);
+    for (let callNumber = 1; callNumber < 45; callNumber += 3) {
       const folder = copyFolder(site.folder);
-      for (const next of [place, place + 4]) {
+      for (const next of [callNumber, callNumber + 4]) {
         const disk = new FaultyDisk();
         failCallAt(disk, next, "EIO");
         await checkpoint(disk, folder, site.open).catch(() => {});
       }
       await checkpoint(realDisk, folder, site.open);
-      await isFolded(folder, site, expected);
+      await expectComplete(folder, site, expected);
     }
   });
 });
 
-describe("a checkpoint refuses to fold", () => {
-  test("a damaged segment, and leaves the state alone", async () => {
-    const site = await killed();
+describe("checkpoint refuses, without changing the state,", () => {
+  test("a damaged segment", async () => {
+    const site = await prepareKilledSite();
     const path = join(site.folder, "journal-4.jsonl");
     const bytes = readFileSync(path);
     bytes[60] = (bytes[60] ?? 0) ^ 1;
@@ -172,8 +176,8 @@ describe("a checkpoint refuses to fold", () => {
     expect(readFileSync(join(site.folder, "state.json"))).toEqual(before);
   });
 
-  test("a segment that ends before it should, and leaves the state alone", async () => {
-    const site = await killed();
+  test("a segment without its last line", async () => {
+    const site = await prepareKilledSite();
     const path = join(site.folder, "journal-6.jsonl");
     const [first] = readLines(path);
     writeFileSync(path, first?.raw ?? "");
@@ -183,11 +187,11 @@ describe("a checkpoint refuses to fold", () => {
   });
 });
 
-test("a month whose only line has another number is not taken for the rest of a checkpoint", async () => {
-  let fold = true;
+test("start does not remove a month whose only line has a wrong number as a checkpoint leftover", async () => {
+  let isCheckpointEnabled = true;
   const { store, folder, clock } = await openLicensedSite({
     checkpoint: async (path, open) => {
-      if (fold) await checkpoint(realDisk, path, open);
+      if (isCheckpointEnabled) await checkpoint(realDisk, path, open);
     },
   });
   for (const month of ["04", "05"]) {
@@ -195,14 +199,14 @@ test("a month whose only line has another number is not taken for the rest of a 
     await transactOrThrow(store, consume(1));
     await store.checkpoint();
   }
-  fold = false;
+  isCheckpointEnabled = false;
   for (const amount of [1, 2, 3]) await transactOrThrow(store, consume(amount));
   const copy = copyFolder(folder);
   const path = join(copy, "history", "2026-04.jsonl");
   const [only, ...more] = readLines(path);
   expect(more).toEqual([]);
   const seq = only?.line.audit_seq ?? 0;
-  // Behind the end that the state knows, and not newer than the journal: April, May, one of three.
+  // After the end that the state records, and not newer than the journal: April, May, one of three.
   const text = readFileSync(path, "utf8");
   const changed = text.replace(`"audit_seq":${seq},`, `"audit_seq":${seq + 2},`);
   expect(changed).not.toBe(text);

@@ -23,23 +23,23 @@ import {
 import { MONDAY, register, slotTaken } from "../support/scenario.ts";
 import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 
-/** Refused, with everything these words say, and not a byte in the folder touched. */
-async function refuses(folder: string, ...words: readonly string[]): Promise<void> {
+/** Checks that the folder is refused with all these texts, and that no byte in it changes. */
+async function expectRefusal(folder: string, ...texts: readonly string[]): Promise<void> {
   const before = contentsOf(folder);
   const { message, hint } = await catchFolderRefusal(folder);
-  for (const word of words) expect(message).toContain(word);
+  for (const text of texts) expect(message).toContain(text);
   expect(hint).toContain("backup");
   expect(contentsOf(folder)).toEqual(before);
 }
 
-interface Killed {
+interface KilledSite {
   readonly folder: string;
   readonly path: string;
   readonly lines: readonly RawLine[];
 }
 
 /** One segment of five batches: Created, the license, ada and bob together, cem, dua. */
-async function killed(): Promise<Killed> {
+async function prepareKilledSite(): Promise<KilledSite> {
   const { store, folder } = await openLicensedSite();
   await transactInOneBatch(store, register("ada"), register("bob"));
   await transactOrThrow(store, register("cem"));
@@ -49,11 +49,15 @@ async function killed(): Promise<Killed> {
   return { folder: copy, path, lines: readLines(path) };
 }
 
-const rewritten = (path: string, lines: readonly RawLine[], ...order: readonly number[]): void =>
-  writeFileSync(path, Buffer.concat(order.map((place) => lines[place]?.raw ?? Buffer.alloc(0))));
+const writeLinesInOrder = (
+  path: string,
+  lines: readonly RawLine[],
+  ...order: readonly number[]
+): void =>
+  writeFileSync(path, Buffer.concat(order.map((index) => lines[index]?.raw ?? Buffer.alloc(0))));
 
-/** Four segments, none folded, the newest with two lines: 1-2, 3-4, 5-6, 7-8. */
-async function segmented(): Promise<string> {
+/** Four segments that no checkpoint covers, with two lines each: 1-2, 3-4, 5-6, 7-8. */
+async function prepareFourSegments(): Promise<string> {
   const { store, folder } = await openSite({ checkpoint: async () => {} });
   await transactOrThrow(store, INSTALL_CAD);
   for (const [first, second] of [
@@ -71,87 +75,88 @@ async function segmented(): Promise<string> {
   return copy;
 }
 
-describe("damage in an earlier batch is refused with file, offset and line", () => {
-  test("a bit flipped", async () => {
-    const { folder, path, lines } = await killed();
-    for (const place of [0, 1, 2, 3, 4]) {
-      const offset = lines[place]?.offset ?? 0;
+describe("a start refuses, with file, offset and line, an earlier batch", () => {
+  test("with a flipped bit", async () => {
+    const { folder, path, lines } = await prepareKilledSite();
+    for (const index of [0, 1, 2, 3, 4]) {
+      const offset = lines[index]?.offset ?? 0;
       const bytes = Buffer.concat(lines.map(({ raw }) => raw));
       bytes[offset + 40] = (bytes[offset + 40] ?? 0) ^ 4;
       writeFileSync(path, bytes);
-      await refuses(folder, `${path} is damaged at byte ${offset}`, `line ${place + 1} `);
+      await expectRefusal(folder, `${path} is damaged at byte ${offset}`, `line ${index + 1} `);
     }
   });
 
-  test("a line feed lost before the last line", async () => {
-    const { folder, path, lines } = await killed();
+  test("without the line feed before the last line", async () => {
+    const { folder, path, lines } = await prepareKilledSite();
     const bytes = Buffer.concat(lines.map(({ raw }) => raw));
     bytes[(lines[5]?.offset ?? 0) - 1] = 0;
     writeFileSync(path, bytes);
-    await refuses(folder, `${path} is damaged at byte ${lines[4]?.offset}`, "line 5 ");
+    await expectRefusal(folder, `${path} is damaged at byte ${lines[4]?.offset}`, "line 5 ");
   });
 
-  test("a line zeroed", async () => {
-    const { folder, path, lines } = await killed();
-    for (const place of [1, 2, 3, 4]) {
-      const { offset = 0, raw } = lines[place] ?? {};
+  test("with a line of zeros", async () => {
+    const { folder, path, lines } = await prepareKilledSite();
+    for (const index of [1, 2, 3, 4]) {
+      const { offset = 0, raw } = lines[index] ?? {};
       const bytes = Buffer.concat(lines.map((line) => line.raw));
       bytes.fill(0, offset, offset + (raw?.length ?? 0));
       writeFileSync(path, bytes);
-      await refuses(folder, `${path} is damaged at byte ${offset}`, `line ${place + 1} `);
+      await expectRefusal(folder, `${path} is damaged at byte ${offset}`, `line ${index + 1} `);
     }
   });
 
   test.each([
-    ["a gap", [0, 1, 2, 4, 5], 3],
-    ["a gap before the last line", [0, 1, 2, 3, 5], 4],
-    ["the first line gone", [1, 2, 3, 4, 5], 0],
-    ["a repeat", [0, 1, 2, 3, 3, 4, 5], 4],
-    ["a repeat at the end", [0, 1, 2, 3, 4, 5, 5], 6],
-    ["a swapped pair", [0, 1, 3, 2, 4, 5], 2],
-    ["a swapped pair at the end", [0, 1, 2, 3, 5, 4], 4],
-  ])("%s", async (_name, order, good) => {
-    const { folder, path, lines } = await killed();
-    rewritten(path, lines, ...order);
-    const offset = lines[good]?.offset ?? readFileSync(path).length - (lines[5]?.raw.length ?? 0);
-    await refuses(folder, `${path} is damaged at byte ${offset}`, `line ${good + 1} `);
+    ["a missing line", [0, 1, 2, 4, 5], 3],
+    ["the line before the last missing", [0, 1, 2, 3, 5], 4],
+    ["the first line missing", [1, 2, 3, 4, 5], 0],
+    ["a repeated line", [0, 1, 2, 3, 3, 4, 5], 4],
+    ["the last line repeated", [0, 1, 2, 3, 4, 5, 5], 6],
+    ["two lines swapped", [0, 1, 3, 2, 4, 5], 2],
+    ["the last two lines swapped", [0, 1, 2, 3, 5, 4], 4],
+  ])("with %s", async (_name, order, goodLines) => {
+    const { folder, path, lines } = await prepareKilledSite();
+    writeLinesInOrder(path, lines, ...order);
+    const offset =
+      lines[goodLines]?.offset ?? readFileSync(path).length - (lines[5]?.raw.length ?? 0);
+    await expectRefusal(folder, `${path} is damaged at byte ${offset}`, `line ${goodLines + 1} `);
   });
 
-  test("a good line with a wrong hash of the one before", async () => {
-    const { folder, path, lines } = await killed();
+  test("followed by a valid line with a wrong hash of the line before", async () => {
+    const { folder, path, lines } = await prepareKilledSite();
     const { line: last, offset = 0 } = lines[5] ?? {};
     if (last === undefined) throw new Error("no last line");
-    const strange = { ...genesisHead, seq: 5, auditSeq: 5 };
-    rewritten(path, lines, 0, 1, 2, 3, 4);
-    appendFileSync(path, encodeLine(strange, null, last.at, last.events).text);
-    await refuses(folder, `${path} is damaged at byte ${offset}`, "line 6 ");
+    const wrongHead = { ...genesisHead, seq: 5, auditSeq: 5 };
+    writeLinesInOrder(path, lines, 0, 1, 2, 3, 4);
+    appendFileSync(path, encodeLine(wrongHead, null, last.at, last.events).text);
+    await expectRefusal(folder, `${path} is damaged at byte ${offset}`, "line 6 ");
   });
 
-  test("every line of several batches with another line end", async () => {
-    const { folder, path } = await killed();
+  test("when every line ends with CR LF", async () => {
+    const { folder, path } = await prepareKilledSite();
     writeFileSync(path, readFileSync(path, "latin1").replaceAll("\n", "\r\n"), "latin1");
-    await refuses(folder, `${path} is damaged at byte 0`, "line 1 ");
+    await expectRefusal(folder, `${path} is damaged at byte 0`, "line 1 ");
   });
 
-  test("every line of several batches changed in its second half", async () => {
-    const { folder, path, lines } = await killed();
+  test("when every line is damaged in its second half", async () => {
+    const { folder, path, lines } = await prepareKilledSite();
     const bytes = Buffer.concat(lines.map(({ raw }) => raw));
     for (const { offset, raw } of lines) bytes.fill(0, offset + 150, offset + raw.length);
     writeFileSync(path, bytes);
-    await refuses(folder, `${path} is damaged at byte 0`, "line 1 ");
+    await expectRefusal(folder, `${path} is damaged at byte 0`, "line 1 ");
   });
 
-  test("a bad line before a synced batch that was cut short", async () => {
-    const { folder, path, lines } = await killed();
+  test("with a bad line before a last batch that was cut short", async () => {
+    const { folder, path, lines } = await prepareKilledSite();
     const { offset = 0, raw } = lines[4] ?? {};
     const bytes = Buffer.concat(lines.map((line) => line.raw));
     bytes.fill(0, offset, offset + (raw?.length ?? 0));
     writeFileSync(path, bytes.subarray(0, bytes.length - 60));
-    await refuses(folder, `${path} is damaged at byte ${offset}`, "line 5 ");
+    await expectRefusal(folder, `${path} is damaged at byte ${offset}`, "line 5 ");
   });
 
-  test("a line that chains and cannot have happened", async () => {
-    const { folder, path } = await killed();
+  test("followed by a correctly chained line whose event cannot be applied", async () => {
+    const { folder, path } = await prepareKilledSite();
     const { head } = scanSegment(new Uint8Array(readFileSync(path)), genesisHead, () => {});
     appendFileSync(path, encodeLine(head, null, MONDAY, [slotTaken("ada", { slot: 9 })]).text);
     const before = contentsOf(folder);
@@ -162,95 +167,99 @@ describe("damage in an earlier batch is refused with file, offset and line", () 
   });
 });
 
-describe("damage in an earlier segment is refused, even at its end", () => {
-  test("a torn tail", async () => {
-    const folder = await segmented();
+describe("a start refuses an earlier segment", () => {
+  test("with a torn tail", async () => {
+    const folder = await prepareFourSegments();
     const path = join(folder, "journal-5.jsonl");
     const [, last] = readLines(path);
     writeFileSync(path, readFileSync(path).subarray(0, -1));
-    await refuses(folder, `${path} is damaged at byte ${last?.offset}`, "line 6 ");
+    await expectRefusal(folder, `${path} is damaged at byte ${last?.offset}`, "line 6 ");
   });
 
-  test("a torn tail before a segment that is still empty", async () => {
-    const folder = await segmented();
+  test("with a torn tail before an empty segment", async () => {
+    const folder = await prepareFourSegments();
     writeFileSync(join(folder, "journal-9.jsonl"), "");
     expect((await openAndCloseFolder(folder)).seq).toBe(8);
     const path = join(folder, "journal-7.jsonl");
     writeFileSync(path, readFileSync(path).subarray(0, -1));
-    await refuses(folder, path, "line 8 ");
+    await expectRefusal(folder, path, "line 8 ");
   });
 
-  test("a last line gone, so that the next segment does not follow", async () => {
-    const folder = await segmented();
+  test("without its last line, because the next segment does not continue it", async () => {
+    const folder = await prepareFourSegments();
     const path = join(folder, "journal-5.jsonl");
     writeFileSync(path, readLines(path)[0]?.raw ?? "");
-    await refuses(folder, folder, "lines 6 to 6");
+    await expectRefusal(folder, folder, "lines 6 to 6");
   });
 });
 
-describe("a segment or state that does not chain is refused with the lines it is about", () => {
-  test("a segment missing in the middle", async () => {
-    const folder = await segmented();
+describe("a start refuses, with the numbers of the lines,", () => {
+  test("a journal without a segment in the middle", async () => {
+    const folder = await prepareFourSegments();
     rmSync(join(folder, "journal-3.jsonl"));
-    await refuses(folder, "lines 3 to 4", join(folder, "journal-3.jsonl"));
+    await expectRefusal(folder, "lines 3 to 4", join(folder, "journal-3.jsonl"));
   });
 
-  test("the first segment missing: a state behind its journal", async () => {
-    const folder = await segmented();
+  test("a journal without the first segment after the state", async () => {
+    const folder = await prepareFourSegments();
     rmSync(join(folder, "journal-1.jsonl"));
-    await refuses(folder, "lines 1 to 2", join(folder, "journal-1.jsonl"));
+    await expectRefusal(folder, "lines 1 to 2", join(folder, "journal-1.jsonl"));
   });
 
-  test("a segment under another's name", async () => {
-    const folder = await segmented();
+  test("a segment that was renamed to another first line", async () => {
+    const folder = await prepareFourSegments();
     renameSync(join(folder, "journal-7.jsonl"), join(folder, "journal-8.jsonl"));
-    await refuses(folder, "lines 7 to 7");
+    await expectRefusal(folder, "lines 7 to 7");
   });
 
   test("a segment of another folder", async () => {
-    const folder = await segmented();
+    const folder = await prepareFourSegments();
     const path = join(folder, "journal-7.jsonl");
     const { text } = encodeLine({ ...genesisHead, seq: 6, auditSeq: 6 }, null, MONDAY, []);
     writeFileSync(path, text);
-    await refuses(folder, `${path} is damaged at byte 0`, "line 7 ");
+    await expectRefusal(folder, `${path} is damaged at byte 0`, "line 7 ");
   });
 
-  test("a state ahead of its journal", async () => {
+  test("a state that is newer than its journal", async () => {
     const { store, folder } = await openLicensedSite();
     await transactOrThrow(store, register("ada"));
     await store.checkpoint();
     const copy = copyFolder(folder);
     rmSync(join(copy, "journal-4.jsonl"));
-    await refuses(copy, "line 4 on", join(copy, "journal-4.jsonl"));
+    await expectRefusal(copy, "line 4 on", join(copy, "journal-4.jsonl"));
   });
 
   test("a state without any journal", async () => {
     const { folder } = await openLicensedSite();
     const copy = copyFolder(folder);
     rmSync(join(copy, "journal-1.jsonl"));
-    await refuses(copy, "line 1 on", join(copy, "journal-1.jsonl"));
+    await expectRefusal(copy, "line 1 on", join(copy, "journal-1.jsonl"));
   });
 
-  test("a state that stands in the middle of a segment", async () => {
-    const folder = await segmented();
+  test("a state that ends in the middle of a segment", async () => {
+    const folder = await prepareFourSegments();
     const file = new StateFile(realDisk, folder);
     const first = await file.read();
     if (first === null) throw new Error("no state");
     const state = decodeSnapshot(first);
-    const [one] = readLines(join(folder, "journal-1.jsonl"));
-    if (one === undefined) throw new Error("no line");
-    for (const event of one.line.events) evolve(state, event);
-    const { head } = scanSegment(new Uint8Array(one.raw), genesisHead, () => {});
+    const [firstLine] = readLines(join(folder, "journal-1.jsonl"));
+    if (firstLine === undefined) throw new Error("no line");
+    for (const event of firstLine.line.events) evolve(state, event);
+    const { head } = scanSegment(new Uint8Array(firstLine.raw), genesisHead, () => {});
     await file.write(encodeSnapshot(state, head, emptyAuditLogEnd), null);
-    await refuses(folder, "lines 2 to 2");
+    await expectRefusal(folder, "lines 2 to 2");
   });
 
-  test("a state with another hash for the line it stands at", async () => {
-    const folder = await segmented();
+  test("a state with a wrong hash of its last line", async () => {
+    const folder = await prepareFourSegments();
     const file = new StateFile(realDisk, folder);
     const first = await file.read();
     if (first === null) throw new Error("no state");
     await file.write({ ...first, covers: { seq: 0, sum: "ab".repeat(32) } }, null);
-    await refuses(folder, `${join(folder, "journal-1.jsonl")} is damaged at byte 0`, "line 1 ");
+    await expectRefusal(
+      folder,
+      `${join(folder, "journal-1.jsonl")} is damaged at byte 0`,
+      "line 1 ",
+    );
   });
 });

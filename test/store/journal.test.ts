@@ -12,7 +12,7 @@ import {
 } from "../../src/store/journal.ts";
 import { licenseInstalled, minutesLater, MONDAY, slotTaken } from "../support/scenario.ts";
 
-const renewed: Event = {
+const slotRenewed: Event = {
   type: "SlotRenewed",
   at: MONDAY,
   license: 1,
@@ -20,14 +20,14 @@ const renewed: Event = {
   end: minutesLater(60),
 };
 
-/** Segments are made of batches, batches of lines, lines of events. */
-function written(...batches: readonly (readonly (readonly Event[])[])[]) {
+/** Writes a segment: it consists of batches, a batch of lines, and a line of events. */
+function writeSegment(...batches: readonly (readonly (readonly Event[])[])[]) {
   const lines: { readonly text: string; readonly head: ChainHead }[] = [];
   for (const batch of batches) {
     const first = (lines.at(-1)?.head.seq ?? 0) + 1;
-    for (const [place, events] of batch.entries()) {
+    for (const [index, events] of batch.entries()) {
       const head = lines.at(-1)?.head ?? genesisHead;
-      lines.push(encodeLine(head, place === 0 ? null : first, MONDAY, events));
+      lines.push(encodeLine(head, index === 0 ? null : first, MONDAY, events));
     }
   }
   const texts = lines.map(({ text }) => text);
@@ -37,32 +37,32 @@ function written(...batches: readonly (readonly (readonly Event[])[])[]) {
 const bytesOf = (...texts: readonly string[]): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.from(texts.join("")));
 
-function scanned(bytes: Uint8Array<ArrayBuffer>, start: ChainHead = genesisHead) {
+function scan(bytes: Uint8Array<ArrayBuffer>, start: ChainHead = genesisHead) {
   const lines: JournalLine[] = [];
   const raws: string[] = [];
-  const found = scanSegment(bytes, start, (line, raw) => {
+  const result = scanSegment(bytes, start, (line, raw) => {
     lines.push(line);
     raws.push(Buffer.from(raw).toString());
   });
-  return { ...found, lines, raws };
+  return { ...result, lines, raws };
 }
 
-const decoded = (text: string): JournalLine => {
+const decode = (text: string): JournalLine => {
   const line = decodeLine(bytesOf(text.slice(0, -1)));
-  if (line === null) throw new Error("a good line was refused");
+  if (line === null) throw new Error("a valid line was refused");
   return line;
 };
 
-describe("a line", () => {
-  const { texts, heads } = written([
+describe("journal line", () => {
+  const { texts, heads } = writeSegment([
     [licenseInstalled(1), slotTaken("ä 本 🙂 \n \u2028 constructor")],
   ]);
   const [text = ""] = texts;
 
-  test("reads back as what was written, on one line", () => {
+  test("is decoded as it was written and contains no line feed", () => {
     const events = [licenseInstalled(1), slotTaken("ä 本 🙂 \n \u2028 constructor")];
     expect(text.indexOf("\n")).toBe(text.length - 1);
-    expect(decoded(text)).toEqual({
+    expect(decode(text)).toEqual({
       seq: 1,
       from: 1,
       at: MONDAY,
@@ -74,20 +74,20 @@ describe("a line", () => {
     });
   });
 
-  test("is refused with any one of its bytes changed", () => {
+  test("is refused when any of its bytes is changed", () => {
     const bytes = bytesOf(text.slice(0, -1));
-    for (let place = 0; place < bytes.length; place += 1) {
+    for (let offset = 0; offset < bytes.length; offset += 1) {
       for (const change of [1, 0x20, 0x80]) {
         const other = bytes.slice();
-        other[place] = (bytes[place] ?? 0) ^ change;
+        other[offset] = (bytes[offset] ?? 0) ^ change;
         expect(decodeLine(other)).toBeNull();
       }
     }
   });
 
-  test("is refused with a byte missing or one too many", () => {
-    for (let place = 0; place < text.length - 1; place += 1) {
-      expect(decodeLine(bytesOf(text.slice(0, place), text.slice(place + 1, -1)))).toBeNull();
+  test("is refused when a byte is missing or added", () => {
+    for (let index = 0; index < text.length - 1; index += 1) {
+      expect(decodeLine(bytesOf(text.slice(0, index), text.slice(index + 1, -1)))).toBeNull();
     }
     expect(decodeLine(bytesOf(text.slice(0, -1), " "))).toBeNull();
     expect(decodeLine(bytesOf(" ", text.slice(0, -1)))).toBeNull();
@@ -95,15 +95,15 @@ describe("a line", () => {
   });
 });
 
-describe("the chain", () => {
-  const { texts, heads, bytes } = written(
+describe("journal chain", () => {
+  const { texts, heads, bytes } = writeSegment(
     [[licenseInstalled(1)]],
-    [[slotTaken("ada")], [renewed]],
-    [[renewed]],
+    [[slotTaken("ada")], [slotRenewed]],
+    [[slotRenewed]],
   );
 
-  test("runs from the first line on, each pointing back to the one before", () => {
-    const lines = texts.map(decoded);
+  test("links each line to the one before, from the first line on", () => {
+    const lines = texts.map(decode);
     expect(lines.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
     expect(lines.map(({ from }) => from)).toEqual([1, 2, 2, 4]);
     expect(lines.map(({ prev }) => prev)).toEqual(
@@ -111,8 +111,8 @@ describe("the chain", () => {
     );
   });
 
-  test("of the audit record leaves out renewals", () => {
-    const lines = texts.map(decoded);
+  test("of the audit log leaves out renewals", () => {
+    const lines = texts.map(decode);
     expect(lines.map(({ audit_seq }) => audit_seq)).toEqual([1, 2, undefined, undefined]);
     expect(lines[1]?.audit_prev).toBe(lines[0]?.sum ?? "");
     expect(heads.at(-1)).toEqual({
@@ -124,23 +124,23 @@ describe("the chain", () => {
     const after = encodeLine(heads.at(-1) ?? genesisHead, null, MONDAY, [
       slotTaken("bob", { slot: 2 }),
     ]);
-    expect(decoded(after.text)).toMatchObject({ audit_seq: 3, audit_prev: lines[1]?.sum ?? "" });
+    expect(decode(after.text)).toMatchObject({ audit_seq: 3, audit_prev: lines[1]?.sum ?? "" });
   });
 
-  test("is followed line by line, and handed over byte for byte", () => {
-    const found = scanned(bytes);
-    expect(found).toMatchObject({ head: heads.at(-1), end: bytes.length, damage: null });
-    expect(found.raws).toEqual(texts);
-    expect(found.lines).toEqual(texts.map(decoded));
+  test("is scanned line by line, with the exact bytes of each line", () => {
+    const result = scan(bytes);
+    expect(result).toMatchObject({ head: heads.at(-1), end: bytes.length, damage: null });
+    expect(result.raws).toEqual(texts);
+    expect(result.lines).toEqual(texts.map(decode));
   });
 
-  test("can be taken up in the middle", () => {
+  test("can be scanned from the middle", () => {
     const start = heads[1] ?? genesisHead;
-    expect(scanned(bytesOf(...texts.slice(2)), start).head).toEqual(heads[3] ?? genesisHead);
+    expect(scan(bytesOf(...texts.slice(2)), start).head).toEqual(heads[3] ?? genesisHead);
   });
 
-  test("goes on only with the next seq, the right hash and a batch that has begun", () => {
-    const line = decoded(texts[1] ?? "");
+  test("continues only with the next seq, the right hashes and a valid batch start", () => {
+    const line = decode(texts[1] ?? "");
     const head = heads[0] ?? genesisHead;
     expect(advanceChain(head, line)).toEqual(heads[1] ?? genesisHead);
     expect(advanceChain(head, { ...line, seq: 3, from: 3 })).toBeNull();
@@ -151,64 +151,70 @@ describe("the chain", () => {
   });
 });
 
-describe("damage", () => {
-  const batches = [[[licenseInstalled(1)]], [[slotTaken("ada")], [renewed]]] as const;
+describe("journal damage", () => {
+  const batches = [[[licenseInstalled(1)]], [[slotTaken("ada")], [slotRenewed]]] as const;
 
   test.each([
-    ["a gap", [0, 2, 3]],
-    ["a repeat", [0, 1, 1, 2]],
-    ["a swapped pair", [0, 2, 1, 3]],
-  ])("%s is inside, for whole lines that do not chain are no torn tail", (_name, order) => {
-    const { texts, heads } = written(...batches, [[slotTaken("bob", { slot: 2 })]]);
-    const damage = scanned(bytesOf(...order.map((place) => texts[place] ?? ""))).damage;
-    expect(damage).toMatchObject({ inside: true });
-    const good = order.findIndex((place, at) => place !== at);
-    expect(damage?.seq).toBe((heads[good - 1]?.seq ?? 0) + 1);
-    expect(damage?.offset).toBe(texts.slice(0, good).join("").length);
-  });
+    ["a missing line", [0, 2, 3]],
+    ["a repeated line", [0, 1, 1, 2]],
+    ["a swapped pair of lines", [0, 2, 1, 3]],
+  ])(
+    "of %s is corruption, because complete lines that do not chain are no torn tail",
+    (_name, order) => {
+      const { texts, heads } = writeSegment(...batches, [[slotTaken("bob", { slot: 2 })]]);
+      const damage = scan(bytesOf(...order.map((index) => texts[index] ?? ""))).damage;
+      expect(damage).toMatchObject({ isCorruption: true });
+      const goodLines = order.findIndex((index, at) => index !== at);
+      expect(damage?.seq).toBe((heads[goodLines - 1]?.seq ?? 0) + 1);
+      expect(damage?.offset).toBe(texts.slice(0, goodLines).join("").length);
+    },
+  );
 
-  test("is inside even when the line that does not chain is the last", () => {
-    const { texts } = written(...batches);
-    expect(scanned(bytesOf(texts[0] ?? "", texts[2] ?? "")).damage).toMatchObject({ inside: true });
+  test("is corruption even when the line that does not chain is the last", () => {
+    const { texts } = writeSegment(...batches);
+    expect(scan(bytesOf(texts[0] ?? "", texts[2] ?? "")).damage).toMatchObject({
+      isCorruption: true,
+    });
   });
 
   for (const [last, tail] of [
     ["one line", [[slotTaken("bob", { slot: 2 })]]],
-    ["two lines", [[slotTaken("bob", { slot: 2 })], [renewed]]],
+    ["two lines", [[slotTaken("bob", { slot: 2 })], [slotRenewed]]],
   ] as const) {
-    test(`to any byte of a batch before the last, which has ${last}, is inside`, () => {
-      const { texts, bytes } = written(...batches, tail);
-      const lost: string[] = [];
+    test(`to any byte of a batch before the last one, of ${last}, is corruption`, () => {
+      const { texts, bytes } = writeSegment(...batches, tail);
+      const undetected: string[] = [];
       let offset = 0;
-      for (const [place, text] of texts.slice(0, 3).entries()) {
+      for (const [index, text] of texts.slice(0, 3).entries()) {
         for (let at = offset; at < offset + text.length; at += 1) {
           for (const value of [(bytes[at] ?? 0) ^ 1, 0, 10]) {
             if (value === bytes[at]) continue;
             const other = bytes.slice();
             other[at] = value;
-            const { damage } = scanned(other);
-            const expected = { offset, seq: place + 1, inside: true };
-            if (!Bun.deepEquals(damage, expected)) lost.push(`byte ${at} of line ${place + 1}`);
+            const { damage } = scan(other);
+            const expected = { offset, seq: index + 1, isCorruption: true };
+            if (!Bun.deepEquals(damage, expected))
+              undetected.push(`byte ${at} of line ${index + 1}`);
           }
         }
         offset += text.length;
       }
-      expect(lost).toEqual([]);
+      expect(undetected).toEqual([]);
     });
 
-    test(`that zeroes a line of a batch before the last, which has ${last}, is inside`, () => {
-      const { texts, bytes } = written(...batches, tail);
+    test(`that zeroes a line of a batch before the last one, of ${last}, is corruption`, () => {
+      const { texts, bytes } = writeSegment(...batches, tail);
       let offset = 0;
-      for (const [place, text] of texts.slice(0, 3).entries()) {
+      for (const [index, text] of texts.slice(0, 3).entries()) {
         const other = bytes.slice().fill(0, offset, offset + text.length);
-        expect(scanned(other).damage).toEqual({ offset, seq: place + 1, isCorruption: true });
+        expect(scan(other).damage).toEqual({ offset, seq: index + 1, isCorruption: true });
         offset += text.length;
       }
     });
   }
 
-  test("to any byte of the last batch is a torn tail from its line on", () => {
-    const { texts, bytes } = written(...batches);
+  test("to any byte of the last batch is a torn tail from that line on", () => {
+    const { texts, bytes } = writeSegment(...batches);
     const first = texts[0]?.length ?? 0;
     const second = first + (texts[1]?.length ?? 0);
     for (let at = first; at < bytes.length; at += 1) {
@@ -216,23 +222,23 @@ describe("damage", () => {
       other[at] = (bytes[at] ?? 0) ^ 1;
       const offset = at < second ? first : second;
       const seq = at < second ? 2 : 3;
-      expect(scanned(other)).toMatchObject({
+      expect(scan(other)).toMatchObject({
         end: offset,
-        damage: { offset, seq, inside: false },
+        damage: { offset, seq, isCorruption: false },
         head: { seq: seq - 1 },
       });
     }
   });
 
-  test("of a last batch whose later lines reached the disk first is a torn tail", () => {
-    const { texts, bytes } = written(...batches);
+  test("of a last batch is a torn tail when its later lines reached the disk first", () => {
+    const { texts, bytes } = writeSegment(...batches);
     const offset = texts[0]?.length ?? 0;
     const end = offset + (texts[1]?.length ?? 0);
     for (const zeroed of [
       bytes.slice().fill(0, offset, end),
       bytes.slice().fill(0, offset, end - 1),
     ]) {
-      expect(scanned(zeroed).damage).toEqual({ offset, seq: 2, isCorruption: false });
+      expect(scan(zeroed).damage).toEqual({ offset, seq: 2, isCorruption: false });
     }
   });
 });

@@ -20,16 +20,16 @@ import {
 import { register, unregister } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-test("what is larger than what is read at once goes in and comes out as it is", async () => {
+test("backup and restore keep files that are larger than one read", async () => {
   const { folder, store } = await openSiteWithKey();
   const info = "x".repeat(60_001);
   const contact = { hostname: "desk", ip: "10.0.0.7", info, peer: "10.0.0.7" };
   const users = Array.from({ length: 40 }, (_, user) => `user ${user}`);
-  const arriving = users.map((user) => register(user, { contact }));
-  await transactInOneBatch(store, ...arriving);
+  const registrations = users.map((user) => register(user, { contact }));
+  await transactInOneBatch(store, ...registrations);
   await store.checkpoint();
   await transactInOneBatch(store, ...users.map((user) => unregister(user)));
-  for (const command of arriving) await transactOrThrow(store, command);
+  for (const command of registrations) await transactOrThrow(store, command);
   const state = await readState(store);
   const { seq } = store.health();
 
@@ -46,12 +46,12 @@ test("what is larger than what is read at once goes in and comes out as it is", 
   }
   expect(manifest.files.filter(({ size }) => size > 2 * 1024 * 1024).length).toBe(3);
 
-  const fresh = join(tempFolder(), "data");
-  await restoreTo(fresh, out);
-  expect((await openAndCloseFolder(fresh)).seq).toBe(seq + 1);
-  const found = await verifyFolder(fresh);
-  expect(found.generations).toEqual([found.coveredSeq]);
+  const newFolder = join(tempFolder(), "data");
+  await restoreTo(newFolder, out);
+  expect((await openAndCloseFolder(newFolder)).seq).toBe(seq + 1);
+  const report = await verifyFolder(newFolder);
+  expect(report.generations).toEqual([report.coveredSeq]);
   for (const { name, size } of manifest.files) {
-    if (!name.startsWith("journal")) expect(statSync(join(fresh, name)).size).toBe(size);
+    if (!name.startsWith("journal")) expect(statSync(join(newFolder, name)).size).toBe(size);
   }
 });

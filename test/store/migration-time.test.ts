@@ -1,5 +1,5 @@
-// When a folder of an older format becomes one of today's: before anything new is in its journal, so
-// that the version it came from refuses it, and not before there is anything new to write.
+// When a folder of an older format is migrated to the current format. It is migrated before the
+// journal gets a new line, so that the older version refuses the folder, and not earlier.
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ import {
 } from "../support/old-formats.ts";
 import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 
-/** The real check: the key in the folder was made by the version that wrote it. */
+/** The real check, because the key in the folder is from the version that wrote it. */
 const identity: VerifyOptions["identity"] = (disk, folder, appliance) =>
   new Identity(disk, folder, []).open(appliance);
 
@@ -34,27 +34,29 @@ const textOf = (folder: string, name: string): string => readFileSync(join(folde
 const formatOf = (folder: string, name = "state.json"): number =>
   Number(/^\{\n"format":(\d+),/.exec(textOf(folder, name))?.[1]);
 
-/** The last line that the state covers. */
-const coveredIn = (folder: string): number =>
+/** The number of the last line that the state covers. */
+const readCoveredSeq = (folder: string): number =>
   Number(/"covers":\{"seq":(\d+)/.exec(textOf(folder, "state.json"))?.[1]);
 
-/** What a folder holds but for the locks. */
+/** The files of a folder except the locks. */
 function filesOf(folder: string): Record<string, string> {
   const { lock: _lock, "checkpoint.lock": _other, ...files } = contentsOf(folder);
   return files;
 }
 
-const changed = (before: Record<string, string>, after: Record<string, string>): string[] =>
-  Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
+const listChangedFiles = (
+  before: Record<string, string>,
+  after: Record<string, string>,
+): string[] => Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
 
-/** A change that can be made to any folder. */
+/** A command that changes any folder. */
 const ASK_CLOCK = { type: "AskClock", nonce: "0123456789", peer: "test" } as const;
 
 for (const format of listFixtureFormats()) {
-  describe(`a folder of format ${format}`, () => {
+  describe(`data folder of format ${format}`, () => {
     const { seq } = readExpectedContents(format);
 
-    test("is in today's format before the first change is in its journal", async () => {
+    test("is migrated before the first change is written to its journal", async () => {
       const folder = copyFixtureFolder(format);
       const { store } = await openSite({ folder });
       expect(formatOf(folder)).toBe(format);
@@ -65,7 +67,7 @@ for (const format of listFixtureFormats()) {
       expect((await verify(realDisk, copy, { identity })).head.seq).toBe(seq + 2);
     });
 
-    test("is not changed by a store that only reads it, not even at its end", async () => {
+    test("is not changed by a store that only reads it, not even when that store closes", async () => {
       const folder = copyFixtureFolder(format);
       const before = filesOf(folder);
       const { store, stop } = await openSite({ folder });
@@ -74,13 +76,13 @@ for (const format of listFixtureFormats()) {
       expect(filesOf(folder)).toEqual(before);
     });
 
-    test("gets no change into its journal while today's format cannot be written", async () => {
+    test("gets no journal line while the current format cannot be written", async () => {
       for (const call of ["write", "sync", "rename"] as const) {
         const folder = copyFixtureFolder(format);
         const disk = new FaultyDisk();
         const { store, fatalErrors } = await openSite({ folder, disk });
         const before = filesOf(folder);
-        const kept = `state-${coveredIn(folder)}.json`;
+        const olderStateFile = `state-${readCoveredSeq(folder)}.json`;
         disk.beforeCall = ({ name, path }) => {
           if (name === call && path.includes("state.json")) throw makeDiskError("ENOSPC");
         };
@@ -88,7 +90,9 @@ for (const format of listFixtureFormats()) {
         const answer = await transactCommand(store, ASK_CLOCK);
         expect(answer).toEqual({ ok: false, fault: { code: "storage_full" } });
         expect(await readState(store)).toEqual(state);
-        expect(changed(before, filesOf(folder))).toEqual(call === "rename" ? [kept] : []);
+        expect(listChangedFiles(before, filesOf(folder))).toEqual(
+          call === "rename" ? [olderStateFile] : [],
+        );
         disk.clearFaults();
         await transactOrThrow(store, ASK_CLOCK);
         expect(formatOf(copyFolder(folder))).toBe(STATE_FORMAT);
@@ -96,9 +100,9 @@ for (const format of listFixtureFormats()) {
       }
     });
 
-    test("is in today's format when a server has opened it", async () => {
+    test("is migrated when a server opens it", async () => {
       const folder = copyFixtureFolder(format);
-      const covers = coveredIn(folder);
+      const covers = readCoveredSeq(folder);
       const { store } = await openSite({ folder, migrateOnOpen: true });
       const copy = copyFolder(folder);
       expect(formatOf(copy)).toBe(STATE_FORMAT);
@@ -107,22 +111,22 @@ for (const format of listFixtureFormats()) {
       expect(formatOf(copy, `state-${covers}.json`)).toBe(format);
     });
 
-    test("refuses a server that cannot write today's format, and stays as it was", async () => {
+    test("refuses a server that cannot write the current format, and stays unchanged", async () => {
       const folder = copyFixtureFolder(format);
       const before = filesOf(folder);
       const disk = new FaultyDisk();
       disk.bytesLeft = 100;
-      const opening = openSite({ folder, disk, migrateOnOpen: true });
-      const refused = await opening.then(
+      const attempt = openSite({ folder, disk, migrateOnOpen: true });
+      const error = await attempt.then(
         () => null,
-        (error: unknown) => error,
+        (reason: unknown) => reason,
       );
-      expect(refused).toBeInstanceOf(MigrationFailed);
-      expect(String(refused)).toContain(
+      expect(error).toBeInstanceOf(MigrationFailed);
+      expect(String(error)).toContain(
         `${join(folder, "state.json")} has format ${format} and cannot be written in format ${STATE_FORMAT}: ENOSPC`,
       );
       expect(filesOf(folder)).toEqual(before);
-      // It let go of the folder.
+      // The failed start released the folder's lock.
       expect((await openAndCloseFolder(folder, { create: false })).seq).toBe(seq);
     });
   });

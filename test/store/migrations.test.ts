@@ -28,10 +28,10 @@ import {
 } from "../support/old-formats.ts";
 import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
 
-/** The oldest format with signed licenses; what is older is not read. */
-const OLDEST = 2;
+/** The oldest format with signed licenses; older formats cannot be read. */
+const OLDEST_FORMAT = 2;
 
-/** The real check: the key in the folder was made by the version that wrote it. */
+/** The real check, because the key in the folder is from the version that wrote it. */
 const identity: VerifyOptions["identity"] = (disk, folder, appliance) =>
   new Identity(disk, folder, []).open(appliance);
 
@@ -40,27 +40,26 @@ const formatOf = (folder: string, name = "state.json"): number =>
 
 type Old = ExpectedContents["state"];
 
-/** What a state of each format had no word for, and the one after it has. */
-const SINCE: Readonly<Record<number, (old: Old) => object>> = {
+/** For each format, the fields that the next format added. */
+const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
   2: () => ({ restores: [] }),
   3: ({ licenses = [] }) => ({
-    retired: null,
+    retirement: null,
     licenses: licenses.map(([id, license]) => [id, { ...(license as object), movedAt: null }]),
   }),
   4: ({ idempotencyRecords = [] }) => ({
-    jumps: [],
+    clockJumps: [],
     auditGaps: [],
-    lapsed: [],
-    remembered: idempotencyRecords.map(([key, done]) => [key, { ...done, peer: null }]),
+    lapsedBorrows: [],
+    idempotencyRecords: idempotencyRecords.map(([key, done]) => [key, { ...done, peer: null }]),
   }),
 };
 
 /**
- * Fields that format 5 added inside of rows. What an older journal says of them is not in what was
- * kept of its time, so they are left out of that comparison; what a migration makes of them is
- * tested below.
+ * Fields that format 5 added inside rows. The expected contents of older formats do not have them,
+ * so that comparison leaves them out. The values that a migration gives them are tested below.
  */
-const WITHIN_ROWS: ReadonlySet<string> = new Set([
+const FIELDS_ADDED_IN_ROWS: ReadonlySet<string> = new Set([
   "setAt",
   "borrowedAt",
   "leasedTo",
@@ -70,53 +69,58 @@ const WITHIN_ROWS: ReadonlySet<string> = new Set([
   "counted",
 ]);
 
-const comparable = (state: object): object =>
+const withoutAddedRowFields = (state: object): object =>
   JSON.parse(
-    JSON.stringify(state, (key, value: unknown) => (WITHIN_ROWS.has(key) ? undefined : value)),
+    JSON.stringify(state, (key, value: unknown) =>
+      FIELDS_ADDED_IN_ROWS.has(key) ? undefined : value,
+    ),
   ) as object;
 
-function expectedToday(format: number): object {
+function expectedState(format: number): object {
   const { state } = readExpectedContents(format);
-  for (const [of, more] of Object.entries(SINCE)) {
+  for (const [of, more] of Object.entries(ADDED_FIELDS)) {
     if (Number(of) >= format) Object.assign(state, more(state));
   }
   return state;
 }
 
-test("every format before this one is kept as a folder of its time, and can be read", () => {
-  // Whoever raises the format keeps a folder that the version before wrote, with `expected.json`.
-  const formats = Array.from({ length: STATE_FORMAT - OLDEST }, (_, place) => OLDEST + place);
+test("every older format has a fixture folder and can be migrated", () => {
+  // To raise the format, add a folder that the version before wrote, with `expected.json`.
+  const formats = Array.from(
+    { length: STATE_FORMAT - OLDEST_FORMAT },
+    (_, index) => OLDEST_FORMAT + index,
+  );
   expect(listFixtureFormats()).toEqual(formats);
   for (const format of formats) {
     const folder = copyFixtureFolder(format);
     expect([format, formatOf(folder)]).toEqual([format, format]);
     expect(() => migrate({ format })).not.toThrow();
   }
-  expect(() => migrate({ format: OLDEST - 1 })).toThrow();
+  expect(() => migrate({ format: OLDEST_FORMAT - 1 })).toThrow();
 });
 
 for (const format of listFixtureFormats()) {
-  describe(`a folder of format ${format}`, () => {
+  describe(`data folder of format ${format}`, () => {
     const { seq, audit_seq } = readExpectedContents(format);
 
-    test("holds what it held, and is not changed by being looked at", async () => {
+    test("has the expected contents and is not changed by reading and verifying it", async () => {
       const folder = copyFixtureFolder(format);
       const before = contentsOf(folder);
-      expect(comparable(await readFolderState(folder))).toEqual({
+      expect(withoutAddedRowFields(await readFolderState(folder))).toEqual({
         seq,
-        state: expectedToday(format),
+        state: expectedState(format),
       });
-      const found = await verify(realDisk, folder, { identity });
-      expect(found.head).toMatchObject({ seq, auditSeq: audit_seq });
-      expect(found.auditLog.from).toBe(1);
-      expect(found.generations.length).toBe(1);
+      const report = await verify(realDisk, folder, { identity });
+      expect(report.head).toMatchObject({ seq, auditSeq: audit_seq });
+      expect(report.auditLog.from).toBe(1);
+      expect(report.generations.length).toBe(1);
       expect(contentsOf(folder)).toEqual(before);
     });
 
-    test("starts as it did, and a checkpoint writes it as it is written today", async () => {
+    test("opens with the expected contents, and a checkpoint writes the current format", async () => {
       const folder = copyFixtureFolder(format);
-      expect(comparable(await openAndCloseFolder(folder, { create: false }))).toEqual({
-        state: expectedToday(format),
+      expect(withoutAddedRowFields(await openAndCloseFolder(folder, { create: false }))).toEqual({
+        state: expectedState(format),
         seq,
         notes: [],
       });
@@ -126,51 +130,51 @@ for (const format of listFixtureFormats()) {
       await stop();
       expect(store.health().checkpointError).toBeNull();
       expect(formatOf(folder)).toBe(STATE_FORMAT);
-      // The one before stays as it was written: that version could still go back to it.
-      const kept = /"covers":\{"seq":(\d+)/.exec(
+      // The older state stays in its format, so that the older version can still go back to it.
+      const coveredMatch = /"covers":\{"seq":(\d+)/.exec(
         readFileSync(join(copyFixtureFolder(format), "state.json"), "utf8"),
       );
-      expect(formatOf(folder, `state-${kept?.[1]}.json`)).toBe(format);
+      expect(formatOf(folder, `state-${coveredMatch?.[1]}.json`)).toBe(format);
       expect((await readFolderState(folder)).state).toEqual(state);
-      const found = await verify(realDisk, folder, { identity });
-      expect(found).toMatchObject({
-        covers: seq,
-        generations: [Number(kept?.[1])],
-        record: { from: 1, lines: audit_seq },
+      const report = await verify(realDisk, folder, { identity });
+      expect(report).toMatchObject({
+        coveredSeq: seq,
+        generations: [Number(coveredMatch?.[1])],
+        auditLog: { from: 1, lines: audit_seq },
       });
     });
 
-    test("stays readable whatever call its first checkpoint fails at", async () => {
+    test("stays readable when its first checkpoint fails at any disk call", async () => {
       const before = copyFixtureFolder(format);
       const open = seq + 1;
       writeFileSync(join(before, `journal-${open}.jsonl`), "", { mode: 0o600 });
       const { state } = await readFolderState(before);
-      let failed = 0;
-      for (let place = 1; ; place += 1) {
+      let failureCount = 0;
+      for (let callNumber = 1; ; callNumber += 1) {
         const folder = copyFolder(before);
         const disk = new FaultyDisk();
         disk.hasRealSync = false;
-        failCallAt(disk, place, "EIO");
-        const made = await checkpoint(disk, folder, open).then(
+        failCallAt(disk, callNumber, "EIO");
+        const hasSucceeded = await checkpoint(disk, folder, open).then(
           () => true,
           () => false,
         );
-        expect([place, await readFolderState(folder)]).toEqual([place, { state, seq }]);
+        expect([callNumber, await readFolderState(folder)]).toEqual([callNumber, { state, seq }]);
         expect([format, STATE_FORMAT]).toContain(formatOf(folder));
         await verify(realDisk, folder, { identity });
         await checkpoint(realDisk, folder, open);
-        expect([place, formatOf(folder), (await readFolderState(folder)).state]).toEqual([
-          place,
+        expect([callNumber, formatOf(folder), (await readFolderState(folder)).state]).toEqual([
+          callNumber,
           STATE_FORMAT,
           state,
         ]);
-        if (made && disk.calls.length < place) break;
-        failed += 1;
+        if (hasSucceeded && disk.calls.length < callNumber) break;
+        failureCount += 1;
       }
-      expect(failed).toBeGreaterThan(15);
+      expect(failureCount).toBeGreaterThan(15);
     });
 
-    test("can be gone back to", async () => {
+    test("can be restored from its older state after the migration", async () => {
       const folder = copyFixtureFolder(format);
       await (await openSite({ folder, migrateOnOpen: true })).stop();
       const { state } = await readFolderState(folder);
@@ -181,15 +185,15 @@ for (const format of listFixtureFormats()) {
       expect((await readFolderState(folder)).state).toEqual(state);
     });
 
-    test("goes into a backup and comes out of it", async () => {
+    test("can be backed up and restored", async () => {
       const folder = copyFixtureFolder(format);
       const { state } = await readFolderState(folder);
       const out = newBackupPath();
       await makeBackup(realDisk, folder, out, state.latestEventAt, { identity });
-      const fresh = join(tempFolder(), "data");
+      const newFolder = join(tempFolder(), "data");
       const { lineage } = await restoreBackup({
         disk: realDisk,
-        folder: fresh,
+        folder: newFolder,
         file: out,
         acceptLoss: false,
         now: state.latestEventAt,
@@ -197,38 +201,38 @@ for (const format of listFixtureFormats()) {
         identity,
       });
       const restore = { lineage, at: state.latestEventAt, seq, replaced: null };
-      expect((await openAndCloseFolder(fresh)).state).toEqual({
+      expect((await openAndCloseFolder(newFolder)).state).toEqual({
         ...state,
         restores: [...state.restores, restore],
       });
-      expect(listSegmentNames(fresh)).toEqual(listSegmentNames(folder).slice(-1));
+      expect(listSegmentNames(newFolder)).toEqual(listSegmentNames(folder).slice(-1));
     });
   });
 }
 
-/** The same state with another format, and the checksum that belongs to it. */
-function reformatted(folder: string, format: string): void {
+/** Writes another format number into the state, with a matching checksum. */
+function writeFormat(folder: string, format: string): void {
   const path = join(folder, "state.json");
   const text = readFileSync(path, "utf8").replace(/"format":\d+/, `"format":${format}`);
   const content = text.slice(0, text.lastIndexOf('"sum":"'));
   writeFileSync(path, `${content}"sum":"${sha256(content)}"\n}\n`);
 }
 
-describe("a format nobody here knows is refused in one line, and nothing is changed", () => {
+describe("unknown state format", () => {
   const OLD = "its licenses are not signed: start with a new folder, --data DIR";
   const NEW = "start the version of berth that wrote it, or a newer one";
-  const known = `this version of berth reads formats ${OLDEST} to ${STATE_FORMAT}`;
-  const unknown: Record<string, [message: string, hint: string]> = {
-    "-1": [`has format -1, from before licenses were signed; ${known}`, OLD],
-    "0": [`has format 0, from before licenses were signed; ${known}`, OLD],
-    "1": [`has format 1, from before licenses were signed; ${known}`, OLD],
-    [`${STATE_FORMAT + 1}`]: [`has format ${STATE_FORMAT + 1}; ${known}`, NEW],
-    "1000000": [`has format 1000000; ${known}`, NEW],
+  const readableFormats = `this version of berth reads formats ${OLDEST_FORMAT} to ${STATE_FORMAT}`;
+  const unknownFormats: Record<string, [message: string, hint: string]> = {
+    "-1": [`has format -1, from before licenses were signed; ${readableFormats}`, OLD],
+    "0": [`has format 0, from before licenses were signed; ${readableFormats}`, OLD],
+    "1": [`has format 1, from before licenses were signed; ${readableFormats}`, OLD],
+    [`${STATE_FORMAT + 1}`]: [`has format ${STATE_FORMAT + 1}; ${readableFormats}`, NEW],
+    "1000000": [`has format 1000000; ${readableFormats}`, NEW],
   };
-  for (const [format, [message, hint]] of Object.entries(unknown)) {
-    test(`format ${format}`, async () => {
-      const folder = copyFixtureFolder(OLDEST);
-      reformatted(folder, format);
+  for (const [format, [message, hint]] of Object.entries(unknownFormats)) {
+    test(`${format} is refused in one line, and the folder is not changed`, async () => {
+      const folder = copyFixtureFolder(OLDEST_FORMAT);
+      writeFormat(folder, format);
       const before = contentsOf(folder);
       const path = join(folder, "state.json");
       for (const attempt of [readFolderState(folder), verify(realDisk, folder, { identity })]) {
@@ -239,8 +243,8 @@ describe("a format nobody here knows is refused in one line, and nothing is chan
         });
       }
       const out = newBackupPath();
-      const making = makeBackup(realDisk, folder, out, 0 as never, { identity });
-      expect((await catchRefusal(making)).message).toBe(`${path} ${message}`);
+      const attempt = makeBackup(realDisk, folder, out, 0 as never, { identity });
+      expect((await catchRefusal(attempt)).message).toBe(`${path} ${message}`);
       expect(contentsOf(folder)).toEqual(before);
       expect((await catchFolderRefusal(folder)).message).toBe(`${path} ${message}`);
       for (const [name, content] of Object.entries(before)) {
@@ -250,9 +254,9 @@ describe("a format nobody here knows is refused in one line, and nothing is chan
   }
 
   for (const format of ["null", '"3"', "2.5", "[3]", "{}", "true", "1e400"]) {
-    test(`format ${format}, which is none`, async () => {
-      const folder = copyFixtureFolder(OLDEST);
-      reformatted(folder, format);
+    test(`${format}, which is no format number, is refused as a damaged state`, async () => {
+      const folder = copyFixtureFolder(OLDEST_FORMAT);
+      writeFormat(folder, format);
       const before = contentsOf(folder);
       const { message, hint } = await catchRefusal(readFolderState(folder));
       expect(message).toBe(`${join(folder, "state.json")} does not have the shape of a state`);
@@ -261,10 +265,10 @@ describe("a format nobody here knows is refused in one line, and nothing is chan
     });
   }
 
-  test("a kept generation of such a format is not offered to go back to", async () => {
-    const folder = copyFixtureFolder(OLDEST);
+  test("of an older state prevents a hint to go back to it", async () => {
+    const folder = copyFixtureFolder(OLDEST_FORMAT);
     copyFileSync(join(folder, "state.json"), join(folder, "state-17.json"));
-    reformatted(folder, `${STATE_FORMAT + 1}`);
+    writeFormat(folder, `${STATE_FORMAT + 1}`);
     copyFileSync(join(folder, "state.json"), join(folder, "state-0.json"));
     rmSync(join(folder, "state-17.json"));
     writeFileSync(join(folder, "state.json"), "");
@@ -274,11 +278,11 @@ describe("a format nobody here knows is refused in one line, and nothing is chan
   });
 });
 
-describe("a migration", () => {
-  test("adds what the format of then had no word for, and takes nothing away", () => {
+describe("migrate", () => {
+  test("adds the fields that format 2 did not have and keeps all others", () => {
     const audit = { seq: 7, sum: "s", file: null, length: 0 };
     const counter = { total: 4, resetAt: null };
-    const held = { user: "ada", registeredAt: 3, end: 9 };
+    const registration = { user: "ada", registeredAt: 3, end: 9 };
     const old = {
       format: 2,
       other: [1],
@@ -287,13 +291,13 @@ describe("a migration", () => {
       licenses: [{ id: 5, counter }],
       features: [{ license: 5, counter }],
       registrations: [
-        { ...held, borrowedUntil: null },
-        { ...held, borrowedUntil: 9 },
+        { ...registration, borrowedUntil: null },
+        { ...registration, borrowedUntil: 9 },
       ],
-      featureRegistrations: [held],
+      featureRegistrations: [registration],
     };
     const before = structuredClone(old);
-    const fresh = { leasedTo: null, contactAuditedAt: null, isContactUnaudited: false };
+    const defaults = { leasedTo: null, contactAuditedAt: null, isContactUnaudited: false };
     expect(migrate(old)).toEqual({
       format: STATE_FORMAT,
       other: [1],
@@ -307,15 +311,15 @@ describe("a migration", () => {
       licenses: [{ id: 5, movedAt: null, counter: { ...counter, counted: 4 } }],
       features: [{ license: 5, counter: { ...counter, counted: 4 } }],
       registrations: [
-        { ...held, setAt: 3, borrowedUntil: null, borrowedAt: null, ...fresh },
-        { ...held, setAt: 3, borrowedUntil: 9, borrowedAt: 3, ...fresh },
+        { ...registration, setAt: 3, borrowedUntil: null, borrowedAt: null, ...defaults },
+        { ...registration, setAt: 3, borrowedUntil: 9, borrowedAt: 3, ...defaults },
       ],
-      featureRegistrations: [{ ...held, setAt: 3, timeoutAt: 9 }],
+      featureRegistrations: [{ ...registration, setAt: 3, timeoutAt: 9 }],
     });
     expect(old).toEqual(before);
   });
 
-  test("counts a license that can be borrowed from as lent by date", () => {
+  test("sets lentDated exactly when a license can be borrowed from", () => {
     const rows = { features: [], registrations: [], featureRegistrations: [] };
     const counter = { total: 0, resetAt: null };
     for (const [borrowHours, lentDated] of [
@@ -329,13 +333,13 @@ describe("a migration", () => {
     }
   });
 
-  test("leaves a state of today alone, and what is no state too", () => {
+  test("returns a state of the current format, or data that is no state, unchanged", () => {
     for (const data of [{ format: STATE_FORMAT, x: 1 }, null, 7, "x", [], {}, { format: "2" }]) {
       expect(migrate(data)).toBe(data);
     }
   });
 
-  test("does not make a state of something that was none", async () => {
+  test("does not turn incomplete data into a valid state", async () => {
     const folder = tempFolder();
     const content = '{\n"format":2,\n';
     writeFileSync(join(folder, "state.json"), `${content}"sum":"${sha256(content)}"\n}\n`);

@@ -22,24 +22,26 @@ import {
 import { MONDAY, register } from "../support/scenario.ts";
 import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 
-/** As a newer version may write one. */
-const NEWER = JSON.parse(`{"type":"SlotLent","at":${MONDAY},"license":1,"user":"ada"}`) as Event;
+/** An event as a newer version may write it. */
+const NEWER_EVENT = JSON.parse(
+  `{"type":"SlotLent","at":${MONDAY},"license":1,"user":"ada"}`,
+) as Event;
 
-interface Killed {
+interface NewerSite {
   readonly folder: string;
-  /** The newest segment, and where the journal stands after the line that was added. */
+  /** The newest segment, and the head of the journal after the added line. */
   readonly path: string;
   readonly head: ChainHead;
 }
 
-/** A site that a newer version ran on for one line; its server was killed then. */
-async function killed(): Promise<Killed> {
+/** A site in which a newer version wrote one line before its server was killed. */
+async function prepareKilledSite(): Promise<NewerSite> {
   const { store, folder } = await openSiteWithKey();
   await transactOrThrow(store, register("ada"));
   const copy = copyFolder(folder);
   const path = join(copy, listSegmentNames(copy).at(-1) ?? "");
   const { head } = scanSegment(new Uint8Array(readFileSync(path)), genesisHead, () => {});
-  const added = encodeLine(head, null, MONDAY, [NEWER]);
+  const added = encodeLine(head, null, MONDAY, [NEWER_EVENT]);
   appendFileSync(path, added.text);
   return { folder: copy, path, head: added.head };
 }
@@ -47,66 +49,68 @@ async function killed(): Promise<Killed> {
 const HINT =
   "a newer version of berth wrote it: start that version, or a newer one; nothing was changed";
 
-describe("an event of a newer version in the journal", () => {
-  test("is refused by a start with its file, line and type, and nothing is changed", async () => {
-    const { folder, path, head } = await killed();
+describe("journal with an event of a newer version", () => {
+  test("is refused by a start with file, line and event type, and nothing is changed", async () => {
+    const { folder, path, head } = await prepareKilledSite();
     const before = contentsOf(folder);
     const refusal = await catchFolderRefusal(folder);
     expect(refusal).toBeInstanceOf(FormatRefused);
     expect(refusal.message).toBe(
-      `${path}: line ${head.seq} holds an event that this berth does not know: SlotLent`,
+      `${path}: line ${head.seq} contains an event that this version of berth does not know: SlotLent`,
     );
     expect(refusal.hint).toBe(HINT);
     expect(contentsOf(folder)).toEqual(before);
   });
 
-  test("is refused by berth verify in the same words", async () => {
-    const { folder, head } = await killed();
-    const verifying = verify(realDisk, folder, { identity: checkIdentity });
-    expect(verifying).rejects.toThrow(`line ${head.seq} holds an event that this berth does not`);
-    expect(verifying).rejects.toBeInstanceOf(FormatRefused);
+  test("is refused by berth verify with the same message", async () => {
+    const { folder, head } = await prepareKilledSite();
+    const verification = verify(realDisk, folder, { identity: checkIdentity });
+    expect(verification).rejects.toThrow(
+      `line ${head.seq} contains an event that this version of berth does not`,
+    );
+    expect(verification).rejects.toBeInstanceOf(FormatRefused);
   });
 
-  test("is not folded into the state by a checkpoint", async () => {
-    const { folder, path, head } = await killed();
+  test("is refused by a checkpoint, and nothing is changed", async () => {
+    const { folder, path, head } = await prepareKilledSite();
     writeFileSync(join(folder, `journal-${head.seq + 1}.jsonl`), "");
     const before = contentsOf(folder);
     expect(checkpoint(realDisk, folder, head.seq + 1)).rejects.toThrow(
-      `${path}: line ${head.seq} holds an event that this berth does not know: SlotLent`,
+      `${path}: line ${head.seq} contains an event that this version of berth does not know: SlotLent`,
     );
     await Bun.sleep(0);
     expect(contentsOf(folder)).toEqual({ ...before, "checkpoint.lock": "600 " });
   });
 });
 
-/** The newer version has made a checkpoint, in the format of this one, before it was stopped. */
-async function stopped(): Promise<Killed> {
-  const { folder, path, head } = await killed();
+/** A site in which the newer version made a checkpoint, in the current format, and stopped. */
+async function prepareStoppedSite(): Promise<NewerSite> {
+  const { folder, path, head } = await prepareKilledSite();
   const file = new StateFile(realDisk, folder);
   const before = await file.read();
   if (before === null) throw new Error("no state");
   const state = decodeSnapshot(before);
   const audited: Buffer[] = [];
   for (const { line, raw } of readJournal(folder)) {
-    // What the event means is in the state, where this version has no word for it.
+    // The effect of the event is in the state, in fields that this version does not have.
     if (line.seq < head.seq) for (const event of line.events) evolve(state, event);
     if (line.audit_seq !== undefined) audited.push(raw);
   }
-  const record = Buffer.concat(audited);
-  writeFileSync(join(folder, "history", "2026-03.jsonl"), record, { mode: 0o600 });
+  const auditFile = Buffer.concat(audited);
+  writeFileSync(join(folder, "history", "2026-03.jsonl"), auditFile, { mode: 0o600 });
   writeFileSync(join(folder, `journal-${head.seq + 1}.jsonl`), "", { mode: 0o600 });
-  const end = { ...before.audit, file: "2026-03.jsonl", length: record.length };
+  const end = { ...before.audit, file: "2026-03.jsonl", length: auditFile.length };
   await file.write(encodeSnapshot(state, head, end), before);
   return { folder, path, head };
 }
 
-describe("an event of a newer version that is in the state already", () => {
-  test("does not keep the folder from being read, or from being verified", async () => {
-    const { folder, head } = await stopped();
+describe("event of a newer version that the state already covers", () => {
+  test("does not prevent reading or verifying the folder", async () => {
+    const { folder, head } = await prepareStoppedSite();
     expect(await replay(realDisk, folder)).toMatchObject({ head: { seq: head.seq } });
-    const found = await verify(realDisk, folder, { identity: checkIdentity });
-    expect(found.auditLog.lines).toBe(head.auditSeq);
-    // From the checkpoint before, only the version that knows the event can go on.
-    expect(found.generations).toEqual([]);
+    const report = await verify(realDisk, folder, { identity: checkIdentity });
+    expect(report.auditLog.lines).toBe(head.auditSeq);
+    // Only the newer version, which knows the event, can continue from the older state.
+    expect(report.generations).toEqual([]);
   });
 });

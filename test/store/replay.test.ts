@@ -1,5 +1,5 @@
-// The two properties that carry the store: a snapshot is the state, and a replay is the state that
-// was serving.
+// The two properties on which the store relies: a snapshot restores exactly the state, and a replay
+// produces exactly the state that was being served.
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { Value } from "@sinclair/typebox/value";
@@ -24,27 +24,27 @@ import { randomCommandSteps, type CommandStep } from "../support/random-commands
 import { MONDAY } from "../support/scenario.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
-/** Licenses come in one after the other, as a vendor would number them. */
-const wantedOf = (state: State, command: Command): Command =>
+/** Licenses are installed in the order in which a vendor numbers them. */
+const nextCommand = (state: State, command: Command): Command =>
   command.type === "InstallLicense" ? makeNextInstall(state, command) : command;
 
-function lived(steps: readonly CommandStep[]) {
+function stateAfter(steps: readonly CommandStep[]) {
   const state = makeNewSite();
   let now = MONDAY;
   for (const { after, command } of steps) {
     now = later(now, after);
-    transact(state, wantedOf(state, command), now);
+    transact(state, nextCommand(state, command), now);
   }
   return state;
 }
 
 const HEAD: ChainHead = { seq: 7, sum: "ab".repeat(32), auditSeq: 5, auditSum: "cd".repeat(32) };
 
-describe("a snapshot", () => {
-  test("is the state, whatever happened to it", () => {
+describe("snapshot", () => {
+  test("restores exactly the state after any sequence of commands", () => {
     fc.assert(
       fc.property(randomCommandSteps(60), (steps) => {
-        const state = lived(steps);
+        const state = stateAfter(steps);
         const snapshot = encodeSnapshot(state, HEAD, {
           ...emptyAuditLogEnd,
           file: "2026-03.jsonl",
@@ -60,12 +60,12 @@ describe("a snapshot", () => {
     );
   });
 
-  test("comes back from its file, with more rows than are written at once", async () => {
+  test("is read back from its file with more rows than one write contains", async () => {
     const steps = fc.sample(randomCommandSteps(40), { numRuns: 1, seed: 7 })[0] ?? [];
-    const state = lived(steps);
-    for (let place = 0; place < 2_500; place += 1) {
-      const done = { at: MONDAY, fingerprint: "f", outcome: { place }, peer: null };
-      state.idempotencyRecords.add(`key ${place}`, done);
+    const state = stateAfter(steps);
+    for (let index = 0; index < 2_500; index += 1) {
+      const record = { at: MONDAY, fingerprint: "f", outcome: { index }, peer: null };
+      state.idempotencyRecords.add(`key ${index}`, record);
     }
     const file = new StateFile(realDisk, tempFolder());
     await file.write(encodeSnapshot(state, genesisHead, emptyAuditLogEnd), null);
@@ -74,8 +74,8 @@ describe("a snapshot", () => {
     expect(dumpStateSorted(decodeSnapshot(read))).toEqual(dumpStateSorted(state));
   });
 
-  test("shares nothing with the state it was made of that the state changes", () => {
-    const state = lived(fc.sample(randomCommandSteps(40), { numRuns: 1, seed: 8 })[0] ?? []);
+  test("shares no changing object with the state it was made of", () => {
+    const state = stateAfter(fc.sample(randomCommandSteps(40), { numRuns: 1, seed: 8 })[0] ?? []);
     const snapshot = encodeSnapshot(state, HEAD, emptyAuditLogEnd);
     const copy = dumpStateSorted(decodeSnapshot(snapshot));
     const other = decodeSnapshot(snapshot);
@@ -84,9 +84,9 @@ describe("a snapshot", () => {
   });
 });
 
-describe("a replay", () => {
-  test("is the state that was serving, with and without checkpoints in between", async () => {
-    const life = fc.array(
+describe("replay", () => {
+  test("produces the state that was served, with and without checkpoints in between", async () => {
+    const randomPhases = fc.array(
       fc.record({
         steps: randomCommandSteps(12),
         ending: fc.constantFrom("kill", "checkpoint", "stop"),
@@ -94,15 +94,15 @@ describe("a replay", () => {
       { minLength: 1, maxLength: 3 },
     );
     await fc.assert(
-      fc.asyncProperty(life, async (chapters) => {
+      fc.asyncProperty(randomPhases, async (phases) => {
         let site = await openSite();
         let now = MONDAY;
-        for (const { steps, ending } of chapters) {
+        for (const { steps, ending } of phases) {
           for (const { after, command } of steps) {
             now = later(now, after);
             site.clock.now = now;
-            const wanted = site.store.peek((state) => wantedOf(state, command));
-            const answer = transactCommand(site.store, wanted);
+            const prepared = site.store.peek((state) => nextCommand(state, command));
+            const answer = transactCommand(site.store, prepared);
             if (after > 0) await answer;
           }
           const state = await readState(site.store);

@@ -5,17 +5,17 @@ import { transactOrThrow, openAndCloseFolder } from "../support/licensed-store.t
 import { register } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
 
-/** A backup, and what has gone on since. */
-async function older() {
+/** A backup, and a copy of its folder with one more line since then. */
+async function prepareOlderBackup() {
   const { folder, store } = await openSiteWithHistory();
   const file = await backUpFolder(folder);
   await transactOrThrow(store, register("dua"));
   return { folder: copyFolder(folder), file };
 }
 
-describe("a restore makes everything durable before it counts on it", () => {
-  test("the copy before it is decided, the old before the new comes, the new before it is done", async () => {
-    const { folder, file } = await older();
+describe("restore", () => {
+  test("syncs the staged copy, the replaced files and the new files, each before the next step", async () => {
+    const { folder, file } = await prepareOlderBackup();
     const disk = new FaultyDisk();
     await restoreTo(folder, file, { disk, acceptLoss: true });
     const stamp = /-\d{8}T\d{6}Z-[0-9a-f]{8}/;
@@ -28,7 +28,7 @@ describe("a restore makes everything durable before it counts on it", () => {
       "syncFolder restore.new",
     ]);
     expect(staged.slice(-2)).toEqual(["syncFolder history", "syncFolder restore.new"]);
-    // Once for its bytes, and the journal once more for its new line.
+    // Each file is synced once, and the journal a second time for its new line.
     expect(staged.filter((call) => call.startsWith("sync ")).toSorted()).toEqual(
       [
         "identity.jwk",
@@ -42,17 +42,17 @@ describe("a restore makes everything durable before it counts on it", () => {
         .map((name) => `sync ${name}`)
         .toSorted(),
     );
-    const rest = calls.slice(staged.length);
-    const moves = (part: readonly string[]) => part.filter((call) => call.startsWith("rename "));
-    const arrives = rest.indexOf("rename arriving-STAMP");
-    const leaving = rest.slice(2, arrives);
-    expect(rest.slice(0, 2)).toEqual(["rename restoring-STAMP", "syncFolder data"]);
-    expect(leaving.slice(0, -2)).toEqual(moves(leaving));
-    expect(leaving.slice(-2)).toEqual(["syncFolder replaced-STAMP", "syncFolder data"]);
-    const coming = rest.slice(arrives + 2);
-    expect(rest[arrives + 1]).toBe("syncFolder data");
-    expect(coming.slice(0, -4)).toEqual(moves(coming));
-    expect(coming.slice(-4)).toEqual([
+    const afterStaging = calls.slice(staged.length);
+    const renames = (list: readonly string[]) => list.filter((call) => call.startsWith("rename "));
+    const arrivalIndex = afterStaging.indexOf("rename arriving-STAMP");
+    const replaceCalls = afterStaging.slice(2, arrivalIndex);
+    expect(afterStaging.slice(0, 2)).toEqual(["rename restoring-STAMP", "syncFolder data"]);
+    expect(replaceCalls.slice(0, -2)).toEqual(renames(replaceCalls));
+    expect(replaceCalls.slice(-2)).toEqual(["syncFolder replaced-STAMP", "syncFolder data"]);
+    const arrivalCalls = afterStaging.slice(arrivalIndex + 2);
+    expect(afterStaging[arrivalIndex + 1]).toBe("syncFolder data");
+    expect(arrivalCalls.slice(0, -4)).toEqual(renames(arrivalCalls));
+    expect(arrivalCalls.slice(-4)).toEqual([
       "syncFolder data",
       "syncFolder arriving-STAMP",
       "removeFolder arriving-STAMP",
@@ -60,16 +60,18 @@ describe("a restore makes everything durable before it counts on it", () => {
     ]);
   });
 
-  test("also when the sync of what was moved away is what failed", async () => {
-    const { folder, file } = await older();
+  test("that failed to sync the replaced files is finished by a start that syncs them first", async () => {
+    const { folder, file } = await prepareOlderBackup();
     const disk = new FaultyDisk();
     disk.beforeCall = ({ name, path }) => {
       if (name === "syncFolder" && path.includes("replaced-")) throw makeDiskError("EIO");
     };
     expect(restoreTo(folder, file, { disk, acceptLoss: true })).rejects.toThrow("EIO");
-    const next = new FaultyDisk();
-    await openAndCloseFolder(folder, { disk: next });
-    const calls = next.listCalls("rename", "syncFolder").map((call) => call.replace(/-\d.*$/, ""));
+    const startDisk = new FaultyDisk();
+    await openAndCloseFolder(folder, { disk: startDisk });
+    const calls = startDisk
+      .listCalls("rename", "syncFolder")
+      .map((call) => call.replace(/-\d.*$/, ""));
     expect(calls.slice(0, 3)).toEqual([
       "syncFolder replaced",
       "syncFolder data",

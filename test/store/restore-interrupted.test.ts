@@ -1,5 +1,5 @@
-// A restore that was killed, or met a bad disk, anywhere: what was there or what should be there is
-// found by the next start, never something of both, and nothing is lost.
+// A restore that is killed, or meets a disk error, at any call. The next start finds either the old
+// contents or the restored ones, never a mixture, and nothing is lost.
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -24,225 +24,235 @@ import { transactOrThrow, openAndCloseFolder, type StateDump } from "../support/
 import { register } from "../support/scenario.ts";
 import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
 
-interface Prepared {
+interface RestoreSite {
   readonly folder: string;
   readonly file: string;
   readonly old: { readonly state: StateDump; readonly seq: number };
-  readonly held: { readonly state: StateDump; readonly seq: number };
-  /** The old files, byte for byte. */
+  readonly backedUp: { readonly state: StateDump; readonly seq: number };
+  /** The files of the old folder, byte for byte. */
   readonly files: Record<string, string>;
 }
 
-/** A backup with two segments, and the folder it is to replace, which has more, and credentials. */
-async function prepared(): Promise<Prepared> {
-  let fold = true;
+/** A backup with two segments, and the folder to be replaced, with newer lines and credentials. */
+async function prepareRestore(): Promise<RestoreSite> {
+  let isCheckpointEnabled = true;
   const { folder, store } = await openSiteWithHistory({
     checkpoint: async (path, open) => {
-      if (fold) await checkpoint(realDisk, path, open);
+      if (isCheckpointEnabled) await checkpoint(realDisk, path, open);
     },
   });
-  fold = false;
+  isCheckpointEnabled = false;
   await store.checkpoint();
   await transactOrThrow(store, register("dua"));
   const file = await backUpFolder(folder);
-  const held = await readBackupState(file);
+  const backedUp = await readBackupState(file);
   await transactOrThrow(store, register("eve"));
   await transactOrThrow(store, register("fay"));
   const copy = copyFolder(folder);
   const { state, seq } = await openAndCloseFolder(copy);
   await Bun.write(join(copy, "credentials.sealed"), "sealed");
   await Bun.write(join(copy, "sealing.key"), "key");
-  return { folder: copy, file, held, old: { state, seq }, files: readStoreFiles(copy) };
+  return { folder: copy, file, backedUp, old: { state, seq }, files: readStoreFiles(copy) };
 }
 
-/** From this call on nothing reaches the disk any more. */
-function dieAt(disk: FaultyDisk, place: number): void {
+/** Fails every disk call from this one on, as if the process were killed. */
+function failFromCall(disk: FaultyDisk, callNumber: number): void {
   let count = 0;
   disk.beforeCall = () => {
     count += 1;
-    if (count >= place) throw makeDiskError("EIO");
+    if (count >= callNumber) throw makeDiskError("EIO");
   };
 }
 
-const restoring = (site: Prepared, folder: string, disk: FaultyDisk): Promise<boolean> =>
+const tryRestore = (site: RestoreSite, folder: string, disk: FaultyDisk): Promise<boolean> =>
   restoreTo(folder, site.file, { disk, acceptLoss: true }).then(
     () => true,
     () => false,
   );
 
-/** A state without the restores that led to it. */
-const beforeIt = (state: StateDump): StateDump => ({ ...state, restores: [] });
+/** A state without its list of restores. */
+const withoutRestores = (state: StateDump): StateDump => ({ ...state, restores: [] });
 
-/** What the next start finds is all of the old or all of the new, with the old kept beside it. */
-async function isOneOrTheOther(site: Prepared, folder: string): Promise<"old" | "new"> {
+/** Checks that a start finds all of the old contents, or all of the new ones with the old kept. */
+async function checkOldOrNew(site: RestoreSite, folder: string): Promise<"old" | "new"> {
   const { state, seq, notes } = await openAndCloseFolder(folder);
   await verifyFolder(folder);
   for (const name of ["credentials.sealed", "sealing.key"]) {
     expect(existsSync(join(folder, name))).toBe(true);
   }
-  const kept = findReplacedFolder(folder);
-  if (kept === null) {
+  const replacedFolder = findReplacedFolder(folder);
+  if (replacedFolder === null) {
     expect({ state, seq, notes }).toEqual({ ...site.old, notes: [] });
     expect(readStoreFiles(folder)).toEqual(site.files);
     expect(listRestoreLeftovers(folder).filter((name) => name !== "restore.new")).toEqual([]);
     return "old";
   }
-  expect(beforeIt(state)).toEqual(site.held.state);
-  expect(state.restores).toMatchObject([{ seq: site.held.seq, replaced: site.old.seq }]);
-  expect(seq).toBe(site.held.seq + 1);
-  expect(readStoreFiles(kept)).toEqual(site.files);
+  expect(withoutRestores(state)).toEqual(site.backedUp.state);
+  expect(state.restores).toMatchObject([{ seq: site.backedUp.seq, replaced: site.old.seq }]);
+  expect(seq).toBe(site.backedUp.seq + 1);
+  expect(readStoreFiles(replacedFolder)).toEqual(site.files);
   expect(listRestoreLeftovers(folder)).toEqual([]);
   if (notes.length > 0) {
     expect(notes).toEqual([
-      `an interrupted restore was finished; the previous contents are in ${kept}`,
+      `an interrupted restore was finished; the previous contents are in ${replacedFolder}`,
     ]);
   }
   return "new";
 }
 
-async function everyPlace(
-  site: Prepared,
-  harm: (disk: FaultyDisk, place: number) => void,
-  each: (folder: string, place: number) => Promise<void>,
+async function forEachCall(
+  site: RestoreSite,
+  injectFault: (disk: FaultyDisk, callNumber: number) => void,
+  checkFolder: (folder: string, callNumber: number) => Promise<void>,
 ): Promise<number> {
-  for (let place = 1; ; place += 1) {
+  for (let callNumber = 1; ; callNumber += 1) {
     const folder = copyFolder(site.folder);
     const disk = new FaultyDisk();
     disk.hasRealSync = false;
-    harm(disk, place);
-    const made = await restoring(site, folder, disk);
-    await each(folder, place);
-    if (made) return place - 1;
+    injectFault(disk, callNumber);
+    const hasSucceeded = await tryRestore(site, folder, disk);
+    await checkFolder(folder, callNumber);
+    if (hasSucceeded) return callNumber - 1;
   }
 }
 
-describe("a restore that is interrupted", () => {
-  for (const [what, harm] of [
-    ["by a kill", dieAt],
-    ["by one bad call", (disk: FaultyDisk, place: number) => failCallAt(disk, place, "EIO")],
+describe("restore that is interrupted", () => {
+  for (const [what, injectFault] of [
+    ["by a kill", failFromCall],
+    [
+      "by one failed call",
+      (disk: FaultyDisk, callNumber: number) => failCallAt(disk, callNumber, "EIO"),
+    ],
   ] as const) {
-    test(`${what} at any call at all leaves the old folder or the new one`, async () => {
-      const site = await prepared();
-      const found = { old: 0, new: 0 };
-      const places = await everyPlace(site, harm, async (folder, place) => {
-        const which = await isOneOrTheOther(site, folder);
-        expect([place, which === "old" && found.new > 0]).toEqual([place, false]);
-        found[which] += 1;
-        // And it stays that way.
-        expect([place, await isOneOrTheOther(site, folder)]).toEqual([place, which]);
+    test(`${what} at any disk call leaves the old contents or the new ones`, async () => {
+      const site = await prepareRestore();
+      const counts = { old: 0, new: 0 };
+      const callCount = await forEachCall(site, injectFault, async (folder, callNumber) => {
+        const version = await checkOldOrNew(site, folder);
+        expect([callNumber, version === "old" && counts.new > 0]).toEqual([callNumber, false]);
+        counts[version] += 1;
+        // A second start finds the same.
+        expect([callNumber, await checkOldOrNew(site, folder)]).toEqual([callNumber, version]);
       });
-      expect(places).toBeGreaterThan(90);
-      expect(found.old).toBeGreaterThan(70);
-      expect(found.new).toBeGreaterThan(25);
+      expect(callCount).toBeGreaterThan(90);
+      expect(counts.old).toBeGreaterThan(70);
+      expect(counts.new).toBeGreaterThan(25);
     });
   }
 
-  test("for want of room leaves the old folder", async () => {
-    const site = await prepared();
-    for (let room = 0; room < 20_000; room += 997) {
+  test("because the disk is full leaves the old contents", async () => {
+    const site = await prepareRestore();
+    for (let freeBytes = 0; freeBytes < 20_000; freeBytes += 997) {
       const folder = copyFolder(site.folder);
       const disk = new FaultyDisk();
-      disk.bytesLeft = room;
-      expect([room, await restoring(site, folder, disk)]).toEqual([room, false]);
-      expect([room, await isOneOrTheOther(site, folder)]).toEqual([room, "old"]);
+      disk.bytesLeft = freeBytes;
+      expect([freeBytes, await tryRestore(site, folder, disk)]).toEqual([freeBytes, false]);
+      expect([freeBytes, await checkOldOrNew(site, folder)]).toEqual([freeBytes, "old"]);
     }
   });
 
-  test("and interrupted again while a start finishes it, at any two calls, is no worse", async () => {
-    const site = await prepared();
-    let twice = 0;
-    await everyPlace(site, dieAt, async (folder, place) => {
+  test("is finished by a later start, even when another start was interrupted at any call", async () => {
+    const site = await prepareRestore();
+    let interruptedTwice = 0;
+    await forEachCall(site, failFromCall, async (folder, callNumber) => {
       if (!listRestoreLeftovers(folder).some((name) => name !== "restore.new")) return;
-      for (let next = 1 + (place % 3); ; next += 3) {
+      for (let next = 1 + (callNumber % 3); ; next += 3) {
         const copy = copyFolder(folder);
         const disk = new FaultyDisk();
         disk.hasRealSync = false;
-        dieAt(disk, next);
+        failFromCall(disk, next);
         const started = await openAndCloseFolder(copy, { disk }).then(
           () => true,
           () => false,
         );
-        expect([place, next, await isOneOrTheOther(site, copy)]).toEqual([place, next, "new"]);
+        expect([callNumber, next, await checkOldOrNew(site, copy)]).toEqual([
+          callNumber,
+          next,
+          "new",
+        ]);
         if (started) break;
-        twice += 1;
+        interruptedTwice += 1;
       }
     });
-    expect(twice).toBeGreaterThan(150);
+    expect(interruptedTwice).toBeGreaterThan(150);
   });
 
-  test("is made up for by the next one", async () => {
-    const site = await prepared();
-    await everyPlace(site, dieAt, async (folder, place) => {
-      const kept = listRestoreLeftovers(folder).some((name) => name !== "restore.new");
-      if (kept || place % 5 > 0) return;
-      expect(await restoring(site, folder, new FaultyDisk())).toBe(true);
-      expect([place, listRestoreLeftovers(folder)]).toEqual([place, []]);
+  test("can be repeated, and the second restore removes the leftovers", async () => {
+    const site = await prepareRestore();
+    await forEachCall(site, failFromCall, async (folder, callNumber) => {
+      const replacedFolder = listRestoreLeftovers(folder).some((name) => name !== "restore.new");
+      if (replacedFolder || callNumber % 5 > 0) return;
+      expect(await tryRestore(site, folder, new FaultyDisk())).toBe(true);
+      expect([callNumber, listRestoreLeftovers(folder)]).toEqual([callNumber, []]);
     });
   });
 
-  test("is not taken for a folder: no backup of something of both is made", async () => {
-    const site = await prepared();
-    const seen = { old: 0, refused: 0, new: 0 };
-    await everyPlace(site, dieAt, async (folder, place) => {
+  test("is never backed up as a mixture of old and new files", async () => {
+    const site = await prepareRestore();
+    const counts = { old: 0, refused: 0, new: 0 };
+    await forEachCall(site, failFromCall, async (folder, callNumber) => {
       const out = newBackupPath();
       const before = contentsOf(folder);
-      const made = await makeBackup(realDisk, folder, out, site.old.state.latestEventAt, {
+      const report = await makeBackup(realDisk, folder, out, site.old.state.latestEventAt, {
         identity: checkIdentity,
       }).catch(() => null);
-      expect([place, contentsOf(folder)]).toEqual([place, before]);
-      const decided = listRestoreLeftovers(folder).some((name) => name !== "restore.new");
-      if (made === null) {
-        expect([place, decided]).toEqual([place, true]);
-        seen.refused += 1;
+      expect([callNumber, contentsOf(folder)]).toEqual([callNumber, before]);
+      const hasTakenEffect = listRestoreLeftovers(folder).some((name) => name !== "restore.new");
+      if (report === null) {
+        expect([callNumber, hasTakenEffect]).toEqual([callNumber, true]);
+        counts.refused += 1;
         return;
       }
-      expect([place, decided]).toEqual([place, false]);
+      expect([callNumber, hasTakenEffect]).toEqual([callNumber, false]);
       const { state, seq } = await readBackupState(out);
       if (seq === site.old.seq) {
         expect(state).toEqual(site.old.state);
-        seen.old += 1;
+        counts.old += 1;
       } else {
-        expect(beforeIt(state)).toEqual(site.held.state);
-        seen.new += 1;
+        expect(withoutRestores(state)).toEqual(site.backedUp.state);
+        counts.new += 1;
       }
     });
-    expect(seen.refused).toBeGreaterThan(20);
+    expect(counts.refused).toBeGreaterThan(20);
   });
 });
 
-describe("a restore that fails", () => {
-  for (const [what, harm] of [
-    ["from some call on", dieAt],
-    ["at one call", (disk: FaultyDisk, place: number) => failCallAt(disk, place, "EIO")],
+describe("restore that fails", () => {
+  for (const [what, injectFault] of [
+    ["from some call on", failFromCall],
+    ["at one call", (disk: FaultyDisk, callNumber: number) => failCallAt(disk, callNumber, "EIO")],
   ] as const) {
-    test(`${what} says that it counts exactly when the next start finds the backup`, async () => {
-      const site = await prepared();
-      const found = { old: 0, new: 0 };
-      for (let place = 1; ; place += 1) {
+    test(`${what} reports that it took effect exactly when the next start finds the backup`, async () => {
+      const site = await prepareRestore();
+      const counts = { old: 0, new: 0 };
+      for (let callNumber = 1; ; callNumber += 1) {
         const folder = copyFolder(site.folder);
         const disk = new FaultyDisk();
         disk.hasRealSync = false;
-        harm(disk, place);
+        injectFault(disk, callNumber);
         const error = await restoreTo(folder, site.file, { disk, acceptLoss: true }).then(
           () => null,
           (failure: unknown) => failure,
         );
         if (error === null) break;
-        const which = await isOneOrTheOther(site, folder);
-        found[which] += 1;
-        expect([place, error instanceof RestoreUnfinished]).toEqual([place, which === "new"]);
+        const version = await checkOldOrNew(site, folder);
+        counts[version] += 1;
+        expect([callNumber, error instanceof RestoreUnfinished]).toEqual([
+          callNumber,
+          version === "new",
+        ]);
         if (!(error instanceof RestoreUnfinished)) continue;
         expect(error.message).toBe(
-          `the restore took effect, but not all files are in place in ${folder}: EIO: told to`,
+          `the restore took effect, but not all files are in place in ${folder}: EIO: injected fault`,
         );
         expect(error.hint).toBe("start the server: it finishes the restore");
       }
-      expect(found.old).toBeGreaterThan(70);
-      expect(found.new).toBeGreaterThan(25);
+      expect(counts.old).toBeGreaterThan(70);
+      expect(counts.new).toBeGreaterThan(25);
     });
   }
 
-  test("as a move says besides not to call the move off on the old host", async () => {
+  test("during a move adds the hint not to cancel the move on the old host", async () => {
     const { folder: old, store } = await openSiteWithHistory();
     await transactOrThrow(store, { type: "MoveAway", move: "m1", peer: "cli" });
     const file = await backUpFolder(old);
@@ -256,7 +266,7 @@ describe("a restore that fails", () => {
     );
     expect(error).toBeInstanceOf(RestoreUnfinished);
     expect(error).toMatchObject({
-      message: `the move took effect, but not all files are in place in ${folder}: EIO: told to`,
+      message: `the move took effect, but not all files are in place in ${folder}: EIO: injected fault`,
       hint: expect.stringMatching(
         /^start the server here: it finishes the move; do not cancel the move on the old host/,
       ),
@@ -266,51 +276,51 @@ describe("a restore that fails", () => {
     expect(state.restores).toMatchObject([{ moved: true }]);
   });
 
-  test("again while a start finishes it says that it still counts", async () => {
-    const site = await prepared();
+  test("again during the next start reports again that it took effect", async () => {
+    const site = await prepareRestore();
     const disk = new FaultyDisk();
     disk.beforeCall = ({ name, path }) => {
       if (name === "rename" && path.endsWith("identity.jwk")) throw makeDiskError("EIO");
     };
-    expect(await restoring(site, site.folder, disk)).toBe(false);
+    expect(await tryRestore(site, site.folder, disk)).toBe(false);
     const error: unknown = await openAndCloseFolder(site.folder, { disk }).catch(
       (failure: unknown) => failure,
     );
     expect(error).toBeInstanceOf(RestoreUnfinished);
-    expect(error).toMatchObject({ message: expect.stringContaining("EIO: told to") });
+    expect(error).toMatchObject({ message: expect.stringContaining("EIO: injected fault") });
     disk.clearFaults();
-    expect(await isOneOrTheOther(site, site.folder)).toBe("new");
+    expect(await checkOldOrNew(site, site.folder)).toBe("new");
   });
 });
 
-describe("a restore into a new folder that is interrupted", () => {
-  test("at any call leaves nothing that counts, or the backup", async () => {
-    const { file, held } = await prepared();
-    const found = { nothing: 0, backup: 0 };
-    for (let place = 1; ; place += 1) {
+describe("restore into a new folder that is interrupted", () => {
+  test("at any disk call leaves an unused folder or the complete backup", async () => {
+    const { file, backedUp } = await prepareRestore();
+    const counts = { nothing: 0, backup: 0 };
+    for (let callNumber = 1; ; callNumber += 1) {
       const folder = join(tempFolder(), "data");
       const disk = new FaultyDisk();
       disk.hasRealSync = false;
-      dieAt(disk, place);
-      const made = await restoreTo(folder, file, { disk }).then(
+      failFromCall(disk, callNumber);
+      const hasSucceeded = await restoreTo(folder, file, { disk }).then(
         () => true,
         () => false,
       );
       const { seq, state, notes } = await openAndCloseFolder(folder);
-      if (seq === 1) found.nothing += 1;
+      if (seq === 1) counts.nothing += 1;
       else {
-        expect({ seq, state: beforeIt(state) }).toEqual({
-          seq: held.seq + 1,
-          state: held.state,
+        expect({ seq, state: withoutRestores(state) }).toEqual({
+          seq: backedUp.seq + 1,
+          state: backedUp.state,
         });
         expect(findReplacedFolder(folder)).toBeNull();
         if (notes.length > 0) expect(notes).toEqual(["an interrupted restore was finished"]);
         await verifyFolder(folder);
-        found.backup += 1;
+        counts.backup += 1;
       }
-      if (made) break;
+      if (hasSucceeded) break;
     }
-    expect(found.nothing).toBeGreaterThan(60);
-    expect(found.backup).toBeGreaterThan(12);
+    expect(counts.nothing).toBeGreaterThan(60);
+    expect(counts.backup).toBeGreaterThan(12);
   });
 });

@@ -14,48 +14,51 @@ import { makeNextInstall } from "../support/new-site.ts";
 import { randomCommandSteps, type CommandStep } from "../support/random-commands.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
-/** Licenses come in one after the other, as a vendor would number them. */
-const live = async ({ store, clock }: OpenSite, steps: readonly CommandStep[]): Promise<void> => {
+/** Runs the commands; licenses are installed in the order in which a vendor numbers them. */
+const runSteps = async (
+  { store, clock }: OpenSite,
+  steps: readonly CommandStep[],
+): Promise<void> => {
   for (const { after, command } of steps) {
     clock.now = later(clock.now, after);
-    const wanted = store.peek((state): Command =>
+    const nextCommand = store.peek((state): Command =>
       command.type === "InstallLicense" ? makeNextInstall(state, command) : command,
     );
-    await transactCommand(store, wanted);
+    await transactCommand(store, nextCommand);
   }
 };
 
-test("a restore gives the state of the backup and nothing else, whatever happened", async () => {
-  const chapter = fc.record({
+test("restore produces exactly the state of the backup after any sequence of commands", async () => {
+  const phase = fc.record({
     steps: randomCommandSteps(12),
-    ends: fc.constantFrom("fold", "stay"),
+    ends: fc.constantFrom("checkpoint", "none"),
   });
   await fc.assert(
     fc.asyncProperty(
-      fc.array(chapter, { minLength: 1, maxLength: 3 }),
-      fc.array(chapter, { minLength: 0, maxLength: 2 }),
+      fc.array(phase, { minLength: 1, maxLength: 3 }),
+      fc.array(phase, { minLength: 0, maxLength: 2 }),
       fc.boolean(),
-      async (before, after, elsewhere) => {
+      async (before, after, isNewFolder) => {
         const site = await openSiteWithKey();
         for (const { steps, ends } of before) {
-          await live(site, steps);
-          if (ends === "fold") await site.store.checkpoint();
+          await runSteps(site, steps);
+          if (ends === "checkpoint") await site.store.checkpoint();
         }
         const { seq } = site.store.health();
         const state = await readState(site.store);
         const file = await backUpFolder(site.folder);
         for (const { steps, ends } of after) {
-          await live(site, steps);
-          if (ends === "fold") await site.store.checkpoint();
+          await runSteps(site, steps);
+          if (ends === "checkpoint") await site.store.checkpoint();
         }
-        const last = site.store.health().seq;
-        const folder = elsewhere ? join(tempFolder(), "data") : copyFolder(site.folder);
+        const lastSeq = site.store.health().seq;
+        const folder = isNewFolder ? join(tempFolder(), "data") : copyFolder(site.folder);
         const { lineage, lostLines } = await restoreTo(folder, file, { acceptLoss: true });
-        expect(lostLines).toBe(elsewhere ? 0 : last - seq);
-        const replaced = elsewhere ? null : last;
+        expect(lostLines).toBe(isNewFolder ? 0 : lastSeq - seq);
+        const replaced = isNewFolder ? null : lastSeq;
         const restore = { lineage, at: state.latestEventAt, seq, replaced };
-        const found = await openAndCloseFolder(folder);
-        expect(found).toEqual({
+        const contents = await openAndCloseFolder(folder);
+        expect(contents).toEqual({
           state: { ...state, restores: [restore] },
           seq: seq + 1,
           notes: [],

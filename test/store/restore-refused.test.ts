@@ -1,4 +1,4 @@
-// A restore that is refused has changed nothing, and says what somebody would have to agree to.
+// A refused restore changes nothing, and reports what --accept-loss would accept.
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,20 +29,20 @@ import {
 import { consume, register, unregister, utc } from "../support/scenario.ts";
 import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
 
-const OTHER = "APPLIANCE0000002";
+const OTHER_APPLIANCE = "APPLIANCE0000002";
 
 const hintFor = (folder: string): string =>
   `berth restore --accept-loss restores anyway and keeps the current contents of ${folder}`;
 
-/** Not locked, and with the files that a start leaves. */
-async function atRest(folder: string): Promise<string> {
+/** A copy that is not locked, with the files that a start leaves. */
+async function copyStoppedFolder(folder: string): Promise<string> {
   const copy = copyFolder(folder);
   await openAndCloseFolder(copy);
   return copy;
 }
 
-/** Refused with this, and nothing is different afterwards. */
-async function refusedWith(folder: string, file: string, message: string): Promise<void> {
+/** Checks that the restore is refused with this message and changes nothing. */
+async function expectRefusal(folder: string, file: string, message: string): Promise<void> {
   const before = contentsOf(folder);
   expect(await catchRefusal(restoreTo(folder, file))).toEqual({
     name: "BackupRefused",
@@ -52,136 +52,140 @@ async function refusedWith(folder: string, file: string, message: string): Promi
   expect(contentsOf(folder)).toEqual(before);
 }
 
-/** With leave it is done after all; how much was lost, and whether that could be told. */
-async function goesOn(folder: string, file: string, lost: number | null): Promise<void> {
+/** Restores with `acceptLoss` and checks the reported loss; null: it is unknown. */
+async function restoreWithLoss(
+  folder: string,
+  file: string,
+  expectedLoss: number | null,
+): Promise<void> {
   const before = readStoreFiles(folder);
-  const held = await readBackupState(file);
+  const backedUp = await readBackupState(file);
   const report = await restoreTo(folder, file, { acceptLoss: true });
-  expect(report.lostLines).toBe(lost);
+  expect(report.lostLines).toBe(expectedLoss);
   expect(readStoreFiles(report.replacedFolder ?? "")).toEqual(before);
-  expect((await readFolderState(folder)).seq).toBe(held.seq + 1);
+  expect((await readFolderState(folder)).seq).toBe(backedUp.seq + 1);
   await verifyFolder(folder);
 }
 
-describe("without leave to lose anything, a restore is refused", () => {
-  test("when the backup is older by one line", async () => {
+describe("restore without --accept-loss is refused", () => {
+  test("when the backup is one line older than the folder", async () => {
     const { folder, store } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
     const { seq } = store.health();
     await transactOrThrow(store, register("dua"));
-    const copy = await atRest(folder);
-    await refusedWith(
+    const copy = await copyStoppedFolder(folder);
+    await expectRefusal(
       copy,
       file,
       `${file} is older than ${copy}: 1 change since then would be lost (from line ${seq + 1} on)`,
     );
-    await goesOn(copy, file, 1);
+    await restoreWithLoss(copy, file, 1);
     const [restore] = (await readFolderState(copy)).state.restores;
     expect(restore).toMatchObject({ seq, replaced: seq + 1 });
   });
 
-  test("when it is older by more, also by lines that are in no record", async () => {
+  test("when the backup is three lines older, though they are not in the audit log", async () => {
     const { folder, store } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
     const { seq } = store.health();
     await transactInOneBatch(store, register("cem"), register("bob"), register("cem"));
-    const copy = await atRest(folder);
-    await refusedWith(
+    const copy = await copyStoppedFolder(folder);
+    await expectRefusal(
       copy,
       file,
       `${file} is older than ${copy}: 3 changes since then would be lost (from line ${seq + 1} on)`,
     );
-    await goesOn(copy, file, 3);
+    await restoreWithLoss(copy, file, 3);
   });
 
-  test("when it was brought back before, and that is all there is since", async () => {
+  test("when the only newer line is from an earlier restore of the same backup", async () => {
     const { folder, store } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
-    const copy = await atRest(folder);
+    const copy = await copyStoppedFolder(folder);
     await restoreTo(copy, file);
-    await refusedWith(
+    await expectRefusal(
       copy,
       file,
       `${file} is older than ${copy}: 1 change since then would be lost (from line ${store.health().seq + 1} on)`,
     );
   });
 
-  test("when the two parted, though the backup goes further", async () => {
+  test("when backup and folder diverged, though the backup has more lines", async () => {
     const { folder, store } = await openSiteWithHistory();
-    const elsewhere = await atRest(folder);
-    await restoreTo(elsewhere, await backUpFolder(folder));
-    const last = (await readFolderState(elsewhere)).seq;
+    const diverged = await copyStoppedFolder(folder);
+    await restoreTo(diverged, await backUpFolder(folder));
+    const last = (await readFolderState(diverged)).seq;
     await transactInOneBatch(store, register("dua"), register("eve"), register("fay"));
     const file = await backUpFolder(folder);
-    await refusedWith(
-      elsewhere,
+    await expectRefusal(
+      diverged,
       file,
-      `${file} does not continue the contents of ${elsewhere}: they differ from before line ${last}`,
+      `${file} does not continue the contents of ${diverged}: they differ from before line ${last}`,
     );
-    await goesOn(elsewhere, file, null);
+    await restoreWithLoss(diverged, file, null);
   });
 
-  test("when the two parted and are equally long", async () => {
+  test("when backup and folder diverged and have equally many lines", async () => {
     const { folder, store } = await openSiteWithHistory();
-    const elsewhere = await atRest(folder);
-    await restoreTo(elsewhere, await backUpFolder(folder));
+    const diverged = await copyStoppedFolder(folder);
+    await restoreTo(diverged, await backUpFolder(folder));
     await transactOrThrow(store, register("dua"));
     const file = await backUpFolder(folder);
-    const last = (await readFolderState(elsewhere)).seq;
+    const last = (await readFolderState(diverged)).seq;
     expect(store.health().seq).toBe(last);
-    await refusedWith(
-      elsewhere,
+    await expectRefusal(
+      diverged,
       file,
-      `${file} does not continue the contents of ${elsewhere}: they differ from before line ${last}`,
+      `${file} does not continue the contents of ${diverged}: they differ from before line ${last}`,
     );
   });
 
-  test("when the backup is another appliance's, however old", async () => {
+  test("when the backup is of another appliance", async () => {
     const { folder } = await openSiteWithHistory();
-    const other = await openSiteWithKey({}, OTHER);
+    const other = await openSiteWithKey({}, OTHER_APPLIANCE);
     const file = await backUpFolder(other.folder);
-    const copy = await atRest(folder);
-    await refusedWith(
+    const copy = await copyStoppedFolder(folder);
+    await expectRefusal(
       copy,
       file,
-      `${copy} is of appliance ${APPLIANCE_ID}, but ${file} is of appliance ${OTHER}`,
+      `${copy} is of appliance ${APPLIANCE_ID}, but ${file} is of appliance ${OTHER_APPLIANCE}`,
     );
-    await goesOn(copy, file, null);
+    await restoreWithLoss(copy, file, null);
     expect((await readFolderState(copy)).state.restores).toMatchObject([{ replaced: null }]);
   });
 
-  test("when what is there cannot be read", async () => {
+  test("when the folder cannot be read", async () => {
     const { folder } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
-    const copy = await atRest(folder);
+    const copy = await copyStoppedFolder(folder);
     flipBit(join(copy, "state.json"), 99);
-    await refusedWith(
+    await expectRefusal(
       copy,
       file,
       `it is unknown which changes would be lost: ${join(copy, "state.json")} does not match its checksum`,
     );
-    await goesOn(copy, file, null);
+    await restoreWithLoss(copy, file, null);
     expect((await readFolderState(copy)).state.restores).toMatchObject([{ replaced: null }]);
   });
 
   test("when the state is missing, but its journal exists", async () => {
     const { folder } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
-    const copy = await atRest(folder);
+    const copy = await copyStoppedFolder(folder);
     rmSync(join(copy, "state.json"));
-    await refusedWith(
+    await expectRefusal(
       copy,
       file,
       "it is unknown which changes would be lost: its state is missing",
     );
-    await goesOn(copy, file, null);
+    await restoreWithLoss(copy, file, null);
   });
 
-  test("when the backup let go of the time in which the folder stopped", async () => {
+  test("when the backup no longer has the month in which the folder ends", async () => {
     const { folder, store, clock } = await openSiteWithKey({
       checkpoint: checkpointKeepingMonths(1),
     });
-    const behind = await atRest(folder);
+    const olderFolder = await copyStoppedFolder(folder);
     await transactOrThrow(store, register("ada"));
     await transactOrThrow(store, unregister("ada"));
     for (const month of ["04", "05"]) {
@@ -190,41 +194,41 @@ describe("without leave to lose anything, a restore is refused", () => {
       await store.checkpoint();
     }
     const file = await backUpFolder(folder);
-    await refusedWith(
-      behind,
+    await expectRefusal(
+      olderFolder,
       file,
-      `cannot determine whether ${file} continues the contents of ${behind}: its audit log begins later, at line 5`,
+      `cannot determine whether ${file} continues the contents of ${olderFolder}: its audit log begins later, at line 5`,
     );
-    await goesOn(behind, file, null);
+    await restoreWithLoss(olderFolder, file, null);
   });
 
-  test("when the backup has the month sealed in which the folder stopped", async () => {
+  test("when the backup has sealed the month in which the folder ends", async () => {
     const { folder, store, clock } = await openSiteWithKey();
-    const behind = await atRest(folder);
+    const olderFolder = await copyStoppedFolder(folder);
     await transactOrThrow(store, consume(1));
-    const last = await atRest(folder);
+    const last = await copyStoppedFolder(folder);
     clock.now = utc("2026-04-01T00:00:00Z");
     await transactOrThrow(store, consume(1));
     unwrap(await new AuditMaintenance(store).seal("2026-03", { note: "", peer: "" }));
     const file = await backUpFolder(folder);
-    await refusedWith(
-      behind,
+    await expectRefusal(
+      olderFolder,
       file,
-      `cannot determine whether ${file} continues the contents of ${behind}: its audit log lacks line 2`,
+      `cannot determine whether ${file} continues the contents of ${olderFolder}: its audit log lacks line 2`,
     );
-    await goesOn(behind, file, null);
-    // The sum of a gap's last line is known.
+    await restoreWithLoss(olderFolder, file, null);
+    // The checksum of the last line of a gap is known.
     expect((await restoreTo(last, file)).lostLines).toBe(0);
   });
 });
 
-test("where the two parted is told even if it is the last line the backup let go of", async () => {
+test("restore detects that folder and backup diverged at the last line before the backup's audit log", async () => {
   const { folder, store, clock } = await openSiteWithKey({
     checkpoint: checkpointKeepingMonths(1),
   });
-  const elsewhere = await openSite({ folder: copyFolder(folder) });
-  await transactOrThrow(elsewhere.store, consume(5));
-  await elsewhere.stop();
+  const diverged = await openSite({ folder: copyFolder(folder) });
+  await transactOrThrow(diverged.store, consume(5));
+  await diverged.stop();
   await transactOrThrow(store, consume(1));
   for (const month of ["04", "05"]) {
     clock.now = utc(`2026-${month}-01T00:00:00Z`);
@@ -233,26 +237,26 @@ test("where the two parted is told even if it is the last line the backup let go
   }
   const file = await backUpFolder(folder);
   expect((await verifyFolder(folder)).auditLog.from).toBe(4);
-  await refusedWith(
-    elsewhere.folder,
+  await expectRefusal(
+    diverged.folder,
     file,
-    `${file} does not continue the contents of ${elsewhere.folder}: they differ from before line 3`,
+    `${file} does not continue the contents of ${diverged.folder}: they differ from before line 3`,
   );
 });
 
-describe("leave to lose something is not leave for everything", () => {
-  test("a backup that is damaged is refused, and nothing changes", async () => {
+describe("restore with --accept-loss", () => {
+  test("refuses a damaged backup and changes nothing", async () => {
     const { folder } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
     flipBit(file, 2_000);
-    const copy = await atRest(folder);
+    const copy = await copyStoppedFolder(folder);
     const before = contentsOf(copy);
     const { name, hint } = await catchRefusal(restoreTo(copy, file, { acceptLoss: true }));
     expect([name, hint]).toEqual(["BackupRefused", "use another backup file"]);
     expect(contentsOf(copy)).toEqual(before);
   });
 
-  test("a folder that a server holds is refused, and nothing changes", async () => {
+  test("refuses a folder that a server uses and changes nothing", async () => {
     const { folder } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
     const before = contentsOf(folder);
@@ -260,23 +264,23 @@ describe("leave to lose something is not leave for everything", () => {
     expect(contentsOf(folder)).toEqual(before);
   });
 
-  test("a folder with somebody else's files is refused, and nothing changes", async () => {
+  test("refuses a folder with other files and changes nothing", async () => {
     const { folder } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
-    const photos = tempFolder();
-    writeFileSync(join(photos, "holiday.jpg"), "sun");
-    expect(await catchRefusal(restoreTo(photos, file, { acceptLoss: true }))).toMatchObject({
+    const otherFolder = tempFolder();
+    writeFileSync(join(otherFolder, "holiday.jpg"), "sun");
+    expect(await catchRefusal(restoreTo(otherFolder, file, { acceptLoss: true }))).toMatchObject({
       name: "FolderRefused",
-      message: `${photos} contains other files and is not a data folder`,
+      message: `${otherFolder} contains other files and is not a data folder`,
     });
-    expect(Object.keys(contentsOf(photos))).toEqual([".", "holiday.jpg"]);
+    expect(Object.keys(contentsOf(otherFolder))).toEqual([".", "holiday.jpg"]);
   });
 
-  test("a folder can be taken again after a refusal", async () => {
+  test("succeeds after a restore without it was refused, because that released the lock", async () => {
     const { folder, store } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
     await transactOrThrow(store, register("dua"));
-    const copy = await atRest(folder);
+    const copy = await copyStoppedFolder(folder);
     await catchRefusal(restoreTo(copy, file));
     await openAndCloseFolder(copy);
     await restoreTo(copy, file, { acceptLoss: true });
@@ -284,8 +288,8 @@ describe("leave to lose something is not leave for everything", () => {
   });
 });
 
-describe("a bad backup makes no new folder", () => {
-  test("when it is damaged, cut off or missing", async () => {
+describe("restore of an unusable backup", () => {
+  test("creates no folder when the backup is damaged, truncated or missing", async () => {
     const { folder } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
     const bytes = readFileSync(file);
@@ -297,21 +301,21 @@ describe("a bad backup makes no new folder", () => {
     ]) {
       writeFileSync(file, bytes);
       damage();
-      const fresh = join(tempFolder(), "data");
-      expect((await catchRefusal(restoreTo(fresh, file))).name).toBe("BackupRefused");
-      expect(existsSync(fresh)).toBe(false);
+      const newFolder = join(tempFolder(), "data");
+      expect((await catchRefusal(restoreTo(newFolder, file))).name).toBe("BackupRefused");
+      expect(existsSync(newFolder)).toBe(false);
     }
   });
 
-  test("and leaves an empty one as good as empty", async () => {
-    const fresh = join(tempFolder(), "data");
-    mkdirSync(fresh, { mode: 0o700 });
+  test("leaves an empty folder usable for a first start", async () => {
+    const newFolder = join(tempFolder(), "data");
+    mkdirSync(newFolder, { mode: 0o700 });
     const file = newBackupPath();
-    expect(await catchRefusal(restoreTo(fresh, file))).toEqual({
+    expect(await catchRefusal(restoreTo(newFolder, file))).toEqual({
       name: "BackupRefused",
       message: `${file} does not exist`,
       hint: "check the file name",
     });
-    expect((await openAndCloseFolder(fresh)).seq).toBe(1);
+    expect((await openAndCloseFolder(newFolder)).seq).toBe(1);
   });
 });

@@ -20,11 +20,11 @@ import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 tellNoSlowSyncs();
 
-const coveredBy = async (folder: string): Promise<number | undefined> =>
+const readCoveredSeq = async (folder: string): Promise<number | undefined> =>
   (await new StateFile(realDisk, folder).read())?.covers.seq;
 
-describe("the journal", () => {
-  test("has the new segment's name on disk before the first answer out of it", async () => {
+describe("journal", () => {
+  test("syncs the name of a new segment before it answers from that segment", async () => {
     const disk = new FaultyDisk();
     const { store, folder } = await openLicensedSite({ disk });
     const folders = disk.block("syncFolder");
@@ -39,7 +39,7 @@ describe("the journal", () => {
     expect(readLines(join(folder, "journal-3.jsonl")).map(({ line }) => line.seq)).toEqual([3]);
   });
 
-  test("moves on between two batches, and the new segment is named by the first line in it", async () => {
+  test("rotates between two batches and names the new segment by its first line", async () => {
     const disk = new FaultyDisk();
     const { store, folder } = await openLicensedSite({ disk });
     const syncs = disk.block("syncData");
@@ -55,19 +55,19 @@ describe("the journal", () => {
     expect(store.health().checkpointError).toBeNull();
     expect(listSegmentNames(folder)).toEqual(["journal-1.jsonl", "journal-4.jsonl"]);
     expect(readLines(join(folder, "journal-4.jsonl")).map(({ line }) => line.seq)).toEqual([4, 5]);
-    expect(await coveredBy(folder)).toBe(3);
+    expect(await readCoveredSeq(folder)).toBe(3);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
   });
 
-  test("is moved on by itself when it has grown large", async () => {
+  test("rotates automatically when it has grown to 8 MiB", async () => {
     const { store, folder } = await openSite();
     await transactOrThrow(store, install(1, { metadata: "x".repeat(8 * 1024 * 1024) }));
     await waitUntil(() => listSegmentNames(folder).includes("journal-3.jsonl"));
-    await waitUntil(async () => (await coveredBy(folder)) === 2);
+    await waitUntil(async () => (await readCoveredSeq(folder)) === 2);
     expect(store.health().checkpointError).toBeNull();
   });
 
-  test("that cannot move on stays good, also for the next start", async () => {
+  test("stays valid for the next start when it cannot rotate", async () => {
     for (const call of ["open", "syncFolder"] as const) {
       const disk = new FaultyDisk();
       const { store, folder, fatalErrors } = await openLicensedSite({ disk });
@@ -76,14 +76,14 @@ describe("the journal", () => {
       };
       await store.checkpoint();
       disk.clearFaults();
-      // A failed sync may end the server; if it does not, what it answers must be found again.
+      // A failed sync may stop the server; if not, the next start must find what it answered.
       const answer = await transactCommand(store, register("ada"));
       expect(answer.ok || fatalErrors.length === 1).toBe(true);
       expect((await openAndCloseFolder(copyFolder(folder))).seq).toBe(answer.ok ? 3 : 2);
     }
   });
 
-  test("that cannot move on answers nothing that the next start would not find", async () => {
+  test("that cannot rotate answers only what the next start finds", async () => {
     const disk = new FaultyDisk();
     const { store, folder, fatalErrors } = await openLicensedSite({ disk });
     const folders = disk.block("syncFolder");
@@ -99,13 +99,13 @@ describe("the journal", () => {
   });
 });
 
-/** As the kernel says that a file or folder cannot be opened. */
+/** The error of the kernel when a file or folder cannot be opened. */
 const openError = (code: string): Error => Object.assign(makeDiskError(code), { syscall: "open" });
 
-describe("a rotation that cannot open its files", () => {
+describe("rotation that cannot open its files", () => {
   for (const code of ["EMFILE", "ENFILE", "ENOMEM", "EACCES"]) {
     for (const call of ["open", "syncFolder"] as const) {
-      test(`for ${code} at ${call} is only a warning: the old segment goes on, and it is tried again`, async () => {
+      test(`because of ${code} at ${call} is a warning, keeps the old segment and is retried`, async () => {
         const disk = new FaultyDisk();
         const { store, folder, fatalErrors } = await openLicensedSite({ disk });
         disk.beforeCall = ({ name }) => {
@@ -125,7 +125,7 @@ describe("a rotation that cannot open its files", () => {
         disk.clearFaults();
         await store.checkpoint();
         expect(store.health()).toMatchObject({ checkpointError: null, fault: null });
-        expect(await coveredBy(folder)).toBe(5);
+        expect(await readCoveredSeq(folder)).toBe(5);
         await transactOrThrow(store, register("dua"));
         expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(
           await readState(store),
@@ -135,7 +135,7 @@ describe("a rotation that cannot open its files", () => {
     }
   }
 
-  test("from an empty segment leaves that one in place", async () => {
+  test("keeps the current segment when that one is empty", async () => {
     const disk = new FaultyDisk();
     const { store, folder, fatalErrors } = await openLicensedSite({ disk });
     await store.checkpoint();
@@ -150,7 +150,7 @@ describe("a rotation that cannot open its files", () => {
     expect(fatalErrors).toEqual([]);
   });
 
-  test("and cannot take the new segment's name back either ends the server", async () => {
+  test("and cannot remove the new segment either stops the server", async () => {
     const disk = new FaultyDisk();
     const { store, folder, fatalErrors } = await openLicensedSite({ disk });
     disk.beforeCall = ({ name }) => {
@@ -167,7 +167,7 @@ describe("a rotation that cannot open its files", () => {
   });
 });
 
-test("a folder that cannot be opened is told from one that cannot be synced", async () => {
+test("isOpenFailure distinguishes a folder that cannot be opened from one that cannot be synced", async () => {
   const absent = join(tempFolder(), "absent");
   const error = await realDisk.syncFolder(absent).catch((reason: unknown) => reason);
   expect([errorCode(error), isOpenFailure(error)]).toEqual(["ENOENT", true]);
@@ -175,8 +175,8 @@ test("a folder that cannot be opened is told from one that cannot be synced", as
   expect(isOpenFailure(Object.assign(makeDiskError("ENOMEM"), { syscall: "fsync" }))).toBe(false);
 });
 
-describe("requests", () => {
-  test("go on while a checkpoint is made, however long it takes", async () => {
+describe("requests during a checkpoint", () => {
+  test("are answered, however long the checkpoint takes", async () => {
     const { promise: signal, resolve: finish } = Promise.withResolvers<void>();
     const { store, folder } = await openLicensedSite({
       checkpoint: async (path, open) => {
@@ -184,15 +184,15 @@ describe("requests", () => {
         await checkpoint(realDisk, path, open);
       },
     });
-    const making = store.checkpoint();
-    expect(store.checkpoint()).toBe(making);
+    const checkpointing = store.checkpoint();
+    expect(store.checkpoint()).toBe(checkpointing);
     for (const user of ["ada", "bob"]) await transactOrThrow(store, register(user));
     expect((await readState(store)).nextSlot).toBe(3);
-    expect(await isPending(making)).toBe(true);
+    expect(await isPending(checkpointing)).toBe(true);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
     finish();
-    await making;
-    expect(await coveredBy(folder)).toBe(2);
+    await checkpointing;
+    expect(await readCoveredSeq(folder)).toBe(2);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
   });
 });

@@ -1,4 +1,4 @@
-// The rows of the start-up table about state.json: damaged, missing, newer.
+// The rows of the start-up table about state.json: damaged, missing, newer format.
 import { describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,15 +26,15 @@ import {
 import { register } from "../support/scenario.ts";
 import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
 
-interface Killed {
+interface KilledSite {
   readonly folder: string;
   readonly path: string;
   readonly bytes: Buffer<ArrayBuffer>;
   readonly state: StateDump;
 }
 
-/** Two checkpoints made, and more in the journal since. */
-async function killed(): Promise<Killed> {
+/** A site killed after two checkpoints, with one more line in the journal. */
+async function prepareKilledSite(): Promise<KilledSite> {
   const { store, folder } = await openLicensedSite();
   await transactOrThrow(store, register("ada"));
   await store.checkpoint();
@@ -47,101 +47,101 @@ async function killed(): Promise<Killed> {
   return { folder: copy, path, bytes: readFileSync(path), state };
 }
 
-const summed = (content: string): string => `${content}"sum":"${sha256(content)}"\n}\n`;
+const withChecksum = (content: string): string => `${content}"sum":"${sha256(content)}"\n}\n`;
 
-/** The same file with a change to what it says, and the checksum that belongs to it. */
-function edited(bytes: Buffer, edit: (text: string) => string): string {
+/** The file with changed content and a matching checksum. */
+function editState(bytes: Buffer, edit: (text: string) => string): string {
   const text = bytes.toString();
   const content = text.slice(0, text.lastIndexOf('"sum":"'));
-  expect(summed(content)).toBe(text);
+  expect(withChecksum(content)).toBe(text);
   const changed = edit(content);
   expect(changed).not.toBe(content);
-  return summed(changed);
+  return withChecksum(changed);
 }
 
-const flipped = (bytes: Buffer, place: number): Buffer => {
+const withFlippedBit = (bytes: Buffer, offset: number): Buffer => {
   const other = Buffer.from(bytes);
-  other[place] = (other[place] ?? 0) ^ 1;
+  other[offset] = (other[offset] ?? 0) ^ 1;
   return other;
 };
 
-/** Refused with a command that, when it is run, brings everything back. */
-async function comesBack(folder: string, path: string, state: StateDump): Promise<void> {
+/** Checks that the folder is refused with a command that restores everything. */
+async function expectRestorable(folder: string, path: string, state: StateDump): Promise<void> {
   const before = contentsOf(folder);
   const { message, hint } = await catchFolderRefusal(folder);
   expect(message).toStartWith(`${path} `);
   expect(contentsOf(folder)).toEqual(before);
   expect(hint).toStartWith("cp ");
   expect(hint).toContain("nothing is lost");
-  expect(shell(hint.replace(/ [#(] ?nothing is lost.*$/, ""))).toBe("");
+  expect(runInShell(hint.replace(/ [#(] ?nothing is lost.*$/, ""))).toBe("");
   expect((await openAndCloseFolder(folder)).state).toEqual(state);
 }
 
-/** What a shell complains about, if it does. */
-const shell = (command: string): string =>
+/** Runs a shell command and returns its error output. */
+const runInShell = (command: string): string =>
   Bun.spawnSync(["sh", "-c", command], { stderr: "pipe" }).stderr.toString();
 
-describe("a state file that is not what was written is refused with the way back", () => {
+describe("start refuses, with the command that helps, a state.json that is", () => {
   const damages: Record<string, (bytes: Buffer) => string | Uint8Array> = {
     empty: () => "",
     null: () => "null",
-    "null and a line feed": () => "null\n",
+    "null with a line feed": () => "null\n",
     "an empty object": () => "{}",
-    zeros: (bytes) => Buffer.alloc(bytes.length),
-    "its first bit flipped": (bytes) => flipped(bytes, 0),
-    "one bit flipped in the middle": (bytes) => flipped(bytes, bytes.length >> 1),
-    "one bit flipped in its checksum": (bytes) => flipped(bytes, bytes.length - 20),
-    "its last bit flipped": (bytes) => flipped(bytes, bytes.length - 1),
-    truncated: (bytes) => bytes.subarray(0, bytes.length - 1),
-    "half of it": (bytes) => bytes.subarray(0, bytes.length >> 1),
-    "something behind it": (bytes) => Buffer.concat([bytes, Buffer.from("\n")]),
-    "a block of zeros inside": (bytes) => Buffer.from(bytes).fill(0, 300, 400),
+    "all zeros": (bytes) => Buffer.alloc(bytes.length),
+    "changed in its first bit": (bytes) => withFlippedBit(bytes, 0),
+    "changed in one bit in the middle": (bytes) => withFlippedBit(bytes, bytes.length >> 1),
+    "changed in one bit of its checksum": (bytes) => withFlippedBit(bytes, bytes.length - 20),
+    "changed in its last bit": (bytes) => withFlippedBit(bytes, bytes.length - 1),
+    "truncated by one byte": (bytes) => bytes.subarray(0, bytes.length - 1),
+    "truncated to half": (bytes) => bytes.subarray(0, bytes.length >> 1),
+    "extended by a line feed": (bytes) => Buffer.concat([bytes, Buffer.from("\n")]),
+    "overwritten by a block of zeros": (bytes) => Buffer.from(bytes).fill(0, 300, 400),
   };
   for (const [name, damage] of Object.entries(damages)) {
     test(name, async () => {
-      const { folder, path, bytes, state } = await killed();
+      const { folder, path, bytes, state } = await prepareKilledSite();
       writeFileSync(path, damage(bytes));
-      await comesBack(folder, path, state);
+      await expectRestorable(folder, path, state);
     });
   }
 
   const edits: Record<string, (text: string) => string> = {
     "no format": (text) => text.replace(`"format":${STATE_FORMAT},\n`, ""),
-    "rows that are none": (text) => text.replace(/"registrations":\[[^\]]*\]/, '"registrations":7'),
+    "rows that are no array": (text) =>
+      text.replace(/"registrations":\[[^\]]*\]/, '"registrations":7'),
     "a row without its user": (text) => text.replace('"user":"ada",', ""),
-    "a kind nobody knows": (text) => text.replace('"kind":"site"', '"kind":"moon"'),
-    "a row of a license that is not there": (text) =>
-      text.replace('{"license":1,', '{"license":7,'),
+    "an unknown kind": (text) => text.replace('"kind":"site"', '"kind":"moon"'),
+    "a row of a missing license": (text) => text.replace('{"license":1,', '{"license":7,'),
     "no JSON at all": (text) => text.replace("{", "("),
   };
   for (const [name, edit] of Object.entries(edits)) {
-    test(`the right checksum over the wrong shape: ${name}`, async () => {
-      const { folder, path, bytes, state } = await killed();
-      writeFileSync(path, edited(bytes, edit));
-      await comesBack(folder, path, state);
+    test(`of the wrong shape with a valid checksum: ${name}`, async () => {
+      const { folder, path, bytes, state } = await prepareKilledSite();
+      writeFileSync(path, editState(bytes, edit));
+      await expectRestorable(folder, path, state);
     });
   }
 });
 
-describe("the way back", () => {
-  test("is there before the first checkpoint too", async () => {
+describe("command that restores the older state", () => {
+  test("is offered before the first checkpoint too", async () => {
     const folder = join(tempFolder(), "data");
     const { state } = await openAndCloseFolder(folder);
     const path = join(folder, "state.json");
-    // In place, as a bad disk or a slip of the shell does it.
+    // Overwritten in place, as by a bad disk or a mistake in the shell.
     writeFileSync(path, "");
-    await comesBack(folder, path, state);
+    await expectRestorable(folder, path, state);
   });
 
-  test("can be typed as it is printed, with what it says about itself", async () => {
-    const { folder, path, state } = await killed();
+  test("can be run exactly as printed, with its comment", async () => {
+    const { folder, path, state } = await prepareKilledSite();
     writeFileSync(path, "");
-    expect(shell((await catchFolderRefusal(folder)).hint)).toBe("");
+    expect(runInShell((await catchFolderRefusal(folder)).hint)).toBe("");
     expect((await openAndCloseFolder(folder)).state).toEqual(state);
   });
 
-  test("leads past a kept generation that is damaged itself", async () => {
-    const { folder, path } = await killed();
+  test("is not offered when the older state is damaged, too", async () => {
+    const { folder, path } = await prepareKilledSite();
     writeFileSync(path, "");
     writeFileSync(join(folder, "state-3.json"), "");
     const { hint } = await catchFolderRefusal(folder);
@@ -149,15 +149,15 @@ describe("the way back", () => {
     expect(hint).toContain("backup");
   });
 
-  test("does not trust a generation that is not what its name says", async () => {
-    const { folder, path, bytes } = await killed();
+  test("is not offered when the older state does not match its file name", async () => {
+    const { folder, path, bytes } = await prepareKilledSite();
     writeFileSync(path, "");
     writeFileSync(join(folder, "state-3.json"), bytes);
     expect((await catchFolderRefusal(folder)).hint).not.toStartWith("cp ");
   });
 
-  test("offers nothing that would not start when the journal since is gone", async () => {
-    const { folder, path } = await killed();
+  test("is not offered when the journal since the older state is missing", async () => {
+    const { folder, path } = await prepareKilledSite();
     writeFileSync(path, "");
     rmSync(join(folder, "journal-4.jsonl"));
     expect((await catchFolderRefusal(folder)).hint).toContain(
@@ -165,25 +165,25 @@ describe("the way back", () => {
     );
   });
 
-  test("works in a folder whose name a shell would take apart", async () => {
-    const { folder, bytes, state } = await killed();
-    const odd = join(tempFolder(), "it's $HOME; a `folder`");
-    expect(Bun.spawnSync(["cp", "-a", folder, odd]).exitCode).toBe(0);
-    const path = join(odd, "state.json");
+  test("works in a folder whose name needs shell quoting", async () => {
+    const { folder, bytes, state } = await prepareKilledSite();
+    const oddFolder = join(tempFolder(), "it's $HOME; a `folder`");
+    expect(Bun.spawnSync(["cp", "-a", folder, oddFolder]).exitCode).toBe(0);
+    const path = join(oddFolder, "state.json");
     writeFileSync(path, bytes.subarray(9));
-    await comesBack(odd, path, state);
+    await expectRestorable(oddFolder, path, state);
   });
 });
 
-describe("a state that is missing, but its journal exists", () => {
-  test("is refused, with the way back", async () => {
-    const { folder, path, state } = await killed();
+describe("missing state with an existing journal", () => {
+  test("is refused with the command that restores the older state", async () => {
+    const { folder, path, state } = await prepareKilledSite();
     rmSync(path);
-    await comesBack(folder, path, state);
+    await expectRestorable(folder, path, state);
   });
 
-  test("is refused when no generation was kept either", async () => {
-    const { folder, path } = await killed();
+  test("is refused when there is no older state", async () => {
+    const { folder, path } = await prepareKilledSite();
     rmSync(path);
     rmSync(join(folder, "state-3.json"));
     const before = contentsOf(folder);
@@ -193,7 +193,7 @@ describe("a state that is missing, but its journal exists", () => {
     expect(contentsOf(folder)).toEqual(before);
   });
 
-  test("is refused when there is more than Created in the first segment", async () => {
+  test("is refused when the first segment has more than the Created event", async () => {
     const { folder } = await openLicensedSite();
     const copy = copyFolder(folder);
     rmSync(join(copy, "state.json"));
@@ -206,12 +206,12 @@ describe("a state that is missing, but its journal exists", () => {
   });
 });
 
-describe("a newer format", () => {
+describe("state of a newer format", () => {
   const newerFormat = STATE_FORMAT + 1;
 
-  test("is refused, whatever else the file holds, and no old generation is offered", async () => {
-    const { folder, path, bytes } = await killed();
-    const newer = edited(bytes, (text) =>
+  test("is refused whatever its contents are, and no older state is offered", async () => {
+    const { folder, path, bytes } = await prepareKilledSite();
+    const newer = editState(bytes, (text) =>
       text
         .replace(`"format":${STATE_FORMAT}`, `"format":${newerFormat}`)
         .replace('"registrations"', '"seats"'),
@@ -227,21 +227,21 @@ describe("a newer format", () => {
     expect(new StateFile(realDisk, folder).read()).rejects.toThrow(`format ${newerFormat}`);
   });
 
-  test("in a backup is no damage either", async () => {
+  test("in a backup is not reported as damage", async () => {
     const { folder } = await openSiteWithHistory();
     const files = readArchive(await backUpFolder(folder));
-    const { files: listed, ...rest } = JSON.parse(files.get(MANIFEST_FILE) ?? "") as {
+    const { files: fileList, ...rest } = JSON.parse(files.get(MANIFEST_FILE) ?? "") as {
       readonly files: readonly { readonly name: string }[];
     };
-    const newer = edited(Buffer.from(files.get("state.json") ?? ""), (text) =>
+    const newer = editState(Buffer.from(files.get("state.json") ?? ""), (text) =>
       text.replace(`"format":${STATE_FORMAT}`, `"format":${newerFormat}`),
     );
     files.set("state.json", newer);
-    const relisted = listed.map(({ name }) => {
+    const newFileList = fileList.map(({ name }) => {
       const bytes = Buffer.from(files.get(name) ?? "");
       return { name, size: bytes.length, sha256: sha256(bytes) };
     });
-    files.set(MANIFEST_FILE, JSON.stringify({ ...rest, files: relisted }));
+    files.set(MANIFEST_FILE, JSON.stringify({ ...rest, files: newFileList }));
     const entries = [...files].map(([name, text]) => [name, Buffer.from(text)]);
     const file = writeArchive(Object.fromEntries(entries));
     expect(await catchRefusal(restoreTo(newBackupPath(), file))).toEqual({

@@ -10,7 +10,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const MIB = 1024 * 1024;
 
-const WELL = {
+const HEALTHY = {
   coveredSeq: 0,
   slowestSyncMs: 0,
   checkpointError: null,
@@ -19,44 +19,44 @@ const WELL = {
   auditFinding: null,
 };
 
-const codes = (differing: Partial<Parameters<typeof assessStoreHealth>[2]>): string[] =>
-  assessStoreHealth(realDisk, tempFolder(), { ...WELL, ...differing }).warnings.map(
+const warningCodes = (overrides: Partial<Parameters<typeof assessStoreHealth>[2]>): string[] =>
+  assessStoreHealth(realDisk, tempFolder(), { ...HEALTHY, ...overrides }).warnings.map(
     ({ code }) => code,
   );
 
-test("a disk that syncs within a second and checkpoints that succeed are no trouble", () => {
-  expect(codes({ slowestSyncMs: 999 })).toEqual([]);
+test("store health has no warning for syncs of 999 ms and successful checkpoints", () => {
+  expect(warningCodes({ slowestSyncMs: 999 })).toEqual([]);
 });
 
-test("a sync of a second is slow", () => {
-  expect(codes({ slowestSyncMs: 1_000 })).toEqual(["disk_slow"]);
+test("store health warns disk_slow for a sync of 1000 ms", () => {
+  expect(warningCodes({ slowestSyncMs: 1_000 })).toEqual(["disk_slow"]);
 });
 
-test("a checkpoint that failed is told with its reason", () => {
-  const failing = { ...WELL, checkpointError: "no room" };
-  const { warnings } = assessStoreHealth(realDisk, tempFolder(), failing);
+test("store health warns checkpoint_failing with the reason of the failure", () => {
+  const input = { ...HEALTHY, checkpointError: "disk full" };
+  const { warnings } = assessStoreHealth(realDisk, tempFolder(), input);
   expect(warnings).toEqual([
-    { code: "checkpoint_failing", message: expect.stringMatching(/: no room$/) },
+    { code: "checkpoint_failing", message: expect.stringMatching(/: disk full$/) },
   ]);
 });
 
-test("a damaged audit log is told with what is wrong and what helps", () => {
-  const found = { message: "line 7 is gone", hint: "berth audit repair" };
-  expect(
-    assessStoreHealth(realDisk, tempFolder(), { ...WELL, auditFinding: found }).warnings,
-  ).toEqual([{ code: "audit_damaged", message: "line 7 is gone; berth audit repair" }]);
+test("store health warns audit_damaged with the damage and the hint", () => {
+  const auditFinding = { message: "line 7 is gone", hint: "berth audit repair" };
+  expect(assessStoreHealth(realDisk, tempFolder(), { ...HEALTHY, auditFinding }).warnings).toEqual([
+    { code: "audit_damaged", message: "line 7 is gone; berth audit repair" },
+  ]);
 });
 
-test("a disk that does not say how much room it has is not called full", () => {
+test("store health does not warn disk_low when the free space is unknown", () => {
   const disk = new FaultyDisk();
   disk.beforeCall = ({ name }) => {
     if (name === "freeBytes") throw new Error("told to");
   };
-  const { warnings, freeBytes } = assessStoreHealth(disk, tempFolder(), WELL);
-  expect({ troubles: warnings, freeBytes }).toEqual({ troubles: [], freeBytes: null });
+  const { warnings, freeBytes } = assessStoreHealth(disk, tempFolder(), HEALTHY);
+  expect({ warnings, freeBytes }).toEqual({ warnings: [], freeBytes: null });
 });
 
-test("room is little when it is less than the state and all of the journal since want", () => {
+test("store health warns disk_low just below the space that the next checkpoint needs", () => {
   const disk = new FaultyDisk();
   const folder = tempFolder();
   const sizes = {
@@ -68,25 +68,25 @@ test("room is little when it is less than the state and all of the journal since
   for (const [name, size] of Object.entries(sizes)) {
     writeFileSync(join(folder, name), new Uint8Array(size * MIB));
   }
-  // Twice the state, what is spared, and the segments that the state does not cover.
-  for (const [covers, wanted] of [
+  // Twice the state, the reserve, and the segments that the state does not cover.
+  for (const [coveredSeq, neededMiB] of [
     [4, 2 + 16 + 2 + 3],
     [8, 2 + 16 + 3],
   ] as const) {
-    disk.bytesLeft = wanted * MIB;
-    expect(assessStoreHealth(disk, folder, { ...WELL, coveredSeq: covers }).warnings).toEqual([]);
+    disk.bytesLeft = neededMiB * MIB;
+    expect(assessStoreHealth(disk, folder, { ...HEALTHY, coveredSeq }).warnings).toEqual([]);
     disk.bytesLeft -= 1;
-    expect(assessStoreHealth(disk, folder, { ...WELL, coveredSeq: covers }).warnings).toEqual([
+    expect(assessStoreHealth(disk, folder, { ...HEALTHY, coveredSeq }).warnings).toEqual([
       {
         code: "disk_low",
-        message: `the disk of ${folder} has ${wanted} MiB free; the next checkpoint needs ${wanted} MiB`,
+        message: `the disk of ${folder} has ${neededMiB} MiB free; the next checkpoint needs ${neededMiB} MiB`,
       },
     ]);
   }
 });
 
-test("room is little while closed segments wait for a checkpoint that failed", async () => {
-  // The disk of this machine may be slow just now.
+test("store health warns disk_low while closed segments wait for a failed checkpoint", async () => {
+  // The disk of the test machine may be slow, which would add a warning.
   const times = spyOn(SyncTimes.prototype, "add").mockImplementation(() => {});
   onTestFinished(() => times.mockRestore());
   const disk = new FaultyDisk();
@@ -104,7 +104,7 @@ test("room is little while closed segments wait for a checkpoint that failed", a
   ]);
 });
 
-test("a slow sync is remembered for one to two minutes", () => {
+test("SyncTimes reports a slow sync for one to two minutes", () => {
   const clock = spyOn(performance, "now");
   try {
     const at = (minutes: number): void => void clock.mockReturnValue(minutes * 60_000);

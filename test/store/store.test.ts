@@ -19,10 +19,10 @@ import {
 import { install, minutesLater, MONDAY, register, unregister } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
 
-const UNKNOWN = register("ada", { product: "nothing" });
+const UNKNOWN_PRODUCT = register("ada", { product: "nothing" });
 
-describe("not durable, not answered", () => {
-  test("a grant waits for its own sync", async () => {
+describe("store", () => {
+  test("answers a grant only after its sync", async () => {
     const disk = new FaultyDisk();
     const { store, folder } = await openLicensedSite({ disk });
     const syncs = disk.block("syncData");
@@ -34,38 +34,41 @@ describe("not durable, not answered", () => {
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
   });
 
-  test("a refusal and a read wait for what they could have seen", async () => {
+  test("answers refusals and reads only after the changes they could have seen are synced", async () => {
     const disk = new FaultyDisk();
     const { store } = await openLicensedSite({ disk });
     const syncs = disk.block("syncData");
     const grant = transactCommand(store, register("ada"));
-    const refusal = transactCommand(store, UNKNOWN);
+    const refusal = transactCommand(store, UNKNOWN_PRODUCT);
     const read = store.read((state) => state.nextSlot);
     const unchanged = transactCommand(store, { type: "CountRefusals", refusals: [] });
     await waitUntil(() => syncs.count === 1);
     for (const answer of [grant, refusal, read, unchanged])
       expect(await isPending(answer)).toBe(true);
-    const late = [transactCommand(store, UNKNOWN), store.read((state) => state.nextSlot)];
-    for (const answer of late) expect(await isPending(answer)).toBe(true);
+    const laterCalls = [
+      transactCommand(store, UNKNOWN_PRODUCT),
+      store.read((state) => state.nextSlot),
+    ];
+    for (const answer of laterCalls) expect(await isPending(answer)).toBe(true);
     await syncs.releaseOne();
     expect(await refusal).toEqual({ ok: false, fault: { code: "unknown_product" } });
     expect(await read).toEqual({ ok: true, value: 2 });
     expect(await unchanged).toEqual({ ok: true, value: null });
-    await Promise.all(late);
+    await Promise.all(laterCalls);
     expect(syncs.count).toBe(0);
   });
 
-  test("a read between two batches waits for the second, which it saw", async () => {
+  test("answers a read between two batches only after the second, which it saw", async () => {
     const disk = new FaultyDisk();
     const { store } = await openLicensedSite({ disk });
     const syncs = disk.block("syncData");
     const first = transactCommand(store, register("ada"));
-    const early = store.read((state) => state.nextSlot);
+    const firstRead = store.read((state) => state.nextSlot);
     await waitUntil(() => syncs.count === 1);
     const second = transactCommand(store, register("bob"));
     const read = store.read((state) => state.nextSlot);
     await syncs.releaseOne();
-    await Promise.all([first, early]);
+    await Promise.all([first, firstRead]);
     await waitUntil(() => syncs.count === 1);
     expect(await isPending(read)).toBe(true);
     expect(await isPending(second)).toBe(true);
@@ -73,33 +76,33 @@ describe("not durable, not answered", () => {
     expect(await read).toEqual({ ok: true, value: 3 });
   });
 
-  test("with nothing pending nobody waits, and nothing is written", async () => {
+  test("answers at once and writes nothing when no change is pending", async () => {
     const disk = new FaultyDisk();
     const { store } = await openLicensedSite({ disk });
     disk.block("syncData");
     const before = disk.calls.length;
     expect(await store.read((state) => state.nextSlot)).toEqual({ ok: true, value: 1 });
-    expect((await transactCommand(store, UNKNOWN)).ok).toBe(false);
+    expect((await transactCommand(store, UNKNOWN_PRODUCT)).ok).toBe(false);
     expect(await transactCommand(store, { type: "CountRefusals", refusals: [] })).toMatchObject({
       ok: true,
     });
     expect(disk.calls).toHaveLength(before);
   });
 
-  test("one sync serves many", async () => {
+  test("syncs once for 40 concurrent changes", async () => {
     const disk = new FaultyDisk();
     const { store, folder } = await openLicensedSite({ disk });
     const before = disk.listCalls("syncData").length;
-    const users = Array.from({ length: 40 }, (_, place) => `user ${place}`);
+    const users = Array.from({ length: 40 }, (_, index) => `user ${index}`);
     const answers = await Promise.all(users.map((user) => transactCommand(store, register(user))));
     expect(answers.every(({ ok }) => ok)).toBe(true);
     expect(disk.listCalls("syncData")).toHaveLength(before + 1);
     const lines = readJournal(folder).slice(2);
-    expect(lines.map(({ line }) => line.seq)).toEqual(users.map((_, place) => place + 3));
+    expect(lines.map(({ line }) => line.seq)).toEqual(users.map((_, index) => index + 3));
     expect(lines.map(({ line }) => line.from)).toEqual(users.map(() => 3));
   });
 
-  test("a batch says where it began, and the next one begins anew", async () => {
+  test("writes the number of the first line of its batch into every line", async () => {
     const { store, folder } = await openLicensedSite();
     await Promise.all([
       transactOrThrow(store, register("ada")),
@@ -109,7 +112,7 @@ describe("not durable, not answered", () => {
     expect(readJournal(folder).map(({ line }) => line.from)).toEqual([1, 2, 3, 3, 5]);
   });
 
-  test("the last slot is never granted twice", async () => {
+  test("never grants the last slot twice", async () => {
     const { store } = await openSite();
     await transactOrThrow(store, install(1, { slots: 1 }));
     const answers = await Promise.all(
@@ -118,20 +121,20 @@ describe("not durable, not answered", () => {
     expect(answers.map(({ ok }) => ok)).toEqual([true, false, false]);
   });
 
-  test("the view sees the change and nothing after it", async () => {
+  test("passes the state after its own change, and no later one, to the view", async () => {
     const { store } = await openLicensedSite();
-    const seen = ["ada", "bob"].map((user) =>
+    const answers = ["ada", "bob"].map((user) =>
       store.transact(register(user), (state, outcome, at) => [state.nextSlot, outcome.user, at]),
     );
-    expect(await Promise.all(seen)).toEqual([
+    expect(await Promise.all(answers)).toEqual([
       { ok: true, value: [2, "ada", MONDAY] },
       { ok: true, value: [3, "bob", MONDAY] },
     ]);
   });
 });
 
-describe("time", () => {
-  test("never runs behind what is written, though the clock is set back", async () => {
+describe("time of the store", () => {
+  test("never goes back behind the last written line when the system clock does", async () => {
     const { store, clock, folder } = await openLicensedSite();
     clock.now = minutesLater(10);
     await transactOrThrow(store, register("ada"));
@@ -143,8 +146,8 @@ describe("time", () => {
   });
 });
 
-describe("a command that writes off what ran out", () => {
-  test("is one batch with a line for each", async () => {
+describe("command that expires slots", () => {
+  test("writes one batch with a line for each expired slot", async () => {
     const { store, clock, folder } = await openLicensedSite();
     await Promise.all(["ada", "bob"].map((user) => transactOrThrow(store, register(user))));
     clock.now = minutesLater(31);
@@ -160,8 +163,8 @@ describe("a command that writes off what ran out", () => {
   });
 });
 
-describe("a clean stop", () => {
-  test("leaves everything in state.json", async () => {
+describe("clean stop", () => {
+  test("writes everything to state.json", async () => {
     const site = await openLicensedSite();
     await transactOrThrow(site.store, register("ada"));
     await transactOrThrow(site.store, unregister("ada"));
@@ -172,7 +175,7 @@ describe("a clean stop", () => {
     expect(await openAndCloseFolder(site.folder)).toMatchObject({ state, seq, notes: [] });
   });
 
-  test("waits for what is on its way", async () => {
+  test("waits for pending changes", async () => {
     const site = await openLicensedSite();
     const answer = transactCommand(site.store, register("ada"));
     await site.stop();
@@ -180,7 +183,7 @@ describe("a clean stop", () => {
     expect((await openAndCloseFolder(site.folder)).seq).toBe(3);
   });
 
-  test("of a folder in which nothing happened writes nothing", async () => {
+  test("writes nothing when nothing changed", async () => {
     const first = await openLicensedSite();
     await first.stop();
     const disk = new FaultyDisk();
@@ -190,20 +193,20 @@ describe("a clean stop", () => {
     expect(disk.listCalls("write", "rename", "remove")).toEqual([]);
   });
 
-  test("leaves everything in state.json though the checkpoint before it failed", async () => {
-    let fail = true;
+  test("writes everything to state.json after a failed checkpoint", async () => {
+    let shouldFail = true;
     const site = await openLicensedSite({
       checkpoint: (folder, open) =>
-        fail ? Promise.reject(new Error("no memory")) : checkpoint(realDisk, folder, open),
+        shouldFail ? Promise.reject(new Error("no memory")) : checkpoint(realDisk, folder, open),
     });
     await site.store.checkpoint();
-    fail = false;
+    shouldFail = false;
     const { seq } = site.store.health();
     await site.stop();
     expect(await new StateFile(realDisk, site.folder).read()).toMatchObject({ covers: { seq } });
   });
 
-  test("leaves everything in state.json though a kill left a segment unfolded", async () => {
+  test("writes everything to state.json after a kill left a segment without a checkpoint", async () => {
     const first = await openLicensedSite({ checkpoint: async () => {} });
     await first.store.checkpoint();
     const folder = copyFolder(first.folder);
@@ -214,8 +217,8 @@ describe("a clean stop", () => {
   });
 });
 
-describe("health", () => {
-  test("says where the journal stands", async () => {
+describe("store health", () => {
+  test("reports the sequence numbers and the size of the journal", async () => {
     const { store, folder } = await openSite();
     await transactOrThrow(store, INSTALL_CAD);
     await transactOrThrow(store, register("ada"));

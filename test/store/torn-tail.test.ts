@@ -20,18 +20,18 @@ import {
 import { register } from "../support/scenario.ts";
 import { contentsOf, copyFolder, modeOf } from "../support/temp-folder.ts";
 
-interface Killed {
+interface KilledSite {
   readonly folder: string;
   readonly path: string;
   readonly bytes: Buffer<ArrayBuffer>;
-  /** Where the lines of the last batch begin, and where it ends. */
+  /** Offsets at which the lines of the last batch begin, and the offset of its end. */
   readonly offsets: readonly number[];
   /** The state before the last batch, and after each of its lines. */
   readonly states: readonly StateDump[];
 }
 
-/** Killed after a last batch of three lines, in the newer of two segments. */
-async function killed(): Promise<Killed> {
+/** A site killed after a last batch of three lines, in the newer of two segments. */
+async function prepareKilledSite(): Promise<KilledSite> {
   const { store, folder } = await openLicensedSite();
   await transactOrThrow(store, register("ada"));
   await store.checkpoint();
@@ -48,39 +48,39 @@ async function killed(): Promise<Killed> {
   return { folder: copy, path, bytes, offsets, states };
 }
 
-/** How many lines of the last batch end at or before this byte. */
-const wholeLines = ({ offsets }: Killed, at: number): number =>
+/** The number of lines of the last batch that end at or before this byte. */
+const countCompleteLines = ({ offsets }: KilledSite, at: number): number =>
   offsets.slice(1).filter((end) => end <= at).length;
 
-const tornCopy = (path: string, end: number): string => `${path}.${end}.torn`;
+const tornFilePath = (path: string, end: number): string => `${path}.${end}.torn`;
 
-describe("a torn tail in the last batch", () => {
-  test("is cut from the first bad line, wherever the write ended; the rest starts", async () => {
-    const site = await killed();
+describe("torn tail in the last batch", () => {
+  test("is cut at the first incomplete line, wherever the write ended, and the start succeeds", async () => {
+    const site = await prepareKilledSite();
     const { folder, path, bytes, offsets, states } = site;
     const disk = new FaultyDisk();
     disk.hasRealSync = false;
     for (let at = offsets[0] ?? 0; at <= bytes.length; at += 1) {
       writeFileSync(path, bytes.subarray(0, at));
       const { state, notes } = await openAndCloseFolder(folder, { disk });
-      const whole = wholeLines(site, at);
-      const end = offsets[whole] ?? 0;
-      expect(state).toEqual(states[whole] as StateDump);
+      const completeLines = countCompleteLines(site, at);
+      const end = offsets[completeLines] ?? 0;
+      expect(state).toEqual(states[completeLines] as StateDump);
       expect(readFileSync(path)).toEqual(bytes.subarray(0, end));
       if (end === at) expect(notes).toEqual([]);
       else {
         expect(notes).toHaveLength(1);
-        expect(readFileSync(tornCopy(path, end))).toEqual(bytes.subarray(end, at));
+        expect(readFileSync(tornFilePath(path, end))).toEqual(bytes.subarray(end, at));
       }
     }
   });
 
-  test("is told once: the next start is clean", async () => {
-    const { folder, path, bytes, offsets } = await killed();
+  test("is reported once, and the next start has no notes", async () => {
+    const { folder, path, bytes, offsets } = await prepareKilledSite();
     writeFileSync(path, bytes.subarray(0, bytes.length - 1));
     const first = await openAndCloseFolder(folder);
     const cut = bytes.length - 1 - (offsets[2] ?? 0);
-    const torn = tornCopy(path, offsets[2] ?? 0);
+    const torn = tornFilePath(path, offsets[2] ?? 0);
     expect(first.notes).toEqual([
       `${path} ended in an interrupted write: ${cut} bytes that were never acknowledged were moved to ${torn}`,
     ]);
@@ -91,15 +91,15 @@ describe("a torn tail in the last batch", () => {
     expect(contentsOf(folder)).toEqual(before);
   });
 
-  test("is told by health", async () => {
-    const { folder, path, bytes } = await killed();
+  test("is reported in the notes of the store's health", async () => {
+    const { folder, path, bytes } = await prepareKilledSite();
     writeFileSync(path, bytes.subarray(0, bytes.length - 1));
     const { store } = await openSite({ folder });
     expect(store.health().notes).toEqual([expect.stringContaining(path)]);
   });
 
-  test("is safe in its copy before it is cut", async () => {
-    const { folder, path, bytes, offsets } = await killed();
+  test("is synced in its copy before it is cut from the journal", async () => {
+    const { folder, path, bytes, offsets } = await prepareKilledSite();
     writeFileSync(path, bytes.subarray(0, bytes.length - 1));
     const disk = new FaultyDisk();
     await openAndCloseFolder(folder, { disk });
@@ -115,8 +115,8 @@ describe("a torn tail in the last batch", () => {
     ]);
   });
 
-  test("may be any line of the batch, for they reach the disk in any order", async () => {
-    const { folder, path, bytes, offsets, states } = await killed();
+  test("may begin at any line of the batch, because lines reach the disk in any order", async () => {
+    const { folder, path, bytes, offsets, states } = await prepareKilledSite();
     for (const bad of [0, 1, 2]) {
       const [from = 0, to = 0] = offsets.slice(bad);
       writeFileSync(path, Buffer.from(bytes).fill(0, from, to));
@@ -127,17 +127,17 @@ describe("a torn tail in the last batch", () => {
     }
   });
 
-  test("may be zeros that the file grew by, or noise", async () => {
-    const { folder, path, bytes, states } = await killed();
+  test("may consist of zeros, an empty line or lines that are not journal lines", async () => {
+    const { folder, path, bytes, states } = await prepareKilledSite();
     for (const tail of [Buffer.alloc(4096), Buffer.from("\n"), Buffer.from("{}\n{}\n")]) {
       writeFileSync(path, Buffer.concat([bytes, tail]));
       expect((await openAndCloseFolder(folder)).state).toEqual(states.at(-1) as StateDump);
       expect(readFileSync(path)).toEqual(bytes);
-      expect(readFileSync(tornCopy(path, bytes.length))).toEqual(tail);
+      expect(readFileSync(tornFilePath(path, bytes.length))).toEqual(tail);
     }
   });
 
-  test("may be all of a segment just begun", async () => {
+  test("may be all of a new segment", async () => {
     const { store, folder } = await openLicensedSite();
     await store.checkpoint();
     const before = await readState(store);
@@ -149,7 +149,7 @@ describe("a torn tail in the last batch", () => {
     expect(readFileSync(path)).toHaveLength(0);
   });
 
-  test("may be all lines of a last batch that fills its segment, each of them damaged", async () => {
+  test("may be a batch that fills its segment and has every line damaged", async () => {
     const { store, folder } = await openLicensedSite();
     await store.checkpoint();
     const before = await readState(store);
@@ -164,11 +164,11 @@ describe("a torn tail in the last batch", () => {
       state: before,
       notes: [expect.stringContaining(path)],
     });
-    expect(readFileSync(tornCopy(path, 0))).toEqual(bytes);
+    expect(readFileSync(tornFilePath(path, 0))).toEqual(bytes);
   });
 
-  test("leaves a journal that goes on where the good lines end", async () => {
-    const { folder, path, bytes, offsets } = await killed();
+  test("leaves a journal that continues after the last good line", async () => {
+    const { folder, path, bytes, offsets } = await prepareKilledSite();
     writeFileSync(path, bytes.subarray(0, (offsets[1] ?? 0) + 9));
     const site = await openSite({ folder });
     await transactOrThrow(site.store, register("zoe"));
@@ -179,8 +179,8 @@ describe("a torn tail in the last batch", () => {
     );
   });
 
-  test("that cannot be kept is not cut", async () => {
-    const { folder, path, bytes, offsets } = await killed();
+  test("is not cut when its copy cannot be written", async () => {
+    const { folder, path, bytes, offsets } = await prepareKilledSite();
     const torn = bytes.subarray(0, bytes.length - 1);
     writeFileSync(path, torn);
     const disk = new FaultyDisk();
@@ -189,6 +189,6 @@ describe("a torn tail in the last batch", () => {
     expect(readFileSync(path)).toEqual(torn);
     const { notes } = await openAndCloseFolder(folder);
     expect(notes).toHaveLength(1);
-    expect(existsSync(tornCopy(path, offsets[2] ?? 0))).toBe(true);
+    expect(existsSync(tornFilePath(path, offsets[2] ?? 0))).toBe(true);
   });
 });

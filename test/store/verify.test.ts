@@ -28,8 +28,8 @@ import {
 import { consume, MONDAY, register, unregister, utc } from "../support/scenario.ts";
 import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
 
-/** As `livedSite`, and one line more, so that the journal has two batches. */
-async function killed(): Promise<string> {
+/** As `openSiteWithHistory`, with one more line, so that the journal has two batches. */
+async function prepareKilledSite(): Promise<string> {
   const { folder, store } = await openSiteWithHistory();
   await transactOrThrow(store, register("dua"));
   return copyFolder(folder);
@@ -38,14 +38,14 @@ async function killed(): Promise<string> {
 const MARCH = "history/2026-03.jsonl";
 const APRIL = "history/2026-04.jsonl";
 
-describe("a folder as it was written", () => {
-  test("is walked from end to end, and told about", async () => {
+describe("verify of an undamaged folder", () => {
+  test("checks all files and reports what they contain", async () => {
     const { folder, store, clock } = await openSiteWithHistory();
     const copy = copyFolder(folder);
     const { seq, auditSeq } = store.health();
     const state = await readState(store);
-    const found = await verifyFolder(copy);
-    expect(found).toEqual({
+    const report = await verifyFolder(copy);
+    expect(report).toEqual({
       kind: "site",
       appliance: APPLIANCE_ID,
       licenses: 1,
@@ -62,19 +62,19 @@ describe("a folder as it was written", () => {
       tornBytes: 0,
       tornFiles: [],
     });
-    expect(state.latestEventAt).toBe(found.mark);
+    expect(state.latestEventAt).toBe(report.mark);
     const lines = readJournal(copy);
-    expect(found.head.sum).toBe(lines.at(-1)?.line.sum ?? "");
+    expect(report.head.sum).toBe(lines.at(-1)?.line.sum ?? "");
     const audited = lines.filter(({ line }) => line.audit_seq !== undefined);
-    expect(found.head.auditSum).toBe(audited.at(-1)?.line.sum ?? "");
+    expect(report.head.auditSum).toBe(audited.at(-1)?.line.sum ?? "");
   });
 
-  test("gives every line of the audit chain once, in order, folded or not", async () => {
-    const folder = await killed();
-    const seen: [number, string][] = [];
+  test("passes on every line of the audit chain once, in order, from audit log and journal", async () => {
+    const folder = await prepareKilledSite();
+    const passedLines: [number, string][] = [];
     await verify(realDisk, folder, {
       identity: checkIdentity,
-      onAuditedLine: (seq, sum) => seen.push([seq, sum]),
+      onAuditedLine: (seq, sum) => passedLines.push([seq, sum]),
     });
     const lines = new Map(
       [
@@ -82,28 +82,28 @@ describe("a folder as it was written", () => {
         ...readJournal(folder),
       ].flatMap(({ line }) => (line.audit_seq === undefined ? [] : [[line.audit_seq, line.sum]])),
     );
-    expect(seen).toEqual([...lines] as [number, string][]);
-    expect(seen.map(([seq]) => seq)).toEqual(seen.map((_, place) => place + 1));
-    expect(seen.length).toBeGreaterThan(6);
+    expect(passedLines).toEqual([...lines] as [number, string][]);
+    expect(passedLines.map(([seq]) => seq)).toEqual(passedLines.map((_, index) => index + 1));
+    expect(passedLines.length).toBeGreaterThan(6);
   });
 
-  test("is the same the second time, and not touched", async () => {
-    const folder = await killed();
+  test("gives the same report twice and does not change the folder", async () => {
+    const folder = await prepareKilledSite();
     writeFileSync(join(folder, "journal-4.jsonl.17.torn"), "torn");
     editFile(join(folder, "journal-6.jsonl"), (bytes) =>
       Buffer.concat([bytes, Buffer.from('{"se')]),
     );
     const before = contentsOf(folder);
     const disk = new FaultyDisk();
-    const found = await verifyFolder(folder, disk);
-    expect(found).toMatchObject({ torn: 4, tornFiles: ["journal-4.jsonl.17.torn"] });
-    expect(await verifyFolder(folder)).toEqual(found);
+    const report = await verifyFolder(folder, disk);
+    expect(report).toMatchObject({ tornBytes: 4, tornFiles: ["journal-4.jsonl.17.torn"] });
+    expect(await verifyFolder(folder)).toEqual(report);
     expect(contentsOf(folder)).toEqual(before);
-    const looks = new Set(["list", "read", "readPart", "stat"]);
-    expect(disk.calls.filter(({ name }) => !looks.has(name))).toEqual([]);
+    const readCalls = new Set(["list", "read", "readPart", "stat"]);
+    expect(disk.calls.filter(({ name }) => !readCalls.has(name))).toEqual([]);
   });
 
-  test("needs nothing that a checkpoint let go of", async () => {
+  test("does not need the months that a checkpoint removed", async () => {
     const { folder, store, clock } = await openSiteWithKey({
       checkpoint: checkpointKeepingMonths(1),
     });
@@ -121,29 +121,29 @@ describe("a folder as it was written", () => {
     });
   });
 
-  test("may have an unfinished fold behind its record", async () => {
-    const folder = await killed();
-    const more = Buffer.from("whatever it was");
-    editFile(join(folder, APRIL), (bytes) => Buffer.concat([bytes, more]));
+  test("accepts leftovers of an unfinished checkpoint after the end of the audit log", async () => {
+    const folder = await prepareKilledSite();
+    const leftover = Buffer.from("whatever it was");
+    editFile(join(folder, APRIL), (bytes) => Buffer.concat([bytes, leftover]));
     writeFileSync(join(folder, "history/2026-05.jsonl"), "{");
-    writeFileSync(join(folder, "history/notes.txt"), "not a file of the record");
+    writeFileSync(join(folder, "history/notes.txt"), "not an audit file");
     const { auditLog } = await verifyFolder(folder);
     expect(auditLog).toEqual({
       from: 1,
       to: 5,
       files: 2,
       lines: 5,
-      leftover: more.length + 1,
+      leftover: leftover.length + 1,
     });
   });
 
-  test("has a generation to go back to only where the journal leads from it", async () => {
-    const folder = await killed();
+  test("reports an older state only if the journal continues it", async () => {
+    const folder = await prepareKilledSite();
     rmSync(join(folder, "journal-4.jsonl"));
     expect((await verifyFolder(folder)).generations).toEqual([]);
   });
 
-  test("has none where a part of the journal on the way is gone", async () => {
+  test("reports no older state when a segment between it and the state is missing", async () => {
     const { folder, store } = await openSiteWithKey({
       checkpoint: async (path, open) => {
         if (open !== 4) await checkpoint(realDisk, path, open);
@@ -158,25 +158,25 @@ describe("a folder as it was written", () => {
     expect((await verifyFolder(folder)).generations).toEqual([]);
   });
 
-  test("may have a generation that is newer than its state", async () => {
+  test("accepts a kept state that is newer than state.json", async () => {
     const { folder, store } = await openSiteWithHistory();
     const copy = copyFolder(folder);
     // As after `cp state-3.json state.json`.
     copyFileSync(join(copy, "state.json"), join(copy, "state-5.json"));
     copyFileSync(join(copy, "state-3.json"), join(copy, "state.json"));
-    const found = await verifyFolder(copy);
-    expect(found).toMatchObject({
-      covers: 3,
+    const report = await verifyFolder(copy);
+    expect(report).toMatchObject({
+      coveredSeq: 3,
       segments: [4, 6],
       generations: [3],
       head: { seq: store.health().seq },
-      // What the newer state knew of is there, and will be written again.
-      record: { lines: 3, files: 1 },
+      // The lines that the newer state covers are still there and will be written again.
+      auditLog: { lines: 3, files: 1 },
     });
-    expect(found.auditLog.leftover).toBeGreaterThan(100);
+    expect(report.auditLog.leftover).toBeGreaterThan(100);
   });
 
-  test("is walked in the order of its lines after the clock was set back", async () => {
+  test("reads the audit log in the order of its lines after the clock was set back", async () => {
     const { folder, store, clock } = await openSiteWithKey();
     clock.now = utc("2026-04-01T00:00:00Z");
     await transactOrThrow(store, consume(1));
@@ -199,7 +199,7 @@ describe("a folder as it was written", () => {
     });
   });
 
-  test("may have a record larger than what is read at once", async () => {
+  test("reads an audit file that is larger than one read", async () => {
     const { folder, store } = await openSiteWithKey();
     for (let part = 0; part < 60; part += 1) {
       const contact = { hostname: "", ip: "", info: "x".repeat(50_000 + part), peer: "" };
@@ -221,24 +221,24 @@ describe("a folder as it was written", () => {
   });
 });
 
-describe("damage to the state is named", () => {
-  test("and the way back with it", async () => {
-    const folder = await killed();
+describe("verify refuses", () => {
+  test("a damaged state, with the command that restores the older state", async () => {
+    const folder = await prepareKilledSite();
     const path = join(folder, "state.json");
     flipBit(path, 400);
     const before = contentsOf(folder);
-    const said = await catchRefusal(verifyFolder(folder));
-    expect(said).toEqual({
+    const refusal = await catchRefusal(verifyFolder(folder));
+    expect(refusal).toEqual({
       name: "FolderRefused",
       message: `${path} does not match its checksum`,
       hint: `cp -p '${join(folder, "state-3.json")}' '${path}' # nothing is lost: the journal contains every change since`,
     });
-    expect(await catchRefusal(verifyFolder(folder))).toEqual(said);
+    expect(await catchRefusal(verifyFolder(folder))).toEqual(refusal);
     expect(contentsOf(folder)).toEqual(before);
   });
 
-  test("when the checksum fits and it is not where the journal leads", async () => {
-    const folder = await killed();
+  test("a state with a valid checksum that the journal does not lead to", async () => {
+    const folder = await prepareKilledSite();
     editFile(join(folder, "state.json"), (bytes) => {
       const text = bytes.toString().replace(/"nextSlot":\d+/, '"nextSlot":77');
       const content = text.slice(0, text.lastIndexOf('"sum":"'));
@@ -249,8 +249,8 @@ describe("damage to the state is named", () => {
     );
   });
 
-  test("in a kept generation, which nothing else hangs on", async () => {
-    const folder = await killed();
+  test("a damaged older state, though a start still succeeds", async () => {
+    const folder = await prepareKilledSite();
     const path = join(folder, "state-3.json");
     flipBit(path, 400);
     expect(await catchRefusal(verifyFolder(folder))).toEqual({
@@ -261,13 +261,13 @@ describe("damage to the state is named", () => {
     await openAndCloseFolder(folder);
   });
 
-  test("in a key that is another's", async () => {
-    const folder = await killed();
+  test("the key of another appliance", async () => {
+    const folder = await prepareKilledSite();
     writeFileSync(join(folder, "identity.jwk"), "other");
     expect((await catchRefusal(verifyFolder(folder))).message).toContain("identity.jwk is another");
   });
 
-  test("in a folder that is none", async () => {
+  test("a folder that is no data folder", async () => {
     const folder = tempFolder();
     expect(await catchRefusal(verifyFolder(folder))).toEqual({
       name: "FolderRefused",
@@ -277,9 +277,9 @@ describe("damage to the state is named", () => {
   });
 });
 
-describe("damage to the journal is named by file, place and line", () => {
-  test("after the state", async () => {
-    const folder = await killed();
+describe("verify refuses journal damage and reports file, offset and line", () => {
+  test("when it is after the state", async () => {
+    const folder = await prepareKilledSite();
     const path = join(folder, "journal-6.jsonl");
     const second = readLines(path)[1] as RawLine;
     flipBit(path, second.offset + 30);
@@ -288,8 +288,8 @@ describe("damage to the journal is named by file, place and line", () => {
     );
   });
 
-  test("before the state, where only the way back hangs on it", async () => {
-    const folder = await killed();
+  test("when it is before the state, though a start still succeeds", async () => {
+    const folder = await prepareKilledSite();
     const path = join(folder, "journal-4.jsonl");
     const second = readLines(path)[1] as RawLine;
     flipBit(path, second.offset + 30);
@@ -301,7 +301,7 @@ describe("damage to the journal is named by file, place and line", () => {
     await openAndCloseFolder(folder);
   });
 
-  test("at the end of a file that is not the last", async () => {
+  test("when it is at the end of a segment that is not the last", async () => {
     const { folder, store } = await openSiteWithKey({ checkpoint: async () => {} });
     await transactOrThrow(store, register("ada"));
     await store.checkpoint();
@@ -315,8 +315,8 @@ describe("damage to the journal is named by file, place and line", () => {
     );
   });
 
-  test("when a file is missing", async () => {
-    const folder = await killed();
+  test("when a segment is missing", async () => {
+    const folder = await prepareKilledSite();
     rmSync(join(folder, "journal-6.jsonl"));
     const missing = join(folder, "journal-6.jsonl");
     expect((await catchRefusal(verifyFolder(folder))).message).toBe(

@@ -1,5 +1,5 @@
-// A clock that was set back leads into months that have their file already. The record is a chain
-// all the same, and old months go in the order of their lines.
+// When the clock is set back, lines are written for months that already have a file. The audit log
+// stays one chain, and old months are removed in the order of their lines.
 import { expect, test } from "bun:test";
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,18 +17,19 @@ import { listAuditMonths, writeMonths } from "../../support/audit-months.ts";
 import { consume, MONDAY, utc } from "../../support/scenario.ts";
 import { copyFolder } from "../../support/temp-folder.ts";
 
-/** To the beginning of March. */
-const BACK = { type: "SetClockBack", to: MONDAY, nonce: null, peer: "10.0.0.1" } as const;
+/** Sets the clock back to the beginning of March. */
+const SET_CLOCK_BACK = { type: "SetClockBack", to: MONDAY, nonce: null, peer: "10.0.0.1" } as const;
 
-test("the order of the lines stays, and nothing goes before its turn", async () => {
+test("retention after the clock was set back removes months in the order of their lines", async () => {
   const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
   await writeMonths(site, "03", "08");
-  // March may go since August; then it is March again.
-  await transactOrThrow(site.store, BACK);
+  // In August the March file may be removed; then the clock is set back to March.
+  await transactOrThrow(site.store, SET_CLOCK_BACK);
   await writeMonths(site, "03", "04");
   expect(listAuditMonths(site.folder)).toEqual(["03-8", "04", "08"]);
   expect((await verifyFolder(site.folder)).auditLog).toMatchObject({ from: 5, files: 3 });
-  // August lies before March now, and stays until its own time has passed, and all behind it too.
+  // August now precedes March in the chain. It stays until its own time has passed, and so do all
+  // files after it.
   await writeMonths(site, "05", "06", "07");
   expect(listAuditMonths(site.folder)).toEqual(["03-8", "04", "05", "06", "07", "08"]);
   expect((await verifyFolder(site.folder)).auditLog).toMatchObject({ from: 5, files: 6 });
@@ -37,14 +38,14 @@ test("the order of the lines stays, and nothing goes before its turn", async () 
   expect((await verifyFolder(site.folder)).auditLog.files).toBeLessThan(5);
 });
 
-test("several times between two checkpoints, every line gets its place once", async () => {
+test("audit log contains every line once when the clock is set back several times between checkpoints", async () => {
   const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(0) });
-  for (const time of [1, 2, 3]) {
+  for (const count of [1, 2, 3]) {
     site.clock.now = utc("2026-04-15T00:00:00Z");
-    await transactOrThrow(site.store, consume(time));
-    await transactOrThrow(site.store, BACK);
+    await transactOrThrow(site.store, consume(count));
+    await transactOrThrow(site.store, SET_CLOCK_BACK);
     site.clock.now = MONDAY;
-    await transactOrThrow(site.store, consume(time));
+    await transactOrThrow(site.store, consume(count));
   }
   await site.store.checkpoint();
   expect(site.store.health().checkpointError).toBeNull();
@@ -58,18 +59,18 @@ test("several times between two checkpoints, every line gets its place once", as
   });
 });
 
-test("a file of a single line is as good as any, and nothing takes its name", async () => {
+test("audit files with a single line after each clock change stay valid and are never overwritten", async () => {
   const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(0) });
   const to = utc("2026-05-15T00:00:00Z");
   site.clock.now = to;
   await transactOrThrow(site.store, consume(1));
   await site.store.checkpoint();
-  for (const time of [1, 2, 3]) {
+  for (const count of [1, 2, 3]) {
     site.clock.now = utc("2026-06-15T00:00:00Z");
-    await transactOrThrow(site.store, consume(time));
-    await transactOrThrow(site.store, { ...BACK, to });
+    await transactOrThrow(site.store, consume(count));
+    await transactOrThrow(site.store, { ...SET_CLOCK_BACK, to });
     site.clock.now = to;
-    await transactOrThrow(site.store, consume(time));
+    await transactOrThrow(site.store, consume(count));
     await site.store.checkpoint();
     expect(site.store.health().checkpointError).toBeNull();
     const { auditLog } = await verifyFolder(site.folder);
@@ -78,13 +79,13 @@ test("a file of a single line is as good as any, and nothing takes its name", as
   expect(listAuditMonths(site.folder)).toHaveLength(8);
 });
 
-test("a month that begins with damage is not taken for a leftover, and not lost", async () => {
+test("a month whose first line is damaged is not removed as a leftover when the clock is set back", async () => {
   const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(0) });
   await writeMonths(site, "03", "08");
   const march = join(site.folder, "history/2026-03.jsonl");
   flipBit(march, 20);
   const before = readFileSync(march);
-  await transactOrThrow(site.store, BACK);
+  await transactOrThrow(site.store, SET_CLOCK_BACK);
   await writeMonths(site, "03");
   expect(listAuditMonths(site.folder).toSorted()).toEqual(["03", "03-8", "08"]);
   expect(readFileSync(march)).toEqual(before);
@@ -93,18 +94,18 @@ test("a month that begins with damage is not taken for a leftover, and not lost"
   );
 });
 
-test("going back does not find a name taken that was taken when there was less to go by", async () => {
+test("going back to the older state after the clock was set back writes valid audit files again", async () => {
   const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
   await writeMonths(site, "03", "08");
-  await transactOrThrow(site.store, BACK);
+  await transactOrThrow(site.store, SET_CLOCK_BACK);
   await writeMonths(site, "03");
-  // The first March went with the checkpoint that had to find another name for the second.
+  // The checkpoint that chose another name for the second March removed the first March.
   expect(listAuditMonths(site.folder)).toEqual(["03-8", "08"]);
   const copy = copyFolder(site.folder);
   const [generation] = listGenerations(realDisk, copy);
   copyFileSync(generation?.path ?? "", join(copy, "state.json"));
-  const again = await openSite({ folder: copy, checkpoint: checkpointKeepingMonths(1) });
-  await writeMonths(again, "04");
+  const reopened = await openSite({ folder: copy, checkpoint: checkpointKeepingMonths(1) });
+  await writeMonths(reopened, "04");
   const { auditLog } = await verifyFolder(copy);
   expect(auditLog).toMatchObject({ from: 5, files: 3, leftover: 0 });
   expect(listAuditMonths(copy)).toHaveLength(3);

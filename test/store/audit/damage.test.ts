@@ -1,4 +1,4 @@
-// A damaged audit log is not damaged license state: backups, restores and checkpoints go on.
+// A damaged audit log is not damaged license state: backups, restores and checkpoints still work.
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ import {
   catchRefusal,
   restoreTo,
   readFolderState,
-  verifyFolder as walk,
+  verifyFolder,
 } from "../../support/backup-site.ts";
 import {
   transactOrThrow,
@@ -38,39 +38,39 @@ const MAY = "history/2026-05.jsonl";
 
 interface Damage {
   readonly damage: (folder: string) => void;
-  readonly listed: BackupManifest["audit_damage"];
+  readonly expectedDamage: BackupManifest["audit_damage"];
 }
 
 const damages: Readonly<Record<string, Damage>> = {
   "a changed byte in an old month": {
     damage: (folder) => flipBit(join(folder, APRIL), 99),
-    listed: { missing: [{ from: 5, to: 5 }], files: ["2026-04.jsonl"] },
+    expectedDamage: { missing: [{ from: 5, to: 5 }], files: ["2026-04.jsonl"] },
   },
-  "an old month gone": {
+  "a missing old month": {
     damage: (folder) => rmSync(join(folder, APRIL)),
-    listed: { missing: [{ from: 5, to: 6 }], files: [] },
+    expectedDamage: { missing: [{ from: 5, to: 6 }], files: [] },
   },
-  "nothing but zeros in an old month": {
+  "only zeros in an old month": {
     damage: (folder) => editFile(join(folder, APRIL), (bytes) => bytes.fill(0)),
-    listed: { missing: [{ from: 5, to: 6 }], files: ["2026-04.jsonl"] },
+    expectedDamage: { missing: [{ from: 5, to: 6 }], files: ["2026-04.jsonl"] },
   },
-  "a line twice in an old month": {
+  "repeated lines in an old month": {
     damage: (folder) => editFile(join(folder, APRIL), (bytes) => Buffer.concat([bytes, bytes])),
-    listed: { missing: [], files: ["2026-04.jsonl"] },
+    expectedDamage: { missing: [], files: ["2026-04.jsonl"] },
   },
-  "the end of the newest file cut off": {
+  "a truncated newest file": {
     damage: (folder) => truncateSync(join(folder, MAY), 9),
-    listed: { missing: [{ from: 7, to: 8 }], files: ["2026-05.jsonl"] },
+    expectedDamage: { missing: [{ from: 7, to: 8 }], files: ["2026-05.jsonl"] },
   },
-  "the newest file gone": {
+  "a missing newest file": {
     damage: (folder) => rmSync(join(folder, MAY)),
-    listed: { missing: [{ from: 7, to: 8 }], files: [] },
+    expectedDamage: { missing: [{ from: 7, to: 8 }], files: [] },
   },
 };
 
-describe("a backup of a folder with a damaged audit log", () => {
-  for (const [what, { damage, listed }] of Object.entries(damages)) {
-    test(`is made with ${what}, says so, and comes back as it was`, async () => {
+describe("backup of a folder with a damaged audit log", () => {
+  for (const [what, { damage, expectedDamage }] of Object.entries(damages)) {
+    test(`with ${what} succeeds, lists the damage, and can be restored`, async () => {
       const site = await openSiteWithKey();
       await writeMonths(site, "03", "04", "05");
       const folder = copyFolder(site.folder);
@@ -79,24 +79,26 @@ describe("a backup of a folder with a damaged audit log", () => {
       const { manifest, verifyReport } = await makeBackup(realDisk, folder, out, MONDAY, {
         identity: checkIdentity,
       });
-      expect(manifest.audit_damage).toEqual(listed);
-      expect(verifyReport.auditDamage).toMatchObject(listed ?? {});
-      const opened = await openBackup(realDisk, out, { identity: checkIdentity });
-      expect(opened.manifest.audit_damage).toEqual(listed);
-      const other = join(tempFolder(), "data");
-      const restored = await restoreTo(other, out);
-      expect(restored.verifyReport.auditDamage).toMatchObject(listed ?? {});
+      expect(manifest.audit_damage).toEqual(expectedDamage);
+      expect(verifyReport.auditDamage).toMatchObject(expectedDamage ?? {});
+      const backup = await openBackup(realDisk, out, { identity: checkIdentity });
+      expect(backup.manifest.audit_damage).toEqual(expectedDamage);
+      const restoredFolder = join(tempFolder(), "data");
+      const restored = await restoreTo(restoredFolder, out);
+      expect(restored.verifyReport.auditDamage).toMatchObject(expectedDamage ?? {});
       const { state } = await readFolderState(folder);
-      expect((await readFolderState(other)).state).toMatchObject({ licenses: state.licenses });
-      await catchRefusal(walk(other));
-      // There it can be mended, too.
-      const again = await openSite({ folder: other });
-      unwrap(await new AuditMaintenance(again.store).repair({ note: "x", peer: "x" }));
-      await walk(copyFolder(other));
+      expect((await readFolderState(restoredFolder)).state).toMatchObject({
+        licenses: state.licenses,
+      });
+      await catchRefusal(verifyFolder(restoredFolder));
+      // The restored audit log can be repaired, too.
+      const reopened = await openSite({ folder: restoredFolder });
+      unwrap(await new AuditMaintenance(reopened.store).repair({ note: "x", peer: "x" }));
+      await verifyFolder(copyFolder(restoredFolder));
     });
   }
 
-  test("is refused when the audit log in the backup is not damaged as it says", async () => {
+  test("is refused when its manifest does not list the actual damage", async () => {
     const site = await openSiteWithKey();
     await writeMonths(site, "03", "04", "05");
     const folder = copyFolder(site.folder);
@@ -108,23 +110,26 @@ describe("a backup of a folder with a damaged audit log", () => {
       archive.read(join(archive.path, name)) ?? new Uint8Array();
     const files = Object.fromEntries(archive.names.map((name) => [name, bytesOf(name)]));
     const manifest = JSON.parse(Buffer.from(bytesOf(MANIFEST_FILE)).toString()) as BackupManifest;
-    const { audit_damage: _damage, ...silent } = manifest;
-    const lists = [
-      silent,
+    const { audit_damage: _damage, ...withoutDamage } = manifest;
+    const manifests = [
+      withoutDamage,
       { ...manifest, audit_damage: { missing: [], files: [] } },
       { ...manifest, audit_damage: { missing: [{ from: 4, to: 5 }], files: ["2026-04.jsonl"] } },
     ];
-    for (const list of lists) {
-      const path = writeArchive({ ...files, [MANIFEST_FILE]: Buffer.from(JSON.stringify(list)) });
+    for (const changedManifest of manifests) {
+      const path = writeArchive({
+        ...files,
+        [MANIFEST_FILE]: Buffer.from(JSON.stringify(changedManifest)),
+      });
       const { name } = await catchRefusal(openBackup(realDisk, path, { identity: checkIdentity }));
       expect(name).toBe("BackupRefused");
     }
   });
 
-  test("is refused when its journal is damaged as well", async () => {
+  test("is refused when the journal is damaged as well", async () => {
     const site = await openSiteWithKey();
     await writeMonths(site, "03", "04", "05");
-    // Two batches: the second one says that the first was safe on disk.
+    // Two batches, because only a second batch proves that the first was safely on disk.
     await transactOrThrow(site.store, consume(1));
     await transactOrThrow(site.store, consume(2));
     const folder = copyFolder(site.folder);
@@ -139,16 +144,16 @@ describe("a backup of a folder with a damaged audit log", () => {
   });
 });
 
-describe("a checkpoint that finds the newest audit file too short", () => {
+describe("checkpoint that finds the newest audit file too short", () => {
   for (const [what, damage] of Object.entries<(path: string) => void>({
     "cut in the middle of its last line": (path) =>
       truncateSync(path, readFileSync(path).length - 9),
     "without its last line": (path) =>
       truncateSync(path, readFileSync(path).lastIndexOf(10, readFileSync(path).length - 2) + 1),
     empty: (path) => truncateSync(path),
-    gone: (path) => rmSync(path),
+    missing: (path) => rmSync(path),
   })) {
-    test(`writes again what the kept journal has, when it is ${what}`, async () => {
+    test(`writes the missing lines again from the journal when the file is ${what}`, async () => {
       const site = await openSiteWithKey();
       await writeMonths(site, "03", "05");
       const before = readFileSync(join(site.folder, MAY));
@@ -158,7 +163,7 @@ describe("a checkpoint that finds the newest audit file too short", () => {
       expect(site.store.health().checkpointError).toBeNull();
       const after = readFileSync(join(site.folder, MAY));
       expect(after.subarray(0, before.length)).toEqual(before);
-      await walk(copyFolder(site.folder));
+      await verifyFolder(copyFolder(site.folder));
     });
   }
 });

@@ -17,120 +17,129 @@ import { tempFolder } from "../../support/temp-folder.ts";
 
 const ALL = { since: null, until: null };
 
-const exported = ({ store }: OpenSite): string =>
+const exportAuditLog = ({ store }: OpenSite): string =>
   Buffer.concat([...readForward(store.auditLogSource(), ALL)]).toString();
 
-function checked(text: string | Uint8Array): CheckedAuditExport {
-  const path = join(tempFolder(), "record.jsonl");
+function checkExport(text: string | Uint8Array): CheckedAuditExport {
+  const path = join(tempFolder(), "audit.jsonl");
   writeFileSync(path, text);
   return checkAuditExport(realDisk, path);
 }
 
-function refusalOf(text: string | Uint8Array): string {
+function catchExportRefusal(text: string | Uint8Array): string {
   try {
-    checked(text);
+    checkExport(text);
   } catch (error) {
     if (error instanceof AuditExportRefused) return error.message.replace(/^\S+: /, "");
     throw error;
   }
-  throw new Error("it was not refused");
+  throw new Error("the export was not refused");
 }
 
-describe("an exported record", () => {
-  test("is a chain from the beginning, over months and into the journal", async () => {
+describe("audit log export", () => {
+  test("is one chain from the first line, over several months and into the journal", async () => {
     const site = await openLicensedSite();
     await writeMonths(site, "04", "05");
-    expect(checked(exported(site))).toMatchObject({ lines: 6, first: 1, last: 6, anchor: null });
+    expect(checkExport(exportAuditLog(site))).toMatchObject({
+      lines: 6,
+      firstSeq: 1,
+      lastSeq: 6,
+      anchor: null,
+    });
   });
 
-  test("says what it begins behind when months were let go of", async () => {
+  test("has an anchor when older months were removed", async () => {
     const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
     await writeMonths(site, "04", "05", "07", "08", "09");
-    const { lines, firstSeq, lastSeq, anchor } = checked(exported(site));
+    const { lines, firstSeq, lastSeq, anchor } = checkExport(exportAuditLog(site));
     expect([firstSeq > 1, lastSeq, lines]).toEqual([true, 12, 12 - firstSeq + 1]);
     expect(anchor).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test("that is long comes whole, in parts", async () => {
+  test("of a long audit log is complete and is read in parts", async () => {
     const folder = join(tempFolder(), "data");
     await writeLongAuditLog(folder, 20_000, 9);
     const { store } = await openSite({ folder });
     const parts = [...readForward(store.auditLogSource(), ALL)];
     expect(parts.length).toBeGreaterThan(20);
     expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(512 * 1024);
-    expect(checked(Buffer.concat(parts))).toMatchObject({ lines: 20_001, anchor: null });
+    expect(checkExport(Buffer.concat(parts))).toMatchObject({ lines: 20_001, anchor: null });
   });
 
-  test("in which any line is missing, or stands elsewhere, is refused at that line", async () => {
+  test("is refused at the line where a line is missing or repeated", async () => {
     const site = await openLicensedSite();
     await writeMonths(site, "04", "05");
-    const lines = exported(site).split(/(?<=\n)/);
+    const lines = exportAuditLog(site).split(/(?<=\n)/);
     for (let index = 1; index < lines.length - 1; index += 1) {
       const without = lines.toSpliced(index, 1);
-      expect(refusalOf(without.join(""))).toStartWith(
+      expect(catchExportRefusal(without.join(""))).toStartWith(
         `line ${index + 1} is line ${index + 2} of the audit log and does not continue`,
       );
-      const twice = lines.toSpliced(index, 0, lines[index] ?? "");
-      expect(refusalOf(twice.join(""))).toStartWith(`line ${index + 2} is line ${index + 1} of`);
+      const withRepeat = lines.toSpliced(index, 0, lines[index] ?? "");
+      expect(catchExportRefusal(withRepeat.join(""))).toStartWith(
+        `line ${index + 2} is line ${index + 1} of`,
+      );
     }
   });
 
-  test("with a declared gap is accepted with exactly the lines of the gap missing", async () => {
+  test("with a declared gap is accepted only when exactly the lines of the gap are missing", async () => {
     const site = await openSiteWithKey();
     await writeMonths(site, "03", "04", "05", "06");
-    const before = exported(site).split(/(?<=\n)/);
-    const sealed = await new AuditMaintenance(site.store).seal("2026-04", { note: "", peer: "" });
-    expect(sealed.ok).toBe(true);
-    const lines = exported(site).split(/(?<=\n)/);
-    expect(checked(lines.join("")).gaps).toMatchObject([{ from: 5, to: 6 }]);
-    // Whoever has the lines of the gap may show them.
-    expect(checked([...before, ...lines.slice(before.length - 2)].join("")).gaps).toEqual([]);
+    const before = exportAuditLog(site).split(/(?<=\n)/);
+    const result = await new AuditMaintenance(site.store).seal("2026-04", { note: "", peer: "" });
+    expect(result.ok).toBe(true);
+    const lines = exportAuditLog(site).split(/(?<=\n)/);
+    expect(checkExport(lines.join("")).gaps).toMatchObject([{ from: 5, to: 6 }]);
+    // An export that still has the lines of the gap is accepted, too.
+    expect(checkExport([...before, ...lines.slice(before.length - 2)].join("")).gaps).toEqual([]);
     const numbers = lines.map((line) => Number(/"audit_seq":(\d+)/.exec(line)?.[1]));
     for (let index = 1; index < lines.length - 1; index += 1) {
-      const without = refusalOf(lines.toSpliced(index, 1).join(""));
+      const without = catchExportRefusal(lines.toSpliced(index, 1).join(""));
       expect(without).toContain(
         `is line ${numbers[index + 1]} of the audit log and does not continue`,
       );
     }
-    // The line that declares it is the last one.
-    expect(refusalOf(lines.slice(0, -1).join(""))).toContain(
+    // The last line is the one that declares the gap.
+    expect(catchExportRefusal(lines.slice(0, -1).join(""))).toContain(
       "5 to 6 are missing, and no line of the file declares them as lost",
     );
-    const half = [...lines.slice(0, 4), before[4], ...lines.slice(4)].join("");
-    expect(checked(half).lines).toBe(lines.length + 1);
+    const withPartOfGap = [...lines.slice(0, 4), before[4], ...lines.slice(4)].join("");
+    expect(checkExport(withPartOfGap).lines).toBe(lines.length + 1);
   });
 
-  test("in which any byte was changed is refused at its line", async () => {
+  test("is refused at the line in which any byte was changed", async () => {
     const site = await openLicensedSite();
-    const text = Buffer.from(exported(site));
+    const text = Buffer.from(exportAuditLog(site));
     const end = text.indexOf(10);
-    for (let place = 0; place < text.length; place += 7) {
+    for (let offset = 0; offset < text.length; offset += 7) {
       const changed = Buffer.from(text);
-      changed[place] = (changed[place] ?? 0) ^ 1;
-      expect(refusalOf(changed)).toStartWith(`line ${place <= end ? 1 : 2} `);
+      changed[offset] = (changed[offset] ?? 0) ^ 1;
+      expect(catchExportRefusal(changed)).toStartWith(`line ${offset <= end ? 1 : 2} `);
     }
   });
 
-  test("that was written anew with a sum of its own does not continue the one before", async () => {
+  test("is refused after a line that was changed and given a new checksum", async () => {
     const site = await openLicensedSite();
     await writeMonths(site, "04");
-    const lines = exported(site).split(/(?<=\n)/);
+    const lines = exportAuditLog(site).split(/(?<=\n)/);
     const forged = forge(lines[2] ?? "");
-    expect(refusalOf(lines.with(2, forged).join(""))).toStartWith(
+    expect(catchExportRefusal(lines.with(2, forged).join(""))).toStartWith(
       "line 4 is line 4 of the audit log",
     );
   });
 
-  test("that was cut short, is empty, or is something else is refused", async () => {
-    const text = exported(await openLicensedSite());
-    expect(refusalOf(text.slice(0, -1))).toBe("line 2 is incomplete");
-    expect(refusalOf("")).toEndWith("contains no line of an audit log");
-    expect(refusalOf(`${text}\n`)).toBe("line 3 is not a line of an audit log");
-    expect(refusalOf(readFileSync(import.meta.path))).toBe("line 1 is not a line of an audit log");
+  test("is refused when it is truncated, empty, or no audit log", async () => {
+    const text = exportAuditLog(await openLicensedSite());
+    expect(catchExportRefusal(text.slice(0, -1))).toBe("line 2 is incomplete");
+    expect(catchExportRefusal("")).toEndWith("contains no line of an audit log");
+    expect(catchExportRefusal(`${text}\n`)).toBe("line 3 is not a line of an audit log");
+    expect(catchExportRefusal(readFileSync(import.meta.path))).toBe(
+      "line 1 is not a line of an audit log",
+    );
   });
 });
 
-/** The same line with another count and the sum that belongs to it. */
+/** Returns the line with another count and a matching checksum. */
 function forge(line: string): string {
   const content = line.slice(0, line.lastIndexOf(',"sum"')).replace('"count":1,', '"count":7,');
   const sum = new Bun.CryptoHasher("sha256").update(content).digest("hex");

@@ -18,82 +18,82 @@ import { hoursLater, register, unregister } from "../../support/scenario.ts";
 const linesOf = (store: Store): Promise<JournalLine[]> =>
   Array.fromAsync(readLinesNewestFirst(store.auditLogSource()));
 
-/** Who took and gave back, the newest first. */
-const actsIn = (lines: readonly JournalLine[]): string[] =>
+/** The events about users, newest first. */
+const userEvents = (lines: readonly JournalLine[]): string[] =>
   lines.flatMap(({ events }) =>
     events
       .toReversed()
       .flatMap((event: Event) => ("user" in event ? [`${event.type} ${event.user}`] : [])),
   );
 
-const MOST = 40;
+const USERS = 40;
 
-/** Renewals between them, which are on nobody's record. */
-async function comings({ store }: OpenSite, from = 0): Promise<string[]> {
-  const acts: string[] = [];
-  for (let n = from; n < from + MOST; n += 1) {
+/** Takes, renews and releases slots; renewals are not in the audit log. */
+async function takeAndReleaseSlots({ store }: OpenSite, from = 0): Promise<string[]> {
+  const events: string[] = [];
+  for (let n = from; n < from + USERS; n += 1) {
     await transactOrThrow(store, register(`u${n}`));
     await transactOrThrow(store, register(`u${n}`));
     await transactOrThrow(store, unregister(`u${n}`));
-    acts.unshift(`SlotReleased u${n}`, `SlotTaken u${n}`);
+    events.unshift(`SlotReleased u${n}`, `SlotTaken u${n}`);
   }
-  return acts;
+  return events;
 }
 
-test("gives every audited line once, the newest first, from the journal alone", async () => {
+test("readLinesNewestFirst returns every audited line once, newest first, from the journal", async () => {
   const site = await openLicensedSite();
-  const acts = await comings(site);
+  const events = await takeAndReleaseSlots(site);
   const lines = await linesOf(site.store);
-  expect(actsIn(lines)).toEqual(acts);
+  expect(userEvents(lines)).toEqual(events);
   const { auditSeq } = site.store.health();
   expect(lines.map(({ audit_seq }) => audit_seq)).toEqual(
     Array.from({ length: auditSeq }, (_, n) => auditSeq - n),
   );
 });
 
-test("goes on into the record, over checkpoints and months", async () => {
+test("readLinesNewestFirst continues into the audit log, over checkpoints and months", async () => {
   const site = await openLicensedSite();
-  const acts: string[] = [];
+  const events: string[] = [];
   for (let month = 0; month < 4; month += 1) {
     site.clock.now = hoursLater(month * 24 * 31);
-    acts.unshift(...(await comings(site, month * MOST)));
+    events.unshift(...(await takeAndReleaseSlots(site, month * USERS)));
     if (month < 3) await site.store.checkpoint();
   }
   expect(readdirSync(join(site.folder, "history")).length).toBe(3);
-  expect(actsIn(await linesOf(site.store))).toEqual(acts);
+  expect(userEvents(await linesOf(site.store))).toEqual(events);
   await site.stop();
-  const again = await openSite({ folder: site.folder });
-  again.clock.now = hoursLater(4 * 24 * 31);
-  expect(actsIn(await linesOf(again.store))).toEqual(acts);
+  const reopened = await openSite({ folder: site.folder });
+  reopened.clock.now = hoursLater(4 * 24 * 31);
+  expect(userEvents(await linesOf(reopened.store))).toEqual(events);
 });
 
-test("is not confused by a checkpoint meanwhile", async () => {
+test("readLinesNewestFirst returns every line once when checkpoints run meanwhile", async () => {
   const site = await openLicensedSite();
-  const acts = await comings(site);
+  const events = await takeAndReleaseSlots(site);
   await site.store.checkpoint();
-  const more = await comings(site, MOST);
-  const seen: JournalLine[] = [];
+  const newerEvents = await takeAndReleaseSlots(site, USERS);
+  const linesRead: JournalLine[] = [];
   for await (const line of readLinesNewestFirst(site.store.auditLogSource())) {
-    seen.push(line);
-    if (seen.length === 10) {
-      // Twice: what the journal held is in the record only.
-      await comings(site, 2 * MOST);
+    linesRead.push(line);
+    if (linesRead.length === 10) {
+      // After two checkpoints, the lines of the journal are only in the audit log.
+      await takeAndReleaseSlots(site, 2 * USERS);
       await site.store.checkpoint();
-      await comings(site, 3 * MOST);
+      await takeAndReleaseSlots(site, 3 * USERS);
       await site.store.checkpoint();
     }
   }
-  expect(actsIn(seen)).toEqual([...more, ...acts]);
+  expect(userEvents(linesRead)).toEqual([...newerEvents, ...events]);
 });
 
-test("ends where the record is damaged, or not kept", async () => {
+test("readLinesNewestFirst ends where the audit log is damaged or a month is missing", async () => {
   const site = await openLicensedSite();
-  const acts = await comings(site);
+  const events = await takeAndReleaseSlots(site);
   await site.store.checkpoint();
   site.clock.now = hoursLater(24 * 40);
-  const more = await comings(site, MOST);
+  const newerEvents = await takeAndReleaseSlots(site, USERS);
   await site.store.checkpoint();
-  await comings(site, 2 * MOST);
+  await takeAndReleaseSlots(site, 2 * USERS);
   await site.store.checkpoint();
   const [first = ""] = readdirSync(join(site.folder, "history")).toSorted();
   const path = join(site.folder, "history", first);
@@ -102,20 +102,23 @@ test("ends where the record is damaged, or not kept", async () => {
   const damaged = lines.findIndex((line) => line.includes('"user":"u20"'));
   lines[damaged] = (lines[damaged] ?? "").replace("desk", "dusk");
   writeFileSync(path, lines.join("\n"));
-  const seen = actsIn(await linesOf(site.store)).slice(2 * MOST);
-  expect(seen).toEqual([...more, ...acts].slice(0, seen.length));
-  expect(seen.at(-1)).toBe("SlotReleased u20");
+  const linesRead = userEvents(await linesOf(site.store)).slice(2 * USERS);
+  expect(linesRead).toEqual([...newerEvents, ...events].slice(0, linesRead.length));
+  expect(linesRead.at(-1)).toBe("SlotReleased u20");
   rmSync(path);
-  expect(actsIn(await linesOf(site.store)).slice(2 * MOST)).toEqual(more);
+  expect(userEvents(await linesOf(site.store)).slice(2 * USERS)).toEqual(newerEvents);
   writeFileSync(path, text);
-  expect(actsIn(await linesOf(site.store)).slice(2 * MOST)).toEqual([...more, ...acts]);
+  expect(userEvents(await linesOf(site.store)).slice(2 * USERS)).toEqual([
+    ...newerEvents,
+    ...events,
+  ]);
 });
 
-test("lets others answer in between", async () => {
+test("readLinesNewestFirst yields to other requests while it reads", async () => {
   const site = await openLicensedSite({
     checkpoint: (folder, open) => checkpoint(realDisk, folder, open),
   });
-  for (let n = 0; n < 20; n += 1) await comings(site, n * MOST);
+  for (let n = 0; n < 20; n += 1) await takeAndReleaseSlots(site, n * USERS);
   let turns = 0;
   let reading = true;
   const turn = (): void => {
@@ -128,7 +131,7 @@ test("lets others answer in between", async () => {
     count += line.events.length;
   reading = false;
   expect(count).toBeGreaterThan(1_600);
-  // One at least for each slice of what was read.
+  // At least one turn of the event loop for each slice that was read.
   const { journalBytes } = site.store.health();
   expect(journalBytes).toBeGreaterThan(4 * SLICE_BYTES);
   expect(turns).toBeGreaterThanOrEqual(Math.floor(journalBytes / SLICE_BYTES));

@@ -1,5 +1,5 @@
-// Letting go of old months of the record: what is left can be verified from its anchor, and nothing
-// goes that the way back needs.
+// Removal of old months of the audit log: the rest can be verified from its anchor, and nothing is
+// removed that the older state needs.
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,15 +29,15 @@ import {
 import { consume, utc } from "../../support/scenario.ts";
 import { contentsOf, copyFolder } from "../../support/temp-folder.ts";
 
-describe("months of the record that need not be kept", () => {
-  test("are all kept unless somebody says otherwise", async () => {
+describe("audit log retention", () => {
+  test("keeps all months by default", async () => {
     const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(0) });
     await writeMonths(site, "04", "06", "12");
     expect(listAuditMonths(site.folder)).toEqual(["03", "04", "06", "12"]);
     expect(await readAuditAnchor(site.folder)).toEqual({ seq: 0, sum: GENESIS });
   });
 
-  test("get an anchor with one checkpoint, and go with the next", async () => {
+  test("moves the anchor in one checkpoint and removes the file in the next", async () => {
     const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
     await writeMonths(site, "03", "04");
     expect([listAuditMonths(site.folder), (await readAuditAnchor(site.folder))?.seq]).toEqual([
@@ -64,13 +64,13 @@ describe("months of the record that need not be kept", () => {
     });
   });
 
-  test("are counted from the month of the newest instant, over the end of a year", async () => {
-    for (const [keep, left] of [
+  test("counts months back from the newest event, across the end of a year", async () => {
+    for (const [keepMonths, expectedMonths] of [
       [1, ["2026-12", "2027-01"]],
       [2, ["2026-11", "2026-12", "2027-01"]],
       [12, ["2026-03", "2026-10", "2026-11", "2026-12", "2027-01"]],
     ] as const) {
-      const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(keep) });
+      const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(keepMonths) });
       await writeMonths(site, "10", "11", "12");
       site.clock.now = utc("2027-01-01T00:00:00Z");
       for (let times = 0; times < 2; times += 1) {
@@ -78,17 +78,20 @@ describe("months of the record that need not be kept", () => {
         await site.store.checkpoint();
       }
       const names = readdirSync(join(site.folder, "history")).toSorted();
-      expect([keep, names]).toEqual([keep, left.map((month) => `${month}.jsonl`)]);
+      expect([keepMonths, names]).toEqual([
+        keepMonths,
+        expectedMonths.map((month) => `${month}.jsonl`),
+      ]);
       await verifyFolder(site.folder);
     }
   });
 
-  test("are never the month that is being written, however long ago it was", async () => {
+  test("never removes the month that is being written, however old it is", async () => {
     const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
     await writeMonths(site, "04");
     site.clock.now = utc("2026-12-31T23:59:59Z");
     for (let times = 0; times < 3; times += 1) {
-      // A line that is in no record: the last file stays the one of April.
+      // A line that is not in the audit log: the last file is still the one of April.
       await transactOrThrow(site.store, { type: "MarkClock" });
       await site.store.checkpoint();
     }
@@ -103,37 +106,37 @@ describe("months of the record that need not be kept", () => {
     await verifyFolder(site.folder);
   });
 
-  test("stay let go of when the setting is taken back", async () => {
+  test("does not move the anchor back when retention is switched off", async () => {
     const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
     await writeMonths(site, "04", "05", "06", "07");
     const anchor = await readAuditAnchor(site.folder);
     const before = listAuditMonths(site.folder);
     await site.stop();
-    await checkpointed(site.folder, 0);
+    await addLineAndCheckpoint(site.folder, 0);
     expect(await readAuditAnchor(site.folder)).toEqual(anchor);
     expect(listAuditMonths(site.folder)).toEqual(before.slice(1));
-    await checkpointed(site.folder, 9);
+    await addLineAndCheckpoint(site.folder, 9);
     expect(await readAuditAnchor(site.folder)).toEqual(anchor);
     await verifyFolder(site.folder);
   });
 
-  test("stay let go of when more is kept from now on, though they are still there", async () => {
+  test("does not move the anchor back when more months are kept, though their files still exist", async () => {
     const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
     await writeMonths(site, "04", "07");
     const anchor = await readAuditAnchor(site.folder);
     expect(anchor).toEqual(readMonthEnd(site.folder, "04"));
     expect(listAuditMonths(site.folder)).toEqual(["03", "04", "07"]);
     const copy = copyFolder(site.folder);
-    await checkpointed(copy, 3);
+    await addLineAndCheckpoint(copy, 3);
     expect(await readAuditAnchor(copy)).toEqual(anchor);
     expect(listAuditMonths(copy)).toEqual(["07"]);
     await verifyFolder(copy);
   });
 
-  test("lead to the same state, whether they are kept or not", async () => {
+  test("does not influence the state", async () => {
     const states = [];
-    for (const keep of [0, 1, 3]) {
-      const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(keep) });
+    for (const keepMonths of [0, 1, 3]) {
+      const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(keepMonths) });
       await writeMonths(site, "04", "05", "06", "07");
       states.push(await readState(site.store));
       expect((await openAndCloseFolder(copyFolder(site.folder))).state).toEqual(
@@ -145,91 +148,91 @@ describe("months of the record that need not be kept", () => {
   });
 });
 
-/** One more line, and a checkpoint that keeps so many months. */
-async function checkpointed(folder: string, keep: number): Promise<void> {
+/** Writes one more line, and makes a checkpoint that keeps this many months. */
+async function addLineAndCheckpoint(folder: string, keepMonths: number): Promise<void> {
   const { store, stop, clock } = await openSite({
     folder,
-    checkpoint: checkpointKeepingMonths(keep),
+    checkpoint: checkpointKeepingMonths(keepMonths),
   });
   clock.now = utc("2026-07-20T00:00:00Z");
   await transactOrThrow(store, consume(1));
   await stop();
 }
 
-/** The folder just before a checkpoint that both moves the anchor and removes a file. */
-async function ready() {
-  let fold = true;
+/** A folder just before a checkpoint that both moves the anchor and removes a file. */
+async function prepareBeforeRemoval() {
+  let isCheckpointEnabled = true;
   const site = await openSiteWithKey({
     checkpoint: async (path, open) => {
-      if (fold) await checkpoint(realDisk, path, open, { keepMonths: 1 });
+      if (isCheckpointEnabled) await checkpoint(realDisk, path, open, { keepMonths: 1 });
     },
   });
   await writeMonths(site, "04", "05");
-  fold = false;
+  isCheckpointEnabled = false;
   await writeMonths(site, "06");
   const open = site.store.health().seq + 1;
   await transactOrThrow(site.store, consume(3));
   return { folder: copyFolder(site.folder), open, state: await readState(site.store) };
 }
 
-const recordOf = (folder: string): Record<string, string> =>
+const readAuditFiles = (folder: string): Record<string, string> =>
   Object.fromEntries(
     Object.entries(contentsOf(folder)).filter(([name]) => name.startsWith("history")),
   );
 
-describe("a checkpoint that lets go of something and is interrupted", () => {
-  test("at any call leaves what starts, verifies and leads back, and the next makes up for it", async () => {
-    const { folder: before, open, state } = await ready();
-    const whole = copyFolder(before);
-    await checkpoint(realDisk, whole, open, { keepMonths: 1 });
+describe("checkpoint that removes a month and is interrupted", () => {
+  test("at any disk call leaves a valid folder, and the next checkpoint completes it", async () => {
+    const { folder: before, open, state } = await prepareBeforeRemoval();
+    const uninterrupted = copyFolder(before);
+    await checkpoint(realDisk, uninterrupted, open, { keepMonths: 1 });
     expect(listAuditMonths(before)).toEqual(["03", "04", "05"]);
-    expect(listAuditMonths(whole)).toEqual(["04", "05", "06"]);
+    expect(listAuditMonths(uninterrupted)).toEqual(["04", "05", "06"]);
     let interrupted = 0;
-    for (let place = 1; ; place += 1) {
+    for (let callNumber = 1; ; callNumber += 1) {
       const folder = copyFolder(before);
       const disk = new FaultyDisk();
       disk.hasRealSync = false;
-      failCallAt(disk, place, "EIO");
-      const made = await checkpoint(disk, folder, open, { keepMonths: 1 }).then(
+      failCallAt(disk, callNumber, "EIO");
+      const hasSucceeded = await checkpoint(disk, folder, open, { keepMonths: 1 }).then(
         () => true,
         () => false,
       );
       expect((await readFolderState(folder)).state).toEqual(state);
       await verifyFolder(folder);
-      await leadsBack(folder);
+      await checkOlderStates(folder);
       await checkpoint(realDisk, folder, open, { keepMonths: 1 });
-      expect(await readAuditAnchor(folder)).toEqual(await readAuditAnchor(whole));
-      // A file whose removal failed stays for the next one that has something to do.
-      const { ["history/2026-03.jsonl"]: _march, ...record } = recordOf(folder);
-      expect([place, record]).toEqual([place, recordOf(whole)]);
+      expect(await readAuditAnchor(folder)).toEqual(await readAuditAnchor(uninterrupted));
+      // A file whose removal failed stays until a later checkpoint that has new lines.
+      const { ["history/2026-03.jsonl"]: _march, ...auditFiles } = readAuditFiles(folder);
+      expect([callNumber, auditFiles]).toEqual([callNumber, readAuditFiles(uninterrupted)]);
       await verifyFolder(folder);
-      await leadsBack(folder);
-      if (made && disk.calls.length < place) break;
+      await checkOlderStates(folder);
+      if (hasSucceeded && disk.calls.length < callNumber) break;
       interrupted += 1;
     }
     expect(interrupted).toBeGreaterThan(35);
   });
 
-  test("removes what is left over with the one after", async () => {
-    const { folder, open } = await ready();
+  test("leaves the file to be removed by the next checkpoint", async () => {
+    const { folder, open } = await prepareBeforeRemoval();
     const disk = new FaultyDisk();
     disk.beforeCall = ({ name, path }) => {
       if (name === "remove" && path.includes("history")) throw new Error("told to");
     };
     expect(checkpoint(disk, folder, open, { keepMonths: 1 })).rejects.toThrow("told to");
     expect(listAuditMonths(folder)).toEqual(["03", "04", "05", "06"]);
-    await checkpointed(folder, 1);
+    await addLineAndCheckpoint(folder, 1);
     expect(listAuditMonths(folder)).not.toContain("03");
     await verifyFolder(folder);
   });
 });
 
-/** Each kept generation, put in the place of the state, starts with nothing missing. */
-async function leadsBack(folder: string): Promise<void> {
+/** Checks that each older state, put in place of the state, opens with nothing missing. */
+async function checkOlderStates(folder: string): Promise<void> {
   const { state } = await readFolderState(folder);
-  const kept = listGenerations(realDisk, folder);
-  expect(kept.length).toBeGreaterThan(0);
-  for (const { path } of kept) {
+  const olderStates = listGenerations(realDisk, folder);
+  expect(olderStates.length).toBeGreaterThan(0);
+  for (const { path } of olderStates) {
     const copy = copyFolder(folder);
     copyFileSync(path, join(copy, "state.json"));
     expect((await readFolderState(copy)).state).toEqual(state);
@@ -237,18 +240,18 @@ async function leadsBack(folder: string): Promise<void> {
   }
 }
 
-describe("going back to the kept generation", () => {
-  test("finds no gap in the record, after any checkpoint, and goes on from there", async () => {
+describe("going back to the older state", () => {
+  test("finds no gap in the audit log after any checkpoint, and continues from there", async () => {
     const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
     for (const month of ["04", "05", "06", "07", "08"]) {
       await writeMonths(site, month);
-      await leadsBack(site.folder);
+      await checkOlderStates(site.folder);
       const copy = copyFolder(site.folder);
-      const [generation] = listGenerations(realDisk, copy);
-      copyFileSync(generation?.path ?? "", join(copy, "state.json"));
+      const [olderState] = listGenerations(realDisk, copy);
+      copyFileSync(olderState?.path ?? "", join(copy, "state.json"));
       const { seq } = await readFolderState(copy);
       await checkpoint(realDisk, copy, seq + 1, { keepMonths: 1 });
-      expect(await verifyFolder(copy)).toMatchObject({ head: { seq }, covers: seq });
+      expect(await verifyFolder(copy)).toMatchObject({ head: { seq }, coveredSeq: seq });
       expect(readFileSync(join(copy, "state.json"))).toEqual(
         readFileSync(join(site.folder, "state.json")),
       );
@@ -256,8 +259,8 @@ describe("going back to the kept generation", () => {
   });
 });
 
-test("the record is durable, names too, before a file of it is missed", async () => {
-  const { folder, open } = await ready();
+test("checkpoint syncs the new state before it removes a month of the audit log", async () => {
+  const { folder, open } = await prepareBeforeRemoval();
   const disk = new FaultyDisk();
   await checkpoint(disk, folder, open, { keepMonths: 1 });
   expect(disk.listCalls("rename", "remove", "syncFolder").slice(-7)).toEqual([

@@ -1,4 +1,4 @@
-// What `verify` says about a record that is not what was written.
+// What `verify` reports about a damaged audit log.
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,8 +19,8 @@ import { contentsOf, copyFolder } from "../../support/temp-folder.ts";
 const FILES = ["03", "04", "05"].map((month) => `history/2026-${month}.jsonl`);
 const [MARCH = "", APRIL = "", MAY = ""] = FILES;
 
-/** Three lines a month, in three months; five in the first, with what made the folder. */
-async function killed(keep = 0): Promise<string> {
+/** Three months with three lines each; the first has two more, from the creation of the folder. */
+async function prepareKilledSite(keep = 0): Promise<string> {
   const { folder, store, clock } = await openSiteWithKey({
     checkpoint: checkpointKeepingMonths(keep),
   });
@@ -32,72 +32,72 @@ async function killed(keep = 0): Promise<string> {
   return copyFolder(folder);
 }
 
-/** Where the line at this place of a file begins; behind the last one, where the file ends. */
-function startOf(folder: string, name: string, place: number): number {
+/** The offset of this line of a file; for the index after the last line, the end of the file. */
+function lineOffset(folder: string, name: string, index: number): number {
   const lines = readLines(join(folder, name));
-  expect(place).toBeLessThanOrEqual(lines.length);
-  return lines[place]?.offset ?? statSync(join(folder, name)).size;
+  expect(index).toBeLessThanOrEqual(lines.length);
+  return lines[index]?.offset ?? statSync(join(folder, name)).size;
 }
 
-/** The same lines in another order, some of them twice or not at all. */
+/** Writes the lines in another order, with some repeated or left out. */
 function rearrange(folder: string, name: string, order: readonly number[]): void {
   const lines = readLines(join(folder, name)).map(({ raw }) => Buffer.from(raw));
   writeFileSync(
     join(folder, name),
-    Buffer.concat(order.map((place) => lines[place] ?? Buffer.alloc(0))),
+    Buffer.concat(order.map((index) => lines[index] ?? Buffer.alloc(0))),
   );
 }
 
-/** What loses nothing comes first; never a restore of everything for the sake of one file. */
+/** The hint names the remedy without loss first, and never a restore of the whole folder. */
 const hintFor = (folder: string, name: string): string =>
   `licenses are not affected; to restore the file from a backup without loss, run as the folder's owner: tar xf BACKUP -C '${folder}' ${name}; without a backup, run berth audit repair`;
 
 interface Case {
   readonly damage: (folder: string) => void;
-  /** The file and the place among its lines, as it was before. */
-  readonly at?: readonly [name: string, place: number];
-  /** The line of the record that should stand there. */
+  /** The file and the index of the line in the undamaged file. */
+  readonly at?: readonly [name: string, index: number];
+  /** The number of the audit log line that is expected there. */
   readonly line?: number;
-  readonly lacks?: readonly [from: number, to: number];
+  readonly missingLines?: readonly [from: number, to: number];
 }
 
 const cases: Readonly<Record<string, Case>> = {
-  "a bit flipped in the middle of a file": {
-    damage: (folder) => flipBit(join(folder, APRIL), startOf(folder, APRIL, 1) + 20),
+  "a flipped bit in the middle of a file": {
+    damage: (folder) => flipBit(join(folder, APRIL), lineOffset(folder, APRIL, 1) + 20),
     at: [APRIL, 1],
     line: 7,
   },
-  "a bit flipped in the first line of the first file": {
+  "a flipped bit in the first line of the first file": {
     damage: (folder) => flipBit(join(folder, MARCH), 20),
     at: [MARCH, 0],
     line: 1,
   },
-  "a bit flipped in the first line of a file in between": {
+  "a flipped bit in the first line of the second file": {
     damage: (folder) => flipBit(join(folder, APRIL), 20),
     at: [APRIL, 0],
     line: 6,
   },
-  "a bit flipped in the first line of the last file": {
+  "a flipped bit in the first line of the last file": {
     damage: (folder) => flipBit(join(folder, MAY), 20),
     at: [MAY, 0],
     line: 9,
   },
-  "a bit flipped in the last line": {
-    damage: (folder) => flipBit(join(folder, MAY), startOf(folder, MAY, 2) + 20),
+  "a flipped bit in the last line": {
+    damage: (folder) => flipBit(join(folder, MAY), lineOffset(folder, MAY, 2) + 20),
     at: [MAY, 2],
     line: 11,
   },
-  "a bit flipped in a line feed": {
-    damage: (folder) => flipBit(join(folder, APRIL), startOf(folder, APRIL, 2) - 1),
+  "a flipped bit in a line feed": {
+    damage: (folder) => flipBit(join(folder, APRIL), lineOffset(folder, APRIL, 2) - 1),
     at: [APRIL, 1],
     line: 7,
   },
-  "the last line feed of a file in between gone": {
+  "the last line feed of the second file missing": {
     damage: (folder) => editFile(join(folder, APRIL), (bytes) => bytes.subarray(0, -1)),
     at: [APRIL, 2],
     line: 8,
   },
-  "half a line at the end of a file in between": {
+  "half a line at the end of the second file": {
     damage: (folder) =>
       editFile(join(folder, APRIL), (bytes) => Buffer.concat([bytes, Buffer.from('{"seq":8')])),
     at: [APRIL, 3],
@@ -108,7 +108,7 @@ const cases: Readonly<Record<string, Case>> = {
     at: [APRIL, 1],
     line: 7,
   },
-  "a line twice": {
+  "a line repeated": {
     damage: (folder) => rearrange(folder, APRIL, [0, 1, 1, 2]),
     at: [APRIL, 2],
     line: 8,
@@ -120,65 +120,74 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "the last line removed": {
     damage: (folder) => rearrange(folder, MAY, [0, 1]),
-    lacks: [11, 11],
+    missingLines: [11, 11],
   },
-  "the last line of a file in between removed": {
+  "the last line of the second file removed": {
     damage: (folder) => rearrange(folder, APRIL, [0, 1]),
-    lacks: [8, 8],
+    missingLines: [8, 8],
   },
   "the first line of a file removed": {
     damage: (folder) => rearrange(folder, APRIL, [1, 2]),
-    lacks: [6, 6],
+    missingLines: [6, 6],
   },
-  "the first file missing": { damage: (folder) => rmSync(join(folder, MARCH)), lacks: [1, 5] },
-  "a file in between missing": { damage: (folder) => rmSync(join(folder, APRIL)), lacks: [6, 8] },
-  "the last file missing": { damage: (folder) => rmSync(join(folder, MAY)), lacks: [9, 11] },
+  "the first file missing": {
+    damage: (folder) => rmSync(join(folder, MARCH)),
+    missingLines: [1, 5],
+  },
+  "the second file missing": {
+    damage: (folder) => rmSync(join(folder, APRIL)),
+    missingLines: [6, 8],
+  },
+  "the last file missing": { damage: (folder) => rmSync(join(folder, MAY)), missingLines: [9, 11] },
   "all files missing": {
     damage: (folder) => rmSync(join(folder, "history"), { recursive: true }),
-    lacks: [1, 11],
+    missingLines: [1, 11],
   },
-  "the last file empty": { damage: (folder) => truncateSync(join(folder, MAY)), lacks: [9, 11] },
-  "a file in between empty": {
+  "the last file empty": {
+    damage: (folder) => truncateSync(join(folder, MAY)),
+    missingLines: [9, 11],
+  },
+  "the second file empty": {
     damage: (folder) => truncateSync(join(folder, APRIL)),
     at: [APRIL, 0],
     line: 6,
   },
 };
 
-describe("a record that is not what was written is refused, and nothing is touched", () => {
-  for (const [what, { damage, at, line, lacks }] of Object.entries(cases)) {
-    test(what, async () => {
-      const folder = await killed();
-      const whole = copyFolder(folder);
+describe("verify refuses, without changing the folder, an audit log with", () => {
+  for (const [condition, { damage, at, line, missingLines }] of Object.entries(cases)) {
+    test(condition, async () => {
+      const folder = await prepareKilledSite();
+      const undamaged = copyFolder(folder);
       damage(folder);
       const before = contentsOf(folder);
-      const said = await catchRefusal(verifyFolder(folder));
-      if (lacks !== undefined) {
-        const [from, to] = lacks;
-        const where = join(folder, "history");
-        expect(said).toEqual({
+      const refusal = await catchRefusal(verifyFolder(folder));
+      if (missingLines !== undefined) {
+        const [from, to] = missingLines;
+        const auditFolder = join(folder, "history");
+        expect(refusal).toEqual({
           name: "FolderRefused",
-          message: `the audit log in ${where} lacks lines ${from} to ${to}`,
+          message: `the audit log in ${auditFolder} lacks lines ${from} to ${to}`,
           hint: hintFor(folder, "history/FILE"),
         });
       } else {
-        const [name = "", place = 0] = at ?? [];
-        const offset = startOf(whole, name, place);
-        expect(said).toEqual({
+        const [name = "", index = 0] = at ?? [];
+        const offset = lineOffset(undamaged, name, index);
+        expect(refusal).toEqual({
           name: "FolderRefused",
           message: `${join(folder, name)} is damaged at byte ${offset}, where line ${line} of the audit log is expected`,
           hint: hintFor(folder, name),
         });
       }
-      expect(await catchRefusal(verifyFolder(folder))).toEqual(said);
+      expect(await catchRefusal(verifyFolder(folder))).toEqual(refusal);
       expect(contentsOf(folder)).toEqual(before);
-      // The licenses do not hang on it.
+      // A start does not need the audit log.
       await openAndCloseFolder(folder);
     });
   }
 
-  test("a file twice, under another name", async () => {
-    const folder = await killed();
+  test("a copy of a file under another month", async () => {
+    const folder = await prepareKilledSite();
     copyFileSync(join(folder, APRIL), join(folder, "history/2026-06.jsonl"));
     const { message } = await catchRefusal(verifyFolder(folder));
     expect(message).toMatch(
@@ -186,15 +195,15 @@ describe("a record that is not what was written is refused, and nothing is touch
     );
   });
 
-  test("another line of the same number, that does not chain", async () => {
-    const folder = await killed();
+  test("a replaced line with the right number and a wrong chain hash", async () => {
+    const folder = await prepareKilledSite();
     const lines = readLines(join(folder, APRIL));
     const { line } = lines[1] ?? {};
     if (line === undefined) throw new Error("no line");
     const head = { seq: line.seq - 1, sum: line.prev, auditSeq: 6, auditSum: "0".repeat(64) };
     const forged = encodeLine(head, null, line.at, line.events).text;
     editFile(join(folder, APRIL), (bytes) => {
-      const [from, to] = [startOf(folder, APRIL, 1), startOf(folder, APRIL, 2)];
+      const [from, to] = [lineOffset(folder, APRIL, 1), lineOffset(folder, APRIL, 2)];
       return Buffer.concat([bytes.subarray(0, from), Buffer.from(forged), bytes.subarray(to)]);
     });
     expect((await catchRefusal(verifyFolder(folder))).message).toContain(
@@ -202,8 +211,8 @@ describe("a record that is not what was written is refused, and nothing is touch
     );
   });
 
-  test("a line that chains under another number", async () => {
-    const folder = await killed();
+  test("a replaced line with a wrong number", async () => {
+    const folder = await prepareKilledSite();
     const { line, offset } = readLines(join(folder, MAY))[2] ?? {};
     if (line === undefined) throw new Error("no line");
     const head = { seq: line.seq - 1, sum: line.prev, auditSeq: 11, auditSum: line.prev };
@@ -216,13 +225,13 @@ describe("a record that is not what was written is refused, and nothing is touch
     );
   });
 
-  test("an end that is not the one the state knows", async () => {
-    const folder = await killed();
+  test("a last line whose checksum differs from the one in the state", async () => {
+    const folder = await prepareKilledSite();
     const lines = readLines(join(folder, MAY));
     const { line, offset } = lines[2] ?? {};
     if (line === undefined) throw new Error("no line");
     const head = { seq: line.seq - 1, sum: line.prev, auditSeq: 10, auditSum: line.prev };
-    // As long as the one it stands for, so that only its sum tells.
+    // It has the same length as the original, so that only its checksum differs.
     const forged = encodeLine(
       head,
       null,
@@ -236,24 +245,24 @@ describe("a record that is not what was written is refused, and nothing is touch
   });
 });
 
-describe("what was let go of does not matter any more", () => {
-  for (const [what, damage] of Object.entries<(path: string) => void>({
+describe("verify of an audit log with a month before its anchor", () => {
+  for (const [condition, damage] of Object.entries<(path: string) => void>({
     damaged: (path) => flipBit(path, 900),
     "damaged in its first line": (path) => flipBit(path, 20),
     empty: (path) => truncateSync(path),
-    gone: (path) => rmSync(path),
-    whole: () => {},
+    missing: (path) => rmSync(path),
+    intact: () => {},
   })) {
-    test(`when it is ${what}`, async () => {
-      const folder = await killed(1);
+    test(`succeeds when that month is ${condition}`, async () => {
+      const folder = await prepareKilledSite(1);
       damage(join(folder, MARCH));
       const { auditLog } = await verifyFolder(folder);
       expect(auditLog).toMatchObject({ from: 6, files: 2, lines: 6 });
     });
   }
 
-  test("but no line of it may come back later", async () => {
-    const folder = await killed(1);
+  test("refuses a line of that month in a later file", async () => {
+    const folder = await prepareKilledSite(1);
     const [old] = readLines(join(folder, MARCH));
     editFile(join(folder, APRIL), (bytes) => Buffer.concat([bytes, old?.raw ?? Buffer.alloc(0)]));
     expect((await catchRefusal(verifyFolder(folder))).message).toContain(
@@ -261,8 +270,8 @@ describe("what was let go of does not matter any more", () => {
     );
   });
 
-  test("and what should follow it must", async () => {
-    const folder = await killed(1);
+  test("refuses a missing month after the anchor", async () => {
+    const folder = await prepareKilledSite(1);
     rmSync(join(folder, APRIL));
     expect((await catchRefusal(verifyFolder(folder))).message).toContain("lacks lines 6 to 8");
     rmSync(join(folder, MARCH));
