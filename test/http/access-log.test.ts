@@ -7,7 +7,7 @@ interface LogLine {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** A watched server without a network, its log, and its time, which is moved by hand. */
+/** A server without a network whose log lines are captured and whose time is moved by hand. */
 class LoggedServer {
   readonly lines: LogLine[] = [];
   status = 200;
@@ -19,11 +19,12 @@ class LoggedServer {
   }, "default");
 
   constructor() {
-    const keep = (message: string, facts = {}): void => void this.lines.push({ message, facts });
+    const captureLine = (message: string, facts = {}): void =>
+      void this.lines.push({ message, facts });
     const spies = [
       spyOn(performance, "now").mockImplementation(() => this.#now),
-      spyOn(log, "error").mockImplementation(keep),
-      spyOn(log, "info").mockImplementation(keep),
+      spyOn(log, "error").mockImplementation(captureLine),
+      spyOn(log, "info").mockImplementation(captureLine),
     ];
     onTestFinished(() => {
       for (const spy of spies) spy.mockRestore();
@@ -34,21 +35,21 @@ class LoggedServer {
     this.#now += milliseconds;
   }
 
-  /** All of them at once; they are answered after so many milliseconds. */
-  async sendRequests(times: number, took = 0): Promise<void> {
+  /** Sends all requests at once; every reply comes after `replyDelay` milliseconds. */
+  async sendRequests(count: number, replyDelay = 0): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#replyGate = promise;
     const url = "http://localhost/api/v4/register";
-    const answers = Array.from({ length: times }, async () =>
+    const replies = Array.from({ length: count }, async () =>
       this.#fetch(new Request(url, { method: "POST" })),
     );
-    this.advanceTime(took);
+    this.advanceTime(replyDelay);
     resolve();
-    await Promise.all(answers);
+    await Promise.all(replies);
   }
 }
 
-test("faults are logged ten times a second, and the next line says how many were left out", async () => {
+test("the access log takes ten server errors a second, and the next line counts the suppressed ones", async () => {
   const server = new LoggedServer();
   server.status = 503;
   await server.sendRequests(5_000);
@@ -64,7 +65,7 @@ test("faults are logged ten times a second, and the next line says how many were
   expect(server.lines[20]?.facts).toMatchObject({ status: 503, suppressed: 1 });
 });
 
-test("slow requests are logged ten times a second as well", async () => {
+test("the access log takes ten slow requests a second", async () => {
   const server = new LoggedServer();
   await server.sendRequests(500, 1_000);
   expect(server.lines.map(({ message }) => message)).toEqual(
@@ -72,7 +73,7 @@ test("slow requests are logged ten times a second as well", async () => {
   );
 });
 
-test("a flood of refusals does not hide a fault from the log", async () => {
+test("the access log still shows a server error during a flood of refusals", async () => {
   const server = new LoggedServer();
   server.status = 401;
   await server.sendRequests(100);

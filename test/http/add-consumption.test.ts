@@ -8,13 +8,13 @@ import {
 } from "../support/appliance.ts";
 import { justBefore, consumptionTerms, utc } from "../support/scenario.ts";
 
-const total = async (site: Appliance): Promise<number> =>
+const readTotal = async (site: Appliance): Promise<number> =>
   expectOk(await site.license()).total_consumptions;
 
-test("a count is answered with every field of the contract and no other", async () => {
+test("add_consumption replies with every field of the contract and no other", async () => {
   const site = await openAppliance();
-  const asked = { product: "cad", consumptions: "3", max_overages: "10", allow_overages: "true" };
-  expect(expectOk(await site.addConsumption(asked))).toEqual({
+  const fields = { product: "cad", consumptions: "3", max_overages: "10", allow_overages: "true" };
+  expect(expectOk(await site.addConsumption(fields))).toEqual({
     license_id: 1,
     max_consumptions: 10,
     total_consumptions: 3,
@@ -25,7 +25,7 @@ test("a count is answered with every field of the contract and no other", async 
     allow_unlimited_consumptions: false,
     allow_negative_consumptions: false,
   });
-  expect(await total(site)).toBe(3);
+  expect(await readTotal(site)).toBe(3);
 });
 
 test.each([
@@ -34,42 +34,45 @@ test.each([
   ["zero", { consumptions: "0" }, 0],
   ["a string", { consumptions: "7" }, 7],
   ["a JSON integer", { consumptions: 7 }, 7],
-])("consumptions %s counts as it should", async (_what, fields, counted) => {
-  const site = await openAppliance();
-  expect(expectOk(await site.addConsumption(fields)).total_consumptions).toBe(counted);
-  expect(await total(site)).toBe(counted);
-});
+])(
+  "add_consumption adds the right count when consumptions is %s",
+  async (_what, fields, counted) => {
+    const site = await openAppliance();
+    expect(expectOk(await site.addConsumption(fields)).total_consumptions).toBe(counted);
+    expect(await readTotal(site)).toBe(counted);
+  },
+);
 
-describe("the caller's limits only tighten the license's ten and two over", () => {
+describe("add_consumption on a license of 10 and 2 overages", () => {
   test.each<[string, Record<string, unknown>, number]>([
-    ["no limits", {}, 12],
+    ["no limits from the caller", {}, 12],
     ["empty limits", { max_overages: "", allow_overages: "" }, 12],
-    ["more than the license gives", { max_overages: "50", allow_overages: "true" }, 12],
-    ["a negative limit, which is none", { max_overages: "-1" }, 12],
-    ["a negative JSON integer", { max_overages: -1 }, 12],
-    ["one", { max_overages: "1" }, 11],
-    ["one as a JSON integer", { max_overages: 1 }, 11],
-    ["zero", { max_overages: "0" }, 10],
-    ["no overage", { allow_overages: "false" }, 10],
-    ["no overage in capitals", { allow_overages: "FALSE" }, 10],
-    ["no overage as 0", { allow_overages: "0" }, 10],
-    ["no overage as a JSON boolean", { allow_overages: false }, 10],
-    ["overage as 1", { allow_overages: "1" }, 12],
-    ["overage as True", { allow_overages: "True" }, 12],
-    ["overage as a JSON boolean", { allow_overages: true }, 12],
-    ["no overage, whatever the limit", { max_overages: "2", allow_overages: "false" }, 10],
-  ])("%s", async (_what, limits, most) => {
+    ["limits above those of the license", { max_overages: "50", allow_overages: "true" }, 12],
+    ["a negative max_overages, which means no limit", { max_overages: "-1" }, 12],
+    ["a negative max_overages as a JSON integer", { max_overages: -1 }, 12],
+    ["max_overages 1", { max_overages: "1" }, 11],
+    ["max_overages 1 as a JSON integer", { max_overages: 1 }, 11],
+    ["max_overages 0", { max_overages: "0" }, 10],
+    ["allow_overages false", { allow_overages: "false" }, 10],
+    ["allow_overages FALSE", { allow_overages: "FALSE" }, 10],
+    ["allow_overages 0", { allow_overages: "0" }, 10],
+    ["allow_overages false as a JSON boolean", { allow_overages: false }, 10],
+    ["allow_overages 1", { allow_overages: "1" }, 12],
+    ["allow_overages True", { allow_overages: "True" }, 12],
+    ["allow_overages true as a JSON boolean", { allow_overages: true }, 12],
+    ["allow_overages false and max_overages 2", { max_overages: "2", allow_overages: "false" }, 10],
+  ])("takes exactly the allowed count with %s", async (_what, limits, maxCount) => {
     const site = await openAppliance();
     const message = await expectRefusedUnchanged(site, 400, "license_not_enough_consumptions", () =>
-      site.addConsumption({ ...limits, consumptions: String(most + 1) }),
+      site.addConsumption({ ...limits, consumptions: String(maxCount + 1) }),
     );
-    expect(message).toContain(`${most} more`);
-    expect(await total(site)).toBe(0);
-    expectOk(await site.addConsumption({ ...limits, consumptions: String(most) }));
-    expect(await total(site)).toBe(most);
+    expect(message).toContain(`${maxCount} more`);
+    expect(await readTotal(site)).toBe(0);
+    expectOk(await site.addConsumption({ ...limits, consumptions: String(maxCount) }));
+    expect(await readTotal(site)).toBe(maxCount);
   });
 
-  test("a license that allows none gives none", async () => {
+  test("gives no overage where the license allows none", async () => {
     const site = await openAppliance({ licenses: { 1: { consumption: consumptionTerms() } } });
     const limits = { max_overages: "5", allow_overages: "true" };
     await expectRefusedUnchanged(site, 400, "license_not_enough_consumptions", () =>
@@ -82,8 +85,8 @@ describe("the caller's limits only tighten the license's ten and two over", () =
   });
 });
 
-describe("counting down", () => {
-  test("is refused where the license does not allow it", async () => {
+describe("add_consumption with a negative count", () => {
+  test("is refused where the license does not allow negative counts", async () => {
     const site = await openAppliance();
     expectOk(await site.addConsumption({ consumptions: "5" }));
     await expectRefusedUnchanged(site, 400, "negative_not_allowed", () =>
@@ -91,7 +94,7 @@ describe("counting down", () => {
     );
   });
 
-  test("goes to zero and never below, telling how much there is", async () => {
+  test("goes down to zero, and below that is refused with the present total", async () => {
     const site = await openAppliance({
       licenses: { 1: { consumption: consumptionTerms({ negative: true }) } },
     });
@@ -100,17 +103,17 @@ describe("counting down", () => {
       site.addConsumption({ consumptions: "-6" }),
     );
     expect(message).toContain("5");
-    const done = expectOk(await site.addConsumption({ consumptions: "-5" }));
-    expect(done).toMatchObject({ total_consumptions: 0, allow_negative_consumptions: true });
+    const reply = expectOk(await site.addConsumption({ consumptions: "-5" }));
+    expect(reply).toMatchObject({ total_consumptions: 0, allow_negative_consumptions: true });
   });
 });
 
-test("an unlimited license says so and takes the largest count", async () => {
+test("add_consumption takes the largest count on an unlimited license", async () => {
   const site = await openAppliance({
     licenses: { 1: { consumption: consumptionTerms({ max: null, period: "monthly" }) } },
   });
-  const done = expectOk(await site.addConsumption({ consumptions: "1000000000000" }));
-  expect(done).toMatchObject({
+  const reply = expectOk(await site.addConsumption({ consumptions: "1000000000000" }));
+  expect(reply).toMatchObject({
     max_consumptions: null,
     total_consumptions: 1_000_000_000_000,
     allow_unlimited_consumptions: true,
@@ -119,7 +122,7 @@ test("an unlimited license says so and takes the largest count", async () => {
   });
 });
 
-test("a total starts again at its UTC boundary exactly", async () => {
+test("a daily total starts again exactly at midnight UTC", async () => {
   const site = await openAppliance({
     licenses: { 1: { consumption: consumptionTerms({ period: "daily" }) } },
   });
@@ -128,18 +131,18 @@ test("a total starts again at its UTC boundary exactly", async () => {
   site.clock.now = justBefore(midnight);
   expectRefusal(await site.addConsumption({}), 400, "license_not_enough_consumptions");
   site.clock.now = midnight;
-  expect(await total(site)).toBe(0);
+  expect(await readTotal(site)).toBe(0);
   expect(expectOk(await site.addConsumption({})).total_consumptions).toBe(1);
 });
 
-describe("which license", () => {
-  const two = {
+describe("add_consumption counts on", () => {
+  const twoLicenses = {
     1: { consumption: consumptionTerms({ max: 5 }) },
     2: { consumption: consumptionTerms({ max: 3 }) },
   };
 
-  test("the most recently added that can take all of it, never split", async () => {
-    const site = await openAppliance({ licenses: two });
+  test("the newest license that can take the whole count, and never splits it", async () => {
+    const site = await openAppliance({ licenses: twoLicenses });
     expect(expectOk(await site.addConsumption({ consumptions: "2" })).license_id).toBe(2);
     expect(expectOk(await site.addConsumption({ consumptions: "2" })).license_id).toBe(1);
     await expectRefusedUnchanged(site, 400, "license_not_enough_consumptions", () =>
@@ -147,8 +150,8 @@ describe("which license", () => {
     );
   });
 
-  test("the one the user holds, or the one that is named", async () => {
-    const site = await openAppliance({ licenses: two });
+  test("the license whose slot the user holds, or the license named in the request", async () => {
+    const site = await openAppliance({ licenses: twoLicenses });
     expectOk(await site.register({ user: "ada", license_id: "1" }));
     expect(expectOk(await site.addConsumption({ user: "ada" })).license_id).toBe(1);
     expect(expectOk(await site.addConsumption({ license_id: 1 })).license_id).toBe(1);
@@ -156,15 +159,15 @@ describe("which license", () => {
   });
 });
 
-describe("a count is refused", () => {
-  test("on a license that does not count", async () => {
+describe("add_consumption is refused", () => {
+  test("on a license without consumption", async () => {
     const site = await openAppliance({ licenses: { 1: {} } });
     await expectRefusedUnchanged(site, 400, "license_not_consumption", () =>
       site.addConsumption({}),
     );
   });
 
-  test("without a product where there are two", async () => {
+  test("without a product where two products are installed", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
     const message = await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
       site.addConsumption({}),

@@ -7,15 +7,15 @@ import {
 } from "../support/appliance.ts";
 import { consumptionTerms, featureTerms, minutesLater } from "../support/scenario.ts";
 
-const total = async (site: Appliance, code = "plot"): Promise<number | undefined> => {
+const readTotal = async (site: Appliance, code = "plot"): Promise<number | undefined> => {
   const { product_features } = expectOk(await site.license());
-  return product_features.find((one) => one.code === code)?.total_consumptions;
+  return product_features.find((feature) => feature.code === code)?.total_consumptions;
 };
 
-test("a count is answered with the feature, its maximum under both names, and nothing else", async () => {
+test("add_feature_consumption replies with the feature, its maximum under both names, and nothing else", async () => {
   const site = await openAppliance();
-  const asked = { product: "cad", feature: "plot", consumptions: "3" };
-  expect(expectOk(await site.addFeatureConsumption(asked))).toEqual({
+  const fields = { product: "cad", feature: "plot", consumptions: "3" };
+  expect(expectOk(await site.addFeatureConsumption(fields))).toEqual({
     license_id: 1,
     feature: "plot",
     max_consumption: 5,
@@ -28,58 +28,58 @@ test("a count is answered with the feature, its maximum under both names, and no
     allow_unlimited_consumptions: false,
     allow_negative_consumptions: false,
   });
-  expect(await total(site)).toBe(3);
+  expect(await readTotal(site)).toBe(3);
   expect(expectOk(await site.license()).total_consumptions).toBe(0);
 });
 
-test("absent is one, zero is nothing, and a JSON integer is understood", async () => {
+test("add_feature_consumption counts 1 when consumptions is absent, and accepts 0 and a JSON integer", async () => {
   const site = await openAppliance();
   for (const [consumptions, expected] of [
     [undefined, 1],
     ["0", 1],
     [2, 3],
   ] as const) {
-    const asked = { feature: "plot", consumptions };
-    expect(expectOk(await site.addFeatureConsumption(asked)).total_consumptions).toBe(expected);
+    const fields = { feature: "plot", consumptions };
+    expect(expectOk(await site.addFeatureConsumption(fields)).total_consumptions).toBe(expected);
   }
 });
 
-test("what does not fit is not counted at all, and what would fit is told", async () => {
+test("add_feature_consumption refuses a count that does not fit whole and names the count that would", async () => {
   const site = await openAppliance();
   expectOk(await site.addFeatureConsumption({ feature: "plot", consumptions: "2" }));
   const message = await expectRefusedUnchanged(site, 400, "feature_not_enough_consumptions", () =>
     site.addFeatureConsumption({ feature: "plot", consumptions: "4" }),
   );
   expect(message).toContain("3 more");
-  expect(await total(site)).toBe(2);
+  expect(await readTotal(site)).toBe(2);
 });
 
-test("the caller's limits only tighten the feature's", async () => {
+test("add_feature_consumption lets the caller's limits only tighten the feature's", async () => {
   const plot = featureTerms("plot", { consumption: consumptionTerms({ max: 5, overages: 2 }) });
   const site = await openAppliance({ licenses: { 1: { features: [plot] } } });
-  const count = (consumptions: string, limits: object) =>
+  const addPlots = (consumptions: string, limits: object) =>
     site.addFeatureConsumption({ feature: "plot", consumptions, ...limits });
   for (const limits of [{ allow_overages: "false" }, { max_overages: "0" }]) {
     await expectRefusedUnchanged(site, 400, "feature_not_enough_consumptions", () =>
-      count("6", limits),
+      addPlots("6", limits),
     );
   }
   await expectRefusedUnchanged(site, 400, "feature_not_enough_consumptions", () =>
-    count("8", { max_overages: "50", allow_overages: "true" }),
+    addPlots("8", { max_overages: "50", allow_overages: "true" }),
   );
-  expectOk(await count("7", {}));
+  expectOk(await addPlots("7", {}));
 });
 
-describe("a count is refused", () => {
+describe("add_feature_consumption is refused", () => {
   test.each<[string, string, Record<string, unknown>]>([
     ["missing_parameters", "without a feature", {}],
     ["missing_parameters", "for an empty feature", { feature: "" }],
     ["invalid_license_feature_code", "for an unknown feature", { feature: "PLOT" }],
     ["invalid_license_feature_code", "for __proto__", { feature: "__proto__" }],
     ["invalid_license_feature_code", "for constructor", { feature: "constructor" }],
-    ["unsupported_product_feature", "for one that floats", { feature: "view" }],
-    ["unsupported_product_feature", "for one that is only there", { feature: "skin" }],
-    ["negative_not_allowed", "for less than none", { feature: "plot", consumptions: "-1" }],
+    ["unsupported_product_feature", "for a floating feature", { feature: "view" }],
+    ["unsupported_product_feature", "for a feature that is only switched on", { feature: "skin" }],
+    ["negative_not_allowed", "for a negative count", { feature: "plot", consumptions: "-1" }],
     ["unknown_product", "for an unknown product", { feature: "plot", product: "cam" }],
     ["license_not_found", "for an unknown license", { feature: "plot", license_id: "9" }],
   ])("with %s %s", async (code, _what, fields) => {
@@ -87,7 +87,7 @@ describe("a count is refused", () => {
     await expectRefusedUnchanged(site, 400, code, () => site.addFeatureConsumption(fields));
   });
 
-  test("naming feature and product together when both are missing", async () => {
+  test("with both names when feature and product are missing", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
     const message = await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
       site.addFeatureConsumption({}),
@@ -95,7 +95,7 @@ describe("a count is refused", () => {
     expect(message).toBe("feature and product must be given");
   });
 
-  test("once the feature has ended, telling when", async () => {
+  test("with the end date once the feature has expired", async () => {
     const plot = featureTerms("plot", {
       consumption: consumptionTerms(),
       expires: minutesLater(5),

@@ -12,8 +12,8 @@ import { VENDOR_KEY } from "../support/vendor.ts";
 
 const RELEASE = "/api/admin/v1/registrations/release";
 
-describe("status", () => {
-  test("tells version, clock, storage and every license", async () => {
+describe("GET /api/admin/v1/status", () => {
+  test("shows version, clock, storage and every license", async () => {
     const site = await openAppliance({
       licenses: { 1: { consumption: null }, 2: { enabled: false, product: "cam" } },
     });
@@ -78,24 +78,24 @@ describe("status", () => {
   });
 });
 
-describe("licenses", () => {
-  test("shows every license as GET license does", async () => {
+describe("GET /api/admin/v1/licenses", () => {
+  test("shows every license as GET /api/v4/license does", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
-    const shown = expectOk(await site.licenses());
-    expect(shown).toEqual([
+    const licenses = expectOk(await site.licenses());
+    expect(licenses).toEqual([
       expectOk(await site.license("?product=cad")),
       expectOk(await site.license("?product=cam")),
     ]);
   });
 
-  test("with none installed it is an empty list", async () => {
+  test("is an empty list when no license is installed", async () => {
     const site = await openAppliance({ licenses: {} });
     expect(expectOk(await site.licenses())).toEqual([]);
   });
 });
 
-describe("registrations", () => {
-  test("are those that hold a slot now, of one product or of all, the longest held first", async () => {
+describe("GET /api/admin/v1/registrations", () => {
+  test("lists the present slot holders of one product or of all, oldest first", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
     expectOk(await site.register({ user: "gone", product: "cad" }));
     site.clock.now = minutesLater(29);
@@ -110,14 +110,14 @@ describe("registrations", () => {
     expect(await users("?product=")).toEqual(["bob", "ada"]);
   });
 
-  test("of an unknown product are refused", async () => {
+  test("is refused for an unknown product", async () => {
     const site = await openAppliance();
     expectRefusal(await site.registrations("?product=cam"), 400, "unknown_product");
   });
 });
 
-describe("release", () => {
-  test("frees one user's slot", async () => {
+describe("POST /api/admin/v1/registrations/release", () => {
+  test("releases one user's slot", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
     expectOk(await site.borrow({ user: "bob" }));
@@ -127,7 +127,7 @@ describe("release", () => {
     expect(await site.listHolders()).toEqual(["ada"]);
   });
 
-  test("takes null for a product that is left out", async () => {
+  test("accepts null for an omitted product", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
     expectOk(await site.post(RELEASE, { product: null, user: "ada" }));
@@ -148,7 +148,7 @@ describe("release", () => {
   });
 });
 
-test("one answer names all that a user lacks", async () => {
+test("POST /api/admin/v1/access/users names every missing field in one refusal", async () => {
   const site = await openAppliance();
   const message = expectRefusal(
     await site.post("/api/admin/v1/access/users", { role: "admin" }),

@@ -8,47 +8,47 @@ import { LICENSE_KEY, openAirgapSite } from "../support/airgap-site.ts";
 import { expectOk, expectRefusal, expectRefusedUnchanged } from "../support/appliance.ts";
 import { MONDAY } from "../support/scenario.ts";
 
-function activationIn(code: string) {
+function decodeActivation(code: string) {
   const decoded = decodeActivationCode(code);
   if (!decoded.ok) throw new Error(JSON.stringify(decoded.fault));
   return decoded.value;
 }
 
-describe("an activation code", () => {
+describe("an activation code of airgap/generate", () => {
   test("names this appliance and its hardware, and can be confirmed for 30 days", async () => {
     const air = await openAirgapSite();
-    const made = expectOk(await air.generateActivation({ license_key: LICENSE_KEY }));
-    expect(Object.keys(made)).toEqual(["activation_code", "hardware_id", "expires_at"]);
+    const activation = expectOk(await air.generateActivation({ license_key: LICENSE_KEY }));
+    expect(Object.keys(activation)).toEqual(["activation_code", "hardware_id", "expires_at"]);
     const { hardwareId } = air.site.services.identity.hashHardware();
-    expect(made.hardware_id).toBe(hardwareId);
-    expect(made.hardware_id).toMatch(/^[\da-f]{64}$/);
-    expect(made.expires_at).toBe("2026-04-01T09:00:00.000Z");
-    expect(activationIn(made.activation_code)).toMatchObject({
+    expect(activation.hardware_id).toBe(hardwareId);
+    expect(activation.hardware_id).toMatch(/^[\da-f]{64}$/);
+    expect(activation.expires_at).toBe("2026-04-01T09:00:00.000Z");
+    expect(decodeActivation(activation.activation_code)).toMatchObject({
       appliance: air.site.services.identity.id,
       hardwarePrefix: hardwareId.slice(0, 10),
       weak: false,
     });
-    expect(canonicalizeCode(made.activation_code)).toHaveLength(35);
+    expect(canonicalizeCode(activation.activation_code)).toHaveLength(35);
   });
 
-  test("is another one each time, also for the same license key", async () => {
+  test("is different each time, also for the same license key", async () => {
     const air = await openAirgapSite();
     const codes = await Promise.all(Array.from({ length: 20 }, () => air.requestActivationCode()));
     expect(new Set(codes).size).toBe(20);
-    expect(new Set(codes.map((code) => activationIn(code).nonce)).size).toBe(20);
+    expect(new Set(codes.map((code) => decodeActivation(code).nonce)).size).toBe(20);
   });
 
-  test("is durable before it is handed over", async () => {
+  test("is in the journal before the reply is sent", async () => {
     const air = await openAirgapSite();
     const before = air.site.lastSeq();
     await air.requestActivationCode();
     expect(air.site.lastSeq()).toBe(before + 1);
   });
 
-  test("says when the appliance is bound weakly, and the desk then wants to be told", async () => {
+  test("says when the hardware binding is weak, and the desk then needs allowWeakBinding", async () => {
     const air = await openAirgapSite({ components: [{ kind: "mac", value: "52:54:00:12:34:56" }] });
     const code = await air.requestActivationCode();
-    expect(activationIn(code).weak).toBe(true);
+    expect(decodeActivation(code).weak).toBe(true);
     const policy = await air.makePolicy();
     expect(air.confirmAtDesk(policy, code)).rejects.toThrow("weak hardware binding");
     const confirmation_code = await air.confirmAtDesk(policy, code, { allowWeakBinding: true });
@@ -57,9 +57,9 @@ describe("an activation code", () => {
   });
 });
 
-describe("what is asked", () => {
+describe("a request to airgap/generate", () => {
   test.each([{}, { license_key: "" }, { license_key: null }, { signing_key: "7K2MX" }])(
-    "needs a license key: %j",
+    "is refused without a license key: %j",
     async (fields) => {
       const air = await openAirgapSite();
       const message = await expectRefusedUnchanged(air.site, 400, "missing_parameters", () =>
@@ -69,7 +69,7 @@ describe("what is asked", () => {
     },
   );
 
-  test("may name its fields in another case, and others that mean nothing here", async () => {
+  test("may write field names in another case and carry unknown fields", async () => {
     const air = await openAirgapSite();
     expectOk(await air.generateActivation({ License_Key: LICENSE_KEY, product: "mesh" }));
   });
@@ -80,25 +80,25 @@ describe("what is asked", () => {
     [{ license_key: "k".repeat(257) }, "too_long"],
     [{ license_key: "a\u0000b" }, "invalid_characters"],
     [{ license_key: LICENSE_KEY, signing_key: "a\u202eb" }, "invalid_characters"],
-  ] as const)("is refused where it is nonsense: %j", async (fields, code) => {
+  ] as const)("is refused with an invalid field: %j", async (fields, code) => {
     const air = await openAirgapSite();
     await expectRefusedUnchanged(air.site, 400, code, () => air.generateActivation(fields));
   });
 
-  test("is for an administrator on the machine itself", async () => {
+  test("is refused with 401 from another machine without a credential", async () => {
     const air = await openAirgapSite();
     air.site.peer = "10.1.2.3";
     expectRefusal(await air.generateActivation({ license_key: LICENSE_KEY }), 401, "unauthorized");
   });
 });
 
-describe("at most 64 are open", () => {
-  test("and the oldest is the one that can no longer be confirmed", async () => {
+describe("of more than 64 open activation codes", () => {
+  test("only the oldest can no longer be confirmed", async () => {
     const air = await openAirgapSite();
     const policy = await air.makePolicy();
     const oldest = await air.requestActivationCode();
     const second = await air.requestActivationCode();
-    for (let more = 0; more < limits.openActivations - 1; more += 1)
+    for (let extra = 0; extra < limits.openActivations - 1; extra += 1)
       await air.requestActivationCode();
     const body = async (code: string) => ({
       license_policy: policy,
@@ -110,15 +110,15 @@ describe("at most 64 are open", () => {
   });
 });
 
-describe("30 days", () => {
-  test("is how long one can be confirmed, and not a millisecond longer", async () => {
+describe("an activation code", () => {
+  test("cannot be confirmed after exactly 30 days", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     air.site.clock.now = later(MONDAY, limits.activationAge);
     expectRefusal(await air.addLicense(body), 400, "invalid_confirmation_code");
   });
 
-  test("includes their last millisecond", async () => {
+  test("can be confirmed until the last millisecond of 30 days", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     air.site.clock.now = later(MONDAY, limits.activationAge - 1);
@@ -126,29 +126,33 @@ describe("30 days", () => {
   });
 });
 
-describe("with an initialization code", () => {
-  test("the vendor must have been told the same, however it was typed", async () => {
+describe("an initialization code", () => {
+  test("must be the same at the site and at the desk, in any case and with any separators", async () => {
     const air = await openAirgapSite();
     const code = generateInitializationCode();
     const policy = await air.makePolicy();
     const activation = await air.requestActivationCode(LICENSE_KEY, code.toLowerCase());
-    const named = { license_policy: policy, license_key: LICENSE_KEY };
-    const told = async (initialization: string) => ({
-      ...named,
+    const bodyFields = { license_policy: policy, license_key: LICENSE_KEY };
+    const bodyConfirmedWith = async (initialization: string) => ({
+      ...bodyFields,
       confirmation_code: await air.confirmAtDesk(policy, activation, {
         initializationCode: initialization,
       }),
     });
-    expectRefusal(await air.addLicense(await told("")), 400, "invalid_confirmation_code");
     expectRefusal(
-      await air.addLicense(await told(generateInitializationCode())),
+      await air.addLicense(await bodyConfirmedWith("")),
       400,
       "invalid_confirmation_code",
     );
-    expectOk(await air.addLicense(await told(code.replaceAll("-", " "))));
+    expectRefusal(
+      await air.addLicense(await bodyConfirmedWith(generateInitializationCode())),
+      400,
+      "invalid_confirmation_code",
+    );
+    expectOk(await air.addLicense(await bodyConfirmedWith(code.replaceAll("-", " "))));
   });
 
-  test("a site that began without one is not confirmed with one", async () => {
+  test("that only the desk used makes the confirmation code invalid", async () => {
     const air = await openAirgapSite();
     const policy = await air.makePolicy();
     const confirmation_code = await air.confirmAtDesk(policy, await air.requestActivationCode(), {
@@ -158,7 +162,7 @@ describe("with an initialization code", () => {
     expectRefusal(await air.addLicense(body), 400, "invalid_confirmation_code");
   });
 
-  test("it is not in any reply", async () => {
+  test("is not shown in the reply of airgap/generate", async () => {
     const air = await openAirgapSite();
     const code = generateInitializationCode();
     const reply = await air.generateActivation({ license_key: LICENSE_KEY, signing_key: code });

@@ -26,28 +26,28 @@ import { makeConfirmationCodeV1 } from "../support/confirmation-code-v1.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const WRONG =
+const WRONG_CODE =
   "the code does not match any activation code of this appliance with this policy and license key";
 
-const bytesOf = (code: string): Buffer => {
+const confirmationBytes = (code: string): Buffer => {
   const decoded = decodeConfirmationCode(code);
   if (!decoded.ok) throw new Error(JSON.stringify(decoded.fault));
   return Buffer.from(decoded.value.bytes, "hex");
 };
 
-/** Nothing is installed, nothing is written, and nobody learns why. */
-async function expectWrong(
+/** Nothing is installed or written, and the message gives no reason that would help to guess. */
+async function expectWrongCode(
   air: AirgapSite,
   body: Parameters<AirgapSite["addLicense"]>[0],
 ): Promise<void> {
   const message = await expectRefusedUnchanged(air.site, 400, "invalid_confirmation_code", () =>
     air.addLicense(body),
   );
-  expect(message).toBe(WRONG);
+  expect(message).toBe(WRONG_CODE);
 }
 
-describe("the whole loop", () => {
-  test("ends with a license that serves", async () => {
+describe("airgap/license", () => {
+  test("installs a license that grants slots", async () => {
     const air = await openAirgapSite();
     const license = expectOk(await air.addLicense(await air.makeLicenseBody()));
     expect(license).toMatchObject({
@@ -63,7 +63,7 @@ describe("the whole loop", () => {
     expect(expectOk(await air.site.register({ user: "ada" })).license_id).toBe(license.id);
   });
 
-  test("gives back the bundle an application checks, and leases that point to the code", async () => {
+  test("leads to the bundle an application checks, and to leases that refer to the code", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     const { id } = expectOk(await air.addLicense(body));
@@ -87,7 +87,7 @@ describe("the whole loop", () => {
     });
     const nonce = { "x-nonce": "0123456789abcdef" };
     const { lease } = expectOk(await air.site.register({ user: "ada" }, nonce));
-    const lic = new Bun.CryptoHasher("sha256").update(bytesOf(body.confirmation_code));
+    const lic = new Bun.CryptoHasher("sha256").update(confirmationBytes(body.confirmation_code));
     expect(decodeJwt(lease ?? "")).toMatchObject({
       lic: lic.digest("hex"),
       license_id: id,
@@ -96,7 +96,7 @@ describe("the whole loop", () => {
     });
   });
 
-  test("outlives the process", async () => {
+  test("installs a license that survives a restart, and then accepts the same code again", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     const license = expectOk(await air.addLicense(body));
@@ -107,31 +107,31 @@ describe("the whole loop", () => {
   });
 });
 
-describe("what is needed", () => {
-  test("is named all at once", async () => {
+describe("a request to airgap/license", () => {
+  test("is refused with the names of all missing fields", async () => {
     const air = await openAirgapSite();
-    const asked = async (fields: object) =>
+    const refusalFor = async (fields: object) =>
       expectRefusal(await air.addLicense(fields), 400, "missing_parameters");
-    const all = "license_policy, license_key and confirmation_code must be given";
-    expect(await asked({})).toBe(all);
-    expect(await asked({ license_policy: " ", license_key: "", confirmation_code: "\n" })).toBe(
-      all,
-    );
-    expect(await asked({ license_key: "K", policy_id: "P-1" })).toBe(
+    const allMissing = "license_policy, license_key and confirmation_code must be given";
+    expect(await refusalFor({})).toBe(allMissing);
+    expect(
+      await refusalFor({ license_policy: " ", license_key: "", confirmation_code: "\n" }),
+    ).toBe(allMissing);
+    expect(await refusalFor({ license_key: "K", policy_id: "P-1" })).toBe(
       "license_policy and confirmation_code must be given",
     );
   });
 
-  test("is not policy_id: absent, empty or null is the policy's own", async () => {
+  test("may leave out policy_id, or send it empty or null", async () => {
     for (const policy_id of [undefined, "", null]) {
       const air = await openAirgapSite();
       const { policy_id: _id, ...body } = await air.makeLicenseBody();
-      const given = { ...body, ...(policy_id !== undefined && { policy_id }) };
-      expectOk(await air.site.post("airgap/license", given));
+      const fields = { ...body, ...(policy_id !== undefined && { policy_id }) };
+      expectOk(await air.site.post("airgap/license", fields));
     }
   });
 
-  test("a policy_id that is not the policy's is told, before the code is looked at", async () => {
+  test("is refused with policy_mismatch before the code is checked", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     for (const policy_id of ["P-2", "p-1", "P-1 "]) {
@@ -139,18 +139,18 @@ describe("what is needed", () => {
         air.addLicense({ ...body, policy_id }),
       );
     }
-    const unread = { ...body, policy_id: "P-2", confirmation_code: "x" };
-    expectRefusal(await air.addLicense(unread), 400, "policy_mismatch");
+    const withBadCode = { ...body, policy_id: "P-2", confirmation_code: "x" };
+    expectRefusal(await air.addLicense(withBadCode), 400, "policy_mismatch");
     expectOk(await air.addLicense(body));
   });
 
-  test("a policy_id may be a JSON number", async () => {
+  test("may send policy_id as a JSON number", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody({ policy: await air.makePolicy("2027") });
     expectOk(await air.addLicense({ ...body, policy_id: 2027 }));
   });
 
-  test("is an administrator's, on the machine itself", async () => {
+  test("is refused with 401 from another machine without a credential", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     air.site.peer = "10.1.2.3";
@@ -158,42 +158,42 @@ describe("what is needed", () => {
   });
 });
 
-describe("the policy", () => {
-  const wrapped = (text: string): string => text.replaceAll(/.{60}/g, "$&\r\n  ");
+describe("the policy of airgap/license", () => {
+  const wrapLines = (text: string): string => text.replaceAll(/.{60}/g, "$&\r\n  ");
   const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
   test.each<[string, (policy: string) => string]>([
     ["as it is", (policy) => policy],
-    ["with white space around and in it", (policy) => `\n\t${wrapped(policy)} \n`],
+    ["with white space around and in it", (policy) => `\n\t${wrapLines(policy)} \n`],
     ["as base64", base64],
-    ["as base64 in lines", (policy) => wrapped(base64(policy))],
+    ["as base64 in lines", (policy) => wrapLines(base64(policy))],
     ["as base64 of a file with its line feed", (policy) => base64(`${policy}\n`)],
     ["as base64url without padding", (policy) => Buffer.from(policy).toString("base64url")],
-  ])("is taken %s", async (_, spell) => {
+  ])("is accepted %s", async (_, encode) => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
-    expectOk(await air.addLicense({ ...body, license_policy: spell(body.license_policy) }));
+    expectOk(await air.addLicense({ ...body, license_policy: encode(body.license_policy) }));
   });
 
-  test("of a vendor nobody trusts here is refused, whatever the code", async () => {
+  test("is refused when its vendor is not trusted, whatever the code", async () => {
     const air = await openAirgapSite();
-    const stranger = new AirgapSite(air.site, await makeDesk());
-    const body = await stranger.makeLicenseBody();
+    const untrusted = new AirgapSite(air.site, await makeDesk());
+    const body = await untrusted.makeLicenseBody();
     await expectRefusedUnchanged(air.site, 400, "untrusted_vendor", () => air.addLicense(body));
   });
 
-  test("for a product that is not the vendor's is refused", async () => {
+  test("is refused for a product that its vendor may not license", async () => {
     const air = await openAirgapSite();
-    const greedy = await makeDesk([PRODUCT, "cad"]);
+    const otherDesk = await makeDesk([PRODUCT, "cad"]);
     const desk = Object.assign(Object.create(Object.getPrototypeOf(air.desk) as object), air.desk, {
-      vendor: { ...air.desk.vendor, products: greedy.vendor.products },
+      vendor: { ...air.desk.vendor, products: otherDesk.vendor.products },
     }) as typeof air.desk;
     const policy = await createPolicy(desk, "P-9", { product: "cad" }, MONDAY);
     const body = await air.makeLicenseBody({ policy });
     await expectRefusedUnchanged(air.site, 400, "untrusted_vendor", () => air.addLicense(body));
   });
 
-  test("that was edited is refused, and so is any other document", async () => {
+  test("is refused when it was edited or is another kind of document", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     const [header = "", payload = "", signature = ""] = body.license_policy.split(".");
@@ -213,17 +213,17 @@ describe("the policy", () => {
     }
   });
 
-  test("that was confirmed is meant, not another of the same vendor", async () => {
+  test("must be the one that was confirmed, not another of the same vendor", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     const license_policy = await air.replacePolicy("P-1", { slots: 300 });
-    await expectWrong(air, { ...body, license_policy });
+    await expectWrongCode(air, { ...body, license_policy });
     expectOk(await air.addLicense(body));
   });
 });
 
-describe("a wrong code", () => {
-  test("with a wrong symbol is told the row", async () => {
+describe("a confirmation code", () => {
+  test("with a wrong symbol is refused with the number of the row", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     const rows = body.confirmation_code.split("\n");
@@ -239,7 +239,7 @@ describe("a wrong code", () => {
     expectOk(await air.addLicense(body));
   });
 
-  test("is taken in lower case, with I and O, in one line", async () => {
+  test("is accepted in lower case, with I and O, in one line", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     const typed = canonicalizeCode(body.confirmation_code).toLowerCase();
@@ -247,45 +247,45 @@ describe("a wrong code", () => {
     expectOk(await air.addLicense({ ...body, confirmation_code }));
   });
 
-  test("gets one and the same answer, whatever is wrong with it", async () => {
+  test("is refused with one and the same message, whatever is wrong with it", async () => {
     const air = await openAirgapSite();
     const other = new AirgapSite((await openAirgapSite()).site, air.desk);
     const body = await air.makeLicenseBody();
     const { confirmation_code: forOther } = await other.makeLicenseBody({ serial: 2 });
-    const forged = new AirgapSite(air.site, await makeDesk());
-    const stranger = await forged.makeLicenseBody();
-    await expectWrong(air, { ...body, license_key: "MESH-0002" });
-    await expectWrong(air, { ...body, confirmation_code: forOther });
-    await expectWrong(air, { ...body, confirmation_code: stranger.confirmation_code });
-    await expectWrong(air, { ...body, confirmation_code: "7K2MX" });
+    const untrusted = new AirgapSite(air.site, await makeDesk());
+    const untrustedBody = await untrusted.makeLicenseBody();
+    await expectWrongCode(air, { ...body, license_key: "MESH-0002" });
+    await expectWrongCode(air, { ...body, confirmation_code: forOther });
+    await expectWrongCode(air, { ...body, confirmation_code: untrustedBody.confirmation_code });
+    await expectWrongCode(air, { ...body, confirmation_code: "7K2MX" });
     const otherKey = await air.makeLicenseBody({ licenseKey: "MESH-0002" });
-    await expectWrong(air, { ...body, confirmation_code: otherKey.confirmation_code });
+    await expectWrongCode(air, { ...body, confirmation_code: otherKey.confirmation_code });
     expectOk(await air.addLicense(body));
   });
 
-  test("may come 60 times a minute, and then even the right one has to wait", async () => {
+  test("may be wrong 60 times a minute; then even the right one is refused", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
-    for (let wrong = 0; wrong < 60; wrong += 1) {
-      const answer = await air.addLicense({ ...body, license_key: `MESH-${wrong}-X` });
-      expectRefusal(answer, 400, "invalid_confirmation_code");
+    for (let attempt = 0; attempt < 60; attempt += 1) {
+      const reply = await air.addLicense({ ...body, license_key: `MESH-${attempt}-X` });
+      expectRefusal(reply, 400, "invalid_confirmation_code");
     }
     await expectRefusedUnchanged(air.site, 429, "too_many_requests", () => air.addLicense(body));
     expectOk(await air.generateActivation({ license_key: LICENSE_KEY }));
   });
 });
 
-describe("a code that an older version of the desk made", () => {
-  /** What such a desk said to the newest activation code, and put on its ledger. */
-  async function confirmedBefore(air: AirgapSite) {
+describe("a confirmation code of an older version of the desk", () => {
+  /** Confirms a new activation code as such a desk did, and puts the code on its ledger. */
+  async function confirmWithOldDesk(air: AirgapSite) {
     const policy = await air.makePolicy();
     const activationCode = await air.requestActivationCode();
     const activation = unwrap(decodeActivationCode(activationCode));
-    const named = { licenseKey: LICENSE_KEY, policyHash: sha256(policy), initializationCode: "" };
-    const code = makeConfirmationCodeV1({ activation, ...named }, 1, air.desk.key);
+    const inputs = { licenseKey: LICENSE_KEY, policyHash: sha256(policy), initializationCode: "" };
+    const code = makeConfirmationCodeV1({ activation, ...inputs }, 1, air.desk.key);
     await air.confirmAtDesk(policy, activationCode);
     const [issued] = air.desk.ledger.issuedEntries();
-    if (issued === undefined) throw new Error("nothing is on the ledger");
+    if (issued === undefined) throw new Error("the ledger is empty");
     const folder = tempFolder();
     await Ledger.create(realDisk, folder);
     const ledger = await Ledger.open(realDisk, folder);
@@ -297,29 +297,29 @@ describe("a code that an older version of the desk made", () => {
     return { desk, policy, activationCode, body: { ...body, confirmation_code: code } };
   }
 
-  test("is refused as such, and the activation stays open", async () => {
+  test("is refused as outdated, and the activation stays open", async () => {
     const air = await openAirgapSite();
-    const { body } = await confirmedBefore(air);
+    const { body } = await confirmWithOldDesk(air);
     const message = await expectRefusedUnchanged(air.site, 400, "outdated_confirmation_code", () =>
       air.addLicense(body),
     );
     expect(message).toContain("older version of berth");
     expect(message).toContain("the vendor must update berth");
-    for (let again = 0; again < 70; again += 1) await air.addLicense(body);
+    for (let attempt = 0; attempt < 70; attempt += 1) await air.addLicense(body);
     expectRefusal(await air.addLicense(body), 400, "outdated_confirmation_code");
   });
 
-  test("for another activation is just a wrong one", async () => {
+  test("is refused as wrong when it is for another activation", async () => {
     const air = await openAirgapSite();
     const other = new AirgapSite((await openAirgapSite()).site, air.desk);
-    const { body } = await confirmedBefore(other);
+    const { body } = await confirmWithOldDesk(other);
     await air.requestActivationCode();
-    await expectWrong(air, body);
+    await expectWrongCode(air, body);
   });
 
-  test("is made anew by the updated desk, with the same serial, and then installs", async () => {
+  test("is issued again by the updated desk with the same serial, and then installs", async () => {
     const air = await openAirgapSite();
-    const { desk, policy, activationCode, body } = await confirmedBefore(air);
+    const { desk, policy, activationCode, body } = await confirmWithOldDesk(air);
     const updated = new AirgapSite(air.site, desk);
     const confirmation_code = await updated.confirmAtDesk(policy, activationCode);
     expect(confirmation_code).not.toBe(body.confirmation_code);
@@ -329,8 +329,8 @@ describe("a code that an older version of the desk made", () => {
   });
 });
 
-describe("its own end", () => {
-  test("is the code's where it says one, else the policy's", async () => {
+describe("the end of an air-gapped license", () => {
+  test("is the code's if it has one, else the policy's", async () => {
     const air = await openAirgapSite();
     const policy = await air.makePolicy("P-1", { valid_until: "2027-06-30T12:00:00.000Z" });
     const first = expectOk(await air.addLicense(await air.makeLicenseBody({ policy })));

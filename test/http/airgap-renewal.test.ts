@@ -2,35 +2,35 @@ import { describe, expect, test } from "bun:test";
 import { LICENSE_KEY, openAirgapSite } from "../support/airgap-site.ts";
 import { expectOk, expectRefusal, expectRefusedUnchanged } from "../support/appliance.ts";
 
-describe("a code", () => {
-  test("posted again answers the same and changes nothing", async () => {
+describe("a confirmation code", () => {
+  test("posted again gets the same reply and changes nothing", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     const first = expectOk(await air.addLicense(body));
     const written = air.site.lastSeq();
     expect(expectOk(await air.addLicense(body))).toEqual(first);
-    const { policy_id: _id, ...unnamed } = body;
+    const { policy_id: _id, ...withoutPolicyId } = body;
     const retyped = body.confirmation_code.toLowerCase().replaceAll("-", " ");
-    expect(expectOk(await air.addLicense({ ...unnamed, confirmation_code: retyped }))).toEqual(
-      first,
-    );
+    expect(
+      expectOk(await air.addLicense({ ...withoutPolicyId, confirmation_code: retyped })),
+    ).toEqual(first);
     expect(air.site.lastSeq()).toBe(written);
   });
 
-  test("posted twice at once installs once", async () => {
+  test("posted three times at once installs once", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     const written = air.site.lastSeq();
-    const answers = await Promise.all([
+    const replies = await Promise.all([
       air.addLicense(body),
       air.addLicense(body),
       air.addLicense(body),
     ]);
-    for (const answer of answers) expectOk(answer);
+    for (const reply of replies) expectOk(reply);
     expect(air.site.lastSeq()).toBe(written + 1);
   });
 
-  test("is one for one activation: the desk gives the same again, and no other", async () => {
+  test("is unique for its activation: the desk issues the same again, and none with other terms", async () => {
     const air = await openAirgapSite();
     const policy = await air.makePolicy();
     const activation = await air.requestActivationCode();
@@ -40,7 +40,7 @@ describe("a code", () => {
     expect(air.confirmAtDesk(other, activation)).rejects.toThrow("with other terms");
   });
 
-  test("that was given back does not come back", async () => {
+  test("of a returned license cannot be installed again", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     const { id } = expectOk(await air.addLicense(body));
@@ -53,8 +53,8 @@ describe("a code", () => {
   });
 });
 
-describe("a license key's next code", () => {
-  test("with another policy replaces the license, and slots stay", async () => {
+describe("the next code for a license key", () => {
+  test("with another policy replaces the license and keeps its registrations", async () => {
     const air = await openAirgapSite();
     const first = expectOk(await air.addLicense(await air.makeLicenseBody()));
     expectOk(await air.site.register({ user: "ada" }));
@@ -69,7 +69,7 @@ describe("a license key's next code", () => {
     expect(expectOk(await air.site.licenses())).toHaveLength(1);
   });
 
-  test("with an older serial, or the same one, is stale", async () => {
+  test("is refused as stale with an older serial or the same one", async () => {
     const air = await openAirgapSite();
     const old = await air.makeLicenseBody({ serial: 4 });
     const same = await air.makeLicenseBody({ serial: 5 });
@@ -82,13 +82,13 @@ describe("a license key's next code", () => {
     }
   });
 
-  test("leaves other license keys alone", async () => {
+  test("leaves the licenses of other license keys unchanged", async () => {
     const air = await openAirgapSite();
-    const one = expectOk(await air.addLicense(await air.makeLicenseBody()));
-    const two = expectOk(
+    const first = expectOk(await air.addLicense(await air.makeLicenseBody()));
+    const second = expectOk(
       await air.addLicense(await air.makeLicenseBody({ licenseKey: "MESH-0002" })),
     );
-    expect(two.id).not.toBe(one.id);
+    expect(second.id).not.toBe(first.id);
     expect(expectOk(await air.site.licenses()).map(({ license_key }) => license_key)).toEqual([
       LICENSE_KEY,
       "MESH-0002",
@@ -96,9 +96,9 @@ describe("a license key's next code", () => {
   });
 });
 
-describe("what is installed already", () => {
+describe("an installed air-gapped license", () => {
   // A code confirms one policy; being installed does not make it fit others.
-  test("does not answer for its code with another policy", async () => {
+  test("does not make its code valid with another policy", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     expectOk(await air.addLicense(body));
@@ -110,15 +110,15 @@ describe("what is installed already", () => {
     );
   });
 
-  test("answers the same to its code typed in two ways at once", async () => {
+  test("accepts its code in two spellings at once", async () => {
     const air = await openAirgapSite();
     const body = await air.makeLicenseBody();
     const retyped = { ...body, confirmation_code: body.confirmation_code.toLowerCase() };
-    for (const answer of await Promise.all([air.addLicense(body), air.addLicense(retyped)]))
-      expectOk(answer);
+    for (const reply of await Promise.all([air.addLicense(body), air.addLicense(retyped)]))
+      expectOk(reply);
   });
 
-  test("is shown to an application as the JSON it is", async () => {
+  test("is served as JSON also when the caller accepts application/jwt", async () => {
     const air = await openAirgapSite();
     expectOk(await air.addLicense(await air.makeLicenseBody()));
     const [{ headers }] = await air.site.get("/api/v4/license", { accept: "application/jwt" });

@@ -13,10 +13,10 @@ import { readJournal } from "../support/licensed-store.ts";
 import { consumptionTerms, featureTerms, MONDAY } from "../support/scenario.ts";
 
 const MIB = 1024 * 1024;
-const CODE = "audit_budget_exhausted";
+const EXHAUSTED = "audit_budget_exhausted";
 const LONG = "x".repeat(4_096);
 
-const site = (): Promise<Appliance> =>
+const openBudgetSite = (): Promise<Appliance> =>
   openAppliance({
     auditBudget: 1,
     licenses: {
@@ -32,29 +32,29 @@ const site = (): Promise<Appliance> =>
     },
   });
 
-/** Takes a slot and gives it back until that is refused; how often it was granted. */
-async function exhaust(appliance: Appliance): Promise<number> {
+/** Takes and releases a slot until that is refused; returns how often it was granted. */
+async function exhaustBudget(appliance: Appliance): Promise<number> {
   for (let turn = 0; turn < 1_000; turn += 1) {
-    const answer = await appliance.register({ user: "flood", user_info: LONG });
-    if (answer[0].status === 429) return turn;
-    expectOk(answer);
+    const reply = await appliance.register({ user: "flood", user_info: LONG });
+    if (reply[0].status === 429) return turn;
+    expectOk(reply);
     expectOk(await appliance.unregister({ user: "flood" }));
   }
-  throw new Error("nothing was ever refused");
+  throw new Error("no call was ever refused");
 }
 
-/** Of the lines that the audit log keeps. */
+/** Size of the journal lines that belong to the audit log. */
 const auditedBytes = (appliance: Appliance): number =>
   readJournal(appliance.folder)
     .filter(({ line }) => line.audit_seq !== undefined)
     .reduce((sum, { raw }) => sum + raw.length, 0);
 
-describe("an address that has spent its budget for the audit log", () => {
-  test("is refused what would add to it, with when to try again, and nothing is changed", async () => {
-    const appliance = await site();
+describe("an address that has used up its audit budget", () => {
+  test("is refused calls that add to the audit log, with the time to retry, and changes nothing", async () => {
+    const appliance = await openBudgetSite();
     expectOk(await appliance.register({ user: "ada" }));
     expectOk(await appliance.featureRegister({ user: "ada", feature: "view" }));
-    await exhaust(appliance);
+    await exhaustBudget(appliance);
     const calls = [
       () => appliance.register({ user: "bob" }),
       () => appliance.borrow({ user: "ada" }),
@@ -62,7 +62,7 @@ describe("an address that has spent its budget for the audit log", () => {
       () => appliance.addFeatureConsumption({ feature: "plot" }),
     ];
     for (const call of calls) {
-      const message = await expectRefusedUnchanged(appliance, 429, CODE, call);
+      const message = await expectRefusedUnchanged(appliance, 429, EXHAUSTED, call);
       expect(message).toContain("1 MiB an hour");
       expect(message).toContain("audit_budget");
       const [response] = await call();
@@ -73,13 +73,13 @@ describe("an address that has spent its budget for the audit log", () => {
     expect(await appliance.listHolders()).toEqual(["ada"]);
   });
 
-  test("is served heartbeats, reads, zeros, repeats and what it gives back", async () => {
-    const appliance = await site();
+  test("may still send heartbeats, reads, zero counts and repeats, and release slots", async () => {
+    const appliance = await openBudgetSite();
     for (const user of ["ada", "bob"]) expectOk(await appliance.register({ user }));
     expectOk(await appliance.featureRegister({ user: "ada", feature: "view" }));
     const key = { "idempotency-key": "k" };
     expectOk(await appliance.addConsumption({ consumptions: "1" }, key));
-    await exhaust(appliance);
+    await exhaustBudget(appliance);
     expectOk(await appliance.register({ user: "ada" }));
     expectOk(await appliance.register({ user: "ada", os_hostname: "laptop", user_info: LONG }));
     expectOk(await appliance.featureRegister({ user: "ada", feature: "view" }));
@@ -89,44 +89,44 @@ describe("an address that has spent its budget for the audit log", () => {
     expectOk(await appliance.registrations());
     expectOk(await appliance.featureRelease({ user: "ada", feature: "view" }));
     expectOk(await appliance.unregister({ user: "ada" }));
-    expectRefusal(await appliance.register({ user: "ada" }), 429, CODE);
+    expectRefusal(await appliance.register({ user: "ada" }), 429, EXHAUSTED);
     expect(await appliance.listHolders()).toEqual(["bob"]);
   });
 
-  test("does not keep an administrator from anything", async () => {
-    const appliance = await site();
+  test("may still make every administrative call", async () => {
+    const appliance = await openBudgetSite();
     expectOk(await appliance.register({ user: "ada" }));
-    await exhaust(appliance);
+    await exhaustBudget(appliance);
     await appliance.makeRequestDocument("cad");
     expectOk(await appliance.post("license/generate", {}));
     expectOk(await appliance.post("unregister/all", {}));
     expect(await appliance.listHolders()).toEqual([]);
   });
 
-  test("keeps nobody else from anything", async () => {
-    const appliance = await site();
-    await exhaust(appliance);
+  test("does not affect other addresses", async () => {
+    const appliance = await openBudgetSite();
+    await exhaustBudget(appliance);
     appliance.peer = "127.0.0.2";
     expectOk(await appliance.register({ user: "bob" }));
     appliance.peer = "127.0.0.1";
-    expectRefusal(await appliance.register({ user: "eve" }), 429, CODE);
+    expectRefusal(await appliance.register({ user: "eve" }), 429, EXHAUSTED);
   });
 
-  test("goes on as its budget is refilled, when it was told to try again", async () => {
-    const appliance = await site();
-    await exhaust(appliance);
+  test("is served again at the time the refusal named, and the budget refills within an hour", async () => {
+    const appliance = await openBudgetSite();
+    await exhaustBudget(appliance);
     const [refused] = await appliance.register({ user: "bob" });
     appliance.clock.now = later(MONDAY, Number(refused.headers.get("retry-after")) * SECOND);
     expectOk(await appliance.register({ user: "bob" }));
-    expectRefusal(await appliance.register({ user: "eve" }), 429, CODE);
+    expectRefusal(await appliance.register({ user: "eve" }), 429, EXHAUSTED);
     appliance.clock.now = later(MONDAY, HOUR + MINUTE);
-    expect(await exhaust(appliance)).toBeGreaterThan(100);
+    expect(await exhaustBudget(appliance)).toBeGreaterThan(100);
   });
 
-  test("has written as much as it may and no more, and its refusals are counted", async () => {
-    const appliance = await site();
+  test("has written its budget and no more, and its refusals are counted in the audit log", async () => {
+    const appliance = await openBudgetSite();
     const before = auditedBytes(appliance);
-    const granted = await exhaust(appliance);
+    const granted = await exhaustBudget(appliance);
     for (let turn = 0; turn < 1_000; turn += 1) await appliance.register({ user: "flood" });
     const written = auditedBytes(appliance) - before;
     expect(granted).toBeGreaterThan(150);
@@ -134,22 +134,22 @@ describe("an address that has spent its budget for the audit log", () => {
     expect(written).toBeLessThan(MIB + 10_000);
     await appliance.stop();
     const history = readFileSync(join(appliance.folder, "history/2026-03.jsonl"), "utf8");
-    expect(history).toContain(`"code":"${CODE}","count":1001,"users":["flood"]`);
+    expect(history).toContain(`"code":"${EXHAUSTED}","count":1001,"users":["flood"]`);
   });
 });
 
-test("what runs out meanwhile is not paid for by whoever calls next", async () => {
-  const appliance = await site();
+test("the audit lines of expired slots are not charged to the address that calls next", async () => {
+  const appliance = await openBudgetSite();
   appliance.peer = "10.0.0.1";
   for (let user = 0; user < 20; user += 1) expectOk(await appliance.register({ user: `u${user}` }));
   appliance.clock.now = later(MONDAY, 31 * MINUTE);
   appliance.peer = "10.0.0.2";
   const before = auditedBytes(appliance);
   expectOk(await appliance.register({ user: "ada" }));
-  const lines = auditedBytes(appliance) - before;
-  expect(lines).toBeGreaterThan(20 * 300);
-  // As many as with a whole budget, but for the one slot that was taken.
-  const turns = await exhaust(appliance);
+  const writtenBytes = auditedBytes(appliance) - before;
+  expect(writtenBytes).toBeGreaterThan(20 * 300);
+  // As many turns as with a full budget, except for the one slot that was taken above.
+  const turns = await exhaustBudget(appliance);
   appliance.peer = "10.0.0.3";
-  expect(await exhaust(appliance)).toBeLessThanOrEqual(turns + 1);
+  expect(await exhaustBudget(appliance)).toBeLessThanOrEqual(turns + 1);
 });

@@ -23,18 +23,18 @@ import { writeLongAuditLog } from "../support/long-audit-log.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const RECORD = "/api/admin/v1/audit";
-const EXPORT = `${RECORD}/export`;
+const AUDIT = "/api/admin/v1/audit";
+const EXPORT = `${AUDIT}/export`;
 
-const recordOf = async (site: Appliance, query = ""): Promise<AuditPageReply> =>
-  expectOk(await site.get<AuditPageReply>(`${RECORD}${query}`));
+const readPage = async (site: Appliance, query = ""): Promise<AuditPageReply> =>
+  expectOk(await site.get<AuditPageReply>(`${AUDIT}${query}`));
 
-const eventsOf = async (site: Appliance, query = ""): Promise<AuditEntryReply[]> =>
-  (await recordOf(site, query)).events;
+const readEvents = async (site: Appliance, query = ""): Promise<AuditEntryReply[]> =>
+  (await readPage(site, query)).events;
 
 const HOSTILE = `<img src=x onerror="alert('1')"> & $(reboot) %00 __proto__`;
 
-async function inUse(): Promise<Appliance> {
+async function openUsedSite(): Promise<Appliance> {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada", os_hostname: "Desk-7", user_info: "two\nlines" }));
   expectOk(await site.borrow({ user: "bob" }, { "idempotency-key": "once" }));
@@ -61,16 +61,16 @@ test("an entry for an event of a newer version says so, and shows nothing that i
   });
 });
 
-describe("the record", () => {
-  test("tells what happened, newest first, in plain names", async () => {
-    const site = await inUse();
-    const { events, next, scanned_until } = await recordOf(site);
+describe("the audit log", () => {
+  test("lists events with their product and user, newest first", async () => {
+    const site = await openUsedSite();
+    const { events, next, scanned_until } = await readPage(site);
     expect(next).toBeNull();
     expect(scanned_until).toBe("2026-03-02T09:00:00.000Z");
     expect(events.map(({ type }) => type)).toEqual([
       "SlotReleased",
       "ConsumptionAdded",
-      // The user's own, the day before, which nobody renewed.
+      // Ada's slot, which ran out at 09:30 without a heartbeat.
       "SlotExpired",
       "KeyRemembered",
       "SlotBorrowed",
@@ -81,8 +81,8 @@ describe("the record", () => {
       "VendorTrusted",
       "Created",
     ]);
-    const taken = events.findLast(({ type }) => type === "SlotTaken");
-    expect(taken).toEqual({
+    const downloads = events.findLast(({ type }) => type === "SlotTaken");
+    expect(downloads).toEqual({
       seq: expect.any(Number),
       event_index: 0,
       at: "2026-03-02T09:00:00.000Z",
@@ -104,19 +104,19 @@ describe("the record", () => {
     expect(expired?.at).toBe("2026-03-02T09:30:00.000Z");
   });
 
-  test("tells of a slot that is used from another machine, without its user_info", async () => {
+  test("has one entry for a slot used from another machine, without user_info", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada", os_hostname: "desk" }));
     for (const user_info of ["docked", "on the train"]) {
       expectOk(await site.register({ user: "ada", os_hostname: "laptop", user_info }));
       expectOk(await site.register({ user: "ada", os_hostname: "desk", user_info }));
     }
-    const changes = await eventsOf(site, "?type=ContactChanged");
+    const changes = await readEvents(site, "?type=ContactChanged");
     expect(changes).toMatchObject([
       { user: "ada", product: "cad", peer: "127.0.0.1", summary: "slot used from laptop" },
     ]);
     expect(changes[0]?.detail).toEqual({ slot: 1, os_hostname: "laptop", ip_local: "" });
-    expect(await eventsOf(site, "?text=train")).toEqual([]);
+    expect(await readEvents(site, "?text=train")).toEqual([]);
   });
 
   test.each([
@@ -137,49 +137,49 @@ describe("the record", () => {
     ["text=3%20consumed", ["ConsumptionAdded"]],
     ["USER=ada&Type=SlotTaken", ["SlotTaken"]],
     ["limit=&type=&user=&since=&before=&text=nothing%20like%20it", []],
-  ])("?%s", async (query, types) => {
-    const events = await eventsOf(await inUse(), `?${query}`);
+  ])("lists the matching events for ?%s", async (query, types) => {
+    const events = await readEvents(await openUsedSite(), `?${query}`);
     expect(events.map(({ type }) => type)).toEqual(types);
   });
 
-  test("goes on where the page before ended", async () => {
-    const site = await inUse();
-    const all = await eventsOf(site);
-    const found: AuditEntryReply[] = [];
+  test("continues on the next page where the previous page ended", async () => {
+    const site = await openUsedSite();
+    const all = await readEvents(site);
+    const collected: AuditEntryReply[] = [];
     for (let next: string | null = ""; next !== null;) {
-      const page: AuditPageReply = await recordOf(site, `?limit=3&before=${next}`);
-      found.push(...page.events);
+      const page: AuditPageReply = await readPage(site, `?limit=3&before=${next}`);
+      collected.push(...page.events);
       next = page.next;
     }
-    expect(found).toEqual(all);
-    expect(await eventsOf(site, `?before=${all[1]?.seq}`)).toEqual(all.slice(2));
-    expect(await eventsOf(site, "?before=9007199254740991")).toEqual(all);
+    expect(collected).toEqual(all);
+    expect(await readEvents(site, `?before=${all[1]?.seq}`)).toEqual(all.slice(2));
+    expect(await readEvents(site, "?before=9007199254740991")).toEqual(all);
   });
 
-  test("knows the product of a license that is gone", async () => {
-    const site = await inUse();
+  test("names the product of events of a removed license", async () => {
+    const site = await openUsedSite();
     expectOk(await site.post("/api/admin/v1/licenses/remove", { license_id: "1" }));
-    const events = await eventsOf(site, "?license_id=1");
+    const events = await readEvents(site, "?license_id=1");
     expect(events.length).toBeGreaterThan(5);
     expect(new Set(events.map(({ product }) => product))).toEqual(new Set(["cad"]));
   });
 
-  test("gives names back as they came", async () => {
+  test("returns hostile user names, host names and texts unchanged", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: HOSTILE, os_hostname: HOSTILE, user_info: HOSTILE }));
-    const [event] = await eventsOf(site, `?user=${encodeURIComponent(HOSTILE)}`);
+    const [event] = await readEvents(site, `?user=${encodeURIComponent(HOSTILE)}`);
     expect(event?.user).toBe(HOSTILE);
     expect(event?.detail).toMatchObject({ os_hostname: HOSTILE, user_info: HOSTILE });
-    expect(await eventsOf(site, "?text=ONERROR")).toHaveLength(1);
+    expect(await readEvents(site, "?text=ONERROR")).toHaveLength(1);
   });
 
-  test("shows no nonce, code, document or key that somebody could still use", async () => {
+  test("shows no nonce, code, document or key that could still be used", async () => {
     const site = await openAppliance();
     expectOk(await site.post("airgap/generate", { license_key: "K", signing_key: "" }));
     expectOk(await site.post("setKeys", { apiKey: "s3cr3t-api", sharedKey: "s3cr3t-shared" }));
     expectOk(await site.post("/api/admin/v1/clock/request", {}));
     expectOk(await site.register({ user: "ada" }));
-    const text = JSON.stringify(await recordOf(site));
+    const text = JSON.stringify(await readPage(site));
     const events = readJournal(site.folder).flatMap(({ line }) => line.events);
     const secrets = events.flatMap((event) => {
       if (event.type === "RequestMade") return [event.request.nonce];
@@ -207,15 +207,16 @@ describe("the record", () => {
     ["user=a%00b", "invalid_characters"],
     ["text=%E2%80%AE", "invalid_characters"],
     [`product=${"x".repeat(257)}`, "too_long"],
-  ])("?%s is refused", async (query, code) => {
+  ])("refuses the query ?%s", async (query, code) => {
     const site = await openAppliance();
-    await expectRefusedUnchanged(site, 400, code, () => site.get(`${RECORD}?${query}`));
+    await expectRefusedUnchanged(site, 400, code, () => site.get(`${AUDIT}?${query}`));
   });
 
-  test("that is damaged says in which line, and how to go on", async () => {
-    const site = await inUse();
+  test("that is damaged is refused with the line number, and can be read on from before it", async () => {
+    const site = await openUsedSite();
     await site.stop();
-    // The journal of the life before is kept as well, and what it has is not lost.
+    // The journal of the previous run is kept too, and a line that it has is not lost. After a
+    // second restart the line is in the audit log file only.
     await (await openAppliance({ folder: site.folder, licenses: { 2: {} } })).stop();
     const again = await openAppliance({ folder: site.folder, licenses: {} });
     const [file] = readdirSync(join(site.folder, "history"));
@@ -225,29 +226,29 @@ describe("the record", () => {
       path,
       Buffer.concat(lines.filter((_, index) => index !== 2).map(({ raw }) => raw)),
     );
-    const { next } = await recordOf(again);
+    const { next } = await readPage(again);
     const message = expectRefusal(
-      await again.get(`${RECORD}?before=${next}`),
+      await again.get(`${AUDIT}?before=${next}`),
       503,
       "audit_log_damaged",
     );
     expect(message).toContain("line 3 ");
-    expect((await recordOf(again, "?before=3")).events.map(({ seq }) => seq)).toEqual([2, 1]);
+    expect((await readPage(again, "?before=3")).events.map(({ seq }) => seq)).toEqual([2, 1]);
   });
 });
 
-describe("its export", () => {
+describe("the export of the audit log", () => {
   async function longSite(): Promise<Appliance> {
     const folder = tempFolder();
     await writeLongAuditLog(folder, 20_000, 0, await new Identity(realDisk, folder, []).create());
     return openAppliance({ folder, licenses: {} });
   }
 
-  /** All of it, as it comes. */
-  const exportOf = (site: Appliance): Promise<Response> =>
+  /** The streamed reply, which `site.get` would read to its end. */
+  const requestExport = (site: Appliance): Promise<Response> =>
     site.app.handle(new Request(`http://appliance${EXPORT}`, { headers: { host: "appliance" } }));
 
-  const linesOn = (folder: string): string =>
+  const readAuditLines = (folder: string): string =>
     [
       ...listAuditFiles(realDisk, folder).flatMap(({ path }) => readLines(path)),
       ...readJournal(folder).filter(({ line }) => line.audit_seq !== undefined),
@@ -256,8 +257,8 @@ describe("its export", () => {
       .filter((text, index, all) => all.indexOf(text) === index)
       .join("");
 
-  test("is every line as it stands, under a name of its own, and a chain", async () => {
-    const site = await inUse();
+  test("has every line byte for byte, a file name with appliance and date, and an intact hash chain", async () => {
+    const site = await openUsedSite();
     const [response, text] = await site.get<string>(EXPORT);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("application/x-ndjson");
@@ -265,62 +266,62 @@ describe("its export", () => {
       /^attachment; filename="berth-audit-\w{8}-\d{4}-\d\d-\d\d\.jsonl"$/,
     );
     expect(response.headers.get("cache-control")).toBe("no-store");
-    expect(text).toBe(linesOn(site.folder));
-    const path = join(tempFolder(), "record.jsonl");
+    expect(text).toBe(readAuditLines(site.folder));
+    const path = join(tempFolder(), "audit.jsonl");
     writeFileSync(path, text);
-    expect(checkAuditExport(realDisk, path)).toMatchObject({ first: 1, anchor: null });
+    expect(checkAuditExport(realDisk, path)).toMatchObject({ firstSeq: 1, anchor: null });
   });
 
-  test("is the same after the lines were moved, and with lines on both sides", async () => {
-    const site = await inUse();
+  test("is the same after lines moved from the journal to the monthly files", async () => {
+    const site = await openUsedSite();
     await site.stop();
     const again = await openAppliance({ folder: site.folder, licenses: {} });
-    expect((await again.get(EXPORT))[1]).toBe(linesOn(site.folder));
+    expect((await again.get(EXPORT))[1]).toBe(readAuditLines(site.folder));
     expectOk(await again.register({ user: "eve" }));
     const text = (await again.get<string>(EXPORT))[1];
-    expect(text).toBe(linesOn(site.folder));
+    expect(text).toBe(readAuditLines(site.folder));
     expect(text).toContain("eve");
   });
 
-  test("may be of a time: a chain again, from its first line to its last", async () => {
-    const site = await inUse();
-    const all = linesOn(site.folder).split("\n").slice(0, -1);
+  test("has exactly the lines between since and until", async () => {
+    const site = await openUsedSite();
+    const all = readAuditLines(site.folder).split("\n").slice(0, -1);
     const dated = all.map((line) => [line, (JSON.parse(line) as { at: number }).at] as const);
     const late = dated.filter(([, at]) => at > MONDAY).map(([line]) => line);
     const early = dated.filter(([, at]) => at <= MONDAY).map(([line]) => line);
-    const asked = async (query: string): Promise<string[]> =>
+    const exportLines = async (query: string): Promise<string[]> =>
       (await site.get<string>(`${EXPORT}?${query}`))[1].split("\n").slice(0, -1);
     expect(late.length).toBeGreaterThan(1);
-    expect(await asked("since=2026-03-03T00:00:00Z")).toEqual(late);
-    expect(await asked("until=2026-03-03T00:00:00Z")).toEqual(early);
-    expect(await asked("since=2027-01-01T00:00:00Z")).toEqual([]);
-    expect(await asked("since=2020-01-01T00:00:00Z&until=2030-01-01T00:00:00Z")).toEqual(all);
+    expect(await exportLines("since=2026-03-03T00:00:00Z")).toEqual(late);
+    expect(await exportLines("until=2026-03-03T00:00:00Z")).toEqual(early);
+    expect(await exportLines("since=2027-01-01T00:00:00Z")).toEqual([]);
+    expect(await exportLines("since=2020-01-01T00:00:00Z&until=2030-01-01T00:00:00Z")).toEqual(all);
   });
 
-  test("lets others answer after each part, however many take it at once", async () => {
+  test("yields to other requests after each part, also with four exports at once", async () => {
     const site = await longSite();
-    let taken: Uint8Array[] = [];
+    let downloads: Uint8Array[] = [];
     const turns = await countTurns(async () => {
-      const exports = Array.from({ length: 4 }, async () => (await exportOf(site)).bytes());
-      taken = await Promise.all(exports);
+      const exports = Array.from({ length: 4 }, async () => (await requestExport(site)).bytes());
+      downloads = await Promise.all(exports);
     });
-    const parts = taken.reduce((sum, { length }) => sum + length, 0) / (256 * 1024);
+    const parts = downloads.reduce((sum, { length }) => sum + length, 0) / (256 * 1024);
     expect(parts).toBeGreaterThan(30);
     expect(turns).toBeGreaterThanOrEqual(Math.floor(parts));
   });
 
-  test("that somebody breaks off is no fault of ours", async () => {
+  test("that the client cancels is not logged as an error", async () => {
     const site = await longSite();
     const errors = spyOn(log, "error");
     onTestFinished(() => errors.mockRestore());
-    const reader = (await exportOf(site)).body?.getReader();
+    const reader = (await requestExport(site)).body?.getReader();
     await reader?.read();
     await reader?.cancel();
     await Bun.sleep(20);
     expect(errors).not.toHaveBeenCalled();
   });
 
-  test("of a wrong time is refused", async () => {
+  test("is refused when since is not a timestamp", async () => {
     const site = await openAppliance();
     expectRefusal(await site.get(`${EXPORT}?since=now`), 400, "invalid_timestamp");
   });

@@ -1,4 +1,4 @@
-// How much of a body is read, however its length is told.
+// How much of a request body is read, with and without a declared length.
 import { describe, expect, test } from "bun:test";
 import {
   expectOk,
@@ -16,12 +16,12 @@ const KIB = 1024;
 const post = (site: Appliance, body: RawRequest["body"], headers: RequestHeaders = JSON_TYPE) =>
   site.send("POST", "/api/v4/register", { ...(body !== undefined && { body }), headers });
 
-const ofBytes = (bytes: number): string => {
+const bodyOfSize = (bytes: number): string => {
   const empty = JSON.stringify({ user: "ada", x: "" });
   return JSON.stringify({ user: "ada", x: "y".repeat(bytes - empty.length) });
 };
 
-const streamed = (text: string): ReadableStream<Uint8Array> =>
+const toStream = (text: string): ReadableStream<Uint8Array> =>
   new ReadableStream({
     start(controller) {
       const bytes = Buffer.from(text);
@@ -32,51 +32,54 @@ const streamed = (text: string): ReadableStream<Uint8Array> =>
     },
   });
 
-const length = (bytes: number): RequestHeaders => ({
+const declareLength = (bytes: number): RequestHeaders => ({
   ...JSON_TYPE,
   "content-length": String(bytes),
 });
 
-describe("64 KiB is the most", () => {
-  test.each([64 * KIB, 64 * KIB + 1])("%d bytes: declared, streamed or both", async (bytes) => {
-    const text = ofBytes(bytes);
+describe("a request body", () => {
+  test.each<[string, number]>([
+    ["accepted with 64 KiB", 64 * KIB],
+    ["refused with 64 KiB and 1 byte", 64 * KIB + 1],
+  ])("is %s, as text or stream, with or without Content-Length", async (_side, bytes) => {
+    const text = bodyOfSize(bytes);
     for (const [body, headers] of [
-      [text, length(bytes)],
+      [text, declareLength(bytes)],
       [text, JSON_TYPE],
-      [streamed(text), JSON_TYPE],
-      [streamed(text), length(bytes)],
+      [toStream(text), JSON_TYPE],
+      [toStream(text), declareLength(bytes)],
     ] as const) {
       const site = await openAppliance();
-      const answer = await post(site, body, headers);
-      if (bytes <= 64 * KIB) expectOk(answer);
-      else expect(expectRefusal(answer, 413, "too_large")).toContain("65536");
+      const reply = await post(site, body, headers);
+      if (bytes <= 64 * KIB) expectOk(reply);
+      else expect(expectRefusal(reply, 413, "too_large")).toContain("65536");
       expect(await site.listHolders()).toEqual(bytes <= 64 * KIB ? ["ada"] : []);
     }
   });
 
-  test("a length that was a lie does not help", async () => {
+  test("over 64 KiB is refused although Content-Length declares 10 bytes", async () => {
     const site = await openAppliance();
-    const text = ofBytes(64 * KIB + 1);
-    await expectRefusedUnchanged(site, 413, "too_large", () => post(site, text, length(10)));
+    const text = bodyOfSize(64 * KIB + 1);
+    await expectRefusedUnchanged(site, 413, "too_large", () => post(site, text, declareLength(10)));
   });
 
-  test("a body without end is not read to its end", async () => {
+  test("without an end is refused before 80 KiB of it are read", async () => {
     const site = await openAppliance();
-    let pulled = 0;
+    let pullCount = 0;
     const endless = new ReadableStream<Uint8Array>({
       pull(controller) {
-        pulled += 1;
+        pullCount += 1;
         controller.enqueue(new Uint8Array(KIB).fill(32));
-        // Without end as far as a reader can tell; a reader with no limit must not take the machine.
-        if (pulled === 1_000) controller.close();
+        // The reader does not know this end. It stops a reader that has no limit.
+        if (pullCount === 1_000) controller.close();
       },
     });
     await expectRefusedUnchanged(site, 413, "too_large", () => post(site, endless));
-    expect(pulled).toBeLessThan(80);
+    expect(pullCount).toBeLessThan(80);
   });
 });
 
-describe("with a document in it 128 KiB is the most", () => {
+describe("a request body with a document", () => {
   test.each([
     ["/api/v4/license/upload", "application/json"],
     ["/api/v4/license/upload", "text/plain"],
@@ -87,10 +90,10 @@ describe("with a document in it 128 KiB is the most", () => {
     ["/api/v4/airgap/license", "application/json"],
     ["/api/admin/v1/qr", "application/json"],
     ["/api/admin/v1/qr/join", "application/json"],
-  ])("on %s as %s", async (path, type) => {
+  ])("may have 128 KiB and no more: POST %s as %s", async (path, type) => {
     const site = await openAppliance();
     const send = (bytes: number) =>
-      site.send("POST", path, { body: ofBytes(bytes), headers: { "content-type": type } });
+      site.send("POST", path, { body: bodyOfSize(bytes), headers: { "content-type": type } });
     await expectRefusedUnchanged(site, 413, "too_large", () => send(128 * KIB + 1));
     const [{ status }] = await send(128 * KIB);
     expect(status).toBe(400);

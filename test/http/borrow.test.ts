@@ -10,11 +10,11 @@ import { justBefore, hoursLater, minutesLater } from "../support/scenario.ts";
 
 const LATEST = "2026-03-03T09:00:00.000Z";
 
-test("a borrow is answered with register's reply and max_borrow_time", async () => {
+test("borrow replies like register, and adds max_borrow_time", async () => {
   const site = await openAppliance();
   const ada = { product: "cad", user: "ada", os_hostname: "ws-17", ip_local: "::1", user_info: "" };
-  const asked = { ...ada, borrowed_until: "2026-03-02T20:00:00+01:00" };
-  const { license_json, lease, ...slot } = expectOk(await site.borrow(asked));
+  const fields = { ...ada, borrowed_until: "2026-03-02T20:00:00+01:00" };
+  const { license_json, lease, ...slot } = expectOk(await site.borrow(fields));
   expect(lease).toBeString();
   expect(slot).toEqual({
     ...ada,
@@ -37,19 +37,19 @@ test("a borrow is answered with register's reply and max_borrow_time", async () 
   });
 });
 
-test("a borrowed slot is held without heartbeats until its end, and free from there on", async () => {
+test("a borrowed slot needs no heartbeat until borrowed_until and is free from then on", async () => {
   const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
   expectOk(await site.borrow({ user: "ada", borrowed_until: "2026-03-02T19:00:00Z" }));
   site.clock.now = justBefore(hoursLater(10));
   expectRefusal(await site.register({ user: "bob" }), 400, "floating_not_available");
-  const [held] = expectOk(await site.registrations());
-  expect(held).toMatchObject({ user: "ada", borrowed_until: "2026-03-02T19:00:00.000Z" });
+  const [registration] = expectOk(await site.registrations());
+  expect(registration).toMatchObject({ user: "ada", borrowed_until: "2026-03-02T19:00:00.000Z" });
   site.clock.now = hoursLater(10);
   expectOk(await site.register({ user: "bob" }));
   expect(await site.listHolders()).toEqual(["bob"]);
 });
 
-describe("the longest allowed is lent", () => {
+describe("borrow grants the longest time allowed", () => {
   test.each([
     ["absent", {}],
     ["null", { borrowed_until: null }],
@@ -64,14 +64,14 @@ describe("the longest allowed is lent", () => {
     expect(expectOk(await site.borrow({ user: "ada", ...fields })).borrowed_until).toBe(LATEST);
   });
 
-  test("but not past the license's end", async () => {
+  test("but not past the end of the license", async () => {
     const site = await openAppliance({ licenses: { 1: { validUntil: hoursLater(5) } } });
     const { borrowed_until } = expectOk(await site.borrow({ user: "ada" }));
     expect(borrowed_until).toBe("2026-03-02T14:00:00.000Z");
   });
 });
 
-test("an end before the heartbeat's own keeps the slot until the heartbeat's", async () => {
+test("a borrow that ends before the heartbeat timeout keeps the slot until that timeout", async () => {
   const site = await openAppliance();
   const slot = expectOk(await site.borrow({ user: "ada", borrowed_until: "2026-03-02T09:10:00Z" }));
   expect(slot).toMatchObject({
@@ -80,23 +80,23 @@ test("an end before the heartbeat's own keeps the slot until the heartbeat's", a
   });
 });
 
-test("borrowing again moves the end, both ways", async () => {
+test("borrow by the same user again moves the end later or earlier", async () => {
   const site = await openAppliance();
   for (const until of ["12", "20", "11"].map((hour) => `2026-03-02T${hour}:00:00.000Z`)) {
     expectOk(await site.borrow({ user: "ada", borrowed_until: until }));
-    const [held, ...others] = expectOk(await site.registrations());
-    expect(held).toMatchObject({ borrowed_until: until, expires_at: until });
+    const [registration, ...others] = expectOk(await site.registrations());
+    expect(registration).toMatchObject({ borrowed_until: until, expires_at: until });
     expect(others).toEqual([]);
   }
 });
 
-describe("a borrow is refused", () => {
+describe("borrow is refused", () => {
   test.each([
     ["now", "2026-03-02T09:00:00Z"],
     ["the past", "2020-01-01T00:00:00Z"],
     ["60.001 s past the cap", "2026-03-03T09:01:00.001Z"],
     ["the year 9999", "9999-12-31T23:59:59Z"],
-  ])("for %s, telling the latest end allowed", async (_what, borrowed_until) => {
+  ])("until %s, and the message names the latest end allowed", async (_what, borrowed_until) => {
     const site = await openAppliance();
     const message = await expectRefusedUnchanged(site, 400, "borrow_until_not_valid", () =>
       site.borrow({ user: "ada", borrowed_until }),
@@ -105,7 +105,7 @@ describe("a borrow is refused", () => {
     expect(await site.listHolders()).toEqual([]);
   });
 
-  test("past the license's end, never silently cut", async () => {
+  test("until after the end of the license, instead of being cut short silently", async () => {
     const site = await openAppliance({ licenses: { 1: { validUntil: hoursLater(5) } } });
     const message = await expectRefusedUnchanged(site, 400, "borrow_until_not_valid", () =>
       site.borrow({ user: "ada", borrowed_until: "2026-03-02T15:00:00Z" }),
@@ -113,21 +113,21 @@ describe("a borrow is refused", () => {
     expect(message).toContain("2026-03-02T14:00:00.000Z");
   });
 
-  test("where the license does not lend", async () => {
+  test("where the license does not allow borrowing", async () => {
     const site = await openAppliance({ licenses: { 1: { borrowHours: null } } });
     await expectRefusedUnchanged(site, 400, "license_borrow_not_allowed", () =>
       site.borrow({ user: "ada" }),
     );
   });
 
-  test("when every slot is taken, but not to somebody who has one", async () => {
+  test("when every slot is taken, except for a user who holds one", async () => {
     const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
     expectOk(await site.register({ user: "ada" }));
     const message = await expectRefusedUnchanged(site, 400, "floating_not_available", () =>
       site.borrow({ user: "bob" }),
     );
     expect(message).toBe(
-      "the only slot is taken; the next one comes free by 2026-03-02T09:30:00.000Z",
+      "the only slot is taken; the next one is free at 2026-03-02T09:30:00.000Z unless it is renewed",
     );
     expectOk(await site.borrow({ user: "ada" }));
   });
@@ -138,12 +138,12 @@ describe("a borrow is refused", () => {
   });
 });
 
-describe("where an early return is not allowed", () => {
-  const kept = { licenses: { 1: { earlyReturn: false } } };
+describe("a license without early return", () => {
+  const noEarlyReturn = { licenses: { 1: { earlyReturn: false } } };
   const UNTIL = "2026-03-02T19:00:00.000Z";
 
-  test("the end can only move later", async () => {
-    const site = await openAppliance(kept);
+  test("lets the end of a borrow only move later", async () => {
+    const site = await openAppliance(noEarlyReturn);
     expectOk(await site.borrow({ user: "ada", borrowed_until: UNTIL }));
     const message = await expectRefusedUnchanged(site, 400, "early_return_not_allowed", () =>
       site.borrow({ user: "ada", borrowed_until: "2026-03-02T18:59:59Z" }),
@@ -152,8 +152,8 @@ describe("where an early return is not allowed", () => {
     expectOk(await site.borrow({ user: "ada", borrowed_until: "2026-03-02T19:00:01Z" }));
   });
 
-  test("nobody gives it back before its end, an admin neither", async () => {
-    const site = await openAppliance(kept);
+  test("refuses to release a borrow before its end, also for an administrator", async () => {
+    const site = await openAppliance(noEarlyReturn);
     expectOk(await site.borrow({ user: "ada", borrowed_until: UNTIL }));
     await expectRefusedUnchanged(site, 400, "early_return_not_allowed", () =>
       site.unregister({ user: "ada" }),
@@ -165,8 +165,8 @@ describe("where an early return is not allowed", () => {
     expect(await site.listHolders()).toEqual(["ada"]);
   });
 
-  test("a registration that is not borrowed is given back as ever", async () => {
-    const site = await openAppliance(kept);
+  test("releases a registration that is not borrowed", async () => {
+    const site = await openAppliance(noEarlyReturn);
     expectOk(await site.register({ user: "ada" }));
     site.clock.now = minutesLater(1);
     expectOk(await site.unregister({ user: "ada" }));

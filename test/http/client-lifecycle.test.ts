@@ -1,5 +1,5 @@
-// An application that does what the table "Client lifecycle" says, over real HTTP, while the
-// server's clock is moved by hand.
+// An application that follows the table "Client lifecycle", over real HTTP, while the test moves
+// the server's clock.
 import { expect, onTestFinished, test } from "bun:test";
 import { HOUR, later, MINUTE } from "../../src/domain/time.ts";
 import { listen, type Listener } from "../../src/http/server.ts";
@@ -10,7 +10,7 @@ import { PATIENCE } from "../support/patience.ts";
 import { readmeText } from "../support/readme.ts";
 import { consumptionTerms, featureTerms } from "../support/scenario.ts";
 
-/** What the table names of any answer. */
+/** The fields of any reply that the table names. */
 interface Reply {
   readonly code?: string;
   readonly text?: string;
@@ -23,7 +23,7 @@ interface Reply {
 
 const LICENSE = { 1: { slots: 2, timeoutMinutes: 15, consumption: consumptionTerms({ max: 10 }) } };
 
-/** A server on a real port that can go away and come back, with a clock to move. */
+/** A server on a real port that can be stopped and started, with a clock to move. */
 class RestartableServer {
   readonly appliance: Appliance;
   #server: Listener | null = null;
@@ -70,16 +70,16 @@ class RestartableServer {
   }
 
   async post(path: string, fields: object, headers = {}): Promise<[status: number, Reply]> {
-    const sent = { "content-type": "application/json", ...headers };
-    const response = await this.send(path, { body: JSON.stringify(fields), headers: sent });
+    const allHeaders = { "content-type": "application/json", ...headers };
+    const response = await this.send(path, { body: JSON.stringify(fields), headers: allHeaders });
     const text = await response.text();
     return [response.status, text.startsWith("{") ? (JSON.parse(text) as Reply) : { text }];
   }
 }
 
-type HeartbeatOutcome = "held" | "gap" | "lost" | "unreachable" | "stopped";
+type HeartbeatOutcome = "registered" | "gap" | "lost" | "unreachable" | "stopped";
 
-/** The table, as an application would write it. */
+/** The rules of the table, as an application would implement them. */
 class LicensedClient {
   readonly #site: RestartableServer;
   readonly #user: string;
@@ -90,7 +90,7 @@ class LicensedClient {
     this.#user = user;
   }
 
-  /** A third of the time-out. */
+  /** A third of the timeout. */
   get interval(): number {
     return ((this.registration?.floating_timeout ?? 0) * MINUTE) / 3;
   }
@@ -104,62 +104,62 @@ class LicensedClient {
       this.registration = reply;
     } catch (error) {
       if (!(error instanceof Error) || !("code" in error)) throw error;
-      const isOver = before === null || this.#site.now() >= Date.parse(before.expires_at ?? "");
-      return isOver ? "stopped" : "unreachable";
+      const hasExpired = before === null || this.#site.now() >= Date.parse(before.expires_at ?? "");
+      return hasExpired ? "stopped" : "unreachable";
     }
     return before !== null && this.registration.registered_at !== before.registered_at
       ? "gap"
-      : "held";
+      : "registered";
   }
 
   quit = () => this.#site.post("unregister", { user: this.#user });
 }
 
-const started = async (site: RestartableServer, user: string): Promise<LicensedClient> => {
+const startClient = async (site: RestartableServer, user: string): Promise<LicensedClient> => {
   const client = new LicensedClient(site, user);
-  expect(await client.heartbeat()).toBe("held");
+  expect(await client.heartbeat()).toBe("registered");
   return client;
 };
 
-test("the README has the table of the documentation page, row by row", () => {
+test("the README has every row of the client lifecycle table on the documentation page", () => {
   const [, section = ""] = readmeText.split("### Client lifecycle\n");
   const cells = (line: string): string[] => line.split("|").map((cell) => cell.trim());
   const rows = (section.split("\n## ")[0] ?? "").split("\n").filter((line) => line.startsWith("|"));
-  const written = rows.slice(2).map((line) => cells(line).slice(1, 3));
-  const plain = (text: string): string => text.replaceAll("’", "'");
-  expect(written).toEqual(clientLifecycle.map((row) => row.map(plain)));
+  const readmeRows = rows.slice(2).map((line) => cells(line).slice(1, 3));
+  const useStraightQuotes = (text: string): string => text.replaceAll("’", "'");
+  expect(readmeRows).toEqual(clientLifecycle.map((row) => row.map(useStraightQuotes)));
   for (const cell of clientLifecycle.flat()) expect(cell.length).toBeLessThanOrEqual(100);
 });
 
-test("a heartbeat at a third of floating_timeout keeps the slot while others wait for one", async () => {
+test("a heartbeat every third of floating_timeout keeps the slot while other users wait for one", async () => {
   const site = await RestartableServer.open();
-  const client = await started(site, "ada@ws-17");
-  await started(site, "grace");
+  const client = await startClient(site, "ada@ws-17");
+  await startClient(site, "grace");
   for (let beat = 0; beat < 100; beat += 1) {
     site.advanceTime(client.interval);
-    expect(await client.heartbeat()).toBe("held");
-    // The other slot is always taken by somebody new as soon as it is free.
+    expect(await client.heartbeat()).toBe("registered");
+    // A new user takes the other slot as soon as it is free.
     await site.post("register", { user: `next-${beat}` });
   }
   expect(client.interval).toBe(5 * MINUTE);
 });
 
-test("two lost heartbeats of three cost nothing", async () => {
+test("a client keeps its slot when two of three heartbeats are lost", async () => {
   const site = await RestartableServer.open();
-  const client = await started(site, "ada");
-  await started(site, "grace");
+  const client = await startClient(site, "ada");
+  await startClient(site, "grace");
   site.advanceTime(3 * client.interval - 1);
-  expect(await client.heartbeat()).toBe("held");
+  expect(await client.heartbeat()).toBe("registered");
 });
 
-test("a client goes on while the server is unreachable, and stops at expires_at", async () => {
+test("a client keeps running while the server is unreachable, and stops at expires_at", async () => {
   const site = await RestartableServer.open();
-  const client = await started(site, "ada");
+  const client = await startClient(site, "ada");
   await site.stop();
   site.advanceTime(14 * MINUTE);
   expect(await client.heartbeat()).toBe("unreachable");
   site.start();
-  expect(await client.heartbeat()).toBe("held");
+  expect(await client.heartbeat()).toBe("registered");
   await site.stop();
   site.advanceTime(15 * MINUTE - 1);
   expect(await client.heartbeat()).toBe("unreachable");
@@ -167,12 +167,12 @@ test("a client goes on while the server is unreachable, and stops at expires_at"
   expect(await client.heartbeat()).toBe("stopped");
 });
 
-test("a client that slept too long learns that its slot was lost to others", async () => {
+test("a client that slept for hours gets floating_not_available when others took all slots", async () => {
   const site = await RestartableServer.open();
-  const client = await started(site, "ada");
+  const client = await startClient(site, "ada");
   site.advanceTime(8 * HOUR);
-  await started(site, "grace");
-  const other = await started(site, "alan");
+  await startClient(site, "grace");
+  const other = await startClient(site, "alan");
   expect(await client.heartbeat()).toBe("lost");
   expect(await client.quit()).toEqual([
     400,
@@ -182,19 +182,19 @@ test("a client that slept too long learns that its slot was lost to others", asy
   expect(await client.heartbeat()).toBe("gap");
 });
 
-test("a client that slept notices the gap by registered_at, and a short sleep leaves none", async () => {
+test("registered_at changes after a sleep longer than the timeout, and not after a shorter one", async () => {
   const site = await RestartableServer.open();
-  const client = await started(site, "ada");
+  const client = await startClient(site, "ada");
   site.advanceTime(15 * MINUTE - 1);
-  expect(await client.heartbeat()).toBe("held");
+  expect(await client.heartbeat()).toBe("registered");
   site.advanceTime(15 * MINUTE);
   expect(await client.heartbeat()).toBe("gap");
-  expect(await client.heartbeat()).toBe("held");
+  expect(await client.heartbeat()).toBe("registered");
 });
 
-test("one name on two machines shares a slot, and the first to quit gives it back for both", async () => {
+test("one user name on two machines shares a slot, and the first to quit releases it for both", async () => {
   const site = await RestartableServer.open();
-  const [first, second] = [await started(site, "ada"), await started(site, "ada")];
+  const [first, second] = [await startClient(site, "ada"), await startClient(site, "ada")];
   expect((await site.appliance.listHolders()).length).toBe(1);
   site.advanceTime(MINUTE);
   expect(await first.quit()).toEqual([200, { text: "user_unregistered" }]);
@@ -202,16 +202,19 @@ test("one name on two machines shares a slot, and the first to quit gives it bac
   expect(await second.heartbeat()).toBe("gap");
 });
 
-test("a name with its machine has a slot of its own", async () => {
+test("user names that contain the machine name take one slot for each machine", async () => {
   const site = await RestartableServer.open();
-  const [first, second] = [await started(site, "ada@ws-17"), await started(site, "ada@ws-18")];
+  const [first, second] = [
+    await startClient(site, "ada@ws-17"),
+    await startClient(site, "ada@ws-18"),
+  ];
   expect((await site.appliance.listHolders()).length).toBe(2);
   await first.quit();
   site.advanceTime(MINUTE);
-  expect(await second.heartbeat()).toBe("held");
+  expect(await second.heartbeat()).toBe("registered");
 });
 
-test("a call that got a 5xx is counted once when it is repeated with its Idempotency-Key", async () => {
+test("add_consumption repeated after a 503 with the same Idempotency-Key counts once", async () => {
   const disk = new FaultyDisk();
   const site = await RestartableServer.open({ disk });
   const key = { "idempotency-key": "job-4711" };
@@ -239,7 +242,7 @@ test("add_consumption with {} counts 1", async () => {
 });
 
 test.each(["register", "add_consumption"])(
-  "an empty body is 400 and a missing Content-Type 415 for %s",
+  "an empty body is refused with 400 and a missing Content-Type with 415 by %s",
   async (path) => {
     const site = await RestartableServer.open();
     const json = { "content-type": "application/json" };
@@ -263,31 +266,31 @@ test.each(["register", "add_consumption"])(
 
 const VIEW = featureTerms("view", { floating: { slots: 1, timeoutMinutes: 6 } });
 
-test("a floating feature is lost without its own heartbeat, although the license's slot is kept", async () => {
+test("a floating feature expires without its own heartbeat although the license's slot is kept", async () => {
   const site = await RestartableServer.open({
     licenses: { 1: { ...LICENSE[1], features: [VIEW] } },
   });
-  const client = await started(site, "ada");
-  await started(site, "grace");
-  const take = (user: string) => site.post("featureRegister", { user, feature: "view" });
-  const [, taken] = await take("ada");
-  expect(taken.floating_timeout).toBe(6);
+  const client = await startClient(site, "ada");
+  await startClient(site, "grace");
+  const takeView = (user: string) => site.post("featureRegister", { user, feature: "view" });
+  const [, slot] = await takeView("ada");
+  expect(slot.floating_timeout).toBe(6);
   for (let beat = 0; beat < 6; beat += 1) {
     site.advanceTime(2 * MINUTE);
-    expect((await take("ada"))[0]).toBe(200);
-    expect((await take("grace"))[1].code).toBe("floating_not_available");
-    expect(await client.heartbeat()).toBe("held");
+    expect((await takeView("ada"))[0]).toBe(200);
+    expect((await takeView("grace"))[1].code).toBe("floating_not_available");
+    expect(await client.heartbeat()).toBe("registered");
     expect((await site.post("register", { user: "grace" }))[0]).toBe(200);
   }
   site.advanceTime(5 * MINUTE);
-  expect(await client.heartbeat()).toBe("held");
+  expect(await client.heartbeat()).toBe("registered");
   expect((await site.post("register", { user: "grace" }))[0]).toBe(200);
   site.advanceTime(MINUTE);
-  expect((await take("grace"))[0]).toBe(200);
-  expect((await take("ada"))[1].code).toBe("floating_not_available");
+  expect((await takeView("grace"))[0]).toBe(200);
+  expect((await takeView("ada"))[1].code).toBe("floating_not_available");
 });
 
-test("a borrow needs no heartbeat, and the next lease comes with the same X-Nonce", async () => {
+test("a borrow needs no heartbeat, and borrowing again with the same X-Nonce gives a new lease", async () => {
   const site = await RestartableServer.open();
   const nonce = { "x-nonce": "device-0123456789" };
   const until = (hours: number) => new Date(site.now() + hours * HOUR).toISOString();
@@ -303,7 +306,7 @@ test("a borrow needs no heartbeat, and the next lease comes with the same X-Nonc
   ]);
 });
 
-test("a borrow that may not be given back early stays taken until borrowed_until", async () => {
+test("a borrow without early return keeps its slot until borrowed_until", async () => {
   const site = await RestartableServer.open({
     licenses: { 1: { ...LICENSE[1], earlyReturn: false } },
   });
@@ -317,17 +320,17 @@ test("a borrow that may not be given back early stays taken until borrowed_until
   expect(await site.appliance.listHolders()).toEqual([]);
 });
 
-test("the end of the license comes before expires_at", async () => {
+test("register is refused after the end of the license even before expires_at", async () => {
   const start = (await openAppliance()).clock.now;
   const validUntil = later(start, 10 * MINUTE);
   const site = await RestartableServer.open({ licenses: { 1: { ...LICENSE[1], validUntil } } });
-  const client = await started(site, "ada");
+  const client = await startClient(site, "ada");
   expect(Date.parse(client.registration?.expires_at ?? "")).toBeGreaterThan(validUntil);
   site.advanceTime(10 * MINUTE);
   expect((await site.post("register", { user: "ada" }))[1].code).toBe("license_expired");
 });
 
-test("with a login a caller acts only for its own name, and its token ends after an hour", async () => {
+test("a caller with a login acts only under its own name, and its token expires after an hour", async () => {
   const site = await openAppliance({ gate: { clientAuth: "login" } });
   const [name, password] = ["ada@ws-17", "a long enough password"];
   await site.services.access.setUser(name, "user", password, "test");
@@ -341,7 +344,7 @@ test("with a login a caller acts only for its own name, and its token ends after
   expect(await register("ada@ws-17")).toBe(401);
 });
 
-test("a borrow that is repeated with its Idempotency-Key tells of a slot that was given back", async () => {
+test("a borrow repeated with its Idempotency-Key shows the old slot although it was released", async () => {
   const site = await RestartableServer.open();
   const key = { "idempotency-key": "trip-1" };
   const [, first] = await site.post("borrow", { user: "ada" }, key);

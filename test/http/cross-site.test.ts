@@ -29,7 +29,7 @@ const FOREIGN: readonly RequestHeaders[] = [
   { "sec-fetch-site": "same-origin", origin: "http://evil.example" },
 ];
 
-const OWN: readonly RequestHeaders[] = [
+const SAME_SITE: readonly RequestHeaders[] = [
   {},
   { origin: `http://${HOST}` },
   { origin: `HTTP://${HOST}` },
@@ -42,7 +42,7 @@ const OWN: readonly RequestHeaders[] = [
   { referer: `http://${HOST}/` },
 ];
 
-test.each(FOREIGN)("another site's page is kept out: %j", async (headers) => {
+test.each(FOREIGN)("a request from another site's page is refused: %j", async (headers) => {
   const site = await openAppliance();
   const written = site.lastSeq();
   expectRefusal(await site.register({ user: "ada" }, headers), 403, "cross_site");
@@ -53,9 +53,9 @@ test.each(FOREIGN)("another site's page is kept out: %j", async (headers) => {
   expect(site.lastSeq()).toBe(written);
 });
 
-// All that an image or a link tells of where it stands, on a plain address in the local network.
+// Over plain HTTP in a local network, an image or a link reveals its page by Referer only.
 test.each(["http://evil.example/", `http://${HOST}.evil.example/`])(
-  "what stands on %s can show the way to the page, and nothing else",
+  "a link on %s may lead to the page, and to no other path",
   async (referer) => {
     const site = await openAppliance();
     const written = site.lastSeq();
@@ -67,12 +67,15 @@ test.each(["http://evil.example/", `http://${HOST}.evil.example/`])(
   },
 );
 
-test.each(OWN)("our own page and programs are let in: %j", async (headers) => {
-  const site = await openAppliance();
-  expectOk(await site.register({ user: "ada" }, headers));
-  expectOk(await site.get("/api/admin/v1/status", headers));
-  expectOk(await site.get("/", headers));
-});
+test.each(SAME_SITE)(
+  "a request from the server's own page or from a program is accepted: %j",
+  async (headers) => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }, headers));
+    expectOk(await site.get("/api/admin/v1/status", headers));
+    expectOk(await site.get("/", headers));
+  },
+);
 
 const BROWSERS = [
   "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
@@ -81,33 +84,33 @@ const BROWSERS = [
   "Mozilla/5.0 (Windows NT 10.0; WOW64; Trident/7.0; rv:11.0) like Gecko",
 ];
 
-// Over plain HTTP to an address of the network no browser sends Sec-Fetch headers, and a page can
-// have Referer left out.
-describe.each(BROWSERS)("a browser that says nothing of where it comes from: %s", (agent) => {
-  const silent = { "user-agent": agent };
+// Over plain HTTP to a network address no browser sends Sec-Fetch headers, and a page can suppress
+// Referer.
+describe.each(BROWSERS)("a browser without Origin, Referer and Sec-Fetch headers: %s", (agent) => {
+  const browserOnly = { "user-agent": agent };
 
-  test("is shown the page, and nothing else", async () => {
+  test("gets the page, and nothing else", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
     const written = site.lastSeq();
     for (const path of ["license", "health", "unregister/all", "setKeys?apiKey=a"]) {
-      expectRefusal(await site.get(`/api/v4/${path}`, silent), 403, "cross_site");
+      expectRefusal(await site.get(`/api/v4/${path}`, browserOnly), 403, "cross_site");
     }
-    expectOk(await site.get("/", silent));
+    expectOk(await site.get("/", browserOnly));
     expect(site.lastSeq()).toBe(written);
   });
 
-  test("is let in from our own page", async () => {
+  test("is accepted with the Referer or Origin of the server's own page", async () => {
     const site = await openAppliance();
-    const page = { ...silent, referer: `http://${HOST}/` };
+    const page = { ...browserOnly, referer: `http://${HOST}/` };
     expectOk(await site.get("/api/v4/license", page));
     expectOk(await site.get("/api/v4/unregister/all", page));
-    expectOk(await site.register({ user: "ada" }, { ...silent, origin: `http://${HOST}` }));
+    expectOk(await site.register({ user: "ada" }, { ...browserOnly, origin: `http://${HOST}` }));
   });
 
-  test("must call the server by its own name", async () => {
+  test("is refused with 421 under a foreign host name", async () => {
     const site = await openAppliance();
-    const rebound = { ...silent, host: "evil.example", referer: "http://evil.example/" };
+    const rebound = { ...browserOnly, host: "evil.example", referer: "http://evil.example/" };
     expectRefusal(await site.get("/api/v4/license", rebound), 421, "wrong_host");
     expectRefusal(await site.get("/", rebound), 421, "wrong_host");
   });
@@ -117,23 +120,23 @@ test.each([
   "curl/8.5.0",
   "Mozilla/5.0",
   "Mozilla/5.0 (Windows NT; Windows NT 10.0; en-US) WindowsPowerShell/5.1.19041.1",
-])("a program is no browser: %s", async (agent) => {
+])("a program is not taken for a browser: %s", async (agent) => {
   const site = await openAppliance();
   const headers = { "user-agent": agent, host: "licenses.example" };
   expectOk(await site.get("/api/v4/license", headers));
   expectOk(await site.get("/api/v4/unregister/all", { "user-agent": agent }));
 });
 
-describe("a navigation", () => {
+describe("a browser navigation", () => {
   const SITES = ["none", "same-origin", "same-site", "cross-site"];
 
-  test.each(SITES)("to the page is let through from %s", async (from) => {
+  test.each(SITES)("to the page is accepted with Sec-Fetch-Site %s", async (from) => {
     const site = await openAppliance();
     const headers = { "sec-fetch-mode": "navigate", "sec-fetch-site": from };
     expectOk(await site.get("/", headers));
   });
 
-  test.each(SITES)("to anything else is refused from %s", async (from) => {
+  test.each(SITES)("to any other path is refused with Sec-Fetch-Site %s", async (from) => {
     const site = await openAppliance();
     const headers = { "sec-fetch-mode": "navigate", "sec-fetch-site": from };
     for (const path of ["license", "health", "openapi.json", "unregister/all"]) {
@@ -143,7 +146,7 @@ describe("a navigation", () => {
     expect(await site.listHolders()).toEqual([]);
   });
 
-  test("that says nothing of where it comes from is refused as well", async () => {
+  test("to any other path is refused without Sec-Fetch-Site", async () => {
     const site = await openAppliance();
     const headers = { "sec-fetch-mode": "navigate" };
     expectRefusal(await site.get("/api/v4/unregister/all", headers), 403, "cross_site");
@@ -151,21 +154,17 @@ describe("a navigation", () => {
   });
 });
 
-describe("the order of the checks", () => {
-  const everything = { host: "evil.example", origin: "http://foreign.example" };
+describe("the gate", () => {
+  const allWrong = { host: "evil.example", origin: "http://foreign.example" };
 
-  test("path and method, host, site, network, credential", async () => {
+  test("checks path, method, host, site, network and credential in this order", async () => {
     const site = await openAppliance();
     site.peer = "203.0.113.9";
     const admin = "/api/admin/v1/status";
-    expectRefusal(await site.get("/nothing", everything), 404, "not_found");
-    expectRefusal(
-      await site.send("PUT", admin, { headers: everything }),
-      405,
-      "method_not_allowed",
-    );
-    expectRefusal(await site.get(admin, everything), 421, "wrong_host");
-    const named = { ...everything, host: HOST };
+    expectRefusal(await site.get("/nothing", allWrong), 404, "not_found");
+    expectRefusal(await site.send("PUT", admin, { headers: allWrong }), 405, "method_not_allowed");
+    expectRefusal(await site.get(admin, allWrong), 421, "wrong_host");
+    const named = { ...allWrong, host: HOST };
     expectRefusal(await site.get(admin, named), 403, "cross_site");
     expectRefusal(await site.get(admin), 403, "forbidden");
     site.peer = "10.0.0.1";
@@ -174,7 +173,7 @@ describe("the order of the checks", () => {
     expectOk(await site.get(admin));
   });
 
-  test("the body is not looked at before the gate is passed", async () => {
+  test("refuses a request before it reads the body", async () => {
     const site = await openAppliance();
     site.peer = "203.0.113.9";
     const raw = { body: "x".repeat(100_000), headers: { "content-type": "text/plain" } };
@@ -182,17 +181,17 @@ describe("the order of the checks", () => {
   });
 });
 
-describe("the socket", () => {
-  test("asks neither for a name nor for an address, and is an operator's", async () => {
+describe("the local socket", () => {
+  test("checks neither host nor origin, and grants administration", async () => {
     const site = await openAppliance({ gate: socketGate });
     const headers = { host: "berth", origin: "http://evil.example" };
     expectOk(await site.get("/api/admin/v1/status", headers));
     expectOk(await site.register({ user: "ada" }));
-    const [held] = expectOk(await site.registrations());
-    expect(held?.peer).toBe("socket");
+    const [registration] = expectOk(await site.registrations());
+    expect(registration?.peer).toBe("socket");
   });
 
-  test("has the same paths and methods", async () => {
+  test("has the same paths and methods as the network", async () => {
     const site = await openAppliance({ gate: socketGate });
     expectRefusal(await site.get("/nothing"), 404, "not_found");
     expectRefusal(await site.get("/api/v4/register"), 405, "method_not_allowed");

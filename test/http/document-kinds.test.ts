@@ -1,4 +1,4 @@
-// A document of the wrong kind is named by its kind and by what takes it.
+// A refusal of a document of the wrong kind names that kind and the command that accepts it.
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document.ts
 import { describeDocumentKind } from "../../src/license/document-kinds.ts";
 import { expectRefusedUnchanged, openAppliance } from "../support/appliance.ts";
 
-const documentOf = (kind: DocumentKind): string =>
+const readDocument = (kind: DocumentKind): string =>
   readFileSync(
     join(import.meta.dir, "..", "vectors", "documents", `good-${kind}.jwt`),
     "utf8",
@@ -14,7 +14,7 @@ const documentOf = (kind: DocumentKind): string =>
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** Every route that takes a signed document, by the kind it takes. */
+/** Every route that accepts a signed document, with the kind it accepts. */
 const ROUTES: readonly [string, DocumentKind, (document: string) => object][] = [
   ["/api/v4/license/upload", "license", (license) => ({ license })],
   ["/api/admin/v1/trust/show", "trust", (license) => ({ license })],
@@ -32,22 +32,22 @@ const ROUTES: readonly [string, DocumentKind, (document: string) => object][] = 
   ],
 ];
 
-describe.each(ROUTES)("POST %s", (route, wanted, bodyWith) => {
+describe.each(ROUTES)("POST %s", (route, acceptedKind, makeBody) => {
   const refusalOf = async (document: string): Promise<string> => {
     const site = await openAppliance();
     return expectRefusedUnchanged(site, 400, "invalid_license_file", () =>
-      site.post(route, { ...bodyWith(document) }),
+      site.post(route, { ...makeBody(document) }),
     );
   };
 
-  test.each(DOCUMENT_KINDS.filter((kind) => kind !== wanted))(
-    "names a document of kind %s",
+  test.each(DOCUMENT_KINDS.filter((kind) => kind !== acceptedKind))(
+    "refuses a document of kind %s and names its kind",
     async (kind) => {
-      expect(await refusalOf(documentOf(kind))).toBe(`the file is ${describeDocumentKind(kind)}`);
+      expect(await refusalOf(readDocument(kind))).toBe(`the file is ${describeDocumentKind(kind)}`);
     },
   );
 
-  test("does not name a kind for a text that is no document", async () => {
+  test("refuses a text that is not a signed document without naming a kind", async () => {
     expect(await refusalOf("no document")).toBe("the file is not a signed document");
   });
 });

@@ -17,7 +17,7 @@ type RegisterFeature = (
 
 const query = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();
 
-const WAYS: readonly [string, RegisterFeature][] = [
+const ROUTES: readonly [string, RegisterFeature][] = [
   ["POST featureRegister", (site, fields) => site.featureRegister(fields)],
   ["POST check_license_feature", (site, fields) => site.post("check_license_feature", fields)],
   [
@@ -26,11 +26,13 @@ const WAYS: readonly [string, RegisterFeature][] = [
   ],
 ];
 
-describe.each(WAYS)("%s", (_way, take) => {
-  test("takes a slot of the feature and answers with the feature object", async () => {
+describe.each(ROUTES)("%s", (_route, registerFeature) => {
+  test("takes a slot of the feature and replies with the feature object", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
-    const feature = expectOk(await take(site, { product: "cad", feature: "view", user: "ada" }));
+    const feature = expectOk(
+      await registerFeature(site, { product: "cad", feature: "view", user: "ada" }),
+    );
     expect(feature).toEqual({
       id: 1,
       code: "view",
@@ -52,38 +54,38 @@ describe.each(WAYS)("%s", (_way, take) => {
       reset_consumption: false,
       consumption_period: null,
     });
-    const [held] = expectOk(await site.registrations());
-    expect(held).toMatchObject({ user: "ada", features: ["view"] });
+    const [registration] = expectOk(await site.registrations());
+    expect(registration).toMatchObject({ user: "ada", features: ["view"] });
   });
 
-  test("is refused to somebody without a slot of the license", async () => {
+  test("is refused for a user without a slot of the license", async () => {
     const site = await openAppliance();
     await expectRefusedUnchanged(site, 400, "user_not_registered", () =>
-      take(site, { feature: "view", user: "ada" }),
+      registerFeature(site, { feature: "view", user: "ada" }),
     );
   });
 
-  test("names everything that is missing", async () => {
+  test("names all missing fields in one refusal", async () => {
     const site = await openAppliance();
     const message = await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
-      take(site, {}),
+      registerFeature(site, {}),
     );
     expect(message).toBe("user and feature must be given");
   });
 
-  test("judges the register fields as register does", async () => {
+  test("checks os_hostname and user_info as register does", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
     await expectRefusedUnchanged(site, 400, "invalid_characters", () =>
-      take(site, { feature: "view", user: "ada", os_hostname: "a\u0000b" }),
+      registerFeature(site, { feature: "view", user: "ada", os_hostname: "a\u0000b" }),
     );
     await expectRefusedUnchanged(site, 400, "too_long", () =>
-      take(site, { feature: "view", user: "ada", user_info: "x".repeat(4_097) }),
+      registerFeature(site, { feature: "view", user: "ada", user_info: "x".repeat(4_097) }),
     );
   });
 });
 
-test("taking it again keeps the one slot; a second user has to wait for its end", async () => {
+test("featureRegister again renews the user's slot, and another user gets it only when it expires", async () => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }));
   expectOk(await site.register({ user: "bob" }));
@@ -97,7 +99,7 @@ test("taking it again keeps the one slot; a second user has to wait for its end"
     "floating_not_available",
   );
   expect(message).toBe(
-    "the only slot is taken; the next one comes free by 2026-03-02T09:15:00.000Z",
+    "the only slot is taken; the next one is free at 2026-03-02T09:15:00.000Z unless it is renewed",
   );
   site.clock.now = minutesLater(15);
   expectOk(await site.featureRegister({ user: "bob", feature: "view" }));
@@ -111,7 +113,7 @@ test.each<[string, Record<string, unknown>]>([
   ["missing_parameters", { feature: "" }],
   ["unknown_product", { feature: "view", product: "cam" }],
   ["license_not_found", { feature: "view", license_id: 5 }],
-])("it is refused with %s for %j", async (code, fields) => {
+])("featureRegister is refused with %s for %j", async (code, fields) => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }));
   await expectRefusedUnchanged(site, 400, code, () =>

@@ -7,7 +7,7 @@ import {
   type Appliance,
 } from "../support/appliance.ts";
 
-async function using(): Promise<Appliance> {
+async function openSiteInUse(): Promise<Appliance> {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }));
   expectOk(await site.register({ user: "bob" }));
@@ -15,15 +15,15 @@ async function using(): Promise<Appliance> {
   return site;
 }
 
-const inUse = async (site: Appliance): Promise<unknown[]> =>
+const listFeatures = async (site: Appliance): Promise<unknown[]> =>
   expectOk(await site.registrations()).map(({ user, features }) => [user, features]);
 
 describe.each(["featureRelease", "feature_release"])("POST %s", (operation) => {
-  test("gives the feature back in a word of plain text, and keeps the license's slot", async () => {
-    const site = await using();
-    const asked = { product: "cad", feature: "view", user: "ada" };
-    expect(expectOk(await site.post(operation, asked))).toBe("feature_released");
-    expect(await inUse(site)).toEqual([
+  test("releases the feature with a plain text reply, and keeps the license's slot", async () => {
+    const site = await openSiteInUse();
+    const fields = { product: "cad", feature: "view", user: "ada" };
+    expect(expectOk(await site.post(operation, fields))).toBe("feature_released");
+    expect(await listFeatures(site)).toEqual([
       ["ada", []],
       ["bob", []],
     ]);
@@ -38,29 +38,29 @@ describe.each(["featureRelease", "feature_release"])("POST %s", (operation) => {
     ["unknown_product", { user: "ada", feature: "view", product: "cam" }],
     ["license_not_found", { user: "ada", feature: "view", license_id: "2" }],
   ])("is refused with %s for %j", async (code, fields) => {
-    const site = await using();
+    const site = await openSiteInUse();
     await expectRefusedUnchanged(site, 400, code, () => site.post(operation, fields));
   });
 });
 
-test("a refusal says whether it is the feature's slot or the license's that is not held", async () => {
-  const site = await using();
-  const released = await site.post("featureRelease", { user: "bob", feature: "view" });
-  expect(expectRefusal(released, 400, "user_not_registered")).toBe(
+test("a user_not_registered refusal says whether the feature's slot or the license's is missing", async () => {
+  const site = await openSiteInUse();
+  const reply = await site.post("featureRelease", { user: "bob", feature: "view" });
+  expect(expectRefusal(reply, 400, "user_not_registered")).toBe(
     "the user holds no slot of the feature",
   );
-  const taken = await site.featureRegister({ user: "eve", feature: "view" });
-  expect(expectRefusal(taken, 400, "user_not_registered")).toBe(
+  const registered = await site.featureRegister({ user: "eve", feature: "view" });
+  expect(expectRefusal(registered, 400, "user_not_registered")).toBe(
     "the user holds no slot of the license; call register first",
   );
 });
 
 test.each(["featureRelease/all", "feature_release/all"])(
-  "GET %s gives back every feature and no license's slot",
+  "GET %s releases every feature's slots and no license's slot",
   async (operation) => {
-    const site = await using();
+    const site = await openSiteInUse();
     expect(expectOk(await site.get(`/api/v4/${operation}`))).toBe("");
-    expect(await inUse(site)).toEqual([
+    expect(await listFeatures(site)).toEqual([
       ["ada", []],
       ["bob", []],
     ]);

@@ -1,4 +1,4 @@
-// What the values of a request may be. Text, numbers, booleans, times: each field by its own rule.
+// The values a request may have: text, numbers, booleans and times, each field by its own rule.
 import { describe, expect, test } from "bun:test";
 import {
   expectOk,
@@ -32,8 +32,8 @@ const EVERY_FIELD = Object.entries(CALLS).flatMap(([call, names]) =>
 
 const INTEGERS = new Set(["license_id", "consumptions", "max_overages"]);
 
-describe.each(EVERY_FIELD)("%s: %s", (call, field) => {
-  test("a value of another type is refused, naming the field and not the value", async () => {
+describe.each(EVERY_FIELD)("%s, field %s,", (call, field) => {
+  test("refuses a value of another type with the field's name and without the value", async () => {
     const site = await openAppliance();
     const values: unknown[] = [1.5, [], ["s3cret"], {}, { s3cret: 1 }];
     if (!INTEGERS.has(field)) values.push(7_777);
@@ -48,17 +48,17 @@ describe.each(EVERY_FIELD)("%s: %s", (call, field) => {
     }
   });
 
-  test("null is the same as absent", async () => {
+  test("treats null like an absent field", async () => {
     const site = await openAppliance();
     const [absent, absentBody] = await site.post(call, {});
     const [response, body] = await site.post(call, { [field]: null });
-    // Consumption left out is one, so that counting twice differs in the total alone.
+    // An absent consumption counts 1, so the second reply differs in the total.
     expect(response.status).toBe(absent.status);
     expect(Object.keys(Object(body))).toEqual(Object.keys(Object(absentBody)));
   });
 });
 
-test("all fields of a wrong type are named at once", async () => {
+test("register names all fields of a wrong type in one refusal", async () => {
   const site = await openAppliance();
   const message = await expectRefusedUnchanged(site, 400, "invalid_type", () =>
     site.register({ user: 1, product: [], ip_local: false }),
@@ -82,19 +82,19 @@ test.each<[string, Record<string, unknown>, string]>([
       "allow_overages must be true or false",
   ],
   ["register", { user: "ada", license_id: 1.5 }, "license_id must be a whole number"],
-])("%s with %j says what the type must be", async (call, body, expected) => {
+])("%s with %j is refused with the type that is needed", async (call, body, expected) => {
   const site = await openAppliance();
-  const refused = () => site.post(call, body);
-  expect(await expectRefusedUnchanged(site, 400, "invalid_type", refused)).toBe(expected);
+  const send = () => site.post(call, body);
+  expect(await expectRefusedUnchanged(site, 400, "invalid_type", send)).toBe(expected);
 });
 
 test.each(["register", "license/upload"])(
-  "an empty body of %s is refused with what to send at least",
+  "%s refuses an empty body and says what to send",
   async (call) => {
     const site = await openAppliance();
     const headers = { "content-type": "application/json" };
-    const refused = () => site.send("POST", `/api/v4/${call}`, { headers, body: "" });
-    const message = await expectRefusedUnchanged(site, 400, "invalid_json", refused);
+    const send = () => site.send("POST", `/api/v4/${call}`, { headers, body: "" });
+    const message = await expectRefusedUnchanged(site, 400, "invalid_json", send);
     expect(message).toBe("the body is empty: send a JSON object, at least {}");
   },
 );
@@ -123,18 +123,21 @@ const NOT_NUMBERS = [
   "ten",
 ];
 
-describe("a count", () => {
-  test.each([...NOT_NUMBERS, "", "-1000000000001"])("%j is no number", async (text) => {
-    const site = await openAppliance();
-    for (const call of ["add_consumption", "add_feature_consumption"]) {
-      const message = await expectRefusedUnchanged(site, 400, "invalid_number", () =>
-        site.post(call, { feature: "plot", consumptions: text }),
-      );
-      expect(message).toContain("consumptions");
-    }
-  });
+describe("a count field:", () => {
+  test.each([...NOT_NUMBERS, "", "-1000000000001"])(
+    "consumptions refuses the text %j",
+    async (text) => {
+      const site = await openAppliance();
+      for (const call of ["add_consumption", "add_feature_consumption"]) {
+        const message = await expectRefusedUnchanged(site, 400, "invalid_number", () =>
+          site.post(call, { feature: "plot", consumptions: text }),
+        );
+        expect(message).toContain("consumptions");
+      }
+    },
+  );
 
-  test.each(NOT_NUMBERS)("%j is no limit of overages either", async (text) => {
+  test.each(NOT_NUMBERS)("max_overages refuses the text %j", async (text) => {
     const site = await openAppliance();
     const message = await expectRefusedUnchanged(site, 400, "invalid_number", () =>
       site.addConsumption({ max_overages: text }),
@@ -143,7 +146,7 @@ describe("a count", () => {
   });
 
   test.each([1e12 + 1, -1e12 - 1, 1e21, Number.MAX_SAFE_INTEGER])(
-    "the JSON integer %d is too large",
+    "consumptions refuses the JSON integer %d, which is out of range",
     async (number) => {
       const site = await openAppliance();
       await expectRefusedUnchanged(site, 400, "invalid_number", () =>
@@ -157,15 +160,15 @@ describe("a count", () => {
     [1e12, "license_not_enough_consumptions"],
     ["-1000000000000", "negative_not_allowed"],
     [-1e12, "negative_not_allowed"],
-  ])("%j is still a number", async (consumptions, code) => {
+  ])("consumptions reads %j as a number in range", async (consumptions, code) => {
     const site = await openAppliance();
     await expectRefusedUnchanged(site, 400, code, () => site.addConsumption({ consumptions }));
   });
 });
 
-describe("a license id", () => {
+describe("license_id", () => {
   test.each([...NOT_NUMBERS.filter((text) => text !== "1000000000001"), "-1", "9007199254740992"])(
-    "%j is no id",
+    "refuses the text %j",
     async (license_id) => {
       const site = await openAppliance();
       await expectRefusedUnchanged(site, 400, "invalid_number", () =>
@@ -174,7 +177,7 @@ describe("a license id", () => {
     },
   );
 
-  test("the largest there can be is found", async () => {
+  test("finds the largest possible id", async () => {
     const id = Number.MAX_SAFE_INTEGER;
     const site = await openAppliance({ licenses: { [id]: {} } });
     for (const license_id of [id, String(id), "", null]) {
@@ -184,7 +187,7 @@ describe("a license id", () => {
 });
 
 test.each(["yes", "no", "2", "-1", "01", " true", "t", "null", "TRUE1"])(
-  "allow_overages %j is no boolean",
+  "allow_overages refuses the text %j",
   async (allow_overages) => {
     const site = await openAppliance();
     const message = await expectRefusedUnchanged(site, 400, "invalid_boolean", () =>
@@ -194,7 +197,7 @@ test.each(["yes", "no", "2", "-1", "01", " true", "t", "null", "TRUE1"])(
   },
 );
 
-describe("a time", () => {
+describe("borrowed_until", () => {
   test.each([
     ["2026-02-30T12:00:00Z"],
     ["2026-13-01T12:00:00Z"],
@@ -224,7 +227,7 @@ describe("a time", () => {
     ["1772452800"],
     ["tomorrow"],
     ["\u0662026-03-02T12:00:00Z"],
-  ])("%j is none", async (borrowed_until) => {
+  ])("refuses the text %j", async (borrowed_until) => {
     const site = await openAppliance();
     const message = await expectRefusedUnchanged(site, 400, "invalid_timestamp", () =>
       site.borrow({ user: "ada", borrowed_until }),
@@ -242,23 +245,23 @@ describe("a time", () => {
     ["2026-03-01T23:00:00-13:00", "12:00:00.000"],
     ["2026-03-02T12:00:00-00:00", "12:00:00.000"],
     ["2026-03-03T00:00:00+12:00", "12:00:00.000"],
-  ])("%j is stored and shown in UTC", async (borrowed_until, time) => {
+  ])("stores and shows %j in UTC", async (borrowed_until, time) => {
     const site = await openAppliance();
     const slot = expectOk(await site.borrow({ user: "ada", borrowed_until }));
     expect(slot.borrowed_until).toBe(`2026-03-02T${time}Z`);
-    const [held] = expectOk(await site.registrations());
-    expect(held?.borrowed_until).toBe(`2026-03-02T${time}Z`);
+    const [registration] = expectOk(await site.registrations());
+    expect(registration?.borrowed_until).toBe(`2026-03-02T${time}Z`);
   });
 });
 
-/** Four bytes a character: 64 of them are 256 bytes. */
+/** A character of four bytes: 64 of them are 256 bytes. */
 const SHIP = "\u{1f6a2}";
 const NAMES = [...EVERY_FIELD].filter(([, name]) =>
   [...TEXT, "feature", "os_hostname", "ip_local"].includes(name),
 );
 
-describe.each(NAMES)("the length of %s: %s", (call, field) => {
-  test("257 bytes are too many, 256 are not, however few characters they are", async () => {
+describe.each(NAMES)("%s, name field %s,", (call, field) => {
+  test("refuses 257 bytes and accepts 256 bytes, whatever the number of characters", async () => {
     const site = await openAppliance();
     for (const name of ["x".repeat(257), `${SHIP.repeat(64)}x`, "\u00e9".repeat(129)]) {
       const message = await expectRefusedUnchanged(site, 400, "too_long", () =>
@@ -274,20 +277,20 @@ describe.each(NAMES)("the length of %s: %s", (call, field) => {
   });
 });
 
-test("a name of 256 bytes holds a slot under all of its bytes", async () => {
+test("register takes a slot for a user name of 256 bytes", async () => {
   const site = await openAppliance();
   const user = SHIP.repeat(64);
   expect(expectOk(await site.register({ user })).user).toBe(user);
   expect(await site.listHolders()).toEqual([user]);
 });
 
-test("length is told in NFC, as names are kept", async () => {
+test("the length of a name is measured in NFC, the form in which names are stored", async () => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "e\u0301".repeat(128) }));
   expect(await site.listHolders()).toEqual(["\u00e9".repeat(128)]);
 });
 
-test("user_info may have 4 KiB, and no more", async () => {
+test("user_info may have 4096 bytes and no more", async () => {
   const site = await openAppliance();
   const info = SHIP.repeat(1_024);
   expect(expectOk(await site.register({ user: "ada", user_info: info })).user_info).toBe(info);

@@ -16,12 +16,12 @@ type Verdict = "ok" | "wrong_host" | "cross_site" | "forbidden" | "unauthorized"
 
 const STATUS = { wrong_host: 421, cross_site: 403, forbidden: 403, unauthorized: 401 } as const;
 
-function expectVerdict(answer: ApiResponse<unknown>, verdict: Verdict): void {
-  if (verdict === "ok") expectOk(answer);
-  else expectRefusal(answer, STATUS[verdict], verdict);
+function expectVerdict(reply: ApiResponse<unknown>, verdict: Verdict): void {
+  if (verdict === "ok") expectOk(reply);
+  else expectRefusal(reply, STATUS[verdict], verdict);
 }
 
-async function judged(
+async function send(
   site: Appliance,
   path: string,
   headers: RequestHeaders,
@@ -31,7 +31,7 @@ async function judged(
   return site.get(path, headers);
 }
 
-describe("who may call, by the socket's peer", () => {
+describe("the gate by the address of the peer", () => {
   test.each<[string | null, Verdict, Verdict]>([
     ["127.0.0.1", "ok", "ok"],
     ["127.9.9.9", "ok", "ok"],
@@ -55,14 +55,14 @@ describe("who may call, by the socket's peer", () => {
     ["localhost", "forbidden", "forbidden"],
     ["", "forbidden", "forbidden"],
     [null, "forbidden", "forbidden"],
-  ])("%j: applications %s, administration %s", async (peer, client, admin) => {
+  ])("answers %j: applications %s, administration %s", async (peer, client, admin) => {
     const site = await openAppliance();
-    expectVerdict(await judged(site, CLIENT, {}, peer), client);
-    expectVerdict(await judged(site, PAGE, {}, peer), client);
-    expectVerdict(await judged(site, ADMIN, {}, peer), admin);
+    expectVerdict(await send(site, CLIENT, {}, peer), client);
+    expectVerdict(await send(site, PAGE, {}, peer), client);
+    expectVerdict(await send(site, ADMIN, {}, peer), admin);
   });
 
-  test("a refused call changes nothing", async () => {
+  test("leaves the state unchanged when it refuses a call", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
     const written = site.lastSeq();
@@ -76,7 +76,7 @@ describe("who may call, by the socket's peer", () => {
   });
 });
 
-describe("somebody in between", () => {
+describe("the gate behind a proxy", () => {
   const HEADERS = [
     "forwarded",
     "x-forwarded-for",
@@ -88,18 +88,18 @@ describe("somebody in between", () => {
     "via",
   ];
 
-  test.each(HEADERS)("with %s, loopback is not the machine itself", async (name) => {
+  test.each(HEADERS)("treats loopback with the header %s as another machine", async (name) => {
     const site = await openAppliance();
     for (const value of ["127.0.0.1", "for=127.0.0.1", ""]) {
-      expectVerdict(await judged(site, ADMIN, { [name]: value }), "unauthorized");
-      expectVerdict(await judged(site, CLIENT, { [name]: value }), "ok");
+      expectVerdict(await send(site, ADMIN, { [name]: value }), "unauthorized");
+      expectVerdict(await send(site, CLIENT, { [name]: value }), "ok");
     }
   });
 
-  test.each(HEADERS)("what %s claims makes nobody a client or an operator", async (name) => {
+  test.each(HEADERS)("does not trust the address in the header %s", async (name) => {
     const site = await openAppliance();
-    expectVerdict(await judged(site, CLIENT, { [name]: "127.0.0.1" }, "203.0.113.9"), "forbidden");
-    expectVerdict(await judged(site, ADMIN, { [name]: "127.0.0.1" }, "10.0.0.1"), "unauthorized");
+    expectVerdict(await send(site, CLIENT, { [name]: "127.0.0.1" }, "203.0.113.9"), "forbidden");
+    expectVerdict(await send(site, ADMIN, { [name]: "127.0.0.1" }, "10.0.0.1"), "unauthorized");
   });
 });
 
@@ -111,42 +111,39 @@ test.each([
   "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.",
   "Bearer a, Bearer b",
   `Bearer ${"x".repeat(10_000)}`,
-])(
-  "no credential opens administration from elsewhere while there is none: %.40s",
-  async (value) => {
-    const site = await openAppliance();
-    expectVerdict(await judged(site, ADMIN, { authorization: value }, "10.0.0.1"), "unauthorized");
-    expectVerdict(await judged(site, CLIENT, { authorization: value }, "10.0.0.1"), "ok");
-  },
-);
+])("a network peer gets no administration while no credential is set up: %.40s", async (value) => {
+  const site = await openAppliance();
+  expectVerdict(await send(site, ADMIN, { authorization: value }, "10.0.0.1"), "unauthorized");
+  expectVerdict(await send(site, CLIENT, { authorization: value }, "10.0.0.1"), "ok");
+});
 
-describe("a demo", () => {
+describe("the gate of a demo", () => {
   test.each<[string | null, Verdict]>([
     ["127.0.0.1", "ok"],
     ["10.1.2.3", "ok"],
     ["203.0.113.9", "forbidden"],
     [null, "forbidden"],
-  ])("is open for administration to %j: %s", async (peer, verdict) => {
+  ])("answers an administrative call from %j: %s", async (peer, verdict) => {
     const site = await openAppliance({ gate: { adminOpen: true } });
-    expectVerdict(await judged(site, ADMIN, {}, peer), verdict);
+    expectVerdict(await send(site, ADMIN, {}, peer), verdict);
   });
 
-  test("keeps other sites and other names out all the same", async () => {
+  test("still refuses other sites and foreign host names", async () => {
     const site = await openAppliance({ gate: { adminOpen: true } });
-    expectVerdict(await judged(site, ADMIN, { origin: "http://evil.example" }), "cross_site");
-    expectVerdict(await judged(site, ADMIN, { host: "evil.example" }), "wrong_host");
+    expectVerdict(await send(site, ADMIN, { origin: "http://evil.example" }), "cross_site");
+    expectVerdict(await send(site, ADMIN, { host: "evil.example" }), "wrong_host");
   });
 });
 
-test("client networks that were configured replace the private ones", async () => {
+test("configured client networks replace the private networks", async () => {
   const site = await openAppliance({ gate: { isClient: (address) => address === "203.0.113.9" } });
-  expectVerdict(await judged(site, CLIENT, {}, "203.0.113.9"), "ok");
-  expectVerdict(await judged(site, CLIENT, {}, "::ffff:203.0.113.9"), "ok");
-  expectVerdict(await judged(site, CLIENT, {}, "10.0.0.1"), "forbidden");
+  expectVerdict(await send(site, CLIENT, {}, "203.0.113.9"), "ok");
+  expectVerdict(await send(site, CLIENT, {}, "::ffff:203.0.113.9"), "ok");
+  expectVerdict(await send(site, CLIENT, {}, "10.0.0.1"), "forbidden");
 });
 
-describe("the name it is called by", () => {
-  const OWN = [
+describe("the Host header", () => {
+  const OWN_NAMES = [
     "127.0.0.1",
     "127.0.0.1:8080",
     "10.1.2.3:80",
@@ -159,7 +156,7 @@ describe("the name it is called by", () => {
     "appliance",
     "Appliance:8080",
   ];
-  const FOREIGN = [
+  const FOREIGN_NAMES = [
     "evil.example",
     "evil.example:8080",
     "appliance.evil.example",
@@ -170,7 +167,7 @@ describe("the name it is called by", () => {
     "notlocalhost",
     "xappliance",
   ];
-  const BROKEN = [
+  const MALFORMED = [
     "127.0.0.1, 127.0.0.1",
     "127.0.0.1,evil.example",
     "",
@@ -188,42 +185,42 @@ describe("the name it is called by", () => {
     "127.0.0.1\\evil",
   ];
 
-  test.each(OWN)("%j is its own", async (host) => {
+  test.each(OWN_NAMES)("%j is accepted as a name of the server", async (host) => {
     const site = await openAppliance();
     for (const path of [CLIENT, ADMIN, PAGE]) {
-      expectVerdict(await judged(site, path, { host }), "ok");
-      expectVerdict(await judged(site, path, { host, "sec-fetch-site": "none" }), "ok");
-      expectVerdict(await judged(site, path, { host, origin: `http://${host}` }), "ok");
+      expectVerdict(await send(site, path, { host }), "ok");
+      expectVerdict(await send(site, path, { host, "sec-fetch-site": "none" }), "ok");
+      expectVerdict(await send(site, path, { host, origin: `http://${host}` }), "ok");
     }
   });
 
-  test.each(FOREIGN)(
-    "%j is an alias for applications, not for browsers or operators",
+  test.each(FOREIGN_NAMES)(
+    "%j is accepted from applications, not from browsers or for administration",
     async (host) => {
       const site = await openAppliance();
-      expectVerdict(await judged(site, CLIENT, { host }), "ok");
-      expectVerdict(await judged(site, CLIENT, { host, "sec-fetch-mode": "cors" }), "ok");
-      expectVerdict(await judged(site, ADMIN, { host }), "wrong_host");
+      expectVerdict(await send(site, CLIENT, { host }), "ok");
+      expectVerdict(await send(site, CLIENT, { host, "sec-fetch-mode": "cors" }), "ok");
+      expectVerdict(await send(site, ADMIN, { host }), "wrong_host");
       for (const browser of [
         { origin: `http://${host}` },
         { "sec-fetch-site": "same-origin" },
         { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" },
       ]) {
-        expectVerdict(await judged(site, CLIENT, { host, ...browser }), "wrong_host");
-        expectVerdict(await judged(site, PAGE, { host, ...browser }), "wrong_host");
+        expectVerdict(await send(site, CLIENT, { host, ...browser }), "wrong_host");
+        expectVerdict(await send(site, PAGE, { host, ...browser }), "wrong_host");
       }
     },
   );
 
-  test.each(BROKEN)("%j is no name at all", async (host) => {
+  test.each(MALFORMED)("%j is refused as malformed", async (host) => {
     const site = await openAppliance();
     const headers = { host, "sec-fetch-site": "none" };
-    expectVerdict(await judged(site, ADMIN, { host }), "wrong_host");
-    expectVerdict(await judged(site, CLIENT, headers), "wrong_host");
-    expectVerdict(await judged(site, CLIENT, { host }), "wrong_host");
+    expectVerdict(await send(site, ADMIN, { host }), "wrong_host");
+    expectVerdict(await send(site, CLIENT, headers), "wrong_host");
+    expectVerdict(await send(site, CLIENT, { host }), "wrong_host");
   });
 
-  test("none given is none known", async () => {
+  test("is required on every path", async () => {
     const site = await openAppliance();
     for (const path of [CLIENT, ADMIN, PAGE]) {
       const response = await site.app.handle(new Request(`http://appliance${path}`));

@@ -8,12 +8,12 @@ tellNoSlowSyncs();
 
 const HEALTH = "/api/v4/health";
 
-test("a server that can write says that it is well", async () => {
+test("health is ok while the server can write", async () => {
   const site = await openAppliance();
   expect(expectOk(await site.get(HEALTH))).toEqual({ status: "ok" });
 });
 
-test("a disk with little room left is told before it is full", async () => {
+test("health is degraded with disk_low while the disk has little space, and calls still succeed", async () => {
   const disk = new FaultyDisk();
   const site = await openAppliance({ disk });
   disk.bytesLeft = 1024 * 1024;
@@ -29,13 +29,13 @@ test("a disk with little room left is told before it is full", async () => {
   expect(expectOk(await site.get(HEALTH))).toEqual({ status: "ok" });
 });
 
-test("HEAD asks the same without a body", async () => {
+test("HEAD health replies like GET without a body", async () => {
   const site = await openAppliance();
   const [response, body] = await site.send("HEAD", HEALTH);
   expect([response.status, body]).toEqual([200, ""]);
 });
 
-test("a full disk is 503 storage_full, nothing is counted, and room again makes it well", async () => {
+test("a full disk is 503 storage_full and counts nothing, and free space makes health ok again", async () => {
   const disk = new FaultyDisk();
   const site = await openAppliance({ disk });
   disk.bytesLeft = 0;
@@ -55,7 +55,7 @@ test("a full disk is 503 storage_full, nothing is counted, and room again makes 
   expect(expectOk(await site.addConsumption({})).total_consumptions).toBe(1);
 });
 
-test("a failed sync is 503 storage_failed for the change it was for and for all that follow", async () => {
+test("a failed sync is 503 storage_failed for its own change and for all changes after it", async () => {
   const disk = new FaultyDisk();
   const site = await openAppliance({ disk });
   disk.beforeCall = ({ name }) => {
@@ -67,7 +67,7 @@ test("a failed sync is 503 storage_failed for the change it was for and for all 
   expectRefusal(await site.register({ user: "ada" }), 503, "storage_failed");
 });
 
-test("a clock set back does not take time back from a slot", async () => {
+test("a clock that is set back does not shorten new registrations", async () => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }));
   site.clock.now = justBefore(MONDAY);

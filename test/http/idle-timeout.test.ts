@@ -1,4 +1,4 @@
-// Answers that take longer than a connection may be silent.
+// Replies that take longer than the idle timeout of a connection.
 import { expect, onTestFinished, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const VERIFY = "/api/admin/v1/verify";
 
 const damaged = { intact: false, finding: "something", remedy: "" } as const;
 
-const slowly =
+const slowMaintenance =
   (ms: number) =>
   (folder: string): RunningServer => ({
     ...makeMaintenance(folder),
@@ -24,13 +24,13 @@ const slowly =
     doctor: async () => err({ code: "request_cancelled" }),
   });
 
-test("SECURITY.md tells after how many seconds a half-sent body is cut off", () => {
+test("SECURITY.md states after how many seconds a half-sent body is cut off", () => {
   const text = readFileSync(join(import.meta.dir, "..", "..", "SECURITY.md"), "utf8");
   expect(text).toContain(`${IDLE_SECONDS} s for bodies`);
 });
 
-test("on the socket an answer may take its time", async () => {
-  const site = await openAppliance({ maintenance: slowly(14_000) });
+test("a reply on the local socket may take longer than the idle timeout", async () => {
+  const site = await openAppliance({ maintenance: slowMaintenance(14_000) });
   const path = join(tempFolder(), "berth.sock");
   const socket = listenOnSocket(site.services, path, "default");
   onTestFinished(() => socket.stop());
@@ -38,14 +38,14 @@ test("on the socket an answer may take its time", async () => {
   expect(await response.json()).toEqual(damaged);
 });
 
-test("on the network only while such an answer is waited for", async () => {
-  const site = await openAppliance({ maintenance: slowly(1) });
-  const near = () => true;
+test("a network connection loses its idle timeout only while a maintenance reply is pending", async () => {
+  const site = await openAppliance({ maintenance: slowMaintenance(1) });
+  const allow = () => true;
   const { handler } = createHandler(
     site.services,
     {
-      isClient: near,
-      isAdmin: near,
+      isClient: allow,
+      isAdmin: allow,
       clientAuth: "open",
       adminOpen: false,
       allowPlain: false,
@@ -54,21 +54,21 @@ test("on the network only while such an answer is waited for", async () => {
     },
     false,
   );
-  const idle: number[] = [];
+  const timeouts: number[] = [];
   const listener = {
     requestIP: () => ({ address: "127.0.0.1", family: "IPv4" as const, port: 1 }),
-    timeout: (_request: Request, seconds: number) => void idle.push(seconds),
+    timeout: (_request: Request, seconds: number) => void timeouts.push(seconds),
   };
-  const ask = async (path: string): Promise<number> => {
+  const getStatus = async (path: string): Promise<number> => {
     const url = `http://127.0.0.1${path}`;
     const request = new Request(url, { headers: { host: "127.0.0.1" } });
     return (await handler(request, listener)).status;
   };
-  expect(await ask("/api/admin/v1/status")).toBe(200);
-  expect(idle).toEqual([]);
-  expect(await ask(VERIFY)).toBe(200);
-  expect(idle).toEqual([0, 60]);
-  // However it ends.
-  expect(await ask("/api/admin/v1/doctor")).toBe(408);
-  expect(idle).toEqual([0, 60, 0, 60]);
+  expect(await getStatus("/api/admin/v1/status")).toBe(200);
+  expect(timeouts).toEqual([]);
+  expect(await getStatus(VERIFY)).toBe(200);
+  expect(timeouts).toEqual([0, 60]);
+  // The timeout is set again when the request fails too.
+  expect(await getStatus("/api/admin/v1/doctor")).toBe(408);
+  expect(timeouts).toEqual([0, 60, 0, 60]);
 });

@@ -1,4 +1,4 @@
-// A borrow is leased to one device: whoever else carries another nonce is refused while it lasts.
+// A borrow is leased to one device. While it lasts, requests with another nonce are refused.
 import { describe, expect, test } from "bun:test";
 import { decodeJwt } from "jose";
 import {
@@ -19,99 +19,102 @@ const ADA = { user: "ada", product: "cad" };
 const UNTIL = "2026-03-02T19:00:00.000Z";
 const BORROW = { ...ADA, borrowed_until: UNTIL };
 
-const from = (device: string): RequestHeaders => ({ "x-nonce": `digest-of-${device}-0001` });
-const LAPTOP = from("laptop");
-const TABLET = from("tablet");
+const nonceOf = (device: string): RequestHeaders => ({ "x-nonce": `digest-of-${device}-0001` });
+const LAPTOP = nonceOf("laptop");
+const TABLET = nonceOf("tablet");
 
-const nonceIn = ([, body]: ApiResponse<Slot>): unknown => decodeJwt(body.lease ?? "")["nonce"];
+const leaseNonce = ([, body]: ApiResponse<Slot>): unknown => decodeJwt(body.lease ?? "")["nonce"];
 
 const KINDS: readonly [string, boolean][] = [
   ["where early return is allowed", true],
   ["where early return is not allowed", false],
 ];
 
-const siteWith = (earlyReturn: boolean): Promise<Appliance> =>
+const openSite = (earlyReturn: boolean): Promise<Appliance> =>
   openAppliance({ licenses: { 1: { slots: 1, earlyReturn } } });
 
 describe.each(KINDS)("a borrow leased to one device, %s,", (_kind, earlyReturn) => {
   test("is refused to another device by borrow and by register, and nothing changes", async () => {
-    const site = await siteWith(earlyReturn);
+    const site = await openSite(earlyReturn);
     expectOk(await site.borrow(BORROW, LAPTOP));
-    for (const act of [site.borrow, site.register]) {
+    for (const call of [site.borrow, site.register]) {
       for (const fields of [ADA, BORROW]) {
         const message = await expectRefusedUnchanged(site, 400, "leased_elsewhere", () =>
-          act(fields, TABLET),
+          call(fields, TABLET),
         );
         expect(message).toContain(UNTIL);
         expect(message.includes("unregister")).toBe(earlyReturn);
       }
     }
-    expect(nonceIn(await site.register(ADA, LAPTOP))).toBe(LAPTOP["x-nonce"]);
+    expect(leaseNonce(await site.register(ADA, LAPTOP))).toBe(LAPTOP["x-nonce"]);
   });
 
-  test("moves its end for the same device, and stays with it", async () => {
-    const site = await siteWith(earlyReturn);
+  test("moves its end for the same device and stays leased to it", async () => {
+    const site = await openSite(earlyReturn);
     expectOk(await site.borrow(BORROW, LAPTOP));
     const later = { ...ADA, borrowed_until: "2026-03-02T20:00:00.000Z" };
     const again = await site.borrow(later, LAPTOP);
     expect(expectOk(again).borrowed_until).toBe(later.borrowed_until);
-    expect(nonceIn(again)).toBe(LAPTOP["x-nonce"]);
+    expect(leaseNonce(again)).toBe(LAPTOP["x-nonce"]);
     site.clock.now = hoursLater(10);
     expectRefusal(await site.borrow(ADA, TABLET), 400, "leased_elsewhere");
   });
 
   test("stays with its device when it is borrowed again or renewed without a nonce", async () => {
-    const site = await siteWith(earlyReturn);
+    const site = await openSite(earlyReturn);
     expectOk(await site.borrow(BORROW, LAPTOP));
-    const bare = await site.borrow({ ...ADA, borrowed_until: "2026-03-02T20:00:00.000Z" });
-    expectOk(bare);
-    expect(nonceIn(bare)).toBeNull();
+    const reply = await site.borrow({ ...ADA, borrowed_until: "2026-03-02T20:00:00.000Z" });
+    expectOk(reply);
+    expect(leaseNonce(reply)).toBeNull();
     expect(expectOk(await site.register(ADA)).lease).toBeNull();
     expectRefusal(await site.register(ADA, TABLET), 400, "leased_elsewhere");
   });
 
-  test("is free for another device at the very end of the borrow, and not a moment before", async () => {
-    const site = await siteWith(earlyReturn);
+  test("is available to another device at the end of the borrow and not a millisecond before", async () => {
+    const site = await openSite(earlyReturn);
     expectOk(await site.borrow(BORROW, LAPTOP));
     site.clock.now = justBefore(hoursLater(10));
     expectRefusal(await site.borrow(ADA, TABLET), 400, "leased_elsewhere");
     site.clock.now = hoursLater(10);
-    expect(nonceIn(await site.borrow(ADA, TABLET))).toBe(TABLET["x-nonce"]);
+    expect(leaseNonce(await site.borrow(ADA, TABLET))).toBe(TABLET["x-nonce"]);
     expectRefusal(await site.register(ADA, LAPTOP), 400, "leased_elsewhere");
   });
 
-  test("is free for another device at its end although heartbeats kept the slot", async () => {
-    const site = await siteWith(earlyReturn);
+  test("is available to another device at its end although heartbeats kept the slot", async () => {
+    const site = await openSite(earlyReturn);
     expectOk(await site.borrow(BORROW, LAPTOP));
     site.clock.now = justBefore(hoursLater(10));
     expectOk(await site.register(ADA, LAPTOP));
     site.clock.now = hoursLater(10);
-    const taken = expectOk(await site.register(ADA, TABLET));
-    expect(taken).toMatchObject({ registered_at: "2026-03-02T09:00:00.000Z", is_borrowed: false });
+    const registration = expectOk(await site.register(ADA, TABLET));
+    expect(registration).toMatchObject({
+      registered_at: "2026-03-02T09:00:00.000Z",
+      is_borrowed: false,
+    });
     expectOk(await site.borrow(ADA, TABLET));
     expectRefusal(await site.borrow(ADA, LAPTOP), 400, "leased_elsewhere");
   });
 
-  test("of two that ask at once goes to one alone", async () => {
-    const site = await siteWith(earlyReturn);
-    const devices = Array.from({ length: 8 }, (_, index) => from(`device-${index}`));
-    const answers = await Promise.all(devices.map((device) => site.borrow(BORROW, device)));
-    const served = answers.filter(([{ status }]) => status === 200);
-    expect(served.map(nonceIn)).toEqual([devices[0]?.["x-nonce"]]);
-    for (const refused of answers.slice(1)) expectRefusal(refused, 400, "leased_elsewhere");
+  test("is granted to one device only when eight ask at once", async () => {
+    const site = await openSite(earlyReturn);
+    const devices = Array.from({ length: 8 }, (_, index) => nonceOf(`device-${index}`));
+    const replies = await Promise.all(devices.map((device) => site.borrow(BORROW, device)));
+    const served = replies.filter(([{ status }]) => status === 200);
+    expect(served.map(leaseNonce)).toEqual([devices[0]?.["x-nonce"]]);
+    for (const refused of replies.slice(1)) expectRefusal(refused, 400, "leased_elsewhere");
   });
 });
 
 describe("a borrow without a nonce", () => {
-  test("is granted, and goes to the first device that borrows with one", async () => {
-    const site = await siteWith(false);
-    expect(nonceIn(await site.borrow(BORROW))).toBeNull();
-    expect(nonceIn(await site.borrow(BORROW, LAPTOP))).toBe(LAPTOP["x-nonce"]);
+  test("is granted, and is then leased to the first device that borrows with a nonce", async () => {
+    const site = await openSite(false);
+    expect(leaseNonce(await site.borrow(BORROW))).toBeNull();
+    expect(leaseNonce(await site.borrow(BORROW, LAPTOP))).toBe(LAPTOP["x-nonce"]);
     expectRefusal(await site.borrow(BORROW, TABLET), 400, "leased_elsewhere");
   });
 
-  test("goes to the first device that registers with one: its lease lasts as long", async () => {
-    const site = await siteWith(false);
+  test("is leased to the first device that registers with a nonce, until the borrow ends", async () => {
+    const site = await openSite(false);
     expectOk(await site.borrow(BORROW));
     const registered = await site.register(ADA, LAPTOP);
     expect(decodeJwt(expectOk(registered).lease ?? "")).toMatchObject({
@@ -123,66 +126,68 @@ describe("a borrow without a nonce", () => {
     expectRefusal(await site.borrow(BORROW, TABLET), 400, "leased_elsewhere");
   });
 
-  test("goes to one device alone when several register at once", async () => {
-    const site = await siteWith(false);
+  test("is leased to one device only when two register at once", async () => {
+    const site = await openSite(false);
     expectOk(await site.borrow(BORROW));
-    const answers = await Promise.all([LAPTOP, TABLET].map((one) => site.register(ADA, one)));
-    expect(answers.map(([{ status }]) => status)).toEqual([200, 400]);
+    const replies = await Promise.all([LAPTOP, TABLET].map((device) => site.register(ADA, device)));
+    expect(replies.map(([{ status }]) => status)).toEqual([200, 400]);
   });
 });
 
-test("a plain registration is leased to any device, for one time-out each", async () => {
-  const site = await siteWith(true);
+test("a registration without a borrow is leased to any device, for one timeout each", async () => {
+  const site = await openSite(true);
   for (const device of [LAPTOP, TABLET]) {
     const { lease } = expectOk(await site.register(ADA, device));
     expect(decodeJwt(lease ?? "").exp).toBe(minutesLater(30) / 1_000);
   }
 });
 
-test("a borrowed slot that was given back may be borrowed by another device", async () => {
-  const site = await siteWith(true);
+test("a borrowed slot that was released may be borrowed by another device", async () => {
+  const site = await openSite(true);
   expectOk(await site.borrow(BORROW, LAPTOP));
   expectOk(await site.unregister(ADA));
-  expect(nonceIn(await site.borrow(BORROW, TABLET))).toBe(TABLET["x-nonce"]);
+  expect(leaseNonce(await site.borrow(BORROW, TABLET))).toBe(TABLET["x-nonce"]);
   expectRefusal(await site.borrow(BORROW, LAPTOP), 400, "leased_elsewhere");
 });
 
-test("a borrow whose end was moved to earlier is free for another device from there on", async () => {
-  const site = await siteWith(true);
+test("a borrow whose end was moved earlier is available to another device from that end on", async () => {
+  const site = await openSite(true);
   expectOk(await site.borrow(BORROW, LAPTOP));
   expectOk(await site.borrow({ ...ADA, borrowed_until: "2026-03-02T09:10:00.000Z" }, LAPTOP));
   site.clock.now = minutesLater(10);
   expectOk(await site.borrow(BORROW, TABLET));
 });
 
-describe("an Idempotency-Key", () => {
-  const keyed = { "idempotency-key": "k-1" };
+describe("an Idempotency-Key of a borrow", () => {
+  const withKey = { "idempotency-key": "k-1" };
 
-  test("stands for the nonce too: with another one it is another command", async () => {
-    const site = await siteWith(true);
-    expectOk(await site.borrow(BORROW, { ...keyed, ...LAPTOP }));
-    expect(nonceIn(await site.borrow(BORROW, { ...keyed, ...LAPTOP }))).toBe(LAPTOP["x-nonce"]);
-    for (const other of [{ ...keyed, ...TABLET }, keyed]) {
+  test("is refused as reused with another nonce or none", async () => {
+    const site = await openSite(true);
+    expectOk(await site.borrow(BORROW, { ...withKey, ...LAPTOP }));
+    expect(leaseNonce(await site.borrow(BORROW, { ...withKey, ...LAPTOP }))).toBe(
+      LAPTOP["x-nonce"],
+    );
+    for (const other of [{ ...withKey, ...TABLET }, withKey]) {
       await expectRefusedUnchanged(site, 409, "idempotency_key_reused", () =>
         site.borrow(BORROW, other),
       );
     }
   });
 
-  test("without a nonce is repeated as it was before nonces counted", async () => {
-    const site = await siteWith(true);
-    expectOk(await site.borrow(BORROW, keyed));
+  test("without a nonce may be repeated without one, and is refused with one", async () => {
+    const site = await openSite(true);
+    expectOk(await site.borrow(BORROW, withKey));
     const written = site.lastSeq();
-    expectOk(await site.borrow(BORROW, keyed));
+    expectOk(await site.borrow(BORROW, withKey));
     expect(site.lastSeq()).toBe(written);
     await expectRefusedUnchanged(site, 409, "idempotency_key_reused", () =>
-      site.borrow(BORROW, { ...keyed, ...LAPTOP }),
+      site.borrow(BORROW, { ...withKey, ...LAPTOP }),
     );
   });
 
-  test("of a folder of the version before is still known when it is repeated", async () => {
+  test("from a data folder of format 4 is still recognized", async () => {
     const site = await openAppliance({ folder: copyFixtureFolder(4), licenses: {} });
-    // That folder was made with this very call.
+    // The fixture folder was made with exactly this call.
     const grace = { user: "grace", product: "CAM" };
     const key = { "idempotency-key": "trip-1" };
     const written = site.lastSeq();
@@ -191,39 +196,42 @@ describe("an Idempotency-Key", () => {
     expect(site.lastSeq()).toBe(written);
   });
 
-  test("repeated brings no lease for a borrow that another device has by now", async () => {
-    const site = await siteWith(true);
-    expectOk(await site.borrow(BORROW, { ...keyed, ...LAPTOP }));
+  test("is refused when another device has the borrow by now", async () => {
+    const site = await openSite(true);
+    expectOk(await site.borrow(BORROW, { ...withKey, ...LAPTOP }));
     expectOk(await site.borrow({ ...ADA, borrowed_until: "2026-03-02T09:10:00.000Z" }));
     site.clock.now = minutesLater(10);
     expectOk(await site.borrow(BORROW, TABLET));
     await expectRefusedUnchanged(site, 400, "leased_elsewhere", () =>
-      site.borrow(BORROW, { ...keyed, ...LAPTOP }),
+      site.borrow(BORROW, { ...withKey, ...LAPTOP }),
     );
   });
 });
 
-describe.each([["borrowed"], ["registered"]])("the device that %s with the first nonce", (way) => {
-  async function bound(): Promise<Appliance> {
-    const site = await siteWith(false);
-    expectOk(await site.borrow(BORROW, way === "borrowed" ? LAPTOP : {}));
-    expectOk(await site.register(ADA, LAPTOP));
-    return site;
-  }
+describe.each([["borrowed"], ["registered"]])(
+  "the device that %s with the first nonce",
+  (bindingCall) => {
+    async function openBoundSite(): Promise<Appliance> {
+      const site = await openSite(false);
+      expectOk(await site.borrow(BORROW, bindingCall === "borrowed" ? LAPTOP : {}));
+      expectOk(await site.register(ADA, LAPTOP));
+      return site;
+    }
 
-  async function expectBound(folder: string): Promise<void> {
-    const site = await openAppliance({ folder, licenses: {} });
-    expectRefusal(await site.borrow(BORROW, TABLET), 400, "leased_elsewhere");
-    expect(nonceIn(await site.borrow(BORROW, LAPTOP))).toBe(LAPTOP["x-nonce"]);
-  }
+    async function expectBound(folder: string): Promise<void> {
+      const site = await openAppliance({ folder, licenses: {} });
+      expectRefusal(await site.borrow(BORROW, TABLET), 400, "leased_elsewhere");
+      expect(leaseNonce(await site.borrow(BORROW, LAPTOP))).toBe(LAPTOP["x-nonce"]);
+    }
 
-  test("is known after a clean stop, from the state", async () => {
-    const site = await bound();
-    await site.stop();
-    await expectBound(site.folder);
-  });
+    test("is known after a clean stop, from state.json", async () => {
+      const site = await openBoundSite();
+      await site.stop();
+      await expectBound(site.folder);
+    });
 
-  test("is known from the journal alone, after a stop without a checkpoint", async () => {
-    await expectBound(copyFolder((await bound()).folder));
-  });
-});
+    test("is known after a stop without a checkpoint, from the journal alone", async () => {
+      await expectBound(copyFolder((await openBoundSite()).folder));
+    });
+  },
+);

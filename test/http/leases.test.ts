@@ -1,4 +1,4 @@
-// What an application gets to check by itself: as it would, with a stock library and public keys.
+// Leases are checked as an application does it: with a standard library and public keys.
 import { describe, expect, test } from "bun:test";
 import { decodeJwt, importJWK, jwtVerify } from "jose";
 import { keyIdOf, publicPart } from "../../src/license/keys.ts";
@@ -16,8 +16,11 @@ const NONCE = "abcDEF012345._~-";
 const ADA = { user: "ada", product: "cad", os_hostname: "ws-17" };
 const UNTIL = "2026-03-02T19:00:00.000Z";
 
-/** The claims of a lease, if the appliance's own key signed it. */
-async function verified(site: Appliance, lease: string | null): Promise<Record<string, unknown>> {
+/** Returns the claims of a lease after checking the signature with the appliance's key. */
+async function verifyLease(
+  site: Appliance,
+  lease: string | null,
+): Promise<Record<string, unknown>> {
   const key = await importJWK(publicPart(site.services.identity.key), "EdDSA");
   const { payload, protectedHeader } = await jwtVerify(lease ?? "", key, {
     algorithms: ["EdDSA"],
@@ -30,8 +33,8 @@ async function verified(site: Appliance, lease: string | null): Promise<Record<s
   return payload;
 }
 
-/** The vendor's document, as an application asks for it. */
-async function document(site: Appliance): Promise<string> {
+/** Gets the vendor's license document as an application does. */
+async function getDocument(site: Appliance): Promise<string> {
   const [response, text] = await site.get<string>("/api/v4/license?product=cad", {
     accept: "application/jwt",
   });
@@ -39,16 +42,16 @@ async function document(site: Appliance): Promise<string> {
   return text;
 }
 
-describe("registering", () => {
-  test("with a nonce gets a lease that says all of the slot, and holds the nonce", async () => {
+describe("register", () => {
+  test("with a nonce returns a lease with all claims of the slot and the nonce", async () => {
     const site = await openAppliance();
     const slot = expectOk(await site.register(ADA, { "x-nonce": NONCE }));
-    expect(await verified(site, slot.lease)).toEqual({
+    expect(await verifyLease(site, slot.lease)).toEqual({
       iss: site.services.identity.id,
       sub: "ada",
       aud: "cad",
       license_id: 1,
-      lic: sha256(await document(site)),
+      lic: sha256(await getDocument(site)),
       serial: 1,
       jti: "1",
       iat: minutesLater(0) / 1_000,
@@ -59,18 +62,18 @@ describe("registering", () => {
     });
   });
 
-  test("without one gets none, however often", async () => {
+  test("without a nonce returns no lease, also the second time", async () => {
     const site = await openAppliance();
     expect(expectOk(await site.register(ADA)).lease).toBeNull();
     expect(expectOk(await site.register(ADA)).lease).toBeNull();
   });
 
-  test("again gets a lease for the time from then on, of the same slot", async () => {
+  test("again returns a lease of the same slot for the time from then on", async () => {
     const site = await openAppliance();
     expectOk(await site.register(ADA, { "x-nonce": NONCE }));
     site.clock.now = minutesLater(20);
     const { lease } = expectOk(await site.register(ADA, { "x-nonce": NONCE.toLowerCase() }));
-    expect(await verified(site, lease)).toMatchObject({
+    expect(await verifyLease(site, lease)).toMatchObject({
       jti: "1",
       iat: minutesLater(20) / 1_000,
       exp: minutesLater(50) / 1_000,
@@ -78,17 +81,17 @@ describe("registering", () => {
     });
   });
 
-  test("says of a borrowed slot that it is borrowed, until when it is", async () => {
+  test("of a borrowed slot returns a lease that is marked as borrowed and ends with the borrow", async () => {
     const site = await openAppliance();
     expectOk(await site.borrow({ ...ADA, borrowed_until: UNTIL }));
     const { lease } = expectOk(await site.register(ADA, { "x-nonce": NONCE }));
-    expect(await verified(site, lease)).toMatchObject({
+    expect(await verifyLease(site, lease)).toMatchObject({
       borrowed: true,
       exp: hoursLater(10) / 1_000,
     });
   });
 
-  test("refused is no lease", async () => {
+  test("with a nonce returns no lease when it is refused", async () => {
     const site = await openAppliance({ licenses: { 1: { slots: 0 } } });
     await expectRefusedUnchanged(site, 400, "floating_not_available", () =>
       site.register(ADA, { "x-nonce": NONCE }),
@@ -96,11 +99,11 @@ describe("registering", () => {
   });
 });
 
-describe("borrowing", () => {
-  test("always gets a lease, for as long as it is borrowed", async () => {
+describe("borrow", () => {
+  test("returns a lease until the end of the borrow, also without a nonce", async () => {
     const site = await openAppliance();
     const { lease } = expectOk(await site.borrow({ ...ADA, borrowed_until: UNTIL }));
-    expect(await verified(site, lease)).toMatchObject({
+    expect(await verifyLease(site, lease)).toMatchObject({
       sub: "ada",
       borrowed: true,
       exp: hoursLater(10) / 1_000,
@@ -108,37 +111,41 @@ describe("borrowing", () => {
     });
   });
 
-  test("puts the application's nonce into it", async () => {
+  test("puts the application's nonce into the lease", async () => {
     const site = await openAppliance();
     const { lease } = expectOk(await site.borrow(ADA, { "x-nonce": NONCE }));
-    expect(await verified(site, lease)).toMatchObject({ nonce: NONCE, borrowed: true });
+    expect(await verifyLease(site, lease)).toMatchObject({ nonce: NONCE, borrowed: true });
   });
 
-  test("under a key gets one again with the repeat, and none once the slot was given back", async () => {
+  test("repeated with its Idempotency-Key returns the lease, and none once the slot was released", async () => {
     const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
-    const keyed = { "idempotency-key": "k-1", "x-nonce": NONCE };
-    const asked = { ...ADA, borrowed_until: UNTIL };
-    const first = expectOk(await site.borrow(asked, keyed));
-    const again = expectOk(await site.borrow(asked, keyed));
-    expect(await verified(site, again.lease)).toEqual(await verified(site, first.lease));
+    const headers = { "idempotency-key": "k-1", "x-nonce": NONCE };
+    const fields = { ...ADA, borrowed_until: UNTIL };
+    const first = expectOk(await site.borrow(fields, headers));
+    const again = expectOk(await site.borrow(fields, headers));
+    expect(await verifyLease(site, again.lease)).toEqual(await verifyLease(site, first.lease));
     expectOk(await site.unregister({ user: "ada" }));
     const written = site.lastSeq();
-    const { lease, license_json: _json, ...late } = expectOk(await site.borrow(asked, keyed));
+    const {
+      lease,
+      license_json: _json,
+      ...repeated
+    } = expectOk(await site.borrow(fields, headers));
     expect(lease).toBeNull();
-    expect(late).toMatchObject({ user: "ada", borrowed_until: UNTIL });
+    expect(repeated).toMatchObject({ user: "ada", borrowed_until: UNTIL });
     expect(site.lastSeq()).toBe(written);
     expectOk(await site.register({ user: "bob" }));
-    expect(expectOk(await site.borrow(asked, keyed)).lease).toBeNull();
+    expect(expectOk(await site.borrow(fields, headers)).lease).toBeNull();
     expect(await site.listHolders()).toEqual(["bob"]);
   });
 
-  test("under a key gets none once the slot has run out", async () => {
+  test("repeated with its Idempotency-Key returns no lease once the slot has expired", async () => {
     const site = await openAppliance();
-    const keyed = { "idempotency-key": "k-1" };
-    expectOk(await site.borrow({ ...ADA, borrowed_until: UNTIL }, keyed));
+    const headers = { "idempotency-key": "k-1" };
+    expectOk(await site.borrow({ ...ADA, borrowed_until: UNTIL }, headers));
     site.clock.now = hoursLater(10);
-    const late = expectOk(await site.borrow({ ...ADA, borrowed_until: UNTIL }, keyed));
-    expect(late.lease).toBeNull();
+    const repeated = expectOk(await site.borrow({ ...ADA, borrowed_until: UNTIL }, headers));
+    expect(repeated.lease).toBeNull();
   });
 });
 
@@ -146,7 +153,7 @@ describe("X-Nonce", () => {
   test.each(["x".repeat(16), "x".repeat(128), "A-._~9AAAAAAAAAA"])("may be %j", async (nonce) => {
     const site = await openAppliance();
     const { lease } = expectOk(await site.register(ADA, { "x-nonce": nonce }));
-    expect(await verified(site, lease)).toMatchObject({ nonce });
+    expect(await verifyLease(site, lease)).toMatchObject({ nonce });
   });
 
   test.each([
@@ -155,12 +162,12 @@ describe("X-Nonce", () => {
     ["empty", ""],
     ["of other characters", `${"x".repeat(16)}!`],
     ["with a space inside", "xxxxxxxx xxxxxxxx"],
-    ["of letters beyond ASCII", "é".repeat(16)],
-  ])("that is %s is refused by register and borrow alike", async (_what, nonce) => {
+    ["of letters outside ASCII", "é".repeat(16)],
+  ])("that is %s is refused by register and borrow", async (_what, nonce) => {
     const site = await openAppliance();
-    for (const act of [site.register, site.borrow]) {
+    for (const call of [site.register, site.borrow]) {
       const message = await expectRefusedUnchanged(site, 400, "invalid_parameter", () =>
-        act(ADA, { "x-nonce": nonce }),
+        call(ADA, { "x-nonce": nonce }),
       );
       expect(message).toContain("X-Nonce must be 16 to 128");
     }
@@ -168,10 +175,10 @@ describe("X-Nonce", () => {
   });
 });
 
-test("the chain holds with the vendor's public key alone: license, appliance, lease", async () => {
+test("the vendor's public key alone verifies the chain of license, appliance and lease", async () => {
   const site = await openAppliance();
   const { lease } = expectOk(await site.borrow(ADA, { "x-nonce": NONCE }));
-  const license = await document(site);
+  const license = await getDocument(site);
   const vendor = await importJWK(publicPart(VENDOR_KEY), "EdDSA");
   const { payload } = await jwtVerify(license, vendor, {
     algorithms: ["EdDSA"],
@@ -180,15 +187,15 @@ test("the chain holds with the vendor's public key alone: license, appliance, le
   });
   const { jwk } = payload["cnf"] as { jwk: { kty: "OKP"; crv: "Ed25519"; x: string } };
   expect(jwk).toEqual(publicPart(site.services.identity.key));
-  const checked = await jwtVerify(lease ?? "", await importJWK(jwk, "EdDSA"), {
+  const verified = await jwtVerify(lease ?? "", await importJWK(jwk, "EdDSA"), {
     typ: "berth-lease+jwt",
     currentDate: new Date(site.clock.now),
   });
-  expect(checked.payload["lic"]).toBe(sha256(license));
-  expect(checked.payload["serial"]).toBe(payload["serial"]);
+  expect(verified.payload["lic"]).toBe(sha256(license));
+  expect(verified.payload["serial"]).toBe(payload["serial"]);
 });
 
-test("a lease never outlives its slot by a fraction of a second", async () => {
+test("a lease does not outlast its slot by a fraction of a second", async () => {
   const site = await openAppliance();
   const { lease } = expectOk(
     await site.borrow({ ...ADA, borrowed_until: "2026-03-02T19:00:00.999Z" }),

@@ -26,41 +26,41 @@ interface GeneratedRequest {
 const generate = (site: Appliance, fields: object, headers = {}) =>
   site.post<GeneratedRequest>("license/generate", { ...fields }, headers);
 
-/** What a vendor's desk reads out of a payload. */
-const readBy = async (payload: string): Promise<LicenseRequest> =>
+/** Reads a payload as a vendor's desk does. */
+const readRequest = async (payload: string): Promise<LicenseRequest> =>
   unwrap(await verifyLicenseRequest(payload));
 
-test("a request is answered with all of it, and the payload says the same, signed", async () => {
+test("license/generate replies with all fields of the request and a signed payload that agrees", async () => {
   const site = await openAppliance();
   const { identity } = site.services;
-  const made = expectOk(await generate(site, { product: "cad", license_key: "KEY-1" }));
-  const { payload, ...told } = made;
-  expect(told).toEqual({
+  const generated = expectOk(await generate(site, { product: "cad", license_key: "KEY-1" }));
+  const { payload, ...reply } = generated;
+  expect(reply).toEqual({
     request_id: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
     created_at: "2026-03-02T09:00:00.000Z",
     hardware_id: identity.hashHardware().hardwareId,
     product: "cad",
     license_key: "KEY-1",
-    filename: `berth-request-${made.request_id.slice(0, 8)}.jwt`,
+    filename: `berth-request-${generated.request_id.slice(0, 8)}.jwt`,
     cloud_payload: null,
     cloud_filename: null,
     warnings: [],
   });
-  const { nonce, audit, heads, ...request } = await readBy(payload);
+  const { nonce, audit, heads, ...request } = await readRequest(payload);
   expect(request).toMatchObject({
-    request_id: made.request_id,
-    created_at: made.created_at,
+    request_id: generated.request_id,
+    created_at: generated.created_at,
     product: "cad",
     license_key: "KEY-1",
     appliance: identity.id,
-    hardware_id: made.hardware_id,
+    hardware_id: generated.hardware_id,
     hardware: identity.hashHardware().hardware,
     licenses: [{ license_id: 1, product: "cad", serial: 1, total_consumptions: 0 }],
     trust: [{ vendor: keyIdOf(VENDOR_KEY), version: 1 }],
   });
   expect(nonce).toMatch(/^[0-9a-f]{32}$/);
   expect(heads.at(-1)).toEqual({
-    request_id: made.request_id,
+    request_id: generated.request_id,
     audit_seq: audit.seq,
     sum: audit.sum,
   });
@@ -70,24 +70,26 @@ test.each([
   ["a product alone", { product: "cad" }, "cad", null],
   ["a license key alone", { license_key: "K" }, null, "K"],
   ["neither", {}, null, null],
-  ["a product nobody has licensed yet", { product: "new one" }, "new one", null],
-])("it may be for %s", async (_what, fields, product, license_key) => {
+  ["a product that is not licensed yet", { product: "new one" }, "new one", null],
+])("license/generate makes a request for %s", async (_what, fields, product, license_key) => {
   const site = await openAppliance();
-  const made = expectOk(await generate(site, fields));
-  expect(made).toMatchObject({ product, license_key });
-  expect(await readBy(made.payload)).toMatchObject({ product, license_key });
+  const generated = expectOk(await generate(site, fields));
+  expect(generated).toMatchObject({ product, license_key });
+  expect(await readRequest(generated.payload)).toMatchObject({ product, license_key });
 });
 
-test("a request for a product that no trusted vendor licenses is made, with a warning", async () => {
+test("license/generate warns about a product that no trusted vendor licenses", async () => {
   const site = await openAppliance();
-  const made = expectOk(await generate(site, { product: "CAD" }));
-  expect(made.warnings).toEqual(["no trusted vendor licenses CAD; they license cad, cam, DEMO"]);
-  expect(await readBy(made.payload)).toMatchObject({ product: "CAD" });
+  const generated = expectOk(await generate(site, { product: "CAD" }));
+  expect(generated.warnings).toEqual([
+    "no trusted vendor licenses CAD; they license cad, cam, DEMO",
+  ]);
+  expect(await readRequest(generated.payload)).toMatchObject({ product: "CAD" });
   expect(expectOk(await generate(site, { product: "DEMO" })).warnings).toEqual([]);
   expect(expectOk(await generate(site, {})).warnings).toEqual([]);
 });
 
-test("a warning names the first products of many", async () => {
+test("the warning of license/generate names only the first of many products", async () => {
   const site = await openAppliance();
   const products = Array.from({ length: 40 }, (_, index) => `p${index}`);
   const license = await makeTrustDocument({
@@ -100,7 +102,7 @@ test("a warning names the first products of many", async () => {
   expect(warnings[0]).toMatch(/^no trusted vendor licenses new; they license cad, .* and 23 more$/);
 });
 
-test("a request made before a vendor is trusted says what is needed besides", async () => {
+test("license/generate warns when no vendor is trusted, and names the command that adds one", async () => {
   const site = await openAppliance({ licenses: {} });
   expectOk(await site.post("/api/admin/v1/trust/remove", { vendor: keyIdOf(VENDOR_KEY) }));
   for (const fields of [{}, { product: "cad" }]) {
@@ -110,52 +112,56 @@ test("a request made before a vendor is trusted says what is needed besides", as
   }
 });
 
-test("an empty body is a request for anything, as on a site that has nothing yet", async () => {
+test("license/generate makes a request without a product for an empty body", async () => {
   const site = await openAppliance({ licenses: {} });
-  const made = expectOk(await site.send<GeneratedRequest>("POST", "/api/v4/license/generate"));
-  expect(await readBy(made.payload)).toMatchObject({ product: null, licenses: [] });
+  const generated = expectOk(await site.send<GeneratedRequest>("POST", "/api/v4/license/generate"));
+  expect(await readRequest(generated.payload)).toMatchObject({ product: null, licenses: [] });
 });
 
-test("with Accept: text/plain the payload is the answer", async () => {
+test("license/generate replies with the payload alone for Accept: text/plain", async () => {
   const site = await openAppliance();
   for (const accept of ["text/plain", "TEXT/plain; charset=utf-8"]) {
-    const answer = await site.post<string>("license/generate", { product: "cad" }, { accept });
-    const payload = expectOk(answer);
-    expect((await readBy(payload)).product).toBe("cad");
+    const reply = await site.post<string>("license/generate", { product: "cad" }, { accept });
+    const payload = expectOk(reply);
+    expect((await readRequest(payload)).product).toBe("cad");
   }
 });
 
-test("every request is one of its own, on record before it is handed over", async () => {
+test("license/generate makes a new request each time and writes it to the journal first", async () => {
   const site = await openAppliance();
   const before = site.lastSeq();
   const first = expectOk(await generate(site, {}));
   const second = expectOk(await generate(site, {}));
   expect(first.request_id).not.toBe(second.request_id);
-  expect((await readBy(first.payload)).nonce).not.toBe((await readBy(second.payload)).nonce);
+  expect((await readRequest(first.payload)).nonce).not.toBe(
+    (await readRequest(second.payload)).nonce,
+  );
   expect(site.lastSeq()).toBe(before + 2);
-  const heads = (await readBy(second.payload)).heads.map(({ request_id }) => request_id);
+  const heads = (await readRequest(second.payload)).heads.map(({ request_id }) => request_id);
   expect(heads.slice(-2)).toEqual([first.request_id, second.request_id]);
 });
 
-test("it tells what was counted and on what, up to this moment", async () => {
+test("license/generate puts the present consumption of each license into the request", async () => {
   const site = await openAppliance();
   expectOk(await site.addConsumption({ consumptions: "4" }));
-  const { licenses } = await readBy(await site.makeRequestDocument());
+  const { licenses } = await readRequest(await site.makeRequestDocument());
   expect(licenses).toMatchObject([{ license_id: 1, total_consumptions: 4 }]);
 });
 
-describe("with both keys set", () => {
-  test("a request with a license key comes for the cloud as well", async () => {
+describe("license/generate with both cloud keys set", () => {
+  test("adds a cloud request when a license key is named", async () => {
     const site = await openAppliance();
     expectOk(await site.post("setKeys", { apiKey: "api", sharedKey: "shared" }));
-    const made = expectOk(await generate(site, { product: "cad", license_key: "KEY-1" }));
-    expect(made.cloud_filename).toBe(`request-${made.request_id.slice(0, 8)}.req`);
-    const cloud = JSON.parse(Buffer.from(made.cloud_payload ?? "", "base64").toString()) as object;
+    const generated = expectOk(await generate(site, { product: "cad", license_key: "KEY-1" }));
+    expect(generated.cloud_filename).toBe(`request-${generated.request_id.slice(0, 8)}.req`);
+    const cloud = JSON.parse(
+      Buffer.from(generated.cloud_payload ?? "", "base64").toString(),
+    ) as object;
     expect(cloud).toMatchObject({
       request: "activation",
-      request_id: made.request_id,
+      request_id: generated.request_id,
       license_key: "KEY-1",
-      hardware_id: made.hardware_id,
+      hardware_id: generated.hardware_id,
       product: "cad",
       api_key: "api",
     });
@@ -170,7 +176,7 @@ test.each([
   ["too_long", { product: "x".repeat(257) }],
   ["too_long", { license_key: "x".repeat(257) }],
   ["invalid_characters", { license_key: "K\u0000" }],
-])("%s is the answer to a body like %j", async (code, fields) => {
+])("license/generate is refused with %s for %j", async (code, fields) => {
   const site = await openAppliance();
   await expectRefusedUnchanged(site, 400, code, () => generate(site, fields));
 });

@@ -15,17 +15,19 @@ import { answerRequest, makeTrustDocument } from "../support/vendor.ts";
 
 const PATH = "/api/v4/license/upload";
 
-/** The ways a file can be sent, all the same to us. */
-const WAYS: readonly [string, (site: Appliance, text: string) => Promise<ApiResponse<License>>][] =
-  [
-    ["a file of a form", (site, text) => sendForm(site, "license", new File([text], "a.jwt"))],
-    ["a file under any name", (site, text) => sendForm(site, "__proto__", new File([text], "x"))],
-    ["a field of a form", (site, text) => sendForm(site, "license", text)],
-    ["plain text", (site, text) => sendText(site, text)],
-    ["plain text with line breaks around it", (site, text) => sendText(site, `\r\n ${text}\r\n`)],
-    ["JSON", (site, license) => site.post<License>(PATH, { license })],
-    ["JSON in any case of the name", (site, text) => site.post<License>(PATH, { License: text })],
-  ];
+/** The equivalent encodings in which a document can be sent. */
+const ENCODINGS: readonly [
+  string,
+  (site: Appliance, text: string) => Promise<ApiResponse<License>>,
+][] = [
+  ["a file of a form", (site, text) => sendForm(site, "license", new File([text], "a.jwt"))],
+  ["a file under any name", (site, text) => sendForm(site, "__proto__", new File([text], "x"))],
+  ["a field of a form", (site, text) => sendForm(site, "license", text)],
+  ["plain text", (site, text) => sendText(site, text)],
+  ["plain text with line breaks around it", (site, text) => sendText(site, `\r\n ${text}\r\n`)],
+  ["JSON", (site, license) => site.post<License>(PATH, { license })],
+  ["JSON in any case of the name", (site, text) => site.post<License>(PATH, { License: text })],
+];
 
 async function sendForm(site: Appliance, name: string, value: string | File) {
   const form = new FormData();
@@ -40,23 +42,23 @@ const sendText = (site: Appliance, body: string) =>
   site.send<License>("POST", PATH, { body, headers: { "content-type": "text/plain" } });
 
 test.each([PATH, "/api/admin/v1/trust/add", "/api/admin/v1/clock/repair"])(
-  "%s says in which ways it takes a document",
+  "%s lists the media types it accepts when it refuses another",
   async (path) => {
     const site = await openAppliance();
-    const sent = { body: "x", headers: { "content-type": "application/octet-stream" } };
-    const said = await expectRefusedUnchanged(site, 415, "unsupported_media_type", () =>
-      site.send("POST", path, sent),
+    const request = { body: "x", headers: { "content-type": "application/octet-stream" } };
+    const message = await expectRefusedUnchanged(site, 415, "unsupported_media_type", () =>
+      site.send("POST", path, request),
     );
-    for (const way of ["multipart/form-data", "text/plain", "application/json"]) {
-      expect(said).toContain(way);
+    for (const mediaType of ["multipart/form-data", "text/plain", "application/json"]) {
+      expect(message).toContain(mediaType);
     }
-    const elsewhere = await site.send("POST", "/api/v4/register", sent);
-    expect(expectRefusal(elsewhere, 415, "unsupported_media_type")).not.toContain("multipart");
+    const other = await site.send("POST", "/api/v4/register", request);
+    expect(expectRefusal(other, 415, "unsupported_media_type")).not.toContain("multipart");
   },
 );
 
-describe("a license", () => {
-  test.each(WAYS)("comes in as %s, and serves at once", async (_way, send) => {
+describe("an uploaded license", () => {
+  test.each(ENCODINGS)("is accepted as %s and grants slots at once", async (_encoding, send) => {
     const site = await openAppliance({ licenses: {} });
     const document = await answerRequest(await site.makeRequestDocument(), 7, {
       slots: 3,
@@ -68,16 +70,16 @@ describe("a license", () => {
     expect(expectOk(await site.register({ user: "ada" })).license_id).toBe(7);
   });
 
-  test("again is answered the same, and nothing is written for it", async () => {
+  test("gets the same reply when it is sent again, and writes nothing", async () => {
     const site = await openAppliance({ licenses: {} });
     const document = await answerRequest(await site.makeRequestDocument(), 7);
     const first = expectOk(await site.upload(document));
     const written = site.lastSeq();
-    for (const [, send] of WAYS) expect(expectOk(await send(site, document))).toEqual(first);
+    for (const [, send] of ENCODINGS) expect(expectOk(await send(site, document))).toEqual(first);
     expect(site.lastSeq()).toBe(written);
   });
 
-  test("renews the one of the same id; who holds a slot keeps it, totals stay", async () => {
+  test("with a newer serial renews the license and keeps its registrations", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
     const renewed = await answerRequest(
@@ -94,10 +96,15 @@ describe("a license", () => {
     expect(await site.listHolders()).toEqual(["ada"]);
   });
 
-  test("may be renewed by a file that answers nothing", async () => {
+  test("may be renewed by a file that answers no request", async () => {
     const site = await openAppliance();
-    const unasked = { serial: 2, request_id: null, nonce: null };
-    const renewed = await answerRequest(await site.makeRequestDocument(), 1, { slots: 9 }, unasked);
+    const withoutRequest = { serial: 2, request_id: null, nonce: null };
+    const renewed = await answerRequest(
+      await site.makeRequestDocument(),
+      1,
+      { slots: 9 },
+      withoutRequest,
+    );
     expect(expectOk(await site.upload(renewed)).floating_users).toBe(9);
   });
 
@@ -111,16 +118,16 @@ describe("a license", () => {
   });
 });
 
-describe("an upload is refused", () => {
-  const refuses = (site: Appliance, code: string, document: string): Promise<string> =>
+describe("license/upload is refused", () => {
+  const expectUploadRefused = (site: Appliance, code: string, document: string): Promise<string> =>
     expectRefusedUnchanged(site, 400, code, () => site.upload(document));
 
   test.each([
     ["no license in it", {}],
-    ["an empty one", { license: "" }],
-    ["a blank one", { license: " \n" }],
+    ["an empty license", { license: "" }],
+    ["a blank license", { license: " \n" }],
     ["null", { license: null }],
-  ])("as missing_parameters for a body with %s", async (_what, fields) => {
+  ])("with missing_parameters for a body with %s", async (_what, fields) => {
     const site = await openAppliance();
     const message = await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
       site.post(PATH, fields),
@@ -128,7 +135,7 @@ describe("an upload is refused", () => {
     expect(message).toBe("license must be given");
   });
 
-  test("as missing_parameters for an empty text and a form with nothing in it", async () => {
+  test("with missing_parameters for an empty text and an empty form file", async () => {
     const site = await openAppliance();
     await expectRefusedUnchanged(site, 400, "missing_parameters", () => sendText(site, ""));
     await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
@@ -136,7 +143,7 @@ describe("an upload is refused", () => {
     );
   });
 
-  test("as invalid_license_file for what is no license, or not as it was signed", async () => {
+  test("with invalid_license_file for a text that is no license or was changed after signing", async () => {
     const site = await openAppliance();
     const good = await answerRequest(await site.makeRequestDocument(), 7);
     const [header = "", payload = "", signature = ""] = good.split(".");
@@ -154,90 +161,116 @@ describe("an upload is refused", () => {
       await answerRequest(await site.makeRequestDocument(), 7, { timeoutMinutes: 0 }),
     ];
     for (const text of texts) {
-      expect(await refuses(site, "invalid_license_file", text)).toStartWith("the file ");
+      expect(await expectUploadRefused(site, "invalid_license_file", text)).toStartWith(
+        "the file ",
+      );
     }
     expectOk(await site.upload(good));
   });
 
-  test("as untrusted_vendor for a stranger, and for a product that is not the vendor's", async () => {
+  test("with untrusted_vendor for an unknown vendor and for a product of another vendor", async () => {
     const site = await openAppliance();
-    const stranger = await generateKey();
-    const strange = await answerRequest(await site.makeRequestDocument(), 7, {}, {}, stranger);
-    await refuses(site, "untrusted_vendor", strange);
-    const foreign = await answerRequest(await site.makeRequestDocument(), 7, { product: "theirs" });
-    await refuses(site, "untrusted_vendor", foreign);
-    const theirs = await makeTrustDocument({ products: ["theirs"] }, stranger);
-    expectOk(await site.post("/api/admin/v1/trust/add", { license: theirs }));
-    await refuses(site, "untrusted_vendor", strange);
-    await refuses(site, "untrusted_vendor", foreign);
-    const own = await answerRequest(
+    const otherVendor = await generateKey();
+    const ofOtherVendor = await answerRequest(
+      await site.makeRequestDocument(),
+      7,
+      {},
+      {},
+      otherVendor,
+    );
+    await expectUploadRefused(site, "untrusted_vendor", ofOtherVendor);
+    const ofOtherProduct = await answerRequest(await site.makeRequestDocument(), 7, {
+      product: "theirs",
+    });
+    await expectUploadRefused(site, "untrusted_vendor", ofOtherProduct);
+    const otherTrust = await makeTrustDocument({ products: ["theirs"] }, otherVendor);
+    expectOk(await site.post("/api/admin/v1/trust/add", { license: otherTrust }));
+    await expectUploadRefused(site, "untrusted_vendor", ofOtherVendor);
+    await expectUploadRefused(site, "untrusted_vendor", ofOtherProduct);
+    const rightful = await answerRequest(
       await site.makeRequestDocument(),
       7,
       { product: "theirs" },
       {},
-      stranger,
+      otherVendor,
     );
-    expectOk(await site.upload(own));
+    expectOk(await site.upload(rightful));
   });
 
-  test("as untrusted_vendor for an id that is another vendor's license", async () => {
+  test("with untrusted_vendor for the id of another vendor's license", async () => {
     const site = await openAppliance();
-    const stranger = await generateKey();
-    const theirs = await makeTrustDocument({ products: ["theirs"] }, stranger);
-    expectOk(await site.post("/api/admin/v1/trust/add", { license: theirs }));
+    const otherVendor = await generateKey();
+    const otherTrust = await makeTrustDocument({ products: ["theirs"] }, otherVendor);
+    expectOk(await site.post("/api/admin/v1/trust/add", { license: otherTrust }));
     const terms = { product: "theirs" };
     const clash = await answerRequest(
       await site.makeRequestDocument(),
       1,
       terms,
       { serial: 9 },
-      stranger,
+      otherVendor,
     );
-    await refuses(site, "untrusted_vendor", clash);
+    await expectUploadRefused(site, "untrusted_vendor", clash);
   });
 
-  test("as hardware_mismatch for another appliance, and for other hardware", async () => {
+  test("with hardware_mismatch for another appliance and for other hardware", async () => {
     const site = await openAppliance();
     const other = await openAppliance();
-    const elsewhere = await answerRequest(await other.makeRequestDocument(), 7);
+    const forOther = await answerRequest(await other.makeRequestDocument(), 7);
     const { id } = other.services.identity;
-    expect(await refuses(site, "hardware_mismatch", elsewhere)).toBe(
+    expect(await expectUploadRefused(site, "hardware_mismatch", forOther)).toBe(
       `the license is for appliance ${id}; this one is ${site.services.identity.id}: install it there, or create a new request here`,
     );
     const hardware_id = "00".repeat(32);
     const moved = await answerRequest(await site.makeRequestDocument(), 7, {}, { hardware_id });
-    expect(await refuses(site, "hardware_mismatch", moved)).toBe(
+    expect(await expectUploadRefused(site, "hardware_mismatch", moved)).toBe(
       "the license was signed for other hardware; create a new request on this machine",
     );
-    await refuses(
+    await expectUploadRefused(
       site,
       "hardware_mismatch",
       await answerRequest(await site.makeRequestDocument(), 7, {}, { appliance: id }),
     );
   });
 
-  test("as request_unknown for a request never made, another nonce, none at all, or too late", async () => {
+  test("with request_unknown for an unknown request, another nonce, no request, or one too old", async () => {
     const site = await openAppliance();
-    const asked = await site.makeRequestDocument();
-    const never = { request_id: "0".repeat(32) };
-    await refuses(site, "request_unknown", await answerRequest(asked, 7, {}, never));
-    const nonce = { nonce: "0".repeat(32) };
-    await refuses(site, "request_unknown", await answerRequest(asked, 7, {}, nonce));
-    const none = { request_id: null, nonce: null };
-    await refuses(site, "request_unknown", await answerRequest(asked, 7, {}, none));
+    const request = await site.makeRequestDocument();
+    const unknownRequest = { request_id: "0".repeat(32) };
+    await expectUploadRefused(
+      site,
+      "request_unknown",
+      await answerRequest(request, 7, {}, unknownRequest),
+    );
+    const otherNonce = { nonce: "0".repeat(32) };
+    await expectUploadRefused(
+      site,
+      "request_unknown",
+      await answerRequest(request, 7, {}, otherNonce),
+    );
+    const noRequest = { request_id: null, nonce: null };
+    await expectUploadRefused(
+      site,
+      "request_unknown",
+      await answerRequest(request, 7, {}, noRequest),
+    );
     site.clock.now = later(MONDAY, 400 * DAY);
-    await refuses(site, "request_unknown", await answerRequest(asked, 7));
+    await expectUploadRefused(site, "request_unknown", await answerRequest(request, 7));
   });
 
-  test("as request_used for a second license in answer to one request", async () => {
+  test("with request_used for a second license that answers one request", async () => {
     const site = await openAppliance();
-    const asked = await site.makeRequestDocument();
-    expectOk(await site.upload(await answerRequest(asked, 7)));
-    await refuses(site, "request_used", await answerRequest(asked, 8));
-    await refuses(site, "request_used", await answerRequest(asked, 7, {}, { serial: 2 }));
+    const request = await site.makeRequestDocument();
+    expectOk(await site.upload(await answerRequest(request, 7)));
+    await expectUploadRefused(site, "request_used", await answerRequest(request, 8));
+    await expectUploadRefused(
+      site,
+      "request_used",
+      await answerRequest(request, 7, {}, { serial: 2 }),
+    );
   });
 
-  test("as stale_license for an older serial, and for the same one with other content", async () => {
+  test("with stale_license for an older serial and for the same serial with other terms", async () => {
     const site = await openAppliance({ licenses: {} });
     const first = await answerRequest(await site.makeRequestDocument(), 7, {}, { serial: 4 });
     expectOk(
@@ -245,18 +278,18 @@ describe("an upload is refused", () => {
         await answerRequest(await site.makeRequestDocument(), 7, {}, { serial: 5 }),
       ),
     );
-    expect(await refuses(site, "stale_license", first)).toContain("serial 5");
+    expect(await expectUploadRefused(site, "stale_license", first)).toContain("serial 5");
     const same = await answerRequest(
       await site.makeRequestDocument(),
       7,
       { slots: 99 },
       { serial: 5 },
     );
-    await refuses(site, "stale_license", same);
+    await expectUploadRefused(site, "stale_license", same);
   });
 });
 
-test("a license for other hardware is shown with why it does not serve, and can be asked for anew", async () => {
+test("a license on changed hardware is refused with hardware_mismatch until a new one is installed", async () => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }));
   await site.stop();
@@ -271,14 +304,14 @@ test("a license for other hardware is shown with why it does not serve, and can 
   expectOk(await moved.register({ user: "ada" }));
 });
 
-describe("the reply to an upload", () => {
+describe("the reply of license/upload", () => {
   interface UploadedLicense extends License {
     readonly changes: readonly string[] | null;
   }
   const upload = async (site: Appliance, document: string) =>
     expectOk(await site.post<UploadedLicense>(PATH, { license: document }));
 
-  test("says what a renewal changed, and null for a new license and for the same one again", async () => {
+  test("lists the changes of a renewal, and has null for a new license and for a repeat", async () => {
     const site = await openAppliance({ licenses: {} });
     const ends = (year: number) => ({ validUntil: instant(Date.UTC(year, 0, 1)) });
     const features = [featureTerms("EXPORT"), featureTerms("PRO")];

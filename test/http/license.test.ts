@@ -8,7 +8,7 @@ import {
   utc,
 } from "../support/scenario.ts";
 
-test("a license is shown with every field, as the vendor set it", async () => {
+test("GET license shows every field as the vendor set it", async () => {
   const site = await openAppliance({
     licenses: {
       7: {
@@ -100,7 +100,7 @@ test("a license is shown with every field, as the vendor set it", async () => {
   ]);
 });
 
-test("looking takes no slot and writes nothing", async () => {
+test("GET license takes no slot and writes nothing", async () => {
   const site = await openAppliance();
   const written = site.lastSeq();
   expectOk(await site.license());
@@ -108,7 +108,7 @@ test("looking takes no slot and writes nothing", async () => {
   expect(site.lastSeq()).toBe(written);
 });
 
-test("slots and totals are those of this very moment", async () => {
+test("GET license shows the present slots and totals", async () => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }));
   expectOk(await site.addConsumption({ consumptions: "4" }));
@@ -123,27 +123,35 @@ test("slots and totals are those of this very moment", async () => {
 test.each([
   ["before its start", { start: minutesLater(1) }, { license_active: false, is_expired: false }],
   ["after its end", { validUntil: minutesLater(0) }, { license_active: true, is_expired: true }],
-  ["in its grace", { validUntil: minutesLater(0), graceHours: 1 }, { is_expired: false }],
+  ["in its grace period", { validUntil: minutesLater(0), graceHours: 1 }, { is_expired: false }],
   ["disabled", { enabled: false }, { license_enabled: false }],
-])("a license %s is still shown, as what it is", async (_what, terms, shown) => {
+])("GET license shows a license %s with its status", async (_what, terms, expected) => {
   const site = await openAppliance({ licenses: { 1: terms } });
-  expect(expectOk(await site.license())).toMatchObject(shown);
+  expect(expectOk(await site.license())).toMatchObject(expected);
 });
 
 test.each([
-  ["the most recently added", "?product=cad", 2],
-  ["the one that is named", "?product=cad&license_id=1", 1],
-  ["the named one in any case of the key", "?Product=cad&LICENSE_ID=1", 1],
-  ["the last of two values", "?license_id=1&product=x&license_id=2&product=cad", 2],
-  ["the first of two variants of a key", "?License_Id=1&LICENSE_ID=2&product=cad", 1],
-  ["whatever else is in the query", "?product=cad&__proto__=x&constructor=y&user=z", 2],
-  ["an encoded name", "?product=c%61d", 2],
-])("shown is %s", async (_what, query, id) => {
+  ["the newest license", "?product=cad", 2],
+  ["the license with the license_id", "?product=cad&license_id=1", 1],
+  ["the license with the license_id for names in any case", "?Product=cad&LICENSE_ID=1", 1],
+  ["the license by the last of two values", "?license_id=1&product=x&license_id=2&product=cad", 2],
+  [
+    "the license by the first of two names in another case",
+    "?License_Id=1&LICENSE_ID=2&product=cad",
+    1,
+  ],
+  [
+    "the newest license for a query with unknown names",
+    "?product=cad&__proto__=x&constructor=y&user=z",
+    2,
+  ],
+  ["the license of a percent-encoded product", "?product=c%61d", 2],
+])("GET license shows %s", async (_what, query, id) => {
   const site = await openAppliance({ licenses: { 1: {}, 2: {}, 3: { product: "cam" } } });
   expect(expectOk(await site.license(query)).id).toBe(id);
 });
 
-test("a valid license is shown before a newer one that is not", async () => {
+test("GET license shows a valid license rather than a newer invalid one", async () => {
   const site = await openAppliance({ licenses: { 1: {}, 2: { enabled: false } } });
   expect(expectOk(await site.license()).id).toBe(1);
 });
@@ -158,12 +166,12 @@ test.each([
   ["invalid_number", "?product=cad&license_id=1e0"],
   ["invalid_characters", "?product=cad%00"],
   ["too_long", `?product=${"x".repeat(257)}`],
-])("%s is the answer to %j", async (code, query) => {
+])("GET license is refused with %s for the query %j", async (code, query) => {
   const site = await openAppliance({ licenses: { 1: {}, 3: { product: "cam" } } });
   await expectRefusedUnchanged(site, 400, code, () => site.license(query));
 });
 
-test("with nothing installed there is no license to be found", async () => {
+test("GET license is refused with license_not_found when no license is installed", async () => {
   const site = await openAppliance({ licenses: {} });
   await expectRefusedUnchanged(site, 400, "license_not_found", () => site.license());
 });

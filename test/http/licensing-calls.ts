@@ -1,4 +1,4 @@
-// One good call of every operation by which licenses, trust and time come in or leave.
+// One valid call of every operation that imports or exports licenses, trust or time documents.
 import { keyIdOf, generateKey } from "../../src/license/keys.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
 import { expectOk, type ApiResponse, type Appliance } from "../support/appliance.ts";
@@ -12,30 +12,30 @@ import {
 export type ApiCall = (site: Appliance) => Promise<ApiResponse<unknown>>;
 
 const ADMIN = "/api/admin/v1";
-const KEYED = { license_key: "K" };
+const BODY = { license_key: "K" };
 
-const trust = async (site: Appliance, act: "show" | "add" = "add") => {
+const sendTrustDocument = async (site: Appliance, action: "show" | "add" = "add") => {
   const license = await makeTrustDocument({ products: ["other"] }, await generateKey());
-  return site.post<{ vendor: string }>(`${ADMIN}/trust/${act}`, { license });
+  return site.post<{ vendor: string }>(`${ADMIN}/trust/${action}`, { license });
 };
 
 export const LICENSING_CALLS: Readonly<Record<string, ApiCall>> = {
   "POST /api/v4/license/generate": (site) => site.post("license/generate", {}),
   "POST /api/v4/license/upload": async (site) =>
     site.upload(await answerRequest(await site.makeRequestDocument(), 9)),
-  "POST /api/v4/airgap/generate": (site) => site.post("airgap/generate", KEYED),
+  "POST /api/v4/airgap/generate": (site) => site.post("airgap/generate", BODY),
   "POST /api/v4/airgap/license": async (site) => {
-    const made = await site.post<{ activation_code: string }>("airgap/generate", KEYED);
-    const { activation_code } = expectOk(made);
+    const reply = await site.post<{ activation_code: string }>("airgap/generate", BODY);
+    const { activation_code } = expectOk(reply);
     return site.post("airgap/license", await makeAirgapLicenseBody(activation_code, "K"));
   },
   "GET /api/v4/setKeys": (site) => site.get("/api/v4/setKeys?apiKey=a&sharedKey=b"),
   "POST /api/v4/setKeys": (site) => site.post("setKeys", { apiKey: "a", sharedKey: "b" }),
   "GET /api/admin/v1/trust": (site) => site.get(`${ADMIN}/trust`),
-  "POST /api/admin/v1/trust/show": (site) => trust(site, "show"),
-  "POST /api/admin/v1/trust/add": (site) => trust(site),
+  "POST /api/admin/v1/trust/show": (site) => sendTrustDocument(site, "show"),
+  "POST /api/admin/v1/trust/add": (site) => sendTrustDocument(site),
   "POST /api/admin/v1/trust/remove": async (site) => {
-    const { vendor } = expectOk(await trust(site));
+    const { vendor } = expectOk(await sendTrustDocument(site));
     return site.post(`${ADMIN}/trust/remove`, { vendor });
   },
   "POST /api/admin/v1/licenses/remove": (site) =>
@@ -49,10 +49,13 @@ export const LICENSING_CALLS: Readonly<Record<string, ApiCall>> = {
   "POST /api/admin/v1/clock/accept": (site) => site.post(`${ADMIN}/clock/accept`, {}),
   "POST /api/admin/v1/clock/repair": async (site) => {
     const { code } = expectOk(await site.post<{ code: string }>(`${ADMIN}/clock/request`, {}));
-    const asked = decodeTimeCode(code);
-    if (asked === null) throw new Error("not a clock code");
+    const timeRequest = decodeTimeCode(code);
+    if (timeRequest === null) throw new Error("not a clock code");
     const iat = Math.floor(site.clock.now / 1_000) - 60;
-    const license = await signTimeDocument({ iss: keyIdOf(VENDOR_KEY), iat, ...asked }, VENDOR_KEY);
+    const license = await signTimeDocument(
+      { iss: keyIdOf(VENDOR_KEY), iat, ...timeRequest },
+      VENDOR_KEY,
+    );
     return site.post(`${ADMIN}/clock/repair`, { license });
   },
 };

@@ -8,7 +8,7 @@ import {
   type JsonObject,
 } from "../support/openapi-rules.ts";
 
-const documentOf = async (site: Appliance): Promise<JsonObject> =>
+const readDocument = async (site: Appliance): Promise<JsonObject> =>
   (await site.get<JsonObject>("/api/v4/openapi.json"))[1];
 
 interface OperationObject {
@@ -31,25 +31,25 @@ interface OperationObject {
 
 type Samples = Readonly<Record<string, { readonly value: RefusalBody }>>;
 
-const shownBy = (document: JsonObject): [string, OperationObject][] =>
+const readOperations = (document: JsonObject): [string, OperationObject][] =>
   listOperations(document).map(([route, operation]) => [
     route,
     operation as unknown as OperationObject,
   ]);
 
-test("the document breaks no rule", async () => {
-  expect(findBrokenRules(await documentOf(await openAppliance()))).toEqual([]);
+test("the OpenAPI document breaks no rule", async () => {
+  expect(findBrokenRules(await readDocument(await openAppliance()))).toEqual([]);
 });
 
-describe("a broken rule is found:", () => {
+describe("the OpenAPI rules detect", () => {
   test.each([
-    ["another version", '"openapi":"3.0.3"', '"openapi":"3.1.0"'],
-    ["another server", '"servers":[{"url":"/"}]', '"servers":[]'],
+    ["another OpenAPI version", '"openapi":"3.0.3"', '"openapi":"3.1.0"'],
+    ["another server address", '"servers":[{"url":"/"}]', '"servers":[]'],
     ["an operation without an id", '"operationId":"borrow",', ""],
-    ["an id twice", '"operationId":"borrow"', '"operationId":"register"'],
-    ["an id in another case", '"operationId":"borrow"', '"operationId":"reGister"'],
+    ["a repeated id", '"operationId":"borrow"', '"operationId":"register"'],
+    ["an id that differs in case only", '"operationId":"borrow"', '"operationId":"reGister"'],
     ["an id with underscores", '"operationId":"borrow"', '"operationId":"post_v4_borrow"'],
-    ["a reference to nowhere", "#/components/schemas/Refusal", "#/components/schemas/None"],
+    ["a reference without a target", "#/components/schemas/Refusal", "#/components/schemas/None"],
     ["an unknown tag", '"tags":["contract"]', '"tags":["other"]'],
     ["an unknown scheme", '[{"bearer":[]}]', '[{"cookie":[]}]'],
     ["a keyword that OpenAPI does not have", '"x-max-bytes"', '"tolerates"'],
@@ -59,31 +59,33 @@ describe("a broken rule is found:", () => {
     ["an enum of numbers", '"enum":["activation","consumption"]', '"enum":[1,2]'],
     ["a required field that is not described", '"required":["product",', '"required":["gone",'],
     [
-      "a response without words",
+      "a response without a description",
       '"description":"Success; changes are on disk"',
       '"description":""',
     ],
-    ["a summary that is gone", '"summary":"Get server health"', '"summary":""'],
+    ["an empty summary", '"summary":"Get server health"', '"summary":""'],
     [
-      "a body without a name",
+      "a body schema without a name",
       '"schema":{"$ref":"#/components/schemas/RegisterBody"}',
       '"schema":{"type":"object","properties":{}}',
     ],
-    ["a name that an operation's id makes too", '"Slot":{', '"RegisterResponse":{'],
-    ["a name in another case", '"Slot":{', '"FEATURE":{'],
-    ["a name that is not used", '"schemas":{', '"schemas":{"Spare":{"type":"object"},'],
-  ])("%s", async (_, found, planted) => {
-    const text = JSON.stringify(await documentOf(await openAppliance()));
-    expect([found, text.includes(found)]).toEqual([found, true]);
-    expect(findBrokenRules(JSON.parse(text.replace(found, planted)) as JsonObject)).not.toEqual([]);
+    ["a schema name that is also made from an operation's id", '"Slot":{', '"RegisterResponse":{'],
+    ["a schema name that differs in case only", '"Slot":{', '"FEATURE":{'],
+    ["a schema name that is not used", '"schemas":{', '"schemas":{"Spare":{"type":"object"},'],
+  ])("%s", async (_, original, planted) => {
+    const text = JSON.stringify(await readDocument(await openAppliance()));
+    expect([original, text.includes(original)]).toEqual([original, true]);
+    expect(findBrokenRules(JSON.parse(text.replace(original, planted)) as JsonObject)).not.toEqual(
+      [],
+    );
   });
 
-  test("one shape under two names", async () => {
-    const document = await documentOf(await openAppliance());
+  test("one schema under two names", async () => {
+    const document = await readDocument(await openAppliance());
     const { schemas } = document["components"] as { schemas: Record<string, JsonObject> };
     const [first, second] = Object.keys(schemas);
     schemas[first ?? ""] = schemas[second ?? ""] ?? {};
-    expect(findBrokenRules(document).join()).toContain("is the only name of what it describes");
+    expect(findBrokenRules(document).join()).toContain("must not duplicate another schema");
   });
 });
 
@@ -97,62 +99,71 @@ const CONTRACT: Readonly<Record<string, string>> = {
   "GET /api/v4/setKeys": "setKeys",
 };
 
-test("the seven operations come first, each with its own id and an example", async () => {
-  const shown = shownBy(await documentOf(await openAppliance()));
-  const contract = shown.filter(([, { tags }]) => tags.includes("contract"));
+test("the OpenAPI document lists the seven contract operations first, with ids and examples", async () => {
+  const operations = readOperations(await readDocument(await openAppliance()));
+  const contract = operations.filter(([, { tags }]) => tags.includes("contract"));
   expect(contract.map(([route, { operationId }]) => [route, operationId])).toEqual(
     Object.entries(CONTRACT),
   );
-  expect(shown.filter(([route]) => route !== "POST /api/v4/setKeys").slice(0, 7)).toEqual(contract);
+  expect(operations.filter(([route]) => route !== "POST /api/v4/setKeys").slice(0, 7)).toEqual(
+    contract,
+  );
   for (const [route, { requestBody, parameters }] of contract) {
-    const bodied = requestBody?.content["application/json"].example;
-    const example = bodied ?? parameters.find(({ example }) => example !== undefined);
+    const bodyExample = requestBody?.content["application/json"].example;
+    const example = bodyExample ?? parameters.find(({ example }) => example !== undefined);
     expect([route, example]).toEqual([route, expect.anything()]);
   }
 });
 
-test("who may call is what the gate goes by", async () => {
-  const wanted = {
+test("the OpenAPI document gives every operation the plane and security that the gate enforces", async () => {
+  const expectedSecurity = {
     open: [],
     client: [{}, { bearer: [] }],
     login: [{ basic: [] }],
     admin: [{ bearer: [] }],
   };
-  for (const [route, operation] of listOperations(await documentOf(await openAppliance()))) {
+  for (const [route, operation] of listOperations(await readDocument(await openAppliance()))) {
     const [method = "", path = ""] = route.split(" ");
     const plane = routes.get(path)?.[method as Method] ?? "open";
-    const { "x-plane": said, security } = operation;
-    expect([route, said, security]).toEqual([route, plane, wanted[plane]]);
+    const { "x-plane": documentedPlane, security } = operation;
+    expect([route, documentedPlane, security]).toEqual([route, plane, expectedSecurity[plane]]);
   }
 });
 
-test("what is marked as needed is what the server misses, and nothing else", async () => {
+test("the OpenAPI document marks exactly the fields as required that the server reports as missing", async () => {
   const site = await openAppliance();
-  let judged = 0;
-  const document = await documentOf(site);
-  for (const [route, { requestBody }] of shownBy(document)) {
+  let requiredCount = 0;
+  const document = await readDocument(site);
+  for (const [route, { requestBody }] of readOperations(document)) {
     if (requestBody === undefined || route.endsWith("/unregister/all")) continue;
     const { schema } = requestBody.content["application/json"];
     const { properties } = dereference(document, schema) as {
       readonly properties: Readonly<Record<string, JsonObject>>;
     };
-    const needed = Object.keys(properties).filter((name) => properties[name]?.["x-required"]);
+    const requiredNames = Object.keys(properties).filter(
+      (name) => properties[name]?.["x-required"],
+    );
     const [, body] = await site.post<Partial<RefusalBody>>(route.slice("POST ".length), {});
-    const missed = body.code === "missing_parameters" ? (body.message ?? "") : "";
-    const named = Object.keys(properties).filter((name) => missed.split(/\W+/).includes(name));
-    expect([route, named.toSorted()]).toEqual([route, needed.toSorted()]);
-    judged += needed.length;
+    const refusal = body.code === "missing_parameters" ? (body.message ?? "") : "";
+    const reportedNames = Object.keys(properties).filter((name) =>
+      refusal.split(/\W+/).includes(name),
+    );
+    expect([route, reportedNames.toSorted()]).toEqual([route, requiredNames.toSorted()]);
+    requiredCount += requiredNames.length;
   }
-  expect(judged).toBeGreaterThan(20);
+  expect(requiredCount).toBeGreaterThan(20);
 });
 
-test("every refusal that is documented has its sentence, with facts in it", async () => {
-  const document = await documentOf(await openAppliance());
+test("every documented refusal has an example message without undefined values", async () => {
+  const document = await readDocument(await openAppliance());
   const common = {
     responses: (document["components"] as { responses: OperationObject["responses"] }).responses,
   };
-  let sentences = 0;
-  for (const { responses } of [...shownBy(document).map(([, one]) => one), common]) {
+  let messageCount = 0;
+  for (const { responses } of [
+    ...readOperations(document).map(([, operation]) => operation),
+    common,
+  ]) {
     for (const [status, { content }] of Object.entries(responses)) {
       const samples = Object.entries(content?.["application/json"]?.examples ?? {});
       for (const [code, { value }] of samples) {
@@ -160,28 +171,28 @@ test("every refusal that is documented has its sentence, with facts in it", asyn
         if (/^\d/.test(status)) expect(value.status).toBe(Number(status));
         expect(value.message).toMatch(/^\S.{8,}\S$/);
         expect(value.message).not.toMatch(/undefined|null|NaN|Invalid|\[object| {2}/);
-        sentences += 1;
+        messageCount += 1;
       }
     }
   }
-  expect(sentences).toBeGreaterThan(100);
+  expect(messageCount).toBeGreaterThan(100);
 });
 
-test("what destroys says so, by whatever method", async () => {
-  const operations = listOperations(await documentOf(await openAppliance()));
-  const destroying = operations.filter(([, operation]) => "x-destructive-effect" in operation);
-  const routesOf = destroying.map(([route]) => route);
-  const named = operations
+test("the OpenAPI document marks every operation with a destructive effect", async () => {
+  const operations = listOperations(await readDocument(await openAppliance()));
+  const destructive = operations.filter(([, operation]) => "x-destructive-effect" in operation);
+  const destructiveRoutes = destructive.map(([route]) => route);
+  const expectedRoutes = operations
     .map(([route]) => route)
     .filter((route) => /\/(?:all|remove|revoke|move)$/.test(route));
-  expect(named.length).toBeGreaterThan(7);
-  expect(routesOf).toEqual(expect.arrayContaining(named));
+  expect(expectedRoutes.length).toBeGreaterThan(7);
+  expect(destructiveRoutes).toEqual(expect.arrayContaining(expectedRoutes));
 });
 
-test("one license object has one name, wherever it is returned", async () => {
-  const document = await documentOf(await openAppliance());
-  const text = (route: string): string => {
-    const [, operation] = listOperations(document).find(([one]) => one === route) ?? [];
+test("every reply with a license refers to the one schema License", async () => {
+  const document = await readDocument(await openAppliance());
+  const successText = (route: string): string => {
+    const [, operation] = listOperations(document).find(([other]) => other === route) ?? [];
     return JSON.stringify((operation as { responses: JsonObject } | undefined)?.responses["200"]);
   };
   for (const route of [
@@ -189,7 +200,7 @@ test("one license object has one name, wherever it is returned", async () => {
     "POST /api/v4/airgap/license",
     "GET /api/admin/v1/licenses",
   ]) {
-    expect([route, text(route)]).toEqual([
+    expect([route, successText(route)]).toEqual([
       route,
       expect.stringContaining('{"$ref":"#/components/schemas/License"}'),
     ]);

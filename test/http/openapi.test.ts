@@ -55,43 +55,43 @@ interface Document extends JsonObject {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-const documentOf = async (site: Appliance): Promise<Document> =>
+const readDocument = async (site: Appliance): Promise<Document> =>
   expectOk(await site.get<Document>("/api/v4/openapi.json"));
 
-const operationsOf = ({ paths }: Document): [string, Operation][] =>
+const listOperations = ({ paths }: Document): [string, Operation][] =>
   Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, one]): [string, Operation] => [
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [
       `${method.toUpperCase()} ${path}`,
-      one,
+      operation,
     ]),
   );
 
-/** Parts of a page are nothing to call. */
-const isCall = (route: string): boolean =>
+/** The scripts, styles and icons of a page are not operations. */
+const isOperation = (route: string): boolean =>
   !route.startsWith("HEAD ") && !/\.(?:js|css|svg)$/.test(route);
 
-test("the document lists exactly the routes of the table", async () => {
-  const document = await documentOf(await openAppliance());
+test("the OpenAPI document lists exactly the routes of the route table", async () => {
+  const document = await readDocument(await openAppliance());
   const listed = [...routes].flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method} ${path}`),
   );
   expect(
-    operationsOf(document)
+    listOperations(document)
       .map(([route]) => route)
       .toSorted(),
-  ).toEqual(listed.filter(isCall).toSorted());
+  ).toEqual(listed.filter(isOperation).toSorted());
 });
 
-test("it is OpenAPI 3, of this version, the same each time", async () => {
+test("the OpenAPI document is OpenAPI 3, has this version, and is the same each time", async () => {
   const site = await openAppliance();
-  const document = await documentOf(site);
+  const document = await readDocument(site);
   expect(document.openapi).toStartWith("3.");
   expect(document.info.version).toBe(manifest.version);
-  expect(await documentOf(site)).toEqual(document);
+  expect(await readDocument(site)).toEqual(document);
 });
 
-test("every operation has a summary, an id of its own and the refusal as its default", async () => {
-  const operations = operationsOf(await documentOf(await openAppliance()));
+test("every OpenAPI operation has a summary, a unique id, a success and a default refusal", async () => {
+  const operations = listOperations(await readDocument(await openAppliance()));
   for (const [route, { summary, responses }] of operations) {
     expect([route, summary]).toEqual([route, expect.stringMatching(/./)]);
     expect([route, responses]).toEqual([
@@ -103,7 +103,7 @@ test("every operation has a summary, an id of its own and the refusal as its def
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-/** The contract's fields, said once more; what they are used for besides is ours to add. */
+/** The fields of the contract, repeated on purpose. An operation may have further fields. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   "POST /api/v4/register": ["product", "user", "os_hostname", "ip_local", "user_info"],
   "POST /api/v4/borrow": [
@@ -137,7 +137,7 @@ const UPLOADS = new Set([
   "POST /api/admin/v1/clock/repair",
 ]);
 
-/** An empty body is the same as none: there is nothing to send. */
+/** These operations have no fields, so an empty body is the same as none. */
 const WITHOUT_FIELDS = new Set([
   "POST /api/admin/v1/clock/request",
   "POST /api/admin/v1/clock/accept",
@@ -145,12 +145,12 @@ const WITHOUT_FIELDS = new Set([
   "POST /api/admin/v1/support-bundle",
 ]);
 
-const bodyOf = (document: Document, body: Operation["requestBody"]): Schema | undefined =>
+const bodySchema = (document: Document, body: Operation["requestBody"]): Schema | undefined =>
   dereference(document, body?.content["application/json"]?.schema) as Schema | undefined;
 
-test("every request field is an optional string", async () => {
-  const document = await documentOf(await openAppliance());
-  for (const [route, { parameters, requestBody }] of operationsOf(document)) {
+test("the OpenAPI document describes every request field as an optional string", async () => {
+  const document = await readDocument(await openAppliance());
+  for (const [route, { parameters, requestBody }] of listOperations(document)) {
     const hasBody = route.startsWith("POST ") && !WITHOUT_FIELDS.has(route);
     expect([route, requestBody !== undefined]).toEqual([route, hasBody]);
     for (const { required, schema } of parameters) {
@@ -160,7 +160,7 @@ test("every request field is an optional string", async () => {
     expect([route, Object.keys(requestBody.content)]).toEqual([route, ["application/json"]]);
     const others = UPLOADS.has(route) ? ["text/plain", "multipart/form-data"] : undefined;
     expect([route, requestBody["x-also-accepts"]]).toEqual([route, others]);
-    const schema = bodyOf(document, requestBody);
+    const schema = bodySchema(document, requestBody);
     expect([route, schema?.type, schema?.required ?? []]).toEqual([route, "object", []]);
     for (const [name, { type }] of Object.entries(schema?.properties ?? {})) {
       expect([route, name, type]).toEqual([route, name, "string"]);
@@ -168,9 +168,11 @@ test("every request field is an optional string", async () => {
   }
 });
 
-test("a body is required where a call without one is refused for that, and nowhere else", async () => {
+test("the OpenAPI document requires a body exactly where a call without one is refused", async () => {
   const site = await openAppliance({ maintenance: makeMaintenance });
-  const posts = operationsOf(await documentOf(site)).filter(([route]) => route.startsWith("POST "));
+  const posts = listOperations(await readDocument(site)).filter(([route]) =>
+    route.startsWith("POST "),
+  );
   expect(posts.length).toBeGreaterThan(30);
   let optional = 0;
   for (const [route, { requestBody }] of posts) {
@@ -181,13 +183,16 @@ test("a body is required where a call without one is refused for that, and nowhe
   expect(optional).toBeGreaterThan(4);
 });
 
-test.each(Object.entries(FIELDS))("%s shows all fields of the contract", async (route, names) => {
-  const document = await documentOf(await openAppliance());
-  const body = bodyOf(document, new Map(operationsOf(document)).get(route)?.requestBody);
-  expect(Object.keys(body?.properties ?? {})).toEqual(expect.arrayContaining([...names]));
-});
+test.each(Object.entries(FIELDS))(
+  "the OpenAPI document has all contract fields of %s",
+  async (route, names) => {
+    const document = await readDocument(await openAppliance());
+    const body = bodySchema(document, new Map(listOperations(document)).get(route)?.requestBody);
+    expect(Object.keys(body?.properties ?? {})).toEqual(expect.arrayContaining([...names]));
+  },
+);
 
-test("every example is answered as the document says", async () => {
+test("every request example of the OpenAPI document succeeds", async () => {
   const site = await openAppliance({
     licenses: {
       1: {
@@ -201,7 +206,7 @@ test("every example is answered as the document says", async () => {
       },
     },
   });
-  const examples = operationsOf(await documentOf(site)).flatMap(([route, { requestBody }]) => {
+  const examples = listOperations(await readDocument(site)).flatMap(([route, { requestBody }]) => {
     const example = requestBody?.content["application/json"]?.example;
     return example === undefined ? [] : [[route.slice("POST ".length), example] as const];
   });
@@ -210,13 +215,13 @@ test("every example is answered as the document says", async () => {
     expectOk(await site.register({ user: "ada" }));
     if (/feature_?release$/i.test(path)) expectOk(await site.post("featureRegister", example));
     const reply = await site.post(path, example);
-    // What a vendor has to sign cannot stand in a document for everybody.
+    // A valid policy needs a vendor's signature, which a general document cannot contain.
     if (path === "/api/v4/airgap/license") expectRefusal(reply, 400, "invalid_license_file");
     else expectOk(reply);
   }
 });
 
-describe("the documented reply is the real one", () => {
+describe("the OpenAPI document describes the real reply of", () => {
   const ada = { user: "ada", product: "cad" };
   const view = { ...ada, feature: "view" };
   const REPLIES: Readonly<Record<string, ApiCall>> = {
@@ -243,8 +248,8 @@ describe("the documented reply is the real one", () => {
       site.post("/api/admin/v1/access/tokens", { name: "ops", days: 3 }),
     "POST /api/admin/v1/access/tokens/revoke": async (site) => {
       await site.services.access.createToken("ops", null, "test");
-      const made = await site.services.access.createToken("other", null, "test");
-      const authorization = `Bearer ${made.ok ? made.value.token : ""}`;
+      const created = await site.services.access.createToken("other", null, "test");
+      const authorization = `Bearer ${created.ok ? created.value.token : ""}`;
       const body = JSON.stringify({ name: "ops" });
       const headers = { authorization, "content-type": "application/json" };
       return site.send("POST", "/api/admin/v1/access/tokens/revoke", { headers, body });
@@ -292,7 +297,7 @@ describe("the documented reply is the real one", () => {
 
   const EXPORT = "GET /api/admin/v1/audit/export";
 
-  async function inUse(): Promise<Appliance> {
+  async function openSiteInUse(): Promise<Appliance> {
     const site = await openAppliance({
       maintenance: makeMaintenance,
       licenses: {
@@ -316,9 +321,9 @@ describe("the documented reply is the real one", () => {
     return site;
   }
 
-  test("every operation is in one of these lists", async () => {
-    const operations = operationsOf(await documentOf(await openAppliance()));
-    const known = [
+  test("every operation: each is in one of these lists", async () => {
+    const operations = listOperations(await readDocument(await openAppliance()));
+    const covered = [
       ...Object.keys(REPLIES),
       ...Object.keys(TEXTS),
       ...LINES,
@@ -327,20 +332,20 @@ describe("the documented reply is the real one", () => {
       ...PAGES,
       ...EMPTY,
     ];
-    expect(operations.map(([route]) => route).toSorted()).toEqual(known.toSorted());
+    expect(operations.map(([route]) => route).toSorted()).toEqual(covered.toSorted());
   });
 
-  test.each(Object.entries(REPLIES))("%s", async (route, ask) => {
-    const site = await inUse();
-    const reply = expectOk(await ask(site));
-    const document = await documentOf(site);
-    expect(findMismatches(document, replyOf(document, route), reply)).toEqual([]);
+  test.each(Object.entries(REPLIES))("%s", async (route, call) => {
+    const site = await openSiteInUse();
+    const reply = expectOk(await call(site));
+    const document = await readDocument(site);
+    expect(findMismatches(document, replySchema(document, route), reply)).toEqual([]);
   });
 
-  test("a reply that is not as documented is noticed", async () => {
-    const site = await inUse();
-    const document = await documentOf(site);
-    const schema = replyOf(document, "POST /api/v4/register");
+  test("register, and a reply with wrong fields is detected", async () => {
+    const site = await openSiteInUse();
+    const document = await readDocument(site);
+    const schema = replySchema(document, "POST /api/v4/register");
     const reply = expectOk(await site.register(ada));
     expect(findMismatches(document, schema, reply)).toEqual([]);
     const { lease, ...less } = reply;
@@ -355,15 +360,15 @@ describe("the documented reply is the real one", () => {
     ]);
   });
 
-  /** The media types that a success can have, with what they hold. */
-  const contentsOf = async (site: Appliance, route: string) =>
-    new Map(operationsOf(await documentOf(site))).get(route)?.responses["200"]?.content ?? {};
+  /** The media types of a successful reply, with their schemas. */
+  const readContents = async (site: Appliance, route: string) =>
+    new Map(listOperations(await readDocument(site))).get(route)?.responses["200"]?.content ?? {};
 
   const JWT = { accept: "application/jwt" };
 
-  test("GET /api/v4/license documents the vendor's document, and it is one", async () => {
-    const site = await inUse();
-    const contents = await contentsOf(site, "GET /api/v4/license");
+  test("GET /api/v4/license with the vendor's document as application/jwt", async () => {
+    const site = await openSiteInUse();
+    const contents = await readContents(site, "GET /api/v4/license");
     const [response, text] = await site.get<string>("/api/v4/license?product=cad", JWT);
     expect([response.status, text.split(".").length]).toEqual([200, 3]);
     expect(response.headers.get("content-type")).toBe("application/jwt");
@@ -371,21 +376,23 @@ describe("the documented reply is the real one", () => {
     expect(contents["application/jwt"]?.schema.type).toBe("string");
   });
 
-  test("GET /api/v4/license documents the bundle of a license that came by code", async () => {
-    const site = await inUse();
+  test("GET /api/v4/license with the bundle of a license installed by code", async () => {
+    const site = await openSiteInUse();
     const added = await LICENSING_CALLS["POST /api/v4/airgap/license"]?.(site);
     const { id } = expectOk(added as ApiResponse<{ readonly id: number }>);
     const bundle = expectOk(
       await site.get<object>(`/api/v4/license?product=cad&license_id=${id}`, JWT),
     );
     expect(bundle).toMatchObject({ license_key: "K" });
-    const document = await documentOf(site);
-    expect(findMismatches(document, replyOf(document, "GET /api/v4/license"), bundle)).toEqual([]);
+    const document = await readDocument(site);
+    expect(findMismatches(document, replySchema(document, "GET /api/v4/license"), bundle)).toEqual(
+      [],
+    );
   });
 
-  test("POST /api/v4/license/generate documents the payload as plain text", async () => {
-    const site = await inUse();
-    const contents = await contentsOf(site, "POST /api/v4/license/generate");
+  test("POST /api/v4/license/generate with the payload as plain text", async () => {
+    const site = await openSiteInUse();
+    const contents = await readContents(site, "POST /api/v4/license/generate");
     const [response, text] = await site.post<string>("license/generate", {}, TEXT);
     expect([response.status, text.split(".").length]).toEqual([200, 3]);
     expect(Object.keys(contents)).toEqual(["application/json", "text/plain"]);
@@ -393,60 +400,72 @@ describe("the documented reply is the real one", () => {
     expect(contents["text/plain"]?.schema.enum).toBeUndefined();
   });
 
-  test.each(Object.entries(TEXTS))("%s", async (route, ask) => {
-    const site = await inUse();
-    const shown = new Map(operationsOf(await documentOf(site))).get(route)?.responses["200"];
-    expect(shown?.content?.["text/plain"]?.schema.enum).toEqual([
-      expectOk(await ask(site)) as string,
+  test.each(Object.entries(TEXTS))("%s", async (route, call) => {
+    const site = await openSiteInUse();
+    const documented = new Map(listOperations(await readDocument(site))).get(route)?.responses[
+      "200"
+    ];
+    expect(documented?.content?.["text/plain"]?.schema.enum).toEqual([
+      expectOk(await call(site)) as string,
     ]);
   });
 
   test.each(LINES)("%s", async (route) => {
-    const site = await inUse();
+    const site = await openSiteInUse();
     const [path = ""] = route.split(" ").slice(1);
     const line: unknown = JSON.parse(expectOk(await site.get<string>(path)));
-    const document = await documentOf(site);
-    const schema = replyOf(document, route, "application/x-ndjson");
+    const document = await readDocument(site);
+    const schema = replySchema(document, route, "application/x-ndjson");
     expect(findMismatches(document, schema, line)).toEqual([]);
   });
 
-  test.each(FILES)("%s is a file", async (route) => {
-    const site = await inUse();
-    const shown = new Map(operationsOf(await documentOf(site))).get(route)?.responses["200"];
+  test.each(FILES)("%s as a file", async (route) => {
+    const site = await openSiteInUse();
+    const documented = new Map(listOperations(await readDocument(site))).get(route)?.responses[
+      "200"
+    ];
     const [response] = await site.send("POST", route.slice("POST ".length));
     expect([response.status, response.headers.get("content-type")]).toEqual([200, TAR]);
-    expect(Object.keys(shown?.content ?? {})).toEqual([TAR]);
+    expect(Object.keys(documented?.content ?? {})).toEqual([TAR]);
   });
 
-  test(`${EXPORT} is lines of JSON`, async () => {
-    const site = await inUse();
-    const shown = new Map(operationsOf(await documentOf(site))).get(EXPORT)?.responses["200"];
+  test(`${EXPORT} as lines of JSON`, async () => {
+    const site = await openSiteInUse();
+    const documented = new Map(listOperations(await readDocument(site))).get(EXPORT)?.responses[
+      "200"
+    ];
     const [response] = await site.get("/api/admin/v1/audit/export");
-    expect(Object.keys(shown?.content ?? {})).toEqual([response.headers.get("content-type") ?? ""]);
+    expect(Object.keys(documented?.content ?? {})).toEqual([
+      response.headers.get("content-type") ?? "",
+    ]);
   });
 
-  test.each(PAGES)("%s is a page", async (route) => {
+  test.each(PAGES)("%s as a page", async (route) => {
     const site = await openAppliance();
-    const shown = new Map(operationsOf(await documentOf(site))).get(route)?.responses["200"];
+    const documented = new Map(listOperations(await readDocument(site))).get(route)?.responses[
+      "200"
+    ];
     const [response] = await site.get(route.slice("GET ".length));
     const [type] = (response.headers.get("content-type") ?? "").split(";");
-    expect([response.status, Object.keys(shown?.content ?? {})]).toEqual([200, [type ?? ""]]);
+    expect([response.status, Object.keys(documented?.content ?? {})]).toEqual([200, [type ?? ""]]);
   });
 
-  test.each(EMPTY)("%s documents no body", async (route) => {
-    const shown = new Map(operationsOf(await documentOf(await openAppliance()))).get(route);
-    expect(shown?.responses["200"]?.content).toBeUndefined();
+  test.each(EMPTY)("%s without a body", async (route) => {
+    const documented = new Map(listOperations(await readDocument(await openAppliance()))).get(
+      route,
+    );
+    expect(documented?.responses["200"]?.content).toBeUndefined();
   });
 });
 
-function replyOf(document: Document, route: string, type = "application/json"): Schema {
-  const schema = new Map(operationsOf(document)).get(route)?.responses["200"]?.content?.[type]
+function replySchema(document: Document, route: string, type = "application/json"): Schema {
+  const schema = new Map(listOperations(document)).get(route)?.responses["200"]?.content?.[type]
     ?.schema;
   if (schema === undefined) throw new Error(`${route} documents no reply`);
   return schema;
 }
 
-test("borrowed_until of a request is an optional date-time, whose absence a typed client can send", async () => {
+test("the OpenAPI document has borrowed_until of borrow as an optional date-time that may be absent", async () => {
   const site = await openAppliance();
   const [, { components }] = await site.get<{
     components: { schemas: Record<string, JsonObject> };
@@ -461,10 +480,15 @@ test("borrowed_until of a request is an optional date-time, whose absence a type
       "the longest borrow allowed. Typed clients omit the field for that.",
   });
   const latest = hoursLater(24);
-  for (const [place, sent] of [{}, { borrowed_until: null }, { borrowed_until: "" }].entries()) {
-    const { borrowed_until } = expectOk(await site.borrow({ user: `user-${place % 2}`, ...sent }));
+  for (const [index, fields] of [{}, { borrowed_until: null }, { borrowed_until: "" }].entries()) {
+    const { borrowed_until } = expectOk(
+      await site.borrow({ user: `user-${index % 2}`, ...fields }),
+    );
     expect(Date.parse(borrowed_until ?? "")).toBe(latest);
   }
-  const naive = await site.borrow({ user: "user-0", borrowed_until: "2026-03-02T12:00:00" });
-  expectRefusal(naive, 400, "invalid_timestamp");
+  const withoutOffset = await site.borrow({
+    user: "user-0",
+    borrowed_until: "2026-03-02T12:00:00",
+  });
+  expectRefusal(withoutOffset, 400, "invalid_timestamp");
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { expectOk, openAppliance } from "../support/appliance.ts";
 
-test("the page answers whoever asks whether the server is online", async () => {
+test("GET / serves the page as HTML", async () => {
   const site = await openAppliance();
   const [response, html] = await site.get<string>("/");
   expect(response.status).toBe(200);
@@ -9,13 +9,13 @@ test("the page answers whoever asks whether the server is online", async () => {
   expect(html).toContain("<title>Berth</title>");
 });
 
-test("HEAD asks the same without a body", async () => {
+test("HEAD / replies like GET without a body", async () => {
   const site = await openAppliance();
   const [response, body] = await site.send("HEAD", "/");
   expect([response.status, body]).toEqual([200, ""]);
 });
 
-test("the page loads nothing from anywhere else and may not be framed", async () => {
+test("the pages load nothing from other hosts and cannot be framed", async () => {
   const site = await openAppliance();
   for (const path of ["/", "/api/v4/docs"]) {
     const [response, html] = await site.get<string>(path);
@@ -28,7 +28,7 @@ test("the page loads nothing from anywhere else and may not be framed", async ()
   }
 });
 
-test("what a page asks for is there, of the type that a browser insists on", async () => {
+test("every file a page refers to is served with its content type", async () => {
   const site = await openAppliance();
   for (const path of ["/", "/api/v4/docs"]) {
     const [, html] = await site.get<string>(path);
@@ -43,7 +43,7 @@ test("what a page asks for is there, of the type that a browser insists on", asy
   }
 });
 
-test("whoever takes it packed gets it packed, the same", async () => {
+test("page.css is compressed only for a client that accepts gzip", async () => {
   const site = await openAppliance();
   const [plain, text] = await site.get<string>("/page.css");
   const [response] = await site.send("GET", "/page.css", {
@@ -61,20 +61,20 @@ test.each([
   ["identity", null],
   ["GZIP", "gzip"],
   ["br;q=1.0, gzip;q=0.5", "gzip"],
-])("whoever takes %s gets it as %p", async (accepted, encoding) => {
+])("page.css for Accept-Encoding %s has the encoding %p", async (acceptEncoding, encoding) => {
   const site = await openAppliance();
   const [response] = await site.send("GET", "/page.css", {
-    headers: { "accept-encoding": accepted },
+    headers: { "accept-encoding": acceptEncoding },
   });
   expect(response.headers.get("content-encoding")).toBe(encoding);
 });
 
-test("a query changes nothing about it", async () => {
+test("GET / ignores its query", async () => {
   const site = await openAppliance();
   expect(expectOk(await site.get("/?product=cad&x=%00"))).toEqual(expectOk(await site.get("/")));
 });
 
-test("the whole page weighs less than a photograph, packed as it travels", async () => {
+test("the whole page is smaller than 150 kB when compressed", async () => {
   const site = await openAppliance();
   const sizes = await Promise.all(
     ["/", "/page.js", "/page.css", "/icon.svg"].map(async (path) => {

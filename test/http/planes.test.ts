@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { routes, type Plane } from "../../src/http/planes.ts";
 import { expectRefusal, openAppliance, type ApiResponse } from "../support/appliance.ts";
 
-/** The table of security.md, said once more: a route that changes its plane has to change it here. */
+/** The plane of every route, repeated on purpose: a change of a plane must be made here too. */
 const EXPECTED: Readonly<Record<string, Plane>> = {
   "GET /": "open",
   "HEAD /": "open",
@@ -80,75 +80,76 @@ const table = [...routes].flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, plane]) => [`${method} ${path}`, plane] as const),
 );
 
-const codeOf = ([, body]: ApiResponse<unknown>): unknown =>
+const refusalCode = ([, body]: ApiResponse<unknown>): unknown =>
   typeof body === "object" && body !== null && "code" in body ? body.code : null;
 
-test("the table holds these routes on these planes and no others", () => {
+test("the route table has these routes on these planes and no others", () => {
   expect(Object.fromEntries(table)).toEqual(EXPECTED);
 });
 
-test("every administrative path is on the admin plane", () => {
+test("every administrative route is on the admin plane", () => {
   const open = table.filter(
     ([route, plane]) => plane === "client" && /\/all$|\/api\/admin\//.test(route),
   );
   expect(open).toEqual([]);
 });
 
-test("every route of the app is in the table, and all of the table is in the app", async () => {
+test("the app and the route table have the same routes", async () => {
   const { app } = await openAppliance();
   const served = app.routes.map(({ method, path }) => `${method} ${path}`);
   const listed = table.map(([route]) => route).filter((route) => !route.startsWith("HEAD "));
   expect(served.toSorted()).toEqual(listed.toSorted());
 });
 
-test("a route that exists but is missing from the table is 404", async () => {
+test("a route of the app that is missing from the route table is 404", async () => {
   const site = await openAppliance();
   site.app.use(new Elysia({ name: "forgotten" }).get("/api/v4/forgotten", () => "open"));
   expectRefusal(await site.get("/api/v4/forgotten"), 404, "not_found");
 });
 
-describe.each([...routes])("%s", (path, methods) => {
-  test("answers the methods of the table, and 405 with Allow to every other", async () => {
+describe.each([...routes])("the route %s", (path, methods) => {
+  test("serves the methods of the route table and replies 405 with Allow to all others", async () => {
     const site = await openAppliance();
     const allow = Object.keys(methods);
     for (const method of METHODS) {
-      const answer = await site.send(method, path);
+      const reply = await site.send(method, path);
       if (allow.includes(method)) {
-        expect([method, answer[0].status]).not.toEqual([method, 405]);
-        expect(answer[0].status).not.toBe(404);
+        expect([method, reply[0].status]).not.toEqual([method, 405]);
+        expect(reply[0].status).not.toBe(404);
         continue;
       }
-      const [{ headers }] = answer;
-      if (method !== "HEAD") expectRefusal(answer, 405, "method_not_allowed");
-      expect([method, answer[0].status]).toEqual([method, 405]);
+      const [{ headers }] = reply;
+      if (method !== "HEAD") expectRefusal(reply, 405, "method_not_allowed");
+      expect([method, reply[0].status]).toEqual([method, 405]);
       expect(headers.get("allow")?.split(", ").toSorted()).toEqual(allow.toSorted());
     }
   });
 
-  test("is on its plane: the site's network gets past the gate, or it does not", async () => {
+  test("admits peers from the machine, the local network and elsewhere as its plane says", async () => {
     const site = await openAppliance();
     for (const [method, plane] of Object.entries(methods)) {
-      const at = (peer: string | null): Promise<ApiResponse<unknown>> => {
+      const sendFrom = (peer: string | null): Promise<ApiResponse<unknown>> => {
         site.peer = peer;
         return site.send(method, path);
       };
-      const gated = async (peer: string | null): Promise<number> => (await at(peer))[0].status;
-      expect(await gated("203.0.113.9")).toBe(403);
-      expect(await gated(null)).toBe(403);
-      // Only a password is asked for there, and none was sent.
+      const statusFrom = async (peer: string | null): Promise<number> =>
+        (await sendFrom(peer))[0].status;
+      expect(await statusFrom("203.0.113.9")).toBe(403);
+      expect(await statusFrom(null)).toBe(403);
+      // The login needs a password, and none was sent.
       if (plane === "login") {
-        expectRefusal(await at("127.0.0.1"), 401, "unauthorized");
-        expectRefusal(await at("10.1.2.3"), 403, "tls_required");
+        expectRefusal(await sendFrom("127.0.0.1"), 401, "unauthorized");
+        expectRefusal(await sendFrom("10.1.2.3"), 403, "tls_required");
         continue;
       }
-      expect([401, 403]).not.toContain(await gated("127.0.0.1"));
-      const inside = await at("10.1.2.3");
+      expect([401, 403]).not.toContain(await statusFrom("127.0.0.1"));
+      const inside = await sendFrom("10.1.2.3");
       if (plane === "admin") {
         expectRefusal(inside, 401, "unauthorized");
         expect(inside[0].headers.get("www-authenticate")).toBe("Bearer");
       } else {
         expect([401, 403]).not.toContain(inside[0].status);
-        expect(codeOf(inside)).not.toBe("unauthorized");
+        expect(refusalCode(inside)).not.toBe("unauthorized");
       }
     }
   });

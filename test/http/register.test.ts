@@ -16,7 +16,7 @@ const ADA = {
   user_info: "second floor",
 };
 
-test("a registration is answered with every field of the contract and no other", async () => {
+test("register replies with every field of the contract and no other", async () => {
   const site = await openAppliance();
   const { license_json, ...slot } = expectOk(await site.register(ADA));
   expect(slot).toEqual({
@@ -34,7 +34,7 @@ test("a registration is answered with every field of the contract and no other",
   expect(license_json).toBeString();
 });
 
-test("license_json is the license object as a string, the caller's own slot in it", async () => {
+test("register replies with license_json, the license as a string that counts the caller's slot", async () => {
   const site = await openAppliance();
   const { license_json } = expectOk(await site.register(ADA));
   const license = JSON.parse(license_json) as License;
@@ -42,7 +42,7 @@ test("license_json is the license object as a string, the caller's own slot in i
   expect(license.floating_in_use_devices).toBe(1);
 });
 
-test("the slot is held under what the caller said, with the address it came from", async () => {
+test("register stores the caller's fields and the address of the peer", async () => {
   const site = await openAppliance();
   site.peer = "10.0.0.99";
   expectOk(await site.register(ADA));
@@ -60,15 +60,15 @@ test("the slot is held under what the caller said, with the address it came from
   ]);
 });
 
-test("only the user is needed while one product is installed", async () => {
+test("register needs only the user while one product is installed", async () => {
   const site = await openAppliance();
   const slot = expectOk(await site.register({ user: "ada" }));
   expect(slot).toMatchObject({ product: "cad", os_hostname: "", ip_local: "", user_info: "" });
   expect(expectOk(await site.register({ user: "bob", product: "" })).product).toBe("cad");
 });
 
-describe("registering again", () => {
-  test("keeps the one slot and renews its end", async () => {
+describe("register by the same user again", () => {
+  test("keeps the slot and renews its end", async () => {
     const site = await openAppliance();
     expectOk(await site.register(ADA));
     site.clock.now = minutesLater(20);
@@ -81,7 +81,7 @@ describe("registering again", () => {
     expect(await site.listHolders()).toEqual(["ada"]);
   });
 
-  test("does not fail because the pool is full, while a third user does", async () => {
+  test("succeeds when all slots are taken, while another user is refused", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
     site.clock.now = minutesLater(1);
@@ -90,7 +90,7 @@ describe("registering again", () => {
       site.register({ user: "cleo" }),
     );
     expect(message).toBe(
-      "all 2 slots are taken; the next one comes free by 2026-03-02T09:30:00.000Z",
+      "all 2 slots are taken; the next one is free at 2026-03-02T09:30:00.000Z unless it is renewed",
     );
     expect(expectOk(await site.register({ user: "ada" })).floating_slots_in_use).toBe(2);
     expect(await site.listHolders()).toEqual(["ada", "bob"]);
@@ -107,7 +107,7 @@ describe("registering again", () => {
   });
 });
 
-test("a slot is taken until its last millisecond and free for the next caller from its end", async () => {
+test("a slot is taken until its last millisecond and free exactly at its end", async () => {
   const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
   expectOk(await site.register({ user: "ada" }));
   site.clock.now = justBefore(minutesLater(30));
@@ -117,22 +117,22 @@ test("a slot is taken until its last millisecond and free for the next caller fr
   expect(await site.listHolders()).toEqual(["bob"]);
 });
 
-describe("which license", () => {
-  const two = { 1: { slots: 1 }, 2: { slots: 1 } };
+describe("register takes", () => {
+  const twoLicenses = { 1: { slots: 1 }, 2: { slots: 1 } };
 
-  test("the most recently added with a free slot, then the other", async () => {
-    const site = await openAppliance({ licenses: two });
+  test("the newest license with a free slot, then the older one", async () => {
+    const site = await openAppliance({ licenses: twoLicenses });
     expect(expectOk(await site.register({ user: "ada" })).license_id).toBe(2);
     expect(expectOk(await site.register({ user: "bob" })).license_id).toBe(1);
     expect(expectOk(await site.register({ user: "bob" })).license_id).toBe(1);
   });
 
-  test.each(["1", 1])("the one named by license_id %p", async (license_id) => {
-    const site = await openAppliance({ licenses: two });
+  test.each(["1", 1])("the license named by license_id %p", async (license_id) => {
+    const site = await openAppliance({ licenses: twoLicenses });
     expect(expectOk(await site.register({ user: "ada", license_id })).license_id).toBe(1);
   });
 
-  test("another product's license is not found", async () => {
+  test("no license of another product", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
     await expectRefusedUnchanged(site, 400, "license_not_found", () =>
       site.register({ user: "ada", product: "cad", license_id: "2" }),
@@ -140,8 +140,8 @@ describe("which license", () => {
   });
 });
 
-describe("a registration is refused", () => {
-  test("naming all that is missing at once", async () => {
+describe("register is refused", () => {
+  test("with the names of all missing fields", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
     const message = await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
       site.register({}),
@@ -174,7 +174,7 @@ describe("a registration is refused", () => {
     },
   );
 
-  test("before the license begins, telling when", async () => {
+  test("before the start of the license, with that start", async () => {
     const site = await openAppliance({ licenses: { 1: { start: minutesLater(1) } } });
     const message = await expectRefusedUnchanged(site, 400, "license_not_active", () =>
       site.register({ user: "ada" }),
@@ -184,7 +184,7 @@ describe("a registration is refused", () => {
     expectOk(await site.register({ user: "ada" }));
   });
 
-  test("from the end of validity and grace on, the heartbeat too", async () => {
+  test("from the end of the grace period on, also for a heartbeat", async () => {
     const site = await openAppliance({
       licenses: { 1: { validUntil: hoursLater(1), graceHours: 1, timeoutMinutes: 600 } },
     });

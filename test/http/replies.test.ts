@@ -25,7 +25,7 @@ tellNoSlowSyncs();
 
 const MARK = "s3cr3t-Input";
 
-/** What a caller sends that must not come back: the mark is in every value and every key. */
+/** Requests with the mark in every value and key. The mark must not appear in the reply. */
 const HOSTILE: readonly [string, (site: Appliance) => Promise<ApiResponse<unknown>>][] = [
   ["an unknown path", (site) => site.get(`/api/v4/${MARK}?${MARK}=${MARK}`)],
   ["a wrong method", (site) => site.send("PUT", "/api/v4/register", { body: MARK })],
@@ -61,48 +61,57 @@ const HOSTILE: readonly [string, (site: Appliance) => Promise<ApiResponse<unknow
   ],
 ];
 
-test.each(HOSTILE)("%s is refused in three fields, none of which echoes it", async (_what, act) => {
-  const site = await openAppliance();
-  const [response, body] = await act(site);
-  const { status, code } = body as { status: number; code: string };
-  expect(status).toBeWithin(400, 500);
-  expectRefusal([response, body], status, code);
-  // It repeats names of fields, never a value; ignored-fields.test.ts holds it to that.
-  response.headers.delete("x-ignored-fields");
-  const said = JSON.stringify([body, ...response.headers]).toLowerCase();
-  expect(said).not.toContain(MARK.toLowerCase());
-});
+test.each(HOSTILE)(
+  "a request with %s is refused without repeating its values",
+  async (_what, call) => {
+    const site = await openAppliance();
+    const [response, body] = await call(site);
+    const { status, code } = body as { status: number; code: string };
+    expect(status).toBeWithin(400, 500);
+    expectRefusal([response, body], status, code);
+    // This header repeats names of fields and never values; see ignored-fields.test.ts.
+    response.headers.delete("x-ignored-fields");
+    const replyText = JSON.stringify([body, ...response.headers]).toLowerCase();
+    expect(replyText).not.toContain(MARK.toLowerCase());
+  },
+);
 
-describe("every answer", () => {
-  const ANSWERS: readonly [string, (site: Appliance) => Promise<ApiResponse<unknown>>][] = [
+describe("every reply", () => {
+  const REPLIES: readonly [string, (site: Appliance) => Promise<ApiResponse<unknown>>][] = [
     ["a success", (site) => site.register({ user: "ada" })],
-    ["a text reply", (site) => site.unregister({ user: "held" })],
+    ["a text reply", (site) => site.unregister({ user: "bob" })],
     ["an empty reply", (site) => site.get("/api/v4/unregister/all")],
     ["the page", (site) => site.get("/")],
     ["HEAD of the page", (site) => site.send("HEAD", "/")],
     ["health", (site) => site.get("/api/v4/health")],
-    ["the document", (site) => site.get("/api/v4/openapi.json")],
-    ["a refusal of the rules", (site) => site.register({})],
-    ["a refusal of the reader", (site) => site.send("POST", "/api/v4/register", { body: "x" })],
-    ["a refusal of the gate", (site) => site.get("/", { host: "" })],
+    ["the OpenAPI document", (site) => site.get("/api/v4/openapi.json")],
+    ["a refusal by the licensing rules", (site) => site.register({})],
+    [
+      "a refusal by the body reader",
+      (site) => site.send("POST", "/api/v4/register", { body: "x" }),
+    ],
+    ["a refusal by the gate", (site) => site.get("/", { host: "" })],
     ["404", (site) => site.get("/nothing")],
     ["405", (site) => site.send("DELETE", "/")],
   ];
 
-  test.each(ANSWERS)("is never stored and has an id of its own: %s", async (_what, act) => {
-    const site = await openAppliance();
-    expectOk(await site.register({ user: "held" }));
-    const [first] = await act(site);
-    const [second] = await site.get("/");
-    for (const { headers } of [first, second]) {
-      expect(headers.get("cache-control")).toBe("no-store");
-      expect(headers.get("x-content-type-options")).toBe("nosniff");
-      expect(headers.get("x-request-id")).toMatch(/^[\w-]{1,64}$/);
-    }
-    expect(first.headers.get("x-request-id")).not.toBe(second.headers.get("x-request-id"));
-  });
+  test.each(REPLIES)(
+    "has Cache-Control: no-store and a unique request id: %s",
+    async (_what, call) => {
+      const site = await openAppliance();
+      expectOk(await site.register({ user: "bob" }));
+      const [first] = await call(site);
+      const [second] = await site.get("/");
+      for (const { headers } of [first, second]) {
+        expect(headers.get("cache-control")).toBe("no-store");
+        expect(headers.get("x-content-type-options")).toBe("nosniff");
+        expect(headers.get("x-request-id")).toMatch(/^[\w-]{1,64}$/);
+      }
+      expect(first.headers.get("x-request-id")).not.toBe(second.headers.get("x-request-id"));
+    },
+  );
 
-  test("to a GET or POST of JSON says so", async () => {
+  test("with JSON has the content type application/json", async () => {
     const site = await openAppliance();
     for (const [response] of [await site.register({ user: "ada" }), await site.license()]) {
       expect(response.headers.get("content-type")).toMatch(/^application\/json(?:;|$)/);
@@ -110,7 +119,7 @@ describe("every answer", () => {
   });
 });
 
-describe("a path is in the table to the letter, or nowhere", () => {
+describe("the path of a request", () => {
   test.each([
     "//",
     "//api/v4/health",
@@ -139,40 +148,37 @@ describe("a path is in the table to the letter, or nowhere", () => {
     "/__proto__",
     "/constructor",
     "/toString",
-  ])("%s is 404", async (path) => {
+  ])("is 404 when it differs from the route table: %s", async (path) => {
     const site = await openAppliance();
     for (const method of ["GET", "POST", "HEAD", "OPTIONS"]) {
       expectRefusal(await site.send(method, path), 404, "not_found");
     }
   });
 
-  test("the probe of a newer protocol is not answered with pong", async () => {
+  test("/api/v5/ping is not answered with pong", async () => {
     const site = await openAppliance();
     const [, body] = await site.get("/api/v5/ping");
     expect(JSON.stringify(body)).not.toContain("pong");
   });
 
   test.each(["/?x=/nothing", "/api/v4/health?", "/api/v4/health?a=b?c//d"])(
-    "a query does not change that: %s",
+    "is matched without its query: %s",
     async (path) => {
       const site = await openAppliance();
       expectOk(await site.get(path));
     },
   );
 
-  test.each(["a", "lic", "srv"])(
-    "a server with the short name %s has all its paths",
-    async (name) => {
-      const site = await openAppliance();
-      const request = new Request(`http://${name}/api/v4/health`, { headers: { host: name } });
-      const response = await site.app.handle(request);
-      expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
-    },
-  );
+  test.each(["a", "lic", "srv"])("is found on a server with the short name %s", async (name) => {
+    const site = await openAppliance();
+    const request = new Request(`http://${name}/api/v4/health`, { headers: { host: name } });
+    const response = await site.app.handle(request);
+    expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
+  });
 });
 
 describe("HEAD", () => {
-  test("of a GET that acts is 405 and acts on nothing", async () => {
+  test("of a GET with side effects is 405 and changes nothing", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
     const written = site.lastSeq();
@@ -189,9 +195,9 @@ describe("HEAD", () => {
   });
 });
 
-describe("a bug of ours", () => {
+describe("an internal error", () => {
   const SECRET = "p4ssw0rd at /srv/berth/credentials.sealed";
-  const bug = (): never => {
+  const throwSecret = (): never => {
     throw new Error(SECRET, { cause: new TypeError(SECRET) });
   };
   const CALLS: readonly [string, (site: Appliance) => Promise<ApiResponse<unknown>>][] = [
@@ -199,51 +205,54 @@ describe("a bug of ours", () => {
     ["license", (site) => site.license()],
     ["health", (site) => site.get("/api/v4/health")],
     ["status", (site) => site.status()],
-    ["record", (site) => site.get("/api/admin/v1/audit")],
+    ["audit", (site) => site.get("/api/admin/v1/audit")],
     ["license/generate", (site) => site.post("license/generate", {})],
     ["featureRelease/all", (site) => site.get("/api/v4/featureRelease/all")],
   ];
 
-  test.each(CALLS)("in %s is 500 internal_error; only the log learns which", async (_call, act) => {
-    // Whatever is asked of these, they fail.
-    const broken = new Proxy({}, { get: () => bug });
-    const services: Services = {
-      operations: broken as Operations,
-      licensing: broken as Licensing,
-      airgap: broken as Airgap,
-      credentials: broken as CloudCredentials,
-      identity: broken as Identity,
-      timekeeping: broken as Timekeeping,
-      auditLog: broken as AuditLogReader,
-      auditMaintenance: broken as AuditMaintenance,
-      access: { isClaimed: () => false } as AccessControl,
-      streams: broken as StatusStreams,
-      exposures: () => [],
-      certificate: () => null,
-      runningServer: null,
-    };
-    const site = new Appliance(services, { now: instant(0) }, "");
-    const logged: string[] = [];
-    const stderr = spyOn(process.stderr, "write").mockImplementation((text) => {
-      logged.push(String(text));
-      return true;
-    });
-    const [response, body] = await act(site).finally(() => stderr.mockRestore());
-    expectRefusal([response, body], 500, "internal_error");
-    const said = JSON.stringify([body, ...response.headers]);
-    for (const leak of ["p4ssw0rd", "credentials", "Error", ".ts", "at "]) {
-      expect(said).not.toContain(leak);
-    }
-    expect(logged).toHaveLength(1);
-    const line = JSON.parse(logged[0] ?? "") as RequestFields;
-    expect(line).toMatchObject({
-      level: "error",
-      request_id: response.headers.get("x-request-id"),
-      error: { error: SECRET },
-    });
-  });
+  test.each(CALLS)(
+    "in %s is 500 internal_error without details, which only the log has",
+    async (_call, call) => {
+      // Every method of these services throws.
+      const broken = new Proxy({}, { get: () => throwSecret });
+      const services: Services = {
+        operations: broken as Operations,
+        licensing: broken as Licensing,
+        airgap: broken as Airgap,
+        credentials: broken as CloudCredentials,
+        identity: broken as Identity,
+        timekeeping: broken as Timekeeping,
+        auditLog: broken as AuditLogReader,
+        auditMaintenance: broken as AuditMaintenance,
+        access: { isClaimed: () => false } as AccessControl,
+        streams: broken as StatusStreams,
+        exposures: () => [],
+        certificate: () => null,
+        runningServer: null,
+      };
+      const site = new Appliance(services, { now: instant(0) }, "");
+      const logged: string[] = [];
+      const stderr = spyOn(process.stderr, "write").mockImplementation((text) => {
+        logged.push(String(text));
+        return true;
+      });
+      const [response, body] = await call(site).finally(() => stderr.mockRestore());
+      expectRefusal([response, body], 500, "internal_error");
+      const replyText = JSON.stringify([body, ...response.headers]);
+      for (const leak of ["p4ssw0rd", "credentials", "Error", ".ts", "at "]) {
+        expect(replyText).not.toContain(leak);
+      }
+      expect(logged).toHaveLength(1);
+      const line = JSON.parse(logged[0] ?? "") as RequestFields;
+      expect(line).toMatchObject({
+        level: "error",
+        request_id: response.headers.get("x-request-id"),
+        error: { error: SECRET },
+      });
+    },
+  );
 
-  test("a refusal is not logged as one", async () => {
+  test("is not logged for a refusal", async () => {
     const site = await openAppliance();
     const stderr = spyOn(process.stderr, "write").mockImplementation(() => true);
     await site.register({}).finally(() => stderr.mockRestore());

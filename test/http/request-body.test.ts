@@ -1,4 +1,4 @@
-// How a body is read, before any rule is asked: every case goes to every route that takes one.
+// How a body is read before any rule applies. Every case goes to every route that accepts a body.
 import { describe, expect, test } from "bun:test";
 import { routes } from "../../src/http/planes.ts";
 import {
@@ -14,37 +14,37 @@ const JSON_TYPE = { "content-type": "application/json" };
 const KIB = 1024;
 
 const POSTS = [...routes].filter(([, methods]) => "POST" in methods).map(([path]) => path);
-/** Take a document also as a file of a form and as plain text; see license-upload.test.ts. */
+/** These accept a document also as a form file and as plain text; see license-upload.test.ts. */
 const UPLOADS = [
   "/api/v4/license/upload",
   "/api/admin/v1/trust/show",
   "/api/admin/v1/trust/add",
   "/api/admin/v1/clock/repair",
 ];
-/** Take 128 KiB, for the document or the codes in them. */
+/** These accept 128 KiB, since they carry a document or codes. */
 const LARGE = [...UPLOADS, "/api/v4/airgap/license", "/api/admin/v1/qr", "/api/admin/v1/qr/join"];
 
 const post = (site: Appliance, body: RawRequest["body"], headers: RequestHeaders = JSON_TYPE) =>
   site.send("POST", "/api/v4/register", { ...(body !== undefined && { body }), headers });
 
-const gzipped = Bun.gzipSync(Buffer.from('{"user":"ada"}'));
+const compressed = Bun.gzipSync(Buffer.from('{"user":"ada"}'));
 
-/** `depth` objects, one in the other, the outermost with a user in it. */
+/** `depth` nested objects, the outermost with a user in it. */
 const nested = (depth: number): string =>
   `{"user":"ada","x":${'{"x":'.repeat(depth - 2)}{}${"}".repeat(depth - 1)}`;
 
 const withKeys = (count: number): string =>
   JSON.stringify({
     user: "ada",
-    ...Object.fromEntries(Array.from({ length: count - 1 }, (_, place) => [`k${place}`, 1])),
+    ...Object.fromEntries(Array.from({ length: count - 1 }, (_, index) => [`k${index}`, 1])),
   });
 
-const ofBytes = (bytes: number): string => {
+const bodyOfSize = (bytes: number): string => {
   const empty = JSON.stringify({ user: "ada", x: "" });
   return JSON.stringify({ user: "ada", x: "y".repeat(bytes - empty.length) });
 };
 
-describe("a body is JSON", () => {
+describe("a JSON body is accepted", () => {
   test.each([
     "application/json",
     "application/json;charset=utf-8",
@@ -52,26 +52,26 @@ describe("a body is JSON", () => {
     'application/json; charset="utf-8"',
     "Application/JSON",
     "application/json;",
-  ])("as %p", async (type) => {
+  ])("with the content type %p", async (type) => {
     const site = await openAppliance();
     expectOk(await post(site, '{"user":"ada"}', { "content-type": type }));
     expect(await site.listHolders()).toEqual(["ada"]);
   });
 
-  test("without regard to Accept", async () => {
+  test("whatever the Accept header is", async () => {
     const site = await openAppliance();
     for (const accept of ["text/html", "application/jwt", "nonsense", "*/*;q=0"]) {
       expectOk(await site.register({ user: "ada" }, { accept }));
     }
   });
 
-  test("with an encoding that is none", async () => {
+  test("with the content encoding identity", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }, { "content-encoding": "identity" }));
   });
 });
 
-/** What is no JSON object, and what it is called. */
+/** Bodies that are refused, with the status and the code of the refusal. */
 const UNREADABLE: readonly [string, number, string, RawRequest][] = [
   [
     "a content type of thousands of spaces",
@@ -107,10 +107,10 @@ const UNREADABLE: readonly [string, number, string, RawRequest][] = [
       `content encoding ${encoding}`,
       415,
       "unsupported_media_type",
-      { body: gzipped, headers: { ...JSON_TYPE, "content-encoding": encoding } },
+      { body: compressed, headers: { ...JSON_TYPE, "content-encoding": encoding } },
     ],
   ),
-  ["compressed bytes called JSON", 400, "invalid_json", { body: gzipped, headers: JSON_TYPE }],
+  ["compressed bytes called JSON", 400, "invalid_json", { body: compressed, headers: JSON_TYPE }],
   ...[
     ["broken JSON", "{"],
     ["a trailing comma", '{"user":"ada",}'],
@@ -120,7 +120,7 @@ const UNREADABLE: readonly [string, number, string, RawRequest][] = [
     ["a comment", '{"user":"ada"/**/}'],
     ["a bare form", "user=ada"],
     ["only white space", "  \n"],
-    ["30,000 levels that never end", '{"x":' + "[".repeat(30_000)],
+    ["30,000 levels without an end", '{"x":' + "[".repeat(30_000)],
   ].map(([what = "", body = ""]): [string, number, string, RawRequest] => [
     what,
     400,
@@ -180,9 +180,9 @@ const UNREADABLE: readonly [string, number, string, RawRequest][] = [
     "too_complex",
     { body: '{"x":'.repeat(10_000) + "1" + "}".repeat(10_000), headers: JSON_TYPE },
   ],
-  ["64 KiB and one", 413, "too_large", { body: ofBytes(64 * KIB + 1), headers: JSON_TYPE }],
+  ["64 KiB and 1 byte", 413, "too_large", { body: bodyOfSize(64 * KIB + 1), headers: JSON_TYPE }],
   [
-    "64 KiB and one of no content type",
+    "64 KiB and 1 byte without a content type",
     413,
     "too_large",
     { body: "x".repeat(64 * KIB + 1), headers: { "content-length": String(64 * KIB + 1) } },
@@ -193,17 +193,17 @@ const isDocument = ({ headers }: RawRequest): boolean =>
   /^(?:text\/plain|multipart\/form-data)/.test(headers?.["content-type"] ?? "");
 
 test.each(UNREADABLE)(
-  "%s is %d %s on every route that takes such a body",
+  "a body with %s is refused with %d %s on every route that does not accept it",
   async (_what, status, code, raw) => {
     const site = await openAppliance();
-    const others = isDocument(raw) ? UPLOADS : code === "too_large" ? LARGE : [];
-    for (const path of POSTS.filter((one) => !others.includes(one))) {
+    const exempt = isDocument(raw) ? UPLOADS : code === "too_large" ? LARGE : [];
+    for (const path of POSTS.filter((route) => !exempt.includes(route))) {
       await expectRefusedUnchanged(site, status, code, () => site.send("POST", path, raw));
     }
   },
 );
 
-test("an upload whose sender goes away is the sender's doing, not a bug of ours", async () => {
+test("a body whose connection is closed is refused with 400, not reported as an internal error", async () => {
   const site = await openAppliance();
   const pull = (controller: ReadableStreamDefaultController): void => {
     controller.error(new Error("the connection was closed"));
@@ -217,7 +217,7 @@ test("an upload whose sender goes away is the sender's doing, not a bug of ours"
 });
 
 describe("an empty body", () => {
-  const errands = ["/api/admin/v1/backup", "/api/admin/v1/support-bundle"];
+  const maintenanceRoutes = ["/api/admin/v1/backup", "/api/admin/v1/support-bundle"];
   const mayBeEmpty = new Set([
     "/api/v4/unregister/all",
     "/api/v4/license/generate",
@@ -225,13 +225,13 @@ describe("an empty body", () => {
     "/api/admin/v1/clock/accept",
   ]);
 
-  test.each(errands)("is {} on %s, too", async (path) => {
+  test.each(maintenanceRoutes)("counts as {} on %s", async (path) => {
     const site = await openAppliance();
     await expectRefusedUnchanged(site, 409, "server_not_running", () => site.send("POST", path));
   });
 
-  const others = POSTS.filter((path) => !mayBeEmpty.has(path) && !errands.includes(path));
-  test.each(others)("is no object on %s", async (path) => {
+  const others = POSTS.filter((path) => !mayBeEmpty.has(path) && !maintenanceRoutes.includes(path));
+  test.each(others)("is refused on %s", async (path) => {
     const site = await openAppliance();
     for (const raw of [{}, { body: "" }]) {
       await expectRefusedUnchanged(site, 415, "unsupported_media_type", () =>
@@ -243,7 +243,7 @@ describe("an empty body", () => {
     }
   });
 
-  test.each([...mayBeEmpty])("is {} on %s, whatever it is called", async (path) => {
+  test.each([...mayBeEmpty])("counts as {} on %s, with any content type", async (path) => {
     const site = await openAppliance();
     for (const raw of [{}, { body: "" }]) {
       expectOk(await site.send("POST", path, raw));
@@ -255,13 +255,13 @@ describe("an empty body", () => {
   });
 });
 
-describe("the limits themselves are allowed", () => {
+describe("a JSON body at the limit is accepted", () => {
   test.each([
     ["eight levels", nested(8)],
     ["64 keys", withKeys(64)],
-    ["64 KiB", ofBytes(64 * KIB)],
+    ["64 KiB", bodyOfSize(64 * KIB)],
     ["a list of 10,000", JSON.stringify({ user: "ada", x: Array(10_000).fill(1) })],
-  ])("%s", async (_what, body) => {
+  ])("with %s", async (_what, body) => {
     const site = await openAppliance();
     expectOk(await post(site, body));
     expect(await site.listHolders()).toEqual(["ada"]);

@@ -1,4 +1,4 @@
-// Every route, with every way to knock: made from the route table, so that none can be forgotten.
+// Every route with every kind of credential. The routes come from the table, so none is missing.
 import { describe, expect, test } from "bun:test";
 import { routes } from "../../src/http/planes.ts";
 import type { Gate } from "../../src/http/gate.ts";
@@ -13,24 +13,24 @@ import { hoursLater } from "../support/scenario.ts";
 
 const PASSWORD = "correct horse battery";
 
-/** An appliance that has a token, and one that ended. */
-async function claimed(gate: Partial<Gate> = {}) {
+/** An appliance with a valid token and an expired one. */
+async function openSiteWithTokens(gate: Partial<Gate> = {}) {
   const site = await openAppliance({ gate });
   const { access } = site.services;
-  const token = async (name: string, days: number | null): Promise<string> => {
-    const made = await access.createToken(name, days, "test");
-    if (!made.ok) throw new Error(made.fault.code);
-    return made.value.token;
+  const createToken = async (name: string, days: number | null): Promise<string> => {
+    const created = await access.createToken(name, days, "test");
+    if (!created.ok) throw new Error(created.fault.code);
+    return created.value.token;
   };
-  const ended = await token("ended", 1);
-  const valid = await token("valid", null);
+  const expired = await createToken("expired", 1);
+  const valid = await createToken("valid", null);
   site.clock.now = hoursLater(25);
-  return { site, ended, valid };
+  return { site, expired, valid };
 }
 
-/** The same, with a user who is no administrator and has logged in: passwords take their time. */
-async function withUser(gate: Partial<Gate> = {}) {
-  const appliance = await claimed(gate);
+/** The same with a logged-in user who is no administrator; separate since passwords are slow. */
+async function openSiteWithUser(gate: Partial<Gate> = {}) {
+  const appliance = await openSiteWithTokens(gate);
   const { access } = appliance.site.services;
   await access.setUser("ada", "user", PASSWORD, "test");
   const login = await access.login("ada", PASSWORD, "test");
@@ -43,7 +43,7 @@ const bearer = (token: string): RequestHeaders => ({ authorization: `Bearer ${to
 const table = [...routes].flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, plane]) => ({ path, method, plane })),
 );
-const on = (plane: string) => table.filter((route) => route.plane === plane);
+const routesOn = (plane: string) => table.filter((route) => route.plane === plane);
 const label = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`;
 
 type SendRequest = (
@@ -58,60 +58,60 @@ const requestSender =
     return site.send(method, path, { headers });
   };
 
-const STOPPED = [401, 403, 421];
+const GATE_STATUSES = [401, 403, 421];
 
-describe("administration with a credential in force", () => {
-  test.each(on("admin").map((route) => [label(route), route] as const))(
-    "%s",
-    async (_at, route) => {
-      const { site, valid, ended, user } = await withUser();
-      const knock = requestSender(site, route);
+describe("administration, once a credential exists, needs a valid one", () => {
+  test.each(routesOn("admin").map((route) => [label(route), route] as const))(
+    "on %s",
+    async (_label, route) => {
+      const { site, valid, expired, user } = await openSiteWithUser();
+      const send = requestSender(site, route);
       const before = site.lastSeq();
-      expectRefusal(await knock(), 401, "unauthorized");
-      expectRefusal(await knock(bearer("berth_wrong")), 401, "unauthorized");
-      expectRefusal(await knock(bearer(ended)), 401, "unauthorized");
-      expectRefusal(await knock(bearer(`${valid}, Bearer ${valid}`)), 401, "unauthorized");
+      expectRefusal(await send(), 401, "unauthorized");
+      expectRefusal(await send(bearer("berth_wrong")), 401, "unauthorized");
+      expectRefusal(await send(bearer(expired)), 401, "unauthorized");
+      expectRefusal(await send(bearer(`${valid}, Bearer ${valid}`)), 401, "unauthorized");
       expectRefusal(
-        await knock({ authorization: `Basic ${btoa(`ada:${PASSWORD}`)}` }),
+        await send({ authorization: `Basic ${btoa(`ada:${PASSWORD}`)}` }),
         401,
         "unauthorized",
       );
-      expectRefusal(await knock(bearer(user)), 403, "forbidden");
-      expectRefusal(await knock({ "x-forwarded-for": "127.0.0.1" }), 401, "unauthorized");
-      expectRefusal(await knock({}, "10.1.2.3"), 401, "unauthorized");
-      expectRefusal(await knock({}, "203.0.113.9"), 403, "forbidden");
-      expectRefusal(await knock({}, null), 403, "forbidden");
-      expectRefusal(await knock(bearer(valid), "10.1.2.3"), 403, "tls_required");
-      expectRefusal(await knock({ ...bearer(valid), via: "1.1 proxy" }), 403, "tls_required");
+      expectRefusal(await send(bearer(user)), 403, "forbidden");
+      expectRefusal(await send({ "x-forwarded-for": "127.0.0.1" }), 401, "unauthorized");
+      expectRefusal(await send({}, "10.1.2.3"), 401, "unauthorized");
+      expectRefusal(await send({}, "203.0.113.9"), 403, "forbidden");
+      expectRefusal(await send({}, null), 403, "forbidden");
+      expectRefusal(await send(bearer(valid), "10.1.2.3"), 403, "tls_required");
+      expectRefusal(await send({ ...bearer(valid), via: "1.1 proxy" }), 403, "tls_required");
       expectRefusal(
-        await knock({ ...bearer(valid), origin: "http://evil.example" }),
+        await send({ ...bearer(valid), origin: "http://evil.example" }),
         403,
         "cross_site",
       );
-      expectRefusal(await knock({ host: "evil.example" }), 421, "wrong_host");
+      expectRefusal(await send({ host: "evil.example" }), 421, "wrong_host");
       expect(site.lastSeq()).toBe(before);
-      expect(STOPPED).not.toContain((await knock(bearer(valid)))[0].status);
-      expect(STOPPED).not.toContain(
-        (await knock({ ...bearer(valid), host: "dns.alias" }))[0].status,
+      expect(GATE_STATUSES).not.toContain((await send(bearer(valid)))[0].status);
+      expect(GATE_STATUSES).not.toContain(
+        (await send({ ...bearer(valid), host: "dns.alias" }))[0].status,
       );
     },
   );
 
-  test.each(on("admin").map((route) => [label(route), route] as const))(
-    "%s over TLS, from a network that may try",
-    async (_at, route) => {
+  test.each(routesOn("admin").map((route) => [label(route), route] as const))(
+    "on %s over TLS, from an admin network",
+    async (_label, route) => {
       const gate = { isTls: true, isAdmin: (peer: string) => peer === "10.1.2.3" };
-      const { site, valid } = await claimed(gate);
-      const knock = requestSender(site, route);
-      expectRefusal(await knock({}, "10.1.2.3"), 401, "unauthorized");
-      expectRefusal(await knock(bearer(valid), "10.1.2.4"), 403, "forbidden");
-      expect(STOPPED).not.toContain((await knock(bearer(valid), "10.1.2.3"))[0].status);
-      expect(STOPPED).not.toContain((await knock(bearer(valid), "127.0.0.1"))[0].status);
+      const { site, valid } = await openSiteWithTokens(gate);
+      const send = requestSender(site, route);
+      expectRefusal(await send({}, "10.1.2.3"), 401, "unauthorized");
+      expectRefusal(await send(bearer(valid), "10.1.2.4"), 403, "forbidden");
+      expect(GATE_STATUSES).not.toContain((await send(bearer(valid), "10.1.2.3"))[0].status);
+      expect(GATE_STATUSES).not.toContain((await send(bearer(valid), "127.0.0.1"))[0].status);
     },
   );
 });
 
-test("whoever asks who may get in is told whose credential they showed", async () => {
+test("GET /api/admin/v1/access names the credential of the caller in signed_in_as", async () => {
   const signedInAs = async (site: Appliance, headers: RequestHeaders = {}): Promise<unknown> => {
     const [, reply] = await site.get<{ readonly signed_in_as: unknown }>(
       "/api/admin/v1/access",
@@ -120,8 +120,8 @@ test("whoever asks who may get in is told whose credential they showed", async (
     return reply.signed_in_as;
   };
   expect(await signedInAs(await openAppliance())).toBeNull();
-  const { site, valid } = await claimed();
-  // A user of the same name as a token is somebody else.
+  const { site, valid } = await openSiteWithTokens();
+  // A user with the name of a token is a different credential.
   const { access } = site.services;
   await access.setUser("valid", "admin", PASSWORD, "test");
   const login = await access.login("valid", PASSWORD, "test");
@@ -130,22 +130,22 @@ test("whoever asks who may get in is told whose credential they showed", async (
   expect(await signedInAs(site, bearer(session))).toEqual({ name: "valid", credential: "user" });
 });
 
-describe("applications, where people log in", () => {
-  test.each(on("client").map((route) => [label(route), route] as const))(
-    "%s",
-    async (_at, route) => {
-      const { site, user, ended } = await withUser({ clientAuth: "login", isTls: true });
-      const knock = requestSender(site, route);
-      const message = expectRefusal(await knock({}, "10.1.2.3"), 401, "unauthorized");
+describe("with clientAuth login an application needs a token", () => {
+  test.each(routesOn("client").map((route) => [label(route), route] as const))(
+    "on %s",
+    async (_label, route) => {
+      const { site, user, expired } = await openSiteWithUser({ clientAuth: "login", isTls: true });
+      const send = requestSender(site, route);
+      const message = expectRefusal(await send({}, "10.1.2.3"), 401, "unauthorized");
       expect(message).toContain("/auth");
-      expectRefusal(await knock(bearer("berth_wrong"), "10.1.2.3"), 401, "unauthorized");
-      expectRefusal(await knock(bearer(ended), "10.1.2.3"), 401, "unauthorized");
-      expect(STOPPED).not.toContain((await knock(bearer(user), "10.1.2.3"))[0].status);
+      expectRefusal(await send(bearer("berth_wrong"), "10.1.2.3"), 401, "unauthorized");
+      expectRefusal(await send(bearer(expired), "10.1.2.3"), 401, "unauthorized");
+      expect(GATE_STATUSES).not.toContain((await send(bearer(user), "10.1.2.3"))[0].status);
     },
   );
 
-  test("their tokens do not travel in plain HTTP either, an administrator's least of all", async () => {
-    const { site, user, valid } = await withUser({ clientAuth: "login" });
+  test("over TLS: tokens are refused on plain HTTP from other machines", async () => {
+    const { site, user, valid } = await openSiteWithUser({ clientAuth: "login" });
     site.peer = "10.1.2.3";
     for (const token of [user, valid]) {
       expectRefusal(await site.get("/api/v4/license", bearer(token)), 403, "tls_required");
@@ -154,13 +154,13 @@ describe("applications, where people log in", () => {
     expect((await site.get("/api/v4/license", bearer(user)))[0].status).toBe(200);
   });
 
-  test("a user acts only for itself, an administrator for anyone", async () => {
-    const { site, user, valid } = await withUser({ clientAuth: "login" });
+  test("and acts only for its own user, unless it is an administrator's", async () => {
+    const { site, user, valid } = await openSiteWithUser({ clientAuth: "login" });
     const cad = { product: "cad" };
-    const own = await site.register({ ...cad, user: "ada" }, bearer(user));
-    expect(own[0].status).toBe(200);
-    const unnamed = await site.register(cad, bearer(user));
-    expect(unnamed[1]).toMatchObject({ user: "ada" });
+    const sameUser = await site.register({ ...cad, user: "ada" }, bearer(user));
+    expect(sameUser[0].status).toBe(200);
+    const withoutUser = await site.register(cad, bearer(user));
+    expect(withoutUser[1]).toMatchObject({ user: "ada" });
     const before = site.lastSeq();
     const other = await site.register({ ...cad, user: "bob" }, bearer(user));
     expect(expectRefusal(other, 403, "forbidden")).toContain("only for itself");
@@ -168,19 +168,19 @@ describe("applications, where people log in", () => {
     expect((await site.register({ ...cad, user: "bob" }, bearer(valid)))[0].status).toBe(200);
   });
 
-  test.each(on("open").map((route) => [label(route), route] as const))(
-    "%s stays open",
-    async (_at, route) => {
-      const { site } = await claimed({ clientAuth: "login" });
+  test.each(routesOn("open").map((route) => [label(route), route] as const))(
+    "except on %s, which stays open",
+    async (_label, route) => {
+      const { site } = await openSiteWithTokens({ clientAuth: "login" });
       expect((await requestSender(site, route)({}, "10.1.2.3"))[0].status).toBe(200);
     },
   );
 });
 
-test.each(on("client").map((route) => [label(route), route] as const))(
-  "where certificates are asked for, %s is not served in plain HTTP",
-  async (_at, route) => {
-    const { site } = await claimed({ clientAuth: "mtls" });
+test.each(routesOn("client").map((route) => [label(route), route] as const))(
+  "with clientAuth mtls, %s is refused over plain HTTP",
+  async (_label, route) => {
+    const { site } = await openSiteWithTokens({ clientAuth: "mtls" });
     expectRefusal(await requestSender(site, route)({}, "10.1.2.3"), 403, "tls_required");
   },
 );
@@ -193,8 +193,8 @@ describe("/auth", () => {
   const NO_BASIC =
     "HTTP Basic credentials are missing or cannot be read: send the name and the password";
 
-  test("gives a token for the right password, and it works for an hour", async () => {
-    const { site } = await withUser();
+  test("returns a token for the right password, and the token works for an hour", async () => {
+    const { site } = await openSiteWithUser();
     await site.services.access.setUser("root", "admin", PASSWORD, "test");
     const [response, body] = await site.get<{ message: string; token: string }>(
       "/auth",
@@ -208,35 +208,35 @@ describe("/auth", () => {
     expectRefusal(await status(), 401, "unauthorized");
   });
 
-  test("says the same to a wrong name and to a wrong password", async () => {
-    const { site } = await withUser();
-    const wrong = await site.get("/auth", basic("ada", "wrong password"));
-    const nobody = await site.get("/auth", basic("nobody", PASSWORD));
-    expect(expectRefusal(wrong, 401, "unauthorized")).toBe(
-      expectRefusal(nobody, 401, "unauthorized"),
+  test("replies the same to an unknown name and to a wrong password", async () => {
+    const { site } = await openSiteWithUser();
+    const wrongPassword = await site.get("/auth", basic("ada", "wrong password"));
+    const unknownName = await site.get("/auth", basic("nobody", PASSWORD));
+    expect(expectRefusal(wrongPassword, 401, "unauthorized")).toBe(
+      expectRefusal(unknownName, 401, "unauthorized"),
     );
-    expect(wrong[0].headers.get("www-authenticate")).toStartWith("Basic");
+    expect(wrongPassword[0].headers.get("www-authenticate")).toStartWith("Basic");
   });
 
   test.each(["", "Basic", "Basic !!!", "Basic Og==", `Basic ${"A".repeat(4_000)}`, "Bearer x"])(
-    "%j is no login",
+    "refuses the Authorization header %j",
     async (authorization) => {
-      const { site } = await withUser();
+      const { site } = await openSiteWithUser();
       const [response, body] = await site.get("/auth", { authorization });
       expect(expectRefusal([response, body], 401, "unauthorized")).toBe(NO_BASIC);
       expect(response.headers.get("www-authenticate")).toStartWith("Basic");
     },
   );
 
-  test("a call without credentials is told that HTTP Basic credentials are missing", async () => {
-    const { site } = await withUser();
+  test("refuses a call without credentials and says that HTTP Basic credentials are missing", async () => {
+    const { site } = await openSiteWithUser();
     expect(expectRefusal(await site.get("/auth"), 401, "unauthorized")).toBe(NO_BASIC);
   });
 
-  test("slows down whoever guesses, and nobody else", async () => {
-    const { site } = await withUser();
-    for (let tries = 0; tries < 10; tries += 1) {
-      expectRefusal(await site.get("/auth", basic("ada", `guess ${tries}`)), 401, "unauthorized");
+  test("refuses more guesses for one user after ten, and no other user's login", async () => {
+    const { site } = await openSiteWithUser();
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      expectRefusal(await site.get("/auth", basic("ada", `guess ${attempt}`)), 401, "unauthorized");
     }
     expectRefusal(await site.get("/auth", basic("ada", PASSWORD)), 429, "too_many_requests");
     await site.services.access.setUser("bob", "user", PASSWORD, "test");
@@ -245,18 +245,18 @@ describe("/auth", () => {
     expect((await site.get("/auth", basic("ada", PASSWORD)))[0].status).toBe(200);
   });
 
-  test("is not open to other machines over plain HTTP unless the operator says so", async () => {
-    const closed = await withUser();
-    closed.site.peer = "10.1.2.3";
-    const refused = await closed.site.get("/auth", basic("ada", PASSWORD));
-    expectRefusal(refused, 403, "tls_required");
-    const open = await withUser({ allowPlain: true });
-    open.site.peer = "10.1.2.3";
-    expect((await open.site.get("/auth", basic("ada", PASSWORD)))[0].status).toBe(200);
+  test("is refused over plain HTTP from other machines unless allowPlain is set", async () => {
+    const tlsOnly = await openSiteWithUser();
+    tlsOnly.site.peer = "10.1.2.3";
+    const reply = await tlsOnly.site.get("/auth", basic("ada", PASSWORD));
+    expectRefusal(reply, 403, "tls_required");
+    const plainAllowed = await openSiteWithUser({ allowPlain: true });
+    plainAllowed.site.peer = "10.1.2.3";
+    expect((await plainAllowed.site.get("/auth", basic("ada", PASSWORD)))[0].status).toBe(200);
   });
 
-  test("ends with its user", async () => {
-    const { site, user } = await withUser({ clientAuth: "login" });
+  test("returns a token that stops working when its user is removed", async () => {
+    const { site, user } = await openSiteWithUser({ clientAuth: "login" });
     expect((await site.get("/api/v4/license", bearer(user)))[0].status).toBe(200);
     await site.services.access.removeUser("ada", "test");
     expectRefusal(await site.get("/api/v4/license", bearer(user)), 401, "unauthorized");

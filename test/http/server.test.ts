@@ -1,4 +1,4 @@
-// What only a real listener shows: the bytes on the wire, and who is at the other end.
+// What only a real listener shows: the bytes on the wire and the address of the peer.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const POLICY: AccessPolicy = {
   logMode: "default",
 };
 
-async function listening(networks = ["127.0.0.0/8"], adminOpen = false) {
+async function startServer(networks = ["127.0.0.0/8"], adminOpen = false) {
   const site = await openAppliance();
   const { services } = site;
   const isClient = createNetworkMatcher(networks);
@@ -33,9 +33,9 @@ const JSON_TYPE = { "content-type": "application/json" };
 const post = (address: string, path: string, body: string | ReadableStream, headers = JSON_TYPE) =>
   fetch(`${address}/api/v4/${path}`, { method: "POST", body, headers });
 
-describe("the two text replies are text/plain", () => {
+describe("the reply is text/plain for", () => {
   test.each(["unregister", "featureRelease", "feature_release"])("%s", async (path) => {
-    const { site, server } = await listening();
+    const { site, server } = await startServer();
     expectOk(await site.register({ user: "ada" }));
     expectOk(await site.featureRegister({ user: "ada", feature: "view" }));
     const response = await post(
@@ -49,78 +49,85 @@ describe("the two text replies are text/plain", () => {
   });
 });
 
-test("the peer is the socket's, and is what events record", async () => {
-  const { site, server } = await listening();
+test("the peer of a registration is the address of the connection", async () => {
+  const { site, server } = await startServer();
   expect((await post(server.address, "register", '{"user":"ada"}')).status).toBe(200);
-  const [held] = expectOk(await site.registrations());
-  expect(held?.peer).toBe("127.0.0.1");
+  const [registration] = expectOk(await site.registrations());
+  expect(registration?.peer).toBe("127.0.0.1");
 });
 
-test("a peer outside the networks is kept out", async () => {
-  const { server } = await listening(["10.0.0.0/8"]);
+test("a peer outside the client networks is refused", async () => {
+  const { server } = await startServer(["10.0.0.0/8"]);
   const response = await fetch(`${server.address}/api/v4/health`);
   expect(response.status).toBe(403);
   expect(await response.json()).toMatchObject({ code: "forbidden" });
 });
 
-test("administration is for this machine, and not through a proxy unless it is a demo", async () => {
+test("administration is allowed from this machine, and through a proxy only on a demo", async () => {
   const proxied = { headers: { "x-forwarded-for": "10.0.0.1" } };
-  const { server } = await listening();
+  const { server } = await startServer();
   const status = `${server.address}/api/admin/v1/status`;
   expect((await fetch(status)).status).toBe(200);
   expect((await fetch(status, proxied)).status).toBe(401);
-  const demo = await listening(["127.0.0.0/8"], true);
+  const demo = await startServer(["127.0.0.0/8"], true);
   expect((await fetch(`${demo.server.address}/api/admin/v1/status`, proxied)).status).toBe(200);
 });
 
-const ask = async (...lines: string[]): Promise<string> => {
-  const { port } = await listening();
+const sendLines = async (...lines: string[]): Promise<string> => {
+  const { port } = await startServer();
   return sendRaw(port, [...lines, "connection: close", "", ""].join("\r\n"));
 };
 
-describe("on the wire", () => {
-  test("two Host headers are 421, or not even a request", async () => {
-    const heard = await ask("GET /api/v4/health HTTP/1.1", "Host: 127.0.0.1", "Host: 127.0.0.1");
-    expect(heard).toMatch(/^HTTP\/1\.1 (?:400|421) /);
+describe("a raw HTTP request", () => {
+  test("with two Host headers is refused with 421 or 400", async () => {
+    const reply = await sendLines(
+      "GET /api/v4/health HTTP/1.1",
+      "Host: 127.0.0.1",
+      "Host: 127.0.0.1",
+    );
+    expect(reply).toMatch(/^HTTP\/1\.1 (?:400|421) /);
   });
 
-  test("no Host header is no request for us", async () => {
-    expect(await ask("GET /api/v4/health HTTP/1.1")).toMatch(/^HTTP\/1\.1 4\d\d /);
+  test("without a Host header is refused", async () => {
+    expect(await sendLines("GET /api/v4/health HTTP/1.1")).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
 
-  test.each(["FOO", "PROPFIND", "CONNECT"])("method %s does nothing", async (method) => {
-    const heard = await ask(`${method} /api/v4/unregister/all HTTP/1.1`, "Host: 127.0.0.1");
-    expect(heard).not.toMatch(/^HTTP\/1\.1 [23]/);
-  });
-
-  test.each(["//", "//api/v4/health", "/api/v4/../v4/health/", "/API/"])(
-    "the path %s is 404 in JSON",
-    async (path) => {
-      const heard = await ask(`GET ${path} HTTP/1.1`, "Host: 127.0.0.1");
-      expect(heard).toStartWith("HTTP/1.1 404 ");
-      expect(heard).toContain('"code":"not_found"');
+  test.each(["FOO", "PROPFIND", "CONNECT"])(
+    "with the method %s does not succeed",
+    async (method) => {
+      const reply = await sendLines(`${method} /api/v4/unregister/all HTTP/1.1`, "Host: 127.0.0.1");
+      expect(reply).not.toMatch(/^HTTP\/1\.1 [23]/);
     },
   );
 
-  test("a short name is as good as a long one", async () => {
-    const heard = await ask("GET /api/v4/health HTTP/1.1", "Host: srv");
-    expect(heard).toStartWith("HTTP/1.1 200 ");
+  test.each(["//", "//api/v4/health", "/api/v4/../v4/health/", "/API/"])(
+    "for the path %s gets 404 in JSON",
+    async (path) => {
+      const reply = await sendLines(`GET ${path} HTTP/1.1`, "Host: 127.0.0.1");
+      expect(reply).toStartWith("HTTP/1.1 404 ");
+      expect(reply).toContain('"code":"not_found"');
+    },
+  );
+
+  test("with a short host name is served", async () => {
+    const reply = await sendLines("GET /api/v4/health HTTP/1.1", "Host: srv");
+    expect(reply).toStartWith("HTTP/1.1 200 ");
   });
 
-  test("HEAD has the headers and nothing after them", async () => {
-    const heard = await ask("HEAD /api/v4/health HTTP/1.1", "Host: 127.0.0.1");
-    expect(heard).toStartWith("HTTP/1.1 200 ");
-    expect(heard).toEndWith("\r\n\r\n");
-    expect(heard.toLowerCase()).toContain("cache-control: no-store");
+  test("with HEAD gets the headers and no body", async () => {
+    const reply = await sendLines("HEAD /api/v4/health HTTP/1.1", "Host: 127.0.0.1");
+    expect(reply).toStartWith("HTTP/1.1 200 ");
+    expect(reply).toEndWith("\r\n\r\n");
+    expect(reply.toLowerCase()).toContain("cache-control: no-store");
   });
 });
 
-const body = (bytes: number): string => {
+const bodyOfSize = (bytes: number): string => {
   const empty = JSON.stringify({ user: "ada", x: "" });
   return JSON.stringify({ user: "ada", x: "y".repeat(bytes - empty.length) });
 };
 
-const chunked = (text: string): ReadableStream =>
+const toStream = (text: string): ReadableStream =>
   new ReadableStream({
     start(controller) {
       controller.enqueue(new TextEncoder().encode(text));
@@ -128,15 +135,15 @@ const chunked = (text: string): ReadableStream =>
     },
   });
 
-describe("64 KiB is the most", () => {
+describe("a request body over a real connection", () => {
   test.each([
     [65_536, 200],
     [65_537, 413],
     [100_000, 413],
-  ])("%d bytes are answered %d, with a length or in chunks", async (bytes, status) => {
-    const { server } = await listening();
-    for (const sent of [body(bytes), chunked(body(bytes))]) {
-      const response = await post(server.address, "register", sent);
+  ])("of %d bytes gets %d, with a length or in chunks", async (bytes, status) => {
+    const { server } = await startServer();
+    for (const body of [bodyOfSize(bytes), toStream(bodyOfSize(bytes))]) {
+      const response = await post(server.address, "register", body);
       expect(response.status).toBe(status);
       const { code } = (await response.json()) as { code?: string };
       expect(code).toBe(status === 200 ? undefined : "too_large");
@@ -144,20 +151,20 @@ describe("64 KiB is the most", () => {
   });
 });
 
-test("a port that is taken is not shared", async () => {
-  const { site, port } = await listening();
+test("a second listener on the same port fails with EADDRINUSE", async () => {
+  const { site, port } = await startServer();
   const { services } = site;
-  const again = () => listen({ services, host: "127.0.0.1", port, policy: POLICY });
+  const listenAgain = () => listen({ services, host: "127.0.0.1", port, policy: POLICY });
   let code: string | null = null;
   try {
-    again();
+    listenAgain();
   } catch (error) {
     code = errorCode(error);
   }
   expect(code).toBe("EADDRINUSE");
 });
 
-test("stopping lets a request under way finish, and takes no other", async () => {
+test("stopping a server lets a running request finish and accepts no other", async () => {
   const site = await openAppliance();
   const [arrived, stopping] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const isClient = (): boolean => {
@@ -175,18 +182,18 @@ test("stopping lets a request under way finish, and takes no other", async () =>
       controller.close();
     },
   });
-  const asked = post(server.address, "register", slow);
+  const reply = post(server.address, "register", slow);
   await arrived.promise;
   const stopped = server.stop();
   stopping.resolve();
-  expect((await asked).status).toBe(200);
+  expect((await reply).status).toBe(200);
   await stopped;
   expect(await site.listHolders()).toEqual(["ada"]);
-  const refused = await fetch(server.address).then(
+  const outcome = await fetch(server.address).then(
     () => "answered",
     () => "refused",
   );
-  expect(refused).toBe("refused");
+  expect(outcome).toBe("refused");
 });
 
 const openSocket = (site: Appliance, path: string) => {
@@ -195,8 +202,8 @@ const openSocket = (site: Appliance, path: string) => {
   return socket;
 };
 
-describe("the socket", () => {
-  test("is for its owner alone, administers, and is gone at the end", async () => {
+describe("the local socket", () => {
+  test("has mode 600, grants administration, and is removed when it stops", async () => {
     const site = await openAppliance();
     const unix = join(site.folder, "berth.sock");
     const socket = openSocket(site, unix);
@@ -207,7 +214,7 @@ describe("the socket", () => {
     expect(existsSync(unix)).toBe(false);
   });
 
-  test("replaces what a killed server left behind", async () => {
+  test("replaces a file that a killed server left behind", async () => {
     const site = await openAppliance();
     const unix = join(site.folder, "berth.sock");
     writeFileSync(unix, "");

@@ -30,40 +30,40 @@ interface GeneratedRequest {
   readonly cloud_filename: string | null;
 }
 
-const byGet = (site: Appliance, keys: Record<string, string>, headers: RequestHeaders = {}) =>
+const setByGet = (site: Appliance, keys: Record<string, string>, headers: RequestHeaders = {}) =>
   site.get<SetKeysReply>(`/api/v4/setKeys?${new URLSearchParams(keys).toString()}`, headers);
-const byPost = (site: Appliance, keys: Record<string, unknown>, headers: RequestHeaders = {}) =>
+const setByPost = (site: Appliance, keys: Record<string, unknown>, headers: RequestHeaders = {}) =>
   site.post<SetKeysReply>("setKeys", keys, headers);
 const generate = async (site: Appliance, fields: object): Promise<GeneratedRequest> =>
   expectOk(await site.post<GeneratedRequest>("license/generate", { ...fields }));
-const keysIn = (site: Appliance) => site.services.credentials.readPair();
+const readKeys = (site: Appliance) => site.services.credentials.readPair();
 
 describe.each([
-  ["GET", byGet],
-  ["POST", byPost],
-] as const)("by %s", (_, set) => {
-  test("both keys change in one step, and the answer names them without their values", async () => {
+  ["GET", setByGet],
+  ["POST", setByPost],
+] as const)("setKeys by %s", (_, set) => {
+  test("changes both keys in one step, and the reply names them without their values", async () => {
     const site = await openAppliance();
     const before = site.lastSeq();
-    const answer = await set(site, BOTH);
-    expect(expectOk(answer)).toEqual({ status: 200, updated: ["apiKey", "sharedKey"] });
-    expect(await keysIn(site)).toEqual(BOTH);
+    const reply = await set(site, BOTH);
+    expect(expectOk(reply)).toEqual({ status: 200, updated: ["apiKey", "sharedKey"] });
+    expect(await readKeys(site)).toEqual(BOTH);
     expect(site.lastSeq()).toBe(before + 1);
-    expect(answer[0].headers.get("cache-control")).toBe("no-store");
-    expect(JSON.stringify([...answer[0].headers])).not.toContain("canary");
+    expect(reply[0].headers.get("cache-control")).toBe("no-store");
+    expect(JSON.stringify([...reply[0].headers])).not.toContain("canary");
   });
 
-  test("one that is empty or absent stays as it is", async () => {
+  test("keeps a key whose new value is empty or absent", async () => {
     const site = await openAppliance();
     expectOk(await set(site, BOTH));
     expect(expectOk(await set(site, { apiKey: "next-api" })).updated).toEqual(["apiKey"]);
-    expect(await keysIn(site)).toEqual({ apiKey: "next-api", sharedKey: SHARED });
+    expect(await readKeys(site)).toEqual({ apiKey: "next-api", sharedKey: SHARED });
     const reply = expectOk(await set(site, { apiKey: "", sharedKey: "next-shared" }));
     expect(reply.updated).toEqual(["sharedKey"]);
-    expect(await keysIn(site)).toEqual({ apiKey: "next-api", sharedKey: "next-shared" });
+    expect(await readKeys(site)).toEqual({ apiKey: "next-api", sharedKey: "next-shared" });
   });
 
-  test("the same again, or nothing at all, is 200 and writes nothing", async () => {
+  test("replies 200 and writes nothing for the same keys or none", async () => {
     const site = await openAppliance();
     expectOk(await set(site, BOTH));
     const before = site.lastSeq();
@@ -71,45 +71,45 @@ describe.each([
       expect(expectOk(await set(site, keys))).toEqual({ status: 200, updated: [] });
     }
     expect(site.lastSeq()).toBe(before);
-    expect(await keysIn(site)).toEqual(BOTH);
+    expect(await readKeys(site)).toEqual(BOTH);
   });
 
-  test("one alone is kept, and is not a pair yet", async () => {
+  test("stores one key alone, which is not a pair yet", async () => {
     const site = await openAppliance();
     expectOk(await set(site, { sharedKey: SHARED }));
-    expect(await keysIn(site)).toBeNull();
+    expect(await readKeys(site)).toBeNull();
     expectOk(await set(site, { apiKey: API }));
-    expect(await keysIn(site)).toEqual(BOTH);
+    expect(await readKeys(site)).toEqual(BOTH);
   });
 
-  test("a value is taken as it is, with every sign of a URL in it", async () => {
+  test("stores a value unchanged, with characters that are special in a URL", async () => {
     const site = await openAppliance();
     const odd = { apiKey: "a+b/c==&d=%41 e#f?", sharedKey: "schlüssel 🔑" };
     expectOk(await set(site, odd));
-    expect(await keysIn(site)).toEqual(odd);
+    expect(await readKeys(site)).toEqual(odd);
   });
 
   test.each([
     ["too_long", { apiKey: `${API}${"x".repeat(4_096)}` }],
     ["invalid_characters", { apiKey: `${API}\u0007`, sharedKey: SHARED }],
     ["invalid_characters", { apiKey: API, sharedKey: `${SHARED}\n` }],
-  ] as const)("%s changes neither, and the refusal does not quote", async (code, keys) => {
+  ] as const)("is refused with %s without changing or quoting a key", async (code, keys) => {
     const site = await openAppliance();
     const message = await expectRefusedUnchanged(site, 400, code, () => set(site, keys));
     expect(message).not.toContain("canary");
-    expect(await keysIn(site)).toBeNull();
+    expect(await readKeys(site)).toBeNull();
   });
 
-  test("it is for an administrator on the machine itself", async () => {
+  test("is refused from another machine, through a proxy, and under a foreign host name", async () => {
     const site = await openAppliance();
     site.peer = "10.1.2.3";
     await expectRefusedUnchanged(site, 401, "unauthorized", () => set(site, BOTH));
     site.peer = "127.0.0.1";
     const proxied = { "x-forwarded-for": "10.1.2.3" };
     await expectRefusedUnchanged(site, 401, "unauthorized", () => set(site, BOTH, proxied));
-    const named = { host: "rebound.example" };
-    await expectRefusedUnchanged(site, 421, "wrong_host", () => set(site, BOTH, named));
-    expect(await keysIn(site)).toBeNull();
+    const foreignHost = { host: "rebound.example" };
+    await expectRefusedUnchanged(site, 421, "wrong_host", () => set(site, BOTH, foreignHost));
+    expect(await readKeys(site)).toBeNull();
   });
 
   test.each<RequestHeaders>([
@@ -121,25 +121,25 @@ describe.each([
     { origin: "null" },
     { referer: "http://evil.example/page" },
     { referer: "http://127.0.0.1:8080.evil.example/" },
-  ])("a browser on its way from elsewhere is kept out: %j", async (headers) => {
+  ])("is refused for a browser that comes from another site: %j", async (headers) => {
     const site = await openAppliance();
     await expectRefusedUnchanged(site, 403, "cross_site", () => set(site, BOTH, headers));
-    expect(await keysIn(site)).toBeNull();
+    expect(await readKeys(site)).toBeNull();
   });
 
-  test("the folder holds neither key in any file", async () => {
+  test("leaves neither key in plain text in any file of the data folder", async () => {
     const site = await openAppliance();
     expectOk(await set(site, BOTH));
     await generate(site, { license_key: "K-1" });
     await site.stop();
     const files = contentsOf(site.folder);
-    const found = Object.entries(files).filter(([, bytes]) => bytes.includes("canary"));
-    expect(found.map(([name]) => name)).toEqual([]);
+    const leaks = Object.entries(files).filter(([, bytes]) => bytes.includes("canary"));
+    expect(leaks.map(([name]) => name)).toEqual([]);
     expect(files["credentials.sealed"]).toStartWith("600 ");
     expect(files["sealing.key"]).toStartWith("600 ");
   });
 
-  test("the record says which changed, and nothing more", async () => {
+  test("writes to the audit log which key changed, and not its value", async () => {
     const site = await openAppliance();
     expectOk(await set(site, { apiKey: API }));
     await site.stop();
@@ -155,15 +155,15 @@ describe.each([
   });
 });
 
-describe("the address", () => {
-  const SIX = "/api/v4/setKeys";
+describe("the route setKeys", () => {
+  const SET_KEYS = "/api/v4/setKeys";
 
-  test("says that there is a better way, and what it is", async () => {
+  test("marks GET as deprecated and links to POST", async () => {
     const site = await openAppliance();
-    const [{ headers }] = await byGet(site, BOTH);
+    const [{ headers }] = await setByGet(site, BOTH);
     expect(headers.get("deprecation")).toBe("true");
-    expect(headers.get("link")).toContain(`<${SIX}>`);
-    const [posted] = await byPost(site, BOTH);
+    expect(headers.get("link")).toContain(`<${SET_KEYS}>`);
+    const [posted] = await setByPost(site, BOTH);
     expect(posted.headers.has("deprecation")).toBe(false);
   });
 
@@ -172,86 +172,86 @@ describe("the address", () => {
     "sharedKey=a&sharedKey=a",
     "apiKey=a&APIKEY=b",
     "apiKey=&apiKey=",
-  ])("with a parameter twice is refused: %s", async (query) => {
+  ])("refuses a repeated parameter: %s", async (query) => {
     const site = await openAppliance();
-    const ask = () => site.get(`${SIX}?${query}&other=1&other=2`);
-    const message = await expectRefusedUnchanged(site, 400, "invalid_parameter", ask);
+    const send = () => site.get(`${SET_KEYS}?${query}&other=1&other=2`);
+    const message = await expectRefusedUnchanged(site, 400, "invalid_parameter", send);
     expect(message).toMatch(/^(apiKey|sharedKey) must be given once$/);
   });
 
-  test("is read without regard to the case of its parameters", async () => {
+  test("accepts parameter names in any case", async () => {
     const site = await openAppliance();
     const reply = expectOk(
-      await site.get<SetKeysReply>(`${SIX}?apikey=${API}&SHAREDKEY=${SHARED}`),
+      await site.get<SetKeysReply>(`${SET_KEYS}?apikey=${API}&SHAREDKEY=${SHARED}`),
     );
     expect(reply.updated).toEqual(["apiKey", "sharedKey"]);
   });
 
-  test("does nothing on HEAD, and answers no other method", async () => {
+  test("replies 405 to HEAD and all other methods and changes nothing", async () => {
     const site = await openAppliance();
     const before = site.lastSeq();
     for (const method of ["HEAD", "PUT", "DELETE", "OPTIONS"]) {
-      const [response] = await site.send(method, `${SIX}?apiKey=${API}&sharedKey=${SHARED}`);
+      const [response] = await site.send(method, `${SET_KEYS}?apiKey=${API}&sharedKey=${SHARED}`);
       expect([method, response.status]).toEqual([method, 405]);
       expect(response.headers.get("allow")).toBe("GET, POST");
     }
     expect(site.lastSeq()).toBe(before);
-    expect(await keysIn(site)).toBeNull();
+    expect(await readKeys(site)).toBeNull();
   });
 
-  test("does not take keys from the query of a POST", async () => {
+  test("ignores keys in the query of a POST", async () => {
     const site = await openAppliance();
     expectOk(await site.post("/api/v4/setKeys?apiKey=a&sharedKey=b", {}));
-    expect(await keysIn(site)).toBeNull();
+    expect(await readKeys(site)).toBeNull();
   });
 
-  test("is open to whoever may open the socket", async () => {
+  test("is open on the local socket", async () => {
     const site = await openAppliance({ gate: socketGate });
-    expectOk(await byGet(site, BOTH));
+    expectOk(await setByGet(site, BOTH));
   });
 });
 
 describe("a cloud request", () => {
-  const KEYED = { product: "cad", license_key: "ABCD-1234" };
+  const FIELDS = { product: "cad", license_key: "ABCD-1234" };
 
-  test("is there with both keys and a license key only", async () => {
+  test("is made only with both cloud keys and a license key", async () => {
     const site = await openAppliance();
-    const none = { cloud_payload: null, cloud_filename: null };
-    expect(await generate(site, KEYED)).toMatchObject(none);
-    expectOk(await byPost(site, { apiKey: API }));
-    expect(await generate(site, KEYED)).toMatchObject(none);
-    expectOk(await byPost(site, { sharedKey: SHARED }));
-    expect(await generate(site, { product: "cad" })).toMatchObject(none);
-    expect(await generate(site, {})).toMatchObject(none);
-    expect((await generate(site, KEYED)).cloud_payload).toBeString();
+    const noCloud = { cloud_payload: null, cloud_filename: null };
+    expect(await generate(site, FIELDS)).toMatchObject(noCloud);
+    expectOk(await setByPost(site, { apiKey: API }));
+    expect(await generate(site, FIELDS)).toMatchObject(noCloud);
+    expectOk(await setByPost(site, { sharedKey: SHARED }));
+    expect(await generate(site, { product: "cad" })).toMatchObject(noCloud);
+    expect(await generate(site, {})).toMatchObject(noCloud);
+    expect((await generate(site, FIELDS)).cloud_payload).toBeString();
     expect((await generate(site, { license_key: "ABCD-1234" })).cloud_filename).toEndWith(".req");
   });
 
-  test("follows the published recipe, and holds the API key but not the shared one", async () => {
+  test("is signed as the cloud API documents, and contains the API key but not the shared key", async () => {
     const site = await openAppliance();
-    expectOk(await byPost(site, BOTH));
-    const made = await generate(site, KEYED);
-    const text = Buffer.from(made.cloud_payload ?? "", "base64").toString();
-    const date = new Date(made.created_at).toUTCString();
-    const lines = ["licenseSpring", `date: ${date}`, "ABCD-1234", made.hardware_id, API];
+    expectOk(await setByPost(site, BOTH));
+    const generated = await generate(site, FIELDS);
+    const text = Buffer.from(generated.cloud_payload ?? "", "base64").toString();
+    const date = new Date(generated.created_at).toUTCString();
+    const lines = ["licenseSpring", `date: ${date}`, "ABCD-1234", generated.hardware_id, API];
     expect(JSON.parse(text)).toEqual({
       request: "activation",
-      request_id: made.request_id,
+      request_id: generated.request_id,
       license_key: "ABCD-1234",
-      hardware_id: made.hardware_id,
+      hardware_id: generated.hardware_id,
       product: "cad",
       date,
       api_key: API,
       signature: createHmac("sha256", SHARED).update(lines.join("\n")).digest("base64"),
     });
     expect(text).not.toContain(SHARED);
-    const { cloud_payload: _payload, ...rest } = made;
+    const { cloud_payload: _payload, ...rest } = generated;
     expect(JSON.stringify(rest)).not.toContain("canary");
   });
 
-  test("no other call shows either key", async () => {
+  test("is the only reply that shows a key", async () => {
     const site = await openAppliance();
-    expectOk(await byPost(site, BOTH));
+    expectOk(await setByPost(site, BOTH));
     for (const path of ["/api/admin/v1/status", "/api/admin/v1/licenses", "/api/v4/license", "/"]) {
       const [, body] = await site.get(path);
       expect(JSON.stringify(body)).not.toContain("canary");

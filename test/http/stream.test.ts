@@ -1,4 +1,4 @@
-// The stream as those see it who watch: over real listeners, since much of it is about connections.
+// The status stream as clients see it, over real listeners, as much of it is about connections.
 import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
@@ -27,137 +27,142 @@ const POLICY: AccessPolicy = {
   logMode: "default",
 };
 
-function served({ services }: Appliance) {
+function startServer({ services }: Appliance) {
   const server = listen({ services, host: "127.0.0.1", port: 0, policy: POLICY });
   onTestFinished(() => server.stop());
   return { ...server, url: server.address, port: Number(new URL(server.address).port) };
 }
 
-async function refusedAt(url: string, headers: Record<string, string> = {}) {
+async function requestRefusedStream(url: string, headers: Record<string, string> = {}) {
   const response = await fetch(`${url}${STREAM_PATH}`, { headers });
-  // Not refused: what comes then has no end to wait for.
-  if (response.ok) throw new Error("somebody was let in who should not be");
+  // A stream that was not refused has no end to wait for.
+  if (response.ok) throw new Error("the stream was opened although it should be refused");
   return [response, await response.json()] as const;
 }
 
-const inUse = (count: number) => (status: { licenses: { floating_slots_in_use: number }[] }) =>
-  status.licenses[0]?.floating_slots_in_use === count;
+const hasSlotsInUse =
+  (count: number) => (status: { licenses: { floating_slots_in_use: number }[] }) =>
+    status.licenses[0]?.floating_slots_in_use === count;
 
-/** Whoever else fills the disk of this machine would be worth a line. */
-const steady: Disk = { ...realDisk, freeBytes: () => 2 ** 34 };
+/** A constant amount of free space: another program on this machine could change the real one. */
+const steadyDisk: Disk = { ...realDisk, freeBytes: () => 2 ** 34 };
 
-describe("what is told", () => {
-  test("at once what status tells, and again when something changed", async () => {
-    const site = await openAppliance({ disk: steady });
-    const watching = await StatusStream.open(served(site).url);
-    expect(watching.response.headers.get("content-type")).toBe("application/x-ndjson");
-    expect(watching.response.headers.get("cache-control")).toBe("no-store");
-    const first = await watching.waitForStatus(inUse(0));
+describe("the status stream", () => {
+  test("sends the status at once, and again after each change", async () => {
+    const site = await openAppliance({ disk: steadyDisk });
+    const stream = await StatusStream.open(startServer(site).url);
+    expect(stream.response.headers.get("content-type")).toBe("application/x-ndjson");
+    expect(stream.response.headers.get("cache-control")).toBe("no-store");
+    const first = await stream.waitForStatus(hasSlotsInUse(0));
     const { storage, ...status } = expectOk(await site.status());
     expect(first).toEqual({ ...status, storage: { ...storage, free_bytes: expect.any(Number) } });
     expectOk(await site.register({ user: "ada" }));
-    await watching.waitForStatus(inUse(1));
+    await stream.waitForStatus(hasSlotsInUse(1));
     expectOk(await site.unregister({ user: "ada" }));
-    await watching.waitForStatus(inUse(0));
-    expect(watching.statuses).toHaveLength(3);
+    await stream.waitForStatus(hasSlotsInUse(0));
+    expect(stream.statuses).toHaveLength(3);
   });
 
-  test("nothing for the time alone, or for a heartbeat; but that it lives", async () => {
-    const site = await openAppliance({ disk: steady });
+  test("sends only an empty line while nothing but time and heartbeats changes", async () => {
+    const site = await openAppliance({ disk: steadyDisk });
     expectOk(await site.register({ user: "ada" }));
-    const watching = await StatusStream.open(served(site).url);
-    await watching.waitForStatus(inUse(1));
-    const looks = spyOn(site.operations, "status");
-    for (let beat = 1; watching.lines.length < 2; beat += 1) {
+    const stream = await StatusStream.open(startServer(site).url);
+    await stream.waitForStatus(hasSlotsInUse(1));
+    const statusReads = spyOn(site.operations, "status");
+    for (let beat = 1; stream.lines.length < 2; beat += 1) {
       site.clock.now = later(MONDAY, beat * 10 * SECOND);
       expectOk(await site.register({ user: "ada" }));
       await Bun.sleep(200);
     }
-    expect(watching.lines.slice(1)).toEqual([""]);
-    // It looks once a second at most; after ten seconds of silence the connection would be cut.
-    expect(looks.mock.calls.length).toBeLessThan(10);
+    expect(stream.lines.slice(1)).toEqual([""]);
+    // The status is read once a second at most. After ten seconds of silence the connection is cut.
+    expect(statusReads.mock.calls.length).toBeLessThan(10);
   });
 
-  test("a slot that ends by itself", async () => {
-    const site = await openAppliance({ disk: steady });
+  test("sends the status after a slot expires", async () => {
+    const site = await openAppliance({ disk: steadyDisk });
     expectOk(await site.register({ user: "ada" }));
-    const watching = await StatusStream.open(served(site).url);
-    await watching.waitForStatus(inUse(1));
+    const stream = await StatusStream.open(startServer(site).url);
+    await stream.waitForStatus(hasSlotsInUse(1));
     site.clock.now = minutesLater(30);
-    await watching.waitForStatus(inUse(0));
+    await stream.waitForStatus(hasSlotsInUse(0));
   });
 
-  test("everybody the same, of one look a second; nobody looks when nobody watches", async () => {
-    const site = await openAppliance({ disk: steady });
-    const { url } = served(site);
+  test("reads the status once a second for all clients, and not at all without clients", async () => {
+    const site = await openAppliance({ disk: steadyDisk });
+    const { url } = startServer(site);
     const status = spyOn(site.operations, "status");
     const all = await Promise.all(Array.from({ length: 8 }, () => StatusStream.open(url)));
-    await Promise.all(all.map((one) => one.waitForStatus(inUse(0))));
+    await Promise.all(all.map((stream) => stream.waitForStatus(hasSlotsInUse(0))));
     expectOk(await site.register({ user: "ada" }));
-    await Promise.all(all.map((one) => one.waitForStatus(inUse(1))));
-    const looks = (): number => status.mock.calls.length;
-    const [before, began] = [looks(), performance.now()];
-    await waitUntil(() => looks() - before >= 3, "three looks");
-    const seconds = Math.ceil((performance.now() - began) / 1_000);
-    expect(looks() - before).toBeLessThanOrEqual(seconds + 1);
-    for (const one of all) one.disconnect();
-    // It takes a moment until the server knows that they have gone.
+    await Promise.all(all.map((stream) => stream.waitForStatus(hasSlotsInUse(1))));
+    const countReads = (): number => status.mock.calls.length;
+    const [before, startedAt] = [countReads(), performance.now()];
+    await waitUntil(() => countReads() - before >= 3, "three reads of the status");
+    const seconds = Math.ceil((performance.now() - startedAt) / 1_000);
+    expect(countReads() - before).toBeLessThanOrEqual(seconds + 1);
+    for (const stream of all) stream.disconnect();
+    // The server notices only after a while that the clients disconnected.
     const deadline = performance.now() + PATIENCE;
-    for (let last = -1; looks() !== last;) {
+    for (let last = -1; countReads() !== last;) {
       expect(performance.now()).toBeLessThan(deadline);
-      last = looks();
+      last = countReads();
       await Bun.sleep(2_100);
     }
   });
 });
 
-describe("who may watch", () => {
-  test("whoever may administer, and nobody else", async () => {
+describe("access to the status stream", () => {
+  test("is open to administrators only", async () => {
     const site = await openAppliance();
-    const { url } = served(site);
-    const made = await site.services.access.createToken("ops", null, "test");
-    expectRefusal(await refusedAt(url), 401, "unauthorized");
-    expectRefusal(await refusedAt(url, bearerHeader("berth_wrong")), 401, "unauthorized");
-    const token = made.ok ? made.value.token : "";
-    const watching = await StatusStream.open(url, { headers: bearerHeader(token) });
-    expect(watching.response.status).toBe(200);
+    const { url } = startServer(site);
+    const created = await site.services.access.createToken("ops", null, "test");
+    expectRefusal(await requestRefusedStream(url), 401, "unauthorized");
+    expectRefusal(
+      await requestRefusedStream(url, bearerHeader("berth_wrong")),
+      401,
+      "unauthorized",
+    );
+    const token = created.ok ? created.value.token : "";
+    const stream = await StatusStream.open(url, { headers: bearerHeader(token) });
+    expect(stream.response.status).toBe(200);
   });
 
-  test("until the token is revoked or has ended; others watch on", async () => {
+  test("ends when its token is revoked or expires, and other streams stay open", async () => {
     const site = await openAppliance();
-    const { url } = served(site);
+    const { url } = startServer(site);
     const { access } = site.services;
-    const watch = async (name: string, days: number | null): Promise<StatusStream> => {
-      const made = await access.createToken(name, days, "test");
-      if (!made.ok) throw new Error(made.fault.code);
-      return StatusStream.open(url, { headers: bearerHeader(made.value.token) });
+    const openStream = async (name: string, days: number | null): Promise<StatusStream> => {
+      const created = await access.createToken(name, days, "test");
+      if (!created.ok) throw new Error(created.fault.code);
+      return StatusStream.open(url, { headers: bearerHeader(created.value.token) });
     };
-    const [kept, ending, revoked] = [
-      await watch("kept", null),
-      await watch("ending", 1),
-      await watch("revoked", null),
+    const [valid, expiring, revoked] = [
+      await openStream("valid", null),
+      await openStream("expiring", 1),
+      await openStream("revoked", null),
     ];
     await access.revokeToken("revoked", "test");
     expect(await revoked.ended).toBe(true);
     site.clock.now = hoursLater(25);
-    expect(await ending.ended).toBe(true);
+    expect(await expiring.ended).toBe(true);
     expectOk(await site.register({ user: "ada" }, bearerHeader("none")));
-    await kept.waitForStatus(inUse(1));
+    await valid.waitForStatus(hasSlotsInUse(1));
   });
 
-  test("without a credential, until there is one", async () => {
+  test("without a credential ends when the first credential is created", async () => {
     const site = await openAppliance();
-    const watching = await StatusStream.open(served(site).url);
-    await watching.waitForStatus(inUse(0));
+    const stream = await StatusStream.open(startServer(site).url);
+    await stream.waitForStatus(hasSlotsInUse(0));
     await site.services.access.createToken("ops", null, "test");
-    expect(await watching.ended).toBe(true);
+    expect(await stream.ended).toBe(true);
   });
 });
 
-describe("how many may watch", () => {
-  test("so many over all listeners; who leaves makes room", async () => {
+describe("the number of status streams", () => {
+  test("is limited to 32 over all listeners, and one more opens after a client disconnects", async () => {
     const site = await openAppliance();
-    const { url } = served(site);
+    const { url } = startServer(site);
     const unix = join(site.folder, "berth.sock");
     const socket = listenOnSocket(site.services, unix, "default");
     onTestFinished(() => socket.stop());
@@ -169,44 +174,44 @@ describe("how many may watch", () => {
     }
     expect(all.map(({ response }) => response.status)).toEqual(all.map(() => 200));
     expect(MAX_STREAMS).toBe(32);
-    const message = expectRefusal(await refusedAt(url), 429, "too_many_requests");
+    const message = expectRefusal(await requestRefusedStream(url), 429, "too_many_requests");
     expect(message).toBe("too many open status streams; close one of them");
     all[1]?.disconnect();
-    // It takes a moment until the server knows that it has gone.
+    // The server notices only after a while that the client disconnected.
     const deadline = performance.now() + PATIENCE;
     while ((await StatusStream.open(url)).response.status !== 200) {
       expect(performance.now()).toBeLessThan(deadline);
     }
-    expectRefusal(await refusedAt(url), 429, "too_many_requests");
+    expectRefusal(await requestRefusedStream(url), 429, "too_many_requests");
   });
 });
 
-describe("a stop", () => {
-  test("ends the listener's own streams, and leaves the others", async () => {
+describe("stopping a listener", () => {
+  test("ends its own status streams and leaves those of other listeners open", async () => {
     const site = await openAppliance();
-    const [one, other] = [served(site), served(site)];
-    const watching = [
-      await StatusStream.open(one.url),
-      await StatusStream.open(other.url),
+    const [first, second] = [startServer(site), startServer(site)];
+    const streams = [
+      await StatusStream.open(first.url),
+      await StatusStream.open(second.url),
     ] as const;
-    await Promise.all(watching.map((each) => each.waitForStatus(inUse(0))));
-    const stopping = one.stop();
-    // A stream that a stop does not end is cut off by it later, which is no proper end.
-    expect(await watching[0].ended).toBe(true);
+    await Promise.all(streams.map((stream) => stream.waitForStatus(hasSlotsInUse(0))));
+    const stopping = first.stop();
+    // A stream that is not ended by the stop is cut off later, which is not a proper end.
+    expect(await streams[0].ended).toBe(true);
     await stopping;
     expectOk(await site.register({ user: "ada" }));
-    await watching[1].waitForStatus(inUse(1));
+    await streams[1].waitForStatus(hasSlotsInUse(1));
   });
 });
 
-describe("somebody who reads nothing", () => {
-  test("is skipped: nothing piles up, and the newest comes once it reads", async () => {
+describe("a status stream whose client does not read", () => {
+  test("skips statuses instead of queueing them, and sends the newest once the client reads", async () => {
     const site = await openAppliance();
     const reply = expectOk(await site.status());
     const streams = new StatusStreams();
-    let looks = 0;
-    // More than the system holds for a connection, and different each time.
-    const status = async () => ({ ...reply, pid: (looks += 1), version: "v".repeat(8 * MIB) });
+    let reads = 0;
+    // More than the system buffers for a connection, and different each time.
+    const status = async () => ({ ...reply, pid: (reads += 1), version: "v".repeat(8 * MIB) });
     const viewer = { gate: socketGate, isStillAdmitted: () => true, status };
     const server = Bun.serve({
       port: 0,
@@ -214,10 +219,10 @@ describe("somebody who reads nothing", () => {
       fetch: async () => new Response(streams.open(viewer, await status())),
     });
     onTestFinished(() => server.stop(true));
-    const watching = await silent(server.port ?? 0);
-    await waitUntil(() => looks >= 12, "twelve looks");
-    const seen = await pidsIn(watching, looks + 1);
-    // The first ones waited for it; those in between were never made.
+    const socket = await openUnreadSocket(server.port ?? 0);
+    await waitUntil(() => reads >= 12, "twelve reads of the status");
+    const seen = await readPids(socket, reads + 1);
+    // The first statuses were buffered. Those after them were skipped.
     expect(seen.slice(0, 3)).toEqual([1, 2, 3]);
     expect(seen.length).toBeLessThan(9);
   });
@@ -225,8 +230,8 @@ describe("somebody who reads nothing", () => {
 
 const MIB = 1024 * 1024;
 
-/** Asks for something and does not read what comes. */
-function silent(port: number): Promise<Socket> {
+/** Sends a request and does not read the reply. */
+function openUnreadSocket(port: number): Promise<Socket> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port }, () => {
       socket.pause();
@@ -236,8 +241,8 @@ function silent(port: number): Promise<Socket> {
   });
 }
 
-/** Reads what is there, until `last` has come. */
-function pidsIn(socket: Socket, last: number): Promise<number[]> {
+/** Reads the buffered statuses until the one with pid `last`; returns the pids. */
+function readPids(socket: Socket, last: number): Promise<number[]> {
   const { promise, resolve } = Promise.withResolvers<number[]>();
   const seen: number[] = [];
   let tail = "";

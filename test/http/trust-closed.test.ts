@@ -8,20 +8,20 @@ import { openSite } from "../support/licensed-store.ts";
 import { openAppliance } from "../support/appliance.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-test("a vendor's own build trusts that vendor, and nobody else, and never stops", async () => {
-  const desk = (name: string) =>
+test("a build with a built-in vendor trusts only that vendor and cannot remove it", async () => {
+  const createDesk = (name: string) =>
     Desk.create(realDisk, join(tempFolder(), name), { name, products: [name], passphrase: null });
-  const [own, other] = [await desk("own"), await desk("other")];
-  const [baked, foreign] = [
-    await signTrustDocument(own.vendor, own.key),
+  const [builtIn, other] = [await createDesk("built-in"), await createDesk("other")];
+  const [builtInTrust, otherTrust] = [
+    await signTrustDocument(builtIn.vendor, builtIn.key),
     await signTrustDocument(other.vendor, other.key),
   ];
   const { identity, credentials } = (await openAppliance()).services;
-  const licensing = new Licensing((await openSite()).store, identity, credentials, baked);
+  const licensing = new Licensing((await openSite()).store, identity, credentials, builtInTrust);
 
-  const closed = { ok: false, fault: { code: "trust_locked" } };
-  expect(await licensing.previewTrustDocument(foreign)).toMatchObject(closed);
-  expect(await licensing.trustVendor(foreign, "rig")).toMatchObject(closed);
-  expect(await licensing.trustVendor(baked, "rig")).toMatchObject({ ok: true });
-  expect(await licensing.distrustVendor(own.vendor.vendor, "rig")).toMatchObject(closed);
+  const locked = { ok: false, fault: { code: "trust_locked" } };
+  expect(await licensing.previewTrustDocument(otherTrust)).toMatchObject(locked);
+  expect(await licensing.trustVendor(otherTrust, "test")).toMatchObject(locked);
+  expect(await licensing.trustVendor(builtInTrust, "test")).toMatchObject({ ok: true });
+  expect(await licensing.distrustVendor(builtIn.vendor.vendor, "test")).toMatchObject(locked);
 });

@@ -1,4 +1,4 @@
-// Whose licenses are accepted, and how licenses are given back.
+// Which vendors' licenses are accepted, and how licenses are returned.
 import { describe, expect, test } from "bun:test";
 import { fingerprintOf, keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
 import { verifyReceipt } from "../../src/license/receipt.ts";
@@ -23,11 +23,11 @@ const LIST = "/api/admin/v1/trust";
 const SHOW = "/api/admin/v1/trust/show";
 const ADD = "/api/admin/v1/trust/add";
 const REMOVE = "/api/admin/v1/trust/remove";
-const GIVE_BACK = "/api/admin/v1/licenses/remove";
+const RETURN_LICENSE = "/api/admin/v1/licenses/remove";
 
 const OTHER = await generateKey();
 
-const shown = {
+const trustedVendor = {
   vendor: keyIdOf(VENDOR_KEY),
   name: "Initrode",
   version: 1,
@@ -37,14 +37,14 @@ const shown = {
 
 const add = (site: Appliance, license: string) => site.post<VendorReply>(ADD, { license });
 const list = async (site: Appliance) => expectOk(await site.get<VendorReply[]>(LIST));
-const theirs = (products = ["theirs"], version = 1) =>
+const otherTrust = (products = ["theirs"], version = 1) =>
   makeTrustDocument({ products, version, name: "Chotchkie's" }, OTHER);
 
-describe("the list", () => {
-  test("shows every trusted vendor with the fingerprint to compare", async () => {
+describe("GET /api/admin/v1/trust", () => {
+  test("lists every trusted vendor with its fingerprint", async () => {
     const site = await openAppliance({ licenses: {} });
-    expect(await list(site)).toEqual([shown]);
-    const added = expectOk(await add(site, await theirs()));
+    expect(await list(site)).toEqual([trustedVendor]);
+    const added = expectOk(await add(site, await otherTrust()));
     expect(added).toEqual({
       vendor: keyIdOf(OTHER),
       name: "Chotchkie's",
@@ -52,30 +52,30 @@ describe("the list", () => {
       products: ["theirs"],
       fingerprint: fingerprintOf(OTHER),
     });
-    expect(await list(site)).toEqual([shown, added]);
+    expect(await list(site)).toEqual([trustedVendor, added]);
   });
 });
 
-describe("showing a document", () => {
+describe("trust/show", () => {
   const show = (site: Appliance, license: string) => site.post<VendorReply>(SHOW, { license });
 
-  test("says what adding it would, and changes nothing", async () => {
+  test("replies like trust/add and changes nothing", async () => {
     const site = await openAppliance();
     const [before, written] = [await list(site), site.lastSeq()];
-    const said = expectOk(await show(site, await theirs()));
+    const preview = expectOk(await show(site, await otherTrust()));
     expect(await list(site)).toEqual(before);
     expect(site.lastSeq()).toBe(written);
-    expect(expectOk(await add(site, await theirs()))).toEqual(said);
+    expect(expectOk(await add(site, await otherTrust()))).toEqual(preview);
   });
 
-  test("refuses what adding would: a forged one, an older one, another kind, nothing", async () => {
+  test("refuses a forged, older, wrong or empty document as trust/add does", async () => {
     const site = await openAppliance();
-    expectOk(await add(site, await theirs(["theirs"], 2)));
-    const stranger = await generateKey();
-    const keys = [publicPart(stranger)];
+    expectOk(await add(site, await otherTrust(["theirs"], 2)));
+    const untrustedKey = await generateKey();
+    const keys = [publicPart(untrustedKey)];
     const documents = [
-      await makeTrustDocument({ vendor: keyIdOf(VENDOR_KEY), version: 2, keys }, stranger),
-      await theirs(["more"], 1),
+      await makeTrustDocument({ vendor: keyIdOf(VENDOR_KEY), version: 2, keys }, untrustedKey),
+      await otherTrust(["more"], 1),
       await answerRequest(await site.makeRequestDocument(), 9),
       "no document",
     ];
@@ -86,40 +86,40 @@ describe("showing a document", () => {
   });
 });
 
-describe("trusting", () => {
+describe("trust/add", () => {
   test.each([
     ["plain text", "text/plain"],
     ["plain text in UTF-8", "Text/Plain; charset=utf-8"],
-  ])("takes the document as %s", async (_what, type) => {
+  ])("accepts the document as %s", async (_what, type) => {
     const site = await openAppliance();
-    const raw = { body: `${await theirs()}\n`, headers: { "content-type": type } };
+    const raw = { body: `${await otherTrust()}\n`, headers: { "content-type": type } };
     const added = expectOk(await site.send<VendorReply>("POST", ADD, raw));
     expect(added.vendor).toBe(keyIdOf(OTHER));
   });
 
-  test("again with the same document changes nothing, a newer one takes its place", async () => {
+  test("changes nothing for the same document, and a newer document replaces it", async () => {
     const site = await openAppliance();
-    expectOk(await add(site, await theirs()));
+    expectOk(await add(site, await otherTrust()));
     const written = site.lastSeq();
-    expectOk(await add(site, await theirs()));
+    expectOk(await add(site, await otherTrust()));
     expect(site.lastSeq()).toBe(written);
-    const newer = expectOk(await add(site, await theirs(["theirs", "more"], 2)));
+    const newer = expectOk(await add(site, await otherTrust(["theirs", "more"], 2)));
     expect(newer).toMatchObject({ version: 2, products: ["theirs", "more"] });
     expect((await list(site))[1]).toEqual(newer);
     await expectRefusedUnchanged(site, 400, "invalid_license_file", async () =>
-      add(site, await theirs()),
+      add(site, await otherTrust()),
     );
   });
 
-  test("a newer document needs a key that is trusted already", async () => {
+  test("accepts a newer document only if it is signed with a trusted key", async () => {
     const site = await openAppliance();
-    const stranger = await generateKey();
-    const keys = [publicPart(stranger)];
-    const stolen = await makeTrustDocument(
+    const untrustedKey = await generateKey();
+    const keys = [publicPart(untrustedKey)];
+    const forged = await makeTrustDocument(
       { vendor: keyIdOf(VENDOR_KEY), version: 2, keys },
-      stranger,
+      untrustedKey,
     );
-    await expectRefusedUnchanged(site, 400, "invalid_license_file", () => add(site, stolen));
+    await expectRefusedUnchanged(site, 400, "invalid_license_file", () => add(site, forged));
     const rotated = await makeTrustDocument({
       version: 2,
       keys: [...keys, publicPart(VENDOR_KEY)],
@@ -130,36 +130,42 @@ describe("trusting", () => {
       7,
       {},
       { iss: keyIdOf(VENDOR_KEY) },
-      stranger,
+      untrustedKey,
     );
     expectOk(await site.upload(license));
   });
 
-  test("a newer document without the key of an installed license is refused until it is renewed", async () => {
+  test("refuses a newer document without the key of an installed license until that is renewed", async () => {
     const site = await openAppliance();
-    const both = { version: 2, keys: [publicPart(OTHER), publicPart(VENDOR_KEY)] };
-    expectOk(await add(site, await makeTrustDocument(both)));
-    const alone = await makeTrustDocument({ version: 3, keys: [publicPart(OTHER)] });
+    const bothKeys = { version: 2, keys: [publicPart(OTHER), publicPart(VENDOR_KEY)] };
+    expectOk(await add(site, await makeTrustDocument(bothKeys)));
+    const withoutOldKey = await makeTrustDocument({ version: 3, keys: [publicPart(OTHER)] });
     const message = await expectRefusedUnchanged(site, 400, "invalid_license_file", () =>
-      add(site, alone),
+      add(site, withoutOldKey),
     );
     expect(message).toContain("leaves out the key that license 1 is signed with");
 
-    const named = { serial: 2, iss: keyIdOf(VENDOR_KEY) };
-    const renewed = await answerRequest(await site.makeRequestDocument(), 1, {}, named, OTHER);
+    const renewalClaims = { serial: 2, iss: keyIdOf(VENDOR_KEY) };
+    const renewed = await answerRequest(
+      await site.makeRequestDocument(),
+      1,
+      {},
+      renewalClaims,
+      OTHER,
+    );
     unwrap(await site.licensing.installLicense(renewed, "test"));
-    expect(expectOk(await add(site, alone)).version).toBe(3);
+    expect(expectOk(await add(site, withoutOldKey)).version).toBe(3);
   });
 
-  test("is refused where another vendor has the product", async () => {
+  test("is refused for a product of another vendor", async () => {
     const site = await openAppliance();
     await expectRefusedUnchanged(site, 400, "untrusted_vendor", async () =>
-      add(site, await theirs(["theirs", "cad"])),
+      add(site, await otherTrust(["theirs", "cad"])),
     );
-    expect(await list(site)).toEqual([shown]);
+    expect(await list(site)).toEqual([trustedVendor]);
   });
 
-  test("is refused for what is no trust document", async () => {
+  test("is refused for a text that is no trust document", async () => {
     const site = await openAppliance();
     const texts = [
       "nonsense",
@@ -174,25 +180,25 @@ describe("trusting", () => {
   });
 });
 
-describe("no longer trusting", () => {
-  test("is done for a vendor with nothing installed, who is a stranger from then on", async () => {
+describe("trust/remove", () => {
+  test("removes a vendor without licenses, whose licenses are refused from then on", async () => {
     const site = await openAppliance({ licenses: {} });
-    const asked = await site.makeRequestDocument();
+    const request = await site.makeRequestDocument();
     const removed = await site.post(REMOVE, { vendor: keyIdOf(VENDOR_KEY) });
     expect(expectOk(removed)).toEqual({ vendor: keyIdOf(VENDOR_KEY) });
     expect(await list(site)).toEqual([]);
     await expectRefusedUnchanged(site, 400, "untrusted_vendor", async () =>
-      site.upload(await answerRequest(asked, 7)),
+      site.upload(await answerRequest(request, 7)),
     );
   });
 
-  test("is refused while licenses of theirs are installed, until they are given back", async () => {
+  test("is refused while licenses of the vendor are installed, until they are returned", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: {} } });
     const message = await expectRefusedUnchanged(site, 400, "vendor_in_use", () =>
       site.post(REMOVE, { vendor: keyIdOf(VENDOR_KEY) }),
     );
     expect(message).toStartWith("licenses of this vendor are installed (2)");
-    for (const license_id of ["1", "2"]) expectOk(await site.post(GIVE_BACK, { license_id }));
+    for (const license_id of ["1", "2"]) expectOk(await site.post(RETURN_LICENSE, { license_id }));
     expectOk(await site.post(REMOVE, { vendor: keyIdOf(VENDOR_KEY) }));
   });
 
@@ -201,22 +207,22 @@ describe("no longer trusting", () => {
     ["missing_parameters", { vendor: "" }],
     ["unknown_vendor", { vendor: "constructor" }],
     ["unknown_vendor", { vendor: "0".repeat(16) }],
-  ])("is %s for %j", async (code, fields) => {
+  ])("is refused with %s for %j", async (code, fields) => {
     const site = await openAppliance();
     await expectRefusedUnchanged(site, 400, code, () => site.post(REMOVE, fields));
   });
 });
 
-describe("giving a license back", () => {
-  const giveBack = async (site: Appliance, fields: object): Promise<string> =>
-    expectOk(await site.post<{ receipt: string }>(GIVE_BACK, { ...fields })).receipt;
+describe("licenses/remove", () => {
+  const returnLicense = async (site: Appliance, fields: object): Promise<string> =>
+    expectOk(await site.post<{ receipt: string }>(RETURN_LICENSE, { ...fields })).receipt;
 
-  test("gives a receipt the vendor can check, and ends the license", async () => {
+  test("returns a receipt that the vendor can check, and ends the license", async () => {
     const site = await openAppliance();
     const { identity } = site.services;
     expectOk(await site.addConsumption({ consumptions: "4" }));
     site.clock.now = minutesLater(5);
-    const receipt = await giveBack(site, { license_id: "1" });
+    const receipt = await returnLicense(site, { license_id: "1" });
     expect(unwrap(await verifyReceipt(receipt))).toEqual({
       appliance: identity.id,
       jwk: publicPart(identity.key),
@@ -234,41 +240,41 @@ describe("giving a license back", () => {
     expect(expectOk(await site.licenses())).toEqual([]);
   });
 
-  test("again gives the same receipt, character for character, also after a restart", async () => {
+  test("returns the same receipt again, also after a restart", async () => {
     const site = await openAppliance();
-    const receipt = await giveBack(site, { license_id: 1 });
+    const receipt = await returnLicense(site, { license_id: 1 });
     site.clock.now = minutesLater(99);
     const written = site.lastSeq();
-    expect(await giveBack(site, { license_id: 1 })).toBe(receipt);
+    expect(await returnLicense(site, { license_id: 1 })).toBe(receipt);
     expect(site.lastSeq()).toBe(written);
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
-    expect(await giveBack(next, { license_id: 1 })).toBe(receipt);
+    expect(await returnLicense(next, { license_id: 1 })).toBe(receipt);
   });
 
-  test("waits for borrowed slots, unless they go along by name", async () => {
+  test("is refused while slots are borrowed, unless with_borrows is true", async () => {
     const site = await openAppliance();
     expectOk(await site.borrow({ user: "ada" }));
     expectOk(await site.register({ user: "bob" }));
     for (const with_borrows of [undefined, "false", false, ""]) {
       await expectRefusedUnchanged(site, 400, "slots_borrowed", () =>
-        site.post(GIVE_BACK, { license_id: "1", with_borrows }),
+        site.post(RETURN_LICENSE, { license_id: "1", with_borrows }),
       );
     }
-    const receipt = await giveBack(site, { license_id: "1", with_borrows: true });
+    const receipt = await returnLicense(site, { license_id: "1", with_borrows: true });
     expect(unwrap(await verifyReceipt(receipt)).borrows).toEqual(["ada"]);
   });
 
-  test("is for good: the file that was here does not come in again, nor does its renewal", async () => {
+  test("is permanent: the same file and its renewal without a new request are refused", async () => {
     const site = await openAppliance({ licenses: {} });
-    const givenBack = `license 7 was returned on ${rfc3339(MONDAY)}; create a new request`;
+    const returnedMessage = `license 7 was returned on ${rfc3339(MONDAY)}; create a new request`;
     const file = await answerRequest(await site.makeRequestDocument(), 7);
     expectOk(await site.upload(file));
-    await giveBack(site, { license_id: "7" });
+    await returnLicense(site, { license_id: "7" });
     const message = await expectRefusedUnchanged(site, 400, "stale_license", () =>
       site.upload(file),
     );
-    expect(message).toBe(givenBack);
+    expect(message).toBe(returnedMessage);
     const renewal = await answerRequest(
       await site.makeRequestDocument(),
       7,
@@ -277,9 +283,9 @@ describe("giving a license back", () => {
     );
     expect(
       await expectRefusedUnchanged(site, 400, "request_unknown", () => site.upload(renewal)),
-    ).toBe(givenBack);
-    const anew = await answerRequest(await site.makeRequestDocument(), 7);
-    await expectRefusedUnchanged(site, 400, "stale_license", () => site.upload(anew));
+    ).toBe(returnedMessage);
+    const sameSerial = await answerRequest(await site.makeRequestDocument(), 7);
+    await expectRefusedUnchanged(site, 400, "stale_license", () => site.upload(sameSerial));
     expectOk(
       await site.upload(
         await answerRequest(await site.makeRequestDocument(), 7, {}, { serial: 2 }),
@@ -288,14 +294,16 @@ describe("giving a license back", () => {
   });
 
   test.each(["borrow", "addConsumption", "addFeatureConsumption"] as const)(
-    "a keyed %s from before is refused, not answered from memory",
+    "makes %s with an earlier Idempotency-Key refused instead of replayed",
     async (call) => {
       const site = await openAppliance();
-      const asked = { user: "ada", product: "cad", feature: "plot" };
-      const keyed = { "idempotency-key": "k-1" };
-      expectOk<unknown>(await site[call](asked, keyed));
-      await giveBack(site, { license_id: "1", with_borrows: true });
-      await expectRefusedUnchanged(site, 400, "license_not_found", () => site[call](asked, keyed));
+      const request = { user: "ada", product: "cad", feature: "plot" };
+      const withKey = { "idempotency-key": "k-1" };
+      expectOk<unknown>(await site[call](request, withKey));
+      await returnLicense(site, { license_id: "1", with_borrows: true });
+      await expectRefusedUnchanged(site, 400, "license_not_found", () =>
+        site[call](request, withKey),
+      );
       expectOk(await site.get("/api/v4/health"));
     },
   );
@@ -305,8 +313,8 @@ describe("giving a license back", () => {
     ["license_not_found", { license_id: "3" }],
     ["invalid_number", { license_id: "one" }],
     ["invalid_boolean", { license_id: "1", with_borrows: "yes" }],
-  ])("is %s for %j", async (code, fields) => {
+  ])("is refused with %s for %j", async (code, fields) => {
     const site = await openAppliance();
-    await expectRefusedUnchanged(site, 400, code, () => site.post(GIVE_BACK, fields));
+    await expectRefusedUnchanged(site, 400, code, () => site.post(RETURN_LICENSE, fields));
   });
 });

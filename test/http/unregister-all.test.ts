@@ -8,7 +8,7 @@ import {
 
 const PATH = "/api/v4/unregister/all";
 
-async function occupied(): Promise<Appliance> {
+async function openOccupiedSite(): Promise<Appliance> {
   const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
   expectOk(await site.register({ user: "ada", product: "cad" }));
   expectOk(await site.borrow({ user: "bob", product: "cad" }));
@@ -16,50 +16,50 @@ async function occupied(): Promise<Appliance> {
   return site;
 }
 
-describe("every slot is given back, with an empty reply", () => {
+describe("unregister/all releases every slot, with an empty reply,", () => {
   test.each<[string, (site: Appliance) => Promise<readonly [Response, unknown]>]>([
     ["by GET", (site) => site.get(PATH)],
     ["by POST of {}", (site) => site.post(PATH, {})],
-    ["by POST of nothing at all", (site) => site.send("POST", PATH)],
+    ["by POST without a body", (site) => site.send("POST", PATH)],
     ["by POST of an empty body", (site) => site.send("POST", PATH, { body: "" })],
     ["for an empty product", (site) => site.post(PATH, { product: "" })],
-    ["for no product in the query", (site) => site.get(`${PATH}?product=`)],
-  ])("%s", async (_what, act) => {
-    const site = await occupied();
-    expect(expectOk(await act(site))).toBe("");
+    ["for an empty product in the query", (site) => site.get(`${PATH}?product=`)],
+  ])("%s", async (_what, call) => {
+    const site = await openOccupiedSite();
+    expect(expectOk(await call(site))).toBe("");
     expect(await site.listHolders()).toEqual([]);
   });
 });
 
-describe("one product's slots alone are given back", () => {
+describe("unregister/all releases the slots of one product only", () => {
   test.each<[string, (site: Appliance) => Promise<readonly [Response, unknown]>]>([
     ["by GET", (site) => site.get(`${PATH}?product=cad`)],
-    ["by GET, in another case", (site) => site.get(`${PATH}?PRODUCT=cad`)],
+    ["by GET with the parameter in another case", (site) => site.get(`${PATH}?PRODUCT=cad`)],
     ["by POST", (site) => site.post(PATH, { product: "cad" })],
-  ])("%s", async (_what, act) => {
-    const site = await occupied();
-    expectOk(await act(site));
+  ])("%s", async (_what, call) => {
+    const site = await openOccupiedSite();
+    expectOk(await call(site));
     expect(await site.listHolders()).toEqual(["cleo"]);
   });
 });
 
-test("with nobody registered it is done all the same, and nothing is written", async () => {
+test("unregister/all succeeds without registrations and writes nothing", async () => {
   const site = await openAppliance();
   const before = site.lastSeq();
   expectOk(await site.get(PATH));
   expect(site.lastSeq()).toBe(before);
 });
 
-test("an unknown product is refused and frees nobody", async () => {
-  const site = await occupied();
+test("unregister/all refuses an unknown product and releases no slot", async () => {
+  const site = await openOccupiedSite();
   await expectRefusedUnchanged(site, 400, "unknown_product", () =>
     site.post(PATH, { product: "CAD" }),
   );
   await expectRefusedUnchanged(site, 400, "unknown_product", () => site.get(`${PATH}?product=CAD`));
 });
 
-test("a body that is there must still be JSON", async () => {
-  const site = await occupied();
+test("unregister/all refuses a body that is not a JSON object", async () => {
+  const site = await openOccupiedSite();
   await expectRefusedUnchanged(site, 415, "unsupported_media_type", () =>
     site.send("POST", PATH, { body: "product=cad" }),
   );

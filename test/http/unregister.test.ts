@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { expectOk, expectRefusedUnchanged, openAppliance } from "../support/appliance.ts";
 import { minutesLater } from "../support/scenario.ts";
 
-test("a slot is given back, in a word of plain text, and is free at once", async () => {
+test("unregister replies in plain text and releases the slot at once", async () => {
   const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
   expectOk(await site.register({ user: "ada" }));
   expect(expectOk(await site.unregister({ product: "cad", user: "ada" }))).toBe(
@@ -12,14 +12,14 @@ test("a slot is given back, in a word of plain text, and is free at once", async
   expectOk(await site.register({ user: "bob" }));
 });
 
-test("a borrowed slot is returned early", async () => {
+test("unregister releases a borrowed slot before its end", async () => {
   const site = await openAppliance();
   expectOk(await site.borrow({ user: "ada" }));
   expectOk(await site.unregister({ user: "ada" }));
   expect(await site.listHolders()).toEqual([]);
 });
 
-test("nobody else's slot goes with it", async () => {
+test("unregister releases no other user's slot, also of a name that differs in case only", async () => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }));
   expectOk(await site.register({ user: "Ada" }));
@@ -27,7 +27,7 @@ test("nobody else's slot goes with it", async () => {
   expect(await site.listHolders()).toEqual(["ada"]);
 });
 
-test("the features held through the slot are given back with it", async () => {
+test("unregister releases the features of the slot too", async () => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }));
   expectOk(await site.featureRegister({ user: "ada", feature: "view" }));
@@ -36,16 +36,16 @@ test("the features held through the slot are given back with it", async () => {
   expect(product_features[0]).toMatchObject({ code: "view", floating_in_use_devices: 0 });
 });
 
-test("license_id means that license's slot alone", async () => {
+test("unregister with license_id releases the slot of that license only", async () => {
   const site = await openAppliance({ licenses: { 1: {}, 2: {} } });
   expectOk(await site.register({ user: "ada", license_id: "1" }));
   expectOk(await site.register({ user: "ada", license_id: "2" }));
   expectOk(await site.unregister({ user: "ada", license_id: 2 }));
-  const held = expectOk(await site.registrations());
-  expect(held.map(({ license_id }) => license_id)).toEqual([1]);
+  const registrations = expectOk(await site.registrations());
+  expect(registrations.map(({ license_id }) => license_id)).toEqual([1]);
 });
 
-describe("giving back is refused", () => {
+describe("unregister is refused", () => {
   test.each<[string, Record<string, unknown>]>([
     ["user_not_registered", { user: "bob" }],
     ["user_not_registered", { user: "ADA" }],
@@ -60,7 +60,7 @@ describe("giving back is refused", () => {
     expect(await site.listHolders()).toEqual(["ada"]);
   });
 
-  test("once the slot has run out", async () => {
+  test("once the slot has expired", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
     site.clock.now = minutesLater(30);

@@ -8,26 +8,26 @@ import {
 } from "../../src/web/audit-log/filter.ts";
 import { eventKindOf, EVENT_KINDS, eventTypesOf } from "../../src/web/audit-log/event-kinds.ts";
 
-/** As the router takes an address apart. */
+/** Splits an address as the router does. */
 const partsOf = (address: string): string[] =>
   address.slice(2).split("/").slice(1).map(decodeURIComponent);
 
 const read = (...parts: string[]) => readFilter(parts);
 
-describe("the address of a part of the record", () => {
+describe("audit log filter in the address", () => {
   test.each([
-    ["nothing", []],
+    ["an empty filter", []],
     ["a kind", ["kind=refusals"]],
-    ["a search with everything in it", ["text=a/b=c & d?#%20 <img src=x onerror=alert(1)>"]],
+    ["a search text with special characters", ["text=a/b=c & d?#%20 <img src=x onerror=alert(1)>"]],
     ["a product, a user and a license", ["product=cad/2", "user=ada=", "license=7"]],
     ["days", ["from=2026-02-28", "to=2026-03-01"]],
-  ])("%s comes back as it was", (_what, parts) => {
+  ])("restores %s from its link", (_title, parts) => {
     const filter = read(...parts);
     expect(readFilter(partsOf(filterLink(filter)))).toEqual(filter);
     expect(isFilterEmpty(filter)).toBe(parts.length === 0);
   });
 
-  test("what makes no sense in it is left out", () => {
+  test("ignores parts that are invalid", () => {
     expect(
       isFilterEmpty(
         read("kind=everything", "from=2026-02-30", "to=soon", "license=x", "__proto__=1", "text"),
@@ -36,12 +36,12 @@ describe("the address of a part of the record", () => {
   });
 });
 
-describe("what the server is asked for", () => {
-  test("everything is asked for by asking for nothing", () => {
+describe("audit log query", () => {
+  test("is empty for an empty filter", () => {
     expect(auditQueryOf(read())).toEqual({});
   });
 
-  test("a kind is a list of types, and each type is of one kind", () => {
+  test("lists the event types of a kind, and each type has one kind", () => {
     expect(auditQueryOf(read("kind=refusals"))).toEqual({ type: "RefusalsCounted" });
     for (const kind of EVENT_KINDS) {
       expect(eventTypesOf(kind).length).toBeGreaterThan(0);
@@ -51,13 +51,13 @@ describe("what the server is asked for", () => {
     expect(eventKindOf("constructor")).toBe("appliance");
   });
 
-  test("days begin and end where the reader is", () => {
+  test("starts and ends days in the reader's time zone", () => {
     const { since, until } = auditQueryOf(read("from=2026-03-01", "to=2026-03-01"));
     expect(since).toBe(new Date(2026, 2, 1).toISOString());
     expect(until).toBe(new Date(new Date(2026, 2, 2).getTime() - 1).toISOString());
   });
 
-  test("what happens from now on is in it until its last day is over", () => {
+  test("matches future events until the end of its last day", () => {
     const filter = read("to=2026-03-01");
     expect(isOpenEnded(filter, new Date(2026, 2, 1, 23, 59).getTime())).toBe(true);
     expect(isOpenEnded(filter, new Date(2026, 2, 2).getTime())).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { monthsBetween, monthRangeQuery } from "../../src/web/audit-log/months.ts";
 
-test("every month something can have happened in, the newest first", () => {
+test("monthsBetween lists every month between two times, newest first", () => {
   expect(monthsBetween("2025-11-30T23:59:59.999Z", "2026-02-01T00:00:00.000Z")).toEqual([
     "2026-02",
     "2026-01",
@@ -12,7 +12,7 @@ test("every month something can have happened in, the newest first", () => {
   expect(monthsBetween("2026-03-01T00:00:00Z", "2026-02-01T00:00:00Z")).toEqual([]);
 });
 
-test("a span begins with its first month and ends with its last, to the millisecond", () => {
+test("monthRangeQuery covers the first to the last month, to the millisecond", () => {
   expect(monthRangeQuery("2025-12", "2025-12")).toEqual({
     since: "2025-12-01T00:00:00.000Z",
     until: "2025-12-31T23:59:59.999Z",

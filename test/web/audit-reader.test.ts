@@ -16,17 +16,17 @@ const entry = (seq: number): AuditEntryReply => ({
   detail: {},
 });
 
-/** A record of so many lines of which those are found that fit, looking at `reach` at a time. */
+/** An audit log of `last` entries; a page searches `maxScanned` entries for those that match. */
 class FakeAuditLog {
   lastSeq: number;
   requestCount = 0;
-  readonly #reach: number;
-  readonly #fits: (seq: number) => boolean;
+  readonly #maxScanned: number;
+  readonly #matches: (seq: number) => boolean;
 
-  constructor(last: number, fits: (seq: number) => boolean = () => true, reach = Infinity) {
+  constructor(last: number, matches: (seq: number) => boolean = () => true, maxScanned = Infinity) {
     this.lastSeq = last;
-    this.#fits = fits;
-    this.#reach = reach;
+    this.#matches = matches;
+    this.#maxScanned = maxScanned;
   }
 
   readonly fetchPage = async ({
@@ -38,9 +38,9 @@ class FakeAuditLog {
     this.requestCount += 1;
     const events: AuditEntryReply[] = [];
     let seq = before === undefined ? this.lastSeq : Number(before) - 1;
-    for (let looked = 0; seq > 0 && looked < this.#reach; looked += 1, seq -= 1) {
+    for (let scanned = 0; seq > 0 && scanned < this.#maxScanned; scanned += 1, seq -= 1) {
       if (events.length === Number(limit)) break;
-      if (this.#fits(seq)) events.push(entry(seq));
+      if (this.#matches(seq)) events.push(entry(seq));
     }
     return { events, next: seq > 0 ? String(seq + 1) : null, scanned_until: null };
   };
@@ -50,64 +50,64 @@ const seqs = ({ events }: AuditReader): number[] => (events.value ?? []).map(({ 
 const downFrom = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, index) => first - index);
 
-describe("the record as it is read", () => {
-  test("pages follow each other without a gap, to the beginning", async () => {
-    const record = new FakeAuditLog(120);
-    const reading = new AuditReader(record.fetchPage, {});
-    await reading.loadOlder();
-    expect(seqs(reading)).toEqual(downFrom(120, 50));
-    await Promise.all([reading.loadOlder(), reading.loadOlder()]);
-    expect(seqs(reading)).toEqual(downFrom(120, 100));
-    await reading.loadOlder();
-    expect(seqs(reading)).toEqual(downFrom(120, 120));
-    expect(reading.nextCursor.value).toBeNull();
+describe("AuditReader", () => {
+  test("loads page after page without a gap, to the start of the log", async () => {
+    const log = new FakeAuditLog(120);
+    const reader = new AuditReader(log.fetchPage, {});
+    await reader.loadOlder();
+    expect(seqs(reader)).toEqual(downFrom(120, 50));
+    await Promise.all([reader.loadOlder(), reader.loadOlder()]);
+    expect(seqs(reader)).toEqual(downFrom(120, 100));
+    await reader.loadOlder();
+    expect(seqs(reader)).toEqual(downFrom(120, 120));
+    expect(reader.nextCursor.value).toBeNull();
   });
 
-  test("what is new waits until it may be shown, and nothing else moves", async () => {
-    const record = new FakeAuditLog(60);
-    const reading = new AuditReader(record.fetchPage, {});
-    await reading.loadOlder();
-    record.lastSeq = 63;
-    await reading.loadNewer();
-    expect(seqs(reading)).toEqual(downFrom(60, 50));
-    expect(reading.pendingEvents.value.map(({ seq }) => seq)).toEqual([63, 62, 61]);
-    record.lastSeq = 64;
-    await reading.loadNewer();
-    reading.showPending();
-    expect(seqs(reading)).toEqual(downFrom(64, 54));
-    await reading.loadOlder();
-    expect(seqs(reading)).toEqual(downFrom(64, 64));
+  test("holds new events back until they are shown, and keeps the rest in place", async () => {
+    const log = new FakeAuditLog(60);
+    const reader = new AuditReader(log.fetchPage, {});
+    await reader.loadOlder();
+    log.lastSeq = 63;
+    await reader.loadNewer();
+    expect(seqs(reader)).toEqual(downFrom(60, 50));
+    expect(reader.pendingEvents.value.map(({ seq }) => seq)).toEqual([63, 62, 61]);
+    log.lastSeq = 64;
+    await reader.loadNewer();
+    reader.showPending();
+    expect(seqs(reader)).toEqual(downFrom(64, 54));
+    await reader.loadOlder();
+    expect(seqs(reader)).toEqual(downFrom(64, 64));
   });
 
-  test("more news than one page holds begins anew, without a gap", async () => {
-    const record = new FakeAuditLog(60);
-    const reading = new AuditReader(record.fetchPage, {});
-    await reading.loadOlder();
-    record.lastSeq = 200;
-    await reading.loadNewer();
-    reading.showPending();
-    expect(seqs(reading)).toEqual(downFrom(200, 50));
-    await reading.loadOlder();
-    expect(seqs(reading)).toEqual(downFrom(200, 100));
+  test("replaces the list when more new events arrived than fit into one page", async () => {
+    const log = new FakeAuditLog(60);
+    const reader = new AuditReader(log.fetchPage, {});
+    await reader.loadOlder();
+    log.lastSeq = 200;
+    await reader.loadNewer();
+    reader.showPending();
+    expect(seqs(reader)).toEqual(downFrom(200, 50));
+    await reader.loadOlder();
+    expect(seqs(reader)).toEqual(downFrom(200, 100));
   });
 
-  test("the first event of an empty record shows up", async () => {
-    const record = new FakeAuditLog(0);
-    const reading = new AuditReader(record.fetchPage, {});
-    await reading.loadOlder();
-    expect(seqs(reading)).toEqual([]);
-    record.lastSeq = 1;
-    await reading.loadNewer();
-    reading.showPending();
-    expect(seqs(reading)).toEqual([1]);
+  test("shows the first event of an empty log", async () => {
+    const log = new FakeAuditLog(0);
+    const reader = new AuditReader(log.fetchPage, {});
+    await reader.loadOlder();
+    expect(seqs(reader)).toEqual([]);
+    log.lastSeq = 1;
+    await reader.loadNewer();
+    reader.showPending();
+    expect(seqs(reader)).toEqual([1]);
   });
 
-  test("pages with nothing in them are passed over, but not for ever", async () => {
-    const record = new FakeAuditLog(1_000, (seq) => seq === 350, 100);
-    const reading = new AuditReader(record.fetchPage, {});
-    await reading.loadOlder();
-    expect([seqs(reading), record.requestCount]).toEqual([[], 5]);
-    await reading.loadOlder();
-    expect([seqs(reading), record.requestCount]).toEqual([[350], 7]);
+  test("skips at most five empty pages per call", async () => {
+    const log = new FakeAuditLog(1_000, (seq) => seq === 350, 100);
+    const reader = new AuditReader(log.fetchPage, {});
+    await reader.loadOlder();
+    expect([seqs(reader), log.requestCount]).toEqual([[], 5]);
+    await reader.loadOlder();
+    expect([seqs(reader), log.requestCount]).toEqual([[350], 7]);
   });
 });

@@ -14,24 +14,24 @@ const anyCode = fc
 const [CODE = []] = fc.sample(anyCode, { numRuns: 1, seed: 7 });
 const [FIRST = "", SECOND = ""] = CODE;
 
-/** What a keyboard does: a symbol behind what is there, in the row that has the caret. */
+/** Types like a keyboard: each symbol at the end of the row that has the focus. */
 function typeAll(keys: string, rows = EMPTY, row = 0) {
-  let typed = { rows, at: row };
+  let input = { rows, at: row };
   for (const key of keys) {
     if (key === "\n") continue;
-    const line = `${typed.rows[typed.at] ?? ""}${key}`;
-    typed = typeIntoRow(typed.rows, typed.at, line, BITS, true);
+    const line = `${input.rows[input.at] ?? ""}${key}`;
+    input = typeIntoRow(input.rows, input.at, line, BITS, true);
   }
-  return typed;
+  return input;
 }
 
-test("a code has as many empty rows as are to come", () => {
+test("emptyRows returns one empty row for each row of the code", () => {
   expect(EMPTY).toEqual(["", "", "", "", "", ""]);
   expect(emptyRows(CODE_BITS.initialization)).toEqual([""]);
 });
 
-describe("typed behind what is there", () => {
-  test("every symbol finds its row, however the code is written", () => {
+describe("typing at the end of a row", () => {
+  test("puts every symbol into its row, with any separators and case", () => {
     fc.assert(
       fc.property(
         anyCode,
@@ -47,13 +47,13 @@ describe("typed behind what is there", () => {
     );
   });
 
-  test("groups show while it is typed, and a dash is never in the way of taking back", () => {
+  test("groups symbols while typing, and a trailing dash can be deleted", () => {
     expect(typeIntoRow(EMPTY, 0, "abcde", BITS, true).rows[0]).toBe("ABCDE");
     expect(typeIntoRow(EMPTY, 0, "ABCDEf", BITS, true).rows[0]).toBe("ABCDE-F");
     expect(typeIntoRow(EMPTY, 0, "ABCDE-", BITS, true).rows[0]).toBe("ABCDE");
   });
 
-  test("a wrong row keeps the caret, and what comes after it goes on all the same", () => {
+  test("keeps the focus in a wrong row, and further symbols go to the next row", () => {
     const wrong = `${FIRST.slice(0, -1)}${FIRST.endsWith("7") ? "8" : "7"}`;
     const full = typeAll(wrong);
     expect(full).toEqual({ rows: EMPTY.with(0, wrong), at: 0 });
@@ -63,18 +63,18 @@ describe("typed behind what is there", () => {
     });
   });
 
-  test("one symbol too many does not push away the next row", () => {
+  test("does not move an extra symbol into a row that is filled", () => {
     const { rows, at } = typeIntoRow(CODE, 0, `${FIRST}7`, BITS, true);
     expect(rows).toEqual(CODE.with(0, `${FIRST}-7`));
     expect(at).toBe(0);
   });
 
-  test("a row that was put right leads on only to one that is not", () => {
+  test("moves the focus from a corrected row only to a row that is not correct", () => {
     expect(typeIntoRow(CODE, 0, FIRST, BITS, true).at).toBe(0);
     expect(typeIntoRow(CODE.with(1, ""), 0, FIRST, BITS, true).at).toBe(1);
   });
 
-  test("behind the last row there is no other", () => {
+  test("keeps extra symbols in the last row", () => {
     const last = CODE.at(-1) ?? "";
     expect(typeIntoRow(CODE, 5, `${last}77`, BITS, true)).toEqual({
       rows: CODE.with(5, `${last}-77`),
@@ -83,33 +83,33 @@ describe("typed behind what is there", () => {
   });
 });
 
-test("elsewhere in a row nothing moves: what is typed stays as it is typed", () => {
+test("typing inside a row keeps the text as typed and the focus in place", () => {
   expect(typeIntoRow(CODE, 1, "ab-cdefg ", BITS, false)).toEqual({
     rows: CODE.with(1, "ab-cdefg "),
     at: 1,
   });
 });
 
-describe("pasted", () => {
-  test("a whole code takes the place of everything, in whichever row", () => {
+describe("pasteCode", () => {
+  test("replaces all rows with a complete code, pasted into any row", () => {
     for (const row of [0, 3, 5]) {
       const pasted = pasteCode(EMPTY.with(0, "OLD"), row, CODE.join("\r\n"), BITS);
       expect(pasted).toEqual({ rows: CODE, at: 5 });
     }
   });
 
-  test("several rows go from this row on and leave those before", () => {
+  test("fills several rows from the current row on and keeps the rows before", () => {
     const pasted = pasteCode(CODE.with(4, "WRONG"), 1, CODE.slice(1, 3).join(" "), BITS);
     expect(pasted).toEqual({ rows: [...CODE.slice(0, 3), "", "", ""], at: 3 });
   });
 
-  test("less than a row is the browser's to paste", () => {
+  test("leaves a text that fits into one row to the browser", () => {
     expect(pasteCode(CODE, 1, SECOND, BITS)).toBeNull();
     expect(pasteCode(EMPTY, 0, "7", BITS)).toBeNull();
   });
 });
 
-test("every symbol has a word of its own", () => {
+test("spellSymbols has a different word for every symbol", () => {
   const symbols = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
   expect(new Set(spellSymbols(symbols)).size).toBe(32);
   expect(spellSymbols("n0-x")).toEqual(["November", "zero", "X-ray"]);

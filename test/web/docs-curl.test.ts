@@ -7,12 +7,12 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const ORIGIN = "http://127.0.0.1:8080";
 
-/** What a real shell hands to a program of that name. */
-function wordsOf(sending: OutgoingRequest, caller: Caller = "nobody"): string[] {
+/** The arguments that a real shell passes to a program named curl. */
+function argumentsOf(request: OutgoingRequest, caller: Caller = "anonymous"): string[] {
   const folder = tempFolder();
   const program = join(folder, "curl");
   writeFileSync(program, `#!/bin/sh\nprintf '%s\\0' "$@"\n`, { mode: 0o755 });
-  const line = curlCommand(ORIGIN, sending, caller);
+  const line = curlCommand(ORIGIN, request, caller);
   const { stdout, exitCode } = Bun.spawnSync(["/bin/sh", "-c", line], {
     env: { PATH: folder, BERTH_TOKEN: "berth_secret" },
     cwd: folder,
@@ -21,15 +21,18 @@ function wordsOf(sending: OutgoingRequest, caller: Caller = "nobody"): string[] 
   return stdout.toString().split("\0").slice(0, -1);
 }
 
-const posting = (body: OutgoingRequest["body"], path = "/api/v4/register"): OutgoingRequest => ({
+const postRequest = (
+  body: OutgoingRequest["body"],
+  path = "/api/v4/register",
+): OutgoingRequest => ({
   method: "POST",
   path,
   headers: { "Content-Type": "application/json" },
   body,
 });
 
-test("one line with everything that goes out", () => {
-  expect(wordsOf(posting('{"user":"ada"}'))).toEqual([
+test("curlCommand contains the address, headers and body of the request", () => {
+  expect(argumentsOf(postRequest('{"user":"ada"}'))).toEqual([
     "-sS",
     `${ORIGIN}/api/v4/register`,
     "-H",
@@ -47,29 +50,35 @@ test.each([
   "@file",
   "名前 é 🙂",
   "",
-])("a shell takes nothing in %j for its own", (body) => {
-  expect(wordsOf(posting(body)).at(-1)).toBe(body);
+])("curlCommand quotes the body %j so that a shell does not interpret it", (body) => {
+  expect(argumentsOf(postRequest(body)).at(-1)).toBe(body);
 });
 
-test("an address with a query is one word", () => {
+test("curlCommand quotes an address with a query as one argument", () => {
   const path = "/api/v4/setKeys?apiKey=a%26b&sharedKey=c'd;e";
-  const words = wordsOf({ method: "GET", path, headers: {}, body: null });
+  const words = argumentsOf({ method: "GET", path, headers: {}, body: null });
   expect(words).toEqual(["-sS", `${ORIGIN}${path}`]);
 });
 
-test("a token is named, not shown", () => {
-  const line = curlCommand(ORIGIN, posting("{}"), "token");
+test("curlCommand refers to the token by a variable, without its value", () => {
+  const line = curlCommand(ORIGIN, postRequest("{}"), "token");
   expect(line).toContain("$BERTH_TOKEN");
-  expect(wordsOf(posting("{}"), "token")).toContain("Authorization: Bearer berth_secret");
+  expect(argumentsOf(postRequest("{}"), "token")).toContain("Authorization: Bearer berth_secret");
 });
 
-test("a password is asked for by curl", () => {
-  const words = wordsOf({ method: "GET", path: "/auth", headers: {}, body: null }, { user: "o'x" });
+test("curlCommand passes only the user name, so that curl asks for the password", () => {
+  const words = argumentsOf(
+    { method: "GET", path: "/auth", headers: {}, body: null },
+    { user: "o'x" },
+  );
   expect(words.slice(2)).toEqual(["-u", "o'x"]);
 });
 
-test("a file is sent from where curl is called", () => {
-  const named = (name: string): string | undefined => wordsOf(posting(new File([], name))).at(-1);
-  expect(named("answer.jwt")).toBe("license=@answer.jwt");
-  expect(named(`it's;type="x",y\\.jwt`)).toBe(String.raw`license=@"it's;type=\"x\",y\\.jwt"`);
+test("curlCommand sends a file from the current folder", () => {
+  const fileArgument = (name: string): string | undefined =>
+    argumentsOf(postRequest(new File([], name))).at(-1);
+  expect(fileArgument("answer.jwt")).toBe("license=@answer.jwt");
+  expect(fileArgument(`it's;type="x",y\\.jwt`)).toBe(
+    String.raw`license=@"it's;type=\"x\",y\\.jwt"`,
+  );
 });

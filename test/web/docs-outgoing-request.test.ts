@@ -41,7 +41,7 @@ const operation = (more: Partial<Operation> = {}): Operation => ({
   ...more,
 });
 
-const filled = (more: Partial<RequestFormState> = {}): RequestFormState => ({
+const formState = (more: Partial<RequestFormState> = {}): RequestFormState => ({
   values: {},
   mode: "fields",
   body: "",
@@ -51,7 +51,7 @@ const filled = (more: Partial<RequestFormState> = {}): RequestFormState => ({
 
 const NOW = Date.parse("2026-03-01T12:34:56Z");
 
-test("examples are the document's, and a time is still to come", () => {
+test("exampleValues takes the examples of the document and a time in the future", () => {
   expect(exampleValues(operation(), NOW)).toEqual({
     user: "ada",
     user_info: "",
@@ -60,15 +60,15 @@ test("examples are the document's, and a time is still to come", () => {
   });
 });
 
-test("a time without an example stays out", () => {
+test("exampleValues leaves a time empty that has no example", () => {
   const { fields } = operation();
-  const without = operation({ fields: fields.map((one) => ({ ...one, example: "" })) });
+  const without = operation({ fields: fields.map((original) => ({ ...original, example: "" })) });
   expect(exampleValues(without, NOW)["borrowed_until"]).toBe("");
 });
 
-test("what is left empty is left out; headers are headers", () => {
+test("buildRequest leaves out empty fields and sends header fields as headers", () => {
   const values = { user: `o'"\\ 名`, user_info: "", "X-Nonce": "0123456789abcdef" };
-  expect(buildRequest(operation(), filled({ values }))).toEqual({
+  expect(buildRequest(operation(), formState({ values }))).toEqual({
     method: "POST",
     path: "/api/v4/borrow",
     headers: {
@@ -80,40 +80,43 @@ test("what is left empty is left out; headers are headers", () => {
   });
 });
 
-test("a name like __proto__ is a name", () => {
+test("jsonBodyOf treats __proto__ as an ordinary field name", () => {
   const odd = operation({ fields: [field("__proto__")] });
   expect(jsonBodyOf(odd, JSON.parse('{"__proto__":"x"}') as RequestFormState["values"])).toBe(
     '{"__proto__":"x"}',
   );
 });
 
-test("a query is written as a query, and no body goes with it", () => {
+test("buildRequest writes query fields into the address, without a body", () => {
   const get = operation({
     method: "GET",
     path: "/api/v4/setKeys",
     hasBody: false,
     fields: [field("apiKey", { location: "query" }), field("sharedKey", { location: "query" })],
   });
-  const { path, body, headers } = buildRequest(get, filled({ values: { apiKey: "a&b=c d" } }));
+  const { path, body, headers } = buildRequest(get, formState({ values: { apiKey: "a&b=c d" } }));
   expect(path).toBe("/api/v4/setKeys?apiKey=a%26b%3Dc+d");
   expect(body).toBeNull();
   expect(headers).toEqual({ Accept: "application/json" });
-  expect(buildRequest(get, filled()).path).toBe("/api/v4/setKeys");
+  expect(buildRequest(get, formState()).path).toBe("/api/v4/setKeys");
 });
 
-test("what is written by hand goes out as it is, even broken", () => {
-  const json = buildRequest(operation(), filled({ mode: "json", body: '{"user":' }));
+test("buildRequest sends a body written by hand unchanged, even invalid JSON", () => {
+  const json = buildRequest(operation(), formState({ mode: "json", body: '{"user":' }));
   expect([json.body, json.headers["Content-Type"]]).toEqual(['{"user":', "application/json"]);
   const text = buildRequest(
     operation({ canUploadFile: true }),
-    filled({ mode: "text", body: "eyJ" }),
+    formState({ mode: "text", body: "eyJ" }),
   );
   expect([text.body, text.headers["Content-Type"]]).toEqual(["eyJ", "text/plain"]);
 });
 
-test("a file goes as a file, and the browser names its type", () => {
+test("buildRequest sends a file as a file and leaves the content type to the browser", () => {
   const file = new File(["eyJ"], "answer.jwt");
-  const sending = buildRequest(operation({ canUploadFile: true }), filled({ mode: "file", file }));
-  expect(sending.body).toBe(file);
-  expect(sending.headers).toEqual({ Accept: "application/json" });
+  const request = buildRequest(
+    operation({ canUploadFile: true }),
+    formState({ mode: "file", file }),
+  );
+  expect(request.body).toBe(file);
+  expect(request.headers).toEqual({ Accept: "application/json" });
 });

@@ -4,20 +4,20 @@ import { SchemaWriter } from "../../src/http/openapi-schema.ts";
 import { SchemaResolver, type Schema } from "../../src/web/docs/document.ts";
 import { schemaTreeOf } from "../../src/web/docs/schema-tree.ts";
 
-/** As the document has it: written by the same code, through JSON, with its references followed. */
-function plain(schema: TSchema): Schema {
+/** The schema as in the document: written by the same code, through JSON, references resolved. */
+function writtenSchema(schema: TSchema): Schema {
   const writer = new SchemaWriter();
   const written = { schema: writer.write(schema), components: writer.components() };
-  const read = JSON.parse(JSON.stringify(written)) as {
+  const parsed = JSON.parse(JSON.stringify(written)) as {
     schema: Schema;
     components: Record<string, Schema>;
   };
-  return new SchemaResolver(read.components).resolve(read.schema);
+  return new SchemaResolver(parsed.components).resolve(parsed.schema);
 }
 
-const typeOf = (schema: TSchema): string => schemaTreeOf(plain(schema)).type;
+const typeOf = (schema: TSchema): string => schemaTreeOf(writtenSchema(schema)).type;
 
-test("types are said in words", () => {
+test("schemaTreeOf describes types in words", () => {
   expect(typeOf(Type.String())).toBe("string");
   expect(typeOf(Type.String({ format: "date-time" }))).toBe("time");
   expect(typeOf(Type.Union([Type.Integer(), Type.Null()]))).toBe("integer or null");
@@ -31,9 +31,9 @@ test("types are said in words", () => {
   );
 });
 
-test("an object's parts are told by name, with what they mean and whether they are always there", () => {
+test("schemaTreeOf lists the members of an object and marks optional ones", () => {
   const { type, children } = schemaTreeOf(
-    plain(
+    writtenSchema(
       Type.Object({
         id: Type.Integer({ description: "Its number." }),
         warnings: Type.Optional(Type.Array(Type.String())),
@@ -53,10 +53,10 @@ test("an object's parts are told by name, with what they mean and whether they a
   ]);
 });
 
-test("objects inside arrays, and those that may be null, show their parts", () => {
+test("schemaTreeOf shows the members of objects in arrays and of nullable objects", () => {
   const inner = Type.Object({ code: Type.String() });
   const { children } = schemaTreeOf(
-    plain(
+    writtenSchema(
       Type.Object({
         features: Type.Array(inner),
         certificate: Type.Union([inner, Type.Null()], { description: "Of TLS." }),
@@ -72,10 +72,10 @@ test("objects inside arrays, and those that may be null, show their parts", () =
   expect(children[1]?.description).toBe("Of TLS.");
 });
 
-test("a schema that is referred to by its name shows its parts wherever it stands", () => {
+test("schemaTreeOf shows the members of a schema that is referenced by name", () => {
   const gap = Type.Object({ line: Type.Integer() }, { title: "Gap", description: "Lines." });
   const { children } = schemaTreeOf(
-    plain(
+    writtenSchema(
       Type.Object(
         {
           one: gap,

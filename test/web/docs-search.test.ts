@@ -3,11 +3,11 @@ import { commonRefusals, operationsIn, type OpenApiDocument } from "../../src/we
 import { searchOperations } from "../../src/web/docs/search.ts";
 import { openAppliance } from "../support/appliance.ts";
 
-const documentOf = async (): Promise<OpenApiDocument> =>
+const fetchDocument = async (): Promise<OpenApiDocument> =>
   (await (await openAppliance()).get<OpenApiDocument>("/api/v4/openapi.json"))[1];
 
-test("every operation of the document has an address of its own", async () => {
-  const document = await documentOf();
+test("operationsIn gives every operation of the document a unique address", async () => {
+  const document = await fetchDocument();
   const operations = operationsIn(document);
   const listed = Object.values(document.paths).flatMap((methods) => Object.keys(methods));
   expect(operations.length).toBe(listed.length);
@@ -18,8 +18,8 @@ test("every operation of the document has an address of its own", async () => {
   for (const id of ids) expect(id).toMatch(/^(?:get|post)-[\w-]*$/);
 });
 
-test("an operation holds what the page shows of it", async () => {
-  const document = await documentOf();
+test("operationsIn reads group, plane, fields and refusals of an operation", async () => {
+  const document = await fetchDocument();
   const borrow = operationsIn(document).find(({ path }) => path === "/api/v4/borrow");
   expect(borrow?.group).toBe("contract");
   expect(borrow?.plane).toBe("client");
@@ -34,9 +34,10 @@ test("an operation holds what the page shows of it", async () => {
   expect(commonRefusals(document).map(({ code }) => code)).toContain("unauthorized");
 });
 
-test("an operation holds every kind of reply, those of one media type apart", async () => {
-  const operations = operationsIn(await documentOf());
-  const repliesOf = (id: string) => operations.find((one) => one.id === id)?.replies ?? [];
+test("operationsIn reads every kind of reply, also several of one media type", async () => {
+  const operations = operationsIn(await fetchDocument());
+  const repliesOf = (id: string) =>
+    operations.find((operation) => operation.id === id)?.replies ?? [];
   const license = repliesOf("get-api-v4-license");
   expect(license.map(({ type, schema }) => [type, schema.type])).toEqual([
     ["application/json", "object"],
@@ -50,8 +51,8 @@ test("an operation holds every kind of reply, those of one media type apart", as
   expect(repliesOf("post-api-v4-unregister-all")).toEqual([]);
 });
 
-test("a search finds by path, by field, by code and by sentence, whatever the case", async () => {
-  const operations = operationsIn(await documentOf());
+test("searchOperations finds by path, field, error code and message in any case", async () => {
+  const operations = operationsIn(await fetchDocument());
   const ids = (search: string): string[] =>
     searchOperations(operations, search).map(({ id }) => id);
   expect(ids("")).toHaveLength(operations.length);

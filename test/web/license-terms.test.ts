@@ -12,17 +12,17 @@ import { expectOk, openAppliance } from "../support/appliance.ts";
 import { makeTrustDocument } from "../support/vendor.ts";
 import { openAirgapSite } from "../support/airgap-site.ts";
 
-/** As the server says it, so that no field is missing. */
-async function license(differing: Partial<License> = {}): Promise<License> {
+/** A license as the server returns it, so that no field is missing. */
+async function license(changes: Partial<License> = {}): Promise<License> {
   const site = await openAppliance();
   const [first] = expectOk(await site.get<License[]>("/api/admin/v1/licenses"));
   if (first === undefined) throw new Error("no license");
-  return { ...PLAIN(first), ...differing };
+  return { ...withoutOptionalTerms(first), ...changes };
 }
 
-/** With everything left out that terms can leave out. */
-const PLAIN = (one: License): License => ({
-  ...one,
+/** The same license without any optional term. */
+const withoutOptionalTerms = (original: License): License => ({
+  ...original,
   product_details: { product_name: "CAD", short_code: "CAD" },
   license_type: "perpetual",
   license_key: null,
@@ -46,28 +46,28 @@ const PLAIN = (one: License): License => ({
   product_features: [],
 });
 
-const said = async (differing: Partial<License>) => new Map(termsOf(await license(differing)));
+const termsWith = async (changes: Partial<License>) => new Map(termsOf(await license(changes)));
 
-describe("terms in words", () => {
-  test("of the plainest license", async () => {
+describe("termsOf", () => {
+  test("lists the terms of a license without optional terms", async () => {
     expect(termsOf(await license())).toEqual([
       ["Product", "CAD"],
       ["Type", "perpetual"],
-      ["Valid", "no end date"],
-      ["Grace", "not needed: it does not end"],
-      ["Slots", "3 users at a time"],
-      ["Timeout", "a slot comes free 15 minutes after the last sign of life"],
+      ["Valid", "no expiry"],
+      ["Grace", "none: the license has no expiry"],
+      ["Slots", "3 concurrent users"],
+      ["Timeout", "a slot is released after 15 minutes without a heartbeat"],
       ["Borrowing", "not allowed"],
       ["Consumption", "not counted"],
     ]);
   });
 
-  test("names are told once where they are the same, and as they are", async () => {
+  test("shows names unchanged, and the product code beside a different name", async () => {
     const product_details = { product_name: "<b>Mesh</b>", short_code: "M" };
-    const words = await said({ product_details, customer: "<i>", license_key: "K" });
-    expect(words.get("Product")).toBe("<b>Mesh</b> (M)");
-    expect(words.get("Customer")).toBe("<i>");
-    expect(words.get("License key")).toBe("K");
+    const rows = await termsWith({ product_details, customer: "<i>", license_key: "K" });
+    expect(rows.get("Product")).toBe("<b>Mesh</b> (M)");
+    expect(rows.get("Customer")).toBe("<i>");
+    expect(rows.get("License key")).toBe("K");
   });
 
   test.each([
@@ -76,9 +76,9 @@ describe("terms in words", () => {
     [48, "up to 2 days"],
     [49, "up to 49 hours"],
     [720, "up to 30 days"],
-  ])("borrowing for %i hours is %s", async (hours, text) => {
-    const words = await said({ can_borrow: true, max_borrow_time: hours });
-    expect(words.get("Borrowing")).toBe(text);
+  ])("shows a borrow limit of %i hours as %s", async (hours, text) => {
+    const rows = await termsWith({ can_borrow: true, max_borrow_time: hours });
+    expect(rows.get("Borrowing")).toBe(text);
   });
 
   test.each([
@@ -86,63 +86,71 @@ describe("terms in words", () => {
     [{ max_consumptions: 5, consumption_period: "monthly" }, "up to 5 a month"],
     [
       { max_consumptions: 5, max_overages: 2, consumption_period: "daily" },
-      "up to 5 a day, and 2 over that",
+      "up to 5 a day, plus 2 overage",
     ],
-    [{ allow_unlimited_consumptions: true }, "counted, without limit"],
-    [{ max_consumptions: 0, allow_negative_consumptions: true }, "up to 0, counting down allowed"],
-  ])("consumption %j", async (counting, text) => {
-    expect((await said(counting)).get("Consumption")).toBe(text);
+    [{ allow_unlimited_consumptions: true }, "counted, no limit"],
+    [
+      { max_consumptions: 0, allow_negative_consumptions: true },
+      "up to 0, negative consumption allowed",
+    ],
+  ])("shows the consumption terms %j as %s", async (counting, text) => {
+    expect((await termsWith(counting)).get("Consumption")).toBe(text);
   });
 
-  test("an end says whether there is grace", async () => {
+  test("shows the grace period of a license that expires", async () => {
     const validity_period = "2027-03-01T12:00:00.000Z";
-    expect((await said({ validity_period })).get("Grace")).toBe("none: it stops when it ends");
-    const graceful = await said({ validity_period, grace_period: 72 });
-    expect(graceful.get("Grace")).toBe("3 days past its end");
+    expect((await termsWith({ validity_period })).get("Grace")).toBe("none");
+    const withGrace = await termsWith({ validity_period, grace_period: 72 });
+    expect(withGrace.get("Grace")).toBe("3 days after expiry");
   });
 });
 
-test("a renewal tells what it changed, and nothing else", async () => {
+test("changesOf lists what a renewal changed, and nothing else", async () => {
   const before = await license();
-  const [feature] = (await featured()).product_features;
+  const [feature] = (await fetchLicenseWithFeatures()).product_features;
   if (feature === undefined) throw new Error("no feature");
   expect(changesOf(before, before)).toEqual([]);
   expect(changesOf(before, { ...before, floating_users: 10, total_consumptions: 7 })).toEqual([
     "Slots: 3 → 10",
   ]);
-  const named = (code: string) => ({ ...feature, code });
-  const [old, now] = [
-    { ...before, product_features: [named("a"), named("b")] },
-    { ...before, product_features: [named("b"), named("c")], can_borrow: true, max_borrow_time: 8 },
+  const featureWithCode = (code: string) => ({ ...feature, code });
+  const [oldLicense, newLicense] = [
+    { ...before, product_features: [featureWithCode("a"), featureWithCode("b")] },
+    {
+      ...before,
+      product_features: [featureWithCode("b"), featureWithCode("c")],
+      can_borrow: true,
+      max_borrow_time: 8,
+    },
   ];
-  expect(changesOf(old, now)).toEqual([
+  expect(changesOf(oldLicense, newLicense)).toEqual([
     "Borrowing: not allowed → up to 8 hours",
-    "Feature c is new",
-    "Feature a is gone",
+    "Feature c: added",
+    "Feature a: removed",
   ]);
 });
 
-const featured = async (): Promise<License> => {
+const fetchLicenseWithFeatures = async (): Promise<License> => {
   const site = await openAppliance();
   const all = expectOk(await site.get<License[]>("/api/admin/v1/licenses"));
-  const found = all.find(({ product_features }) => product_features.length > 0);
-  if (found === undefined) throw new Error("no license has features");
-  return found;
+  const license = all.find(({ product_features }) => product_features.length > 0);
+  if (license === undefined) throw new Error("no license has features");
+  return license;
 };
 
-test("a feature says what it may do", async () => {
-  const [feature] = (await featured()).product_features;
+test("featureTextOf describes the terms of a feature", async () => {
+  const [feature] = (await fetchLicenseWithFeatures()).product_features;
   if (feature === undefined) throw new Error("no feature");
-  const bare = { floating_users: null, floating_timeout: null, expiry_date: null } as const;
-  const plain = { ...feature, ...bare, feature_type: "activation" as const };
-  expect(featureTextOf(plain)).toBe("included");
-  expect(featureTextOf({ ...plain, floating_users: 1, floating_timeout: 5 })).toBe(
-    "1 user at a time; a slot comes free 5 minutes after the last sign of life",
+  const noFloating = { floating_users: null, floating_timeout: null, expiry_date: null } as const;
+  const activationFeature = { ...feature, ...noFloating, feature_type: "activation" as const };
+  expect(featureTextOf(activationFeature)).toBe("included");
+  expect(featureTextOf({ ...activationFeature, floating_users: 1, floating_timeout: 5 })).toBe(
+    "1 concurrent user; a slot is released after 5 minutes without a heartbeat",
   );
 });
 
-describe("a text from outside", () => {
-  test("is told by what it says it is, and nothing else is", async () => {
+describe("documents", () => {
+  test("documentKindOf returns the claimed kind of a document, else null", async () => {
     expect(documentKindOf(`  ${await makeTrustDocument()}\n`)).toBe("trust");
     expect(documentKindOf(await (await openAirgapSite()).makePolicy())).toBe("policy");
     for (const text of ["", "..", "a.b.c", "eyJ0eXAiOjF9.a.b", "bnVsbA.a.b", "[].a.b"]) {
@@ -150,7 +158,7 @@ describe("a text from outside", () => {
     }
   });
 
-  test("a policy shows what it is for, in any spelling of it", async () => {
+  test("parsePolicy reads id and product of a policy, also wrapped or in base64", async () => {
     const policy = await (await openAirgapSite()).makePolicy("P-ü");
     expect(parsePolicy(policy)).toEqual({ id: "P-ü", product: "mesh" });
     const wrapped = Buffer.from(policy).toString("base64").replaceAll(/.{60}/g, "$&\n");
@@ -162,7 +170,7 @@ describe("a text from outside", () => {
   });
 });
 
-test("a value is one word of a shell's line, whatever is in it", () => {
+test("quoteForShell makes any value one word for a shell", () => {
   for (const text of ["CAD", "a b", "it's", "$(reboot)", "`x`", "", "a\nb", "\\", '"', "é"]) {
     const { stdout } = Bun.spawnSync(["sh", "-c", `printf %s ${quoteForShell(text)}`]);
     expect(stdout.toString()).toBe(text);

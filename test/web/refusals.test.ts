@@ -2,18 +2,18 @@ import { expect, test } from "bun:test";
 import { FAULT_MESSAGES } from "../../src/http/fault-messages.ts";
 import { reasonOf } from "../../src/web/texts/refusals.ts";
 
-test("a refusal is told in plain words", () => {
+test("reasonOf returns a short reason for an error code", () => {
   expect(reasonOf("floating_not_available")).toBe("no free slot");
-  expect(reasonOf("license_expired")).toBe("license ended");
+  expect(reasonOf("license_expired")).toBe("license expired");
 });
 
-test("no two refusals are told alike", () => {
-  const told = Object.keys(FAULT_MESSAGES).map(reasonOf);
-  expect(told.length).toBeGreaterThan(30);
-  expect(new Set(told).size).toBe(told.length);
+test("reasonOf returns a different reason for every error code", () => {
+  const reasons = Object.keys(FAULT_MESSAGES).map(reasonOf);
+  expect(reasons.length).toBeGreaterThan(30);
+  expect(new Set(reasons).size).toBe(reasons.length);
 });
 
-test("one that nobody has put in words is told by its code", () => {
+test("reasonOf returns an unknown code unchanged", () => {
   expect(reasonOf("brand_new")).toBe("brand_new");
   expect(reasonOf("constructor")).toBe("constructor");
 });

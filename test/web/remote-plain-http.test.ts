@@ -12,6 +12,6 @@ test.each([
   ["http://berth.plant7.lan:8080/", true],
   ["http://127.0.0.1.example.com/", true],
   ["http://localhost.example.com/", true],
-])("%s", (address, inTheClear) => {
-  expect(isRemotePlainHttp(new URL(address))).toBe(inTheClear);
+])("isRemotePlainHttp(%s) is %p", (address, isUnencrypted) => {
+  expect(isRemotePlainHttp(new URL(address))).toBe(isUnencrypted);
 });

@@ -14,7 +14,7 @@ import {
 } from "../../src/web/slots/rows.ts";
 import { visibleRowsOf } from "../../src/web/slots/visible-rows.ts";
 
-const registration = (user: string, differing: Partial<RegistrationReply> = {}) => ({
+const registration = (user: string, changes: Partial<RegistrationReply> = {}) => ({
   product: "cad",
   license_id: 1,
   user,
@@ -26,23 +26,24 @@ const registration = (user: string, differing: Partial<RegistrationReply> = {}) 
   expires_at: "2026-03-02T09:30:00.000Z",
   borrowed_until: null,
   features: [],
-  ...differing,
+  ...changes,
 });
 
-const row = (user: string, differing: Partial<RegistrationReply> = {}) =>
-  rowOf(registration(user, differing));
+const row = (user: string, changes: Partial<RegistrationReply> = {}) =>
+  rowOf(registration(user, changes));
 
 const ALL: SlotFilter = { search: "", product: "", borrowedOnly: false };
 const usersOf = (rows: readonly { readonly registration: { readonly user: string } }[]): string[] =>
   rows.map(({ registration }) => registration.user);
 
-describe("searching", () => {
+describe("filterRows", () => {
   const rows = [
     row("Ada", { os_hostname: "WS-7", features: ["mesh"] }),
     row("bob", { ip_local: "10.9.8.7", user_info: "night shift" }),
     row("cid", { product: "cam", peer: "192.168.0.5", borrowed_until: "2026-04-01T00:00:00.000Z" }),
   ];
-  const found = (filter: Partial<SlotFilter>) => usersOf(filterRows(rows, { ...ALL, ...filter }));
+  const usersMatching = (filter: Partial<SlotFilter>) =>
+    usersOf(filterRows(rows, { ...ALL, ...filter }));
 
   test.each([
     ["ADA", ["Ada"]],
@@ -55,65 +56,65 @@ describe("searching", () => {
     ["ada mesh", ["Ada"]],
     ["ada night", []],
     ["  ", ["Ada", "bob", "cid"]],
-  ])("%j finds %j", (search, users) => {
-    expect(found({ search })).toEqual(users);
+  ])("finds by %j the users %j", (search, users) => {
+    expect(usersMatching({ search })).toEqual(users);
   });
 
-  test("a time is found as it is shown", () => {
-    expect(found({ search: formatDateTime("2026-04-01T00:00:00.000Z") })).toEqual(["cid"]);
+  test("finds a time as it is displayed", () => {
+    expect(usersMatching({ search: formatDateTime("2026-04-01T00:00:00.000Z") })).toEqual(["cid"]);
   });
 
-  test("no word is found across two fields", () => {
-    expect(found({ search: "bobcad" })).toEqual([]);
+  test("does not match a word across two fields", () => {
+    expect(usersMatching({ search: "bobcad" })).toEqual([]);
   });
 
-  test("by product, and borrowed ones only", () => {
-    expect(found({ product: "cad" })).toEqual(["Ada", "bob"]);
-    expect(found({ borrowedOnly: true })).toEqual(["cid"]);
-    expect(found({ product: "cad", borrowedOnly: true })).toEqual([]);
+  test("filters by product and by borrowed slots", () => {
+    expect(usersMatching({ product: "cad" })).toEqual(["Ada", "bob"]);
+    expect(usersMatching({ borrowedOnly: true })).toEqual(["cid"]);
+    expect(usersMatching({ product: "cad", borrowedOnly: true })).toEqual([]);
   });
 });
 
-describe("sorting", () => {
+describe("sortRows", () => {
   const rows = [
     row("user-10", { registered_at: "2026-03-02T08:00:00.000Z" }),
     row("User-9", { registered_at: "2026-03-02T07:00:00.000Z", ip_local: "10.0.0.20" }),
     row("ada", { borrowed_until: "2026-05-01T00:00:00.000Z", ip_local: "10.0.0.3" }),
   ];
-  const by = (column: Column, descending = false) =>
+  const usersSortedBy = (column: Column, descending = false) =>
     usersOf(sortRows(rows, { column, descending }));
 
-  test("names with numbers in them as people count, whatever their case", () => {
-    expect(by("user")).toEqual(["ada", "User-9", "user-10"]);
-    expect(by("user", true)).toEqual(["user-10", "User-9", "ada"]);
+  test("sorts numbers in names by value and ignores case", () => {
+    expect(usersSortedBy("user")).toEqual(["ada", "User-9", "user-10"]);
+    expect(usersSortedBy("user", true)).toEqual(["user-10", "User-9", "ada"]);
   });
 
-  test("times and addresses by their value; a borrow counts to its own end", () => {
-    expect(by("since")).toEqual(["User-9", "user-10", "ada"]);
-    expect(by("until")).toEqual(["user-10", "User-9", "ada"]);
-    expect(by("address")).toEqual(["user-10", "ada", "User-9"]);
+  test("sorts times and addresses by value, and a borrowed slot by the end of its borrow", () => {
+    expect(usersSortedBy("since")).toEqual(["User-9", "user-10", "ada"]);
+    expect(usersSortedBy("until")).toEqual(["user-10", "User-9", "ada"]);
+    expect(usersSortedBy("address")).toEqual(["user-10", "ada", "User-9"]);
   });
 
-  test("equal ones stay in their order, both ways", () => {
-    expect(by("product")).toEqual(["user-10", "User-9", "ada"]);
-    expect(by("product", true)).toEqual(["user-10", "User-9", "ada"]);
+  test("keeps the order of equal rows in both directions", () => {
+    expect(usersSortedBy("product")).toEqual(["user-10", "User-9", "ada"]);
+    expect(usersSortedBy("product", true)).toEqual(["user-10", "User-9", "ada"]);
   });
 
-  test("a second click turns a column round, another column begins upwards", () => {
+  test("reverses a column on the second click and starts another column ascending", () => {
     const first = toggleOrder("user", { column: "since", descending: true });
     expect(first).toEqual({ column: "user", descending: false });
     expect(toggleOrder("user", first)).toEqual({ column: "user", descending: true });
   });
 });
 
-describe("CSV", () => {
-  const lineOf = (differing: Partial<RegistrationReply>): string =>
-    csvOf([row("ada", differing)])
+describe("csvOf", () => {
+  const lineOf = (changes: Partial<RegistrationReply>): string =>
+    csvOf([row("ada", changes)])
       .split("\r\n")
       .slice(1)
       .join("\r\n");
 
-  test("has a header, a line for each, and ends every line with CRLF", () => {
+  test("writes a header and one line per slot, each ending with CRLF", () => {
     expect(csvOf([])).toBe(
       "product,license_id,user,os_hostname,ip_local,peer,registered_at,expires_at,borrowed_until,features,user_info\r\n",
     );
@@ -122,20 +123,23 @@ describe("CSV", () => {
     );
   });
 
-  test("quotes what would end a field", () => {
+  test("quotes a field that contains a comma, quote or line break", () => {
     expect(lineOf({ user_info: 'a "b", c' })).toEndWith(',"a ""b"", c"\r\n');
     expect(lineOf({ user_info: "two\nlines" })).toEndWith(',"two\nlines"\r\n');
   });
 
-  test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])("%j is no formula in it", (user) => {
-    const [, , shown] =
-      csvOf([row(user)])
-        .split("\r\n")[1]
-        ?.split(",") ?? [];
-    expect(shown?.replace(/^"/, "")[0]).toBe("'");
-  });
+  test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])(
+    "escapes %j so that a spreadsheet does not read it as a formula",
+    (user) => {
+      const [, , userCell] =
+        csvOf([row(user)])
+          .split("\r\n")[1]
+          ?.split(",") ?? [];
+      expect(userCell?.replace(/^"/, "")[0]).toBe("'");
+    },
+  );
 
-  test("a spreadsheet that splits at semicolons, tabs or line ends finds no formula either", () => {
+  test("escapes formulas after semicolons, tabs and line breaks", () => {
     for (const end of [";", "\t", "\n", "\r", ";;"]) {
       const text = csvOf([row("ada", { user_info: `a${end}=1+1${end}@x${end}b` })]);
       const cells = text.split(/[;\t\r\n]/);
@@ -145,25 +149,25 @@ describe("CSV", () => {
     expect(lineOf({ user_info: "left; right" })).toEndWith(`,"left; right"\r\n`);
   });
 
-  test("what only holds such a character is left alone", () => {
+  test("does not escape a formula character inside a field", () => {
     expect(lineOf({ os_hostname: "a=b-c" })).toContain(",a=b-c,");
   });
 });
 
-describe("the command for a terminal", () => {
+describe("releaseCommand", () => {
   test.each([
     ["ada", "CAD", "berth release --user ada --product CAD"],
     ["Ada L", "CAD", "berth release --user 'Ada L' --product CAD"],
     ["o'neil", "CAD", String.raw`berth release --user 'o'\''neil' --product CAD`],
     ["$(reboot)", "a;b", "berth release --user '$(reboot)' --product 'a;b'"],
     ["--json", "CAD", "berth release --user=--json --product CAD"],
-  ])("for %j", (user, product, command) => {
+  ])("quotes the user %j and the product %j", (user, product, command) => {
     expect(releaseCommand(user, product)).toBe(command);
   });
 });
 
-describe("the rows that can be seen", () => {
-  test("are those in view and a few beyond, and never more than there are", () => {
+describe("visibleRowsOf", () => {
+  test("returns the rows in view and a few beyond, within the list", () => {
     expect(visibleRowsOf(0, 10, 10_000)).toEqual({ first: 0, end: 16 });
     expect(visibleRowsOf(100, 10, 10_000)).toEqual({ first: 94, end: 116 });
     expect(visibleRowsOf(9_990, 10, 10_000)).toEqual({ first: 9_984, end: 10_000 });
@@ -171,12 +175,12 @@ describe("the rows that can be seen", () => {
     expect(visibleRowsOf(0, 10, 0)).toEqual({ first: 0, end: 0 });
   });
 
-  test("of a list that became shorter than where it was scrolled to are its last", () => {
+  test("returns the last rows of a list that became shorter than the scroll position", () => {
     expect(visibleRowsOf(8_000, 10, 20)).toEqual({ first: 14, end: 20 });
   });
 });
 
-test("a list is read again after two seconds, a long one after ten times as long as it took", () => {
+test("pauseAfterRead returns ten times the read time, between two and ten seconds", () => {
   expect([pauseAfterRead(0), pauseAfterRead(200), pauseAfterRead(900)]).toEqual([
     2_000, 2_000, 9_000,
   ]);

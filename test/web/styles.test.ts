@@ -7,24 +7,25 @@ const sheets = [...new Bun.Glob("styles/*.css").scanSync(web)].map((path) => ({
   name: basename(path),
   text: readFileSync(join(web, path), "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, ""),
 }));
-const markup = [...new Bun.Glob("**/*.{tsx,html}").scanSync(web)]
+/** The kinds of events are class names, too. */
+const markup = [...new Bun.Glob("**/*.{tsx,html}").scanSync(web), "audit-log/event-kinds.ts"]
   .map((path) => readFileSync(join(web, path), "utf8"))
   .join("\n");
 
-/** What each rule is about, without what is inside `:not()` and its like. */
+/** The selectors of all rules, without the arguments of `:not()` and similar. */
 const selectorsOf = (text: string): string[] =>
   [...text.matchAll(/([^{}]+)\{/g)]
     .flatMap(([, list = ""]) => list.replaceAll(/\([^)]*\)/g, "").split(","))
     .map((selector) => selector.trim())
     .filter((selector) => !selector.startsWith("@"));
 
-test("a class belongs to one sheet: two views never mean two things by one word", () => {
+test("style sheets: each class is defined in one sheet only", () => {
   const owners = new Map<string, Set<string>>();
   for (const { name, text } of sheets) {
     for (const selector of selectorsOf(text)) {
-      const [, begins] = /^\.([\w-]+)/.exec(selector) ?? [];
-      if (begins === undefined) continue;
-      owners.set(begins, (owners.get(begins) ?? new Set()).add(name));
+      const [, firstClass] = /^\.([\w-]+)/.exec(selector) ?? [];
+      if (firstClass === undefined) continue;
+      owners.set(firstClass, (owners.get(firstClass) ?? new Set()).add(name));
     }
   }
   const shared = [...owners].filter(([, names]) => names.size > 1);
@@ -32,7 +33,7 @@ test("a class belongs to one sheet: two views never mean two things by one word"
   expect(shared.map(([name, names]) => [name, ...names])).toEqual([]);
 });
 
-test("no class is styled that nothing wears", () => {
+test("style sheets: every styled class is used in the markup", () => {
   const styled = new Set(
     sheets.flatMap(({ text }) =>
       selectorsOf(text).flatMap((selector) =>
@@ -40,8 +41,8 @@ test("no class is styled that nothing wears", () => {
       ),
     ),
   );
-  const unworn = [...styled].filter(
+  const unused = [...styled].filter(
     (name) => !name.startsWith("u-") && !new RegExp(`\\b${name}\\b`).test(markup),
   );
-  expect(unworn).toEqual([]);
+  expect(unused).toEqual([]);
 });

@@ -16,7 +16,7 @@ const license = (license_id: number, product: string, in_use: (number | null)[])
   in_use,
 });
 
-const reply = (differing: Partial<UsageReply>): UsageReply => ({
+const reply = (changes: Partial<UsageReply>): UsageReply => ({
   range: "day",
   from: "2026-03-02T09:00:00.000Z",
   to: "2026-03-02T09:15:00.000Z",
@@ -24,32 +24,32 @@ const reply = (differing: Partial<UsageReply>): UsageReply => ({
   complete: true,
   licenses: [],
   refusals: [],
-  ...differing,
+  ...changes,
 });
 
-describe("slots in use", () => {
-  test("have a time for every step", () => {
+describe("usage series of slots", () => {
+  test("has a time for every step", () => {
     const nine = Date.parse("2026-03-02T09:00:00.000Z") / 1_000;
-    const known = reply({ licenses: [license(1, "cad", [1, null, 3])] });
-    expect(stepTimesOf(known)).toEqual([nine, nine + 300, nine + 600]);
+    const usage = reply({ licenses: [license(1, "cad", [1, null, 3])] });
+    expect(stepTimesOf(usage)).toEqual([nine, nine + 300, nine + 600]);
     expect(stepTimesOf(reply({}))).toEqual([]);
   });
 
-  test("are a line for each license, by its id only where a product has two", () => {
+  test("has one line per license, with the license id only if a product has two", () => {
     const licenses = [license(1, "cad", []), license(2, "cam", []), license(3, "cad", [])];
     const names = slotSeries(reply({ licenses })).map(({ name }) => name);
     expect(names).toEqual(["cad (license 1)", "cam", "cad (license 3)"]);
   });
 
-  test("of no two licenses look the same", () => {
+  test("draws every license in a different style", () => {
     const licenses = Array.from({ length: 15 }, (_, id) => license(id, `p${id}`, []));
-    const looks = slotSeries(reply({ licenses })).map(
+    const styles = slotSeries(reply({ licenses })).map(
       ({ colour, stroke }) => `${colour} ${stroke.join(" ")}`,
     );
-    expect(new Set(looks).size).toBe(15);
+    expect(new Set(styles).size).toBe(15);
   });
 
-  test("have a peak where anything is known", () => {
+  test("has a peak if any value is known, and null otherwise", () => {
     const [cad, cam] = slotSeries(
       reply({ licenses: [license(1, "cad", [1, null, 3, 2]), license(2, "cam", [null, null])] }),
     );
@@ -58,8 +58,8 @@ describe("slots in use", () => {
   });
 });
 
-describe("refusals", () => {
-  const known = reply({
+describe("usage series of refusals", () => {
+  const usage = reply({
     refusals: [
       { product: "cad", code: "floating_not_available", counts: [1, null, null, 0] },
       { product: "cam", code: "floating_not_available", counts: [2, 3, null, 0] },
@@ -67,8 +67,8 @@ describe("refusals", () => {
     ],
   });
 
-  test("are added up by their reason; a gap stays where nothing is known", () => {
-    const lines = refusalSeries(known);
+  test("adds refusals up by reason and keeps a gap where no value is known", () => {
+    const lines = refusalSeries(usage);
     expect(lines.map(({ name, values }) => [name, values])).toEqual([
       ["no free slot", [3, 3, null, 0]],
       ["ended", [4, null, null, 1]],
@@ -76,8 +76,8 @@ describe("refusals", () => {
     expect(lines.map(sumOf)).toEqual([6, 5]);
   });
 
-  test("stand on each other", () => {
-    expect(stackSeries(refusalSeries(known)).map(({ values }) => values)).toEqual([
+  test("stacks the bars on each other", () => {
+    expect(stackSeries(refusalSeries(usage)).map(({ values }) => values)).toEqual([
       [7, 3, null, 1],
       [4, null, null, 1],
     ]);
