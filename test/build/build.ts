@@ -1,6 +1,6 @@
-// Builds every executable twice, from two clones of this commit, and tries what came out: the same
-// bytes, well-formed, and the ones that can be run here do their work. Nothing but what is
-// committed is looked at.
+// Builds every executable twice, from two clones of this commit, and checks that the bytes are the
+// same, that the formats are right, and that those that can run here work. Uncommitted changes are
+// not tested.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,41 +30,50 @@ if (head.exitCode !== 0) {
   finish();
 }
 const commit = head.stdout.toString().trim();
-// Not in memory: this is gigabytes.
+// On disk, not in a tmpfs: the builds take gigabytes.
 const work = mkdtempSync(join(tmpdir(), "berth-build-"));
 atEnd(() => rmSync(work, { recursive: true, force: true }));
 const cache = { BUN_INSTALL_CACHE_DIR: join(work, "cache") };
 
-const one = new SourceClone(join(work, "one"));
-const built = one.build(["--all"], cache);
-check(`commit ${commit}: every target is built`, built.code === 0, built);
-const first = one.checksums();
-const summed = Bun.spawnSync(["sha256sum", "--strict", "-c", "SHA256SUMS"], { cwd: one.out });
-const listed = summed.stdout.toString().match(/: OK$/gm)?.length;
-check("sha256sum accepts every file", summed.exitCode === 0 && listed === first.size, listed);
+const firstClone = new SourceClone(join(work, "first"));
+const buildResult = firstClone.build(["--all"], cache);
+check(`commit ${commit}: every target is built`, buildResult.code === 0, buildResult);
+const first = firstClone.checksums();
+const verification = Bun.spawnSync(["sha256sum", "--strict", "-c", "SHA256SUMS"], {
+  cwd: firstClone.out,
+});
+const acceptedFiles = verification.stdout.toString().match(/: OK$/gm)?.length;
+check(
+  "sha256sum accepts every file",
+  verification.exitCode === 0 && acceptedFiles === first.size,
+  acceptedFiles,
+);
 const pathOf = (target: string): string => {
   const suffix = TARGETS.filter(({ name }) => name === target).map(executableSuffix);
-  return join(one.out, `berth-${manifest.version}-${target}${suffix.join("")}`);
+  return join(firstClone.out, `berth-${manifest.version}-${target}${suffix.join("")}`);
 };
 for (const { name } of TARGETS) {
   const format = detectFormat(pathOf(name));
   check(`${name}: is ${FORMATS[name]}`, format === FORMATS[name], format);
 }
 
-const two = new SourceClone(join(work, "elsewhere", "two"));
+const secondClone = new SourceClone(join(work, "elsewhere", "second"));
 const missing = "linux-arm64-musl";
-checkMissingRuntime(two, missing, cache);
-if (isSoak) two.build(["--all"], cache);
-const second = two.checksums();
-const others = [...first.keys()].filter((name) => isSoak || isAlike(name));
-for (const name of others) {
-  check(`${name}: the same bytes in another folder`, first.get(name) === second.get(name));
+checkMissingRuntime(secondClone, missing, cache);
+if (isSoak) secondClone.build(["--all"], cache);
+const second = secondClone.checksums();
+const comparable = [...first.keys()].filter((name) => isSoak || isReproducible(name));
+for (const name of comparable) {
+  check(
+    `${name}: has the same bytes when built in another folder`,
+    first.get(name) === second.get(name),
+  );
 }
-checkWrongRuntime(two, missing);
-rmSync(two.folder, { recursive: true });
+checkWrongRuntime(secondClone, missing);
+rmSync(secondClone.folder, { recursive: true });
 
 const site = { host: nativeHost, path: pathOf(nativeHost.target) };
-await checkSbom(site, one.out);
+await checkSbom(site, firstClone.out);
 await checkContents(site, work);
 const hosts: readonly (readonly [string, ExecutionHost | null])[] = [
   ["linux-x64", process.arch === "x64" ? nativeHost : null],
@@ -73,15 +82,15 @@ const hosts: readonly (readonly [string, ExecutionHost | null])[] = [
 ];
 const scratch = mkdtempSync(join(work, "smoke-"));
 for (const [target, host] of hosts) {
-  if (host === null) skip(`${target}: is run`, "this machine has no way to run it");
+  if (host === null) skip(`${target}: runs`, "this machine cannot run it");
   else await checkExecutable({ host, path: pathOf(target) }, site, scratch, commit);
 }
 for (const target of ["linux-arm64-musl", "windows-x64", "darwin-arm64"]) {
-  skip(`${target}: is run`, "only its format was looked at");
+  skip(`${target}: runs`, "only its format is checked");
 }
 finish();
 
-/** A build that lacks a target has another list of what is in it. */
-function isAlike(name: string): boolean {
+/** The second build lacks one target, so its SBOM differs too. */
+function isReproducible(name: string): boolean {
   return !name.includes(missing) && !name.endsWith(".cdx.json");
 }

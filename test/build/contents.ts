@@ -1,4 +1,4 @@
-// What is inside an executable, and what is not.
+// Checks what an executable contains and what it must not contain.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Notices } from "../../src/platform/notices.ts";
@@ -13,9 +13,9 @@ interface Component {
   readonly hashes?: readonly object[];
 }
 
-/** The list beside the executables names what an executable itself says is in it. */
+/** Checks that the SBOM beside the executables lists the packages that an executable reports. */
 export async function checkSbom(executable: Executable, out: string): Promise<void> {
-  const name = readdirSync(out).find((one) => one.endsWith(".cdx.json")) ?? "";
+  const name = readdirSync(out).find((file) => file.endsWith(".cdx.json")) ?? "";
   const { components } = JSON.parse(readFileSync(join(out, name), "utf8")) as {
     readonly components: readonly Component[];
   };
@@ -26,25 +26,28 @@ export async function checkSbom(executable: Executable, out: string): Promise<vo
   const { packages } = JSON.parse(
     (await runExecutable(executable, out, "notices", "--json")) ?? "{}",
   ) as Notices;
-  const inside = packages.map(({ name, version }) => `${name} ${version}`);
-  const same = inside.length > 10 && Bun.deepEquals(listed, inside);
-  check(`the SBOM lists the ${inside.length} packages inside`, same, { listed, inside });
-  const bare = libraries.filter(({ hashes }) => hashes === undefined);
-  check("each with the hash of the lock file", bare.length === 0, bare);
+  const bundled = packages.map(({ name, version }) => `${name} ${version}`);
+  const same = bundled.length > 10 && Bun.deepEquals(listed, bundled);
+  check(`the SBOM lists the ${bundled.length} packages in the executable`, same, {
+    listed,
+    bundled,
+  });
+  const unhashed = libraries.filter(({ hashes }) => hashes === undefined);
+  check("every package in the SBOM has the hash of the lock file", unhashed.length === 0, unhashed);
 }
 
 export async function checkContents(executable: Executable, work: string): Promise<void> {
-  const found = readFileSync(executable.path).indexOf(work);
-  check("no path of the machine that built it is inside", found === -1, found);
+  const offset = readFileSync(executable.path).indexOf(work);
+  check("the executable contains no path of the build machine", offset === -1, offset);
   const folder = join(work, "libc");
-  // A command that takes a lock needs the C library, and shows that the others do not.
+  // Only a command that takes a lock needs the C library; this creates a folder for one.
   const server = await startServer(executable, work, "serve", "--data", folder);
   await server.stop();
-  const asks = async (...words: string[]): Promise<boolean> => {
-    const log = join(folder, `asked-${words[0]}`);
+  const loadsLibc = async (...words: string[]): Promise<boolean> => {
+    const log = join(folder, `loaded-${words[0]}`);
     const host = { ...executable.host, env: { LD_DEBUG: "files", LD_DEBUG_OUTPUT: log } };
     await runExecutable({ ...executable, host }, work, ...words);
-    const logs = readdirSync(folder).filter((name) => name.startsWith(`asked-${words[0]}`));
+    const logs = readdirSync(folder).filter((name) => name.startsWith(`loaded-${words[0]}`));
     const text = logs.map((name) => readFileSync(join(folder, name), "utf8")).join("");
     return /opening file=\S*libc\.so/.test(text);
   };
@@ -59,7 +62,11 @@ export async function checkContents(executable: Executable, work: string): Promi
     "--product",
     "CAD",
   ];
-  const asked = [await asks("version"), await asks(...init), await asks("slots", "--data", folder)];
-  const lazily = Bun.deepEquals(asked, [false, false, true]);
-  check("the C library is asked for with the first lock, not at the start", lazily, asked);
+  const loaded = [
+    await loadsLibc("version"),
+    await loadsLibc(...init),
+    await loadsLibc("slots", "--data", folder),
+  ];
+  const isLazy = Bun.deepEquals(loaded, [false, false, true]);
+  check("the C library is loaded with the first lock, not at the start", isLazy, loaded);
 }

@@ -1,22 +1,22 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** More than any of the headers reaches. */
+/** More bytes than any of the headers has. */
 const HEAD = 64 * 1024;
 
-/** What a system's loader reads of an executable, in words; null when it is none we know. */
+/** Describes what a system's loader reads of an executable; null for an unknown format. */
 export function detectFormat(path: string): string | null {
   const head = Buffer.alloc(HEAD);
   const fd = openSync(path, "r");
   readSync(fd, head, 0, HEAD, 0);
   closeSync(fd);
-  return elf(head) ?? pe(head) ?? machO(head);
+  return describeElf(head) ?? describePe(head) ?? describeMachO(head);
 }
 
 const MACHINES: Readonly<Record<number, string>> = { 0x3e: "x64", 0xb7: "arm64" };
 const PT_INTERP = 3;
 
-/** The interpreter tells glibc from musl. */
-function elf(head: Buffer): string | null {
+/** The interpreter shows whether the executable is for glibc or for musl. */
+function describeElf(head: Buffer): string | null {
   if (head.toString("latin1", 0, 6) !== "\x7fELF\x02\x01") return null;
   const [table, size, count] = [
     Number(head.readBigUInt64LE(32)),
@@ -33,7 +33,7 @@ function elf(head: Buffer): string | null {
 
 const CONSOLE = 3;
 
-function pe(head: Buffer): string | null {
+function describePe(head: Buffer): string | null {
   if (head.toString("latin1", 0, 2) !== "MZ") return null;
   const at = head.readUInt32LE(0x3c);
   if (head.toString("latin1", at, at + 4) !== "PE\0\0") return null;
@@ -43,14 +43,14 @@ function pe(head: Buffer): string | null {
 
 const CODE_SIGNATURE = 0x1d;
 
-/** Without a signature a Mac ends it at once. */
-function machO(head: Buffer): string | null {
+/** macOS kills an unsigned arm64 executable at its start. */
+function describeMachO(head: Buffer): string | null {
   if (head.readUInt32LE(0) !== 0xfeed_facf) return null;
   const machine = head.readUInt32LE(4) === 0x0100_000c ? "arm64" : "other";
-  let signed = "unsigned";
+  let signature = "unsigned";
   for (let at = 32, left = head.readUInt32LE(16); left > 0; left -= 1) {
-    if (head.readUInt32LE(at) === CODE_SIGNATURE) signed = "signed";
+    if (head.readUInt32LE(at) === CODE_SIGNATURE) signature = "signed";
     at += head.readUInt32LE(at + 4);
   }
-  return `Mach-O ${machine} ${signed}`;
+  return `Mach-O ${machine} ${signature}`;
 }

@@ -2,12 +2,12 @@ import { copyFileSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { ensurePackages } from "../support/suite-harness.ts";
 
-/** A way to run executables of one target on this machine. */
+/** How executables of one target are run on this machine. */
 export interface ExecutionHost {
   readonly target: string;
-  /** As the executable itself names what it runs on. */
+  /** The target that `berth version` prints. */
   readonly system: string;
-  /** Stand before the executable. */
+  /** Command words that precede the executable. */
   readonly launcher: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
@@ -22,18 +22,18 @@ export const nativeHost: ExecutionHost = {
 const EMULATOR = "qemu-aarch64-static";
 const ARM_LIBRARIES = "/usr/aarch64-linux-gnu";
 
-/** Null where the emulator cannot be had. */
+/** Null when the emulator cannot be installed. */
 export function findArmEmulator(): ExecutionHost | null {
   const loader = `${ARM_LIBRARIES}/lib/ld-linux-aarch64.so.1`;
   if (!ensurePackages({ "qemu-user-static": EMULATOR, "libc6-arm64-cross": loader })) return null;
-  const through = [EMULATOR, "-L", ARM_LIBRARIES];
-  return { target: "linux-arm64", system: "linux-arm64", launcher: through, env: {} };
+  const launcher = [EMULATOR, "-L", ARM_LIBRARIES];
+  return { target: "linux-arm64", system: "linux-arm64", launcher, env: {} };
 }
 
 const LIBRARIES = "/usr/lib/x86_64-linux-gnu";
 const MUSL = "/lib/ld-musl-x86_64.so.1";
 
-/** Musl beside this machine's libstdc++, with `musl.c` between them; null where it cannot be had. */
+/** musl with this machine's libstdc++ and `musl.c` as a shim; null when it cannot be installed. */
 export function prepareMuslHost(folder: string): ExecutionHost | null {
   const stdlib = `${LIBRARIES}/libstdc++.so.6`;
   if (
@@ -51,10 +51,10 @@ export function prepareMuslHost(folder: string): ExecutionHost | null {
   for (const name of ["libc.musl-x86_64.so.1", "libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"]) {
     symlinkSync(MUSL, join(folder, name));
   }
-  const between = join(folder, "between.so");
+  const shim = join(folder, "shim.so");
   const source = join(import.meta.dir, "musl.c");
-  const compiler = ["gcc", "-shared", "-fPIC", "-nostdlib", "-o", between, source];
+  const compiler = ["gcc", "-shared", "-fPIC", "-nostdlib", "-o", shim, source];
   if (Bun.spawnSync(compiler).exitCode !== 0) return null;
-  const env = { LD_LIBRARY_PATH: folder, LD_PRELOAD: between };
+  const env = { LD_LIBRARY_PATH: folder, LD_PRELOAD: shim };
   return { target: "linux-x64-musl", system: "linux-x64", launcher: [], env };
 }

@@ -1,4 +1,4 @@
-// What a build says and does when a runtime cannot be had, or is not the one that is meant.
+// Checks how a build handles a runtime that cannot be downloaded or has the wrong hash.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TARGETS } from "../../build/targets.ts";
@@ -11,7 +11,7 @@ const findTarget = (wanted: string) => {
   return target;
 };
 
-/** Cut off from the registry: everything but the runtime that is not in the cache. */
+/** Without the registry, only the executable whose runtime is not cached cannot be built. */
 export function checkMissingRuntime(
   clone: SourceClone,
   missing: string,
@@ -24,20 +24,24 @@ export function checkMissingRuntime(
       rmSync(join(folder, entry), { recursive: true });
   }
   const { code, stderr } = clone.build(["--all"], { ...cache, ...NO_NETWORK });
-  const said =
+  const pattern =
     /^build: error: no runtime for (\S+): .+\nbuild: hint: (\S+) comes from the npm registry.+\n$/;
-  const told = said.exec(stderr)?.slice(1) ?? [];
+  const reported = pattern.exec(stderr)?.slice(1) ?? [];
   const expected = [missing, findTarget(missing).package];
-  check("a runtime that cannot be had is one error and a hint", Bun.deepEquals(told, expected), {
-    code,
-    stderr,
-  });
+  check(
+    "a runtime that cannot be downloaded causes one error and a hint",
+    Bun.deepEquals(reported, expected),
+    {
+      code,
+      stderr,
+    },
+  );
   const executables = [...clone.checksums().keys()].filter((file) => !/\.(?:json|txt)$/.test(file));
-  const rest = code === 1 && executables.length === TARGETS.length - 1;
-  check("the others are built all the same, and the exit code is 1", rest, { code, executables });
+  const isBuilt = code === 1 && executables.length === TARGETS.length - 1;
+  check("the other executables are built, and the exit code is 1", isBuilt, { code, executables });
 }
 
-/** The registry's package, held to the hash of another one. */
+/** A package of the registry that does not match the pinned hash is refused. */
 export function checkWrongRuntime(clone: SourceClone, wanted: string): void {
   const path = join(clone.folder, "build", "targets.ts");
   const text = readFileSync(path, "utf8");
@@ -49,6 +53,6 @@ export function checkWrongRuntime(clone: SourceClone, wanted: string): void {
   );
   const env = { BUN_INSTALL_CACHE_DIR: join(clone.folder, "cache") };
   const { code, stderr } = clone.build(["--target", wanted], env);
-  const refused = code === 1 && /no runtime for .*integrity/i.test(stderr);
-  check("a runtime with other bytes than those named here is refused", refused, { code, stderr });
+  const isRefused = code === 1 && /no runtime for .*integrity/i.test(stderr);
+  check("a runtime that does not match its pinned hash is refused", isRefused, { code, stderr });
 }

@@ -5,7 +5,7 @@ import { BUN_VERSION, TARGETS } from "../../build/targets.ts";
 
 const sha512 = `sha512-${Buffer.alloc(64, 0xab).toString("base64")}`;
 
-const packaged = (name: string, more: Partial<BundledPackage> = {}): BundledPackage => ({
+const makePackage = (name: string, more: Partial<BundledPackage> = {}): BundledPackage => ({
   name,
   version: "1.2.3",
   license: "MIT",
@@ -16,12 +16,12 @@ const packaged = (name: string, more: Partial<BundledPackage> = {}): BundledPack
 });
 
 const packages = [
-  packaged("@scope/inner", { license: "MIT OR Apache-2.0", integrity: null }),
-  packaged("jose", { dependencies: ["@scope/inner", "not-bundled"] }),
+  makePackage("@scope/inner", { license: "MIT OR Apache-2.0", integrity: null }),
+  makePackage("jose", { dependencies: ["@scope/inner", "not-bundled"] }),
 ];
 const origin = { commit: "0123456789ab", committedAt: "2026-01-02T03:04:05.000Z" };
 
-test("a package is a component with its address, license and hash", () => {
+test("createSbom lists a package as a component with its purl, license and hash", () => {
   expect(createSbom(packages, TARGETS, origin)).toMatchObject({
     bomFormat: "CycloneDX",
     specVersion: "1.6",
@@ -50,7 +50,7 @@ test("a package is a component with its address, license and hash", () => {
   });
 });
 
-test("the same commit has the same list, another commit another number", () => {
+test("createSbom is the same for the same commit, and has another serial for another commit", () => {
   const text = (commit: string) =>
     JSON.stringify(createSbom(packages, TARGETS, { ...origin, commit }));
   expect(text("a")).toBe(text("a"));

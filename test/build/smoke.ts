@@ -1,4 +1,4 @@
-// An executable as it is handed out: says what it is, works as a vendor's desk for a site, serves.
+// Checks a released executable: it reports its version, issues a license for a site, and serves.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { atEnd, check } from "../support/suite-harness.ts";
@@ -21,21 +21,21 @@ const spawn = ({ host, path }: Executable, words: readonly string[], folder: str
 
 type Child = ReturnType<typeof spawn>;
 
-/** An emulated executable takes several times as long for the same. */
-const patienceWith = ({ host }: Executable): number =>
+/** An emulated executable is several times slower. */
+const timeoutFor = ({ host }: Executable): number =>
   host.launcher.length === 0 ? PATIENCE : 4 * PATIENCE;
 
-/** Waits for something that a process does, and ends the process when it never does it. */
+/** Awaits the work of a process, and kills the process when it takes too long. */
 async function within<T>(executable: Executable, child: Child, work: Promise<T>): Promise<T> {
-  const late = setTimeout(() => child.kill("SIGKILL"), patienceWith(executable));
+  const timer = setTimeout(() => child.kill("SIGKILL"), timeoutFor(executable));
   try {
     return await work;
   } finally {
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 }
 
-/** What it printed; null, and the reason on the screen, when it failed. */
+/** Returns the output; when the command fails, prints the reason and returns null. */
 export async function runExecutable(
   executable: Executable,
   folder: string,
@@ -56,7 +56,7 @@ interface ServerProcess {
   stop(): Promise<number>;
 }
 
-/** Starts it as a server, and waits until it is ready or gone. */
+/** Starts a server and waits until it is ready or has exited. */
 export async function startServer(
   executable: Executable,
   folder: string,
@@ -64,7 +64,7 @@ export async function startServer(
 ): Promise<ServerProcess> {
   const child = spawn(executable, [...words, "--listen", "127.0.0.1:0"], folder);
   atEnd(() => child.kill("SIGKILL"));
-  // Only the start and the stop are waited for: between them it serves as long as others need it.
+  // The time limit applies to the start and the stop, not to the time between them.
   const text = await within(executable, child, untilReady(child));
   return {
     url: /http:\/\/[\d.]+:\d+/.exec(text)?.[0],
@@ -75,7 +75,7 @@ export async function startServer(
   };
 }
 
-/** What it printed until it was ready or gone. */
+/** Returns the output up to the line `ready`, or to the end. */
 async function untilReady(child: Child): Promise<string> {
   let text = "";
   const decoder = new TextDecoder();
@@ -86,7 +86,7 @@ async function untilReady(child: Child): Promise<string> {
   return text;
 }
 
-/** A site, served by one executable, that takes its license from a desk that is another one. */
+/** Checks an executable as a desk that issues a license for a site served by another executable. */
 export async function checkExecutable(
   desk: Executable,
   site: Executable,
@@ -99,12 +99,12 @@ export async function checkExecutable(
   const run = (...words: string[]) => runExecutable(desk, folder, ...words);
   const version = await run("version", "--json");
   const facts = version === null ? {} : (JSON.parse(version) as Record<string, string>);
-  const names = facts["commit"] === commit && facts["target"] === system;
-  check(`${target}: says its commit and its system`, names, version);
+  const isRight = facts["commit"] === commit && facts["target"] === system;
+  check(`${target}: reports its commit and its system`, isRight, version);
   const notices = await run("notices");
   check(`${target}: prints the notices`, notices?.includes("JavaScriptCore") === true, notices);
   check(
-    `${target}: a license of its desk is taken by a site`,
+    `${target}: issues a license that a site accepts`,
     await canIssueLicense(desk, site, folder),
   );
   await checkDemo(desk, folder);
@@ -116,11 +116,11 @@ async function canIssueLicense(
   folder: string,
 ): Promise<boolean> {
   const run = (...words: string[]) => runExecutable(desk, folder, ...words);
-  const at = (...words: string[]) => runExecutable(site, folder, ...words, "--data", "site");
+  const runAtSite = (...words: string[]) => runExecutable(site, folder, ...words, "--data", "site");
   const server = await startServer(site, folder, "serve", "--data", "site");
   const terms = ["--slots", "5", "--valid-until", "2100-01-01"];
   const policy = ["--policy-id", "basic", "--product", "CAD", "--out", "policy.jwt"];
-  const asked = ["--request", "request.jwt", "--allow-weak-binding", "--out", "license.jwt"];
+  const requestFlags = ["--request", "request.jwt", "--allow-weak-binding", "--out", "license.jwt"];
   const steps = [
     () =>
       run(
@@ -135,15 +135,15 @@ async function canIssueLicense(
         "CAD",
       ),
     () => run("vendor", "policy", "--dir", "desk", ...policy, ...terms),
-    () => at("trust", "add", "desk/trust.jwt", "--yes"),
-    () => at("license", "request", "--product", "CAD", "--out", "request.jwt"),
-    () => run("vendor", "issue", "--dir", "desk", ...asked, ...terms),
-    () => at("license", "add", "license.jwt"),
+    () => runAtSite("trust", "add", "desk/trust.jwt", "--yes"),
+    () => runAtSite("license", "request", "--product", "CAD", "--out", "request.jwt"),
+    () => run("vendor", "issue", "--dir", "desk", ...requestFlags, ...terms),
+    () => runAtSite("license", "add", "license.jwt"),
   ];
-  let done = true;
-  for (const step of steps) done &&= (await step()) !== null;
+  let isDone = true;
+  for (const step of steps) isDone &&= (await step()) !== null;
   await server.stop();
-  return done;
+  return isDone;
 }
 
 async function checkDemo(executable: Executable, folder: string): Promise<void> {
@@ -154,8 +154,8 @@ async function checkDemo(executable: Executable, folder: string): Promise<void> 
   const reply = Bun.spawnSync([...curl, "-d", body, `${server.url}/api/v4/register`]);
   const text = `${reply.stdout.toString()}${reply.stderr.toString()}`;
   check(`${target}: its demo answers curl`, text.endsWith("200"), text);
-  // An emulated one cannot start itself again, which it does to fold its journal.
+  // An emulated executable cannot start itself again, which a checkpoint requires.
   const code = await server.stop();
   if (executable.host.launcher.length === 0)
-    check(`${target}: its demo ends well`, code === 0, code);
+    check(`${target}: its demo exits with 0`, code === 0, code);
 }

@@ -5,7 +5,7 @@ import { repositoryRoot } from "../support/sources.ts";
 
 const CLOSED_PROXY = "http://127.0.0.1:9/";
 
-/** Cut off from the registry, whichever it is: another one would have another cache. */
+/** Blocks every registry by a closed proxy; another registry URL would use another cache. */
 export const NO_NETWORK = {
   HTTP_PROXY: CLOSED_PROXY,
   HTTPS_PROXY: CLOSED_PROXY,
@@ -20,7 +20,7 @@ export interface BuildResult {
   readonly stderr: string;
 }
 
-/** This commit, checked out into a folder of its own with packages of its own. */
+/** A clone of this commit in a separate folder with separately installed packages. */
 export class SourceClone {
   readonly folder: string;
   readonly out: string;
@@ -42,7 +42,7 @@ export class SourceClone {
     return { code: child.exitCode, stderr: child.stderr.toString() };
   }
 
-  /** The sum of everything that was built, by name. */
+  /** The SHA-256 of every built file, by name. */
   checksums(): Map<string, string> {
     const names = readdirSync(this.out).filter((name) => name.startsWith("berth-"));
     return new Map(names.toSorted().map((name) => [name, checksumOf(join(this.out, name))]));

@@ -11,7 +11,7 @@ import { runBerth, runOrThrow, runJsonOrThrow, startServer } from "../support/ru
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-async function site(): Promise<readonly ["--data", string]> {
+async function makeSite(): Promise<readonly ["--data", string]> {
   const data = join(tempFolder(), "data");
   await makeLicensedSite(data, { product: "cad" });
   return ["--data", data];
@@ -20,8 +20,8 @@ async function site(): Promise<readonly ["--data", string]> {
 const PASSWORD = { stdin: "correct horse battery\n" };
 
 describe("berth admin token", () => {
-  test("makes a token that ends after a year, and doctor has nothing to say about it", async () => {
-    const data = await site();
+  test("creates a token that expires after a year and causes no finding about tokens", async () => {
+    const data = await makeSite();
     expect(await runOrThrow(["admin", "token", "--name", "ops", ...data])).toMatch(
       /^token ops, until /,
     );
@@ -37,9 +37,9 @@ describe("berth admin token", () => {
     expect(exposures.filter(({ finding }) => finding.includes("token"))).toEqual([]);
   });
 
-  test("makes one without an end only where --days never says so", async () => {
-    const data = await site();
-    const made = await runJsonOrThrow([
+  test("creates a token that never expires with --days never", async () => {
+    const data = await makeSite();
+    const token = await runJsonOrThrow([
       "admin",
       "token",
       "--name",
@@ -48,20 +48,23 @@ describe("berth admin token", () => {
       "never",
       ...data,
     ]);
-    expect(made).toMatchObject({ name: "ops", expires_at: null });
+    expect(token).toMatchObject({ name: "ops", expires_at: null });
   });
 
-  test.each(["0", "-1", "x", "10000", "1.5"])("refuses --days %s as misuse", async (days) => {
-    const words = ["admin", "token", `--days=${days}`, "--data", join(tempFolder(), "data")];
-    const { code, stderr } = await runBerth(words);
-    expect(code).toBe(2);
-    expect(stderr).toContain("--days must be a number of days, 1 to 9999, or never");
-  });
+  test.each(["0", "-1", "x", "10000", "1.5"])(
+    "refuses --days %s with exit code 2",
+    async (days) => {
+      const words = ["admin", "token", `--days=${days}`, "--data", join(tempFolder(), "data")];
+      const { code, stderr } = await runBerth(words);
+      expect(code).toBe(2);
+      expect(stderr).toContain("--days must be a number of days, 1 to 9999, or never");
+    },
+  );
 });
 
-describe("a name that is of the other kind", () => {
-  test("is named as what it is, with the command that removes it", async () => {
-    const data = await site();
+describe("removing a user or a token", () => {
+  test("names the command for the other kind when the name is of that kind", async () => {
+    const data = await makeSite();
     await runOrThrow(["admin", "token", "--name", "ops", ...data]);
     await runOrThrow(["admin", "user", "add", "ada", ...data], PASSWORD);
     const token = await runBerth(["admin", "user", "remove", "ops", ...data]);
@@ -79,12 +82,12 @@ describe("a name that is of the other kind", () => {
         "berth: error: ada is a user, not a token\nberth: hint: berth admin user remove ada\n",
       ]);
     }
-    const nobody = await runBerth(["admin", "token", "revoke", "eve", ...data]);
-    expect([nobody.code, nobody.stderr]).toEqual([1, expect.stringContaining("unknown_name")]);
+    const unknown = await runBerth(["admin", "token", "revoke", "eve", ...data]);
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("unknown_name")]);
   });
 
-  test("a name of both kinds is removed as what the command says", async () => {
-    const data = await site();
+  test("removes only the token when a user has the same name", async () => {
+    const data = await makeSite();
     await runOrThrow(["admin", "token", "--name", "ops", ...data]);
     await runOrThrow(["admin", "user", "add", "ops", "--role", "admin", ...data], PASSWORD);
     expect(await runOrThrow(["admin", "token", "revoke", "ops", ...data])).toBe(
@@ -95,21 +98,21 @@ describe("a name that is of the other kind", () => {
   });
 });
 
-describe("doctor on tokens", () => {
+describe("checkTokens", () => {
   const NOW = "2026-11-16T00:00:00.000Z";
   const day = (days: number): string => new Date(Date.parse(NOW) + days * DAY).toISOString();
-  const token = (name: string, made: number, ends: number | null) => ({
+  const token = (name: string, createdDay: number, expiryDay: number | null) => ({
     name,
-    created_at: day(made),
-    expires_at: ends === null ? null : day(ends),
-    is_expired: ends !== null && ends <= 0,
+    created_at: day(createdDay),
+    expires_at: expiryDay === null ? null : day(expiryDay),
+    is_expired: expiryDay !== null && expiryDay <= 0,
   });
-  const said = (...tokens: ReturnType<typeof token>[]) =>
+  const findingsFor = (...tokens: ReturnType<typeof token>[]) =>
     checkTokens(tokens, NOW).map(({ level, finding, remedy }) => [level, finding, remedy]);
 
-  test("a token of a year is told of from 30 days before its end on", () => {
-    expect(said(token("ops", -335, 30))).toEqual([]);
-    expect(said(token("ops", -336, 29))).toEqual([
+  test("warns about a one-year token with 29 days left, but not with 30", () => {
+    expect(findingsFor(token("ops", -335, 30))).toEqual([]);
+    expect(findingsFor(token("ops", -336, 29))).toEqual([
       [
         "warning",
         "the token ops ends in 29 days",
@@ -118,61 +121,63 @@ describe("doctor on tokens", () => {
     ]);
   });
 
-  test("a token for a few days is not told of when it is made", () => {
-    expect(said(token("brief", 0, 7))).toEqual([]);
-    expect(said(token("brief", -6, 1))).toHaveLength(1);
-    expect(said(token("always", -1_000, null))).toEqual([]);
+  test("warns about a 7-day token on its last day, but not when it is created", () => {
+    expect(findingsFor(token("brief", 0, 7))).toEqual([]);
+    expect(findingsFor(token("brief", -6, 1))).toHaveLength(1);
+    expect(findingsFor(token("always", -1_000, null))).toEqual([]);
   });
 
-  test("a token that has ended is told of with the command that removes it", () => {
-    expect(said(token("ops", -365, 0))).toEqual([
+  test("notes an expired token with the command that removes it", () => {
+    expect(findingsFor(token("ops", -365, 0))).toEqual([
       ["note", "the token ops has expired", "berth admin token revoke ops"],
     ]);
   });
 
-  test("of the service's own tokens only the newest matters, and the installer renews it", () => {
-    expect(said(token("service", -350, 15))).toEqual([
+  test("considers only the newest service token and names the installer as the remedy", () => {
+    expect(findingsFor(token("service", -350, 15))).toEqual([
       [
         "warning",
         "the token service ends in 15 days",
         "sudo berth service install writes a new one to /etc/berth/admin-token",
       ],
     ]);
-    expect(said(token("service", -350, 15), token("service-2026-11-10", -6, 359))).toEqual([]);
-    expect(said(token("service", -365, 0))[0]?.slice(0, 2)).toEqual([
+    expect(findingsFor(token("service", -350, 15), token("service-2026-11-10", -6, 359))).toEqual(
+      [],
+    );
+    expect(findingsFor(token("service", -365, 0))[0]?.slice(0, 2)).toEqual([
       "warning",
       "the token service has expired",
     ]);
   });
 });
 
-describe("the installer's token", () => {
+describe("isTokenDue", () => {
   const NOW = Date.parse("2026-11-16T00:00:00.000Z");
   const sha256 = createHash("sha256").update("berth_secret").digest("hex");
-  const list = (endsAt: number | null, ended = false) => ({
+  const accessWith = (endsAt: number | null, isEnded = false) => ({
     access: 1 as const,
     users: [],
     tokens: [
-      { name: "service", sha256, madeAt: 0, endsAt, ...(ended && { ended: true as const }) },
+      { name: "service", sha256, madeAt: 0, endsAt, ...(isEnded && { ended: true as const }) },
     ],
   });
 
-  test("is made where there is no credential, also when a file of an earlier one is left", () => {
-    const nobody = { access: 1 as const, tokens: [], users: [] };
-    expect(isTokenDue(nobody, null, NOW)).toBe(true);
-    expect(isTokenDue(nobody, "berth_secret", NOW)).toBe(true);
+  test("is true without any credential, even when the file of an earlier token is left", () => {
+    const noAccess = { access: 1 as const, tokens: [], users: [] };
+    expect(isTokenDue(noAccess, null, NOW)).toBe(true);
+    expect(isTokenDue(noAccess, "berth_secret", NOW)).toBe(true);
   });
 
-  test("is renewed when half a year or less is left, when it has ended, and when it never ends", () => {
-    expect(isTokenDue(list(NOW + 183 * DAY), "berth_secret", NOW)).toBe(false);
-    expect(isTokenDue(list(NOW + 182 * DAY), "berth_secret", NOW)).toBe(true);
-    expect(isTokenDue(list(NOW - DAY), "berth_secret", NOW)).toBe(true);
-    expect(isTokenDue(list(NOW + 300 * DAY, true), "berth_secret", NOW)).toBe(true);
-    expect(isTokenDue(list(null), "berth_secret", NOW)).toBe(true);
+  test("is true with 182 days left but not with 183, and for an expired or unlimited token", () => {
+    expect(isTokenDue(accessWith(NOW + 183 * DAY), "berth_secret", NOW)).toBe(false);
+    expect(isTokenDue(accessWith(NOW + 182 * DAY), "berth_secret", NOW)).toBe(true);
+    expect(isTokenDue(accessWith(NOW - DAY), "berth_secret", NOW)).toBe(true);
+    expect(isTokenDue(accessWith(NOW + 300 * DAY, true), "berth_secret", NOW)).toBe(true);
+    expect(isTokenDue(accessWith(null), "berth_secret", NOW)).toBe(true);
   });
 
-  test("is left alone where the operator has credentials of their own", () => {
-    expect(isTokenDue(list(null), null, NOW)).toBe(false);
-    expect(isTokenDue(list(null), "berth_another", NOW)).toBe(false);
+  test("is false when the operator has created other credentials", () => {
+    expect(isTokenDue(accessWith(null), null, NOW)).toBe(false);
+    expect(isTokenDue(accessWith(null), "berth_another", NOW)).toBe(false);
   });
 });

@@ -23,7 +23,7 @@ interface AuditVerifyOutput {
   readonly sum: string;
 }
 
-/** A demo in which something happened; what is asked of it is asked again when it has stopped. */
+/** Starts a demo and makes calls that leave entries in its audit log. */
 async function startUsedDemo() {
   const folder = join(tempFolder(), "data");
   const server = await startServer(["demo", "--data", folder]);
@@ -39,10 +39,10 @@ async function startUsedDemo() {
 
 const ROW = /^(?<at>\S+Z) {2,}(?<what>.+?) {2,}(?<product>\S+) {2,}(?<user>.+?) {2,}(?<peer>\S+)$/;
 
-test("berth audit tells what happened, of a running server and of a folder, the same", async () => {
+test("berth audit prints the same for a running server and for its stopped folder", async () => {
   const { folder, server } = await startUsedDemo();
-  const asked = ["audit", "--data", folder, "--type", "SlotTaken,SlotReleased,ConsumptionAdded"];
-  const text = await runOrThrow(asked);
+  const command = ["audit", "--data", folder, "--type", "SlotTaken,SlotReleased,ConsumptionAdded"];
+  const text = await runOrThrow(command);
   const [header, ...rows] = text.trimEnd().split("\n");
   expect(header).toMatch(/^TIME +EVENT +PRODUCT +USER +ADDRESS$/);
   expect(rows.map((row) => ({ ...ROW.exec(row)?.groups, at: null }))).toEqual([
@@ -52,10 +52,10 @@ test("berth audit tells what happened, of a running server and of a folder, the 
     expect.objectContaining({ product: "DEMO", user: HOSTILE, peer: "127.0.0.1" }),
   ]);
   expect((await server.stop()).code).toBe(0);
-  expect(await runOrThrow(asked)).toBe(text);
+  expect(await runOrThrow(command)).toBe(text);
 });
 
-test("berth audit takes the filters, and --json what the server says", async () => {
+test("berth audit --json filters by user, text, product, time, license and limit", async () => {
   const { folder } = await startUsedDemo();
   const events = async (...words: string[]) =>
     (await runJsonOrThrow<AuditPageReply>(["audit", "--data", folder, ...words])).events;
@@ -75,7 +75,7 @@ test("berth audit takes the filters, and --json what the server says", async () 
   );
 });
 
-test("berth audit takes days and spans for --since and --until", async () => {
+test("berth audit accepts days and durations for --since and --until", async () => {
   const { folder } = await startUsedDemo();
   const events = async (...words: string[]) =>
     (await runJsonOrThrow<AuditPageReply>(["audit", "--data", folder, ...words])).events;
@@ -92,32 +92,32 @@ test("berth audit takes days and spans for --since and --until", async () => {
   );
 });
 
-test("berth audit says this machine of what was done on the machine itself", async () => {
+test("berth audit shows this machine as the address of a local command", async () => {
   const { folder, server } = await startUsedDemo();
   await runOrThrow(["admin", "token", "--name", "ops", "--data", folder]);
-  const asked = ["audit", "--data", folder, "--text", "this machine"];
-  const [, ...rows] = (await runOrThrow(asked)).trimEnd().split("\n");
+  const command = ["audit", "--data", folder, "--text", "this machine"];
+  const [, ...rows] = (await runOrThrow(command)).trimEnd().split("\n");
   expect(rows).toHaveLength(1);
   expect(rows[0]).toMatch(/ops.* {2}this machine$/);
   expect((await server.stop()).code).toBe(0);
-  // The same for a command that opened the folder itself.
+  // A command that opens the folder itself is recorded in the same way.
   await runOrThrow(["admin", "token", "--name", "ops2", "--data", folder]);
-  expect((await runOrThrow(asked)).trimEnd().split("\n")).toHaveLength(3);
-  const { events } = await runJsonOrThrow<AuditPageReply>(asked);
+  expect((await runOrThrow(command)).trimEnd().split("\n")).toHaveLength(3);
+  const { events } = await runJsonOrThrow<AuditPageReply>(command);
   expect(events.map(({ type, peer }) => [type, peer])).toEqual([
     ["AccessChanged", "socket"],
     ["AccessChanged", "socket"],
   ]);
 });
 
-test("--local shows the times of record and slots in the machine's time zone", async () => {
+test("berth audit and berth slots --local show times in the machine's time zone", async () => {
   const { folder } = await startUsedDemo();
   const shown = (words: string[]) =>
     runOrThrow([...words, "--data", folder], { env: { TZ: "Asia/Tokyo" } });
   const inTokyo = (text: string): string =>
     text.replaceAll(/\b\d{4}-\S+Z\b/g, (time) => {
-      const moved = new Date(Date.parse(time) + 9 * 3_600_000).toISOString();
-      return moved.replace(time.includes(".") ? "Z" : ".000Z", "+09:00");
+      const shifted = new Date(Date.parse(time) + 9 * 3_600_000).toISOString();
+      return shifted.replace(time.includes(".") ? "Z" : ".000Z", "+09:00");
     });
   for (const words of [["audit", "--user", "ada"], ["slots"]]) {
     const utc = await shown(words);
@@ -139,7 +139,7 @@ test("berth help audit lists the event types", async () => {
   expect(page).toContain("RefusalsCounted");
 });
 
-describe("what is wrong is said", () => {
+describe("berth audit with wrong flags", () => {
   test.each([
     [["--limit", "0"], 2, "--limit must be a whole number"],
     [["--limit", "many"], 2, "--limit must be a whole number"],
@@ -158,19 +158,19 @@ describe("what is wrong is said", () => {
     [["--since", "x", "--out", "x.jsonl"], 2, "--since must be a day, a time or a duration: x"],
     [["--license-id", "x"], 1, "license_id must be a whole number"],
     [["--out", "x.jsonl", "--user", "ada"], 2, "remove --user"],
-  ])("%p", async (words, code, error) => {
+  ])("refuses %j with exit code %d", async (words, code, error) => {
     const folder = join(tempFolder(), "data");
     const cwd = tempFolder();
     await (await startServer(["demo", "--data", folder])).stop();
-    const said = await runBerth(["audit", "--data", folder, ...words], { cwd });
-    expect([said.code, said.stdout]).toEqual([code, ""]);
-    expect(said.stderr).toContain(error);
+    const result = await runBerth(["audit", "--data", folder, ...words], { cwd });
+    expect([result.code, result.stdout]).toEqual([code, ""]);
+    expect(result.stderr).toContain(error);
     expect(readdirSync(cwd)).toEqual([]);
   });
 });
 
-describe("--out", () => {
-  test("writes the record as it stands, running or not, and berth audit verify follows it", async () => {
+describe("berth audit --out", () => {
+  test("writes the audit log of a running and of a stopped server, and audit verify accepts it", async () => {
     const { folder, server } = await startUsedDemo();
     const out = tempFolder();
     const [first, second] = [join(out, "1.jsonl"), join(out, "2.jsonl")];
@@ -194,7 +194,7 @@ describe("--out", () => {
     expect(readdirSync(out).toSorted()).toEqual(["1.jsonl", "2.jsonl"]);
   });
 
-  test("never writes over a file, and leaves nothing behind when it is refused", async () => {
+  test("never overwrites a file, and leaves no file when it fails", async () => {
     const { folder } = await startUsedDemo();
     const out = tempFolder();
     const path = join(out, "letter.txt");
@@ -203,15 +203,15 @@ describe("--out", () => {
     expect([over.code, over.stdout]).toEqual([1, ""]);
     expect(over.stderr).toContain("letter.txt already exists");
     expect(readFileSync(path, "utf8")).toBe("dear ada");
-    const late = ["--since", "2100-01-01T00:00:00Z"];
-    const none = await runBerth(["audit", "--data", folder, "--out", join(out, "x"), ...late]);
+    const future = ["--since", "2100-01-01T00:00:00Z"];
+    const none = await runBerth(["audit", "--data", folder, "--out", join(out, "x"), ...future]);
     expect(none.code).toBe(1);
     expect(none.stderr).toContain("contains no line of an audit log");
     expect(readdirSync(out)).toEqual(["letter.txt"]);
     expect(existsSync(join(out, "x"))).toBe(false);
   });
 
-  test("of a record with a gap is cut off and leaves no file, with a server and without", async () => {
+  test("fails and leaves no file when the audit log has a gap, with and without a server", async () => {
     const folder = join(tempFolder(), "data");
     mkdirSync(folder, { mode: 0o700 });
     const identity = new Identity(realDisk, folder, [{ kind: "named", value: "desk" }]);
@@ -222,39 +222,39 @@ describe("--out", () => {
     writeFileSync(path, lines.toSpliced(4_000, 1).join(""));
     const out = tempFolder();
     const site = ["--data", folder, "--identity", "desk"];
-    const exporting = () => runBerth(["audit", ...site, "--out", join(out, "x")]);
-    const alone = await exporting();
+    const exportLog = () => runBerth(["audit", ...site, "--out", join(out, "x")]);
+    const withoutServer = await exportLog();
     const server = await startServer(["serve", ...site]);
-    const beside = await exporting();
+    const withServer = await exportLog();
     await server.stop();
-    for (const { code, stdout, stderr } of [alone, beside]) {
+    for (const { code, stdout, stderr } of [withoutServer, withServer]) {
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toContain("berth: error: the server's response was interrupted\n");
     }
     expect(readdirSync(out)).toEqual([]);
   });
 
-  test("of a line that was rewritten is refused with its number", async () => {
+  test("writes a file in which audit verify names a changed and a removed line", async () => {
     const { folder } = await startUsedDemo();
-    const path = join(tempFolder(), "record.jsonl");
+    const path = join(tempFolder(), "audit.jsonl");
     await runOrThrow(["audit", "--data", folder, "--out", path]);
     const lines = readFileSync(path, "utf8").split("\n");
-    const place = lines.findIndex((line) => line.includes("ConsumptionAdded"));
-    const changed = lines[place]?.replace('"count":4', '"count":1') ?? "";
-    writeFileSync(path, lines.with(place, changed).join("\n"));
+    const index = lines.findIndex((line) => line.includes("ConsumptionAdded"));
+    const changed = lines[index]?.replace('"count":4', '"count":1') ?? "";
+    writeFileSync(path, lines.with(index, changed).join("\n"));
     const rewritten = await runBerth(["audit", "verify", path]);
     expect([rewritten.code, rewritten.stdout]).toEqual([1, ""]);
     expect(rewritten.stderr).toContain(
-      `record.jsonl: line ${place + 1} was changed after it was written`,
+      `audit.jsonl: line ${index + 1} was changed after it was written`,
     );
-    writeFileSync(path, lines.toSpliced(place, 1).join("\n"));
+    writeFileSync(path, lines.toSpliced(index, 1).join("\n"));
     const removed = await runBerth(["audit", "verify", path]);
     expect(removed.code).toBe(1);
-    expect(removed.stderr).toContain(`record.jsonl: line ${place + 1} is line ${place + 2} of`);
+    expect(removed.stderr).toContain(`audit.jsonl: line ${index + 1} is line ${index + 2} of`);
   });
 });
 
-test("what would move the cursor is shown as what it is, on one line", async () => {
+test("berth audit escapes control characters and prints one line for each entry", async () => {
   const folder = join(tempFolder(), "data");
   const identity = new Identity(realDisk, folder, [{ kind: "named", value: "desk" }]);
   const store = await Store.open({
@@ -267,15 +267,15 @@ test("what would move the cursor is shown as what it is, on one line", async () 
     checkpoint: (of, open) => checkpoint(realDisk, of, open),
     onFatal() {},
   });
-  // No route lets such a name in; a folder of another Berth may have one.
+  // Every route refuses such a name, but a folder written by another version may contain one.
   const name = "\u001b[2J\u202eevil\nline\u0007";
   const trusted = { ...VENDOR, name };
   await store.transact({ type: "TrustVendor", vendor: trusted, peer: "10.0.0.9" }, () => null);
   await store.close();
-  const asked = ["audit", "--data", folder, "--identity", "desk", "--limit", "1"];
-  const text = await runOrThrow(asked);
+  const command = ["audit", "--data", folder, "--identity", "desk", "--limit", "1"];
+  const text = await runOrThrow(command);
   expect(text.split("\n")).toHaveLength(3);
   expect(text).toContain("vendor \\u001b[2J\\u202eevil line\\u0007 trusted for");
-  const { events } = await runJsonOrThrow<AuditPageReply>(asked);
+  const { events } = await runJsonOrThrow<AuditPageReply>(command);
   expect(events[0]?.detail["name"]).toBe(name);
 });

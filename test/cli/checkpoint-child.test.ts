@@ -1,5 +1,5 @@
-// The process that makes a checkpoint, when it does not get on: it is ended, the server says so, and
-// a stop does not wait for it. The limits are short here; those of the server are minutes.
+// A checkpoint process that makes no progress is killed, the server reports it, and a stop does not
+// wait for it. The limits are short here; those of the server are minutes.
 import { describe, expect, spyOn, test } from "bun:test";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,85 +22,90 @@ import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 const HOUR = 3_600_000;
 
-const LOOK = 50;
+const POLL_INTERVAL = 50;
 
 const limits = (silence: () => number, stopping = silence): ChildLimits => ({
   maxSilence: silence,
   maxSilenceWhileStopping: stopping,
-  pollInterval: LOOK,
+  pollInterval: POLL_INTERVAL,
   killTimeout: PATIENCE,
 });
 
-const never = (): number => HOUR;
+const oneHour = (): number => HOUR;
 
-/** Six looks, once the program runs: a busy machine may take a while to start it. */
-const sixLooks = (pid: () => number) => (): number => (pid() > 0 ? 6 * LOOK : HOUR);
+/** Six polls, counted only once the program runs: a busy machine may start it late. */
+const sixPolls = (pid: () => number) => (): number => (pid() > 0 ? 6 * POLL_INTERVAL : HOUR);
 
-/** A program that does this instead of a checkpoint, and leaves its pid. */
-function program(script: string): { readonly command: string[]; readonly pid: () => number } {
-  const note = join(tempFolder(), "pid");
-  const words = `echo $$ > '${note}.new' && mv '${note}.new' '${note}'; ${script}`;
+/** A program that runs this script instead of a checkpoint, and writes its pid to a file. */
+function fakeCheckpoint(script: string): {
+  readonly command: string[];
+  readonly pid: () => number;
+} {
+  const pidFile = join(tempFolder(), "pid");
+  const command = `echo $$ > '${pidFile}.new' && mv '${pidFile}.new' '${pidFile}'; ${script}`;
   return {
     // Called with: checkpoint FOLDER OPEN KEEP SERVER.
-    command: ["/bin/sh", "-c", words, "sh"],
-    pid: () => (existsSync(note) ? Number(readFileSync(note, "utf8")) : 0),
+    command: ["/bin/sh", "-c", command, "sh"],
+    pid: () => (existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) : 0),
   };
 }
 
 /**
- * A program that gets on slowly: something is written at every fourth of forty looks, by the test
- * itself, and then it ends. Six looks at nothing new would be too many.
+ * A program that makes slow progress: at every fourth of forty polls the test writes something,
+ * and then the program ends. Six polls without progress would exceed the limit.
  */
-function slowProgram() {
-  const [folder, note] = [join(tempFolder(), "data"), join(tempFolder(), "done")];
-  const { command } = program(`while [ ! -e '${note}' ]; do sleep 0.05; done; exit 0`);
-  let looks = 0;
+function slowCheckpoint() {
+  const [folder, doneFile] = [join(tempFolder(), "data"), join(tempFolder(), "done")];
+  const { command } = fakeCheckpoint(`while [ ! -e '${doneFile}' ]; do sleep 0.05; done; exit 0`);
+  let polls = 0;
   const limit = (): number => {
-    looks += 1;
-    if (looks % 4 === 0) appendFileSync(join(folder, "state.json.new"), "x");
-    if (looks === 40) writeFileSync(note, "");
-    return 6 * LOOK;
+    polls += 1;
+    if (polls % 4 === 0) appendFileSync(join(folder, "state.json.new"), "x");
+    if (polls === 40) writeFileSync(doneFile, "");
+    return 6 * POLL_INTERVAL;
   };
-  return { folder, command, limit, looks: () => looks };
+  return { folder, command, limit, polls: () => polls };
 }
 
 const STOPS_ITSELF = "kill -STOP $$; exit 0";
 
-const through =
-  (command: readonly string[] | undefined, of: ChildLimits): StoreOptions["checkpoint"] =>
+const checkpointWith =
+  (command: readonly string[] | undefined, childLimits: ChildLimits): StoreOptions["checkpoint"] =>
   (folder, open, stopping) =>
     checkpointInChild(folder, open, stopping, {
       keepMonths: 0,
-      limits: of,
+      limits: childLimits,
       ...(command && { command }),
     });
 
-const coveredBy = async (folder: string): Promise<number | undefined> =>
+const coveredSeq = async (folder: string): Promise<number | undefined> =>
   (await new StateFile(realDisk, folder).read())?.covers.seq;
 
-describe("the process of a checkpoint", () => {
-  test("makes it, as a process of this program", async () => {
+describe("checkpointInChild", () => {
+  test("writes the checkpoint in a process of this program", async () => {
     const { store, folder } = await openLicensedSite({
-      checkpoint: through(undefined, limits(never)),
+      checkpoint: checkpointWith(undefined, limits(oneHour)),
     });
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
-    expect(await coveredBy(folder)).toBe(2);
+    expect(await coveredSeq(folder)).toBe(2);
   });
 
-  test("that fails is told by its last error alone", async () => {
-    const { command } = program(
+  test("reports only the error line of a process that fails", async () => {
+    const { command } = fakeCheckpoint(
       "echo 'berth: error: no memory' >&2; echo 'berth: hint: more' >&2; exit 1",
     );
-    const { store } = await openLicensedSite({ checkpoint: through(command, limits(never)) });
+    const { store } = await openLicensedSite({
+      checkpoint: checkpointWith(command, limits(oneHour)),
+    });
     await store.checkpoint();
     expect(store.health().checkpointError).toBe("no memory");
   });
 
-  test("that cannot even be started is told, and costs nothing", async () => {
+  test("reports a process that cannot be started, and the store keeps working", async () => {
     const command = [join(tempFolder(), "absent")];
     const { store, fatalErrors } = await openLicensedSite({
-      checkpoint: through(command, limits(never)),
+      checkpoint: checkpointWith(command, limits(oneHour)),
     });
     await store.checkpoint();
     expect(store.health().checkpointError).toContain("ENOENT");
@@ -108,11 +113,11 @@ describe("the process of a checkpoint", () => {
     expect(fatalErrors).toEqual([]);
   });
 
-  test("that is stopped is ended after its time, and the next one makes up for it", async () => {
-    const { command, pid } = program(STOPS_ITSELF);
+  test("kills a stopped process after the limit, and the next checkpoint succeeds", async () => {
+    const { command, pid } = fakeCheckpoint(STOPS_ITSELF);
     let hangs = true;
-    const hanging = through(command, limits(sixLooks(pid)));
-    const good = through(undefined, limits(never));
+    const hanging = checkpointWith(command, limits(sixPolls(pid)));
+    const good = checkpointWith(undefined, limits(oneHour));
     const { store, folder, fatalErrors } = await openLicensedSite({
       checkpoint: (...words) => (hangs ? hanging(...words) : good(...words)),
     });
@@ -125,44 +130,44 @@ describe("the process of a checkpoint", () => {
     hangs = false;
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
-    expect(await coveredBy(folder)).toBe(3);
+    expect(await coveredSeq(folder)).toBe(3);
     expect(fatalErrors).toEqual([]);
   });
 
-  test("that writes a little now and then is never ended", async () => {
-    const { folder, command, limit, looks } = slowProgram();
+  test("does not kill a process that makes slow progress", async () => {
+    const { folder, command, limit, polls } = slowCheckpoint();
     const { store } = await openLicensedSite({
       folder,
-      checkpoint: through(command, limits(limit)),
+      checkpoint: checkpointWith(command, limits(limit)),
     });
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
-    expect(looks()).toBeGreaterThanOrEqual(40);
+    expect(polls()).toBeGreaterThanOrEqual(40);
   });
 });
 
-describe("a stop", () => {
-  test("ends a checkpoint that hangs, makes no other, and loses nothing", async () => {
-    const { command, pid } = program(STOPS_ITSELF);
+describe("stopping the store", () => {
+  test("kills a checkpoint that hangs, starts no other, and loses no data", async () => {
+    const { command, pid } = fakeCheckpoint(STOPS_ITSELF);
     const { store, folder, stop } = await openLicensedSite({
-      checkpoint: through(command, limits(never, sixLooks(pid))),
+      checkpoint: checkpointWith(command, limits(oneHour, sixPolls(pid))),
     });
-    const making = store.checkpoint();
+    const checkpointing = store.checkpoint();
     await waitUntil(() => pid() > 0);
-    const hung = pid();
+    const hungPid = pid();
     await transactOrThrow(store, register("ada"));
     const state = await readState(store);
     await stop();
-    await making;
-    expect([isRunning(hung), pid()]).toEqual([false, hung]);
+    await checkpointing;
+    expect([isRunning(hungPid), pid()]).toEqual([false, hungPid]);
     expect(store.health().checkpointError).toContain("made no progress");
     expect(await openAndCloseFolder(folder)).toMatchObject({ state, notes: [] });
   });
 
-  test("does not wait for a last checkpoint that hangs", async () => {
-    const { command, pid } = program(STOPS_ITSELF);
+  test("does not wait for a final checkpoint that hangs", async () => {
+    const { command, pid } = fakeCheckpoint(STOPS_ITSELF);
     const { store, folder, stop } = await openLicensedSite({
-      checkpoint: through(command, limits(never, sixLooks(pid))),
+      checkpoint: checkpointWith(command, limits(oneHour, sixPolls(pid))),
     });
     await transactOrThrow(store, register("ada"));
     const state = await readState(store);
@@ -172,30 +177,30 @@ describe("a stop", () => {
     const again = await openSite({ folder });
     expect(await readState(again.store)).toEqual(state);
     await again.stop();
-    expect(await coveredBy(folder)).toBe(3);
+    expect(await coveredSeq(folder)).toBe(3);
   });
 
-  test("lets a checkpoint that gets on finish", async () => {
-    const { folder, command, limit, looks } = slowProgram();
+  test("lets a checkpoint that makes progress finish", async () => {
+    const { folder, command, limit, polls } = slowCheckpoint();
     const { store, stop } = await openLicensedSite({
       folder,
-      checkpoint: through(command, limits(never, limit)),
+      checkpoint: checkpointWith(command, limits(oneHour, limit)),
     });
     await transactOrThrow(store, register("ada"));
     await stop();
     expect(store.health().checkpointError).toBeNull();
-    expect(looks()).toBeGreaterThanOrEqual(40);
+    expect(polls()).toBeGreaterThanOrEqual(40);
   });
 });
 
-describe("a checkpoint that takes longer than expected", () => {
-  test("is told by health while it is under way, and no longer", async () => {
+describe("a slow checkpoint", () => {
+  test("is a warning while it runs, and no longer afterwards", async () => {
     const { promise: signal, resolve: finish } = Promise.withResolvers<void>();
     const since = performance.now();
     const clock = spyOn(performance, "now").mockImplementation(() => since);
     try {
       const { store, folder } = await openLicensedSite({ checkpoint: () => signal });
-      const making = store.checkpoint();
+      const checkpointing = store.checkpoint();
       await waitUntil(() => existsSync(join(folder, "journal-3.jsonl")));
       expect(store.condition().warnings).toEqual([]);
       clock.mockImplementation(() => since + 59_000);
@@ -208,7 +213,7 @@ describe("a checkpoint that takes longer than expected", () => {
         },
       ]);
       finish();
-      await making;
+      await checkpointing;
       expect(store.condition().warnings).toEqual([]);
       expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({ seq: 2 });
     } finally {

@@ -7,17 +7,19 @@ import { manPage } from "../../src/cli/man-page.ts";
 import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const shown = commands.filter(({ isHidden }) => isHidden !== true);
-const FIRST = [...new Set(shown.map(({ name }) => name.split(" ")[0] ?? ""))];
+const visible = commands.filter(({ isHidden }) => isHidden !== true);
+const FIRST_WORDS = [...new Set(visible.map(({ name }) => name.split(" ")[0] ?? ""))];
 const flagsOf = (name: string): string[] => [
-  ...(shown.find((one) => one.name === name)?.options ?? []).map((option) => `--${option.name}`),
+  ...(visible.find((command) => command.name === name)?.options ?? []).map(
+    (option) => `--${option.name}`,
+  ),
   "--help",
 ];
 
-/** What each shell must offer after these words, the last one being typed. */
+/** What each shell must offer after these words; the last word is still being typed. */
 const OFFERED: readonly (readonly [string, readonly string[], readonly string[]])[] = [
-  ["a command", [""], FIRST],
-  ["a command that was begun", ["serv"], ["serve", "service"]],
+  ["every command", [""], FIRST_WORDS],
+  ["commands that begin with the typed text", ["serv"], ["serve", "service"]],
   ["the second word", ["admin", ""], ["token", "password", "user"]],
   ["the third word", ["admin", "user", "re"], ["remove"]],
   ["flags", ["license", "request", "--"], flagsOf("license request")],
@@ -25,13 +27,17 @@ const OFFERED: readonly (readonly [string, readonly string[], readonly string[]]
   ["flags of a command with subcommands", ["clock", "--"], flagsOf("clock")],
   ["subcommands of a command", ["clock", ""], ["accept", "repair"]],
   ["flags after a file", ["license", "add", "x.jwt", "--js"], ["--json"]],
-  ["no more than the way is known", ["admin", "x", "user", ""], ["token", "password", "user"]],
-  ["one of a few", ["completions", ""], ["bash", "zsh", "fish"]],
-  ["nothing where nothing is taken", ["version", ""], []],
-  ["nothing for a value", ["release", "--user", ""], []],
+  [
+    "subcommands of the words before an unknown word",
+    ["admin", "x", "user", ""],
+    ["token", "password", "user"],
+  ],
+  ["the names of the shells", ["completions", ""], ["bash", "zsh", "fish"]],
+  ["nothing for a command without arguments", ["version", ""], []],
+  ["nothing for a flag with a free value", ["release", "--user", ""], []],
 ];
 
-/** With a script of ours and a file in the working folder. */
+/** Writes the completion script and a file to complete into a new folder. */
 function writeScript(shell: Shell): { script: string; cwd: string } {
   const cwd = tempFolder();
   const script = join(cwd, "script");
@@ -49,7 +55,7 @@ const runLines = (words: readonly string[], cwd: string): string[] => {
   return stdout.toString().split("\n").filter(Boolean).toSorted();
 };
 
-describe.skipIf(Bun.which("bash") === null)("bash", () => {
+describe.skipIf(Bun.which("bash") === null)("the bash completion", () => {
   const reply = (words: readonly string[]): string[] => {
     const { script, cwd } = writeScript("bash");
     const line = ["berth", ...words].map((word) => `'${word}'`).join(" ");
@@ -61,26 +67,26 @@ describe.skipIf(Bun.which("bash") === null)("bash", () => {
     expect(reply(words)).toEqual(offered.toSorted());
   });
 
-  test("offers files where a file is meant", () => {
+  test("offers files for a FILE argument and for --out", () => {
     expect(reply(["license", "add", "li"])).toEqual(["license.jwt"]);
     expect(reply(["license", "request", "--out", "li"])).toEqual(["license.jwt"]);
   });
 });
 
-describe.skipIf(Bun.which("fish") === null)("fish", () => {
+describe.skipIf(Bun.which("fish") === null)("the fish completion", () => {
   test.each(OFFERED)("offers %s", (_what, words, offered) => {
     const { script, cwd } = writeScript("fish");
     const line = ["berth", ...words].join(" ");
     const run = `source ${script}; complete -C "${line}"`;
     const offers = runLines(["fish", "--no-config", "-c", run], cwd).map(
-      (one) => one.split("\t")[0] ?? "",
+      (offer) => offer.split("\t")[0] ?? "",
     );
-    expect(offers.filter((one) => one !== "-h")).toEqual(offered.toSorted());
+    expect(offers.filter((offer) => offer !== "-h")).toEqual(offered.toSorted());
   });
 });
 
-describe.skipIf(Bun.which("zsh") === null)("zsh", () => {
-  // What would be shown to a person, with the two builtins that show it in our hands.
+describe.skipIf(Bun.which("zsh") === null)("the zsh completion", () => {
+  // Replaces the two functions that show completions by ones that print them.
   test.each(OFFERED)("offers %s", (_what, words, offered) => {
     const { script, cwd } = writeScript("zsh");
     const line = ["berth", ...words].map((word) => `'${word}'`).join(" ");
@@ -93,11 +99,11 @@ describe.skipIf(Bun.which("zsh") === null)("zsh", () => {
   });
 });
 
-test.each([...SHELLS])("berth completions %s prints that very script", async (shell) => {
+test.each([...SHELLS])("berth completions %s prints the completion script", async (shell) => {
   expect(await runOrThrow(["completions", shell])).toBe(completions(shell, commands));
 });
 
-test("another shell is misuse, and the ones there are are named", async () => {
+test("berth completions exits with 2 for another shell and names the supported ones", async () => {
   for (const words of [["csh"], []]) {
     const { code, stderr } = await runBerth(["completions", ...words]);
     expect(code).toBe(2);
@@ -106,36 +112,39 @@ test("another shell is misuse, and the ones there are are named", async () => {
 });
 
 describe("the man page", () => {
-  test("has every command and every flag", async () => {
+  test("has a section for every command that is not hidden", async () => {
     const page = await runOrThrow(["man"]);
-    for (const { name } of shown) {
+    for (const { name } of visible) {
       expect(page).toContain(`\n.SS berth ${name.replaceAll("-", "\\-")}`);
     }
     expect(page).not.toContain("checkpoint\n");
   });
 
-  test("takes nothing in a summary for a command of its own", () => {
+  test("escapes roff commands in a summary", () => {
     const summary = ".so /etc/passwd - a\\b";
     const page = manPage([{ name: "x", summary, options: [], run: async () => 0 }]);
     expect(page).toContain("\n\\&.so /etc/passwd \\- a\\eb.\n");
   });
 
-  test.skipIf(Bun.which("groff") === null)("renders without a warning", async () => {
-    const page = await runOrThrow(["man"]);
-    const { stdout, stderr } = Bun.spawnSync(
-      ["groff", "-man", "-Tutf8", "-ww", "-P-cbu", "-rLL=80n"],
-      { stdin: Buffer.from(page) },
-    );
-    expect(stderr.toString()).toBe("");
-    const text = stdout.toString();
-    for (const { name, options } of shown) {
-      expect(text).toContain(`berth ${name}`);
-      for (const option of options) expect(text).toContain(`--${option.name}`);
-    }
-    expect(text).toContain("apiKey=…");
-  });
+  test.skipIf(Bun.which("groff") === null)(
+    "is rendered by groff without a warning, with every command and flag",
+    async () => {
+      const page = await runOrThrow(["man"]);
+      const { stdout, stderr } = Bun.spawnSync(
+        ["groff", "-man", "-Tutf8", "-ww", "-P-cbu", "-rLL=80n"],
+        { stdin: Buffer.from(page) },
+      );
+      expect(stderr.toString()).toBe("");
+      const text = stdout.toString();
+      for (const { name, options } of visible) {
+        expect(text).toContain(`berth ${name}`);
+        for (const option of options) expect(text).toContain(`--${option.name}`);
+      }
+      expect(text).toContain("apiKey=…");
+    },
+  );
 
-  test.skipIf(Bun.which("man") === null)("is found to be a page by man", async () => {
+  test.skipIf(Bun.which("man") === null)("is shown by man without a warning", async () => {
     const path = join(tempFolder(), "berth.1");
     writeFileSync(path, await runOrThrow(["man"]));
     const { exitCode, stdout, stderr } = Bun.spawnSync(["man", "--warnings", "-l", path], {

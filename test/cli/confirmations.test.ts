@@ -8,7 +8,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 interface ConfirmedCommand {
   readonly words: readonly string[];
-  /** Whether it was done. */
+  /** Whether the command has taken effect. */
   readonly isDone: () => Promise<boolean>;
 }
 
@@ -16,26 +16,33 @@ interface Desk {
   readonly products: readonly string[];
 }
 
-/** A site with one license, a desk with one license out, and every command that asks before it acts. */
+/** Every command that asks for confirmation, with a site and a desk that each have a license. */
 async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
   const root = tempFolder();
   const data = ["--data", join(root, "data")];
   const id = await makeLicensedSite(join(root, "data"), { product: "cad" });
   const desk = ["--dir", join(root, "desk")];
-  const named = ["--name", "Acme", "--no-passphrase", "--product", "cam,cae"];
-  await runOrThrow(["vendor", "init", ...desk, ...named]);
-  const answer = ["--allow-weak-binding", "--out", join(root, "license.jwt")];
-  const asked = ["--product", "cam", "--out", join(root, "request.jwt")];
-  await runOrThrow(["license", "request", ...asked, ...data]);
-  await runOrThrow(["vendor", "issue", ...desk, "--request", join(root, "request.jwt"), ...answer]);
+  const initFlags = ["--name", "Acme", "--no-passphrase", "--product", "cam,cae"];
+  await runOrThrow(["vendor", "init", ...desk, ...initFlags]);
+  const issueFlags = ["--allow-weak-binding", "--out", join(root, "license.jwt")];
+  const requestFlags = ["--product", "cam", "--out", join(root, "request.jwt")];
+  await runOrThrow(["license", "request", ...requestFlags, ...data]);
+  await runOrThrow([
+    "vendor",
+    "issue",
+    ...desk,
+    "--request",
+    join(root, "request.jwt"),
+    ...issueFlags,
+  ]);
   const vendors = () => runJsonOrThrow<{ name: string }[]>(["trust", "list", ...data]);
   const licenses = () => runJsonOrThrow<{ id: number }[]>(["license", "list", ...data]);
   const products = async () => (await runJsonOrThrow<Desk>(["vendor", "show", ...desk])).products;
   const [moved, bundle] = [join(root, "site.move"), join(root, "support.tar")];
   const backup = join(root, "desk.backup");
-  const [sold] = await runJsonOrThrow<{ license_id: number }[]>(["vendor", "list", ...desk]);
-  const over = join(root, "over.jwt");
-  const ended = ["--renew", String(sold?.license_id), "--valid-until", "2020-01-01"];
+  const [issued] = await runJsonOrThrow<{ license_id: number }[]>(["vendor", "list", ...desk]);
+  const renewal = join(root, "renewal.jwt");
+  const renewFlags = ["--renew", String(issued?.license_id), "--valid-until", "2020-01-01"];
   return {
     "trust add": {
       words: ["trust", "add", join(root, "desk", "trust.jwt"), ...data],
@@ -55,8 +62,8 @@ async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
       isDone: async () => existsSync(backup),
     },
     "vendor issue": {
-      words: ["vendor", "issue", ...desk, ...ended, "--out", over],
-      isDone: async () => existsSync(over),
+      words: ["vendor", "issue", ...desk, ...renewFlags, "--out", renewal],
+      isDone: async () => existsSync(renewal),
     },
     "support-bundle": {
       words: ["support-bundle", bundle, ...data],
@@ -75,24 +82,26 @@ const NAMES = [
   "vendor issue",
 ];
 
-/** Asked in test/binary/audit-damage.test.ts, where there is something to repair and to seal. */
-const ELSEWHERE = ["audit repair", "audit seal"];
+/** Tested in test/binary/audit-damage.test.ts, where there is damage to repair and to seal. */
+const TESTED_ELSEWHERE = ["audit repair", "audit seal"];
 
-test("every command that takes --yes is asked on a terminal by a test", () => {
-  const asking = commands.filter(({ options }) => options.some(({ name }) => name === "yes"));
-  expect(asking.map(({ name }) => name).toSorted()).toEqual([...NAMES, ...ELSEWHERE].toSorted());
+test("every command with the flag --yes has a test of its confirmation", () => {
+  const confirmed = commands.filter(({ options }) => options.some(({ name }) => name === "yes"));
+  expect(confirmed.map(({ name }) => name).toSorted()).toEqual(
+    [...NAMES, ...TESTED_ELSEWHERE].toSorted(),
+  );
 });
 
-async function questionOf(name: string): Promise<ConfirmedCommand> {
-  const question = (await prepareCommands())[name];
-  if (question === undefined) throw new Error(`${name} asks nothing`);
-  return question;
+async function prepareCommand(name: string): Promise<ConfirmedCommand> {
+  const command = (await prepareCommands())[name];
+  if (command === undefined) throw new Error(`${name} is not prepared`);
+  return command;
 }
 
 describe("without a terminal", () => {
   test.each(NAMES)("berth %s does nothing unless --yes is given", async (name) => {
-    const { words, isDone } = await questionOf(name);
-    // Whatever stands on standard input is no person's answer.
+    const { words, isDone } = await prepareCommand(name);
+    // Standard input that is not a terminal is never taken as an answer.
     for (const stdin of ["", "yes\n", "no\n"]) {
       const { code, stderr } = await runBerth(words, { stdin });
       expect([code, stderr]).toEqual([2, expect.stringMatching(/^berth: hint: .*--yes/m)]);
@@ -104,21 +113,24 @@ describe("without a terminal", () => {
 });
 
 describe.skipIf(process.platform === "win32")("on a terminal", () => {
-  test.each(NAMES)("berth %s is done after a yes, and not after a no", async (name) => {
-    const { words, isDone } = await questionOf(name);
-    const refused = await runWithAnswer(words, "n");
-    expect([refused.code, refused.text]).toEqual([
-      1,
-      expect.stringMatching(/\[y\/N\] n\s+berth: error: nothing was changed/),
-    ]);
-    expect(await isDone()).toBe(false);
-    const agreed = await runWithAnswer(words, "y");
-    expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("[y/N]")]);
-    expect(await isDone()).toBe(true);
-  });
+  test.each(NAMES)(
+    "berth %s acts after the answer yes and changes nothing after no",
+    async (name) => {
+      const { words, isDone } = await prepareCommand(name);
+      const refused = await runWithAnswer(words, "n");
+      expect([refused.code, refused.text]).toEqual([
+        1,
+        expect.stringMatching(/\[y\/N\] n\s+berth: error: nothing was changed/),
+      ]);
+      expect(await isDone()).toBe(false);
+      const agreed = await runWithAnswer(words, "y");
+      expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("[y/N]")]);
+      expect(await isDone()).toBe(true);
+    },
+  );
 
-  test("berth license remove is not done when the terminal is closed instead of an answer", async () => {
-    const { words, isDone } = await questionOf("license remove");
+  test("berth license remove changes nothing when the terminal is closed before an answer", async () => {
+    const { words, isDone } = await prepareCommand("license remove");
     const { code } = await runWithAnswer(words, null);
     expect(code).not.toBe(0);
     expect(await isDone()).toBe(false);

@@ -14,7 +14,7 @@ import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 const folderOf = ({ banner }: RunningServer): string => /^ {2}data +(\S+)/m.exec(banner)?.[1] ?? "";
 
-/** A line as a shell would take it apart: quotes of one kind, no expansion anywhere. */
+/** Splits a line as a shell does. The line may have single quotes only, and no expansion. */
 function shellWords(line: string): string[] {
   expect(line).not.toMatch(/["\\$`](?=[^']*$)/);
   return [...line.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ""));
@@ -27,9 +27,9 @@ function requestOf(line: string): [url: string, init: RequestInit] {
   let method = "GET";
   let body = "";
   let url = "";
-  for (let place = 0; place < words.length; place += 1) {
-    const word = words[place] ?? "";
-    const value = (): string => words[(place += 1)] ?? "";
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] ?? "";
+    const value = (): string => words[(index += 1)] ?? "";
     if (word === "-sS") continue;
     else if (word === "-X") method = value();
     else if (word === "-d") body = dataOf(value());
@@ -44,7 +44,7 @@ function requestOf(line: string): [url: string, init: RequestInit] {
 const dataOf = (word: string): string =>
   word.startsWith("@") ? readFileSync(word.slice(1), "utf8") : word;
 
-/** Each operation with what only its own answer has. */
+/** Each operation with a field that its reply must have. */
 const OPERATIONS: Readonly<Record<string, string>> = {
   "/api/v4/register": "license_id",
   "/api/v4/borrow": "license_id",
@@ -56,32 +56,32 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 };
 
 describe("the curl lines of the banner", () => {
-  test("are one for each operation, and each answers 200, twice", async () => {
+  test("cover every operation, and each succeeds twice", async () => {
     const demo = await startServer(["demo"]);
     const lines = demo.banner.split("\n").filter((line) => line.startsWith("curl "));
     const pathOf = (line: string): string => new URL(requestOf(line)[0]).pathname;
     expect(lines.map(pathOf)).toEqual(Object.keys(OPERATIONS));
     for (const line of [...lines, ...lines]) {
       const response = await fetch(...requestOf(line));
-      const own = OPERATIONS[pathOf(line)] ?? "";
+      const field = OPERATIONS[pathOf(line)] ?? "";
       expect([line, response.status, await response.json()]).toEqual([
         line,
         200,
-        expect.objectContaining({ [own]: expect.anything() as unknown }),
+        expect.objectContaining({ [field]: expect.anything() as unknown }),
       ]);
     }
-    const held = await runJsonOrThrow<RegistrationReply[]>(["slots", "--data", folderOf(demo)]);
-    expect(held.map(({ user, product }) => [user, product])).toEqual([
+    const slots = await runJsonOrThrow<RegistrationReply[]>(["slots", "--data", folderOf(demo)]);
+    expect(slots.map(({ user, product }) => [user, product])).toEqual([
       ["ada", "DEMO"],
       ["grace", "DEMO"],
     ]);
     const { licenses } = await runJsonOrThrow<StatusReply>(["status", "--data", folderOf(demo)]);
-    // The second round counts on the license that came in during the first.
+    // The second round counts on the license that was installed during the first.
     const counted = { total_consumptions: 1, max_consumptions: 100 };
     expect(licenses).toMatchObject([counted, counted]);
   });
 
-  test("may be pasted into a shell as they are", async () => {
+  test("run unchanged in a shell", async () => {
     const demo = await startServer(["demo"]);
     const lines = demo.banner.split("\n").filter((line) => line.startsWith("curl "));
     const script = lines.map((line) => `${line} -o /dev/null -w '%{http_code}\\n'`).join("\n");
@@ -91,7 +91,7 @@ describe("the curl lines of the banner", () => {
   });
 });
 
-test("the demo license has what the page says", async () => {
+test("berth demo installs a license with the documented terms", async () => {
   const demo = await startServer(["demo"]);
   const response = await fetch(`${demo.url}/api/v4/license`);
   expect(await response.json()).toMatchObject({
@@ -109,15 +109,15 @@ test("the demo license has what the page says", async () => {
   });
 });
 
-test("the banner says that administration is open, and it is", async () => {
+test("berth demo says that administration is open, and it is", async () => {
   const demo = await startServer(["demo"]);
   expect(demo.banner).toContain("administration is open to the same networks");
   const forwarded = { headers: { "x-forwarded-for": "10.0.0.1" } };
   expect((await fetch(`${demo.url}/api/admin/v1/status`, forwarded)).status).toBe(200);
 });
 
-describe("without --data", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)("its folder is gone after %s", async (signal) => {
+describe("berth demo without --data", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)("removes its folder after %s", async (signal) => {
     const tmp = tempFolder();
     const demo = await startServer(["demo"], { env: { TMPDIR: tmp } });
     const folder = folderOf(demo);
@@ -129,20 +129,20 @@ describe("without --data", () => {
     expect(readdirSync(tmp)).toEqual([]);
   });
 
-  test("its folder is gone too when it could not listen", async () => {
+  test("removes its folder when it cannot listen", async () => {
     const tmp = tempFolder();
     const other = await startServer(["demo"]);
     const { host, port } = new URL(other.url);
-    const said = await runBerth(["demo", "--listen", host], { env: { TMPDIR: tmp } });
-    expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toContain(`berth: error: port ${port} on 127.0.0.1 is in use by `);
-    expect(said.stderr).toContain("berth: hint: choose another port with --listen");
+    const result = await runBerth(["demo", "--listen", host], { env: { TMPDIR: tmp } });
+    expect([result.code, result.stdout]).toEqual([1, ""]);
+    expect(result.stderr).toContain(`berth: error: port ${port} on 127.0.0.1 is in use by `);
+    expect(result.stderr).toContain("berth: hint: choose another port with --listen");
     expect(readdirSync(tmp)).toEqual([]);
   });
 });
 
-describe("with --data", () => {
-  test("state stays between starts, and nothing is installed twice", async () => {
+describe("berth demo with --data", () => {
+  test("keeps its state between starts and installs nothing twice", async () => {
     const data = join(tempFolder(), "data");
     const first = await startServer(["demo", "--data", data]);
     expect((await first.post("add_consumption", { consumptions: "7" })).status).toBe(200);
@@ -151,12 +151,12 @@ describe("with --data", () => {
     const second = await startServer(["demo"], { env: { BERTH_DATA: data } });
     const { licenses, storage } = await runJsonOrThrow<StatusReply>(["status", "--data", data]);
     expect(licenses).toMatchObject([{ product: "DEMO", total_consumptions: 7 }]);
-    // One line: the activation code that this start's banner is about.
+    // One more change: the activation code for the banner of this start.
     expect(storage.seq).toBe(before.storage.seq + 1);
     expect((await second.stop()).code).toBe(0);
   });
 
-  test("after SIGTERM state.json holds everything", async () => {
+  test("writes everything to state.json after SIGTERM", async () => {
     const data = join(tempFolder(), "data");
     const demo = await startServer(["demo", "--data", data]);
     expect((await demo.post("register", { user: "ada-of-the-state" })).status).toBe(200);
@@ -171,7 +171,7 @@ describe("with --data", () => {
     expect(existsSync(join(data, "berth.sock"))).toBe(false);
   });
 
-  test("each --product adds the same under another code", async () => {
+  test("installs the same license under another code for each --product", async () => {
     const data = join(tempFolder(), "data");
     const products = ["--product", "CAD", "--product", "CAM,PDM", "--product", "CAD"];
     const demo = await startServer(["demo", "--data", data, ...products]);
@@ -184,9 +184,9 @@ describe("with --data", () => {
   });
 });
 
-test("a list that is longer than a pipe arrives whole, however slowly it is read", async () => {
+test("berth slots --json prints a list longer than a pipe's buffer completely to a slow reader", async () => {
   const data = join(tempFolder(), "data");
-  const products = Array.from({ length: 9 }, (_, place) => `P${place}`);
+  const products = Array.from({ length: 9 }, (_, index) => `P${index}`);
   const demo = await startServer(["demo", "--data", data, "--product", products.join(",")]);
   const user_info = "x".repeat(4_000);
   for (const product of products) {

@@ -29,41 +29,41 @@ interface DoctorOutput {
   readonly findings: readonly Finding[];
 }
 
-/** A port that nobody listens on: free for as long as it takes. */
+/** Returns an address on this machine at which nothing listens. */
 function freePort(): string {
-  const held = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  held.stop(true);
-  return `127.0.0.1:${held.port}`;
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  listener.stop(true);
+  return `127.0.0.1:${listener.port}`;
 }
 
-/** What doctor says of a folder, and its exit code. */
+/** Runs berth doctor on a folder and returns its report and exit code. */
 async function runDoctor(
   data: string,
   ...words: string[]
 ): Promise<DoctorOutput & { code: number }> {
   const listen = words.includes("--listen") ? [] : ["--listen", freePort()];
-  const said = await runBerth(["doctor", "--data", data, "--json", ...listen, ...words]);
-  expect(said.stderr).toBe("");
-  return { ...(JSON.parse(said.stdout) as DoctorOutput), code: said.code };
+  const result = await runBerth(["doctor", "--data", data, "--json", ...listen, ...words]);
+  expect(result.stderr).toBe("");
+  return { ...(JSON.parse(result.stdout) as DoctorOutput), code: result.code };
 }
 
 const findingOf = ({ findings }: DoctorOutput, check: string): Finding | undefined =>
-  findings.find((one) => one.check === check);
+  findings.find((finding) => finding.check === check);
 
-async function site(): Promise<string> {
+async function makeSite(): Promise<string> {
   const data = join(tempFolder(), "data");
   await makeLicensedSite(data, { product: "cad" });
   return data;
 }
 
-/** On this machine's test folders only memory is doubtful: everything else must be well. */
-const others = ({ findings }: DoctorOutput): string[] =>
+/** The findings that ask for action, except that test folders may be in memory (tmpfs). */
+const problemsIn = ({ findings }: DoctorOutput): string[] =>
   findings
     .filter(({ level, check }) => ["warning", "error"].includes(level) && check !== "file system")
     .map(({ check, finding }) => `${check}: ${finding}`);
 
-describe("levels", () => {
-  test("the worst one is the exit code: notes ask for nothing, warnings fail, errors are 78", () => {
+describe("doctor findings", () => {
+  test("set the exit code by their worst level: note 0, warning 1, error 78", () => {
     const note = createFinding("b", "note", "", "");
     const warning = createFinding("c", "warning", "", "");
     const broken = createFinding("d", "error", "", "");
@@ -73,7 +73,7 @@ describe("levels", () => {
     expect([worstLevel([broken, warning]), exitCodeFor([broken, warning])]).toEqual(["error", 78]);
   });
 
-  test("file systems, space and speed by their figures", () => {
+  test("rate file system, disk space and sync speed by their figures", () => {
     expect(fileSystemFinding(0xef53).level).toBe("ok");
     expect(fileSystemFinding(0x01021994)).toMatchObject({ level: "warning" });
     expect(fileSystemFinding(0x01021994).finding).toStartWith("tmpfs: ");
@@ -85,7 +85,7 @@ describe("levels", () => {
     expect(syncSpeedFinding([101]).level).toBe("warning");
   });
 
-  test("a service that does not run, and a systemd that does not tell", () => {
+  test("report a service that does not run as an error, and an unknown state as a note", () => {
     const result = () => "exit-code";
     expect(serviceStateFinding({ ok: true, output: "active" }, result)).toBeNull();
     const failed = serviceStateFinding({ ok: false, output: "failed" }, result);
@@ -97,12 +97,12 @@ describe("levels", () => {
   });
 });
 
-describe("the folder", () => {
-  test("one that is well, without a server", async () => {
-    const data = await site();
+describe("berth doctor on a data folder", () => {
+  test("finds no problem in an intact one and adds only the lock file", async () => {
+    const data = await makeSite();
     const before = contentsOf(data);
     const report = await runDoctor(data);
-    expect(others(report)).toEqual([]);
+    expect(problemsIn(report)).toEqual([]);
     expect(findingOf(report, "permissions")?.level).toBe("ok");
     expect(findingOf(report, "data")?.finding).toMatch(/^intact: \d+ changes/);
     expect(report.findings.find(({ check }) => check.startsWith("license "))?.level).toBe("ok");
@@ -110,8 +110,8 @@ describe("the folder", () => {
     expect(Object.keys(contentsOf(data))).toEqual(Object.keys({ ...before, lock: "" }).toSorted());
   });
 
-  test("other users can read it, or something deep in it", async () => {
-    const data = await site();
+  test("warns when other users can read the folder or a file in it", async () => {
+    const data = await makeSite();
     chmodSync(data, 0o750);
     const open = await runDoctor(data);
     expect([open.code, findingOf(open, "permissions")?.remedy]).toEqual([1, `chmod 700 ${data}`]);
@@ -126,8 +126,8 @@ describe("the folder", () => {
     });
   });
 
-  test("damage is 78, with the hint that a start would give; nothing is touched", async () => {
-    const data = await site();
+  test("exits with 78 for damage, with the hint that serve gives, and changes nothing", async () => {
+    const data = await makeSite();
     const path = join(data, "state.json");
     const bytes = readFileSync(path);
     bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
@@ -135,11 +135,11 @@ describe("the folder", () => {
     const { lock: _before, ...before } = contentsOf(data);
     const report = await runDoctor(data);
     expect([report.code, report.worst_level]).toEqual([78, "error"]);
-    const found = findingOf(report, "data");
+    const finding = findingOf(report, "data");
     const refused = await runBerth(["serve", "--data", data, "--listen", "127.0.0.1:0"]);
     expect(refused.code).toBe(78);
-    expect(found?.finding).toContain("state.json");
-    expect(refused.stderr).toContain(found?.remedy ?? "no advice");
+    expect(finding?.finding).toContain("state.json");
+    expect(refused.stderr).toContain(finding?.remedy ?? "no advice");
     const { lock: _after, ...after } = contentsOf(data);
     expect(after).toEqual(before);
     const text = await runBerth(["doctor", "--data", data, "--listen", freePort()]);
@@ -148,7 +148,7 @@ describe("the folder", () => {
     expect(text.stdout).toContain(`remedy`);
   });
 
-  test("absent is 78, and no folder is made by looking", async () => {
+  test("exits with 78 for a missing folder and does not create it", async () => {
     const data = join(tempFolder(), "data");
     const report = await runDoctor(data);
     expect([report.code, findingOf(report, "data folder")?.remedy]).toEqual([78, "check --data"]);
@@ -156,27 +156,29 @@ describe("the folder", () => {
   });
 });
 
-describe("the host", () => {
-  test("a port that is taken: by which process", async () => {
+describe("berth doctor on the host", () => {
+  test("names the process that uses the port", async () => {
     const other = await startServer(["serve", "--data", join(tempFolder(), "data")]);
     const listen = new URL(other.url).host;
-    const report = await runDoctor(await site(), "--listen", listen);
+    const report = await runDoctor(await makeSite(), "--listen", listen);
     expect(report.code).toBe(1);
-    const found = findingOf(report, `port ${new URL(other.url).port}`);
-    expect(found?.level).toBe("warning");
-    expect(found?.finding).toContain(`in use by process ${other.pid} (`);
+    const finding = findingOf(report, `port ${new URL(other.url).port}`);
+    expect(finding?.level).toBe("warning");
+    expect(finding?.finding).toContain(`in use by process ${other.pid} (`);
   });
 
-  test("a server that runs: its own port is well, another that was meant is not", async () => {
-    const data = await site();
+  test("accepts the port of the running server and warns about another configured port", async () => {
+    const data = await makeSite();
     const server = await startServer(["serve", "--data", data]);
-    const own = await runDoctor(data, "--listen", new URL(server.url).host);
-    expect(others(own)).toEqual([]);
-    expect(findingOf(own, `port ${new URL(server.url).port}`)?.level).toBe("ok");
-    const meant = freePort();
-    const other = await runDoctor(data, "--listen", meant);
-    expect(findingOf(other, `port ${meant.split(":")[1]}`)?.finding).toContain("does not listen");
-    // Nobody said where: then nothing is known to be wrong.
+    const samePort = await runDoctor(data, "--listen", new URL(server.url).host);
+    expect(problemsIn(samePort)).toEqual([]);
+    expect(findingOf(samePort, `port ${new URL(server.url).port}`)?.level).toBe("ok");
+    const otherAddress = freePort();
+    const other = await runDoctor(data, "--listen", otherAddress);
+    expect(findingOf(other, `port ${otherAddress.split(":")[1]}`)?.finding).toContain(
+      "does not listen",
+    );
+    // Without --listen there is no port to compare with.
     const { findings } = JSON.parse(
       (await runBerth(["doctor", "--data", data, "--json"])).stdout,
     ) as DoctorOutput;
@@ -187,17 +189,17 @@ describe("the host", () => {
   });
 
   test.each([
-    ["good", 0, "ok", 0],
-    ["ends soon", 800, "warning", 1],
-    ["has ended", 900, "error", 78],
-  ] as const)("a certificate that %s", async (_what, daysAgo, level, code) => {
-    const data = await site();
+    ["is valid", 0, "ok", 0],
+    ["expires soon", 800, "warning", 1],
+    ["has expired", 900, "error", 78],
+  ] as const)("reports a certificate that %s", async (_what, daysAgo, level, code) => {
+    const data = await makeSite();
     mkdirSync(join(data, "tls"), { mode: 0o700 });
-    const then = Date.now() - daysAgo * DAY;
+    const createdAt = Date.now() - daysAgo * DAY;
     const { certificate } = issueServerCertificate(
-      createAuthority("CA", { names: [hostname()], addresses: null }, then),
+      createAuthority("CA", { names: [hostname()], addresses: null }, createdAt),
       [hostname()],
-      then,
+      createdAt,
     );
     writeFileSync(join(data, "tls", "server.pem"), certificate, { mode: 0o600 });
     const report = await runDoctor(data);
@@ -206,8 +208,8 @@ describe("the host", () => {
     if (code !== 0) expect(findingOf(report, "certificate")?.remedy).toContain("berth tls init");
   });
 
-  test("a certificate that is none", async () => {
-    const data = await site();
+  test("reports a certificate file without a certificate as an error", async () => {
+    const data = await makeSite();
     mkdirSync(join(data, "tls"), { mode: 0o700 });
     writeFileSync(join(data, "tls", "server.pem"), "no certificate", { mode: 0o600 });
     const report = await runDoctor(data);
@@ -215,18 +217,18 @@ describe("the host", () => {
   });
 });
 
-describe("the site", () => {
-  /** What a server says of itself, with something else in it. */
-  async function said(): Promise<{ status: StatusReply; clock: ClockReply }> {
-    const data = await site();
+describe("berth doctor on the site", () => {
+  /** The status and clock replies of a server, for tests to modify. */
+  async function readReplies(): Promise<{ status: StatusReply; clock: ClockReply }> {
+    const data = await makeSite();
     const status = await runJsonOrThrow<StatusReply>(["status", "--data", data]);
     return { status, clock: await runJsonOrThrow<ClockReply>(["clock", "--data", data]) };
   }
 
   const levelOf = (findings: readonly Finding[], check: RegExp): string | undefined =>
-    findings.find((one) => check.test(one.check))?.level;
+    findings.find((finding) => check.test(finding.check))?.level;
 
-  test("a license that ends within hours is told with the time, by doctor and by status", async () => {
+  test("shows the time of day when a license ends within hours, as berth status does", async () => {
     const data = join(tempFolder(), "data");
     const end = new Date(Date.now() + 2 * HOUR).toISOString();
     await makeLicensedSite(data, {
@@ -237,15 +239,15 @@ describe("the site", () => {
     // Two hours later may be tomorrow.
     const ending = new RegExp(`ends (?:today|tomorrow) at ${end.slice(11, 16)} UTC`);
     const { findings } = await runDoctor(data);
-    const found = findings.find(({ check }) => check.startsWith("license "));
-    expect([found?.level, found?.finding]).toEqual(["warning", expect.stringMatching(ending)]);
+    const finding = findings.find(({ check }) => check.startsWith("license "));
+    expect([finding?.level, finding?.finding]).toEqual(["warning", expect.stringMatching(ending)]);
     expect((await runBerth(["status", "--data", data])).stdout).toMatch(ending);
   });
 
-  test("licenses, disk and clock by what the server says of them", async () => {
-    const { status, clock } = await said();
+  test("rates licenses, hardware, disk and clock by the server's replies", async () => {
+    const { status, clock } = await readReplies();
     const [license] = status.licenses;
-    if (license === undefined) throw new Error("there is a license");
+    if (license === undefined) throw new Error("the site has no license");
     const ending = (days: number) => {
       const validity_period = new Date(Date.parse(status.now) + days * DAY).toISOString();
       return checkSite({ ...status, licenses: [{ ...license, validity_period }] }, clock);
@@ -264,10 +266,12 @@ describe("the site", () => {
     expect(drift.filter(({ level }) => level === "warning").map(({ check }) => check)).toEqual([
       "hardware",
     ]);
-    // Signed for another host altogether: that is told once, with its end.
+    // A license signed for another host is reported once, with the end of its validity here.
     const moved = { ...drifted, moved_until: "2030-01-01T00:00:00Z" };
-    const told = checkSite({ ...status, licenses: [moved] }, clock);
-    expect(told.filter(({ level }) => level === "warning").map(({ finding }) => finding)).toEqual([
+    const movedFindings = checkSite({ ...status, licenses: [moved] }, clock);
+    expect(
+      movedFindings.filter(({ level }) => level === "warning").map(({ finding }) => finding),
+    ).toEqual([
       `${license.product} is signed for the host it was moved from and valid here until 2030-01-01T00:00:00Z`,
     ]);
     const away = checkSite({ ...status, moved_away_at: "2030-01-01T00:00:00Z" }, clock);

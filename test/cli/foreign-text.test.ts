@@ -1,4 +1,4 @@
-// What files of others say is shown on a terminal, never obeyed by it.
+// Text from foreign files must not control the terminal that shows it.
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,21 +12,21 @@ import { runBerth, runOrThrow, runOnTerminal } from "../support/run-berth.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** Clears the screen, colours, turns the text round, ends the line, and pretends. */
+/** Clears the screen, sets a colour, reverses the text, ends the line and forges a fingerprint. */
 const HOSTILE = "Acme\u001b[2J\u009b31m\u202eevil\u2028\u2029\u2066\r\nfingerprint  AAAA";
-const OBEYED = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
+const CONTROL_CHARACTERS = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
 
 const withoutLineEnds = (text: string): string => text.replaceAll("\n", "");
 
-async function hostileVendor() {
+async function makeHostileVendor() {
   const folder = tempFolder();
   const desk = join(folder, "desk");
   await Desk.create(realDisk, desk, { name: HOSTILE, products: ["cad"], passphrase: null });
   return { folder, desk, trust: join(desk, "trust.jwt") };
 }
 
-test("a vendor's name cannot move the cursor or forge a line when it is trusted", async () => {
-  const { folder, trust } = await hostileVendor();
+test("trust add and trust list escape control characters in a vendor's name", async () => {
+  const { folder, trust } = await makeHostileVendor();
   const data = ["--data", join(folder, "data")];
   await makeLicensedSite(join(folder, "data"), { product: "cam" });
   for (const words of [
@@ -34,7 +34,7 @@ test("a vendor's name cannot move the cursor or forge a line when it is trusted"
     ["trust", "list"],
   ]) {
     const text = await runOrThrow([...words, ...data]);
-    expect(withoutLineEnds(text)).not.toMatch(OBEYED);
+    expect(withoutLineEnds(text)).not.toMatch(CONTROL_CHARACTERS);
     expect(text).toContain(
       "Acme\\u001b[2J\\u009b31m\\u202eevil\\u2028\\u2029\\u2066\\u000d\\u000a",
     );
@@ -42,18 +42,18 @@ test("a vendor's name cannot move the cursor or forge a line when it is trusted"
   }
 });
 
-test("a stranger's document is inspected without obeying it, and its JSON says the same", async () => {
-  const { trust } = await hostileVendor();
+test("vendor inspect escapes control characters of a document, as text and as JSON", async () => {
+  const { trust } = await makeHostileVendor();
   const shown = (await runBerth(["vendor", "inspect", trust])).stdout;
-  expect(withoutLineEnds(shown)).not.toMatch(OBEYED);
+  expect(withoutLineEnds(shown)).not.toMatch(CONTROL_CHARACTERS);
   const [, payload = ""] = /^[^\n]*\nfingerprint [^\n]*\n(.*)$/s.exec(shown) ?? [];
   expect(JSON.parse(payload)).toMatchObject({ name: HOSTILE });
   const json = (await runBerth(["vendor", "inspect", trust, "--json"])).stdout;
-  expect(withoutLineEnds(json)).not.toMatch(OBEYED);
+  expect(withoutLineEnds(json)).not.toMatch(CONTROL_CHARACTERS);
   expect(JSON.parse(json)).toMatchObject({ payload: { name: HOSTILE } });
 });
 
-test("a text read from QR codes goes unchanged into a pipe and harmlessly onto a terminal", async () => {
+test("qr join writes its text unchanged to a pipe and escaped to a terminal", async () => {
   const file = join(tempFolder(), "read.txt");
   const text = "a\tb\u001b[2J\u009b31m\u202ec";
   writeFileSync(file, splitIntoFrames(text).join("\n"));
@@ -62,7 +62,7 @@ test("a text read from QR codes goes unchanged into a pipe and harmlessly onto a
   expect(screen).toBe("a\\u0009b\\u001b[2J\\u009b31m\\u202ec\r\n");
 });
 
-test("what berth itself makes for a machine or a screen is printed as it is", async () => {
+test("completions, man and qr print the output of berth itself unescaped", async () => {
   for (const shell of SHELLS) {
     expect(await runOrThrow(["completions", shell])).toBe(
       `${completions(shell, commands).trimEnd()}\n`,

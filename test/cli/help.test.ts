@@ -103,12 +103,12 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
 const COMMANDS = Object.keys(FLAGS);
 const GROUPS = words("run licenses users maintenance access vendor tools");
 
-/** The rows of a list of commands: their names. */
-const listed = (text: string): string[] =>
+/** The names of the commands in a printed list. */
+const listedCommands = (text: string): string[] =>
   [...text.matchAll(/^ {2}(\S+(?: \S+){0,2}) {2,}\S/gm)].map(([, name = ""]) => name);
 
-describe("berth alone", () => {
-  test("prints one screen of usage with examples, and that is no failure", async () => {
+describe("berth help", () => {
+  test("is one screen with examples, printed with exit code 0 when berth has no arguments", async () => {
     const { code, stdout, stderr } = await runBerth([]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("usage: berth COMMAND");
@@ -116,29 +116,29 @@ describe("berth alone", () => {
     const lines = stdout.trimEnd().split("\n");
     expect(lines.length).toBeLessThan(25);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
-    // Every group, and of each what is needed every day; all of it is there.
+    // Every group, with commands that all exist.
     const rows = [...stdout.matchAll(/^ {2}(\w+) {2,}(\S.*)$/gm)].slice(0, 7);
     expect(rows.map(([, group]) => group)).toEqual(GROUPS);
     const named = rows.flatMap(([, , names = ""]) => names.split(", "));
     expect(named.filter((name) => !COMMANDS.includes(name))).toEqual([]);
   });
 
-  test("berth help --all lists every command once, and nothing else", async () => {
+  test("lists every command exactly once with --all", async () => {
     const text = await runOrThrow(["help", "--all"]);
-    expect(listed(text).toSorted()).toEqual(COMMANDS.toSorted());
+    expect(listedCommands(text).toSorted()).toEqual(COMMANDS.toSorted());
   });
 
-  test("berth help GROUP lists a group; the groups together are all there is", async () => {
+  test("lists the commands of one GROUP, and all groups together list every command", async () => {
     const all = await Promise.all(
-      GROUPS.map(async (group) => listed(await runOrThrow(["help", group]))),
+      GROUPS.map(async (group) => listedCommands(await runOrThrow(["help", group]))),
     );
     expect(all.flat().toSorted()).toEqual(COMMANDS.toSorted());
     expect(all[GROUPS.indexOf("users")]).toEqual(["slots", "usage", "release"]);
   });
 
-  test("berth help WORD lists the commands that begin with it", async () => {
+  test("lists the commands that begin with a WORD", async () => {
     const names = ["license request", "license add", "license list", "license remove"];
-    expect(listed(await runOrThrow(["help", "license"]))).toEqual(names);
+    expect(listedCommands(await runOrThrow(["help", "license"]))).toEqual(names);
     const { code, stderr } = await runBerth(["license"]);
     expect(code).toBe(2);
     expect(stderr).toContain("needs a subcommand: request, add, list, remove");
@@ -146,57 +146,60 @@ describe("berth alone", () => {
   });
 
   test.each(["license", "vendor", "vendor product"])(
-    "berth %s --help lists the commands that begin with it, as berth help does",
+    "is the same list as that of berth %s --help",
     async (family) => {
       const help = await runOrThrow(["help", ...words(family)]);
-      expect(listed(help).every((name) => name.startsWith(`${family} `))).toBe(true);
+      expect(listedCommands(help).every((name) => name.startsWith(`${family} `))).toBe(true);
       for (const flag of ["--help", "-h"]) {
         expect(await runOrThrow([...words(family), flag])).toBe(help);
       }
     },
   );
 
-  test("says the same to those who ask for help", async () => {
-    const [plain, ...asked] = await Promise.all(
+  test("is the same for berth, berth help, berth --help and berth -h", async () => {
+    const [plain, ...others] = await Promise.all(
       [[], ["help"], ["--help"], ["-h"]].map((words) => runOrThrow(words)),
     );
-    for (const text of asked) expect(text).toBe(plain ?? "");
+    for (const text of others) expect(text).toBe(plain ?? "");
   });
 });
 
-test.each(COMMANDS)("berth %s has help, with every flag and its twin", async (name) => {
-  const text = await runOrThrow([...name.split(" "), "--help"]);
-  expect(text).toContain(`usage: berth ${name}`);
-  const flags = [...text.matchAll(/^ {2}--(\S+)( .*)$/gm)];
-  expect(flags.map(([, flag = ""]) => flag)).toEqual([...(FLAGS[name] ?? [])]);
-  for (const [, flag = "", about = ""] of flags) {
-    expect(about).toContain(`(BERTH_${flag.replaceAll("-", "_").toUpperCase()}`);
-  }
-});
+test.each(COMMANDS)(
+  "berth %s --help lists every flag with its environment variable",
+  async (name) => {
+    const text = await runOrThrow([...name.split(" "), "--help"]);
+    expect(text).toContain(`usage: berth ${name}`);
+    const flags = [...text.matchAll(/^ {2}--(\S+)( .*)$/gm)];
+    expect(flags.map(([, flag = ""]) => flag)).toEqual([...(FLAGS[name] ?? [])]);
+    for (const [, flag = "", about = ""] of flags) {
+      expect(about).toContain(`(BERTH_${flag.replaceAll("-", "_").toUpperCase()}`);
+    }
+  },
+);
 
-test("help for a command may be asked for in three ways", async () => {
-  const asked = [
+test("berth serve --help, berth help serve and berth serve -h print the same", async () => {
+  const commands = [
     ["serve", "--help"],
     ["help", "serve"],
     ["serve", "--data", "x", "-h"],
   ];
-  const [text = "", ...others] = await Promise.all(asked.map((words) => runOrThrow(words)));
+  const [text = "", ...others] = await Promise.all(commands.map((words) => runOrThrow(words)));
   for (const other of others) expect(other).toBe(text);
 });
 
-describe("version", () => {
-  test("is told with the runtime and the target", async () => {
-    const asked = await Promise.all(
+describe("berth version", () => {
+  test("prints the version, the runtime and the target", async () => {
+    const outputs = await Promise.all(
       ["version", "--version", "-v"].map((word) => runOrThrow([word], { fromSources: true })),
     );
-    for (const text of asked) {
+    for (const text of outputs) {
       expect(text).toBe(
         `berth ${manifest.version} (from source, bun ${Bun.version}, ${process.platform}-${process.arch})\n`,
       );
     }
   });
 
-  test("is told as JSON", async () => {
+  test("prints the same facts as JSON", async () => {
     const facts = {
       version: manifest.version,
       commit: null,
@@ -209,7 +212,7 @@ describe("version", () => {
   });
 });
 
-describe("misuse is exit code 2, with an error and a hint, and leaves no trace", () => {
+describe("misuse", () => {
   const MISUSES: readonly [string, readonly string[], string, string][] = [
     ["an unknown command", ["fly"], "unknown command: fly", "hint: berth help --all"],
     ["a misspelt command", ["sevre"], "unknown command: sevre", "did you mean berth serve?"],
@@ -230,53 +233,56 @@ describe("misuse is exit code 2, with an error and a hint, and leaves no trace",
     ["an unknown flag", ["serve", "--color"], "has no flag --color", "hint: berth serve --help"],
     ["a misspelt flag", ["serve", "--lisen", "x"], "no flag --lisen", "did you mean --listen?"],
     ["a flag of another command", ["status", "--listen", "x:1"], "--listen", "berth status --help"],
-    ["a flag without its value", ["serve", "--data"], "--data needs", "berth serve --help"],
+    ["a flag without its value", ["serve", "--data"], "--data requires", "berth serve --help"],
     ["a value for a flag that takes none", ["version", "--json=x"], "takes no", "version --help"],
-    ["a word too many", ["status", "x"], "unexpected argument: x", "berth status --help"],
-    ["no port", ["serve", "--data", "d", "--listen", "8080"], "HOST:PORT", "0.0.0.0:8080"],
+    ["an unexpected argument", ["status", "x"], "unexpected argument: x", "berth status --help"],
+    [
+      "an address without a port",
+      ["serve", "--data", "d", "--listen", "8080"],
+      "HOST:PORT",
+      "0.0.0.0:8080",
+    ],
     ["an empty address", ["serve", "--data", "d", "--listen", ""], "HOST:PORT", "0.0.0.0:8080"],
     ["a large port", ["demo", "--listen", "127.0.0.1:65536"], "HOST:PORT", "0.0.0.0:8080"],
     ["a bare IPv6", ["demo", "--listen", "::1:8080"], "HOST:PORT", "[::]:8080"],
     [
-      "no network",
+      "a value that is not a network",
       ["serve", "--data", "d", "--client-networks", "10.0.0.0/8,ten"],
       "ten is not a network",
       "10.1.0.0/16",
     ],
     [
-      "a budget that is no number",
+      "a budget that is not a number",
       ["serve", "--data", "d", "--audit-budget", "64MB"],
       "--audit-budget must be a number of MiB",
       "for example 64, or 0 for no limit",
     ],
     ["a product with a space", ["demo", "--product", "A B"], "--product", "--product CAD"],
-    ["a release of nobody", ["release", "--data", "d"], "--user is required", "berth slots"],
-    ["no configuration file", ["config", "--config", "nowhere"], "nowhere", "--config"],
-    [
-      "an empty data folder's name",
-      ["serve", "--data", "", "--listen", "127.0.0.1:0"],
-      "--data",
-      "--data",
-    ],
+    ["a release without a user", ["release", "--data", "d"], "--user is required", "berth slots"],
+    ["a missing configuration file", ["config", "--config", "nowhere"], "nowhere", "--config"],
+    ["an empty --data", ["serve", "--data", "", "--listen", "127.0.0.1:0"], "--data", "--data"],
   ];
 
-  test.each(MISUSES)("%s", async (_what, words, error, hint) => {
-    const cwd = tempFolder();
-    const { code, stdout, stderr } = await Promise.race([
-      runBerth(words, { cwd }),
-      Bun.sleep(PATIENCE).then(() => ({ code: -1, stdout: "", stderr: "it runs" })),
-    ]);
-    expect([code, stdout]).toEqual([2, ""]);
-    const [said = "", hinted = "", ...rest] = stderr.split("\n");
-    expect(said).toMatch(/^berth: error: [^A-Z]/);
-    expect(said).toContain(error);
-    expect(hinted).toStartWith("berth: hint: ");
-    expect(hinted).toContain(hint);
-    expect(rest).toEqual([""]);
-    expect(readdirSync(cwd)).toEqual([]);
-  });
+  test.each(MISUSES)(
+    "exits with 2, one error and one hint, and writes no file: %s",
+    async (_what, words, error, hint) => {
+      const cwd = tempFolder();
+      const { code, stdout, stderr } = await Promise.race([
+        runBerth(words, { cwd }),
+        Bun.sleep(PATIENCE).then(() => ({ code: -1, stdout: "", stderr: "berth still runs" })),
+      ]);
+      expect([code, stdout]).toEqual([2, ""]);
+      const [errorLine = "", hintLine = "", ...rest] = stderr.split("\n");
+      expect(errorLine).toMatch(/^berth: error: [^A-Z]/);
+      expect(errorLine).toContain(error);
+      expect(hintLine).toStartWith("berth: hint: ");
+      expect(hintLine).toContain(hint);
+      expect(rest).toEqual([""]);
+      expect(readdirSync(cwd)).toEqual([]);
+    },
+  );
 
-  test("a name that would move the cursor is shown harmlessly", async () => {
+  test("escapes control characters in the error message", async () => {
     const { code, stderr } = await runBerth(["\u001b[31mred\u202e"]);
     expect(code).toBe(2);
     expect(stderr).not.toContain("\u001b");
@@ -292,7 +298,7 @@ test.each([
     "--listen",
   ],
   ["license list", ["--data", "/nowhere/a", "--data", "/nowhere/b"], "--data"],
-])("berth %s refuses a flag of one value that is given twice", async (name, flags, flag) => {
+])("berth %s refuses a single-value flag that is given twice", async (name, flags, flag) => {
   const { code, stdout, stderr } = await runBerth([...name.split(" "), ...flags]);
   expect([code, stdout, stderr]).toEqual([
     2,
@@ -301,7 +307,7 @@ test.each([
   ]);
 });
 
-test("a list may be given in several flags, and a switch twice", async () => {
+test("a list flag and a boolean flag may be repeated", async () => {
   const flags = ["--names", "a.lan", "--names", "b.lan", "--json", "--json"];
   const { names } = JSON.parse(await runOrThrow(["config", ...flags])) as {
     readonly names: { readonly value: readonly string[] };

@@ -48,7 +48,7 @@ beforeAll(async () => {
     copyFileSync(join(VECTORS, `good-${kind}.jwt`), inRoot(`${kind}.jwt`));
 });
 
-const CONFIRMING = ["--license-key", "K", "--activation-code", "C"];
+const CONFIRM_FLAGS = ["--license-key", "K", "--activation-code", "C"];
 
 /** Every command that reads a signed document, by the kind it takes. */
 const COMMANDS: readonly [string, DocumentKind, (file: string) => string[]][] = [
@@ -65,7 +65,7 @@ const COMMANDS: readonly [string, DocumentKind, (file: string) => string[]][] = 
   [
     "vendor confirm",
     "policy",
-    (file) => ["vendor", "confirm", ...desk, "--policy", file, ...CONFIRMING],
+    (file) => ["vendor", "confirm", ...desk, "--policy", file, ...CONFIRM_FLAGS],
   ],
 ];
 
@@ -79,7 +79,7 @@ const NAMES: Readonly<Record<DocumentKind, string>> = {
   time: "a time document",
 };
 
-const TAKEN_BY: Readonly<Record<DocumentKind, string>> = {
+const NEXT_STEPS: Readonly<Record<DocumentKind, string>> = {
   trust: "add it with berth trust add",
   request: "send it to the vendor, who answers it with berth vendor issue",
   license: "install it with berth license add",
@@ -89,8 +89,8 @@ const TAKEN_BY: Readonly<Record<DocumentKind, string>> = {
   time: "use it with berth clock repair",
 };
 
-/** What it says on stderr; every refusal has exit code 1 and prints nothing else. */
-async function refused(words: string[], stdin?: string): Promise<string> {
+/** Runs a command that must fail with exit code 1 and an empty stdout; returns its stderr. */
+async function runRefused(words: string[], stdin?: string): Promise<string> {
   const { code, stdout, stderr } = await runBerth(words, { ...(stdin !== undefined && { stdin }) });
   expect([code, stdout]).toEqual([1, ""]);
   return stderr;
@@ -99,7 +99,7 @@ async function refused(words: string[], stdin?: string): Promise<string> {
 const errorOf = (stderr: string): string => /^berth: error: (.*)$/m.exec(stderr)?.[1] ?? stderr;
 
 describe.each(COMMANDS)("berth %s", (_name, kind, words) => {
-  const error = async (file: string) => errorOf(await refused(words(inRoot(file))));
+  const error = async (file: string) => errorOf(await runRefused(words(inRoot(file))));
 
   test("says that an empty file is empty", async () => {
     expect(await error("empty.jwt")).toBe(`${inRoot("empty.jwt")} is empty`);
@@ -107,11 +107,11 @@ describe.each(COMMANDS)("berth %s", (_name, kind, words) => {
   });
 
   test("says that a large file is too large", async () => {
-    const said = errorOf(await refused(words(buildBinary())));
-    expect(said).toBe(`${buildBinary()} is too large to be ${NAMES[kind]}`);
+    const message = errorOf(await runRefused(words(buildBinary())));
+    expect(message).toBe(`${buildBinary()} is too large to be ${NAMES[kind]}`);
   });
 
-  test("says that a missing file is not there", async () => {
+  test("says that a missing file does not exist", async () => {
     expect(await error("nofile.jwt")).toBe(`${inRoot("nofile.jwt")} does not exist`);
     expect(await error("letter.jwt/in")).toBe(`${inRoot("letter.jwt/in")} does not exist`);
   });
@@ -120,46 +120,46 @@ describe.each(COMMANDS)("berth %s", (_name, kind, words) => {
     expect(await error("folder.jwt")).toBe(`${inRoot("folder.jwt")} is a folder`);
   });
 
-  test("says that a file of other text or of bytes is not what it takes", async () => {
+  test("refuses a file of other text or of binary data", async () => {
     expect(await error("letter.jwt")).toBe(`${inRoot("letter.jwt")} is not ${NAMES[kind]}`);
     expect(await error("picture.jwt")).toBe(
       `${inRoot("picture.jwt")} is not ${NAMES[kind]}: it contains binary data`,
     );
   });
 
-  test("names the command for a backup", async () => {
-    const stderr = await refused(words(backup));
+  test("names berth restore for a backup", async () => {
+    const stderr = await runRefused(words(backup));
     expect(errorOf(stderr)).toBe(`${backup} is not ${NAMES[kind]}: it is an archive`);
     expect(stderr).toContain("berth: hint: restore a backup with berth restore\n");
   });
 
   test.each(DOCUMENT_KINDS.filter((other) => other !== kind))(
-    "names the kind and the command that takes it for a document of kind %s",
+    "names the kind and the right command for a document of kind %s",
     async (other) => {
       const file = inRoot(`${other}.jwt`);
-      const said = errorOf(await refused(words(file)));
-      expect(said).toStartWith(`${file} is ${NAMES[other]}`);
-      expect(said).toContain(`: ${TAKEN_BY[other]}`);
+      const message = errorOf(await runRefused(words(file)));
+      expect(message).toStartWith(`${file} is ${NAMES[other]}`);
+      expect(message).toContain(`: ${NEXT_STEPS[other]}`);
     },
   );
 });
 
-test("berth license add names standard input when that is empty", async () => {
-  const stderr = await refused(["license", "add", "-", ...data], "");
+test("berth license add names standard input when it is empty", async () => {
+  const stderr = await runRefused(["license", "add", "-", ...data], "");
   expect(errorOf(stderr)).toBe("standard input is empty");
 });
 
-test("berth license add refuses a file of the wrong kind before it looks for a data folder", async () => {
+test("berth license add refuses a file of the wrong kind before it opens the data folder", async () => {
   const nowhere = ["--data", inRoot("nowhere")];
-  const stderr = await refused(["license", "add", inRoot("trust.jwt"), ...nowhere]);
+  const stderr = await runRefused(["license", "add", inRoot("trust.jwt"), ...nowhere]);
   expect(errorOf(stderr)).toBe(
     `${inRoot("trust.jwt")} is a trust document: add it with berth trust add`,
   );
 });
 
-test("berth vendor inspect tells an empty file, a folder and other text apart", async () => {
+test("berth vendor inspect distinguishes an empty file, a folder, a missing file and text", async () => {
   const error = async (name: string) =>
-    errorOf(await refused(["vendor", "inspect", inRoot(name), ...desk]));
+    errorOf(await runRefused(["vendor", "inspect", inRoot(name), ...desk]));
   expect(await error("empty.jwt")).toEndWith("empty.jwt is empty");
   expect(await error("folder.jwt")).toEndWith("folder.jwt is a folder");
   expect(await error("nofile.jwt")).toEndWith("nofile.jwt does not exist");
@@ -167,16 +167,16 @@ test("berth vendor inspect tells an empty file, a folder and other text apart", 
 });
 
 /** Every command that reads a backup. */
-const READING_BACKUPS: readonly [string, (file: string) => string[]][] = [
+const BACKUP_COMMANDS: readonly [string, (file: string) => string[]][] = [
   ["restore", (file) => ["restore", file, "--data", inRoot("other")]],
   ["verify", (file) => ["verify", file]],
   ["move in", (file) => ["move", "in", file, "--data", inRoot("other")]],
 ];
 
-describe.each(READING_BACKUPS)("berth %s", (name, words) => {
-  const error = async (file: string) => errorOf(await refused(words(inRoot(file))));
+describe.each(BACKUP_COMMANDS)("berth %s", (name, words) => {
+  const error = async (file: string) => errorOf(await runRefused(words(inRoot(file))));
 
-  test("tells an empty, a missing and another file apart", async () => {
+  test("distinguishes an empty file, a missing file and one that is no backup", async () => {
     expect(await error("empty.jwt")).toBe(`${inRoot("empty.jwt")} is empty`);
     expect(await error("nofile.jwt")).toBe(`${inRoot("nofile.jwt")} does not exist`);
     for (const file of ["letter.jwt", "picture.jwt"]) {
@@ -187,17 +187,20 @@ describe.each(READING_BACKUPS)("berth %s", (name, words) => {
       expect(await error("folder.jwt")).toBe(`${inRoot("folder.jwt")} is a folder`);
   });
 
-  test.each([...DOCUMENT_KINDS])("names the command for a document of kind %s", async (kind) => {
-    const file = inRoot(`${kind}.jwt`);
-    const stderr = await refused(words(file));
-    expect(errorOf(stderr)).toBe(`${file} is not a Berth backup`);
-    expect(stderr).toContain(`berth: hint: it is ${NAMES[kind]}`);
-    expect(stderr).toContain(`: ${TAKEN_BY[kind]}`);
-  });
+  test.each([...DOCUMENT_KINDS])(
+    "names the right command for a document of kind %s",
+    async (kind) => {
+      const file = inRoot(`${kind}.jwt`);
+      const stderr = await runRefused(words(file));
+      expect(errorOf(stderr)).toBe(`${file} is not a Berth backup`);
+      expect(stderr).toContain(`berth: hint: it is ${NAMES[kind]}`);
+      expect(stderr).toContain(`: ${NEXT_STEPS[kind]}`);
+    },
+  );
 
-  test("still says where a backup is damaged", async () => {
+  test("says at which byte a backup is damaged", async () => {
     const bytes = readFileSync(backup);
-    // In the size of the first file in it.
+    // This byte is in the size of the archive's first file.
     bytes[130] = 0x39;
     writeFileSync(inRoot("damaged.berth"), bytes);
     expect(await error("damaged.berth")).toContain("is damaged at byte 0");
@@ -207,8 +210,8 @@ describe.each(READING_BACKUPS)("berth %s", (name, words) => {
 describe.skipIf(process.platform === "win32" || (isRoot && !canRunAsNobody))(
   "a file that this user may not read",
   () => {
-    test.each([...COMMANDS.map(([name, , words]) => [name, words] as const), ...READING_BACKUPS])(
-      "is told as such by berth %s, with sudo as the way",
+    test.each([...COMMANDS.map(([name, , words]) => [name, words] as const), ...BACKUP_COMMANDS])(
+      "is reported by berth %s as permission denied, with a hint about sudo",
       (_name, words) => {
         const path = inRoot("secret.jwt");
         rmSync(path, { force: true });
@@ -218,10 +221,13 @@ describe.skipIf(process.platform === "win32" || (isRoot && !canRunAsNobody))(
         const binary = inRoot("berth");
         copyFileSync(buildBinary(), binary);
         chmodSync(binary, 0o755);
-        const by = isRoot ? AS_NOBODY : [];
-        const ended = Bun.spawnSync([...by, binary, ...words(path)], { cwd: "/", stdin: "ignore" });
-        const stderr = ended.stderr.toString();
-        expect([ended.exitCode, errorOf(stderr)]).toEqual([1, `permission denied: ${path}`]);
+        const runAs = isRoot ? AS_NOBODY : [];
+        const child = Bun.spawnSync([...runAs, binary, ...words(path)], {
+          cwd: "/",
+          stdin: "ignore",
+        });
+        const stderr = child.stderr.toString();
+        expect([child.exitCode, errorOf(stderr)]).toEqual([1, `permission denied: ${path}`]);
         expect(stderr).toMatch(/^berth: hint: .*sudo/m);
       },
     );

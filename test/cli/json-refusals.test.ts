@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A data folder with nothing in it but its identity. */
-async function site(): Promise<string> {
+/** Makes a data folder with an identity and a token, but no license. */
+async function makeSite(): Promise<string> {
   const folder = join(tempFolder(), "site");
   mkdirSync(folder);
   await runOrThrow(["admin", "token", "--name", "ops", "--data", folder]);
@@ -13,8 +13,8 @@ async function site(): Promise<string> {
 }
 
 describe("a refused command with --json", () => {
-  test("prints the server's code, message and hint as JSON, and the text for people", async () => {
-    const data = await site();
+  test("prints code, message and hint as JSON on stdout and the text on stderr", async () => {
+    const data = await makeSite();
     const words = ["license", "remove", "4711", "--yes", "--data", data];
     const plain = await runBerth(words);
     expect([plain.code, plain.stdout]).toEqual([1, ""]);
@@ -30,10 +30,10 @@ describe("a refused command with --json", () => {
     expect(plain.stderr).toStartWith(`berth: error: ${refusal.message} (license_not_found)\n`);
   });
 
-  test("says null where there is no hint", async () => {
+  test("prints null when there is no hint", async () => {
     const { stdout } = await runBerth(["qr", "join", "-", "--json"], { stdin: "" });
     expect(Object.keys(JSON.parse(stdout) as object)).toEqual(["code", "message", "hint"]);
-    const data = await site();
+    const data = await makeSite();
     const words = ["admin", "user", "add", "a\nb", "--data", data, "--json"];
     const refused = await runBerth(words, { stdin: "correct horse battery\n" });
     expect(refused.code).toBe(1);
@@ -43,28 +43,28 @@ describe("a refused command with --json", () => {
   const cases: readonly [string, (folder: string) => string[], number, object][] = [
     ["misuse of a flag", () => ["status", "--dta", "x"], 2, { code: "misuse" }],
     ["an unknown command", () => ["statsu"], 2, { code: "misuse" }],
-    ["a folder that is not there", (at) => ["status", "--data", join(at, "no")], 78, {}],
+    ["a missing folder", (folder) => ["status", "--data", join(folder, "no")], 78, {}],
     [
-      "a data folder that needs an operator",
-      (at) => {
-        mkdirSync(join(at, "site"));
-        writeFileSync(join(at, "site", "state.json"), "damaged\n");
-        return ["status", "--data", join(at, "site")];
+      "a damaged data folder",
+      (folder) => {
+        mkdirSync(join(folder, "site"));
+        writeFileSync(join(folder, "site", "state.json"), "damaged\n");
+        return ["status", "--data", join(folder, "site")];
       },
       78,
       { code: "folder_refused" },
     ],
     [
-      "a desk that is none",
-      (at) => ["vendor", "list", "--dir", at],
+      "a folder that is not a desk",
+      (folder) => ["vendor", "list", "--dir", folder],
       1,
       { code: "desk_refused", hint: "create one with berth vendor init" },
     ],
     [
-      "what the kernel refuses",
-      (at) => {
-        writeFileSync(join(at, "file"), "");
-        return ["vendor", "init", "--name", "A", "--product", "P", "--dir", join(at, "file")];
+      "an error of the operating system",
+      (folder) => {
+        writeFileSync(join(folder, "file"), "");
+        return ["vendor", "init", "--name", "A", "--product", "P", "--dir", join(folder, "file")];
       },
       1,
       { message: expect.stringMatching(/file is not a folder$/) },
@@ -73,9 +73,9 @@ describe("a refused command with --json", () => {
 
   test.each(cases)("prints JSON for %s, with the same exit code", async (_, words, code, facts) => {
     const folder = tempFolder();
-    const line = words(folder);
-    const plain = await runBerth(line);
-    const refused = await runBerth([...line, "--json"]);
+    const command = words(folder);
+    const plain = await runBerth(command);
+    const refused = await runBerth([...command, "--json"]);
     expect([plain.code, plain.stdout, refused.code]).toEqual([code, "", code]);
     expect(refused.stderr).toBe(plain.stderr);
     expect(JSON.parse(refused.stdout)).toEqual({
@@ -86,11 +86,13 @@ describe("a refused command with --json", () => {
     });
   });
 
-  test("prints JSON where BERTH_JSON asks for it, and none after --", async () => {
+  test("prints JSON with BERTH_JSON=true, but not for a --json after --", async () => {
     const data = join(tempFolder(), "no");
-    const asked = await runBerth(["status", "--data", data], { env: { BERTH_JSON: "true" } });
-    expect(JSON.parse(asked.stdout)).toHaveProperty("code");
-    const word = await runBerth(["license", "remove", "--data", data, "--", "--json"]);
-    expect(word.stdout).toBe("");
+    const withVariable = await runBerth(["status", "--data", data], {
+      env: { BERTH_JSON: "true" },
+    });
+    expect(JSON.parse(withVariable.stdout)).toHaveProperty("code");
+    const afterDashes = await runBerth(["license", "remove", "--data", data, "--", "--json"]);
+    expect(afterDashes.stdout).toBe("");
   });
 });

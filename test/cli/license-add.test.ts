@@ -3,16 +3,16 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { OfflineExchange } from "../support/offline-exchange.ts";
 
-async function trustingSite(): Promise<OfflineExchange> {
-  const loop = new OfflineExchange();
-  await loop.open("CAD");
-  return loop;
+async function makeTrustingSite(): Promise<OfflineExchange> {
+  const exchange = new OfflineExchange();
+  await exchange.open("CAD");
+  return exchange;
 }
 
-test("a license that was wrapped into lines is installed, and once more is installed already", async () => {
-  const loop = await trustingSite();
-  const file = await loop.requestAndIssue("CAD");
-  const add = loop.addLicenseCommand(file);
+test("berth license add installs a license wrapped into lines, and reports it the second time", async () => {
+  const exchange = await makeTrustingSite();
+  const file = await exchange.requestAndIssue("CAD");
+  const add = exchange.addLicenseCommand(file);
   const lines =
     readFileSync(file, "utf8")
       .trim()
@@ -23,10 +23,10 @@ test("a license that was wrapped into lines is installed, and once more is insta
   expect(await runOrThrow(add)).toMatch(/^license \d+ for CAD is already installed\n$/);
 });
 
-test("a private key in the place of a license is refused and named as one", async () => {
-  const loop = await trustingSite();
-  const key = loop.path("desk", "vendor.jwk");
-  const { code, stdout, stderr } = await runBerth(loop.addLicenseCommand(key));
+test("berth license add refuses a private key and says what it is", async () => {
+  const exchange = await makeTrustingSite();
+  const key = exchange.path("desk", "vendor.jwk");
+  const { code, stdout, stderr } = await runBerth(exchange.addLicenseCommand(key));
   expect([code, stdout, stderr]).toEqual([
     1,
     "",
@@ -34,7 +34,7 @@ test("a private key in the place of a license is refused and named as one", asyn
   ]);
 });
 
-test("berth admin token list leads to the command that lists tokens", async () => {
+test("berth admin token list names the command that lists tokens", async () => {
   const { code, stderr } = await runBerth(["admin", "token", "list"]);
   expect([code, stderr]).toEqual([
     2,

@@ -13,39 +13,42 @@ interface VerifyOutput {
 const verifyFolder = (folder: string): Promise<VerifyOutput> =>
   runJsonOrThrow<VerifyOutput>(["verify", folder]);
 
-/** Where nothing can be written, by what stands in the way. */
+/** Paths that cannot be written, each with the reason. */
 const UNWRITABLE_PATHS: readonly [string, (root: string) => string][] = [
-  ["a folder that is not there", (root) => join(root, "missing", "out.jwt")],
+  ["in a missing folder", (root) => join(root, "missing", "out.jwt")],
   ["a folder", (root) => root],
-  ["somebody's letter", (root) => join(root, "letter")],
+  ["a file that is not a document", (root) => join(root, "letter")],
 ];
 
-test.each(UNWRITABLE_PATHS)("nothing is recorded for %s", async (_what, place) => {
-  const [folder, root] = [join(tempFolder(), "data"), join(tempFolder(), "out")];
-  const id = await makeLicensedSite(folder, { product: "cad" });
-  mkdirSync(root);
-  writeFileSync(join(root, "letter"), "Dear vendor\n");
-  const before = await verifyFolder(folder);
-  const out = ["--data", folder, "--out", place(root)];
-  for (const words of [
-    ["license", "request", "--product", "cad"],
-    ["license", "remove", String(id), "--yes"],
-  ]) {
-    const { code, stdout, stderr } = await runBerth([...words, ...out]);
-    expect([code > 0, stdout]).toEqual([true, ""]);
-    expect(stderr).toStartWith("berth: error: ");
-    expect(stderr).toContain("berth: hint: ");
-  }
-  expect(await verifyFolder(folder)).toEqual(before);
-  expect(existsSync(join(root, "missing"))).toBe(false);
-});
+test.each(UNWRITABLE_PATHS)(
+  "license request and license remove change nothing when --out is %s",
+  async (_what, pathIn) => {
+    const [folder, root] = [join(tempFolder(), "data"), join(tempFolder(), "out")];
+    const id = await makeLicensedSite(folder, { product: "cad" });
+    mkdirSync(root);
+    writeFileSync(join(root, "letter"), "Dear vendor\n");
+    const before = await verifyFolder(folder);
+    const out = ["--data", folder, "--out", pathIn(root)];
+    for (const words of [
+      ["license", "request", "--product", "cad"],
+      ["license", "remove", String(id), "--yes"],
+    ]) {
+      const { code, stdout, stderr } = await runBerth([...words, ...out]);
+      expect([code > 0, stdout]).toEqual([true, ""]);
+      expect(stderr).toStartWith("berth: error: ");
+      expect(stderr).toContain("berth: hint: ");
+    }
+    expect(await verifyFolder(folder)).toEqual(before);
+    expect(existsSync(join(root, "missing"))).toBe(false);
+  },
+);
 
-test("a document of another kind is not replaced by a request or a receipt", async () => {
+test("license request and license remove never overwrite a document of another kind", async () => {
   const [folder, root] = [join(tempFolder(), "data"), tempFolder()];
   const id = await makeLicensedSite(folder, { product: "cad" });
-  const asked = join(root, "request.jwt");
+  const requestFile = join(root, "request.jwt");
   const request = ["license", "request", "--product", "cad", "--data", folder];
-  await runOrThrow([...request, "--out", asked]);
+  await runOrThrow([...request, "--out", requestFile]);
   const desk = ["--dir", join(root, "desk")];
   await runOrThrow([
     "vendor",
@@ -58,7 +61,7 @@ test("a document of another kind is not replaced by a request or a receipt", asy
     "cad",
   ]);
   const license = join(root, "license.jwt");
-  const terms = ["--request", asked, "--allow-weak-binding", "--out", license];
+  const terms = ["--request", requestFile, "--allow-weak-binding", "--out", license];
   await runOrThrow(["vendor", "issue", ...desk, ...terms]);
   const bytes = readFileSync(license, "utf8");
   const before = await verifyFolder(folder);
@@ -75,6 +78,6 @@ test("a document of another kind is not replaced by a request or a receipt", asy
   }
   expect(readFileSync(license, "utf8")).toBe(bytes);
   expect(await verifyFolder(folder)).toEqual(before);
-  // An earlier request makes way for a new one.
-  await runOrThrow([...request, "--out", asked]);
+  // An earlier request may be overwritten by a new one.
+  await runOrThrow([...request, "--out", requestFile]);
 });

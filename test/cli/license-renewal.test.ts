@@ -7,18 +7,18 @@ interface AddOutput {
   readonly changes: readonly string[] | null;
 }
 
-test("berth license add says what a renewal changed, and nothing of it for a new license", async () => {
-  const loop = new OfflineExchange();
-  await loop.open("CAD");
+test("berth license add prints what a renewal changed, and no changes for a new license", async () => {
+  const exchange = new OfflineExchange();
+  await exchange.open("CAD");
   const until = (year: number) => ["--valid-until", `${year}-01-01T00:00:00Z`];
-  const first = await loop.requestAndIssue("CAD", "--slots", "3", ...until(2097));
-  const { id, changes } = await runJsonOrThrow<AddOutput>(loop.addLicenseCommand(first));
+  const first = await exchange.requestAndIssue("CAD", "--slots", "3", ...until(2097));
+  const { id, changes } = await runJsonOrThrow<AddOutput>(exchange.addLicenseCommand(first));
   expect(changes).toBeNull();
-  expect(await runOrThrow(loop.addLicenseCommand(first))).toBe(
+  expect(await runOrThrow(exchange.addLicenseCommand(first))).toBe(
     `license ${id} for CAD is already installed\n`,
   );
 
-  const renewal = await loop.requestAndIssue(
+  const renewal = await exchange.requestAndIssue(
     "CAD",
     "--slots",
     "8",
@@ -26,17 +26,17 @@ test("berth license add says what a renewal changed, and nothing of it for a new
     "--feature",
     "PRO",
   );
-  expect(await runOrThrow(loop.addLicenseCommand(renewal))).toBe(
+  expect(await runOrThrow(exchange.addLicenseCommand(renewal))).toBe(
     `license ${id} for CAD is renewed: slots 3 → 8, ends 2099-01-01T00:00:00Z (was 2097-01-01T00:00:00Z), feature PRO added\n`,
   );
-  expect((await runJsonOrThrow<AddOutput>(loop.addLicenseCommand(renewal))).changes).toBeNull();
+  expect((await runJsonOrThrow<AddOutput>(exchange.addLicenseCommand(renewal))).changes).toBeNull();
 
-  const same = await loop.requestAndIssue("CAD");
-  expect(await runOrThrow(loop.addLicenseCommand(same))).toBe(
+  const same = await exchange.requestAndIssue("CAD");
+  expect(await runOrThrow(exchange.addLicenseCommand(same))).toBe(
     `license ${id} for CAD is renewed: its terms did not change\n`,
   );
-  const more = await loop.requestAndIssue("CAD", "--slots", "9");
-  expect((await runJsonOrThrow<AddOutput>(loop.addLicenseCommand(more))).changes).toEqual([
+  const more = await exchange.requestAndIssue("CAD", "--slots", "9");
+  expect((await runJsonOrThrow<AddOutput>(exchange.addLicenseCommand(more))).changes).toEqual([
     "slots 8 → 9",
   ]);
 });

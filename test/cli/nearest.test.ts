@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { findNearest } from "../../src/cli/nearest.ts";
 
-const KNOWN = ["status", "slots", "serve", "license list", "tls init", "man"];
+const CANDIDATES = ["status", "slots", "serve", "license list", "tls init", "man"];
 
 test.each([
   ["stauts", "status"],
@@ -13,10 +13,10 @@ test.each([
   ["x", null],
   ["", null],
   ["status of everything", null],
-])("%s: %p", (typed, meant) => {
-  expect(findNearest(typed, KNOWN)).toBe(meant);
+])("findNearest(%p) returns %p", (typed, meant) => {
+  expect(findNearest(typed, CANDIDATES)).toBe(meant);
 });
 
-test("a word of any length is compared at once, or not at all", () => {
-  expect(findNearest("s".repeat(100_000), KNOWN)).toBeNull();
+test("findNearest returns null for a very long word", () => {
+  expect(findNearest("s".repeat(100_000), CANDIDATES)).toBeNull();
 });

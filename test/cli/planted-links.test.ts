@@ -1,4 +1,4 @@
-// Commands that write a file where others may write too, run by root as often as not.
+// Commands that write a file into a folder that other users can write to. Root often runs them.
 import { describe, expect, test } from "bun:test";
 import {
   existsSync,
@@ -15,7 +15,7 @@ import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
-/** A site, a folder anybody may write to, and what is written there. */
+/** Makes a site and a shared folder for the command's output. */
 async function prepareSite() {
   const root = tempFolder();
   const data = ["--data", join(root, "data")];
@@ -56,10 +56,10 @@ const WRITERS: Record<string, (site: PreparedSite) => string[]> = {
 };
 
 describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
-  test("refuses a symbolic link in the place of its output, whether it leads anywhere or not", async () => {
+  test("refuses a symbolic link as its output, whether its target exists or not", async () => {
     const site = await prepareSite();
     symlinkSync(site.victim, site.out);
-    const refused = async (): Promise<void> => {
+    const expectRefused = async (): Promise<void> => {
       const { code, stderr } = await runBerth(wordsFor(site));
       expect([code > 0, stderr]).toEqual([
         true,
@@ -67,25 +67,25 @@ describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
       ]);
       expect(readdirSync(site.shared)).toEqual(["out"]);
     };
-    await refused();
+    await expectRefused();
     expect(existsSync(site.victim)).toBe(false);
     writeFileSync(site.victim, "a.b.c\n");
-    await refused();
+    await expectRefused();
     expect(readFileSync(site.victim, "utf8")).toBe("a.b.c\n");
   });
 
-  test("does not write through a symbolic link that waits beside its output", async () => {
+  test("does not write through a symbolic link planted beside its output", async () => {
     const site = await prepareSite();
     const planted = ["new", "trial", "trial.new", "tmp"].map((end) => `${site.out}.${end}`);
     for (const path of planted) symlinkSync(site.victim, path);
     const { code, stderr } = await runBerth(wordsFor(site));
     expect(existsSync(site.victim)).toBe(false);
-    // Either it is written under a name nobody could foresee, or it is refused.
+    // The output is either written under an unpredictable name or refused.
     if (code === 0) expect(modeOf(site.out)).toBe("600");
     else expect(stderr).toContain("a symbolic link");
   });
 
-  test("leaves nothing but its output behind", async () => {
+  test("leaves no file but its output", async () => {
     const site = await prepareSite();
     await runOrThrow(wordsFor(site));
     expect(readdirSync(site.shared)).toEqual(["out"]);
@@ -93,8 +93,8 @@ describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
   });
 });
 
-describe("a new file", () => {
-  test("is made for its owner alone", () => {
+describe("realDisk.open of a new file", () => {
+  test("creates it with access for its owner only", () => {
     const path = join(tempFolder(), "file");
     const file = realDisk.open(path, "new");
     file.write(Buffer.from("text"));
@@ -102,7 +102,7 @@ describe("a new file", () => {
     expect([readFileSync(path, "utf8"), modeOf(path)]).toEqual(["text", "600"]);
   });
 
-  test("is not made where a file or a link, even one to nothing, has its name", () => {
+  test("fails when a file or a link has its name, even a dangling link", () => {
     const folder = tempFolder();
     writeFileSync(join(folder, "file"), "kept");
     symlinkSync(join(folder, "file"), join(folder, "link"));
@@ -115,12 +115,12 @@ describe("a new file", () => {
   });
 });
 
-test("a pipe or a device is not replaced by an output file", async () => {
+test("berth license request refuses to replace a pipe with its output", async () => {
   const { data, shared } = await prepareSite();
   const pipe = join(shared, "pipe");
   expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
-  const said = await runBerth(["license", "request", ...data, "--product", "cad", "--out", pipe]);
-  expect([said.code, said.stderr]).toEqual([
+  const result = await runBerth(["license", "request", ...data, "--product", "cad", "--out", pipe]);
+  expect([result.code, result.stderr]).toEqual([
     1,
     `berth: error: ${pipe} is not a regular file\nberth: hint: choose a new file name\n`,
   ]);

@@ -18,7 +18,7 @@ function sampleText(): { folder: string; file: string; text: string } {
   return { folder, file, text };
 }
 
-test("a text goes into codes and comes back", async () => {
+test("berth qr join restores the text of berth qr, and refuses missing or merged codes", async () => {
   const { folder, file, text } = sampleText();
   const { frames } = await runJsonOrThrow<QrOutput>(["qr", file]);
   expect(frames.length).toBeGreaterThan(1);
@@ -43,7 +43,7 @@ test("a text goes into codes and comes back", async () => {
   expect(joined.stderr).toContain("berth: hint: put each code on its own line");
 });
 
-test("it is drawn into files of its own, or on the screen", async () => {
+test("berth qr draws each code into a new SVG file, or all on the screen", async () => {
   const { folder, file } = sampleText();
   const { frames } = await runJsonOrThrow<QrOutput>(["qr", file]);
   const out = join(folder, "letter.svg");
@@ -52,7 +52,7 @@ test("it is drawn into files of its own, or on the screen", async () => {
     readFileSync(join(folder, `letter-${index + 1}.svg`), "utf8"),
   );
   expect(drawn).toEqual(frames.map(({ svg }) => `${svg}\n`));
-  // What is there is not replaced.
+  // Existing files are not overwritten.
   expect((await runBerth(["qr", file, "--svg", out])).code).toBe(1);
   writeFileSync(file, "ABC-123\n");
   await runOrThrow(["qr", file, "--svg", out]);
@@ -60,7 +60,7 @@ test("it is drawn into files of its own, or on the screen", async () => {
   expect(await runOrThrow(["qr", file])).toContain("code 1 of 1");
 });
 
-test("more than fits is refused", async () => {
+test("berth qr refuses a text of more than 64 KiB", async () => {
   const { file } = sampleText();
   writeFileSync(file, "x".repeat(64 * 1024 + 1));
   const { code, stderr } = await runBerth(["qr", file]);
@@ -90,7 +90,7 @@ describe("berth qr", () => {
   });
 
   test.each(["a line", "a line\n", "two\r\nlines\r\n\n", "\ufeffwith a mark\n", "  indented  "])(
-    "brings %p back byte by byte with qr join --out",
+    "encodes %p so that qr join --out restores every byte",
     async (text) => {
       const folder = tempFolder();
       const [file, read, out] = ["file", "read", "out"].map((name) => join(folder, name));
@@ -100,13 +100,13 @@ describe("berth qr", () => {
       writeFileSync(read, frames.map((frame) => frame.text).join("\n"));
       await runOrThrow(["qr", "join", read, "--out", out]);
       expect(readFileSync(out, "utf8")).toBe(text);
-      // What reads the output here drops a byte order mark.
+      // The decoder of the test's pipe drops a byte order mark.
       const shown = text.replace(/^\ufeff/, "").replace(/\n?$/, "\n");
       expect(await runOrThrow(["qr", "join", read])).toBe(shown);
     },
   );
 
-  test("shows an activation code as it is, without the line end of its file", async () => {
+  test("encodes an activation code without the line end of its file", async () => {
     const file = join(tempFolder(), "code.txt");
     const code = encodeCode(
       new Uint8Array(Math.ceil(CODE_BITS.activation / 8)),
@@ -119,7 +119,7 @@ describe("berth qr", () => {
 });
 
 describe("berth qr join", () => {
-  test("takes a set where a misread code is there again, and warns of foreign lines", async () => {
+  test("accepts a misread code that is also read correctly, and warns about foreign lines", async () => {
     const { folder, file, text } = sampleText();
     const { frames } = await runJsonOrThrow<QrOutput>(["qr", file]);
     const codes = frames.map((frame) => frame.text);
@@ -135,7 +135,7 @@ describe("berth qr join", () => {
     expect(JSON.parse(json)).toEqual({ text: `${text}\n`, ignored_lines: [3] });
   });
 
-  test("says of an empty input that there are no codes in it", async () => {
+  test("says that an empty input contains no codes", async () => {
     const read = join(tempFolder(), "read.txt");
     writeFileSync(read, "\n\n");
     const { code, stderr } = await runBerth(["qr", "join", read]);

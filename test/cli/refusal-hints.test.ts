@@ -4,19 +4,21 @@ import { join } from "node:path";
 import { commands } from "../../src/cli/command-table.ts";
 import { REFUSAL_HINTS, refusalHint } from "../../src/cli/refusal-hints.ts";
 
-const faults = readFileSync(join(import.meta.dir, "../../src/http/fault-messages.ts"), "utf8");
+const faults = ["fault-messages.ts", "request-fault-messages.ts"]
+  .map((name) => readFileSync(join(import.meta.dir, "../../src/http", name), "utf8"))
+  .join("\n");
 
 test.each(Object.entries(REFUSAL_HINTS))(
-  "%s is a refusal, and what helps is there",
+  "the hint for %s belongs to a known fault and names commands that exist",
   (code, hint) => {
     expect(faults).toMatch(new RegExp(`^  ${code}: \\{`, "m"));
     for (const [, words = ""] of hint.matchAll(/\bberth ([a-z -]+)/g)) {
-      const named = commands.some(({ name }) => `${words} `.startsWith(`${name} `));
-      expect([words, named]).toEqual([words, true]);
+      const isCommand = commands.some(({ name }) => `${words} `.startsWith(`${name} `));
+      expect([words, isCommand]).toEqual([words, true]);
     }
   },
 );
 
-test("a refusal without one has none", () => {
+test("refusalHint is empty for a fault without a hint", () => {
   expect(refusalHint("license_expired")).toBe("");
 });

@@ -12,7 +12,7 @@ test.each([
     "reload",
     "for an installed service: systemctl reload berth; otherwise send SIGHUP to berth serve",
   ],
-])("berth %s is no command, and the hint names what does it", async (word, hint) => {
+])("berth %s is an unknown command, with a hint about systemctl", async (word, hint) => {
   for (const words of [[word], [word, "--data", "/srv/berth"], ["help", word]]) {
     const { code, stdout, stderr } = await runBerth(words);
     expect([code, stdout]).toEqual([2, ""]);

@@ -1,4 +1,4 @@
-// The settings file of an installed service is what commands on the service's folder go by.
+// Commands on the folder of an installed service use the service's settings file.
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -23,8 +23,8 @@ interface DoctorOutput {
   readonly findings: readonly Finding[];
 }
 
-describe.skipIf(!canMount)("on a machine with an installed service", () => {
-  test("berth config shows the service's settings and that they are from its file", async () => {
+describe.skipIf(!canMount)("with an installed service", () => {
+  test("berth config shows the service's settings with its file as their source", async () => {
     const { run } = makeInstalledMachine(SETTINGS);
     const { code, stdout } = await run("config", "--json");
     expect(code).toBe(0);
@@ -39,7 +39,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     });
   });
 
-  test("--data and --config that name something else leave the service's file unread", async () => {
+  test("berth config ignores the service's file when --data or --config names another path", async () => {
     const { run } = makeInstalledMachine(SETTINGS);
     const elsewhere = await run("config", "--json", "--data", "/srv/other");
     const settings = JSON.parse(elsewhere.stdout) as Settings;
@@ -49,12 +49,12 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     expect((JSON.parse(named.stdout) as Settings)["client-auth"]?.source).toBe("default");
   });
 
-  test("berth config without such a file shows the defaults", async () => {
+  test("berth config shows the defaults when the service has no settings file", async () => {
     const { code, stdout } = await makeInstalledMachine(null).run("config", "--json");
     expect([code, (JSON.parse(stdout) as Settings)["listen"]?.source]).toEqual([0, "default"]);
   });
 
-  test("every command on the service's folder follows its file to the data folder", async () => {
+  test("berth status uses the data folder that the service's file names", async () => {
     const moved = join(tempFolder(), "data");
     await makeLicensedSite(moved, { product: "cad" });
     const { run } = makeInstalledMachine(`data = ${JSON.stringify(moved)}\n`);
@@ -63,7 +63,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     expect(stdout).toContain(`${moved} (site)`);
   });
 
-  test("the service's file is enough: its data folder may be elsewhere", async () => {
+  test("berth config uses the service's file when /var/lib/berth does not exist", async () => {
     const moved = join(tempFolder(), "data");
     const { runProgram } = makeInstalledMachine(`data = ${JSON.stringify(moved)}\n`);
     const script = 'umount /var/lib/berth; rmdir /var/lib/berth; exec "$@"';
@@ -76,11 +76,11 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
   });
 
   test.skipIf(Bun.which("setpriv") === null)(
-    "a file that this user may not read is a refusal, and not the defaults",
+    "berth config fails when the service's file is unreadable, instead of using defaults",
     async () => {
       const { runProgram, etc } = makeInstalledMachine(SETTINGS);
       chmodSync(etc, 0o000);
-      // Root without its capabilities is held to the modes of files, as any other user is.
+      // File modes apply to root without capabilities as to any other user.
       const drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
       const { code, stdout, stderr } = await runProgram(...drop, buildBinary(), "config");
       chmodSync(etc, 0o755);
@@ -89,30 +89,30 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     },
   );
 
-  test("a folder in the place of the file is named by its path, by doctor too", async () => {
+  test("config, status and doctor name the path of a settings file that is a folder", async () => {
     const { run, etc, data } = makeInstalledMachine(null);
     await makeLicensedSite(data, { product: "cad" });
     mkdirSync(join(etc, "berth.toml"));
-    const found = `the configuration file ${FILE} is a folder (EISDIR)`;
+    const problem = `the configuration file ${FILE} is a folder (EISDIR)`;
     for (const words of [["config"], ["status"]]) {
       const { code, stdout, stderr } = await run(...words);
       expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toStartWith(`berth: error: ${found}\nberth: hint: `);
+      expect(stderr).toStartWith(`berth: error: ${problem}\nberth: hint: `);
     }
     const doctor = await run("doctor", "--json");
     expect([doctor.code, (JSON.parse(doctor.stdout) as DoctorOutput).findings]).toEqual([
       78,
-      expect.arrayContaining([expect.objectContaining({ check: "settings", finding: found })]),
+      expect.arrayContaining([expect.objectContaining({ check: "settings", finding: problem })]),
     ]);
   });
 
-  test("the help of berth config names the service's file", async () => {
+  test("berth help config names the service's file", async () => {
     const { stdout } = await makeInstalledMachine(null).run("help", "config");
     expect(stdout).toContain(FILE);
     expect(stdout).not.toContain("/etc/berth.toml");
   });
 
-  test("doctor looks at the ports that the service's file names", async () => {
+  test("berth doctor checks the ports that the service's file names", async () => {
     const { run, data } = makeInstalledMachine(SETTINGS);
     await makeLicensedSite(data, { product: "cad" });
     expect((await run("tls", "init")).code).toBe(0);
@@ -129,29 +129,26 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
 
   test.each([
     ["a wrong value", 'listen = "8080"\n', `${FILE}:1: listen must be HOST:PORT`],
-    ["a wrong value of a setting doctor does not use", 'log = "x"\n', `${FILE}:1: log must be one`],
+    ["a wrong value that it does not use", 'log = "x"\n', `${FILE}:1: log must be one`],
     ["an unknown key", 'listn = "x"\n', `${FILE}:1: unknown key listn`],
     ["a syntax error", "\nlisten = [\n", `${FILE}:2: Unterminated array`],
-  ])(
-    "doctor quotes a settings file with %s and reports no default as in force",
-    async (_, text, found) => {
-      const { run, data } = makeInstalledMachine(text);
-      await makeLicensedSite(data, { product: "cad" });
-      const { code, stdout, stderr } = await run("doctor", "--json");
-      expect([code, stderr]).toEqual([78, ""]);
-      const { findings } = JSON.parse(stdout) as DoctorOutput;
-      const settings = findings.filter(({ check }) => check === "settings");
-      expect(settings).toEqual([
-        expect.objectContaining({ level: "error", found: expect.stringContaining(found) }),
-      ]);
-      expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
-      expect(findings.filter(({ check }) => check.startsWith("exposure"))).toEqual([]);
-      const asText = await run("doctor");
-      expect(asText.stdout).toMatch(/^error +settings +\/etc\/berth\/berth\.toml:/m);
-    },
-  );
+  ])("doctor reports a settings file with %s and checks no defaults", async (_, text, problem) => {
+    const { run, data } = makeInstalledMachine(text);
+    await makeLicensedSite(data, { product: "cad" });
+    const { code, stdout, stderr } = await run("doctor", "--json");
+    expect([code, stderr]).toEqual([78, ""]);
+    const { findings } = JSON.parse(stdout) as DoctorOutput;
+    const settings = findings.filter(({ check }) => check === "settings");
+    expect(settings).toEqual([
+      expect.objectContaining({ level: "error", finding: expect.stringContaining(problem) }),
+    ]);
+    expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
+    expect(findings.filter(({ check }) => check.startsWith("exposure"))).toEqual([]);
+    const asText = await run("doctor");
+    expect(asText.stdout).toMatch(/^error +settings +\/etc\/berth\/berth\.toml:/m);
+  });
 
-  test("a broken file stops serve and config, and only warns commands that need none of it", async () => {
+  test("a broken settings file stops serve and config, but causes only a warning in status", async () => {
     const { run, data } = makeInstalledMachine('data = "/var/lib/berth"\nlisten = "8080"\n');
     await makeLicensedSite(data, { product: "cad" });
     for (const name of ["serve", "config"]) {
@@ -164,13 +161,13 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     expect(status.stderr).toStartWith(`berth: warning: ${FILE}:2: listen must be HOST:PORT`);
   });
 
-  test("a broken file that may name another folder stops every command on the folder", async () => {
+  test("a broken settings file that names another data folder stops berth slots", async () => {
     const { run } = makeInstalledMachine('data = "/srv/elsewhere"\nlisten = "8080"\n');
     const { code, stderr } = await run("slots");
     expect([code, stderr]).toEqual([2, expect.stringContaining(`${FILE}:2: listen must be`)]);
   });
 
-  test("a support bundle is written with a broken settings file, and quotes it", async () => {
+  test("berth support-bundle works with a broken settings file and quotes the error", async () => {
     const { run, data, etc } = makeInstalledMachine('listen = "8080"\n');
     await makeLicensedSite(data, { product: "cad" });
     const out = join(etc, "bundle.tar");

@@ -19,8 +19,8 @@ import { modeOf, tempFolder } from "../support/temp-folder.ts";
 const BINARY = "/usr/local/bin/berth";
 const NONE = (): boolean => false;
 
-describe("the unit", () => {
-  test("is what service print prints, with the sealing key that an installation makes", async () => {
+describe("the systemd unit", () => {
+  test("is printed by service print, with the sealing key that an installation creates", async () => {
     const printed = await runOrThrow(["service", "print"]);
     expect(printed).toContain(`\nExecStart=${BINARY} serve --config /etc/berth/berth.toml\n`);
     expect(printed).toContain("\nLoadCredential=berth-sealing-key:/etc/berth/sealing-key\n");
@@ -31,15 +31,15 @@ describe("the unit", () => {
     expect(parseBinaryPath(elsewhere)).toBe("/opt/berth");
   });
 
-  test("names only what is there to be handed over: anything else would keep it from starting", () => {
+  test("loads only credentials that exist, because systemd does not start it otherwise", () => {
     expect(unitText(BINARY, NONE)).not.toContain("LoadCredential");
-    const isThere = (path: string): boolean => path === "/etc/berth/api-key";
-    expect([...unitText(BINARY, isThere).matchAll(/^LoadCredential=.*$/gm)].flat()).toEqual([
+    const exists = (path: string): boolean => path === "/etc/berth/api-key";
+    expect([...unitText(BINARY, exists).matchAll(/^LoadCredential=.*$/gm)].flat()).toEqual([
       "LoadCredential=berth-api-key:/etc/berth/api-key",
     ]);
   });
 
-  test("forgets every variable that would turn the executable into something else", () => {
+  test("unsets every variable that changes what the executable runs", () => {
     const unset = [...unitText(BINARY, NONE).matchAll(/^UnsetEnvironment=(.*)$/gm)]
       .map(([, names = ""]) => names)
       .join(" ");
@@ -47,22 +47,22 @@ describe("the unit", () => {
     for (const name of names) expect(unset).toContain(name);
   });
 
-  describe.skipIf(Bun.which("systemd-analyze") === null)("by systemd's own judgement", () => {
+  describe.skipIf(Bun.which("systemd-analyze") === null)("according to systemd-analyze", () => {
     const analyze = (...words: string[]) => {
       const folder = tempFolder();
-      // Only a program that is there can be judged.
+      // systemd-analyze accepts only a program that exists.
       writeFileSync(join(folder, "berth.service"), unitText("/bin/true", NONE));
       const path = join(folder, "berth.service");
       const { exitCode, stdout, stderr } = Bun.spawnSync(["systemd-analyze", ...words, path]);
-      return { code: exitCode, text: stdout.toString(), complaint: stderr.toString() };
+      return { code: exitCode, text: stdout.toString(), errors: stderr.toString() };
     };
 
-    test("it is without a fault", () => {
-      const { code, complaint } = analyze("verify", "--man=no");
-      expect([code, complaint]).toEqual([0, ""]);
+    test("has no fault", () => {
+      const { code, errors } = analyze("verify", "--man=no");
+      expect([code, errors]).toEqual([0, ""]);
     });
 
-    test("its exposure is at most 1.5, and every point that is left is explained in it", () => {
+    test("has an exposure of at most 1.5, and explains every remaining point", () => {
       const { text } = analyze("security", "--offline=true", "--no-pager");
       const exposure = /exposure level for berth\.service: ([\d.]+)/.exec(text)?.[1];
       expect(Number(exposure)).toBeLessThanOrEqual(1.5);
@@ -77,8 +77,8 @@ describe("the unit", () => {
   });
 });
 
-describe("an installation is refused", () => {
-  test("from the sources: there is nothing to copy", async () => {
+describe("berth service install is refused", () => {
+  test("when berth runs from source, and so is uninstall", async () => {
     for (const words of [["install"], ["install", "--dry-run"], ["uninstall"]]) {
       const { code, stdout, stderr } = await runBerth(["service", ...words], {
         fromSources: true,
@@ -89,35 +89,41 @@ describe("an installation is refused", () => {
     }
   });
 
-  test.skipIf(isRoot && !canRunAsNobody)("to whoever is not root", async () => {
-    const drop = isRoot ? AS_NOBODY : [];
-    const binary = copyForEveryUser(buildBinary());
-    const refusals = [
-      [["install"], "install", "sudo berth service install"],
-      [["install", "--dry-run"], "install", "sudo berth service install --dry-run"],
-      [["uninstall"], "uninstall", "sudo berth service uninstall"],
-      [["uninstall", "--dry-run"], "uninstall", "sudo berth service uninstall --dry-run"],
-    ] as const;
-    for (const [words, verb, hint] of refusals) {
-      const { exitCode, stderr } = Bun.spawnSync([...drop, binary, "service", ...words]);
-      expect([exitCode, stderr.toString()]).toEqual([
-        1,
-        `berth: error: root privileges are required to ${verb} the service\nberth: hint: ${hint}\n`,
-      ]);
-    }
-  });
+  test.skipIf(isRoot && !canRunAsNobody)(
+    "without root privileges, and so is uninstall",
+    async () => {
+      const drop = isRoot ? AS_NOBODY : [];
+      const binary = copyForEveryUser(buildBinary());
+      const refusals = [
+        [["install"], "install", "sudo berth service install"],
+        [["install", "--dry-run"], "install", "sudo berth service install --dry-run"],
+        [["uninstall"], "uninstall", "sudo berth service uninstall"],
+        [["uninstall", "--dry-run"], "uninstall", "sudo berth service uninstall --dry-run"],
+      ] as const;
+      for (const [words, verb, hint] of refusals) {
+        const { exitCode, stderr } = Bun.spawnSync([...drop, binary, "service", ...words]);
+        expect([exitCode, stderr.toString()]).toEqual([
+          1,
+          `berth: error: root privileges are required to ${verb} the service\nberth: hint: ${hint}\n`,
+        ]);
+      }
+    },
+  );
 
   const hasSystemd = statSync("/run/systemd/system", { throwIfNoEntry: false }) !== undefined;
 
-  test.skipIf(!isRoot || hasSystemd)("where no systemd runs, with what to do instead", async () => {
-    const { code, stderr } = await runBinary(["service", "install"]);
-    expect(code).toBe(1);
-    expect(stderr).toContain("this machine does not run systemd");
-    expect(stderr).toContain("berth service print shows the systemd unit");
-  });
+  test.skipIf(!isRoot || hasSystemd)(
+    "on a machine without systemd, with a hint about service print",
+    async () => {
+      const { code, stderr } = await runBinary(["service", "install"]);
+      expect(code).toBe(1);
+      expect(stderr).toContain("this machine does not run systemd");
+      expect(stderr).toContain("berth service print shows the systemd unit");
+    },
+  );
 
   test.each(["/home/x/berth", "/tmp/berth", "/root/berth", "/opt/a b", "/opt/$x", "/opt/%n", "/"])(
-    "to a place the unit cannot start from: %s",
+    "for an install path that the unit cannot start: %s",
     (path) => {
       expect(() => checkInstallPath(path)).toThrow();
       expect(() => checkInstallPath("/opt/berth-1.2/bin/berth")).not.toThrow();
@@ -126,7 +132,7 @@ describe("an installation is refused", () => {
 });
 
 describe.skipIf(!canMount)("on a machine without systemd", () => {
-  test("service install is refused with what to do instead, and does nothing", async () => {
+  test("service install fails with a hint and changes nothing", async () => {
     const { run, etc, data } = makeInstalledMachine(null);
     const { code, stdout, stderr } = await run("service", "install");
     expect([code, stdout]).toEqual([1, ""]);
@@ -135,7 +141,7 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
     expect([readdirSync(etc), readdirSync(data)]).toEqual([[], []]);
   });
 
-  test("service install --dry-run says what it would do, and that it is refused here", async () => {
+  test("service install --dry-run lists its steps and warns that the command fails here", async () => {
     const { run, etc, data } = makeInstalledMachine(null);
     const { code, stdout, stderr } = await run("service", "install", "--dry-run");
     expect(code).toBe(0);
@@ -154,7 +160,7 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
     expect([readdirSync(etc), readdirSync(data)]).toEqual([[], []]);
   });
 
-  test("service uninstall --dry-run lists only what is there", async () => {
+  test("service uninstall --dry-run lists only files that exist", async () => {
     const { run } = makeInstalledMachine('listen = "127.0.0.1:0"\n');
     const binary = join(tempFolder(), "berth");
     writeFileSync(binary, "");
@@ -174,44 +180,44 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
   });
 });
 
-describe("the steps of an installation", () => {
-  test("are done once, said in a rehearsal, and done again only where something changed", async () => {
+describe("installation steps", () => {
+  test("are listed by a dry run, done once, and done again only after a change", async () => {
     const path = join(tempFolder(), "below", "file");
-    const said: string[] = [];
+    const lines: string[] = [];
     const steps = [fileStep("a file", path, () => "text", { mode: 0o640 })];
-    await runSteps(steps, true, (text) => said.push(text));
+    await runSteps(steps, true, (text) => lines.push(text));
     expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
-    await runSteps(steps, false, (text) => said.push(text));
-    await runSteps(steps, false, (text) => said.push(text));
-    expect(said.map((text) => text.trim().split(" ")[0] ?? "")).toEqual(["would", "done", "kept"]);
+    await runSteps(steps, false, (text) => lines.push(text));
+    await runSteps(steps, false, (text) => lines.push(text));
+    expect(lines.map((text) => text.trim().split(" ")[0] ?? "")).toEqual(["would", "done", "kept"]);
     expect([readFileSync(path, "utf8"), modeOf(path)]).toEqual(["text", "640"]);
     writeFileSync(path, "edited");
     await runSteps(steps, false, () => {});
     expect(readFileSync(path, "utf8")).toBe("text");
   });
 
-  test("leave alone what is the operator's once it is there", async () => {
+  test("keep a settings file that already exists", async () => {
     const path = join(tempFolder(), "berth.toml");
-    writeFileSync(path, "mine");
-    const once = { mode: 0o644, once: true };
-    await runSteps([fileStep("the settings", path, () => "new", once)], false, () => {});
-    expect(readFileSync(path, "utf8")).toBe("mine");
+    writeFileSync(path, "edited by the operator");
+    const options = { mode: 0o644, keepExisting: true };
+    await runSteps([fileStep("the settings", path, () => "new", options)], false, () => {});
+    expect(readFileSync(path, "utf8")).toBe("edited by the operator");
   });
 
-  test("take no room when they fail: what was there stays, and nothing is beside it", () => {
+  test("leave the old file and no partial file when writing fails", () => {
     const folder = tempFolder();
     const path = join(folder, "berth");
     writeFileSync(path, "old");
-    const full = (fresh: string): void => {
-      writeFileSync(fresh, "half of the n");
+    const failToWrite = (path: string): void => {
+      writeFileSync(path, "half of the n");
       throw new Error("ENOSPC: no space left on device");
     };
-    expect(() => writeFileAtomically(path, 0o755, full)).toThrow("ENOSPC");
+    expect(() => writeFileAtomically(path, 0o755, failToWrite)).toThrow("ENOSPC");
     expect(readFileSync(path, "utf8")).toBe("old");
     expect(Bun.spawnSync(["ls", folder]).stdout.toString()).toBe("berth\n");
   });
 
-  test("an executable is installed over one that runs", async () => {
+  test("replace an executable while it runs", async () => {
     const folder = tempFolder();
     mkdirSync(join(folder, "bin"));
     const [from, to] = [join(folder, "new"), join(folder, "bin", "sleep")];

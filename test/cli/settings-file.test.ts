@@ -23,18 +23,18 @@ const json: Option = { name: "json", type: "boolean", help: "print JSON" };
 const config = (text: string): ConfigFile =>
   parseConfig("/etc/berth.toml", text, [listen, networks, json]);
 
-function misuse(act: () => unknown): Misuse {
+function catchMisuse(act: () => unknown): Misuse {
   try {
     act();
   } catch (error) {
     if (error instanceof Misuse) return error;
     throw error;
   }
-  throw new Error("it was taken for good use");
+  throw new Error("no Misuse was thrown");
 }
 
 describe("a configuration file", () => {
-  test("holds settings under their names with underscores", () => {
+  test("contains settings named with underscores", () => {
     const { path, values } = config('listen = "[::]:80"\nclient_networks = ["10.0.0.0/8", "::1"]');
     expect(path).toBe("/etc/berth.toml");
     expect(Object.fromEntries(values)).toEqual({
@@ -43,7 +43,7 @@ describe("a configuration file", () => {
     });
   });
 
-  test("spells its keys with underscores or like the flags", () => {
+  test("accepts keys with underscores or with hyphens", () => {
     for (const key of ["client_networks", "client-networks"]) {
       const { values } = config(`${key} = ["::1"]`);
       expect(values.get("client_networks")).toEqual(["::1"]);
@@ -65,8 +65,8 @@ describe("a configuration file", () => {
     ["listen = true", "listen"],
     ['client_networks = "10.0.0.0/8"', "client_networks"],
     ["client_networks = [10]", "client_networks"],
-  ])("%j is an error that names the key and the file", (text, key) => {
-    const { message } = misuse(() => config(text));
+  ])("is refused with the file and the key named: %j", (text, key) => {
+    const { message } = catchMisuse(() => config(text));
     expect(message).toContain("/etc/berth.toml");
     expect(message).toContain(key);
   });
@@ -76,12 +76,12 @@ describe("a configuration file", () => {
     ["client_network", "did you mean client_networks? berth help serve lists the settings"],
     ["client-netwroks", "did you mean client_networks? berth help serve lists the settings"],
     ["colour", "berth help serve lists the settings"],
-  ])("an unknown key %s is answered with the closest known one", (key, hint) => {
-    expect(misuse(() => config(`${key} = "x"`)).hint).toBe(hint);
+  ])("is refused with a hint for the unknown key %s", (key, hint) => {
+    expect(catchMisuse(() => config(`${key} = "x"`)).hint).toBe(hint);
   });
 
-  test("a table is refused with the hint that settings stand in none", () => {
-    const { message, hint } = misuse(() => config('[server]\nlisten = "x:1"'));
+  test("is refused with a hint when it contains a table", () => {
+    const { message, hint } = catchMisuse(() => config('[server]\nlisten = "x:1"'));
     expect([message, hint]).toEqual([
       "/etc/berth.toml:1: unknown key server",
       "settings must not be in a TOML table",
@@ -98,7 +98,7 @@ describe("a configuration file", () => {
     ],
     ["a wrong value", '\nlisten = "wrong"\n', 2, "listen must be right"],
     ["a missing equals sign", 'listen = "a"\nclient_networks ["::1"]\n', 2, "Expected '='"],
-    ["a key that stands twice", 'listen = "a"\n# again\nlisten = "b"\n', 3, "Cannot redefine key"],
+    ["a duplicate key", 'listen = "a"\n# again\nlisten = "b"\n', 3, "Cannot redefine key"],
     [
       "an open list after a list of several lines",
       'client_networks = [\n "::1"\n]\nlisten = [\n',
@@ -106,9 +106,9 @@ describe("a configuration file", () => {
       "Unterminated",
     ],
     ["an open string in the first line", 'listen = "a\n', 1, ""],
-  ])("%s is refused with its line", (_what, text, line, said) => {
-    const { message, hint } = misuse(() => config(text));
-    expect(message).toStartWith(`/etc/berth.toml:${line}: ${said}`);
+  ])("is refused with the line number of %s", (_what, text, line, problem) => {
+    const { message, hint } = catchMisuse(() => config(text));
+    expect(message).toStartWith(`/etc/berth.toml:${line}: ${problem}`);
     expect(hint).not.toBe("");
   });
 });

@@ -1,4 +1,4 @@
-// What serve refuses for its settings, doctor finds before anybody starts it.
+// berth doctor reports every problem in the settings that keeps berth serve from starting.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,11 +8,11 @@ import { startBinary } from "../support/binary.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A port that nobody listens on. */
+/** Returns a port on this machine at which nothing listens. */
 function freePort(): number {
-  const held = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  held.stop(true);
-  return held.port;
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  listener.stop(true);
+  return listener.port;
 }
 
 interface DoctorOutput {
@@ -21,10 +21,10 @@ interface DoctorOutput {
 }
 
 async function runDoctor(data: string, config: string): Promise<DoctorOutput> {
-  const said = await runBerth(["doctor", "--data", data, "--config", config, "--json"]);
-  expect(said.stderr).toBe("");
-  const { findings } = JSON.parse(said.stdout) as { readonly findings: readonly Finding[] };
-  return { code: said.code, findings };
+  const result = await runBerth(["doctor", "--data", data, "--config", config, "--json"]);
+  expect(result.stderr).toBe("");
+  const { findings } = JSON.parse(result.stdout) as { readonly findings: readonly Finding[] };
+  return { code: result.code, findings };
 }
 
 const settingsOf = ({ findings }: DoctorOutput): readonly Finding[] =>
@@ -38,7 +38,7 @@ function settingsFile(...lines: string[]): string {
 
 const listen = (port: number): string => `listen = "127.0.0.1:${port}"`;
 
-describe("berth doctor finds what berth serve refuses", () => {
+describe("berth doctor", () => {
   const cases: readonly [string, (port: number) => string[], string][] = [
     [
       "mtls without a clients' CA",
@@ -72,25 +72,28 @@ describe("berth doctor finds what berth serve refuses", () => {
     ],
   ];
 
-  test.each(cases)("for %s, in the same words", async (_what, lines, words) => {
-    const data = join(tempFolder(), "data");
-    await makeLicensedSite(data, { product: "cad" });
-    const config = settingsFile(...lines(freePort()));
-    const report = await runDoctor(data, config);
-    expect([report.code, settingsOf(report)]).toEqual([
-      78,
-      [expect.objectContaining({ level: "error", finding: expect.stringContaining(words) })],
-    ]);
-    const fresh = join(tempFolder(), "data");
-    const refused = await runBerth(["serve", "--data", fresh, "--config", config]);
-    expect([[1, 2].includes(refused.code), existsSync(fresh)]).toEqual([true, false]);
-    const [found] = settingsOf(report);
-    expect(refused.stderr.replaceAll(fresh, data)).toBe(
-      `berth: error: ${found?.finding}\nberth: hint: ${found?.remedy}\n`,
-    );
-  });
+  test.each(cases)(
+    "reports the same error as berth serve for %s",
+    async (_what, lines, problem) => {
+      const data = join(tempFolder(), "data");
+      await makeLicensedSite(data, { product: "cad" });
+      const config = settingsFile(...lines(freePort()));
+      const report = await runDoctor(data, config);
+      expect([report.code, settingsOf(report)]).toEqual([
+        78,
+        [expect.objectContaining({ level: "error", finding: expect.stringContaining(problem) })],
+      ]);
+      const fresh = join(tempFolder(), "data");
+      const refused = await runBerth(["serve", "--data", fresh, "--config", config]);
+      expect([[1, 2].includes(refused.code), existsSync(fresh)]).toEqual([true, false]);
+      const [finding] = settingsOf(report);
+      expect(refused.stderr.replaceAll(fresh, data)).toBe(
+        `berth: error: ${finding?.finding}\nberth: hint: ${finding?.remedy}\n`,
+      );
+    },
+  );
 
-  test("and nothing while a server runs with these settings, over TLS too", async () => {
+  test("accepts the settings of a running server that listens with and without TLS", async () => {
     const data = join(tempFolder(), "data");
     await makeLicensedSite(data, { product: "cad" });
     await runOrThrow(["tls", "init", "--data", data, "--ca-dir", join(tempFolder(), "ca")]);

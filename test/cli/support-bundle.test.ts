@@ -47,13 +47,13 @@ async function writeBundle(data: string, ...words: string[]): Promise<Map<string
   return readArchive(out);
 }
 
-describe("a bundle", () => {
-  test("is listed first, written for its owner alone, and never over something", async () => {
+describe("berth support-bundle", () => {
+  test("lists its files, is readable by its owner only, and never overwrites a file", async () => {
     const data = await newSite();
     const out = join(tempFolder(), "support.tar");
     const text = await runOrThrow(["support-bundle", out, "--yes", "--data", data]);
     const lines = text.split("\n");
-    NAMES.forEach((name, place) => expect(lines[place]).toMatch(new RegExp(`^ {2}${name} +\\d+ `)));
+    NAMES.forEach((name, index) => expect(lines[index]).toMatch(new RegExp(`^ {2}${name} +\\d+ `)));
     expect(text.trimEnd()).toContain(`${out} is written`);
     expect([modeOf(out), [...readArchive(out).keys()].slice(0, NAMES.length)]).toEqual([
       "600",
@@ -64,14 +64,20 @@ describe("a bundle", () => {
     expect([again.code, again.stdout]).toEqual([1, ""]);
     expect(again.stderr).toContain(`${out} already exists`);
     expect(readFileSync(out).equals(before)).toBe(true);
-    const nowhere = await runBerth(["support-bundle", "--data", data]);
-    expect(nowhere.code).toBe(2);
-    const lost = await runBerth(["support-bundle", join(out, "x.tar"), "--yes", "--data", data]);
-    expect(lost.code).toBe(1);
-    expect(lost.stderr).toContain("berth: hint: ");
+    const withoutFile = await runBerth(["support-bundle", "--data", data]);
+    expect(withoutFile.code).toBe(2);
+    const unwritable = await runBerth([
+      "support-bundle",
+      join(out, "x.tar"),
+      "--yes",
+      "--data",
+      data,
+    ]);
+    expect(unwritable.code).toBe(1);
+    expect(unwritable.stderr).toContain("berth: hint: ");
   });
 
-  test("is told as JSON: the very sizes that are in it", async () => {
+  test("prints the name and size of every file as JSON", async () => {
     const data = await newSite();
     const out = join(tempFolder(), "support.tar");
     const { path, entries } = await runJsonOrThrow<BundleOutput>([
@@ -88,7 +94,7 @@ describe("a bundle", () => {
     );
   });
 
-  test("of a damaged folder, of one that is not there, of one that is empty", async () => {
+  test("works for a damaged, a missing, an empty and an incomplete folder", async () => {
     const damaged = await newSite();
     writeFileSync(join(damaged, "state.json"), "{}");
     const inDamaged = await writeBundle(damaged);
@@ -100,9 +106,9 @@ describe("a bundle", () => {
     expect(inAbsent.get("doctor.json")).toContain("does not exist");
     expect([inAbsent.get("audit.json"), existsSync(absent)]).toEqual(["[]\n", false]);
     expect((await writeBundle(tempFolder())).get("doctor.json")).toContain('"error"');
-    const half = await newSite();
-    rmSync(join(half, "identity.jwk"));
-    expect((await writeBundle(half)).size).toBeGreaterThanOrEqual(NAMES.length);
+    const incomplete = await newSite();
+    rmSync(join(incomplete, "identity.jwk"));
+    expect((await writeBundle(incomplete)).size).toBeGreaterThanOrEqual(NAMES.length);
   });
 });
 
@@ -113,8 +119,8 @@ const setPassword = (data: string, file: string): Promise<number> =>
     stderr: "ignore",
   }).exited;
 
-describe("nothing in it tells who works there, where, or with what", () => {
-  test("of a running server and of the folder it leaves", async () => {
+describe("privacy of a support bundle", () => {
+  test("hides users, hosts, addresses, keys and passwords of a running and a stopped server", async () => {
     const data = await newSite();
     const secrets = ["user", "host", "info", "api", "shared", "password", "server", "identity"].map(
       makeCanary,
@@ -151,8 +157,14 @@ describe("nothing in it tells who works there, where, or with what", () => {
       .at(-1);
     writeFileSync(keys, `${password}\n`);
     expect(await setPassword(data, keys)).toBe(0);
-    const telling = [...secrets, token ?? "no token"];
-    const plain = [...addresses, "KEY-OF-THE-SITE", hostname(), token ?? "", user.slice(12, 30)];
+    const canaries = [...secrets, token ?? "no token"];
+    const plainValues = [
+      ...addresses,
+      "KEY-OF-THE-SITE",
+      hostname(),
+      token ?? "",
+      user.slice(12, 30),
+    ];
 
     appendFileSync(config, `identity = ${JSON.stringify(identity)}\n`);
     const during = await writeBundle(data, "--config", config);
@@ -160,10 +172,10 @@ describe("nothing in it tells who works there, where, or with what", () => {
     const after = await writeBundle(data, "--config", config, "--identity", identity);
     for (const entries of [during, after]) {
       for (const [entry, text] of entries) {
-        expect(findSecrets(entry, text, telling)).toEqual([]);
-        expect(plain.filter((word) => word.length > 3 && text.includes(word))).toEqual([]);
+        expect(findSecrets(entry, text, canaries)).toEqual([]);
+        expect(plainValues.filter((word) => word.length > 3 && text.includes(word))).toEqual([]);
       }
-      // Still of use: three users, one host, in the same order everywhere.
+      // The bundle stays useful: three users and one host can be told apart.
       const slots = JSON.parse(entries.get("slots.json") ?? "") as readonly {
         readonly user: string;
         readonly os_hostname: string;
@@ -174,14 +186,14 @@ describe("nothing in it tells who works there, where, or with what", () => {
     }
   });
 
-  test("neither the names of tokens and administrators nor any path of the site", async () => {
-    const marked = (kind: string): string => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
+  test("hides the names of tokens and administrators and every path of the site", async () => {
+    const uniqueName = (kind: string): string => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
     const [customer, token, admin, user, settings] = [
-      marked("customer"),
-      marked("tok"),
-      marked("boss"),
-      marked("clerk"),
-      marked("conf"),
+      uniqueName("customer"),
+      uniqueName("tok"),
+      uniqueName("boss"),
+      uniqueName("clerk"),
+      uniqueName("conf"),
     ] as [string, string, string, string, string];
     const root = join(tempFolder(), customer);
     const data = join(root, "floating");
@@ -189,7 +201,7 @@ describe("nothing in it tells who works there, where, or with what", () => {
     await makeLicensedSite(data, { product: "cad", slots: 5 });
     await runOrThrow(["tls", "init", "--data", data]);
     const config = join(tempFolder(), `${settings}.toml`);
-    // Wider than any site: status and doctor have more to say about it.
+    // A network this wide causes more findings in status and doctor.
     const certificate = join(data, "tls", "server.pem");
     writeFileSync(config, `client_networks = ["0.0.0.0/0"]\ntls_cert = "${certificate}"\n`);
     const words = ["--config", config, "--listen-tls", "127.0.0.1:0"];
@@ -209,19 +221,19 @@ describe("nothing in it tells who works there, where, or with what", () => {
     const broken = await writeBundle(data, ...words);
     for (const [when, entries] of Object.entries({ during, after, broken })) {
       for (const [entry, text] of entries) {
-        const told = [customer, token, admin, user, settings, root].filter((word) =>
+        const leaked = [customer, token, admin, user, settings, root].filter((word) =>
           text.includes(word),
         );
-        expect([when, entry, told]).toEqual([when, entry, []]);
+        expect([when, entry, leaked]).toEqual([when, entry, []]);
       }
     }
-    // It still tells what is wrong, and where.
+    // The findings are still readable.
     expect(during.get("status.json")).toMatch(/the token name-\d+ never expires/);
     expect(during.get("doctor.json")).toMatch(/the token name-\d+ never expires/);
     expect(broken.get("doctor.json")).toMatch(/folder-1\/state\.json/);
   });
 
-  test("a server's own log, line by line", async () => {
+  test("hides the administrator's name in every line of a server's log", async () => {
     const data = await newSite();
     const words = ["serve", "--data", data, "--log", "requests"];
     const server = await startServer(words);
@@ -243,39 +255,39 @@ describe("nothing in it tells who works there, where, or with what", () => {
   });
 });
 
-describe("stand-ins", () => {
-  test("the same thing has the same one everywhere, another thing another", () => {
-    const redaction = new Redactor();
+describe("Redactor", () => {
+  test("replaces equal values by the same pseudonym and others by another", () => {
+    const redactor = new Redactor();
     const slots = [
       { user: "ada", os_hostname: "ws-17", ip_local: "10.1.2.3" },
       { user: "bob", os_hostname: "ws-17", ip_local: "10.1.2.4" },
     ];
-    expect(redaction.redactValue(slots)).toEqual([
+    expect(redactor.redactValue(slots)).toEqual([
       { user: "user-1", os_hostname: "host-1", ip_local: "address-1" },
       { user: "user-2", os_hostname: "host-1", ip_local: "address-2" },
     ]);
-    expect(redaction.redactText("ada at 10.1.2.3:443 asked bob (ws-17), adam did not")).toBe(
+    expect(redactor.redactText("ada at 10.1.2.3:443 asked bob (ws-17), adam did not")).toBe(
       "user-1 at address-1:443 asked user-2 (host-1), adam did not",
     );
     const line = '{"actor":"ada@10.1.2.3","peer":"10.1.2.4","status":200}';
-    expect(redaction.redactLog(line)).toBe(
+    expect(redactor.redactLog(line)).toBe(
       '{"actor":"user-1@address-1","peer":"address-2","status":200}',
     );
   });
 
-  test("short names, and words of our own, do not wreck the text", () => {
-    const redaction = new Redactor();
+  test("leaves short names and Berth's own words in a text unchanged", () => {
+    const redactor = new Redactor();
     const users = ["a", "is", "berth", "Service", "user-1"].map((user) => ({ user }));
-    expect(redaction.redactValue(users)).toEqual(
+    expect(redactor.redactValue(users)).toEqual(
       [1, 2, 3, 4, 5].map((n) => ({ user: `user-${n}` })),
     );
     const text = "a sync takes 3 ms; berth service install is a way";
-    expect(redaction.redactText(text)).toBe(text);
-    // Somebody called like another's stand-in: neither becomes the other.
-    expect(redaction.redactText("user-1 asked")).toBe("user-5 asked");
+    expect(redactor.redactText(text)).toBe(text);
+    // A user whose name equals another user's pseudonym gets a pseudonym too.
+    expect(redactor.redactText("user-1 asked")).toBe("user-5 asked");
   });
 
-  test("of a hundred thousand people takes about as long as of ten", () => {
+  test("redacts with 100,000 names about as fast as with ten", () => {
     const people = (count: number) =>
       Array.from({ length: count }, (_, n) => ({ user: `person-${n}`, at: "now" }));
     const [few, many] = [new Redactor(), new Redactor()];
@@ -283,37 +295,38 @@ describe("stand-ins", () => {
     many.redactValue(people(100_000));
     const log = people(2_000).map(({ user }) => `${user} asked for ${user}.`);
     expect(many.redactLog(log.join("\n"))).not.toContain("person");
-    const fastest = (redaction: Redactor): number =>
+    const fastest = (redactor: Redactor): number =>
       Math.min(
         ...Array.from({ length: 5 }, () => {
-          const began = performance.now();
-          redaction.redactLog(log.join("\n"));
-          return performance.now() - began;
+          const startedAt = performance.now();
+          redactor.redactLog(log.join("\n"));
+          return performance.now() - startedAt;
         }),
       );
-    // With a walk over the text for each of them it would be ten thousand times as long.
+    // One pass over the text for each name would take ten thousand times as long.
     expect(fastest(many) / fastest(few)).toBeLessThan(200);
   });
 
-  test("a long name is found inside other words too", () => {
-    const redaction = new Redactor();
-    redaction.pseudonymFor("user", "lovelace");
-    expect(redaction.redactText("lovelace-pc.local, /home/lovelace2")).toBe(
+  test("replaces a long name inside other words too", () => {
+    const redactor = new Redactor();
+    redactor.pseudonymFor("user", "lovelace");
+    expect(redactor.redactText("lovelace-pc.local, /home/lovelace2")).toBe(
       "user-1-pc.local, /home/user-12",
     );
   });
 
-  test("addresses in whatever sentence; loopback, times and versions stay", () => {
-    const redaction = new Redactor();
-    expect(redaction.redactText("from fe80::1:2: no; [2001:db8::1]:8080, ::ffff:10.0.0.1.")).toBe(
+  test("replaces addresses in any sentence, but not loopback, times and versions", () => {
+    const redactor = new Redactor();
+    expect(redactor.redactText("from fe80::1:2: no; [2001:db8::1]:8080, ::ffff:10.0.0.1.")).toBe(
       "from address-1: no; [address-2]:8080, address-3.",
     );
-    expect(redaction.redactText("mac aa:bb:cc:dd:ee:0f at 10.0.0.0/8")).toBe(
+    expect(redactor.redactText("mac aa:bb:cc:dd:ee:0f at 10.0.0.0/8")).toBe(
       "mac address-4 at address-5/8",
     );
-    const kept = "127.0.0.1:8080, 0.0.0.0:80, ::1, [::]:80, 12:34:56, 1.4.4, 2026-01-01T10:00:00Z";
-    expect(redaction.redactText(kept)).toBe(kept);
-    expect(redaction.redactText("in use by process 7 (curl -H secret)")).toBe(
+    const unchanged =
+      "127.0.0.1:8080, 0.0.0.0:80, ::1, [::]:80, 12:34:56, 1.4.4, 2026-01-01T10:00:00Z";
+    expect(redactor.redactText(unchanged)).toBe(unchanged);
+    expect(redactor.redactText("in use by process 7 (curl -H secret)")).toBe(
       "in use by process 7 (…)",
     );
   });

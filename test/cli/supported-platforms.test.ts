@@ -7,7 +7,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const CLI = join(import.meta.dir, "..", "..", "src", "cli", "cli.ts");
 
-/** The command line as it would be on another system, with a folder of its own to write to. */
+/** Runs the command line in a new folder as if on another platform. */
 function runOn(platform: NodeJS.Platform, ...words: string[]) {
   const folder = tempFolder();
   const script = `import { run } from ${JSON.stringify(CLI)};
@@ -18,33 +18,33 @@ function runOn(platform: NodeJS.Platform, ...words: string[]) {
     timeout: PATIENCE,
   });
   const { exitCode, stdout, stderr } = child;
-  return { exitCode, out: stdout.toString(), error: stderr.toString(), left: readdirSync(folder) };
+  return { exitCode, out: stdout.toString(), error: stderr.toString(), files: readdirSync(folder) };
 }
 
-test("a site is served on Linux alone, and tried on a Mac too", () => {
+test("canServe allows a site on Linux only, and a demo on macOS too", () => {
   const platforms = ["linux", "darwin", "win32", "freebsd"] as const;
-  expect(platforms.filter((one) => canServe("site", one))).toEqual(["linux"]);
-  expect(platforms.filter((one) => canServe("demo", one))).toEqual(["linux", "darwin"]);
+  expect(platforms.filter((platform) => canServe("site", platform))).toEqual(["linux"]);
+  expect(platforms.filter((platform) => canServe("demo", platform))).toEqual(["linux", "darwin"]);
 });
 
 test.each([
   ["win32", "serve"],
   ["win32", "demo"],
   ["darwin", "serve"],
-] as const)("on %s, %s is refused in one line, and nothing is made", (platform, command) => {
-  const said = runOn(platform, command, "--data", "site", "--listen", "127.0.0.1:0");
-  expect(said).toEqual({
+] as const)("on %s, berth %s fails with one error and creates nothing", (platform, command) => {
+  const result = runOn(platform, command, "--data", "site", "--listen", "127.0.0.1:0");
+  expect(result).toEqual({
     exitCode: 1,
     out: "",
     error:
       `berth: error: berth ${command} requires Linux: its file locks do not work on other systems\n` +
       "berth: hint: the vendor's desk works on this system: berth help vendor init\n",
-    left: [],
+    files: [],
   });
 });
 
-test.each(["win32", "darwin"] as const)("on %s, the vendor's desk is not refused", (platform) => {
-  const said = runOn(
+test.each(["win32", "darwin"] as const)("on %s, berth vendor init creates a desk", (platform) => {
+  const result = runOn(
     platform,
     "vendor",
     "init",
@@ -56,5 +56,5 @@ test.each(["win32", "darwin"] as const)("on %s, the vendor's desk is not refused
     "--product",
     "CAD",
   );
-  expect([said.exitCode, said.error, said.left]).toEqual([0, "", ["desk"]]);
+  expect([result.exitCode, result.error, result.files]).toEqual([0, "", ["desk"]]);
 });

@@ -7,7 +7,7 @@ import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-us
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-function asPlainUser(...words: string[]) {
+function runAsPlainUser(...words: string[]) {
   const binary = copyForEveryUser(buildBinary());
   const { exitCode, stdout, stderr } = Bun.spawnSync([...AS_NOBODY, binary, ...words], {
     cwd: "/",
@@ -16,15 +16,15 @@ function asPlainUser(...words: string[]) {
   return { code: exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
 }
 
-describe("what a command says of an error of the system", () => {
+describe("system errors", () => {
   test.skipIf(!canRunAsNobody)(
-    "a folder of another user is denied, with sudo as the hint",
+    "report a folder of another user as permission denied, with a hint about sudo",
     async () => {
       const data = join(tempFolder(), "data");
       await makeLicensedSite(data, { product: "cad" });
       chmodSync(join(data, ".."), 0o755);
       for (const name of ["status", "verify", "doctor"]) {
-        const { code, stderr } = asPlainUser(name, "--data", data);
+        const { code, stderr } = runAsPlainUser(name, "--data", data);
         expect(code).toBe(1);
         const [error, hint] = stderr.split("\n");
         expect(error).toStartWith(`berth: error: permission denied: ${data}`);
@@ -36,14 +36,14 @@ describe("what a command says of an error of the system", () => {
   const MIN_PORT = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
 
   test.skipIf(!canRunAsNobody)(
-    "a port below 1024 is refused to a plain user with another port",
+    "report a port below 1024 for a plain user, with another port as the hint",
     async () => {
       const data = join(tempFolder(), "data");
       mkdirSync(data, { mode: 0o777 });
       const limit = Number(await Bun.file(MIN_PORT).text());
-      // Where every port is free to all, there is nothing to refuse.
+      // Where plain users may use every port, nothing is refused.
       if (limit <= 80) return expect(limit).toBeLessThanOrEqual(80);
-      const { code, stderr } = asPlainUser("serve", "--data", data, "--listen", "127.0.0.1:80");
+      const { code, stderr } = runAsPlainUser("serve", "--data", data, "--listen", "127.0.0.1:80");
       expect(code).toBe(1);
       const [error, hint] = stderr.split("\n");
       expect(error).toBe("berth: error: ports below 1024 require root: 127.0.0.1:80");
@@ -52,7 +52,7 @@ describe("what a command says of an error of the system", () => {
     },
   );
 
-  test("an address that this machine does not have is named with how to see those it has", async () => {
+  test("report an address that this machine does not have, with a hint how to list its own", async () => {
     const data = join(tempFolder(), "data");
     const { code, stderr } = await runBinary(["serve", "--data", data, "--listen", "192.0.2.7:0"]);
     expect(code).toBe(1);
@@ -70,16 +70,16 @@ describe("what a command says of an error of the system", () => {
     ["EMFILE", "too many open files", "ulimit -n"],
     ["ENAMETOOLONG", "too long", "shorter"],
     ["EBUSY", "in use", "try again"],
-  ])("%s has words and a hint of its own", (code, words, help) => {
+  ])("describe %s with its own message and hint", (code, problem, remedy) => {
     const error = Object.assign(new Error(`${code}: x, open '/srv/x'`), { code, path: "/srv/x" });
     const { message, hint } = describeUnexpected(error);
-    expect(message).toContain(words);
+    expect(message).toContain(problem);
     expect(message).toEndWith(`(${code})`);
-    expect(hint).toContain(help);
-    expect(hint).not.toContain("owner, and the room");
+    expect(hint).toContain(remedy);
+    expect(hint).not.toContain("the system returned");
   });
 
-  test("a code without words of its own keeps the system's message and names the code", () => {
+  test("keep the system's message for an unknown code, and name the code in the hint", () => {
     const error = Object.assign(new Error("EXDEV: cross-device link"), { code: "EXDEV" });
     expect(describeUnexpected(error)).toEqual({
       message: "EXDEV: cross-device link",
@@ -88,18 +88,18 @@ describe("what a command says of an error of the system", () => {
   });
 });
 
-describe("an error that no one expected", () => {
+describe("unexpected errors", () => {
   test.each([
     [
-      "of the runtime",
+      "an error of the runtime",
       Object.assign(new Error("The operation was aborted"), { code: "ABORT_ERR" }),
     ],
-    ["of a type", new TypeError("x is not a function")],
+    ["a type error", new TypeError("x is not a function")],
     [
-      "with a code of the runtime",
+      "an error with a code of the runtime",
       Object.assign(new Error("bad"), { code: "ERR_INVALID_ARG_TYPE" }),
     ],
-  ])("%s is an internal error, with what to attach to a report", (_what, error) => {
+  ])("are internal errors, with a hint how to report them: %s", (_what, error) => {
     const { message, hint } = describeUnexpected(error);
     expect(message).toStartWith("internal error: ");
     expect(message).toContain(error.message);
@@ -108,7 +108,7 @@ describe("an error that no one expected", () => {
     );
   });
 
-  test("a value that is no error is an internal error as well", () => {
+  test("are internal errors even when the thrown value is not an error", () => {
     expect(describeUnexpected("nonsense").message).toBe("internal error: nonsense");
   });
 });

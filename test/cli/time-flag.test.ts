@@ -5,7 +5,7 @@ import { Misuse } from "../../src/platform/options.ts";
 
 const NOW = instant(Date.parse("2026-03-02T09:00:00.000Z"));
 
-describe("a moment named on the command line", () => {
+describe("parseTimeFlag", () => {
   test.each([
     ["2026-02-28", "2026-02-28T00:00:00.000Z", "2026-02-28T23:59:59.999Z"],
     ["2024-02-29", "2024-02-29T00:00:00.000Z", "2024-02-29T23:59:59.999Z"],
@@ -14,9 +14,9 @@ describe("a moment named on the command line", () => {
     ["36h", "2026-02-28T21:00:00.000Z", "2026-02-28T21:00:00.000Z"],
     ["90m", "2026-03-02T07:30:00.000Z", "2026-03-02T07:30:00.000Z"],
     ["2026-02-28T10:00:00+02:00", "2026-02-28T08:00:00.000Z", "2026-02-28T08:00:00.000Z"],
-  ])("%s is read as the beginning of it for --since and as its end for --until", (text, a, b) => {
-    expect(parseTimeFlag("since", text, NOW)).toBe(a);
-    expect(parseTimeFlag("until", text, NOW)).toBe(b);
+  ])("reads %s as its beginning for --since and as its end for --until", (text, since, until) => {
+    expect(parseTimeFlag("since", text, NOW)).toBe(since);
+    expect(parseTimeFlag("until", text, NOW)).toBe(until);
   });
 
   test.each([
@@ -31,7 +31,7 @@ describe("a moment named on the command line", () => {
     "999999d",
     "2026-02-28T10:00:00",
     "",
-  ])("%p is refused with the value and an example", (text) => {
+  ])("refuses %p and names the value", (text) => {
     expect(() => parseTimeFlag("since", text, NOW)).toThrow(Misuse);
     expect(() => parseTimeFlag("since", text, NOW)).toThrow(
       `must be a day, a time or a duration: ${text}`,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { trustFacts } from "../../src/cli/trust-facts.ts";
 
-const KNOWN = {
+const TRUSTED = {
   vendor: "0123456789ABCDEF",
   name: "Acme",
   version: 1,
@@ -9,8 +9,8 @@ const KNOWN = {
   fingerprint: "AAAAA-BBBBB",
 };
 
-test("the facts of a new vendor's trust document name no earlier one", () => {
-  expect(trustFacts(KNOWN, null)).toEqual([
+test("trustFacts shows no earlier values for a new vendor", () => {
+  expect(trustFacts(TRUSTED, null)).toEqual([
     ["vendor", "Acme"],
     ["products", "CAD, CAM"],
     ["fingerprint", "AAAAA-BBBBB"],
@@ -18,9 +18,9 @@ test("the facts of a new vendor's trust document name no earlier one", () => {
   ]);
 });
 
-test("the facts of a newer trust document name what it changes", () => {
-  const newer = { ...KNOWN, version: 3, products: ["CAD", "CAE"], fingerprint: "CCCCC-DDDDD" };
-  expect(trustFacts({ ...newer, name: "Acme AG" }, KNOWN)).toEqual([
+test("trustFacts shows what a newer trust document changes", () => {
+  const newer = { ...TRUSTED, version: 3, products: ["CAD", "CAE"], fingerprint: "CCCCC-DDDDD" };
+  expect(trustFacts({ ...newer, name: "Acme AG" }, TRUSTED)).toEqual([
     ["vendor", "Acme AG (was Acme)"],
     ["products", "CAD, CAE; added: CAE; removed: CAM"],
     ["fingerprint", "CCCCC-DDDDD (was AAAAA-BBBBB)"],
@@ -28,12 +28,12 @@ test("the facts of a newer trust document name what it changes", () => {
   ]);
 });
 
-test("the facts of a trust document name the keys that it retires, with their day", () => {
+test("trustFacts shows the keys that a trust document retires, with the day", () => {
   const retired = [
     { key: "FEDCBA9876543210", from: "2027-01-02T00:00:00.000Z" },
     { key: "0123456789ABCDEF", from: null },
   ];
-  expect(trustFacts({ ...KNOWN, retired }, KNOWN).slice(4)).toEqual([
+  expect(trustFacts({ ...TRUSTED, retired }, TRUSTED).slice(4)).toEqual([
     ["retired", "FEDCBA9876543210 (from 2027-01-02)"],
     ["retired", "0123456789ABCDEF (immediately)"],
   ]);

@@ -13,157 +13,173 @@ interface LicenseOutput {
   readonly product_details: { readonly short_code: string };
 }
 
-class SuccessorLoop extends OfflineExchange {
-  succeed(): Promise<VendorSummary> {
+class SuccessorExchange extends OfflineExchange {
+  createSuccessor(): Promise<VendorSummary> {
     return runJsonOrThrow(["vendor", "successor", "--no-passphrase", ...this.deskFlags]);
   }
 
-  trusted(): Promise<VendorSummary[]> {
+  listTrusted(): Promise<VendorSummary[]> {
     return runJsonOrThrow(["trust", "list", ...this.dataFlags]);
   }
 
-  /** Makes a request, has the desk answer it, and installs the answer. */
-  async license(slots: number): Promise<void> {
+  /** Requests a license, issues it at the desk and installs it. */
+  async installLicense(slots: number): Promise<void> {
     await runOrThrow(
       this.addLicenseCommand(await this.requestAndIssue("CAD", "--slots", String(slots))),
     );
   }
 
-  licenses(): Promise<LicenseOutput[]> {
+  listLicenses(): Promise<LicenseOutput[]> {
     return runJsonOrThrow(["license", "list", ...this.dataFlags]);
   }
 }
 
 const SITE_STATES = [
   ["a running server", true],
-  ["a data folder that no server has open", false],
+  ["a stopped server's folder", false],
 ] as const;
 
 describe("berth trust add of a successor document", () => {
   test.each(SITE_STATES)(
     "is accepted by %s, and so is a license of the new key",
-    async (_way, served) => {
-      const loop = new SuccessorLoop();
-      const first = await loop.makeDesk("CAD");
-      await loop.makeSite();
-      if (served) await startServer(["serve", ...loop.dataFlags]);
-      await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
-      await loop.license(3);
-      const second = await loop.succeed();
-      const shown = await runOrThrow([...loop.trustCommand("successor-2.jwt"), "--yes"]);
+    async (_state, isServed) => {
+      const exchange = new SuccessorExchange();
+      const first = await exchange.makeDesk("CAD");
+      await exchange.makeSite();
+      if (isServed) await startServer(["serve", ...exchange.dataFlags]);
+      await runOrThrow([...exchange.trustCommand("trust.jwt"), "--yes"]);
+      await exchange.installLicense(3);
+      const second = await exchange.createSuccessor();
+      const shown = await runOrThrow([...exchange.trustCommand("successor-2.jwt"), "--yes"]);
       expect(shown).toContain(`fingerprint  ${second.fingerprint} (was ${first.fingerprint})`);
       expect(shown).toContain("version      2 (was 1)");
       expect(shown).toContain("products     CAD\n");
-      expect(await loop.trusted()).toMatchObject([
+      expect(await exchange.listTrusted()).toMatchObject([
         { vendor: first.vendor, fingerprint: second.fingerprint, version: 2 },
       ]);
-      await loop.license(8);
-      expect(await loop.licenses()).toMatchObject([
+      await exchange.installLicense(8);
+      expect(await exchange.listLicenses()).toMatchObject([
         { floating_users: 8, product_details: { short_code: "CAD" } },
       ]);
     },
   );
 
-  test("is refused with the way to go where the vendor is not trusted yet", async () => {
-    const loop = new SuccessorLoop();
-    await loop.makeDesk("CAD");
-    await loop.succeed();
-    await loop.makeSite();
+  test("is refused with a hint when the vendor is not trusted yet", async () => {
+    const exchange = new SuccessorExchange();
+    await exchange.makeDesk("CAD");
+    await exchange.createSuccessor();
+    await exchange.makeSite();
     const { code, stdout, stderr } = await runBerth([
-      ...loop.trustCommand("successor-2.jwt"),
+      ...exchange.trustCommand("successor-2.jwt"),
       "--yes",
     ]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("a vendor that is not trusted here: add its trust.jwt first");
-    expect(await loop.trusted()).toEqual([]);
+    expect(await exchange.listTrusted()).toEqual([]);
   });
 
-  test("is refused with the way to go where one before it was left out", async () => {
-    const loop = new SuccessorLoop();
-    await loop.makeDesk("CAD");
-    await loop.makeSite();
-    await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
-    await loop.succeed();
-    await loop.succeed();
+  test("is refused with a hint when an earlier successor document is missing", async () => {
+    const exchange = new SuccessorExchange();
+    await exchange.makeDesk("CAD");
+    await exchange.makeSite();
+    await runOrThrow([...exchange.trustCommand("trust.jwt"), "--yes"]);
+    await exchange.createSuccessor();
+    await exchange.createSuccessor();
     const { code, stdout, stderr } = await runBerth([
-      ...loop.trustCommand("successor-3.jwt"),
+      ...exchange.trustCommand("successor-3.jwt"),
       "--yes",
     ]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("take successor-2.jwt first");
-    await runOrThrow([...loop.trustCommand("successor-2.jwt"), "--yes"]);
-    await runOrThrow([...loop.trustCommand("successor-3.jwt"), "--yes"]);
-    expect(await loop.trusted()).toMatchObject([{ version: 3 }]);
+    expect(stderr).toContain("add successor-2.jwt first");
+    await runOrThrow([...exchange.trustCommand("successor-2.jwt"), "--yes"]);
+    await runOrThrow([...exchange.trustCommand("successor-3.jwt"), "--yes"]);
+    expect(await exchange.listTrusted()).toMatchObject([{ version: 3 }]);
   });
 
-  test.skipIf(process.platform === "win32")("asks before it is accepted", async () => {
-    const loop = new SuccessorLoop();
-    await loop.makeDesk("CAD");
-    await loop.makeSite();
-    await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
-    const { fingerprint } = await loop.succeed();
-    const refused = await runWithAnswer(loop.trustCommand("successor-2.jwt"), "n");
+  test.skipIf(process.platform === "win32")("asks for confirmation", async () => {
+    const exchange = new SuccessorExchange();
+    await exchange.makeDesk("CAD");
+    await exchange.makeSite();
+    await runOrThrow([...exchange.trustCommand("trust.jwt"), "--yes"]);
+    const { fingerprint } = await exchange.createSuccessor();
+    const refused = await runWithAnswer(exchange.trustCommand("successor-2.jwt"), "n");
     expect([refused.code, refused.text]).toEqual([1, expect.stringContaining(fingerprint)]);
     expect(refused.text).toContain("nothing was changed");
-    expect(await loop.trusted()).toMatchObject([{ version: 1 }]);
-    expect((await runWithAnswer(loop.trustCommand("successor-2.jwt"), "y")).code).toBe(0);
-    expect(await loop.trusted()).toMatchObject([{ version: 2, fingerprint }]);
+    expect(await exchange.listTrusted()).toMatchObject([{ version: 1 }]);
+    expect((await runWithAnswer(exchange.trustCommand("successor-2.jwt"), "y")).code).toBe(0);
+    expect(await exchange.listTrusted()).toMatchObject([{ version: 2, fingerprint }]);
   });
 
   test.each(SITE_STATES)(
-    "names the keys it retires before it is accepted, in %s",
-    async (_way, served) => {
-      const loop = new SuccessorLoop();
-      const { vendor } = await loop.makeDesk("CAD");
-      await loop.makeSite();
-      if (served) await startServer(["serve", ...loop.dataFlags]);
-      await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
-      expect((await loop.trusted())[0]).not.toHaveProperty("retired");
+    "shows the keys that it retires before it is accepted, with %s",
+    async (_state, isServed) => {
+      const exchange = new SuccessorExchange();
+      const { vendor } = await exchange.makeDesk("CAD");
+      await exchange.makeSite();
+      if (isServed) await startServer(["serve", ...exchange.dataFlags]);
+      await runOrThrow([...exchange.trustCommand("trust.jwt"), "--yes"]);
+      expect((await exchange.listTrusted())[0]).not.toHaveProperty("retired");
       const day = "2027-01-02";
-      const retire = ["--retire-old", "--retire-from", day, "--no-passphrase", ...loop.deskFlags];
+      const retire = [
+        "--retire-old",
+        "--retire-from",
+        day,
+        "--no-passphrase",
+        ...exchange.deskFlags,
+      ];
       await runOrThrow(["vendor", "successor", ...retire]);
-      const unasked = await runBerth(loop.trustCommand("successor-2.jwt"));
-      expect([unasked.code, unasked.stdout]).toEqual([
+      const unconfirmed = await runBerth(exchange.trustCommand("successor-2.jwt"));
+      expect([unconfirmed.code, unconfirmed.stdout]).toEqual([
         2,
         expect.stringContaining(`retired      ${vendor} (from ${day})\n`),
       ]);
-      await runOrThrow([...loop.trustCommand("successor-2.jwt"), "--yes"]);
-      expect(await loop.trusted()).toMatchObject([
+      await runOrThrow([...exchange.trustCommand("successor-2.jwt"), "--yes"]);
+      expect(await exchange.listTrusted()).toMatchObject([
         { version: 2, retired: [{ key: vendor, from: `${day}T00:00:00.000Z` }] },
       ]);
     },
   );
 
-  test("names a key that it retires at once without a day", async () => {
-    const loop = new SuccessorLoop();
-    const { vendor } = await loop.makeDesk("CAD");
-    await loop.makeSite();
-    await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
-    await runOrThrow(["vendor", "successor", "--retire-old", "--no-passphrase", ...loop.deskFlags]);
-    const shown = await runOrThrow([...loop.trustCommand("successor-2.jwt"), "--yes"]);
+  test("shows a key that it retires immediately without a day", async () => {
+    const exchange = new SuccessorExchange();
+    const { vendor } = await exchange.makeDesk("CAD");
+    await exchange.makeSite();
+    await runOrThrow([...exchange.trustCommand("trust.jwt"), "--yes"]);
+    await runOrThrow([
+      "vendor",
+      "successor",
+      "--retire-old",
+      "--no-passphrase",
+      ...exchange.deskFlags,
+    ]);
+    const shown = await runOrThrow([...exchange.trustCommand("successor-2.jwt"), "--yes"]);
     expect(shown).toContain(`retired      ${vendor} (immediately)\n`);
-    expect(await loop.trusted()).toMatchObject([{ retired: [{ key: vendor, from: null }] }]);
+    expect(await exchange.listTrusted()).toMatchObject([
+      { retired: [{ key: vendor, from: null }] },
+    ]);
   });
 
-  test("says that nothing is new when it is given once more", async () => {
-    const loop = new SuccessorLoop();
-    await loop.makeDesk("CAD");
-    await loop.makeSite();
-    await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
-    const again = await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
+  test("says that the document is already known when it is added again", async () => {
+    const exchange = new SuccessorExchange();
+    await exchange.makeDesk("CAD");
+    await exchange.makeSite();
+    await runOrThrow([...exchange.trustCommand("trust.jwt"), "--yes"]);
+    const again = await runOrThrow([...exchange.trustCommand("trust.jwt"), "--yes"]);
     expect(again).toContain("this trust document is already known");
   });
 });
 
-test("a license of a key that the site does not know yet is refused with a hint at the successor", async () => {
-  const loop = new SuccessorLoop();
-  await loop.open("CAD");
-  await loop.succeed();
-  const license = await loop.requestAndIssue("CAD");
-  const refused = await runBerth(loop.addLicenseCommand(license));
+test("berth license add refuses a license of an unknown newer key, with a hint about the successor", async () => {
+  const exchange = new SuccessorExchange();
+  await exchange.open("CAD");
+  await exchange.createSuccessor();
+  const license = await exchange.requestAndIssue("CAD");
+  const refused = await runBerth(exchange.addLicenseCommand(license));
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("If the vendor's key changed, a successor document is missing");
-  expect(refused.stderr).toMatch(/^berth: hint: berth trust add FILE .*newer successor document/m);
-  await runOrThrow([...loop.trustCommand("successor-2.jwt"), "--yes"]);
-  await runOrThrow(loop.addLicenseCommand(license));
+  expect(refused.stderr).toMatch(
+    /^berth: hint: .*newer successor document, with berth trust add FILE/m,
+  );
+  await runOrThrow([...exchange.trustCommand("successor-2.jwt"), "--yes"]);
+  await runOrThrow(exchange.addLicenseCommand(license));
 });

@@ -20,8 +20,8 @@ interface DeskVerifyOutput {
   readonly faults: { readonly location: string; readonly problem: string }[];
 }
 
-/** Two licenses by file, one by code, then a new key and a license that it signs. */
-async function filledDesk(): Promise<string> {
+/** A desk with two licenses by file, one by code, then a new key and a license that it signed. */
+async function makeFilledDesk(): Promise<string> {
   const { desk, folder, site } = await openDeskAndSite();
   await issueTestLicense(desk, await makeRequestFrom(site, "sim"), { terms: { slots: 5 } });
   await issueTestLicense(desk, await makeRequestFrom(site, "ray"));
@@ -43,8 +43,8 @@ async function filledDesk(): Promise<string> {
 }
 
 async function verify(folder: string, ...flags: string[]) {
-  const said = await runBerth(["vendor", "verify", "--dir", folder, "--json", ...flags]);
-  return { code: said.code, ...(JSON.parse(said.stdout) as DeskVerifyOutput) };
+  const result = await runBerth(["vendor", "verify", "--dir", folder, "--json", ...flags]);
+  return { code: result.code, ...(JSON.parse(result.stdout) as DeskVerifyOutput) };
 }
 
 const linesOf = (folder: string): string[] =>
@@ -53,13 +53,13 @@ const linesOf = (folder: string): string[] =>
 const writeLines = (folder: string, lines: readonly string[]): void =>
   writeFileSync(join(folder, "ledger.jsonl"), lines.map((line) => `${line}\n`).join(""));
 
-/** The place of the first line that an answer by file left. */
+/** The index of the first line for a license issued as a file. */
 const firstIssued = (lines: readonly string[]): number =>
   lines.findIndex((line) => line.includes('"type":"issued"'));
 
-describe("vendor verify", () => {
-  test("finds nothing wrong with a desk, and says what it checked", async () => {
-    const folder = await filledDesk();
+describe("berth vendor verify", () => {
+  test("accepts an intact desk and reports what it checked", async () => {
+    const folder = await makeFilledDesk();
     expect(await verify(folder)).toMatchObject({
       code: 0,
       ok: true,
@@ -76,8 +76,8 @@ describe("vendor verify", () => {
     );
   });
 
-  test("tries a locked key only with a passphrase", async () => {
-    const folder = await filledDesk();
+  test("checks an encrypted key only with a passphrase", async () => {
+    const folder = await makeFilledDesk();
     await Desk.changePassphrase(realDisk, folder, null, "correct horse");
     expect(await verify(folder)).toMatchObject({ code: 0, key: "encrypted" });
     const file = join(tempFolder(), "phrase");
@@ -92,7 +92,7 @@ describe("vendor verify", () => {
   });
 
   test("counts lines of an older version, which have no hash", async () => {
-    const folder = await filledDesk();
+    const folder = await makeFilledDesk();
     const plain = linesOf(folder).map((line) => {
       const { prev: _, ...entry } = JSON.parse(line) as { prev?: string };
       return JSON.stringify(entry);
@@ -106,8 +106,8 @@ describe("vendor verify", () => {
     });
   });
 
-  test("names the line that was changed, and the one that no longer continues it", async () => {
-    const folder = await filledDesk();
+  test("names a changed line, and the next one that no longer continues the ledger", async () => {
+    const folder = await makeFilledDesk();
     const lines = linesOf(folder);
     const at = firstIssued(lines);
     writeLines(folder, lines.with(at, lines[at]?.replace('"slots":5', '"slots":6') ?? ""));
@@ -118,13 +118,13 @@ describe("vendor verify", () => {
       },
       { location: `ledger.jsonl line ${at + 2}`, problem: "does not continue the ledger" },
     ]);
-    const said = await runBerth(["vendor", "verify", "--dir", folder]);
-    expect(said.code).toBe(1);
-    expect(said.stderr).toContain(`berth: error: ledger.jsonl line ${at + 2}: does not continue`);
+    const result = await runBerth(["vendor", "verify", "--dir", folder]);
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain(`berth: error: ledger.jsonl line ${at + 2}: does not continue`);
   });
 
   test("names a line whose license or code this vendor did not sign", async () => {
-    const [folder, other] = [await filledDesk(), await filledDesk()];
+    const [folder, other] = [await makeFilledDesk(), await makeFilledDesk()];
     const [lines, foreign] = [linesOf(folder), linesOf(other)];
     const isCode = (line: string): boolean => line.includes('"policy_hash"');
     const [file, code] = [firstIssued(lines), lines.findIndex(isCode)];
@@ -145,22 +145,22 @@ describe("vendor verify", () => {
 
   test.each<[what: string, change: (folder: string) => void, where: string]>([
     [
-      "a line taken out",
+      "a removed line",
       (folder) => writeLines(folder, linesOf(folder).toSpliced(1, 1)),
       "ledger.jsonl line 2",
     ],
     [
-      "a line that is no JSON",
+      "a line that is not JSON",
       (folder) => writeLines(folder, linesOf(folder).with(1, "{")),
       "ledger.jsonl line 2",
     ],
     [
-      "half a line at the end",
+      "an incomplete last line",
       (folder) => writeFileSync(join(folder, "ledger.jsonl"), "{", { flag: "a" }),
       "ledger.jsonl",
     ],
-    ["no ledger", (folder) => realDisk.remove(join(folder, "ledger.jsonl")), "ledger.jsonl"],
-    ["no key", (folder) => realDisk.remove(join(folder, "vendor.jwk")), "key"],
+    ["a missing ledger", (folder) => realDisk.remove(join(folder, "ledger.jsonl")), "ledger.jsonl"],
+    ["a missing key", (folder) => realDisk.remove(join(folder, "vendor.jwk")), "key"],
     ["a damaged key", (folder) => writeFileSync(join(folder, "vendor.jwk"), "{}"), "key"],
     [
       "an edited trust document",
@@ -176,25 +176,25 @@ describe("vendor verify", () => {
       "key",
     ],
     [
-      "a plain key beside the locked one",
+      "a plain key beside an encrypted one",
       (folder) => writeFileSync(join(folder, "vendor.jwe"), "x"),
       "vendor.jwk",
     ],
   ])("finds %s", async (_what, change, location) => {
-    const folder = await filledDesk();
+    const folder = await makeFilledDesk();
     change(folder);
     const { code, ok, faults } = await verify(folder);
     expect([code, ok]).toEqual([1, false]);
     expect(faults.map((fault) => fault.location)).toContain(location);
   });
 
-  test("refuses a folder that is no desk", async () => {
-    const said = await runBerth(["vendor", "verify", "--dir", tempFolder()]);
-    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("is not a desk")]);
+  test("refuses a folder that is not a desk", async () => {
+    const result = await runBerth(["vendor", "verify", "--dir", tempFolder()]);
+    expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("is not a desk")]);
   });
 });
 
-/** Everything in a folder, by name; locks come and go. */
+/** The content of every file in a folder except locks, by name. */
 const contents = (folder: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(folder)
@@ -202,9 +202,9 @@ const contents = (folder: string): Record<string, string> =>
       .map((name) => [name, readFileSync(join(folder, name), "utf8")]),
   );
 
-describe("vendor backup and restore", () => {
-  test("bring a desk back as it was, with its key as it was stored", async () => {
-    const folder = await filledDesk();
+describe("berth vendor backup and restore", () => {
+  test("restore a desk unchanged, with its key as it was stored", async () => {
+    const folder = await makeFilledDesk();
     await Desk.changePassphrase(realDisk, folder, null, "correct horse");
     writeFileSync(join(folder, "a policy.jwt"), "kept too");
     const root = tempFolder();
@@ -220,8 +220,8 @@ describe("vendor backup and restore", () => {
     expect(readdirSync(root).toSorted()).toEqual(["back", "desk.backup"]);
   });
 
-  test("bring back a desk of several megabytes", async () => {
-    const folder = await filledDesk();
+  test("restore a desk of several megabytes", async () => {
+    const folder = await makeFilledDesk();
     writeFileSync(join(folder, "a policy.jwt"), "policy ".repeat(500_000));
     const root = tempFolder();
     const [file, back] = [join(root, "desk.backup"), join(root, "back")];
@@ -230,13 +230,13 @@ describe("vendor backup and restore", () => {
     expect(contents(back)).toEqual(contents(folder));
   });
 
-  test("a key without a passphrase is backed up only with --yes", async () => {
-    const folder = await filledDesk();
+  test("require --yes for a key without a passphrase", async () => {
+    const folder = await makeFilledDesk();
     const file = join(tempFolder(), "desk.backup");
-    const said = await runBerth(["vendor", "backup", file, "--dir", folder]);
-    expect([said.code, existsSync(file)]).toEqual([2, false]);
-    expect(said.stderr).toContain("without a passphrase");
-    expect(said.stderr).toContain("--yes");
+    const result = await runBerth(["vendor", "backup", file, "--dir", folder]);
+    expect([result.code, existsSync(file)]).toEqual([2, false]);
+    expect(result.stderr).toContain("without a passphrase");
+    expect(result.stderr).toContain("--yes");
     expect(
       await runJsonOrThrow<object>(["vendor", "backup", file, "--dir", folder, "--yes"]),
     ).toMatchObject({
@@ -244,39 +244,42 @@ describe("vendor backup and restore", () => {
     });
   });
 
-  test("a backup replaces no file, and is not written into the desk", async () => {
-    const folder = await filledDesk();
+  test("never overwrite a file, and never write into the desk", async () => {
+    const folder = await makeFilledDesk();
     const file = join(tempFolder(), "desk.backup");
     writeFileSync(file, "a letter");
-    const said = await runBerth(["vendor", "backup", file, "--dir", folder, "--yes"]);
-    expect([said.code, readFileSync(file, "utf8")]).toEqual([1, "a letter"]);
+    const result = await runBerth(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    expect([result.code, readFileSync(file, "utf8")]).toEqual([1, "a letter"]);
     const inside = ["vendor", "backup", join(folder, "x"), "--dir", folder, "--yes"];
     expect((await runBerth(inside)).code).toBe(2);
   });
 
-  test("a backup of a damaged desk is made, with a warning", async () => {
-    const folder = await filledDesk();
+  test("write a backup of a damaged desk with a warning", async () => {
+    const folder = await makeFilledDesk();
     writeLines(folder, linesOf(folder).toSpliced(1, 1));
     const file = join(tempFolder(), "desk.backup");
-    const said = await runBerth(["vendor", "backup", file, "--dir", folder, "--yes"]);
-    expect([said.code, said.stderr]).toEqual([0, expect.stringContaining("ledger.jsonl line 2")]);
+    const result = await runBerth(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    expect([result.code, result.stderr]).toEqual([
+      0,
+      expect.stringContaining("ledger.jsonl line 2"),
+    ]);
   });
 
-  interface Text {
+  interface BackupFile {
     readonly files: { readonly name: string; readonly content: string }[];
   }
 
-  test.each<[what: string, edit: (backup: Text) => unknown, says: string]>([
-    ["is no backup", () => ({}), "is not a desk's backup"],
+  test.each<[what: string, edit: (backup: BackupFile) => unknown, error: string]>([
+    ["is not a backup", () => ({}), "is not a backup of a desk"],
     [
-      "has a changed file",
+      "contains a changed file",
       ({ files, ...head }) => ({ ...head, files: [{ ...files[0], content: "AAAA" }] }),
       "the backup is damaged at",
     ],
     [
-      "names a file outside of the folder",
+      "names a path outside the folder",
       ({ files, ...head }) => ({ ...head, files: [{ ...files[0], name: "../x" }] }),
-      "is not a desk's backup",
+      "is not a backup of a desk",
     ],
     [
       "lacks the trust document",
@@ -286,24 +289,24 @@ describe("vendor backup and restore", () => {
       }),
       "the backup does not contain trust.jwt",
     ],
-  ])("a restore from what %s is refused and leaves nothing", async (_what, edit, says) => {
+  ])("refuse to restore a file that %s, and create no folder", async (_what, edit, error) => {
     const root = tempFolder();
     const [file, back] = [join(root, "desk.backup"), join(root, "back")];
-    await runOrThrow(["vendor", "backup", file, "--dir", await filledDesk(), "--yes"]);
-    const backup = JSON.parse(readFileSync(file, "utf8")) as Text;
+    await runOrThrow(["vendor", "backup", file, "--dir", await makeFilledDesk(), "--yes"]);
+    const backup = JSON.parse(readFileSync(file, "utf8")) as BackupFile;
     writeFileSync(file, JSON.stringify(edit(backup)));
-    const said = await runBerth(["vendor", "restore", file, "--dir", back]);
-    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining(says)]);
+    const result = await runBerth(["vendor", "restore", file, "--dir", back]);
+    expect([result.code, result.stderr]).toEqual([1, expect.stringContaining(error)]);
     expect(readdirSync(root)).toEqual(["desk.backup"]);
   });
 
-  test("a restore into a folder with something in it is refused", async () => {
-    const folder = await filledDesk();
+  test("refuse to restore into a folder that is not empty", async () => {
+    const folder = await makeFilledDesk();
     const file = join(tempFolder(), "desk.backup");
     await runOrThrow(["vendor", "backup", file, "--dir", folder, "--yes"]);
     const before = contents(folder);
-    const said = await runBerth(["vendor", "restore", file, "--dir", folder]);
-    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("is not empty")]);
+    const result = await runBerth(["vendor", "restore", file, "--dir", folder]);
+    expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("is not empty")]);
     expect(contents(folder)).toEqual(before);
   });
 });

@@ -14,8 +14,8 @@ import { tempFolder } from "../support/temp-folder.ts";
 const DAY = 86_400_000;
 const inDays = (days: number): string => new Date(Date.now() + days * DAY).toISOString();
 
-/** A line of the ledger, as an answer to a site leaves it. */
-async function issuedTo(desk: Desk, id: number, serial: number, terms: TermsChanges) {
+/** Appends the ledger line of an issued license. */
+async function appendIssued(desk: Desk, id: number, serial: number, terms: TermsChanges) {
   const jwk = publicPart(await generateKey());
   const entry: IssuedEntry = {
     type: "issued",
@@ -35,19 +35,19 @@ async function issuedTo(desk: Desk, id: number, serial: number, terms: TermsChan
 const APPLIANCE = "0123456789ABCDEF";
 const OTHER_APPLIANCE = "FEDCBA9876543210";
 
-/** One license in each state, at a desk whose key is locked. */
-async function fill(folder: string): Promise<Desk> {
-  const named = { name: "Acme", products: ["CAD", "CAM"], passphrase: "correct horse" };
-  const desk = await Desk.create(realDisk, folder, named);
-  await issuedTo(desk, 1, 1, { customer: "Initech", slots: 5 });
-  await issuedTo(desk, 1, 2, { customer: "Initech", slots: 7, valid_until: inDays(30) });
-  await issuedTo(desk, 2, 1, { customer: "INITRODE", valid_until: inDays(-5) });
-  await issuedTo(desk, 3, 1, { start: inDays(5), valid_until: inDays(90), license_key: "K-3" });
-  await issuedTo(desk, 4, 1, { product: "CAM", customer: "=1+2" });
-  await issuedTo(desk, 5, 1, { customer: 'Quote "and", comma' });
+/** Makes a desk with an encrypted key and one license in each state. */
+async function fillDesk(folder: string): Promise<Desk> {
+  const options = { name: "Acme", products: ["CAD", "CAM"], passphrase: "correct horse" };
+  const desk = await Desk.create(realDisk, folder, options);
+  await appendIssued(desk, 1, 1, { customer: "Initech", slots: 5 });
+  await appendIssued(desk, 1, 2, { customer: "Initech", slots: 7, valid_until: inDays(30) });
+  await appendIssued(desk, 2, 1, { customer: "INITRODE", valid_until: inDays(-5) });
+  await appendIssued(desk, 3, 1, { start: inDays(5), valid_until: inDays(90), license_key: "K-3" });
+  await appendIssued(desk, 4, 1, { product: "CAM", customer: "=1+2" });
+  await appendIssued(desk, 5, 1, { customer: 'Quote "and", comma' });
   const received = { appliance: APPLIANCE, license_id: 4, serial: 1, total_consumptions: 0 };
   await desk.ledger.append({ type: "received", at: inDays(-1), ...received });
-  await issuedTo(desk, 6, 1, { enabled: false, valid_until: inDays(10) });
+  await appendIssued(desk, 6, 1, { enabled: false, valid_until: inDays(10) });
   return desk;
 }
 
@@ -56,7 +56,7 @@ let dir: string[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "berth-list-"));
   dir = ["--dir", join(folder, "desk")];
-  await fill(join(folder, "desk"));
+  await fillDesk(join(folder, "desk"));
   return () => rmSync(folder, { recursive: true, force: true });
 });
 
@@ -67,7 +67,7 @@ const listLicenseIds = async (...flags: string[]): Promise<string[]> => {
   return rows.map(({ license_id, serial, state }) => `${license_id}/${serial} ${state}`);
 };
 
-describe("vendor list", () => {
+describe("berth vendor list", () => {
   test("prints one line for each license, its newest serial, without a passphrase", async () => {
     expect(await listLicenseIds()).toEqual([
       "6/1 disabled",
@@ -78,7 +78,7 @@ describe("vendor list", () => {
       "1/2 active",
     ]);
     const text = await runOrThrow(["vendor", "list", ...dir]);
-    const columns = "LICENSE SERIAL CUSTOMER PRODUCT SLOTS ENDS STATE APPLIANCE KEY".split(" ");
+    const columns = "LICENSE SERIAL CUSTOMER PRODUCT SLOTS EXPIRES STATE APPLIANCE KEY".split(" ");
     const [header = "", ...rows] = text.trimEnd().split("\n");
     expect(header.split(/ {2,}/)).toEqual(columns);
     expect(rows.at(-1)?.split(/ {2,}/)).toEqual([
@@ -109,11 +109,11 @@ describe("vendor list", () => {
     ["--state ended", ["2/1 ended"]],
     [`--appliance ${OTHER_APPLIANCE}`, []],
     [`--appliance ${APPLIANCE} --product CAD --state active`, ["5/1 active", "1/2 active"]],
-  ])("shows what %s asks for", async (flags, expected) => {
+  ])("shows only the licenses that match %s", async (flags, expected) => {
     expect(await listLicenseIds(...flags.split(" "))).toEqual(expected);
   });
 
-  test("shows with --ending-within what will be over by then, the next first, and nothing that is over", async () => {
+  test("shows with --ending-within the licenses that end by then, soonest first, and no ended ones", async () => {
     expect(await listLicenseIds("--ending-within", "60d")).toEqual(["6/1 disabled", "1/2 active"]);
     expect(await listLicenseIds("--ending-within", "2w")).toEqual(["6/1 disabled"]);
     expect(await listLicenseIds("--ending-within", "48h")).toEqual([]);
@@ -131,15 +131,15 @@ describe("vendor list", () => {
     ],
     ["--ending-within 99999m", "--ending-within must be a number of hours, days or weeks\n"],
     ["--appliance x", "--appliance must be an appliance id"],
-    ["--csv --json", "--csv and --json exclude each other"],
-  ])("refuses %s by name", async (flags, wrong) => {
-    const said = await runBerth(["vendor", "list", ...dir, ...flags.split(" ")]);
+    ["--csv --json", "--csv and --json cannot be combined"],
+  ])("refuses %s and names the flag", async (flags, error) => {
+    const result = await runBerth(["vendor", "list", ...dir, ...flags.split(" ")]);
     const out = flags.includes("--json") ? expect.stringContaining('"code": "misuse"') : "";
-    expect([said.code, said.stdout]).toEqual([2, out]);
-    expect(said.stderr).toStartWith(`berth: error: ${wrong}`);
+    expect([result.code, result.stdout]).toEqual([2, out]);
+    expect(result.stderr).toStartWith(`berth: error: ${error}`);
   });
 
-  test("prints CSV that no spreadsheet takes for formulas", async () => {
+  test("prints CSV in which no spreadsheet finds a formula", async () => {
     const text = await runOrThrow(["vendor", "list", ...dir, "--csv"]);
     const records = text.split("\r\n");
     expect(records[0]).toBe(
@@ -161,8 +161,8 @@ describe("vendor list", () => {
   );
 });
 
-describe("vendor show", () => {
-  test("prints what the desk is, without a passphrase", async () => {
+describe("berth vendor show", () => {
+  test("prints the desk's name, products, keys and license counts, without a passphrase", async () => {
     const desk = await Desk.open(realDisk, join(folder, "desk"), "correct horse");
     const shown = await runJsonOrThrow<object>(["vendor", "show", ...dir]);
     expect(shown).toEqual({
@@ -197,14 +197,14 @@ describe("vendor show", () => {
     expect(text).toMatch(/^passphrase +set$/m);
   });
 
-  test("says which key is the current one, and since when, after a successor", async () => {
+  test("shows the current key, and since when it is current, after a successor", async () => {
     const desk = ["--dir", join(tempFolder(), "desk")];
-    const named = ["--name", "Acme", "--product", "CAD", "--no-passphrase"];
+    const flags = ["--name", "Acme", "--product", "CAD", "--no-passphrase"];
     const first = await runJsonOrThrow<{ fingerprint: string }>([
       "vendor",
       "init",
       ...desk,
-      ...named,
+      ...flags,
     ]);
     const before = Date.now();
     const words = ["vendor", "successor", ...desk, "--no-passphrase"];
@@ -227,7 +227,7 @@ describe("vendor show", () => {
   });
 });
 
-test("vendor inspect of a trust document prints the fingerprint, without a passphrase", async () => {
+test("berth vendor inspect of a trust document prints the fingerprint, without a passphrase", async () => {
   const { fingerprint } = await runJsonOrThrow<{ fingerprint: string }>(["vendor", "show", ...dir]);
   const words = ["vendor", "inspect", join(folder, "desk", "trust.jwt"), ...dir];
   expect(await runOrThrow(words)).toContain(`\nfingerprint ${fingerprint}\n`);

@@ -8,28 +8,43 @@ interface ListedLicense {
   readonly state: string;
 }
 
-test("a license that a site gave back while the desk renewed it is received, and a new request gets a new one", async () => {
-  const loop = new OfflineExchange();
-  await loop.open("CAD");
-  await runOrThrow(loop.addLicenseCommand(await loop.requestAndIssue("CAD", "--slots", "3")));
-  await runOrThrow(loop.addLicenseCommand(await loop.requestAndIssue("CAD", "--slots", "4")));
-  const listed = () => runJsonOrThrow<ListedLicense[]>(["vendor", "list", ...loop.deskFlags]);
-  const [{ license_id: id } = { license_id: 0 }] = await listed();
-  const [receipt, renewal] = [loop.path("receipt.jwt"), loop.path("renewal.jwt")];
-  const remove = ["license", "remove", String(id), "--yes", "--out", receipt, ...loop.dataFlags];
+test("berth vendor receive records a license returned during a renewal, and the next request gets a new one", async () => {
+  const exchange = new OfflineExchange();
+  await exchange.open("CAD");
+  await runOrThrow(
+    exchange.addLicenseCommand(await exchange.requestAndIssue("CAD", "--slots", "3")),
+  );
+  await runOrThrow(
+    exchange.addLicenseCommand(await exchange.requestAndIssue("CAD", "--slots", "4")),
+  );
+  const listLicenses = () =>
+    runJsonOrThrow<ListedLicense[]>(["vendor", "list", ...exchange.deskFlags]);
+  const [{ license_id: id } = { license_id: 0 }] = await listLicenses();
+  const [receipt, renewal] = [exchange.path("receipt.jwt"), exchange.path("renewal.jwt")];
+  const remove = [
+    "license",
+    "remove",
+    String(id),
+    "--yes",
+    "--out",
+    receipt,
+    ...exchange.dataFlags,
+  ];
   await runOrThrow(remove);
-  const renew = ["vendor", "issue", ...loop.deskFlags, "--renew", String(id)];
+  const renew = ["vendor", "issue", ...exchange.deskFlags, "--renew", String(id)];
   await runOrThrow([...renew, "--out", renewal]);
-  const refused = await runBerth(loop.addLicenseCommand(renewal));
+  const refused = await runBerth(exchange.addLicenseCommand(renewal));
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("was returned on")]);
 
-  const received = await runOrThrow(["vendor", "receive", receipt, ...loop.deskFlags]);
+  const received = await runOrThrow(["vendor", "receive", receipt, ...exchange.deskFlags]);
   expect(received).toBe(`license ${id}, serial 2, is recorded as returned\n`);
-  expect(await listed()).toMatchObject([{ license_id: id, serial: 3, state: "returned" }]);
+  expect(await listLicenses()).toMatchObject([{ license_id: id, serial: 3, state: "returned" }]);
   const again = await runBerth([...renew, "--slots", "9"]);
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("was returned on")]);
 
-  await runOrThrow(loop.addLicenseCommand(await loop.requestAndIssue("CAD", "--slots", "5")));
-  const next = (await listed()).find(({ license_id }) => license_id !== id);
+  await runOrThrow(
+    exchange.addLicenseCommand(await exchange.requestAndIssue("CAD", "--slots", "5")),
+  );
+  const next = (await listLicenses()).find(({ license_id }) => license_id !== id);
   expect(next).toMatchObject({ serial: 1, state: "active" });
 });

@@ -3,18 +3,18 @@ import { existsSync } from "node:fs";
 import { runWithAnswer } from "../support/run-berth.ts";
 import { VendorDesk } from "../support/vendor-desk.ts";
 
-const SOLD = (
+const TERMS = (
   "--slots 5 --timeout-minutes 30 --consumptions 1000 --overages 50 --period monthly " +
   "--feature MESH:slots=2:timeout=30 --feature PRO --feature " +
   "EXPORT:consumptions=100:overages=5:period=weekly:ends=2029-12-31"
 ).split(" ");
 
 describe("berth vendor issue --renew", () => {
-  test("keeps what was sold but for what its flags say, and prints what changes", async () => {
+  test("keeps the terms that no flag names, and prints what changes", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.issueLicense(...SOLD);
+    const id = await desk.issueLicense(...TERMS);
     const flags = ["--consumptions", "2000", "--feature", "MESH:slots=4", "--no-feature", "PRO"];
-    const { said, terms } = await desk.renewLicense(id, ...flags);
+    const { result, terms } = await desk.renewLicense(id, ...flags);
     expect(terms).toMatchObject({
       slots: 5,
       timeout_minutes: 30,
@@ -30,16 +30,16 @@ describe("berth vendor issue --renew", () => {
     });
     expect(terms.features).toHaveLength(2);
     const changes = ["consumptions 1000 → 2000", "MESH slots 2 → 4", "feature PRO removed"];
-    expect(said.stderr).toContain(`berth: note: license ${id}: ${changes.join("; ")}\n`);
-    expect(JSON.parse(said.stdout) as object).toMatchObject({ changes });
+    expect(result.stderr).toContain(`berth: note: license ${id}: ${changes.join("; ")}\n`);
+    expect(JSON.parse(result.stdout) as object).toMatchObject({ changes });
   });
 
-  test("signs a reduction that a flag names, without a terminal and without a question on one", async () => {
+  test("signs a reduction that a flag names without asking, with and without a terminal", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.issueLicense(...SOLD);
-    const { said, terms } = await desk.renewLicense(id, "--slots", "3", "--overages", "0");
+    const id = await desk.issueLicense(...TERMS);
+    const { result, terms } = await desk.renewLicense(id, "--slots", "3", "--overages", "0");
     expect(terms).toMatchObject({ slots: 3, consumption: { max: 1_000, overages: 0 } });
-    expect(said.stderr).toContain("slots 5 → 3; overages 50 → 0");
+    expect(result.stderr).toContain("slots 5 → 3; overages 50 → 0");
     const renew = ["vendor", "issue", "--dir", desk.path("desk"), "--renew", id];
     const out = desk.path("less.jwt");
     const shown = await runWithAnswer([...renew, "--slots", "2", "--out", out], null);
@@ -47,21 +47,21 @@ describe("berth vendor issue --renew", () => {
     expect(shown.text).toContain("slots 3 → 2");
   });
 
-  test("says that no term changes where none does", async () => {
+  test("says when no term changes", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.issueLicense("--slots", "5");
-    const { said } = await desk.renewLicense(id, "--slots", "5");
-    expect(said.stderr).toBe(`berth: note: license ${id}: no term changes\n`);
-    expect(JSON.parse(said.stdout) as object).toMatchObject({ changes: [], serial: 2 });
+    const { result } = await desk.renewLicense(id, "--slots", "5");
+    expect(result.stderr).toBe(`berth: note: license ${id}: no term changes\n`);
+    expect(JSON.parse(result.stdout) as object).toMatchObject({ changes: [], serial: 2 });
   });
 
-  test("refuses to take away a feature that is not there, naming those that are", async () => {
+  test("refuses to remove a feature that the license does not have, and lists its features", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.issueLicense(...SOLD);
+    const id = await desk.issueLicense(...TERMS);
     const before = desk.readLedger();
-    const said = await desk.run("issue", "--renew", id, "--no-feature", "EXPRT");
-    expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toBe(
+    const result = await desk.run("issue", "--renew", id, "--no-feature", "EXPRT");
+    expect([result.code, result.stdout]).toEqual([1, ""]);
+    expect(result.stderr).toBe(
       "berth: error: the license has no feature EXPRT to remove\n" +
         "berth: hint: its features are: MESH, PRO, EXPORT\n",
     );
@@ -69,30 +69,30 @@ describe("berth vendor issue --renew", () => {
   });
 });
 
-test("a change is one line on the screen, whatever a customer's name holds", async () => {
+test("berth vendor issue --renew prints changes on one line, whatever the customer's name is", async () => {
   const desk = await VendorDesk.open();
   const id = await desk.issueLicense("--slots", "5");
-  const { said } = await desk.renewLicense(
+  const { result } = await desk.renewLicense(
     id,
     "--customer",
     "Initech\nberth: license 1: slots 5 → 9",
   );
-  expect(said.stderr.trimEnd().split("\n")).toHaveLength(1);
-  expect(said.stderr).toContain("customer none → Initech\\u000aberth");
+  expect(result.stderr.trimEnd().split("\n")).toHaveLength(1);
+  expect(result.stderr).toContain("customer none → Initech\\u000aberth");
 });
 
-describe("berth vendor issue --dry-run", () => {
-  test("shows the difference and the terms, and signs and writes nothing", async () => {
+describe("--dry-run", () => {
+  test("of vendor issue shows the changes and the terms, and signs and writes nothing", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.issueLicense(...SOLD);
+    const id = await desk.issueLicense(...TERMS);
     const before = desk.readLedger();
     const dry = ["--renew", id, "--slots", "8", "--dry-run", "--out", desk.path("out.jwt")];
-    const said = await desk.run("issue", ...dry);
-    expect(said.code).toBe(0);
-    expect(said.stderr).toStartWith(`berth: note: license ${id}: slots 5 → 8\n`);
-    expect(JSON.parse(said.stdout) as object).toMatchObject({ slots: 8, timeout_minutes: 30 });
+    const result = await desk.run("issue", ...dry);
+    expect(result.code).toBe(0);
+    expect(result.stderr).toStartWith(`berth: note: license ${id}: slots 5 → 8\n`);
+    expect(JSON.parse(result.stdout) as object).toMatchObject({ slots: 8, timeout_minutes: 30 });
     const both = await desk.run("issue", ...dry, "--json");
-    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("exclude each other")]);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("cannot be combined")]);
     const json = await desk.run("issue", ...dry.slice(0, -2), "--json");
     expect(JSON.parse(json.stdout) as object).toMatchObject({
       license_id: Number(id),
@@ -104,15 +104,15 @@ describe("berth vendor issue --dry-run", () => {
     expect([desk.readLedger(), existsSync(desk.path("out.jwt"))]).toEqual([before, false]);
   });
 
-  test("of a policy shows its terms, and signs and writes nothing", async () => {
+  test("of vendor policy shows the terms, and signs and writes nothing", async () => {
     const desk = await VendorDesk.open();
-    const said = await desk.makePolicy("--slots", "8", "--dry-run");
-    expect(JSON.parse(said.stdout) as object).toMatchObject({ product: "CAD", slots: 8 });
+    const result = await desk.makePolicy("--slots", "8", "--dry-run");
+    expect(JSON.parse(result.stdout) as object).toMatchObject({ product: "CAD", slots: 8 });
     expect(desk.readLedger()).toBe("");
   });
 });
 
-test("an answer to a request says that it is the same license when it was given before", async () => {
+test("berth vendor issue writes the same license again for a request that was already answered", async () => {
   const desk = await VendorDesk.open();
   const answer = ["--request", await desk.makeRequest(), "--slots", "4"];
   const first = await desk.run("issue", ...answer);
@@ -123,7 +123,7 @@ test("an answer to a request says that it is the same license when it was given 
   );
 });
 
-test("a license file that cannot be written is noticed before anything is signed", async () => {
+test("vendor issue and vendor policy refuse an unwritable --out before they sign", async () => {
   const desk = await VendorDesk.open();
   const out = ["--out", desk.writeFile("letter.txt", "Dear Sir,")];
   const answer = ["--request", await desk.makeRequest()];
@@ -132,8 +132,8 @@ test("a license file that cannot be written is noticed before anything is signed
   expect(desk.readLedger()).toBe("");
 });
 
-describe("one --policy-id", () => {
-  test("gives the same document for the same terms, and refuses others but with --replace", async () => {
+describe("an existing --policy-id", () => {
+  test("gives the same document for the same terms, and needs --replace for others", async () => {
     const desk = await VendorDesk.open();
     const first = await desk.makePolicy("--slots", "3");
     expect((await desk.makePolicy("--slots", "3")).stdout).toBe(first.stdout);

@@ -9,20 +9,20 @@ const issuedIn = (ledger: string): { readonly serial: number; readonly document:
     .filter((line) => line.includes('"type":"issued"'))
     .map((line) => JSON.parse(line) as { serial: number; document: string });
 
-/** A file of this name can be named, but the longer name that it has while it is written cannot. */
+/** A valid file name, but the longer temporary name used while writing is too long. */
 const UNWRITABLE = `${"x".repeat(246)}.jwt`;
 
-describe("berth vendor issue, when its file cannot be written", () => {
-  test("says that the license is in the ledger, and its hint writes it", async () => {
+describe("an --out file that cannot be written", () => {
+  test("makes vendor issue print the command that writes the license again", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.issueLicense("--slots", "3");
     const out = ["--out", desk.path(UNWRITABLE)];
-    const said = await desk.run("issue", "--renew", id, "--slots", "5", ...out);
-    expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toContain(`; license ${id}, serial 2, is in the ledger\n`);
+    const result = await desk.run("issue", "--renew", id, "--slots", "5", ...out);
+    expect([result.code, result.stdout]).toEqual([1, ""]);
+    expect(result.stderr).toContain(`; license ${id}, serial 2, is in the ledger\n`);
     const folder = desk.path("desk");
     const hint = `berth vendor issue --reprint ${id} --serial 2 --dir ${folder} --out FILE`;
-    expect(said.stderr).toContain(`berth: hint: ${hint} writes it again\n`);
+    expect(result.stderr).toContain(`berth: hint: ${hint} writes the license again\n`);
     const file = desk.path("license.jwt");
     const words = hint.replace("berth ", "").replace("FILE", file).split(" ");
     const ledger = desk.readLedger();
@@ -32,11 +32,11 @@ describe("berth vendor issue, when its file cannot be written", () => {
     expect(desk.readLedger()).toBe(ledger);
   });
 
-  test("says it of a policy, which the same command writes later", async () => {
+  test("makes vendor policy fail, and the same command writes it later", async () => {
     const desk = await VendorDesk.open();
-    const said = await desk.makePolicy("--out", desk.path(UNWRITABLE));
-    expect(said.code).toBe(1);
-    expect(said.stderr).toContain("; policy p is in the ledger\n");
+    const result = await desk.makePolicy("--out", desk.path(UNWRITABLE));
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain("; policy p is in the ledger\n");
     const ledger = desk.readLedger();
     expect((await desk.makePolicy("--out", desk.path("policy.jwt"))).code).toBe(0);
     expect(desk.readLedger()).toBe(ledger);
@@ -44,7 +44,7 @@ describe("berth vendor issue, when its file cannot be written", () => {
 });
 
 describe("berth vendor issue --reprint", () => {
-  test("writes the newest serial, or the one that is named, and says if it is replaced", async () => {
+  test("writes the newest serial or the one that --serial names, and notes if it is replaced", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.issueLicense("--slots", "3");
     await desk.renewLicense(id, "--slots", "4");
@@ -61,7 +61,7 @@ describe("berth vendor issue --reprint", () => {
     expect(older.stderr).toBe(`berth: note: license ${id}, serial 1, is replaced\n`);
   });
 
-  test("refuses a license or a serial that is not on the ledger", async () => {
+  test("refuses a license or a serial that is not in the ledger", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.issueLicense("--slots", "3");
     const serial = await desk.run("issue", "--reprint", id, "--serial", "7");
@@ -72,12 +72,12 @@ describe("berth vendor issue --reprint", () => {
     expect(license.stderr).toContain("license 12345 is not in the ledger");
   });
 
-  test("refuses flags of a license that is yet to be signed", async () => {
+  test("refuses flags that apply only to signing, and --renew refuses --serial", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.issueLicense("--slots", "3");
-    const said = await desk.run("issue", "--reprint", id, "--slots", "9");
-    expect(said.code).toBe(2);
-    expect(said.stderr).toContain("--reprint signs nothing and cannot be combined with --slots");
+    const result = await desk.run("issue", "--reprint", id, "--slots", "9");
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain("--reprint signs nothing and cannot be combined with --slots");
     const signing = await desk.run("issue", "--renew", id, "--serial", "9");
     expect(signing.code).toBe(2);
     expect(signing.stderr).toContain("--serial is only valid with --reprint");
@@ -94,9 +94,11 @@ describe("berth vendor issue --out", () => {
       ["--renew", id],
       ["--reprint", id],
     ]) {
-      const said = await desk.run("issue", ...words, "--out", request);
-      expect(said.code).toBe(2);
-      expect(said.stderr).toContain(`${request} is a license request; it is not overwritten with`);
+      const result = await desk.run("issue", ...words, "--out", request);
+      expect(result.code).toBe(2);
+      expect(result.stderr).toContain(
+        `${request} is a license request; it is not overwritten with`,
+      );
     }
     const policy = await desk.makePolicy("--out", request);
     expect(policy.code).toBe(2);
@@ -109,33 +111,33 @@ describe("berth vendor issue --out", () => {
   });
 });
 
-describe("a renewal that is over when it is signed", () => {
+describe("a renewal that has already expired", () => {
   const PAST = ["--valid-until", "2020-01-01"];
 
   test("is signed without a terminal only with --yes, and --dry-run asks nothing", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.issueLicense("--valid-until", "2099-12-31");
     const ledger = desk.readLedger();
-    const said = await desk.run("issue", "--renew", id, ...PAST);
-    expect([said.code, said.stdout]).toEqual([2, ""]);
-    expect(said.stderr).toContain(`license ${id} ended on 2020-01-02T00:00:00.000Z`);
+    const result = await desk.run("issue", "--renew", id, ...PAST);
+    expect([result.code, result.stdout]).toEqual([2, ""]);
+    expect(result.stderr).toContain(`license ${id} expired on 2020-01-02T00:00:00.000Z`);
     expect((await desk.run("issue", "--renew", id, ...PAST, "--dry-run")).code).toBe(0);
     expect(desk.readLedger()).toBe(ledger);
     const { terms } = await desk.renewLicense(id, ...PAST, "--yes");
     expect(terms.valid_until).toBe("2020-01-02T00:00:00.000Z");
   });
 
-  test("is warned about where it keeps an end that was over before, and not asked about", async () => {
+  test("causes a warning but no question when it keeps an end that was already past", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.issueLicense("--valid-until", "2099-12-31");
     await desk.renewLicense(id, ...PAST, "--yes");
-    const { said } = await desk.renewLicense(id, "--slots", "7");
-    const warning = `license ${id} ended on 2020-01-02T00:00:00.000Z: this renewal keeps that end`;
-    expect(said.stderr).toContain(`berth: warning: ${warning}`);
-    expect(JSON.parse(said.stdout)).toMatchObject({
+    const { result } = await desk.renewLicense(id, "--slots", "7");
+    const warning = `license ${id} expired on 2020-01-02T00:00:00.000Z: this renewal keeps that end`;
+    expect(result.stderr).toContain(`berth: warning: ${warning}`);
+    expect(JSON.parse(result.stdout)).toMatchObject({
       warnings: [expect.stringContaining(warning)],
     });
-    const { said: mended } = await desk.renewLicense(id, "--valid-until", "2099-12-31");
-    expect(mended.stderr).not.toContain("warning");
+    const { result: extended } = await desk.renewLicense(id, "--valid-until", "2099-12-31");
+    expect(extended.stderr).not.toContain("warning");
   });
 });

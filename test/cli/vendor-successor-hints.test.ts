@@ -18,59 +18,59 @@ async function makeDesk(folder: string): Promise<void> {
   await runOrThrow([...init, "--dir", folder]);
 }
 
-describe("vendor successor", () => {
+describe("berth vendor successor", () => {
   test("prints commands that name the desk's folder, and which file to copy", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     const { license_id } = await issueTestLicense(desk, await makeRequestFrom(site));
     const words = ["vendor", "successor", "--dir", folder, "--no-passphrase", "--retire-old"];
-    const said = await runOrThrow(words);
-    expect(said).toContain("distribute a copy of successor-2.jwt");
-    expect(said).toContain(`berth vendor issue --dir ${folder} --renew ${license_id} --out`);
-    expect(said).toContain(`berth vendor list --dir ${folder} --to-reissue`);
+    const result = await runOrThrow(words);
+    expect(result).toContain("distribute a copy of successor-2.jwt");
+    expect(result).toContain(`berth vendor issue --dir ${folder} --renew ${license_id} --out`);
+    expect(result).toContain(`berth vendor list --dir ${folder} --to-reissue`);
     const shown = await runOrThrow(["vendor", "show", "--dir", folder]);
     expect(shown).toContain(`berth vendor list --dir ${folder} --to-reissue`);
   });
 
-  test("quotes a folder with a blank in the commands that it prints", async () => {
+  test("quotes a folder with a space in the commands that it prints", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     await issueTestLicense(desk, await makeRequestFrom(site));
-    const blank = join(tempFolder(), "my desk");
-    mkdirSync(blank, { mode: 0o700 });
+    const spaced = join(tempFolder(), "my desk");
+    mkdirSync(spaced, { mode: 0o700 });
     for (const name of readdirSync(folder)) {
-      writeFileSync(join(blank, name), readFileSync(join(folder, name)), { mode: 0o600 });
+      writeFileSync(join(spaced, name), readFileSync(join(folder, name)), { mode: 0o600 });
     }
-    const words = ["vendor", "successor", "--dir", blank, "--no-passphrase", "--retire-old"];
-    expect(await runOrThrow(words)).toContain(`berth vendor list --dir '${blank}' --to-reissue`);
+    const words = ["vendor", "successor", "--dir", spaced, "--no-passphrase", "--retire-old"];
+    expect(await runOrThrow(words)).toContain(`berth vendor list --dir '${spaced}' --to-reissue`);
   });
 
   test.each([
     ["2020-01-01", true],
     ["2999-01-01", false],
-  ])("with --retire-from %s says that the day is over: %p", async (day, isOver) => {
+  ])("with --retire-from %s says that it takes effect immediately: %p", async (day, isPast) => {
     const folder = join(tempFolder(), "desk");
     await makeDesk(folder);
     const words = ["vendor", "successor", "--dir", folder, "--no-passphrase", "--retire-old"];
     const { code, stderr } = await runBerth([...words, "--retire-from", day]);
-    expect([code, stderr.includes("takes effect immediately")]).toEqual([0, isOver]);
+    expect([code, stderr.includes("takes effect immediately")]).toEqual([0, isPast]);
   });
 
-  test("says that an earlier key stays without a passphrase", async () => {
+  test("says that an earlier key is still stored without a passphrase", async () => {
     const folder = join(tempFolder(), "desk");
     await makeDesk(folder);
     const flags = ["--dir", folder, "--passphrase-file", passphraseFile("correct horse")];
-    const said = await runBerth(["vendor", "successor", ...flags]);
+    const result = await runBerth(["vendor", "successor", ...flags]);
     const plain = readdirSync(folder).find((name) => name.endsWith(".vendor.jwk")) ?? "none";
-    expect([said.code, said.stderr]).toEqual([
+    expect([result.code, result.stderr]).toEqual([
       0,
       expect.stringContaining(`${plain} is stored without a passphrase`),
     ]);
-    expect(said.stderr).toContain(`berth vendor passphrase --dir ${folder}`);
+    expect(result.stderr).toContain(`berth vendor passphrase --dir ${folder}`);
     const again = await runBerth(["vendor", "successor", ...flags, "--no-passphrase"]);
     expect(again.stderr).not.toContain("is stored without");
   });
 });
 
-test("vendor passphrase refuses a key file that is a symbolic link, and changes nothing", async () => {
+test("berth vendor passphrase refuses a key file that is a symbolic link, and changes nothing", async () => {
   const folder = join(tempFolder(), "desk");
   await makeDesk(folder);
   const [key, target] = [join(folder, "vendor.jwk"), join(tempFolder(), "vendor.jwk")];
@@ -78,8 +78,8 @@ test("vendor passphrase refuses a key file that is a symbolic link, and changes 
   symlinkSync(target, key);
   const text = readFileSync(target, "utf8");
   const flags = ["--dir", folder, "--new-passphrase-file", passphraseFile("correct horse")];
-  const said = await runBerth(["vendor", "passphrase", ...flags]);
-  expect([said.code, said.stderr]).toEqual([
+  const result = await runBerth(["vendor", "passphrase", ...flags]);
+  expect([result.code, result.stderr]).toEqual([
     1,
     expect.stringContaining(`${key} is a symbolic link`),
   ]);

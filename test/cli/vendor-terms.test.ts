@@ -5,8 +5,8 @@ import { VendorDesk } from "../support/vendor-desk.ts";
 
 const words = (text: string): string[] => text.split(" ");
 
-describe("flags of terms", () => {
-  test("set every term there is", async () => {
+describe("flags for terms", () => {
+  test("set every term", async () => {
     const desk = await VendorDesk.open();
     const plain = words(
       "--customer Initech --license-type subscription --trial --disabled --no-early-return " +
@@ -64,7 +64,7 @@ describe("flags of terms", () => {
     consumption,
   });
 
-  test("unset every term that can be unset, and switch back what was switched", async () => {
+  test("remove every optional term and reverse every switch", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.issueLicense(
       ...words(
@@ -100,50 +100,80 @@ describe("flags of terms", () => {
     expect(counted.terms).toMatchObject({ consumption: null, borrow_hours: null });
   });
 
-  test("have twins in the environment, which berth knows", async () => {
+  test("can be set by environment variables", async () => {
     const desk = await VendorDesk.open();
     const env = { BERTH_SLOTS: "7", BERTH_FEATURE: "A,B:slots=2", BERTH_TRIAL: "true" };
     const named = ["--dir", desk.path("desk"), "--policy-id", "p", "--product", "CAD"];
-    const said = await runBerth(["vendor", "policy", ...named, "--dry-run"], { env });
-    expect([said.code, said.stderr]).toEqual([0, ""]);
-    expect(JSON.parse(said.stdout) as object).toMatchObject({
+    const result = await runBerth(["vendor", "policy", ...named, "--dry-run"], { env });
+    expect([result.code, result.stderr]).toEqual([0, ""]);
+    expect(JSON.parse(result.stdout) as object).toMatchObject({
       slots: 7,
       trial: true,
       features: [{ code: "A" }, { code: "B", floating: { slots: 2 } }],
     });
   });
 
-  test("go before the environment, also where it says the opposite", async () => {
+  test("override the environment, even an opposite flag in it", async () => {
     const desk = await VendorDesk.open();
     const env = { BERTH_DISABLED: "true" };
     const named = ["--dir", desk.path("desk"), "--policy-id", "p", "--product", "CAD"];
     const words = ["vendor", "policy", ...named, "--dry-run", "--enabled"];
-    const said = await runBerth(words, { env });
-    expect([said.code, said.stderr]).toEqual([0, ""]);
-    expect(JSON.parse(said.stdout) as object).toMatchObject({ enabled: true });
+    const result = await runBerth(words, { env });
+    expect([result.code, result.stderr]).toEqual([0, ""]);
+    expect(JSON.parse(result.stdout) as object).toMatchObject({ enabled: true });
   });
 
   test.each<[string, string[], string, string]>([
-    ["a number", ["--slots", "1.5"], "--slots must be a whole number from 0 to", 'not "1.5"'],
+    ["a fraction", ["--slots", "1.5"], "--slots must be a whole number from 0 to", 'not "1.5"'],
     ["a count too large", ["--slots", "2000000000000"], "from 0 to 1000000000000", "not 2000"],
-    ["none where there is no none", ["--slots", "none"], "--slots must be a whole", 'not "none"'],
-    ["a time", ["--valid-until", "soon"], "a day or an RFC 3339 time", 'not "soon"'],
-    ["a day", ["--valid-until", "2027-02-30"], "--valid-until must be", 'not "2027-02-30"'],
+    [
+      "none for a number that is required",
+      ["--slots", "none"],
+      "--slots must be a whole",
+      'not "none"',
+    ],
+    ["a word as a time", ["--valid-until", "soon"], "a day or an RFC 3339 time", 'not "soon"'],
+    [
+      "a day that does not exist",
+      ["--valid-until", "2027-02-30"],
+      "--valid-until must be",
+      'not "2027-02-30"',
+    ],
     ["a time without a zone", ["--start", "2027-01-01T10:00:00"], "--start must", "RFC 3339"],
     ["an empty text", ["--customer", ""], "--customer must be a text of 1 to 256", 'not ""'],
-    ["a period", ["--consumptions", "5", "--period", "yearly"], "--period must be", "annually"],
     [
-      "a type",
+      "an unknown period",
+      ["--consumptions", "5", "--period", "yearly"],
+      "--period must be",
+      "annually",
+    ],
+    [
+      "an unknown license type",
       ["--license-type", "trial"],
       "--license-type must be one of perpetual, time-limited, subscription, consumption",
       "hint: --trial marks a license of any type as a trial",
     ],
-    ["both ways", ["--trial", "--no-trial"], "--trial and --no-trial contradict", "leave one"],
-    ["nothing to count", ["--consumptions", "none", "--overages", "5"], "--overages", "leave"],
+    [
+      "contradicting flags",
+      ["--trial", "--no-trial"],
+      "--trial and --no-trial cannot be combined",
+      "omit one",
+    ],
+    [
+      "overages without consumptions",
+      ["--consumptions", "none", "--overages", "5"],
+      "--overages",
+      "omit them",
+    ],
     ["a feature's number", ["--feature", "A:slots=x"], "--feature A: slots must be", 'not "x"'],
     ["a feature's end", ["--feature", "A:ends=soon"], "--feature A: ends must be", "RFC 3339"],
     ["a feature's setting", ["--feature", "A:slot=5"], "no setting slot", "did you mean slots?"],
-    ["no setting at all", ["--feature", "A:constructor=5"], "no setting constructor", "CODE[:name"],
+    [
+      "a feature's setting named like an object property",
+      ["--feature", "A:constructor=5"],
+      "no setting constructor",
+      "CODE[:name",
+    ],
     [
       "a feature twice",
       ["--feature", "A", "--feature", "A:slots=5"],
@@ -157,42 +187,47 @@ describe("flags of terms", () => {
       "--feature A: negative must be yes or no, not 1",
       "[:negative=yes]",
     ],
-    ["a feature to and fro", ["--feature", "A", "--no-feature", "A"], "both name A", "leave one"],
-  ])("name what is wrong: %s", async (_what, flags, error, more) => {
+    [
+      "a feature both added and removed",
+      ["--feature", "A", "--no-feature", "A"],
+      "both name A",
+      "omit one",
+    ],
+  ])("are refused with the wrong value named: %s", async (_what, flags, error, more) => {
     const desk = await VendorDesk.open();
-    const said = await desk.makePolicy(...flags);
-    expect([said.code, said.stdout]).toEqual([2, ""]);
-    expect(said.stderr).toStartWith("berth: error: ");
-    expect(said.stderr).toContain(error);
-    expect(said.stderr).toContain(more);
+    const result = await desk.makePolicy(...flags);
+    expect([result.code, result.stdout]).toEqual([2, ""]);
+    expect(result.stderr).toStartWith("berth: error: ");
+    expect(result.stderr).toContain(error);
+    expect(result.stderr).toContain(more);
     expect(desk.readLedger()).toBe("");
   });
 });
 
 describe("a license of the type consumption", () => {
-  test("is refused where neither it nor a feature of it counts anything", async () => {
+  test("is refused when neither the license nor a feature has a maximum", async () => {
     const desk = await VendorDesk.open();
     const typed = ["--license-type", "consumption"];
-    const said = await desk.makePolicy(...typed);
-    expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toContain("a consumption license must have a maximum consumption");
-    expect(said.stderr).toContain("berth: hint: --consumptions N");
+    const result = await desk.makePolicy(...typed);
+    expect([result.code, result.stdout]).toEqual([1, ""]);
+    expect(result.stderr).toContain("a consumption license must have a maximum consumption");
+    expect(result.stderr).toContain("berth: hint: set it with --consumptions N");
     expect(desk.readLedger()).toBe("");
     expect((await desk.makePolicy(...typed, "--feature", "A:consumptions=5")).code).toBe(0);
   });
 });
 
 describe("the end of a license", () => {
-  test("is after the whole day that is named, and the answer says the instant", async () => {
+  test("is after the whole named day, and the output shows the instant", async () => {
     const desk = await VendorDesk.open();
     const dated = ["--valid-until", "2027-12-31", "--maintenance-until", "2028-02-29"];
-    const said = await desk.makePolicy(...dated, "--feature", "MESH:ends=2027-06-30", "--json");
-    expect(said.stderr).toBe(
+    const result = await desk.makePolicy(...dated, "--feature", "MESH:ends=2027-06-30", "--json");
+    expect(result.stderr).toBe(
       "berth: note: ends 2028-01-01T00:00:00Z, after 2027-12-31\n" +
         "berth: note: maintenance ends 2028-03-01T00:00:00Z, after 2028-02-29\n" +
         "berth: note: MESH ends 2027-07-01T00:00:00Z, after 2027-06-30\n",
     );
-    expect(JSON.parse(said.stdout) as object).toMatchObject({
+    expect(JSON.parse(result.stdout) as object).toMatchObject({
       valid_until: "2028-01-01T00:00:00.000Z",
     });
     const answer = ["--request", await desk.makeRequest()];
@@ -202,11 +237,11 @@ describe("the end of a license", () => {
 
   test("is exactly the RFC 3339 time that is named", async () => {
     const desk = await VendorDesk.open();
-    const said = await desk.makePolicy("--valid-until", "2027-12-31T18:00:00+01:00");
-    expect(said.stderr).toBe("berth: note: ends 2027-12-31T17:00:00Z\n");
+    const result = await desk.makePolicy("--valid-until", "2027-12-31T18:00:00+01:00");
+    expect(result.stderr).toBe("berth: note: ends 2027-12-31T17:00:00Z\n");
   });
 
-  test("makes it time-limited unless another type is named, and never makes it perpetual", async () => {
+  test("makes the license time-limited unless another type is named", async () => {
     const desk = await VendorDesk.open();
     const until = ["--valid-until", "2027-12-31"];
     expect((await desk.readPolicyTerms(...until)).license_type).toBe("time-limited");
@@ -222,30 +257,30 @@ describe("the end of a license", () => {
     );
   });
 
-  test("is not before its start, which is refused", async () => {
+  test("is refused before the start and accepted on the same day", async () => {
     const desk = await VendorDesk.open();
     const dated = ["--start", "2028-01-01", "--valid-until", "2027-12-31"];
-    const said = await desk.makePolicy(...dated);
-    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("before it starts")]);
+    const result = await desk.makePolicy(...dated);
+    expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("before it starts")]);
     expect((await desk.makePolicy("--start", "2027-12-31", ...dated.slice(2))).code).toBe(0);
   });
 
-  test("contradicts a perpetual license, which is refused with the reason", async () => {
+  test("is refused for a perpetual license, with the reason and a hint", async () => {
     const desk = await VendorDesk.open();
-    const said = await desk.makePolicy(
+    const result = await desk.makePolicy(
       "--license-type",
       "perpetual",
       "--valid-until",
       "2027-12-31",
     );
-    expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toContain("a perpetual license has no end");
-    expect(said.stderr).toContain("berth: hint: omit --license-type");
+    expect([result.code, result.stdout]).toEqual([1, ""]);
+    expect(result.stderr).toContain("a perpetual license has no end");
+    expect(result.stderr).toContain("berth: hint: omit --license-type");
   });
 });
 
 describe("--terms FILE", () => {
-  test("needs only what is to be set, takes days, and is overridden by flags", async () => {
+  test("may contain only some terms and days, and is overridden by flags", async () => {
     const desk = await VendorDesk.open();
     const file = desk.writeFile(
       "terms.json",
@@ -281,7 +316,7 @@ describe("--terms FILE", () => {
     expect(terms.features).toHaveLength(1);
   });
 
-  test("keeps in a renewal what the file does not name", async () => {
+  test("keeps the terms that the file does not name in a renewal", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.issueLicense("--slots", "5", "--consumptions", "9", "--period", "daily");
     const file = desk.writeFile("terms.json", '\ufeff{"$schema":"x","consumption":{"max":20}}');
@@ -292,50 +327,53 @@ describe("--terms FILE", () => {
   test.each<[string, string]>([
     ['{"valid_until":"soon"}', 'terms: valid_until must be a day or an RFC 3339 time, not "soon"'],
     ['{"valid_until":"2027-02-30"}', "terms: valid_until must be a day or an RFC 3339 time"],
-    ['{"slotz":5}', "terms: no field slotz: did you mean slots?"],
+    ['{"slotz":5}', "terms: unknown field slotz: did you mean slots?"],
     ['{"slots":"5"}', 'terms: slots must be a whole number from 0 to 1000000000000, not "5"'],
     [
       '{"license_type":"trial"}',
       'terms: license_type must be one of perpetual, time-limited, subscription, consumption, not "trial"\nberth: hint: "trial": true marks',
     ],
     ['{"trial":"yes"}', 'terms: trial must be true or false, not "yes"'],
-    ['{"consumption":{"maxx":5}}', "terms: no field consumption.maxx: did you mean max?"],
+    ['{"consumption":{"maxx":5}}', "terms: unknown field consumption.maxx: did you mean max?"],
     ['{"consumption":5}', "terms: consumption must be an object, not 5"],
     ['{"features":[{"name":"A"}]}', "terms: features[0].code is required: a text of 1 to 256"],
     ['{"features":[{"code":"A","expires":1}]}', "terms: features[0].expires must be a day"],
     ['{"features":{"A":1}}', "terms: features must be a list of at most 256 features"],
-    ['{"features":[{"code":"A"},{"code":"A"}]}', "terms: features[1].code must be a code that no"],
-    ['{"slots":5,"slots":500}', "terms.json says slots twice"],
+    [
+      '{"features":[{"code":"A"},{"code":"A"}]}',
+      "terms: features[1].code must be a code that is not used",
+    ],
+    ['{"slots":5,"slots":500}', "terms.json contains slots twice"],
     [
       '{"features":[{"code":"A"},{"code":"B","\\u0063ode":"C"}]}',
-      "terms.json says features[1].code twice",
+      "terms.json contains features[1].code twice",
     ],
-    ["[]", "terms: they must be an object, not []"],
+    ["[]", "terms: the value must be an object, not []"],
     ["{", "terms.json is not JSON: "],
-  ])("%s is refused, and nothing is signed or put on the ledger", async (text, error) => {
+  ])("is refused, and nothing is signed or recorded: %s", async (text, error) => {
     const desk = await VendorDesk.open();
     const file = ["--terms", desk.writeFile("terms.json", text)];
     const answer = ["--request", await desk.makeRequest()];
-    for (const said of [
+    for (const result of [
       await desk.makePolicy(...file),
       await desk.run("issue", ...answer, ...file),
     ]) {
-      expect([said.code, said.stdout]).toEqual([2, ""]);
-      expect(said.stderr).toContain(error);
-      expect(said.stderr).toContain("berth: hint: ");
+      expect([result.code, result.stdout]).toEqual([2, ""]);
+      expect(result.stderr).toContain(error);
+      expect(result.stderr).toContain("berth: hint: ");
     }
     expect(desk.readLedger()).toBe("");
   });
 
-  test("that is not there is named", async () => {
+  test("is refused when FILE does not exist", async () => {
     const desk = await VendorDesk.open();
-    const said = await desk.makePolicy("--terms", desk.path("nowhere.json"));
-    expect([said.code, said.stderr]).toEqual([2, expect.stringContaining("does not exist")]);
+    const result = await desk.makePolicy("--terms", desk.path("nowhere.json"));
+    expect([result.code, result.stderr]).toEqual([2, expect.stringContaining("does not exist")]);
   });
 });
 
 describe("berth vendor terms", () => {
-  test("prints an example that is taken as it is", async () => {
+  test("prints an example that --terms accepts", async () => {
     const desk = await VendorDesk.open();
     const file = desk.writeFile("terms.json", await runOrThrow(["vendor", "terms"]));
     expect(await desk.readPolicyTerms("--terms", file)).toMatchObject({
@@ -346,7 +384,7 @@ describe("berth vendor terms", () => {
     });
   });
 
-  test("prints a JSON schema with every field of the terms and what it may be", async () => {
+  test("prints a JSON schema with every field of the terms", async () => {
     const schema = JSON.parse(await runOrThrow(["vendor", "terms", "--schema"])) as {
       additionalProperties: boolean;
       required?: string[];
@@ -364,7 +402,7 @@ describe("berth vendor terms", () => {
   });
 });
 
-describe("the help of the vendor's commands", () => {
+describe("help", () => {
   test.each<[string, string[]]>([
     ["init", ["dir", "name", "product"]],
     ["issue", ["dir"]],
@@ -372,13 +410,13 @@ describe("the help of the vendor's commands", () => {
     ["confirm", ["dir", "policy", "license-key", "activation-code"]],
     ["time", ["dir", "code"]],
     ["inspect", []],
-  ])("of vendor %s marks the flags that are required", async (name, flags) => {
+  ])("of berth vendor %s marks the required flags", async (name, flags) => {
     const help = await runOrThrow(["vendor", name, "--help"]);
     const marked = [...help.matchAll(/^ {2}--(\S+) .*; required\)$/gm)].map(([, flag]) => flag);
     expect(marked).toEqual(flags);
   });
 
-  test("says which of several flags is required, what is the default, and what --code is", async () => {
+  test("of vendor issue, time and terms explains alternatives, defaults and --code", async () => {
     const issue = await runOrThrow(["vendor", "issue", "--help"]);
     expect(issue).toContain("one of --request, --renew and --reprint is required");
     expect(issue).toContain("maximum number of concurrent users; default 1");

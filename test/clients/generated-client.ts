@@ -9,20 +9,20 @@ import { startBinary } from "../support/binary.ts";
 
 export interface DemoServer {
   readonly url: string;
-  /** The fields of a call that adds an air-gapped license, as a file of JSON. */
+  /** A JSON file with the fields of the call that adds an air-gapped license. */
   readonly airgapFile: string;
 }
 
 export interface Workspace {
   readonly folder: string;
-  /** The server's openapi.json, as it was fetched. */
+  /** The path of the server's openapi.json. */
   readonly document: string;
   readonly demo: DemoServer;
 }
 
-/** A copy of a language's files beside the document of a running demo. */
+/** Copies a language's files to a folder with the openapi.json of a running demo. */
 export async function prepareWorkspace(language: string): Promise<Workspace> {
-  // Not in memory, where there may be little room and programs may not be run.
+  // Not in a tmpfs, which may be small and may forbid running programs.
   const root = mkdtempSync(join(tmpdir(), "berth-client-"));
   atEnd(() => rmSync(root, { recursive: true, force: true }));
   const folder = join(root, language);
@@ -42,7 +42,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs a tool in the workplace, to its end. */
+/** Runs a tool in the workspace until it exits. */
 export async function runTool(
   { folder, demo }: Workspace,
   words: readonly string[],
@@ -63,16 +63,16 @@ export async function runTool(
   return { code, stdout, stderr };
 }
 
-/** A step that must end well before the next one makes sense. */
-export function requireSuccess(what: string, ended: CommandResult): void {
-  check(what, ended.code === 0, ended);
-  if (ended.code !== 0) finish();
+/** Checks a step and ends the suite when it failed, because later steps depend on it. */
+export function requireSuccess(name: string, result: CommandResult): void {
+  check(name, result.code === 0, result);
+  if (result.code !== 0) finish();
 }
 
-/** In seven days, to the second: what the programs borrow until. */
+/** The end of the programs' borrows: in seven days, in whole seconds. */
 const borrowedUntil = `${new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 19)}Z`;
 
-/** What each call of a program must print, whatever the language. */
+/** What each call of a program must print, in every language. */
 const expectedCalls = (licenseId: number): Readonly<Record<string, object>> => ({
   register: {
     product: "DEMO",
@@ -118,7 +118,7 @@ const expectedCalls = (licenseId: number): Readonly<Record<string, object>> => (
   unregister: { text: "user_unregistered" },
 });
 
-/** Runs the program that makes the calls, and judges what it printed: a line of JSON for each. */
+/** Runs the program that makes the calls and checks its output: one line of JSON for each call. */
 export async function checkCalls(
   work: Workspace,
   language: string,
@@ -128,12 +128,15 @@ export async function checkCalls(
   const reply = await fetch(`${work.demo.url}/api/v4/license`);
   const { id } = (await reply.json()) as { readonly id: number };
   check("the license's id needs more than 32 bits", id > 2 ** 32, id);
-  const ended = await runTool(work, words, { ...env, BORROWED_UNTIL: borrowedUntil });
-  check(`${language}: the program ends well`, ended.code === 0, ended);
-  const printed = new Map(ended.stdout.split("\n").filter(Boolean).map(readLine));
+  const result = await runTool(work, words, { ...env, BORROWED_UNTIL: borrowedUntil });
+  check(`${language}: the program exits with 0`, result.code === 0, result);
+  const printed = new Map(result.stdout.split("\n").filter(Boolean).map(readLine));
   for (const [call, expected] of Object.entries(expectedCalls(id))) {
-    const got = printed.get(call);
-    check(`${language}: ${call}`, isDeepStrictEqual(got, expected), { got, expected });
+    const actual = printed.get(call);
+    check(`${language}: ${call} returns the expected values`, isDeepStrictEqual(actual, expected), {
+      actual,
+      expected,
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-// A package by openapi-python-client: it is generated without a warning, and its calls are answered.
+// A package by openapi-python-client is generated without a warning, and its calls succeed.
 import { join } from "node:path";
 import { check, finish, installPackages } from "../support/suite-harness.ts";
 import { checkCalls, requireSuccess, prepareWorkspace, runTool } from "./generated-client.ts";
@@ -19,7 +19,7 @@ function hasPython(): boolean {
 
 const work = await prepareWorkspace("python");
 requireSuccess(
-  "a virtual environment is made",
+  "a virtual environment is created",
   await runTool(work, ["python3", "-m", "venv", "venv"]),
 );
 const bin = join(work.folder, "venv", "bin");
@@ -29,9 +29,13 @@ requireSuccess("openapi-python-client is installed", installed);
 const generate = ["generate", "--path", work.document, "--config", "overrides.json"];
 const output = ["--meta", "none", "--output-path", "berth", "--fail-on-warning"];
 const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}` };
-const words = [join(bin, "openapi-python-client"), ...generate, ...output];
-const generated = await runTool(work, words, env);
-requireSuccess("a package is generated", generated);
-check("without a warning", !/warn/i.test(generated.stdout + generated.stderr), generated);
+const command = [join(bin, "openapi-python-client"), ...generate, ...output];
+const generated = await runTool(work, command, env);
+requireSuccess("openapi-python-client generates a package", generated);
+check(
+  "openapi-python-client prints no warning",
+  !/warn/i.test(generated.stdout + generated.stderr),
+  generated,
+);
 await checkCalls(work, "Python", [join(bin, "python"), "calls.py"]);
 finish();

@@ -1,4 +1,4 @@
-// The calls through types that were generated from openapi.json; compiled before it runs.
+// Makes calls through types generated from openapi.json. It is compiled before it runs.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./types";
 
@@ -21,8 +21,10 @@ function replyOf<T>({ data, error }: { data?: T; error?: Schemas["Refusal"] }): 
   return data;
 }
 
-const registering: Schemas["RegisterBody"] = { product: "DEMO", user: "ada", user_info: "" };
-const slot: Schemas["Slot"] = replyOf(await client.POST("/api/v4/register", { body: registering }));
+const registerBody: Schemas["RegisterBody"] = { product: "DEMO", user: "ada", user_info: "" };
+const slot: Schemas["Slot"] = replyOf(
+  await client.POST("/api/v4/register", { body: registerBody }),
+);
 const license = JSON.parse(slot.license_json) as Schemas["License"];
 print("register", {
   product: slot.product,
@@ -51,39 +53,39 @@ print("borrow", {
   has_lease: typeof borrowed.lease === "string",
 });
 
-const counted = replyOf(
+const consumption = replyOf(
   await client.POST("/api/v4/add_consumption", { body: { product: "DEMO", consumptions: "3" } }),
 );
 print("addConsumption", {
-  license_id: counted.license_id,
-  max_consumptions: counted.max_consumptions,
-  total_consumptions: counted.total_consumptions,
-  max_overages: counted.max_overages,
-  consumption_period: counted.consumption_period,
+  license_id: consumption.license_id,
+  max_consumptions: consumption.max_consumptions,
+  total_consumptions: consumption.total_consumptions,
+  max_overages: consumption.max_overages,
+  consumption_period: consumption.consumption_period,
 });
 
-const featureCounted = replyOf(
+const featureConsumption = replyOf(
   await client.POST("/api/v4/add_feature_consumption", {
     body: { product: "DEMO", feature: "EXPORT", consumptions: "2" },
   }),
 );
 print("addFeatureConsumption", {
-  feature: featureCounted.feature,
-  max_consumption: featureCounted.max_consumption,
-  total_consumptions: featureCounted.total_consumptions,
+  feature: featureConsumption.feature,
+  max_consumption: featureConsumption.max_consumption,
+  total_consumptions: featureConsumption.total_consumptions,
 });
 
-const asked = replyOf(
+const request = replyOf(
   await client.POST("/api/v4/license/generate", {
     body: { product: "DEMO", license_key: "ABCD-1234" },
   }),
 );
-if (typeof asked === "string") throw new Error("plain text, which was not asked for");
+if (typeof request === "string") throw new Error("the reply is plain text, not JSON");
 print("generateLicenseRequest", {
-  product: asked.product,
-  license_key: asked.license_key,
-  cloud_payload: asked.cloud_payload,
-  parts_of_payload: asked.payload.split(".").length,
+  product: request.product,
+  license_key: request.license_key,
+  cloud_payload: request.cloud_payload,
+  parts_of_payload: request.payload.split(".").length,
 });
 
 const keys = replyOf(
@@ -94,18 +96,19 @@ const keys = replyOf(
 const updated: ("apiKey" | "sharedKey")[] = keys.updated;
 print("setKeys", { status: keys.status, updated });
 
-const refused = await client.POST("/api/v4/add_feature_consumption", {
+const refusal = await client.POST("/api/v4/add_feature_consumption", {
   body: { product: "DEMO", feature: "NONE" },
 });
-print("refusal", { status: refused.error?.status, code: refused.error?.code });
+print("refusal", { status: refusal.error?.status, code: refusal.error?.code });
 
-const shown = replyOf(
+const licenseReply = replyOf(
   await client.GET("/api/v4/license", {
     params: { query: { license_id: String(slot.license_id) } },
   }),
 );
-if (typeof shown === "string" || !("id" in shown)) throw new Error("not a license");
-print("getLicense", { id: shown.id, max_borrow_time: shown.max_borrow_time });
+if (typeof licenseReply === "string" || !("id" in licenseReply))
+  throw new Error("the reply is not a license");
+print("getLicense", { id: licenseReply.id, max_borrow_time: licenseReply.max_borrow_time });
 
 const airgap = (await Bun.file(env("BERTH_AIRGAP_FILE")).json()) as Schemas["AddAirgapLicenseBody"];
 const added: Schemas["License"] = replyOf(
@@ -129,16 +132,16 @@ const text: "user_unregistered" = replyOf(
 ) as "user_unregistered";
 print("unregister", { text });
 
-/** Never called: the compiler refuses what the document does not allow. */
+/** Never called: the compiler must refuse each of these lines. */
 export async function refusedByTheCompiler(): Promise<void> {
   // @ts-expect-error A count is sent as a string.
   await client.POST("/api/v4/add_consumption", { body: { consumptions: 3 } });
   // @ts-expect-error There is no such field.
   const body: Schemas["RegisterBody"] = { usr: "ada" };
   await client.POST("/api/v4/register", { body });
-  // @ts-expect-error A body is needed.
+  // @ts-expect-error A body is required.
   await client.POST("/api/v4/register", {});
-  // @ts-expect-error It may be null.
+  // @ts-expect-error borrowed_until may be null.
   const end: string = slot.borrowed_until;
   print("unused", { end });
 }
