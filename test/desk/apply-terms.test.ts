@@ -20,30 +20,30 @@ const feature = (code: string, differing: Partial<Feature> = {}): Feature => ({
   ...differing,
 });
 
-const counting = { max: 1_000, overages: 50, negative: true, period: "monthly" } as const;
+const CONSUMPTION = { max: 1_000, overages: 50, negative: true, period: "monthly" } as const;
 const MESH = feature("MESH", {
   name: "Meshing",
   metadata: "tier 2",
   expires: "2029-01-01T00:00:00.000Z",
   floating: { slots: 2, timeout_minutes: 30 },
 });
-const EXPORT = feature("EXPORT", { consumption: { ...counting, max: 100 } });
-const SOLD: Partial<TermsDocument> = {
+const EXPORT = feature("EXPORT", { consumption: { ...CONSUMPTION, max: 100 } });
+const TERMS: Partial<TermsDocument> = {
   slots: 5,
   timeout_minutes: 30,
   customer: "Initech",
-  consumption: counting,
+  consumption: CONSUMPTION,
   features: [MESH, EXPORT, feature("PRO")],
 };
 
-async function sold() {
+async function issueFirstLicense() {
   const { desk, folder, site } = await openDeskAndSite();
-  const first = await issueTestLicense(desk, await makeRequestFrom(site), { terms: SOLD });
+  const first = await issueTestLicense(desk, await makeRequestFrom(site), { terms: TERMS });
   return { desk, folder, site, first, renew: first.license_id };
 }
 
-async function refusal(act: Promise<unknown>): Promise<string> {
-  const error: unknown = await act.then(
+async function refusal(attempt: Promise<unknown>): Promise<string> {
+  const error: unknown = await attempt.then(
     () => null,
     (reason: unknown) => reason,
   );
@@ -51,27 +51,27 @@ async function refusal(act: Promise<unknown>): Promise<string> {
   return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
 }
 
-describe("a renewal of the ledger's license", () => {
-  test("keeps overages, negative and period when only the count is given", async () => {
-    const { desk, renew, first } = await sold();
+describe("a renewal from the ledger", () => {
+  test("keeps overages, negative and period if only the maximum changes", async () => {
+    const { desk, renew, first } = await issueFirstLicense();
     const { terms } = await issueTestLicense(desk, null, {
       renewLicenseId: renew,
       terms: { consumption: { max: 2_000 } },
     });
-    expect(terms).toEqual({ ...first.terms, consumption: { ...counting, max: 2_000 } });
+    expect(terms).toEqual({ ...first.terms, consumption: { ...CONSUMPTION, max: 2_000 } });
   });
 
-  test("keeps the count when only the overages are given", async () => {
-    const { desk, renew } = await sold();
+  test("keeps the maximum if only the overages change", async () => {
+    const { desk, renew } = await issueFirstLicense();
     const { terms } = await issueTestLicense(desk, null, {
       renewLicenseId: renew,
       terms: { consumption: { overages: 0 } },
     });
-    expect(terms.consumption).toEqual({ ...counting, overages: 0 });
+    expect(terms.consumption).toEqual({ ...CONSUMPTION, overages: 0 });
   });
 
-  test("keeps the features that are not given, and of one given what is not given", async () => {
-    const { desk, renew, first } = await sold();
+  test("keeps features that are not named, and the unnamed settings of one that is", async () => {
+    const { desk, renew, first } = await issueFirstLicense();
     const features = [{ code: "MESH", floating: { slots: 4 } }];
     const { terms } = await issueTestLicense(desk, null, {
       renewLicenseId: renew,
@@ -81,18 +81,18 @@ describe("a renewal of the ledger's license", () => {
     expect(terms).toEqual({ ...first.terms, features: [mesh, EXPORT, feature("PRO")] });
   });
 
-  test("keeps a feature's overages and period when only its count is given", async () => {
-    const { desk, renew } = await sold();
+  test("keeps a feature's overages and period if only its maximum changes", async () => {
+    const { desk, renew } = await issueFirstLicense();
     const features = [{ code: "EXPORT", consumption: { max: 500 } }];
     const { terms } = await issueTestLicense(desk, null, {
       renewLicenseId: renew,
       terms: { features },
     });
-    expect(terms.features[1]).toEqual({ ...EXPORT, consumption: { ...counting, max: 500 } });
+    expect(terms.features[1]).toEqual({ ...EXPORT, consumption: { ...CONSUMPTION, max: 500 } });
   });
 
-  test("gets a new feature after those that it has", async () => {
-    const { desk, renew } = await sold();
+  test("adds a new feature after the existing ones", async () => {
+    const { desk, renew } = await issueFirstLicense();
     const features = [{ code: "NEW", floating: { slots: 1 } }];
     const { terms } = await issueTestLicense(desk, null, {
       renewLicenseId: renew,
@@ -102,15 +102,15 @@ describe("a renewal of the ledger's license", () => {
     expect(terms.features).toEqual([MESH, EXPORT, feature("PRO"), added]);
   });
 
-  test("loses exactly the features that are taken away", async () => {
-    const { desk, renew } = await sold();
-    const taken = { without: ["EXPORT", "PRO"] };
-    const { terms } = await issueTestLicense(desk, null, { renewLicenseId: renew, terms: taken });
+  test("removes exactly the features named by without", async () => {
+    const { desk, renew } = await issueFirstLicense();
+    const changes = { without: ["EXPORT", "PRO"] };
+    const { terms } = await issueTestLicense(desk, null, { renewLicenseId: renew, terms: changes });
     expect(terms.features).toEqual([MESH]);
   });
 
-  test("is refused for a feature to take away that it does not have", async () => {
-    const { desk, renew } = await sold();
+  test("is refused if it removes a feature that the license does not have", async () => {
+    const { desk, renew } = await issueFirstLicense();
     const reason = await refusal(
       issueTestLicense(desk, null, { renewLicenseId: renew, terms: { without: ["EXPRT"] } }),
     );
@@ -119,17 +119,17 @@ describe("a renewal of the ledger's license", () => {
     expect(desk.ledger.issuedEntries()).toHaveLength(1);
   });
 
-  test("loses what is set to null", async () => {
-    const { desk, renew } = await sold();
+  test("removes every term that is set to null", async () => {
+    const { desk, renew } = await issueFirstLicense();
     const features = [{ code: "MESH", expires: null, floating: null, metadata: null }];
-    const unset = { customer: null, consumption: null, features };
-    const { terms } = await issueTestLicense(desk, null, { renewLicenseId: renew, terms: unset });
+    const changes = { customer: null, consumption: null, features };
+    const { terms } = await issueTestLicense(desk, null, { renewLicenseId: renew, terms: changes });
     expect(terms).toMatchObject({ customer: null, consumption: null });
     expect(terms.features[0]).toEqual(feature("MESH", { name: "Meshing" }));
   });
 
-  test("is refused for another product, which the site would not take", async () => {
-    const { desk, renew } = await sold();
+  test("is refused for another product", async () => {
+    const { desk, renew } = await issueFirstLicense();
     const reason = await refusal(
       issueTestLicense(desk, null, { renewLicenseId: renew, terms: { product: "ray" } }),
     );
@@ -137,8 +137,8 @@ describe("a renewal of the ledger's license", () => {
   });
 });
 
-test("a license on a ledger line that lacks a term is renewed with that term's default", async () => {
-  const { folder, first } = await sold();
+test("a renewal uses the default of a term that the ledger line lacks", async () => {
+  const { folder, first } = await issueFirstLicense();
   const { move_grace_hours: _, ...older } = first.terms;
   const line = JSON.stringify({ ...first, terms: older });
   writeFileSync(join(folder, "ledger.jsonl"), `${line}\n`);
@@ -151,21 +151,21 @@ test("a license on a ledger line that lacks a term is renewed with that term's d
   expect(terms).toEqual({ ...first.terms, slots: 6 });
 });
 
-describe("an answer to a request that renews", () => {
-  test("keeps what was sold, as a renewal of the ledger's license does", async () => {
-    const { desk, site, first } = await sold();
+describe("a renewal that answers a request", () => {
+  test("keeps the earlier terms, as a renewal from the ledger does", async () => {
+    const { desk, site, first } = await issueFirstLicense();
     const features = [{ code: "MESH", floating: { slots: 4 } }];
     const terms = { consumption: { max: 9 }, features, without: ["PRO"] };
     const request = await makeRequestFrom(site);
     const second = await issueTestLicense(desk, request, { terms });
     const mesh = { ...MESH, floating: { slots: 4, timeout_minutes: 30 } };
-    const consumption = { ...counting, max: 9 };
+    const consumption = { ...CONSUMPTION, max: 9 };
     expect(second.terms).toEqual({ ...first.terms, consumption, features: [mesh, EXPORT] });
-    // Asked again, nothing is left to take away, and the answer is the same one.
+    // The same request again: PRO is already removed, and the answer is the same document.
     expect((await issueTestLicense(desk, request, { terms })).document).toBe(second.document);
   });
 
-  test("stays the same one when what it took away was named by a file as well", async () => {
+  test("is the same document again if a feature is both set and removed", async () => {
     const { desk, site } = await openDeskAndSite();
     const request = await makeRequestFrom(site);
     const terms = { features: [{ code: "MESH" }, { code: "PRO" }], without: ["PRO"] };
@@ -174,8 +174,8 @@ describe("an answer to a request that renews", () => {
     expect((await issueTestLicense(desk, request, { terms })).document).toBe(first.document);
   });
 
-  test("stays the same one after a later renewal with other terms", async () => {
-    const { desk, site, renew } = await sold();
+  test("is the same document again after a later renewal with other terms", async () => {
+    const { desk, site, renew } = await issueFirstLicense();
     const request = await makeRequestFrom(site);
     const second = await issueTestLicense(desk, request, { terms: { slots: 9 } });
     await issueTestLicense(desk, null, {
@@ -188,11 +188,11 @@ describe("an answer to a request that renews", () => {
 });
 
 describe("a new license", () => {
-  test("is as large as a site takes, and is refused when it would be larger", async () => {
+  test("is refused if it is larger than a site accepts, and installs at that size", async () => {
     const { desk, site } = await openDeskAndSite();
     const metadata = "m".repeat(4_000);
     const features = (count: number) =>
-      Array.from({ length: count }, (_, place) => ({ code: `F${place}`, metadata }));
+      Array.from({ length: count }, (_, index) => ({ code: `F${index}`, metadata }));
     const request = await makeRequestFrom(site);
     const large = issueTestLicense(desk, request, { terms: { features: features(9) } });
     expect(await refusal(large)).toMatch(/the terms have \d+ bytes, but a license holds at most/);
@@ -206,10 +206,10 @@ describe("a new license", () => {
     ["a period", { consumption: { period: "monthly" } }, "consumptions"],
     ["a feature's timeout", { features: [{ code: "A", floating: { timeout_minutes: 5 } }] }, "A"],
     ["a feature's overages", { features: [{ code: "A", consumption: { overages: 5 } }] }, "A"],
-  ] as const)("is refused for %s of nothing", async (_what, terms, named) => {
+  ] as const)("is refused for %s without a maximum or slots", async (_, terms, name) => {
     const { desk, site } = await openDeskAndSite();
     const reason = await refusal(issueTestLicense(desk, await makeRequestFrom(site), { terms }));
-    expect(reason).toContain(named);
+    expect(reason).toContain(name);
     expect(desk.ledger.issuedEntries()).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-// Desks as Berth 0.1.0 made them: one with a plain key, one with a locked key and a successor.
+// Desks that Berth 0.1.0 wrote: one with a plain key, one with an encrypted key and a successor.
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,18 +18,18 @@ function unpack(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-describe.each<[what: string, files: Record<string, string>, passphrase: string | null]>([
+describe.each<[description: string, files: Record<string, string>, passphrase: string | null]>([
   ["a plain key", desks.plain, null],
-  ["a locked key and a successor", desks.locked, "correct horse"],
-])("a desk of version 0.1.0 with %s", (_what, files, passphrase) => {
-  test("opens with its current key, and nothing in it is renamed", async () => {
+  ["an encrypted key and a successor", desks.locked, "correct horse"],
+])("a desk of version 0.1.0 with %s", (_description, files, passphrase) => {
+  test("opens with its current key, and no file is renamed", async () => {
     const folder = unpack(files);
     const { vendor, key } = await Desk.open(realDisk, folder, passphrase);
     expect(vendor.keys.map(keyIdOf)[0]).toBe(keyIdOf(key));
     expect(readdirSync(folder).toSorted()).toEqual(Object.keys(files).toSorted());
   });
 
-  test("is shown and verified", async () => {
+  test("can be shown and verified", async () => {
     const folder = unpack(files);
     const shown = await describeDesk(realDisk, folder, instant(0));
     expect(shown).toMatchObject({
@@ -41,14 +41,14 @@ describe.each<[what: string, files: Record<string, string>, passphrase: string |
     expect(verified).toMatchObject({ key: "ok", faults: [] });
   });
 
-  test("takes another passphrase, a product and a successor that retires its keys", async () => {
+  test("accepts a new passphrase, a product and a successor that retires its keys", async () => {
     const folder = unpack(files);
     await Desk.changePassphrase(realDisk, folder, passphrase, null);
     const opened = await Desk.open(realDisk, folder, null);
     const wider = await opened.addProducts(realDisk, folder, ["CAM"]);
     const next = await wider.rotateKey(realDisk, folder, null, { from: null });
-    const again = await Desk.open(realDisk, folder, null);
-    expect(again.vendor).toEqual(next.vendor);
-    expect(again.vendor.retired).toHaveLength(opened.vendor.keys.length);
+    const reopened = await Desk.open(realDisk, folder, null);
+    expect(reopened.vendor).toEqual(next.vendor);
+    expect(reopened.vendor.retired).toHaveLength(opened.vendor.keys.length);
   });
 });

@@ -9,22 +9,22 @@ import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
-const make = (folder: string, passphrase: string | null) =>
+const createDesk = (folder: string, passphrase: string | null) =>
   Desk.create(realDisk, folder, { name: "Penetrode", products: ["sim"], passphrase });
 
-async function refusal(act: Promise<unknown>): Promise<string> {
+async function refusal(attempt: Promise<unknown>): Promise<string> {
   try {
-    await act;
+    await attempt;
   } catch (error) {
     if (error instanceof DeskRefused) return `${error.message}; ${error.hint}`;
     throw error;
   }
-  throw new Error("it was not refused");
+  throw new Error("expected a refusal");
 }
 
-test("a desk is a key for its owner alone and a trust document to hand out", async () => {
+test("a new desk has a key file with mode 600, a trust document and a ledger", async () => {
   const folder = join(tempFolder(), "desk");
-  const desk = await make(folder, null);
+  const desk = await createDesk(folder, null);
   expect(readdirSync(folder).toSorted()).toEqual(["ledger.jsonl", "trust.jwt", "vendor.jwk"]);
   expect(modeOf(join(folder, "vendor.jwk"))).toBe("600");
   expect(desk.vendor).toMatchObject({ vendor: keyIdOf(desk.key), version: 1, products: ["sim"] });
@@ -32,17 +32,17 @@ test("a desk is a key for its owner alone and a trust document to hand out", asy
   expect([opened.vendor, opened.key]).toEqual([desk.vendor, desk.key]);
 });
 
-test("a desk is not made over another", async () => {
+test("creating a desk in the folder of another desk is refused", async () => {
   for (const passphrase of [null, "correct horse"]) {
     const folder = join(tempFolder(), "desk");
-    await make(folder, passphrase);
-    expect(await refusal(make(folder, null))).toContain("is already a desk");
+    await createDesk(folder, passphrase);
+    expect(await refusal(createDesk(folder, null))).toContain("is already a desk");
   }
 });
 
-test("a key under a passphrase opens with it and with no other, and is nowhere in the clear", async () => {
+test("a key with a passphrase opens with that passphrase alone and is stored encrypted", async () => {
   const folder = join(tempFolder(), "desk");
-  const desk = await make(folder, "correct horse");
+  const desk = await createDesk(folder, "correct horse");
   expect(readdirSync(folder).toSorted()).toEqual(["ledger.jsonl", "trust.jwt", "vendor.jwe"]);
   const locked = readFileSync(join(folder, "vendor.jwe"), "utf8");
   expect(locked).not.toContain(desk.key.d);
@@ -54,24 +54,24 @@ test("a key under a passphrase opens with it and with no other, and is nowhere i
   expect(await refusal(Desk.open(realDisk, folder, null))).toContain("--passphrase-file");
 });
 
-test("what is no desk, or has lost its key, is refused", async () => {
+test("opening a folder that is not a desk, or whose key is wrong or missing, is refused", async () => {
   const folder = tempFolder();
   expect(await refusal(Desk.open(realDisk, folder, null))).toContain("is not a desk");
-  const [one, other] = [join(folder, "one"), join(folder, "other")];
-  await make(one, null);
-  await make(other, null);
-  const key = join(one, "vendor.jwk");
-  writeFileSync(key, readFileSync(join(other, "vendor.jwk")));
-  expect(await refusal(Desk.open(realDisk, one, null))).toContain("not in its trust document");
+  const [first, second] = [join(folder, "first"), join(folder, "second")];
+  await createDesk(first, null);
+  await createDesk(second, null);
+  const key = join(first, "vendor.jwk");
+  writeFileSync(key, readFileSync(join(second, "vendor.jwk")));
+  expect(await refusal(Desk.open(realDisk, first, null))).toContain("not in its trust document");
   writeFileSync(key, "{}");
-  expect(await refusal(Desk.open(realDisk, one, null))).toContain("damaged");
+  expect(await refusal(Desk.open(realDisk, first, null))).toContain("damaged");
   writeFileSync(key, "not json");
-  expect(await refusal(Desk.open(realDisk, one, null))).toContain("damaged");
+  expect(await refusal(Desk.open(realDisk, first, null))).toContain("damaged");
   realDisk.remove(key);
-  expect(await refusal(Desk.open(realDisk, one, null))).toContain("missing");
+  expect(await refusal(Desk.open(realDisk, first, null))).toContain("missing");
 });
 
-test("more products are a trust document of the next version; the same ones are not", async () => {
+test("adding new products signs the next trust document; adding known ones changes nothing", async () => {
   const { desk, folder, site } = await openDeskAndSite();
   expect(await desk.addProducts(realDisk, folder, ["sim"])).toBe(desk);
   const wider = await desk.addProducts(realDisk, folder, ["sim", "fea"]);

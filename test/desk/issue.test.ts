@@ -15,18 +15,18 @@ import { unwrap } from "../support/licensed-store.ts";
 import { hoursLater } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
 
-const ledgerIn = (folder: string): LedgerEntry[] =>
+const readLedger = (folder: string): LedgerEntry[] =>
   readFileSync(join(folder, "ledger.jsonl"), "utf8")
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as LedgerEntry & { prev: string })
     .map(({ prev: _prev, ...entry }) => entry);
 
-/** Refused, and nothing was put on the ledger for it; gives the reason. */
-async function refusal(folder: string, act: () => Promise<unknown>): Promise<string> {
+/** Expects a refusal that leaves the ledger unchanged; returns its text. */
+async function refusal(folder: string, attempt: () => Promise<unknown>): Promise<string> {
   const read = () => realDisk.read(join(folder, "ledger.jsonl"));
   const before = read();
-  const error: unknown = await act().then(
+  const error: unknown = await attempt().then(
     () => null,
     (reason: unknown) => reason,
   );
@@ -35,8 +35,8 @@ async function refusal(folder: string, act: () => Promise<unknown>): Promise<str
   return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
 }
 
-describe("an answer", () => {
-  test("is a license for just that request, appliance and hardware, and the site takes it", async () => {
+describe("an answer to a request", () => {
+  test("is a license for that request, appliance and hardware, and the site installs it", async () => {
     const { desk, site } = await openDeskAndSite();
     const request = await makeRequestFrom(site);
     const { document, license_id, serial } = await issueTestLicense(desk, request, {
@@ -58,32 +58,32 @@ describe("an answer", () => {
     expect(expectOk(await site.upload(document))).toMatchObject({ id: license_id });
   });
 
-  test("is on the ledger, with how the site stood, for whoever opens the desk next", async () => {
+  test("is on the ledger with the state of the site's audit log", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     const request = await makeRequestFrom(site);
-    const one = await issueTestLicense(desk, request);
+    const issued = await issueTestLicense(desk, request);
     const { request_id, audit, appliance } = request;
-    const seen = { type: "seen", at: one.at, appliance, request_id } as const;
-    const stood = { created_at: request.created_at, audit_seq: audit.seq, sum: audit.sum };
-    expect(ledgerIn(folder)).toEqual([{ ...seen, ...stood, totals: [] }, one]);
-    const again = await Desk.open(realDisk, folder, null);
-    expect(again.ledger.issuedEntries()).toEqual([one]);
+    const seen = { type: "seen", at: issued.at, appliance, request_id } as const;
+    const auditState = { created_at: request.created_at, audit_seq: audit.seq, sum: audit.sum };
+    expect(readLedger(folder)).toEqual([{ ...seen, ...auditState, totals: [] }, issued]);
+    const reopened = await Desk.open(realDisk, folder, null);
+    expect(reopened.ledger.issuedEntries()).toEqual([issued]);
   });
 
-  test("to the same request with the same terms is the same document", async () => {
+  test("is the same document again for the same request and terms", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     const request = await makeRequestFrom(site);
     const first = await issueTestLicense(desk, request, { terms: { slots: 3 } });
-    const lines = ledgerIn(folder).length;
+    const lines = readLedger(folder).length;
     const later = { terms: { slots: 3 }, now: hoursLater(9) };
     expect((await issueTestLicense(desk, request, later)).document).toBe(first.document);
     const reopened = await Desk.open(realDisk, folder, null);
     expect((await issueTestLicense(reopened, request, later)).document).toBe(first.document);
     expect((await issueTestLicense(desk, request)).document).toBe(first.document);
-    expect(ledgerIn(folder)).toHaveLength(lines);
+    expect(readLedger(folder)).toHaveLength(lines);
   });
 
-  test("to the same request with other terms is refused", async () => {
+  test("is refused for the same request with other terms", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     const request = await makeRequestFrom(site);
     await issueTestLicense(desk, request, { terms: { slots: 3 } });
@@ -91,44 +91,47 @@ describe("an answer", () => {
     expect(await refusal(folder, other)).toContain("already answered with other terms");
   });
 
-  test("needs a product, of the request or of the desk, that the vendor may license", async () => {
+  test("needs a product of this vendor, from the request or the terms", async () => {
     const { desk, folder, site } = await openDeskAndSite();
-    const open = await makeRequestFrom(site, null);
-    expect(await refusal(folder, () => issueTestLicense(desk, open))).toContain("--product CODE");
+    const withoutProduct = await makeRequestFrom(site, null);
+    const attempt = () => issueTestLicense(desk, withoutProduct);
+    expect(await refusal(folder, attempt)).toContain("--product CODE");
     const foreign = await makeRequestFrom(site, "cad");
     const reason = await refusal(folder, () => issueTestLicense(desk, foreign));
     expect(reason).toContain("cad is not a product of this vendor");
     expect(reason).toContain("sim, ray");
-    const named = await issueTestLicense(desk, open, { terms: { product: "ray" } });
-    expectOk(await site.upload(named.document));
+    const issued = await issueTestLicense(desk, withoutProduct, { terms: { product: "ray" } });
+    expectOk(await site.upload(issued.document));
   });
 
-  test("has terms a site would take", async () => {
+  test("is refused for terms that a site would not accept", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     const request = await makeRequestFrom(site);
-    const few = () => issueTestLicense(desk, request, { terms: { slots: -1 } });
-    expect(await refusal(folder, few)).toContain("terms: slots must be a whole number from 0");
+    const negativeSlots = () => issueTestLicense(desk, request, { terms: { slots: -1 } });
+    expect(await refusal(folder, negativeSlots)).toContain(
+      "terms: slots must be a whole number from 0",
+    );
     const terms = { valid_until: "2026-02-30T00:00:00.000Z" };
-    const noDay = () => issueTestLicense(desk, request, { terms });
-    expect(await refusal(folder, noDay)).toContain("the terms are not valid");
+    const impossibleDay = () => issueTestLicense(desk, request, { terms });
+    expect(await refusal(folder, impossibleDay)).toContain("the terms are not valid");
   });
 
-  test("is not over already; a renewal may be, to end a license early", async () => {
+  test("is refused if its end has passed, which a renewal may set to end a license early", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     const request = await makeRequestFrom(site);
-    const over = { terms: { valid_until: "2026-03-02T09:00:00.000Z" } };
-    expect(await refusal(folder, () => issueTestLicense(desk, request, over))).toContain(
+    const past = { terms: { valid_until: "2026-03-02T09:00:00.000Z" } };
+    expect(await refusal(folder, () => issueTestLicense(desk, request, past))).toContain(
       "would already have ended",
     );
     const { license_id, document } = await issueTestLicense(desk, request);
     expectOk(await site.upload(document));
-    const ended = await issueTestLicense(desk, null, { renewLicenseId: license_id, ...over });
+    const ended = await issueTestLicense(desk, null, { renewLicenseId: license_id, ...past });
     expectOk(await site.upload(ended.document));
   });
 });
 
-describe("two sites with one request id", () => {
-  /** Another site, whose request was signed again with the first one's id in it. */
+describe("requests of two sites with the same request id", () => {
+  /** The second site's request contains the request id of the first one. */
   async function twoRequests() {
     const { desk, folder, site } = await openDeskAndSite();
     const other = await openAppliance({ licenses: {} });
@@ -140,17 +143,17 @@ describe("two sites with one request id", () => {
     return { desk, folder, site, request, copied };
   }
 
-  test("are answered each for itself, with equal terms", async () => {
+  test("are answered separately with equal terms", async () => {
     const { desk, site, request, copied } = await twoRequests();
-    const theirs = await issueTestLicense(desk, copied);
-    const ours = await issueTestLicense(desk, request);
-    expect([theirs.appliance, ours.appliance]).toEqual([copied.appliance, request.appliance]);
-    expect(ours.license_id).not.toBe(theirs.license_id);
-    expectOk(await site.upload(ours.document));
-    expect((await issueTestLicense(desk, copied)).document).toBe(theirs.document);
+    const second = await issueTestLicense(desk, copied);
+    const first = await issueTestLicense(desk, request);
+    expect([second.appliance, first.appliance]).toEqual([copied.appliance, request.appliance]);
+    expect(first.license_id).not.toBe(second.license_id);
+    expectOk(await site.upload(first.document));
+    expect((await issueTestLicense(desk, copied)).document).toBe(second.document);
   });
 
-  test("are answered each for itself, with other terms", async () => {
+  test("are answered separately with different terms", async () => {
     const { desk, request, copied } = await twoRequests();
     await issueTestLicense(desk, copied, { terms: { slots: 9 } });
     expect((await issueTestLicense(desk, request, { terms: { slots: 3 } })).terms.slots).toBe(3);
@@ -158,34 +161,37 @@ describe("two sites with one request id", () => {
 });
 
 describe("a license key", () => {
-  const UNSEEN = [
+  const INVISIBLE = [
     ["a zero-width space", "K-PAID-1\u200b"],
     ["a zero-width joiner", "K-PAID\u200d-1"],
     ["a soft hyphen", "K\u00ad-PAID-1"],
     ["a control character", "K-PAID-1\u0007"],
-    ["a change of direction", "\u202eK-PAID-1"],
+    ["a text direction mark", "\u202eK-PAID-1"],
     ["a line separator", "K-PAID-1\u2028"],
     ["a space at its end", "K-PAID-1 "],
     ["a space at its beginning", " K-PAID-1"],
     ["two spaces in a row", "K  PAID"],
-    ["a space that does not break", "K\u00a0PAID"],
-    ["a blank that is no space", "K-PAID-1\u2800"],
-    ["half a character", "K-PAID-1\ud800"],
+    ["a no-break space", "K\u00a0PAID"],
+    ["a blank Braille pattern", "K-PAID-1\u2800"],
+    ["a lone surrogate", "K-PAID-1\ud800"],
   ] as const;
 
-  test.each(UNSEEN)("with %s is refused in a request and as a flag", async (_what, key) => {
-    const { desk, folder, site } = await openDeskAndSite();
-    const request = await makeRequestFrom(site);
-    const asked = () => issueTestLicense(desk, { ...request, license_key: key });
-    expect(await refusal(folder, asked)).toContain("invisible characters");
-    const said = () => issueTestLicense(desk, request, { licenseKey: key });
-    expect(await refusal(folder, said)).toContain("invisible characters");
-    const named = { ...request, license_key: key };
-    const right = await issueTestLicense(desk, named, { licenseKey: "K-PAID-1" });
-    expect(right.terms.license_key).toBe("K-PAID-1");
-  });
+  test.each(INVISIBLE)(
+    "with %s is refused in a request and as a flag",
+    async (_description, key) => {
+      const { desk, folder, site } = await openDeskAndSite();
+      const request = await makeRequestFrom(site);
+      const fromRequest = () => issueTestLicense(desk, { ...request, license_key: key });
+      expect(await refusal(folder, fromRequest)).toContain("invisible characters");
+      const fromFlag = () => issueTestLicense(desk, request, { licenseKey: key });
+      expect(await refusal(folder, fromFlag)).toContain("invisible characters");
+      const withKey = { ...request, license_key: key };
+      const issued = await issueTestLicense(desk, withKey, { licenseKey: "K-PAID-1" });
+      expect(issued.terms.license_key).toBe("K-PAID-1");
+    },
+  );
 
-  test("is the same key in any Unicode spelling, for one site and for two", async () => {
+  test("is the same key in any Unicode normalization, for one site and for two", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     const [nfc, nfd] = ["SCHLÜSSEL 1".normalize("NFC"), "SCHLÜSSEL 1".normalize("NFD")];
     const first = await issueTestLicense(desk, {
@@ -199,26 +205,26 @@ describe("a license key", () => {
     });
     expect(again).toMatchObject({ license_id: first.license_id, serial: 2 });
     const other = await openAppliance({ licenses: {} });
-    const theirs = { ...(await makeRequestFrom(other, "sim")), license_key: nfd };
-    expect(await refusal(folder, () => issueTestLicense(desk, theirs))).toContain(
+    const otherRequest = { ...(await makeRequestFrom(other, "sim")), license_key: nfd };
+    expect(await refusal(folder, () => issueTestLicense(desk, otherRequest))).toContain(
       "another appliance has",
     );
   });
 
-  test("in a file of terms counts as the flag does, which goes before it", async () => {
+  test("in a terms file is checked like the flag, and the flag takes precedence", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     await issueTestLicense(desk, await makeRequestFrom(site), { terms: { license_key: "K-1" } });
     const other = await openAppliance({ licenses: {} });
-    const theirs = await makeRequestFrom(other, "sim");
-    const named = () => issueTestLicense(desk, theirs, { terms: { license_key: "K-1" } });
-    expect(await refusal(folder, named)).toContain("another appliance has");
-    const flagged = { terms: { license_key: "K-1" }, licenseKey: "K-2" };
-    expect((await issueTestLicense(desk, theirs, flagged)).terms.license_key).toBe("K-2");
+    const otherRequest = await makeRequestFrom(other, "sim");
+    const fromTerms = () => issueTestLicense(desk, otherRequest, { terms: { license_key: "K-1" } });
+    expect(await refusal(folder, fromTerms)).toContain("another appliance has");
+    const withFlag = { terms: { license_key: "K-1" }, licenseKey: "K-2" };
+    expect((await issueTestLicense(desk, otherRequest, withFlag)).terms.license_key).toBe("K-2");
   });
 });
 
 describe("a second license for a site", () => {
-  test("of the same product renews the first: next serial, terms as before but for those given", async () => {
+  test("of the same product renews the first one and changes only the named terms", async () => {
     const { desk, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site), {
       terms: { slots: 3, trial: true },
@@ -234,7 +240,7 @@ describe("a second license for a site", () => {
     expectRefusal(await site.upload(first.document), 400, "stale_license");
   });
 
-  test("is another one for another product, another key, or when asked to be", async () => {
+  test("is a new license for another product, another license key, or with isNew", async () => {
     const { desk, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site, "sim", "K-1"));
     const others = [
@@ -247,7 +253,7 @@ describe("a second license for a site", () => {
     expect(others.map(({ serial }) => serial)).toEqual([1, 1, 1]);
   });
 
-  test("has to be told which one it renews, where there are several", async () => {
+  test("is refused without --license-id or --new if several licenses could be renewed", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site, "sim", "K-1"));
     await issueTestLicense(desk, await makeRequestFrom(site, "sim", "K-2"));
@@ -255,25 +261,25 @@ describe("a second license for a site", () => {
     const reason = await refusal(folder, () => issueTestLicense(desk, request));
     expect(reason).toContain("--license-id ID");
     expect(reason).toContain("--new");
-    const named = await issueTestLicense(desk, request, { licenseId: first.license_id });
-    expect(named).toMatchObject({ license_id: first.license_id, serial: 2 });
-    expect(named.terms.license_key).toBe("K-1");
-    const keyed = await issueTestLicense(desk, await makeRequestFrom(site), { licenseKey: "K-1" });
-    expect(keyed).toMatchObject({ license_id: first.license_id, serial: 3 });
+    const byId = await issueTestLicense(desk, request, { licenseId: first.license_id });
+    expect(byId).toMatchObject({ license_id: first.license_id, serial: 2 });
+    expect(byId.terms.license_key).toBe("K-1");
+    const byKey = await issueTestLicense(desk, await makeRequestFrom(site), { licenseKey: "K-1" });
+    expect(byKey).toMatchObject({ license_id: first.license_id, serial: 3 });
   });
 
-  test("has a serial past the one the site says it has", async () => {
+  test("has a higher serial than the one that the request lists", async () => {
     const { desk, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site));
     const request = await makeRequestFrom(site);
-    const about = { license_id: first.license_id, product: "sim", vendor: desk.vendor.vendor };
-    const licenses = [{ ...about, serial: 41, total_consumptions: 0 }];
+    const installed = { license_id: first.license_id, product: "sim", vendor: desk.vendor.vendor };
+    const licenses = [{ ...installed, serial: 41, total_consumptions: 0 }];
     expect((await issueTestLicense(desk, { ...request, licenses })).serial).toBe(42);
   });
 });
 
-describe("a renewal that nobody asked for", () => {
-  test("takes key and hardware from the ledger, and the site takes it", async () => {
+describe("a renewal without a request", () => {
+  test("uses the key and hardware on the ledger, and the site installs it", async () => {
     const { desk, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site));
     expectOk(await site.upload(first.document));
@@ -289,19 +295,19 @@ describe("a renewal that nobody asked for", () => {
     expect(again).toMatchObject({ serial: 3, terms: { slots: 7 } });
   });
 
-  test("is refused for a license that is not on the ledger, and for none", async () => {
+  test("is refused for a license that is not on the ledger, and without a license id", async () => {
     const { desk, folder } = await openDeskAndSite();
     const unknown = () => issueTestLicense(desk, null, { renewLicenseId: 5 });
     expect(await refusal(folder, unknown)).toContain("license 5 is not in the ledger");
-    const nothing = () => issueTestLicense(desk, null, { terms: { product: "sim" } });
-    expect(await refusal(folder, nothing)).toContain("no request to answer");
+    const withoutId = () => issueTestLicense(desk, null, { terms: { product: "sim" } });
+    expect(await refusal(folder, withoutId)).toContain("no request to answer");
   });
 });
 
-describe("weak binding", () => {
+describe("a weak hardware binding", () => {
   const weak = [{ kind: "machine_id", value: "0123456789abcdef0123456789abcdef" }] as const;
 
-  test("of one part of the hardware is refused, unless somebody says so", async () => {
+  test("to one component is refused without --allow-weak-binding", async () => {
     const { desk, folder, site } = await openDeskAndSite({ components: weak });
     const request = await makeRequestFrom(site);
     const reason = await refusal(folder, () => issueTestLicense(desk, request));
@@ -310,7 +316,7 @@ describe("weak binding", () => {
     expectOk(await site.upload(document));
   });
 
-  test("of a name is weak, however much else there is", async () => {
+  test("is any binding with a configured name, whatever other components there are", async () => {
     const named = { kind: "named", value: "container-7" } as const;
     const mac = { kind: "mac", value: "52:54:00:12:34:56" } as const;
     const { desk, folder, site } = await openDeskAndSite({ components: [...weak, mac, named] });
@@ -320,39 +326,39 @@ describe("weak binding", () => {
     );
   });
 
-  test("to nothing at all is never signed", async () => {
+  test("without any component is refused even with --allow-weak-binding", async () => {
     const { desk, folder, site } = await openDeskAndSite({ components: [] });
     const request = await makeRequestFrom(site);
-    const act = () => issueTestLicense(desk, request, { allowWeakBinding: true });
-    expect(await refusal(folder, act)).toContain(
+    const attempt = () => issueTestLicense(desk, request, { allowWeakBinding: true });
+    expect(await refusal(folder, attempt)).toContain(
       "run the server on a machine whose hardware can be identified",
     );
   });
 });
 
-describe("a record that does not continue the one seen last", () => {
-  test("stops the desk until somebody gives a reason, which is on the ledger", async () => {
+describe("an audit log that does not continue the last one seen", () => {
+  test("is refused without --accept-fork, whose reason is recorded in the ledger", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     const copy = copyFolder(site.folder);
     await issueTestLicense(desk, await makeRequestFrom(site));
-    const cloned = await openAppliance({ folder: copy, licenses: {} });
-    const request = await makeRequestFrom(cloned);
+    const clone = await openAppliance({ folder: copy, licenses: {} });
+    const request = await makeRequestFrom(clone);
     const reason = await refusal(folder, () => issueTestLicense(desk, request));
     expect(reason).toContain("does not continue");
     expect(reason).toContain("--accept-fork");
     await issueTestLicense(desk, request, {
       acceptForkReason: "restored from the backup of Monday",
     });
-    expect(ledgerIn(folder).filter(({ type }) => type === "forked")).toMatchObject([
+    expect(readLedger(folder).filter(({ type }) => type === "forked")).toMatchObject([
       { request_id: request.request_id, reason: "restored from the backup of Monday" },
     ]);
-    await issueTestLicense(desk, await makeRequestFrom(cloned));
+    await issueTestLicense(desk, await makeRequestFrom(clone));
     expect(
       await refusal(folder, async () => issueTestLicense(desk, await makeRequestFrom(site))),
     ).toContain("does not continue");
   });
 
-  test("is not one that went on, whatever happened in between", async () => {
+  test("is not reported after 63 further requests", async () => {
     const { desk, site } = await openDeskAndSite();
     expectOk(
       await site.upload((await issueTestLicense(desk, await makeRequestFrom(site))).document),
@@ -362,7 +368,7 @@ describe("a record that does not continue the one seen last", () => {
     await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 2 } });
   });
 
-  test("is one that has gone on for 64 requests and more", async () => {
+  test("is reported after 64 further requests, because the site keeps only 64 heads", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     await issueTestLicense(desk, await makeRequestFrom(site));
     for (let times = 0; times < 63; times += 1) await site.makeRequestDocument("sim");
@@ -372,7 +378,7 @@ describe("a record that does not continue the one seen last", () => {
     );
   });
 
-  test("is told by the hash, though the request is among the heads", async () => {
+  test("is detected by the hash, even if the last request is among the heads", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     await issueTestLicense(desk, await makeRequestFrom(site));
     const request = await makeRequestFrom(site);
@@ -382,7 +388,7 @@ describe("a record that does not continue the one seen last", () => {
   });
 });
 
-describe("a backup that was brought back", () => {
+describe("describeNewRestores", () => {
   const RESTORE = {
     lineage: "0750c28f448078665de0ff89153870f0",
     at: "2026-03-02T12:00:00.000Z",
@@ -390,7 +396,7 @@ describe("a backup that was brought back", () => {
     replaced: 31,
   };
 
-  test("is told once, with what the site gave up", async () => {
+  test("reports each restore once, with the line that the site had before", async () => {
     const { desk, site } = await openDeskAndSite();
     const request = { ...(await makeRequestFrom(site)), restores: [RESTORE] };
     expect(describeNewRestores(desk, request)).toEqual([
@@ -405,7 +411,7 @@ describe("a backup that was brought back", () => {
     ]);
   });
 
-  test("is no matter for a site that never did", async () => {
+  test("reports nothing for a site without restores", async () => {
     const { desk, site } = await openDeskAndSite();
     expect(describeNewRestores(desk, await makeRequestFrom(site))).toEqual([]);
   });

@@ -7,12 +7,12 @@ import { Desk } from "../../src/desk/desk.ts";
 import { makeDiskError, FaultyDisk, type DiskCallName } from "../support/faulty-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const NEW = { name: "Acme", products: ["cad"] };
+const DESK_OPTIONS = { name: "Acme", products: ["cad"] };
 
-/** Whether the act ran to its end although the disk fails at the call with this number. */
-async function isDone(act: Promise<unknown>): Promise<boolean> {
+/** Whether the action completed; false: the disk failed with EIO. */
+async function hasCompleted(action: Promise<unknown>): Promise<boolean> {
   try {
-    await act;
+    await action;
     return true;
   } catch (error) {
     if ((error as { code?: unknown }).code !== "EIO") throw error;
@@ -20,49 +20,59 @@ async function isDone(act: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Reading changes nothing: where it fails, the folder is as it was one step earlier. */
-const CHANGING = new Set<DiskCallName>(["open", "write", "sync", "rename", "remove", "syncFolder"]);
+/** Only calls that change the folder: a failing read leaves the folder as the call before did. */
+const CHANGING_CALLS = new Set<DiskCallName>([
+  "open",
+  "write",
+  "sync",
+  "rename",
+  "remove",
+  "syncFolder",
+]);
 
-/** Interrupts `act` at each of its changes to the disk in turn, on a fresh copy of a desk each time. */
+/**
+ * Interrupts `act` at each of its changes to the disk in turn, on a new copy of a desk each time.
+ * Returns the number of tries.
+ */
 async function interruptEverywhere(
   before: string | null,
   act: (disk: FaultyDisk, folder: string) => Promise<unknown>,
   check: (folder: string, isFinished: boolean) => Promise<void>,
 ): Promise<number> {
-  const origin = join(tempFolder(), "desk");
-  await Desk.create(realDisk, origin, { ...NEW, passphrase: before });
-  for (let place = 1; ; place += 1) {
+  const original = join(tempFolder(), "desk");
+  await Desk.create(realDisk, original, { ...DESK_OPTIONS, passphrase: before });
+  for (let attempt = 1; ; attempt += 1) {
     const folder = join(tempFolder(), "desk");
-    cpSync(origin, folder, { recursive: true });
+    cpSync(original, folder, { recursive: true });
     const disk = new FaultyDisk();
     let changes = 0;
     disk.beforeCall = ({ name }) => {
-      if (!CHANGING.has(name)) return;
+      if (!CHANGING_CALLS.has(name)) return;
       changes += 1;
-      // And at every later one, as after a crash.
-      if (changes >= place) throw makeDiskError("EIO");
+      // Every later change fails too, as after a crash.
+      if (changes >= attempt) throw makeDiskError("EIO");
     };
-    const isFinished = await isDone(act(disk, folder));
+    const isFinished = await hasCompleted(act(disk, folder));
     disk.clearFaults();
     await check(folder, isFinished);
-    if (isFinished) return place;
+    if (isFinished) return attempt;
   }
 }
 
-test("a desk that was interrupted while it was made can be made again", async () => {
-  for (let place = 1, isFinished = false; !isFinished; place += 1) {
+test("creating a desk can be repeated after an interruption at any disk call", async () => {
+  for (let attempt = 1, isFinished = false; !isFinished; attempt += 1) {
     const folder = join(tempFolder(), "desk");
     const disk = new FaultyDisk();
     let changes = 0;
     disk.beforeCall = ({ name }) => {
-      changes += CHANGING.has(name) ? 1 : 0;
-      if (changes >= place) throw makeDiskError("EIO");
+      changes += CHANGING_CALLS.has(name) ? 1 : 0;
+      if (changes >= attempt) throw makeDiskError("EIO");
     };
-    const made = { ...NEW, passphrase: null };
-    isFinished = await isDone(Desk.create(disk, folder, made));
+    const options = { ...DESK_OPTIONS, passphrase: null };
+    isFinished = await hasCompleted(Desk.create(disk, folder, options));
     disk.clearFaults();
     const isDesk = await opens(folder, null);
-    if (!isDesk) await Desk.create(realDisk, folder, made);
+    if (!isDesk) await Desk.create(realDisk, folder, options);
     expect([isFinished && !isDesk, await opens(folder, null)]).toEqual([false, true]);
   }
 });
@@ -80,25 +90,28 @@ test.each([
   ["setting", null, "new"],
   ["changing", "old", "new"],
   ["removing", "old", null],
-])("%s a passphrase leaves a key that opens, wherever it stops", async (_what, old, next) => {
-  const places = await interruptEverywhere(
-    old,
-    (disk, folder) => Desk.changePassphrase(disk, folder, old, next),
-    async (folder, isFinished) => {
-      // One after the other: each try of a passphrase takes its time.
-      const withNew = await opens(folder, next);
-      expect(withNew || (await opens(folder, old))).toBe(true);
-      if (!isFinished) return;
-      expect(withNew).toBe(true);
-      const form = next === null ? "vendor.jwk" : "vendor.jwe";
-      expect(readdirSync(folder).filter((file) => file.startsWith("vendor."))).toEqual([form]);
-    },
-  );
-  expect(places).toBeGreaterThan(3);
-});
+])(
+  "%s a passphrase leaves a key that opens, if interrupted at any disk call",
+  async (_what, old, next) => {
+    const attempts = await interruptEverywhere(
+      old,
+      (disk, folder) => Desk.changePassphrase(disk, folder, old, next),
+      async (folder, isFinished) => {
+        // One after the other, because each attempt with a passphrase is slow.
+        const opensWithNew = await opens(folder, next);
+        expect(opensWithNew || (await opens(folder, old))).toBe(true);
+        if (!isFinished) return;
+        expect(opensWithNew).toBe(true);
+        const form = next === null ? "vendor.jwk" : "vendor.jwe";
+        expect(readdirSync(folder).filter((file) => file.startsWith("vendor."))).toEqual([form]);
+      },
+    );
+    expect(attempts).toBeGreaterThan(3);
+  },
+);
 
-test("a successor that stops anywhere leaves a desk that opens with its current key", async () => {
-  const places = await interruptEverywhere(
+test("rotating the key leaves a desk that opens with its current key, if interrupted anywhere", async () => {
+  const attempts = await interruptEverywhere(
     null,
     async (disk, folder) => (await Desk.open(disk, folder, null)).rotateKey(disk, folder, null),
     async (folder) => {
@@ -106,17 +119,17 @@ test("a successor that stops anywhere leaves a desk that opens with its current 
       expect(vendor.keys.map(keyIdOf)[0]).toBe(keyIdOf(key));
     },
   );
-  expect(places).toBeGreaterThan(8);
+  expect(attempts).toBeGreaterThan(8);
 });
 
-test("a key stored both ways opens without a passphrase, and setting one removes the plain file", async () => {
+test("a key stored in both forms opens without a passphrase; setting one removes the plain file", async () => {
   const folder = join(tempFolder(), "desk");
-  await Desk.create(realDisk, folder, { ...NEW, passphrase: null });
+  await Desk.create(realDisk, folder, { ...DESK_OPTIONS, passphrase: null });
   const disk = new FaultyDisk();
   disk.beforeCall = ({ name }) => {
     if (name === "remove") throw makeDiskError("EIO");
   };
-  expect(await isDone(Desk.changePassphrase(disk, folder, null, "new"))).toBe(false);
+  expect(await hasCompleted(Desk.changePassphrase(disk, folder, null, "new"))).toBe(false);
   const keys = () => readdirSync(folder).filter((file) => file.startsWith("vendor."));
   expect(keys()).toEqual(["vendor.jwe", "vendor.jwk"]);
   expect(await Desk.needsPassphrase(realDisk, folder)).toBe(false);
@@ -124,14 +137,14 @@ test("a key stored both ways opens without a passphrase, and setting one removes
   expect([keys(), await opens(folder, "newer")]).toEqual([["vendor.jwe"], true]);
 });
 
-test("a new key that does not have its names yet gets them only while no other command writes", async () => {
+test("a pending key is promoted only while no other command holds the desk's lock", async () => {
   const folder = join(tempFolder(), "desk");
-  const made = await Desk.create(realDisk, folder, { ...NEW, passphrase: null });
+  const desk = await Desk.create(realDisk, folder, { ...DESK_OPTIONS, passphrase: null });
   const disk = new FaultyDisk();
   disk.beforeCall = ({ name, path }) => {
-    if (name === "rename" && path.includes(`${keyIdOf(made.key)}.`)) throw makeDiskError("EIO");
+    if (name === "rename" && path.includes(`${keyIdOf(desk.key)}.`)) throw makeDiskError("EIO");
   };
-  expect(await isDone(made.rotateKey(disk, folder, null))).toBe(false);
+  expect(await hasCompleted(desk.rotateKey(disk, folder, null))).toBe(false);
   const lock = realDisk.lock(join(folder, "ledger.jsonl.lock"));
   const before = readdirSync(folder).toSorted();
   expect(await opens(folder, null)).toBe(false);

@@ -1,4 +1,4 @@
-// A ledger whose end was cut off, and lines of an older version behind those of this one.
+// A ledger whose end was cut off, and lines of an older version after lines of this version.
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,14 +9,14 @@ import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
 
-const ledgerIn = (folder: string): string => join(folder, "ledger.jsonl");
-const headIn = (folder: string): string => join(folder, "ledger.head");
-const linesIn = (folder: string): string[] =>
-  readFileSync(ledgerIn(folder), "utf8").split("\n").slice(0, -1);
+const ledgerPath = (folder: string): string => join(folder, "ledger.jsonl");
+const headPath = (folder: string): string => join(folder, "ledger.head");
+const readLines = (folder: string): string[] =>
+  readFileSync(ledgerPath(folder), "utf8").split("\n").slice(0, -1);
 const writeLines = (folder: string, lines: readonly string[]): void =>
-  writeFileSync(ledgerIn(folder), lines.map((line) => `${line}\n`).join(""));
+  writeFileSync(ledgerPath(folder), lines.map((line) => `${line}\n`).join(""));
 
-/** A desk with two licenses, by four lines. */
+/** A desk with two licenses, which are four ledger lines. */
 async function deskWithLicenses() {
   const { desk, folder, site } = await openDeskAndSite();
   await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 1 } });
@@ -24,54 +24,60 @@ async function deskWithLicenses() {
   return { desk, folder, site };
 }
 
-const sign = (folder: string) =>
+const signPolicy = (folder: string) =>
   runBerth(["vendor", "policy", "--dir", folder, "--policy-id", "p", "--product", "sim"]);
 
-describe("a ledger", () => {
-  test.each<[what: string, cut: (lines: string[]) => string[], says: string]>([
+describe("the ledger", () => {
+  test.each<[description: string, cut: (lines: string[]) => string[], message: string]>([
     ["without its last line", (lines) => lines.slice(0, -1), "has only 3 of its 4 lines"],
     ["without any line", () => [], "has only 0 of its 4 lines"],
-  ])("%s is found by verify, and nothing is signed or added", async (_what, cut, says) => {
+  ])("%s is reported by verify, and the desk signs nothing", async (_, cut, message) => {
     const { folder, site } = await deskWithLicenses();
     const stale = await Desk.open(realDisk, folder, null);
-    writeLines(folder, cut(linesIn(folder)));
+    writeLines(folder, cut(readLines(folder)));
     const verified = await runBerth(["vendor", "verify", "--dir", folder]);
-    expect([verified.code, verified.stderr]).toEqual([1, expect.stringContaining(says)]);
+    expect([verified.code, verified.stderr]).toEqual([1, expect.stringContaining(message)]);
     const shown = await runBerth(["vendor", "list", "--dir", folder]);
-    expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining(says)]);
-    const before = [readFileSync(ledgerIn(folder), "utf8"), readFileSync(headIn(folder), "utf8")];
-    const refused = await sign(folder);
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(says)]);
+    expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining(message)]);
+    const before = [
+      readFileSync(ledgerPath(folder), "utf8"),
+      readFileSync(headPath(folder), "utf8"),
+    ];
+    const refused = await signPolicy(folder);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(refused.stderr).toContain("delete ledger.head");
     expect(issueTestLicense(stale, await makeRequestFrom(site))).rejects.toThrow(
       "another command is writing",
     );
-    const after = [readFileSync(ledgerIn(folder), "utf8"), readFileSync(headIn(folder), "utf8")];
+    const after = [
+      readFileSync(ledgerPath(folder), "utf8"),
+      readFileSync(headPath(folder), "utf8"),
+    ];
     expect(after).toEqual(before);
-    rmSync(headIn(folder));
-    expect((await sign(folder)).code).toBe(0);
+    rmSync(headPath(folder));
+    expect((await signPolicy(folder)).code).toBe(0);
   });
 
-  test("with other lines than those that were written is found by verify", async () => {
-    const [one, other] = [await deskWithLicenses(), await deskWithLicenses()];
-    writeFileSync(ledgerIn(one.folder), readFileSync(ledgerIn(other.folder)));
-    const { faults } = await verifyDesk(realDisk, one.folder, null);
+  test("with replaced lines is reported by verify", async () => {
+    const [first, second] = [await deskWithLicenses(), await deskWithLicenses()];
+    writeFileSync(ledgerPath(first.folder), readFileSync(ledgerPath(second.folder)));
+    const { faults } = await verifyDesk(realDisk, first.folder, null);
     expect(faults.map(({ problem }) => problem)).toContainEqual(
       expect.stringContaining("line 4 was changed after it was written"),
     );
   });
 
-  test("of a desk without ledger.head is fine, and the next line makes the file", async () => {
+  test("without ledger.head is valid, and the next line creates the file", async () => {
     const { folder } = await deskWithLicenses();
-    rmSync(headIn(folder));
+    rmSync(headPath(folder));
     await runOrThrow(["vendor", "verify", "--dir", folder]);
-    expect((await sign(folder)).code).toBe(0);
-    expect(existsSync(headIn(folder))).toBe(true);
-    writeLines(folder, linesIn(folder).slice(0, -1));
+    expect((await signPolicy(folder)).code).toBe(0);
+    expect(existsSync(headPath(folder))).toBe(true);
+    writeLines(folder, readLines(folder).slice(0, -1));
     expect((await runBerth(["vendor", "verify", "--dir", folder])).code).toBe(1);
   });
 
-  test("keeps an answer whose ledger.head could not be written, and is fine", async () => {
+  test("keeps an answer and stays valid if ledger.head could not be written", async () => {
     const { folder, site } = await deskWithLicenses();
     const disk = new FaultyDisk();
     const desk = await Desk.open(disk, folder, null);
@@ -84,35 +90,37 @@ describe("a ledger", () => {
     expect((await verifyDesk(realDisk, folder, null)).faults).toEqual([]);
   });
 
-  test("takes the lines that an older version added without a hash, and verify names them", async () => {
+  test("accepts lines without a hash from an older version, and verify names them", async () => {
     const { folder, site } = await deskWithLicenses();
-    const lines = linesIn(folder);
+    const lines = readLines(folder);
     const desk = await Desk.open(realDisk, folder, null);
-    const sold = await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 3 } });
-    const added = linesIn(folder).slice(lines.length);
-    rmSync(headIn(folder));
+    const issued = await issueTestLicense(desk, await makeRequestFrom(site), {
+      terms: { slots: 3 },
+    });
+    const added = readLines(folder).slice(lines.length);
+    rmSync(headPath(folder));
     const bare = added.map((line) => line.replace(/,"prev":"[0-9a-f]{64}"/, ""));
     writeLines(folder, lines);
-    appendFileSync(ledgerIn(folder), bare.map((line) => `${line}\n`).join(""));
-    const signed = await sign(folder);
-    const what = "lines 5, 6 have no hash of the previous line";
-    expect([signed.code, signed.stderr]).toEqual([0, expect.stringContaining(what)]);
+    appendFileSync(ledgerPath(folder), bare.map((line) => `${line}\n`).join(""));
+    const signed = await signPolicy(folder);
+    const message = "lines 5, 6 have no hash of the previous line";
+    expect([signed.code, signed.stderr]).toEqual([0, expect.stringContaining(message)]);
     const opened = await Desk.open(realDisk, folder, null);
-    expect(opened.ledger.issuedEntries()[0]).toEqual(sold);
+    expect(opened.ledger.issuedEntries()[0]).toEqual(issued);
     expect(opened.notes).toEqual([]);
     const verified = await runBerth(["vendor", "verify", "--dir", folder]);
-    expect([verified.code, verified.stderr]).toEqual([0, expect.stringContaining(what)]);
-    writeLines(folder, linesIn(folder).toSpliced(5, 1));
+    expect([verified.code, verified.stderr]).toEqual([0, expect.stringContaining(message)]);
+    writeLines(folder, readLines(folder).toSpliced(5, 1));
     const cut = await runBerth(["vendor", "verify", "--dir", folder]);
     expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining("does not continue")]);
   });
 });
 
-test("a desk with successors and without a line about them is named by verify", async () => {
+test("verify reports successors that have no line in the ledger", async () => {
   const { desk, folder } = await openDeskAndSite();
   await desk.rotateKey(realDisk, folder, null);
   writeLines(folder, []);
-  rmSync(headIn(folder));
+  rmSync(headPath(folder));
   const verified = await runBerth(["vendor", "verify", "--dir", folder]);
   expect([verified.code, verified.stderr]).toEqual([
     0,
@@ -120,7 +128,7 @@ test("a desk with successors and without a line about them is named by verify", 
   ]);
 });
 
-test("a key file that is left over is named by verify", async () => {
+test("verify names key files that are left over", async () => {
   const { folder } = await openDeskAndSite();
   writeFileSync(join(folder, "vendor.jwe.new"), "x");
   writeFileSync(join(folder, "0000000000000000.vendor.jwk"), "x");

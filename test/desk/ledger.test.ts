@@ -15,80 +15,80 @@ import { MONDAY } from "../support/scenario.ts";
 
 const open = (folder: string) => Desk.open(realDisk, folder, null);
 
-/** Everything on the ledger, as it stands in the file. */
-const textIn = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");
+/** The text of the ledger file. */
+const readLedger = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");
 
-describe("a ledger", () => {
+describe("the ledger", () => {
   test.each([
-    ["that was interrupted", '{"type":"iss'],
-    ["that lacks its end", '{"type":"seen"}'],
+    ["an interrupted write", '{"type":"iss'],
+    ["a line without a line feed", '{"type":"seen"}'],
   ])(
-    "with a last line %s is cut behind the line before, and a copy is kept",
-    async (_what, tail) => {
+    "is cut after its last complete line if it ends in %s, and the rest is kept in a file",
+    async (_description, tail) => {
       const { desk, folder, site } = await openDeskAndSite();
       const first = await issueTestLicense(desk, await makeRequestFrom(site));
-      const whole = textIn(folder);
+      const complete = readLedger(folder);
       appendFileSync(join(folder, "ledger.jsonl"), tail);
       const opened = await open(folder);
-      const kept = join(folder, `ledger.jsonl.${Buffer.byteLength(whole)}.torn`);
+      const tornPath = join(folder, `ledger.jsonl.${Buffer.byteLength(complete)}.torn`);
       expect(opened.ledger.notes).toEqual([
-        `${join(folder, "ledger.jsonl")} ended in an interrupted write; its ${tail.length} bytes were moved to ${kept}`,
+        `${join(folder, "ledger.jsonl")} ended in an interrupted write; its ${tail.length} bytes were moved to ${tornPath}`,
       ]);
-      expect([textIn(folder), readFileSync(kept, "utf8")]).toEqual([whole, tail]);
+      expect([readLedger(folder), readFileSync(tornPath, "utf8")]).toEqual([complete, tail]);
       expect(opened.ledger.issuedEntries()).toEqual([first]);
       await issueTestLicense(opened, await makeRequestFrom(site), { terms: { slots: 7 } });
-      const again = await open(folder);
-      expect([again.ledger.issuedEntries().length, again.ledger.notes]).toEqual([2, []]);
+      const { ledger } = await open(folder);
+      expect([ledger.issuedEntries().length, ledger.notes]).toEqual([2, []]);
     },
   );
 
-  test("that another command is writing to is not cut", async () => {
+  test("is not cut while another command is writing to it", async () => {
     const { folder } = await openDeskAndSite();
     const path = join(folder, "ledger.jsonl");
     appendFileSync(path, '{"type":"iss');
     const lock = realDisk.lock(`${path}.lock`);
     expect(open(folder)).rejects.toThrow("another command is writing");
     lock?.release();
-    expect(textIn(folder)).toBe('{"type":"iss');
+    expect(readLedger(folder)).toBe('{"type":"iss');
   });
 
   test.each([
-    ["a disk that is full", (disk: FaultyDisk) => (disk.bytesLeft = 700)],
-    ["a disk that is full at once", (disk: FaultyDisk) => (disk.bytesLeft = 0)],
-    ["a sync that fails", (disk: FaultyDisk) => failCallAt(disk, 1, "EIO", "sync")],
-  ])("is as it was after %s, and takes the next answer", async (_what, misbehave) => {
+    ["the disk becomes full during the write", (disk: FaultyDisk) => (disk.bytesLeft = 700)],
+    ["the disk is full before the write", (disk: FaultyDisk) => (disk.bytesLeft = 0)],
+    ["a sync fails", (disk: FaultyDisk) => failCallAt(disk, 1, "EIO", "sync")],
+  ])("is unchanged if %s, and accepts the next answer", async (_description, breakDisk) => {
     const { desk, folder, site } = await openDeskAndSite();
     await issueTestLicense(desk, await makeRequestFrom(site));
-    const whole = textIn(folder);
+    const before = readLedger(folder);
     const disk = new FaultyDisk();
     const failing = await Desk.open(disk, folder, null);
-    misbehave(disk);
+    breakDisk(disk);
     const request = await makeRequestFrom(site);
-    const late = issueTestLicense(failing, request, { terms: { slots: 7 } });
-    expect(await late.catch((error: unknown) => errorCode(error))).toMatch(/^(?:ENOSPC|EIO)$/);
-    expect(textIn(folder)).toBe(whole);
+    const attempt = issueTestLicense(failing, request, { terms: { slots: 7 } });
+    expect(await attempt.catch((error: unknown) => errorCode(error))).toMatch(/^(?:ENOSPC|EIO)$/);
+    expect(readLedger(folder)).toBe(before);
     disk.clearFaults();
     await issueTestLicense(failing, request, { terms: { slots: 7 } });
     expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
   });
 
   test.each([
-    ["with a line that is no entry", "null\n"],
-    ["with a line that is no JSON", "what\n"],
-    ["with a line that was interrupted long ago", '{"type":"iss\n'],
-  ])("%s is refused, naming the line", async (_what, tail) => {
+    ["a line is not an entry", "null\n"],
+    ["a line is not JSON", "what\n"],
+    ["an incomplete line is followed by a line feed", '{"type":"iss\n'],
+  ])("is refused with the line number if %s", async (_description, tail) => {
     const { desk, folder, site } = await openDeskAndSite();
     await issueTestLicense(desk, await makeRequestFrom(site));
     appendFileSync(join(folder, "ledger.jsonl"), tail);
     expect(open(folder)).rejects.toThrow("is damaged at line 3");
   });
 
-  test("holds with each line the hash of the one before", async () => {
+  test("contains in each line the hash of the line before", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     await issueTestLicense(desk, await makeRequestFrom(site));
     await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 7 } });
     let sum = GENESIS;
-    for (const line of textIn(folder).split("\n").slice(0, -1)) {
+    for (const line of readLedger(folder).split("\n").slice(0, -1)) {
       expect((JSON.parse(line) as { prev: string }).prev).toBe(sum);
       sum = sha256(line);
     }
@@ -97,96 +97,96 @@ describe("a ledger", () => {
     expect((await open(folder)).ledger.issuedEntries()).toHaveLength(3);
   });
 
-  test("without one of its lines, or with one changed, is refused, naming the line", async () => {
+  test("is refused with the line number if a line was removed or changed", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     for (const slots of [1, 2, 3]) {
       await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots } });
     }
-    const lines = textIn(folder).split("\n");
+    const lines = readLedger(folder).split("\n");
     expect(lines).toHaveLength(7);
-    const judged = async (changed: string[]): Promise<unknown> => {
+    const openWith = async (changed: string[]): Promise<unknown> => {
       writeFileSync(join(folder, "ledger.jsonl"), changed.join("\n"));
       return open(folder).then(
-        () => "taken",
+        () => "opened",
         (error: unknown) => (error as Error).message,
       );
     };
     const path = join(folder, "ledger.jsonl");
-    for (let place = 0; place < 5; place += 1) {
+    for (let index = 0; index < 5; index += 1) {
       const reason = `${path} does not continue the ledger at line`;
-      expect(await judged(lines.toSpliced(place, 1))).toBe(`${reason} ${place + 1}`);
-      const changed = lines[place]?.replace('"at":"2026', '"at":"2025') ?? "";
-      expect(changed).not.toBe(lines[place]);
-      expect(await judged(lines.with(place, changed))).toBe(`${reason} ${place + 2}`);
+      expect(await openWith(lines.toSpliced(index, 1))).toBe(`${reason} ${index + 1}`);
+      const changed = lines[index]?.replace('"at":"2026', '"at":"2025') ?? "";
+      expect(changed).not.toBe(lines[index]);
+      expect(await openWith(lines.with(index, changed))).toBe(`${reason} ${index + 2}`);
     }
     const { prev: _prev, ...bare } = JSON.parse(lines[4] ?? "") as { prev: string };
-    expect(await judged(lines.with(4, JSON.stringify(bare)))).toContain("at line 6");
-    expect(await judged(lines.toSpliced(5, 1))).toBe("ledger.jsonl has only 5 of its 6 lines");
-    expect(await judged(lines)).toBe("taken");
+    expect(await openWith(lines.with(4, JSON.stringify(bare)))).toContain("at line 6");
+    expect(await openWith(lines.toSpliced(5, 1))).toBe("ledger.jsonl has only 5 of its 6 lines");
+    expect(await openWith(lines)).toBe("opened");
   });
 
-  test("of an older version opens, and is a chain from its next line on", async () => {
+  test("of an older version opens and is chained from its next line on", async () => {
     const { desk, folder, site } = await openDeskAndSite();
     await issueTestLicense(desk, await makeRequestFrom(site));
     const path = join(folder, "ledger.jsonl");
-    const old = textIn(folder).replaceAll(/,"prev":"[0-9a-f]{64}"/g, "");
+    const old = readLedger(folder).replaceAll(/,"prev":"[0-9a-f]{64}"/g, "");
     expect(old).not.toContain("prev");
     writeFileSync(path, old);
     rmSync(join(folder, "ledger.head"));
     const opened = await open(folder);
     await issueTestLicense(opened, await makeRequestFrom(site), { terms: { slots: 7 } });
     expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
-    const lines = textIn(folder).split("\n");
+    const lines = readLedger(folder).split("\n");
     writeFileSync(path, lines.toSpliced(1, 1).join("\n"));
     expect(open(folder)).rejects.toThrow("does not continue the ledger at line 2");
   });
 
-  test("that is gone is missed, and not begun anew", async () => {
+  test("is reported as missing if its file is gone, and not created again", async () => {
     const { folder } = await openDeskAndSite();
     rmSync(join(folder, "ledger.jsonl"));
     expect(open(folder)).rejects.toThrow("is missing");
   });
 
-  test("takes one of two answers made at once, and the other is told to look again", async () => {
+  test("accepts only one of two concurrent answers", async () => {
     const { folder, site } = await openDeskAndSite();
     const request = await makeRequestFrom(site);
-    const [one, two] = [await open(folder), await open(folder)];
+    const [first, second] = [await open(folder), await open(folder)];
     const answers = await Promise.allSettled([
-      issueTestLicense(one, request, { terms: { slots: 1 } }),
-      issueTestLicense(two, request, { terms: { slots: 999 } }),
+      issueTestLicense(first, request, { terms: { slots: 1 } }),
+      issueTestLicense(second, request, { terms: { slots: 999 } }),
     ]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     expect((await open(folder)).ledger.issuedEntries()).toHaveLength(1);
   });
 });
 
-test("a desk opened before somebody else wrote is told to look again", async () => {
+test("a desk that was opened before another command wrote refuses to issue a license", async () => {
   const { desk, folder, site } = await openDeskAndSite();
   const before = await open(folder);
   await issueTestLicense(desk, await makeRequestFrom(site));
-  const late = issueTestLicense(before, await makeRequestFrom(site), { terms: { slots: 9 } });
-  expect(late).rejects.toThrow("another command is writing");
+  const attempt = issueTestLicense(before, await makeRequestFrom(site), { terms: { slots: 9 } });
+  expect(attempt).rejects.toThrow("another command is writing");
   expect((await open(folder)).ledger.issuedEntries()).toHaveLength(1);
 });
 
-describe("one license key", () => {
-  test("is not lent to two appliances, by --license-id either", async () => {
+describe("a license key", () => {
+  test("is refused for a second appliance, also with --license-id", async () => {
     const { desk, site } = await openDeskAndSite();
     const other = await openAppliance({ licenses: {} });
     unwrap(
       await other.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
     );
     const first = await issueTestLicense(desk, await makeRequestFrom(site, "sim", "K-1"));
-    const theirs = await makeRequestFrom(other, "sim", "K-1");
-    expect(issueTestLicense(desk, theirs)).rejects.toThrow("another appliance has");
-    const named = issueTestLicense(desk, theirs, { licenseId: first.license_id });
-    expect(named).rejects.toThrow("belongs to another appliance");
-    expect((await issueTestLicense(desk, theirs, { isNew: true })).serial).toBe(1);
+    const otherRequest = await makeRequestFrom(other, "sim", "K-1");
+    expect(issueTestLicense(desk, otherRequest)).rejects.toThrow("another appliance has");
+    const withId = issueTestLicense(desk, otherRequest, { licenseId: first.license_id });
+    expect(withId).rejects.toThrow("belongs to another appliance");
+    expect((await issueTestLicense(desk, otherRequest, { isNew: true })).serial).toBe(1);
   });
 });
 
-describe("one license key by code", () => {
-  test("is confirmed for a second appliance only when the first gave it back, or on purpose", async () => {
+describe("a license key confirmed by code", () => {
+  test("is refused for a second appliance while the first still has its license", async () => {
     const { desk, site } = await openDeskAndSite();
     const other = await openAppliance({ licenses: {} });
     const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
@@ -211,7 +211,7 @@ describe("one license key by code", () => {
     expect(desk.ledger.issuedEntries().map(({ serial }) => serial)).toEqual([10, 3, 9, 1]);
   });
 
-  test("that two appliances gave back with one serial is given back by both", async () => {
+  test("can be returned by two appliances with the same serial", async () => {
     const { desk, site } = await openDeskAndSite();
     const others = [await openAppliance({ licenses: {} }), await openAppliance({ licenses: {} })];
     const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
@@ -220,11 +220,11 @@ describe("one license key by code", () => {
       const activationCode = unwrap(
         await services.airgap.createActivationCode("K-1", "", "test"),
       ).code;
-      const named = { policy, licenseKey: "K-1", activationCode, initializationCode: "" };
-      const more = { validUntil: null, serial, allowWeakBinding: true, now: MONDAY };
-      const { confirmation_code: code } = await confirmActivation(desk, { ...named, ...more });
-      const asked = { policy, licenseKey: "K-1", policyId: null, code, peer: "test" };
-      return unwrap(await services.airgap.installLicense(asked)).id;
+      const codes = { policy, licenseKey: "K-1", activationCode, initializationCode: "" };
+      const options = { validUntil: null, serial, allowWeakBinding: true, now: MONDAY };
+      const { confirmation_code: code } = await confirmActivation(desk, { ...codes, ...options });
+      const request = { policy, licenseKey: "K-1", policyId: null, code, peer: "test" };
+      return unwrap(await services.airgap.installLicense(request)).id;
     };
     for (const appliance of [site, ...others.slice(0, 1)]) {
       unwrap(await appliance.licensing.trustVendor(trust, "test"));
@@ -244,27 +244,30 @@ describe("one license key by code", () => {
     expect(desk.ledger.issuedEntries()[0]?.serial).toBe(2);
   });
 
-  test.each(["K-1\u200b", "K-1 ", "\u202eK-1"])("%j is refused as a key", async (licenseKey) => {
-    const { desk, site } = await openDeskAndSite();
-    const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
-    const { code } = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
-    const confirming = confirmActivation(desk, {
-      policy,
-      licenseKey,
-      activationCode: code,
-      initializationCode: "",
-      validUntil: null,
-      serial: null,
-      allowWeakBinding: true,
-      now: MONDAY,
-    });
-    expect(confirming).rejects.toThrow("invisible characters");
-    expect(desk.ledger.issuedEntries()).toEqual([]);
-  });
+  test.each(["K-1\u200b", "K-1 ", "\u202eK-1"])(
+    "%j is refused because of invisible characters or spaces",
+    async (licenseKey) => {
+      const { desk, site } = await openDeskAndSite();
+      const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
+      const { code } = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
+      const attempt = confirmActivation(desk, {
+        policy,
+        licenseKey,
+        activationCode: code,
+        initializationCode: "",
+        validUntil: null,
+        serial: null,
+        allowWeakBinding: true,
+        now: MONDAY,
+      });
+      expect(attempt).rejects.toThrow("invisible characters");
+      expect(desk.ledger.issuedEntries()).toEqual([]);
+    },
+  );
 });
 
-describe("giving back", () => {
-  test("counts only for the newest serial that is out, and what is under way never comes in", async () => {
+describe("receiveReceipt", () => {
+  test("refuses a receipt for an older serial than the newest answer, which the site refuses too", async () => {
     const { desk, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site));
     unwrap(await site.licensing.installLicense(first.document, "test"));
@@ -274,7 +277,7 @@ describe("giving back", () => {
     expect(receiveReceipt(desk, receipt, MONDAY)).rejects.toThrow(
       "the newest serial of this license is 2",
     );
-    const late = await site.licensing.installLicense(second.document, "test");
-    expect(late).toMatchObject({ ok: false, fault: { code: "request_unknown" } });
+    const outcome = await site.licensing.installLicense(second.document, "test");
+    expect(outcome).toMatchObject({ ok: false, fault: { code: "request_unknown" } });
   });
 });

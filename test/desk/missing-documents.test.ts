@@ -1,4 +1,5 @@
-// A desk's folder without one of its trust documents: a vendor moves the file that it hands out.
+// A desk's folder without one of its trust documents, for example because the vendor moved the file
+// instead of copying it.
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,17 +10,17 @@ import { Desk } from "../../src/desk/desk.ts";
 import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-interface Made {
+interface DeskHistory {
   readonly folder: string;
   readonly first: Desk;
   readonly last: Desk;
 }
 
-/** A desk whose key was followed by this many others. */
-async function deskWithSuccessors(successors: number): Promise<Made> {
+/** A desk with this many key rotations. */
+async function deskWithSuccessors(successors: number): Promise<DeskHistory> {
   const folder = join(tempFolder(), "desk");
-  const named = { name: "Acme", products: ["CAD"], passphrase: null };
-  const first = await Desk.create(realDisk, folder, named);
+  const options = { name: "Acme", products: ["CAD"], passphrase: null };
+  const first = await Desk.create(realDisk, folder, options);
   let last = first;
   for (let number = 0; number < successors; number += 1) {
     last = await last.rotateKey(realDisk, folder, null);
@@ -27,7 +28,7 @@ async function deskWithSuccessors(successors: number): Promise<Made> {
   return { folder, first, last };
 }
 
-/** Every key file by its name, with the private part of the key in it. */
+/** The private part of the key in each key file, by file name. */
 const keyFiles = (folder: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(folder)
@@ -38,13 +39,13 @@ const keyFiles = (folder: string): Record<string, string> =>
       }),
   );
 
-const move = (folder: string, name: string): string => {
-  const away = join(tempFolder(), name);
-  renameSync(join(folder, name), away);
-  return away;
+const moveAway = (folder: string, name: string): string => {
+  const path = join(tempFolder(), name);
+  renameSync(join(folder, name), path);
+  return path;
 };
 
-/** The ledger as a version wrote it that did not keep the documents in it. */
+/** Rewrites the ledger as an older version wrote it, which did not store the documents. */
 function dropDocumentsFromLedger(folder: string): void {
   const path = join(folder, "ledger.jsonl");
   let prev = GENESIS;
@@ -61,21 +62,21 @@ function dropDocumentsFromLedger(folder: string): void {
   rmSync(join(folder, "ledger.head"), { force: true });
 }
 
-const READING = [["show"], ["list"], ["verify"]];
-const policy = (folder: string) =>
+const READING_COMMANDS = [["show"], ["list"], ["verify"]];
+const signPolicy = (folder: string) =>
   runBerth(["vendor", "policy", "--dir", folder, "--policy-id", "p", "--product", "CAD"]);
 
-describe.each([1, 3])("a desk with %d successors whose newest document was moved away", (many) => {
-  const newest = `successor-${many + 1}.jwt`;
+describe.each([1, 3])("a desk with %d successors and without its newest document", (count) => {
+  const newest = `successor-${count + 1}.jwt`;
 
-  test("keeps every key file in every command that reads", async () => {
-    const { folder } = await deskWithSuccessors(many);
-    move(folder, newest);
+  test("warns in every command that reads, and changes no file", async () => {
+    const { folder } = await deskWithSuccessors(count);
+    moveAway(folder, newest);
     const before = keyFiles(folder);
-    expect(Object.keys(before)).toHaveLength(many + 1);
-    for (const command of READING) {
-      const said = await runBerth(["vendor", ...command, "--dir", folder]);
-      expect([command, said.stderr]).toEqual([
+    expect(Object.keys(before)).toHaveLength(count + 1);
+    for (const command of READING_COMMANDS) {
+      const result = await runBerth(["vendor", ...command, "--dir", folder]);
+      expect([command, result.stderr]).toEqual([
         command,
         expect.stringContaining(`${newest} is missing`),
       ]);
@@ -84,46 +85,46 @@ describe.each([1, 3])("a desk with %d successors whose newest document was moved
     expect(existsSync(join(folder, newest))).toBe(false);
   });
 
-  test("writes the document again before it signs, and signs with its current key", async () => {
-    const { folder, last } = await deskWithSuccessors(many);
-    const away = move(folder, newest);
+  test("writes the document again from the ledger before it signs with its current key", async () => {
+    const { folder, last } = await deskWithSuccessors(count);
+    const movedTo = moveAway(folder, newest);
     const before = keyFiles(folder);
-    const said = await policy(folder);
-    expect([said.code, said.stderr]).toEqual([0, expect.stringContaining(newest)]);
-    expect(readFileSync(join(folder, newest), "utf8")).toBe(readFileSync(away, "utf8"));
+    const result = await signPolicy(folder);
+    expect([result.code, result.stderr]).toEqual([0, expect.stringContaining(newest)]);
+    expect(readFileSync(join(folder, newest), "utf8")).toBe(readFileSync(movedTo, "utf8"));
     expect(keyFiles(folder)).toEqual(before);
     const opened = await Desk.open(realDisk, folder, null);
     expect([opened.key, opened.vendor]).toEqual([last.key, last.vendor]);
     await runOrThrow(["vendor", "verify", "--dir", folder]);
   });
 
-  test("signs nothing where the ledger does not hold the document, until it is back", async () => {
-    const { folder, last } = await deskWithSuccessors(many);
+  test("refuses to sign until the file is back if the ledger does not contain the document", async () => {
+    const { folder, last } = await deskWithSuccessors(count);
     dropDocumentsFromLedger(folder);
-    const away = move(folder, newest);
+    const movedTo = moveAway(folder, newest);
     const before = keyFiles(folder);
     const hint = `${newest} is missing`;
-    for (const command of READING) {
+    for (const command of READING_COMMANDS) {
       const { stderr } = await runBerth(["vendor", ...command, "--dir", folder]);
       expect([command, stderr]).toEqual([command, expect.stringContaining(hint)]);
     }
-    const refused = await policy(folder);
+    const refused = await signPolicy(folder);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(hint)]);
     expect(refused.stderr).toContain("copy it back from the folder it was moved to");
     expect(keyFiles(folder)).toEqual(before);
-    renameSync(away, join(folder, newest));
-    expect((await policy(folder)).code).toBe(0);
+    renameSync(movedTo, join(folder, newest));
+    expect((await signPolicy(folder)).code).toBe(0);
     await runOrThrow(["vendor", "verify", "--dir", folder]);
     expect((await Desk.open(realDisk, folder, null)).key).toEqual(last.key);
   });
 
-  test("signs nothing with an older key where the ledger is of a version without such lines", async () => {
-    const { folder } = await deskWithSuccessors(many);
+  test("refuses to sign with an older key if the ledger has no line about the document", async () => {
+    const { folder } = await deskWithSuccessors(count);
     writeFileSync(join(folder, "ledger.jsonl"), "");
     rmSync(join(folder, "ledger.head"), { force: true });
-    move(folder, newest);
+    moveAway(folder, newest);
     const before = keyFiles(folder);
-    const refused = await policy(folder);
+    const refused = await signPolicy(folder);
     expect([refused.code, refused.stderr]).toEqual([
       1,
       expect.stringContaining("is not in its trust document"),
@@ -132,7 +133,7 @@ describe.each([1, 3])("a desk with %d successors whose newest document was moved
   });
 });
 
-test("a desk with an earlier trust.jwt put back over one with more products is noticed and mended", async () => {
+test("verify reports a trust.jwt that is older than the ledger, and opening the desk repairs it", async () => {
   const { folder, first } = await deskWithSuccessors(0);
   const trust = join(folder, "trust.jwt");
   const old = readFileSync(trust, "utf8");
@@ -148,17 +149,17 @@ test("a desk with an earlier trust.jwt put back over one with more products is n
   expect(readFileSync(trust, "utf8")).toBe(newer);
 });
 
-test("a desk whose key file is an earlier key, not retired, signs nothing", async () => {
+test("a desk whose key file contains an earlier, unretired key refuses to sign", async () => {
   const { folder, first } = await deskWithSuccessors(1);
   renameSync(join(folder, `${keyIdOf(first.key)}.vendor.jwk`), join(folder, "vendor.jwk"));
-  const refused = await policy(folder);
+  const refused = await signPolicy(folder);
   expect([refused.code, refused.stderr]).toEqual([
     1,
     expect.stringContaining("is not the current one"),
   ]);
 });
 
-test("a desk whose newest document names another key than the ledger does signs nothing", async () => {
+test("a desk whose newest document and ledger name different keys refuses to sign", async () => {
   const { folder, first } = await deskWithSuccessors(0);
   const copy = join(tempFolder(), "desk");
   realDisk.makeFolder(copy);
@@ -171,7 +172,7 @@ test("a desk whose newest document names another key than the ledger does signs 
   for (const name of ["successor-2.jwt", "vendor.jwk"]) {
     writeFileSync(join(folder, name), readFileSync(join(copy, name)));
   }
-  const refused = await policy(folder);
+  const refused = await signPolicy(folder);
   expect([refused.code, refused.stderr]).toEqual([
     1,
     expect.stringContaining("has another current key than the ledger"),
@@ -179,14 +180,14 @@ test("a desk whose newest document names another key than the ledger does signs 
   expect((await runBerth(["vendor", "verify", "--dir", folder])).code).toBe(1);
 });
 
-test("a folder with a key and without trust.jwt is not told to make a new desk", async () => {
+test("the error for a missing trust.jwt suggests a backup and not vendor init", async () => {
   const { folder } = await deskWithSuccessors(0);
-  move(folder, "trust.jwt");
+  moveAway(folder, "trust.jwt");
   for (const command of ["show", "verify", "product add X"]) {
-    const said = await runBerth(["vendor", ...command.split(" "), "--dir", folder]);
-    expect([command, said.code]).toEqual([command, 1]);
-    expect(said.stderr).toContain("trust.jwt is missing");
-    expect(said.stderr).toContain("from a backup");
-    expect(said.stderr).not.toContain("vendor init");
+    const result = await runBerth(["vendor", ...command.split(" "), "--dir", folder]);
+    expect([command, result.code]).toEqual([command, 1]);
+    expect(result.stderr).toContain("trust.jwt is missing");
+    expect(result.stderr).toContain("from a backup");
+    expect(result.stderr).not.toContain("vendor init");
   }
 });

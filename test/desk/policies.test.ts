@@ -12,8 +12,8 @@ import { openAirgapSite } from "../support/airgap-site.ts";
 import { openDeskAndSite } from "../support/desk-and-site.ts";
 import { hoursLater, MONDAY } from "../support/scenario.ts";
 
-async function refusal(act: Promise<unknown>): Promise<string> {
-  const error: unknown = await act.then(
+async function refusal(attempt: Promise<unknown>): Promise<string> {
+  const error: unknown = await attempt.then(
     () => null,
     (reason: unknown) => reason,
   );
@@ -21,53 +21,55 @@ async function refusal(act: Promise<unknown>): Promise<string> {
   return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
 }
 
-const basic = (desk: Desk, terms: TermsChanges = {}, now = MONDAY) =>
+const createBasicPolicy = (desk: Desk, terms: TermsChanges = {}, now = MONDAY) =>
   createPolicy(desk, "basic", { product: "sim", slots: 3, ...terms }, now);
 
-const ledgerIn = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");
+const readLedger = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");
 
-describe("one policy id", () => {
-  test("with the same terms again gives the same document, and one line on the ledger", async () => {
+describe("createPolicy", () => {
+  test("gives the same document and one ledger line for the same id and terms", async () => {
     const { desk, folder } = await openDeskAndSite();
-    const first = await basic(desk);
-    expect(JSON.parse(ledgerIn(folder)) as object).toMatchObject({
+    const first = await createBasicPolicy(desk);
+    expect(JSON.parse(readLedger(folder)) as object).toMatchObject({
       type: "policy",
       at: "2026-03-02T09:00:00.000Z",
       policy_id: "basic",
       terms: { product: "sim", slots: 3 },
       document: first,
     });
-    expect(await basic(desk, {}, hoursLater(5))).toBe(first);
+    expect(await createBasicPolicy(desk, {}, hoursLater(5))).toBe(first);
     const reopened = await Desk.open(realDisk, folder, null);
-    expect(await basic(reopened, {}, hoursLater(9))).toBe(first);
-    expect(ledgerIn(folder).trim().split("\n")).toHaveLength(1);
+    expect(await createBasicPolicy(reopened, {}, hoursLater(9))).toBe(first);
+    expect(readLedger(folder).trim().split("\n")).toHaveLength(1);
   });
 
-  test("with other terms is refused with the difference and the two ways out", async () => {
+  test("refuses other terms for an id, and names the difference and both alternatives", async () => {
     const { desk, folder } = await openDeskAndSite();
-    await basic(desk);
-    const before = ledgerIn(folder);
-    const reason = await refusal(basic(desk, { slots: 300, trial: true }, hoursLater(5)));
+    await createBasicPolicy(desk);
+    const before = readLedger(folder);
+    const reason = await refusal(
+      createBasicPolicy(desk, { slots: 300, trial: true }, hoursLater(5)),
+    );
     expect(reason).toContain("policy basic is in the ledger since 2026-03-02 with other terms");
     expect(reason).toContain("trial no → yes; slots 3 → 300");
     expect(reason).toContain("--policy-id");
     expect(reason).toContain("--replace");
-    expect(ledgerIn(folder)).toBe(before);
+    expect(readLedger(folder)).toBe(before);
   });
 
-  test("with other terms is signed when it is to be replaced, and is the one from then on", async () => {
+  test("signs other terms for an id with isReplacing, and uses that policy from then on", async () => {
     const { desk } = await openDeskAndSite();
-    const first = await basic(desk);
+    const first = await createBasicPolicy(desk);
     const product = { product: "sim", slots: 300 };
     const second = await createPolicy(desk, "basic", product, hoursLater(5), { isReplacing: true });
     expect(second).not.toBe(first);
-    expect(await basic(desk, { slots: 300 }, hoursLater(6))).toBe(second);
-    expect(await refusal(basic(desk))).toContain("slots 300 → 3");
+    expect(await createBasicPolicy(desk, { slots: 300 }, hoursLater(6))).toBe(second);
+    expect(await refusal(createBasicPolicy(desk))).toContain("slots 300 → 3");
   });
 
-  test("leaves other ids alone", async () => {
+  test("does not affect policies with other ids", async () => {
     const { desk } = await openDeskAndSite();
-    await basic(desk);
+    await createBasicPolicy(desk);
     await createPolicy(desk, "more", { product: "sim", slots: 300 }, MONDAY);
     expect(desk.ledger.policyEntries().map(({ policy_id }) => policy_id)).toEqual([
       "more",
@@ -75,21 +77,21 @@ describe("one policy id", () => {
     ]);
   });
 
-  test("is signed anew with the same terms when another key has taken over", async () => {
+  test("signs the same terms again after the key was rotated", async () => {
     const { desk, folder } = await openDeskAndSite();
-    const first = await basic(desk);
+    const first = await createBasicPolicy(desk);
     const after = await desk.rotateKey(realDisk, folder, null);
-    const second = await basic(after);
+    const second = await createBasicPolicy(after);
     expect(second).not.toBe(first);
-    expect(await basic(after)).toBe(second);
+    expect(await createBasicPolicy(after)).toBe(second);
   });
 });
 
-test("a policy of a desk that kept no list is put on the ledger when it is confirmed", async () => {
+test("confirming a policy that is not on the ledger adds it to the ledger", async () => {
   const air = await openAirgapSite();
   const terms = applyTermsChanges(air.desk, null, { product: "mesh" });
-  const about = { iss: air.desk.vendor.vendor, iat: 0, policy_id: "P-0", terms };
-  const policy = await signPolicy(about, air.desk.key);
+  const payload = { iss: air.desk.vendor.vendor, iat: 0, policy_id: "P-0", terms };
+  const policy = await signPolicy(payload, air.desk.key);
   const activation = await air.requestActivationCode();
   await air.confirmAtDesk(policy, activation);
   await air.confirmAtDesk(policy, activation);
@@ -97,7 +99,7 @@ test("a policy of a desk that kept no list is put on the ledger when it is confi
   expect(await refusal(air.makePolicy("P-0", { slots: 9 }))).toContain("slots 1 → 9");
 });
 
-test("a policy that was replaced is not confirmed any more", async () => {
+test("confirming a policy that was replaced is refused", async () => {
   const air = await openAirgapSite();
   const old = await air.makePolicy();
   const product = { product: "mesh", slots: 9 };

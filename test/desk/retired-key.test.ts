@@ -20,12 +20,12 @@ import { unwrap } from "../support/licensed-store.ts";
 import { MONDAY } from "../support/scenario.ts";
 
 const RETIRED = "is signed with a key that its vendor retired";
-const REFUSED = err({ code: "invalid_license_file" as const, reason: RETIRED });
+const REFUSAL = err({ code: "invalid_license_file" as const, reason: RETIRED });
 
-const NOW: KeyRetirement = { from: null };
+const AT_ONCE: KeyRetirement = { from: null };
 
-/** A site with a license; then the vendor's key is stolen, and `thief` is who holds it. */
-async function stolen(retirement: KeyRetirement) {
+/** A site with a license, and a desk that rotated its key; `thief` has the earlier key. */
+async function openWithStolenKey(retirement: KeyRetirement) {
   const { desk: thief, folder, site } = await openDeskAndSite();
   const first = await issueTestLicense(thief, await makeRequestFrom(site), { terms: { slots: 1 } });
   unwrap(await site.licensing.installLicense(first.document, "test"));
@@ -34,35 +34,35 @@ async function stolen(retirement: KeyRetirement) {
   return { thief, desk, folder, site, first, document };
 }
 
-async function refusal(act: Promise<unknown>): Promise<string> {
+async function refusal(attempt: Promise<unknown>): Promise<string> {
   try {
-    await act;
+    await attempt;
   } catch (error) {
     if (error instanceof DeskRefused) return error.message;
     throw error;
   }
-  throw new Error("it was not refused");
+  throw new Error("expected a refusal");
 }
 
-/** Brings in what was signed. */
-type Act = () => Promise<unknown>;
+/** Installs at the site what the thief signed. */
+type Attack = () => Promise<unknown>;
 
-/** Everything a vendor's key can sign for a site, as a thief of it would, dated long ago. */
-const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise<Act>>> = {
+/** Everything that a stolen key can sign for a site, dated before the retirement. */
+const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise<Attack>>> = {
   async "a license that answers a request"(site, thief) {
-    const made = await issueTestLicense(thief, await makeRequestFrom(site, "ray"), {
+    const license = await issueTestLicense(thief, await makeRequestFrom(site, "ray"), {
       now: instant(MONDAY - 300 * DAY),
     });
-    return () => site.licensing.installLicense(made.document, "test");
+    return () => site.licensing.installLicense(license.document, "test");
   },
   async "a renewal"(site, thief) {
-    const [license] = thief.ledger.issuedEntries();
-    const renew = license?.license_id ?? 0;
-    const made = await issueTestLicense(thief, null, {
-      renewLicenseId: renew,
+    const [issued] = thief.ledger.issuedEntries();
+    const renewLicenseId = issued?.license_id ?? 0;
+    const license = await issueTestLicense(thief, null, {
+      renewLicenseId,
       now: instant(MONDAY - 300 * DAY),
     });
-    return () => site.licensing.installLicense(made.document, "test");
+    return () => site.licensing.installLicense(license.document, "test");
   },
   async "a policy with its confirmation code"(site, thief) {
     const activation = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
@@ -77,102 +77,105 @@ const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise
       allowWeakBinding: false,
       now: MONDAY,
     });
-    const asked = { licenseKey: "K-1", policyId: "P", code: confirmation_code, peer: "test" };
-    return () => site.services.airgap.installLicense({ policy, ...asked });
+    const request = { licenseKey: "K-1", policyId: "P", code: confirmation_code, peer: "test" };
+    return () => site.services.airgap.installLicense({ policy, ...request });
   },
-  async "a time"(site, thief) {
-    const made = await site.post<{ code: string }>("/api/admin/v1/clock/request", {});
-    const asked = decodeTimeCode(expectOk(made).code);
-    if (asked === null) throw new Error("not a clock code");
+  async "a time document"(site, thief) {
+    const reply = await site.post<{ code: string }>("/api/admin/v1/clock/request", {});
+    const request = decodeTimeCode(expectOk(reply).code);
+    if (request === null) throw new Error("not a clock code");
     const iat = Math.floor(site.clock.now / SECOND) - 60;
-    const time = await signTimeDocument({ iss: thief.vendor.vendor, iat, ...asked }, thief.key);
+    const time = await signTimeDocument({ iss: thief.vendor.vendor, iat, ...request }, thief.key);
     return () => site.services.timekeeping.applyTimeDocument(time, "test");
   },
 };
 
-async function prepare(name: string, site: Appliance, thief: Desk): Promise<Act> {
-  const signed = ATTACKS[name];
-  if (signed === undefined) throw new Error(`there is no attack ${name}`);
-  return signed(site, thief);
+async function prepareAttack(name: string, site: Appliance, thief: Desk): Promise<Attack> {
+  const sign = ATTACKS[name];
+  if (sign === undefined) throw new Error(`unknown attack: ${name}`);
+  return sign(site, thief);
 }
 
 const attack = async (name: string, site: Appliance, thief: Desk): Promise<unknown> =>
-  (await prepare(name, site, thief))();
+  (await prepareAttack(name, site, thief))();
 
 describe("a key that is retired at once", () => {
-  test.each(Object.keys(ATTACKS))("signs %s that no site takes any more", async (name) => {
-    const { site, thief, document } = await stolen(NOW);
-    unwrap(await site.licensing.trustVendor(document, "test"));
-    expect(await attack(name, site, thief)).toEqual(REFUSED);
-  });
+  test.each(Object.keys(ATTACKS))(
+    "cannot sign %s for a site that has the retirement",
+    async (name) => {
+      const { site, thief, document } = await openWithStolenKey(AT_ONCE);
+      unwrap(await site.licensing.trustVendor(document, "test"));
+      expect(await attack(name, site, thief)).toEqual(REFUSAL);
+    },
+  );
 
   test.each(Object.keys(ATTACKS))(
-    "signs %s that a site takes which does not know of it yet",
+    "can sign %s for a site that does not have the retirement yet",
     async (name) => {
-      const { site, thief } = await stolen(NOW);
+      const { site, thief } = await openWithStolenKey(AT_ONCE);
       expect(await attack(name, site, thief)).toMatchObject({ ok: true });
     },
   );
 
-  test("signs no trust document any more, not even one that takes the retirement back", async () => {
-    const { site, thief, document, desk } = await stolen(NOW);
+  test("cannot sign a trust document, not even one that revokes the retirement", async () => {
+    const { site, thief, document, desk } = await openWithStolenKey(AT_ONCE);
     unwrap(await site.licensing.trustVendor(document, "test"));
-    const own = publicPart(await generateKey());
+    const newKey = publicPart(await generateKey());
     const { retired: _, ...unretired } = desk.vendor;
     for (const vendor of [
       { ...thief.vendor, version: 9 },
       { ...unretired, version: 9 },
-      { ...desk.vendor, version: 9, keys: [own, ...desk.vendor.keys] },
+      { ...desk.vendor, version: 9, keys: [newKey, ...desk.vendor.keys] },
     ]) {
       const forged = await signTrustDocument(vendor, thief.key);
-      expect(await site.licensing.trustVendor(forged, "test")).toEqual(REFUSED);
+      expect(await site.licensing.trustVendor(forged, "test")).toEqual(REFUSAL);
     }
     const again = await site.licensing.trustVendor(document, "test");
     expect(again).toMatchObject({ ok: true, value: { version: 2 } });
   });
 
   test.each(Object.keys(ATTACKS))(
-    "signs %s that comes in before the retirement or not at all, when both arrive at once",
+    "signs %s that is installed before the retirement or not at all, if both arrive together",
     async (name) => {
       const types = "VendorTrusted,LicenseInstalled,ClockSetBack";
-      // A little later in each round: in some of them its signature is checked before the other
-      // document counts, and its turn comes after.
+      // A little later in each round: in some rounds the signature is checked before the retirement
+      // takes effect, and the document is installed after it.
       for (let round = 0; round < 40; round += 1) {
-        const { site, thief, document } = await stolen(NOW);
-        const act = await prepare(name, site, thief);
+        const { site, thief, document } = await openWithStolenKey(AT_ONCE);
+        const install = await prepareAttack(name, site, thief);
         const trusting = site.licensing.trustVendor(document, "test");
-        for (let turn = 0; turn < round; turn += 1) await Promise.resolve();
-        await Promise.all([trusting, act()]);
+        for (let tick = 0; tick < round; tick += 1) await Promise.resolve();
+        await Promise.all([trusting, install()]);
         const [, page] = await site.get(`/api/admin/v1/audit?type=${types}&limit=1`);
         expect(page).toMatchObject({ events: [{ type: "VendorTrusted" }] });
       }
     },
   );
 
-  test("cannot take the retirement back by a document that arrives in the same instant", async () => {
-    const { site, thief, document } = await stolen(NOW);
+  test("cannot revoke the retirement with a document that arrives at the same time", async () => {
+    const { site, thief, document } = await openWithStolenKey(AT_ONCE);
     const forged = await signTrustDocument({ ...thief.vendor, version: 3 }, thief.key);
-    const [honest, thiefs] = await Promise.all([
+    const [genuine, forgery] = await Promise.all([
       site.licensing.trustVendor(document, "test"),
       site.licensing.trustVendor(forged, "test"),
     ]);
-    // Whichever is first counts; the other one was checked with keys that are no longer the same.
-    expect([honest.ok, thiefs.ok].filter(Boolean)).toHaveLength(1);
-    const known = unwrap(await site.licensing.vendors());
-    const vendor = known.find((one) => one.vendor === thief.vendor.vendor);
-    expect(vendor?.version).toBe(honest.ok ? 2 : 3);
+    // The first one counts; the other was checked with keys that have changed since.
+    expect([genuine.ok, forgery.ok].filter(Boolean)).toHaveLength(1);
+    const vendors = unwrap(await site.licensing.vendors());
+    const vendor = vendors.find((entry) => entry.vendor === thief.vendor.vendor);
+    expect(vendor?.version).toBe(genuine.ok ? 2 : 3);
   });
 
   test("is named in the site's audit log", async () => {
-    const { site, thief, document } = await stolen(NOW);
+    const { site, thief, document } = await openWithStolenKey(AT_ONCE);
     unwrap(await site.licensing.trustVendor(document, "test"));
     const [, text] = await site.get("/api/admin/v1/audit?type=VendorTrusted");
     expect(JSON.stringify(text)).toContain(`"retired_keys":["${keyIdOf(thief.key)}"]`);
     expect(JSON.stringify(text)).toContain("; 1 retired key");
   });
 
-  test("leaves what was installed before valid, at a start and when it is sent again", async () => {
-    const { site, document, first } = await stolen(NOW);
+  test("leaves installed licenses valid, after a restart and when they are installed again", async () => {
+    const { site, document, first } = await openWithStolenKey(AT_ONCE);
     unwrap(await site.licensing.trustVendor(document, "test"));
     expect(unwrap(await site.licensing.installLicense(first.document, "test")).id).toBe(
       first.license_id,
@@ -184,16 +187,16 @@ describe("a key that is retired at once", () => {
     expect(await createSignatureCheck(null)(replayed.state)).toBeNull();
   });
 
-  test("is still refused after the site was started again", async () => {
-    const { site, thief, document } = await stolen(NOW);
+  test("is still refused after the site restarts", async () => {
+    const { site, thief, document } = await openWithStolenKey(AT_ONCE);
     unwrap(await site.licensing.trustVendor(document, "test"));
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
-    expect(await attack("a renewal", next, thief)).toEqual(REFUSED);
+    expect(await attack("a renewal", next, thief)).toEqual(REFUSAL);
   });
 
-  test("is followed by licenses that the new key signs, and the site takes them", async () => {
-    const { site, document, folder, first } = await stolen(NOW);
+  test("can be followed by renewals with the new key, which the site installs", async () => {
+    const { site, document, folder, first } = await openWithStolenKey(AT_ONCE);
     const desk = await Desk.open(realDisk, folder, null);
     expect(findLicensesToReissue(desk, MONDAY).map(({ license_id }) => license_id)).toEqual([
       first.license_id,
@@ -207,18 +210,18 @@ describe("a key that is retired at once", () => {
     expect(findLicensesToReissue(desk, MONDAY)).toEqual([]);
   });
 
-  test("does not answer a request again with what it signed before", async () => {
+  test("makes the desk refuse to repeat an answer that it signed", async () => {
     const { desk: thief, folder, site } = await openDeskAndSite();
     const request = await makeRequestFrom(site);
     await issueTestLicense(thief, request);
-    const desk = await thief.rotateKey(realDisk, folder, null, NOW);
+    const desk = await thief.rotateKey(realDisk, folder, null, AT_ONCE);
     expect(await refusal(issueTestLicense(desk, request))).toContain(
       "answered with a key that is now retired",
     );
   });
 
-  test("is named as retired when the desk inspects what it signed", async () => {
-    const { desk, first, thief } = await stolen(NOW);
+  test("is shown as retired when the desk inspects a document that it signed", async () => {
+    const { desk, first, thief } = await openWithStolenKey(AT_ONCE);
     const signer = keyIdOf(thief.key);
     const { verified, verdict } = await inspectDocument(first.document, desk);
     expect([verified, verdict]).toEqual([true, `verified, signed by ${signer}, a retired key`]);
@@ -227,8 +230,8 @@ describe("a key that is retired at once", () => {
     );
   });
 
-  test("does not open the desk any more when its file is put back", async () => {
-    const { folder, thief } = await stolen(NOW);
+  test("cannot be used to open the desk when its file is put back", async () => {
+    const { folder, thief } = await openWithStolenKey(AT_ONCE);
     renameSync(join(folder, `${keyIdOf(thief.key)}.vendor.jwk`), join(folder, "vendor.jwk"));
     expect(await refusal(Desk.open(realDisk, folder, null))).toContain(
       "is retired and can no longer sign",
@@ -236,29 +239,32 @@ describe("a key that is retired at once", () => {
   });
 });
 
-describe("a key that is retired from a day on", () => {
+describe("a key that is retired from a later day on", () => {
   const DAY_AFTER = later(MONDAY, 2 * DAY);
 
-  test.each(Object.keys(ATTACKS))("signs %s until that day, and not from then on", async (name) => {
-    const before = await stolen({ from: DAY_AFTER });
-    unwrap(await before.site.licensing.trustVendor(before.document, "test"));
-    before.site.clock.now = instant(DAY_AFTER - 1);
-    expect(await attack(name, before.site, before.thief)).toMatchObject({ ok: true });
-    const after = await stolen({ from: DAY_AFTER });
-    unwrap(await after.site.licensing.trustVendor(after.document, "test"));
-    after.site.clock.now = DAY_AFTER;
-    expect(await attack(name, after.site, after.thief)).toEqual(REFUSED);
-  });
+  test.each(Object.keys(ATTACKS))(
+    "can sign %s before that day and not from that day on",
+    async (name) => {
+      const before = await openWithStolenKey({ from: DAY_AFTER });
+      unwrap(await before.site.licensing.trustVendor(before.document, "test"));
+      before.site.clock.now = instant(DAY_AFTER - 1);
+      expect(await attack(name, before.site, before.thief)).toMatchObject({ ok: true });
+      const after = await openWithStolenKey({ from: DAY_AFTER });
+      unwrap(await after.site.licensing.trustVendor(after.document, "test"));
+      after.site.clock.now = DAY_AFTER;
+      expect(await attack(name, after.site, after.thief)).toEqual(REFUSAL);
+    },
+  );
 
-  test("signs no trust document even before that day", async () => {
-    const { site, thief, document } = await stolen({ from: DAY_AFTER });
+  test("cannot sign a trust document even before that day", async () => {
+    const { site, thief, document } = await openWithStolenKey({ from: DAY_AFTER });
     unwrap(await site.licensing.trustVendor(document, "test"));
     const forged = await signTrustDocument({ ...thief.vendor, version: 9 }, thief.key);
-    expect(await site.licensing.trustVendor(forged, "test")).toEqual(REFUSED);
+    expect(await site.licensing.trustVendor(forged, "test")).toEqual(REFUSAL);
   });
 
-  test("is retired with every earlier key, none of them put off by a later document", async () => {
-    const { desk, folder, thief } = await stolen({ from: DAY_AFTER });
+  test("is retired with every earlier key, and a later document cannot postpone it", async () => {
+    const { desk, folder, thief } = await openWithStolenKey({ from: DAY_AFTER });
     const third = await desk.rotateKey(realDisk, folder, null, { from: later(DAY_AFTER, DAY) });
     expect(third.vendor.retired).toEqual([
       { key: keyIdOf(desk.key), from: later(DAY_AFTER, DAY) / SECOND },
@@ -270,7 +276,7 @@ describe("a key that is retired from a day on", () => {
     );
     const fourth = await sooner.rotateKey(realDisk, folder, null);
     expect(fourth.vendor.retired).toEqual(sooner.vendor.retired);
-    const fifth = await fourth.rotateKey(realDisk, folder, null, NOW);
+    const fifth = await fourth.rotateKey(realDisk, folder, null, AT_ONCE);
     expect(fifth.vendor.retired).toEqual(
       [fourth, sooner, third, desk, thief].map(({ key }) => ({ key: keyIdOf(key) })),
     );

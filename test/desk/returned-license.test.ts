@@ -11,8 +11,8 @@ import { unwrap } from "../support/licensed-store.ts";
 import { hoursLater, MONDAY } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
 
-async function refusal(act: Promise<unknown>): Promise<string> {
-  const error: unknown = await act.then(
+async function refusal(attempt: Promise<unknown>): Promise<string> {
+  const error: unknown = await attempt.then(
     () => null,
     (reason: unknown) => reason,
   );
@@ -20,10 +20,10 @@ async function refusal(act: Promise<unknown>): Promise<string> {
   return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
 }
 
-const WHEN = "was returned on 2026-03-02";
+const RETURNED = "was returned on 2026-03-02";
 
-describe("a license that was given back", () => {
-  async function givenBack() {
+describe("a returned license", () => {
+  async function returnLicense() {
     const { desk, site } = await openDeskAndSite();
     const request = await makeRequestFrom(site);
     const first = await issueTestLicense(desk, request, { terms: { slots: 3 } });
@@ -34,36 +34,36 @@ describe("a license that was given back", () => {
     return { desk, site, request, first, lines };
   }
 
-  test("is not renewed from the ledger", async () => {
-    const { desk, first, lines } = await givenBack();
+  test("cannot be renewed from the ledger", async () => {
+    const { desk, first, lines } = await returnLicense();
     const reason = await refusal(
       issueTestLicense(desk, null, { renewLicenseId: first.license_id }),
     );
-    expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
+    expect(reason).toContain(`license ${first.license_id} ${RETURNED}`);
     expect(reason).toContain("ask the site for a new request");
     expect(desk.ledger.issuedEntries()).toHaveLength(lines);
   });
 
-  test("is not renewed by a request with --license-id", async () => {
-    const { desk, site, first, lines } = await givenBack();
-    const named = { licenseId: first.license_id };
-    const reason = await refusal(issueTestLicense(desk, await makeRequestFrom(site), named));
-    expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
+  test("cannot be renewed by a request with --license-id", async () => {
+    const { desk, site, first, lines } = await returnLicense();
+    const withId = { licenseId: first.license_id };
+    const reason = await refusal(issueTestLicense(desk, await makeRequestFrom(site), withId));
+    expect(reason).toContain(`license ${first.license_id} ${RETURNED}`);
     expect(reason).toContain("omit --license-id");
     expect(desk.ledger.issuedEntries()).toHaveLength(lines);
   });
 
-  test("is not handed out once more for the request that it answered", async () => {
-    const { desk, request } = await givenBack();
+  test("is not issued again for the request that it answered", async () => {
+    const { desk, request } = await returnLicense();
     const reason = await refusal(issueTestLicense(desk, request, { terms: { slots: 3 } }));
-    expect(reason).toContain(WHEN);
+    expect(reason).toContain(RETURNED);
     expect(reason).toContain("ask the site for a new request");
   });
 
   test.each([false, true])(
-    "is followed by a new one for a new request (--new: %p)",
+    "is followed by a new license for a new request (--new: %p)",
     async (isNew) => {
-      const { desk, site, first } = await givenBack();
+      const { desk, site, first } = await returnLicense();
       const next = await issueTestLicense(desk, await makeRequestFrom(site), { isNew });
       expect(next).toMatchObject({ serial: 1, terms: { slots: 1 } });
       expect(next.license_id).not.toBe(first.license_id);
@@ -77,8 +77,8 @@ describe("a license that was given back", () => {
   );
 });
 
-describe("a request that lists a license as installed which was given back", () => {
-  /** The receipt was made on a copy of the site's folder, and the site itself goes on. */
+describe("a request that lists a returned license as installed", () => {
+  /** The receipt comes from a copy of the site's folder; the site still has the license. */
   async function receivedFromCopy() {
     const { desk, folder, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site), {
@@ -94,17 +94,17 @@ describe("a request that lists a license as installed which was given back", () 
     return { desk, folder, site, first, earlier, now: hoursLater(3) };
   }
 
-  test("is refused, naming the license, the day and what it means", async () => {
+  test("is refused with the license, the day and the consequence", async () => {
     const { desk, site, first, now } = await receivedFromCopy();
     const lines = desk.ledger.issuedEntries().length;
     const reason = await refusal(issueTestLicense(desk, await makeRequestFrom(site), { now }));
-    expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
+    expect(reason).toContain(`license ${first.license_id} ${RETURNED}`);
     expect(reason).toContain("the site would grant its slots and those of a new license");
     expect(reason).toContain('--accept-fork "REASON" accepts it');
     expect(desk.ledger.issuedEntries()).toHaveLength(lines);
   });
 
-  test("is refused also where the site uses a renewal that answers no request", async () => {
+  test("is refused also if the site uses a renewal that answers no request", async () => {
     const { desk, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site), {
       terms: { slots: 3 },
@@ -116,36 +116,36 @@ describe("a request that lists a license as installed which was given back", () 
     const receipt = unwrap(await copy.licensing.removeLicense(first.license_id, false, "test"));
     await receiveReceipt(desk, receipt, MONDAY);
     const reason = await refusal(issueTestLicense(desk, await makeRequestFrom(site)));
-    expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
+    expect(reason).toContain(`license ${first.license_id} ${RETURNED}`);
   });
 
-  test("is answered with --accept-fork, and the reason is put on the ledger", async () => {
+  test("is answered with --accept-fork, and the reason is recorded in the ledger", async () => {
     const { desk, folder, site, first, now } = await receivedFromCopy();
-    const acceptFork = "the copy was a drill";
+    const reason = "the copy was a drill";
     const next = await issueTestLicense(desk, await makeRequestFrom(site), {
-      acceptForkReason: acceptFork,
+      acceptForkReason: reason,
       now,
     });
     const ledger = readFileSync(join(folder, "ledger.jsonl"), "utf8");
     expect(ledger).toContain(`"type":"forked"`);
-    expect(ledger).toContain(acceptFork);
+    expect(ledger).toContain(reason);
     expect(next.license_id).not.toBe(first.license_id);
   });
 
-  test("is answered when the site made it before it gave the license back", async () => {
+  test("is answered if the site created it before it returned the license", async () => {
     const { desk, earlier, first, now } = await receivedFromCopy();
     const next = await issueTestLicense(desk, earlier, { now });
     expect(next.license_id).not.toBe(first.license_id);
   });
 
-  test("is answered where the site gave the license back once more", async () => {
+  test("is answered after the site returned the license again", async () => {
     const { desk, site, first, now } = await receivedFromCopy();
     unwrap(await site.licensing.removeLicense(first.license_id, false, "test"));
     const next = await issueTestLicense(desk, await makeRequestFrom(site), { now });
     expectOk(await site.upload(next.document));
   });
 
-  test("is answered where the license was installed again with a serial that answers a request", async () => {
+  test("is answered if the license was installed again with a newer serial by code", async () => {
     const air = await openAirgapSite();
     const policy = await air.makePolicy();
     const license = { license_policy: policy, license_key: "MESH-0001", policy_id: "P-1" };
@@ -169,9 +169,9 @@ describe("a request that lists a license as installed which was given back", () 
   });
 });
 
-describe("a license that was renewed from the ledger while the site gave it back", () => {
-  /** Serial 2 is installed and given back, and serial 3 went out without a request. */
-  async function renewedMeanwhile() {
+describe("a license that is renewed from the ledger while the site returns it", () => {
+  /** Serial 2 is installed and returned, and serial 3 was issued without a request. */
+  async function renewDuringReturn() {
     const { desk, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site), {
       terms: { slots: 3 },
@@ -185,8 +185,8 @@ describe("a license that was renewed from the ledger while the site gave it back
     return { desk, site, first, receipt, renewal };
   }
 
-  test("is given back by the receipt, since the site refuses the renewal", async () => {
-    const { desk, site, first, receipt, renewal } = await renewedMeanwhile();
+  test("counts as returned, because the site refuses the renewal", async () => {
+    const { desk, site, first, receipt, renewal } = await renewDuringReturn();
     expectRefusal(await site.upload(renewal.document), 400, "request_unknown");
     await receiveReceipt(desk, receipt, MONDAY);
     expect(desk.ledger.isReturned(first)).toBe(true);
@@ -196,13 +196,13 @@ describe("a license that was renewed from the ledger while the site gave it back
       [1, "replaced"],
     ]);
     const again = await refusal(issueTestLicense(desk, null, { renewLicenseId: first.license_id }));
-    expect(again).toContain(`license ${first.license_id} ${WHEN}`);
+    expect(again).toContain(`license ${first.license_id} ${RETURNED}`);
     const next = await issueTestLicense(desk, await makeRequestFrom(site));
     expect(next.license_id).not.toBe(first.license_id);
     expectOk(await site.upload(next.document));
   });
 
-  test("is not given back while a newer serial answers a request", async () => {
+  test("does not count as returned while a newer serial answers a request", async () => {
     const { desk, site } = await openDeskAndSite();
     const first = await issueTestLicense(desk, await makeRequestFrom(site), {
       terms: { slots: 3 },
@@ -214,7 +214,7 @@ describe("a license that was renewed from the ledger while the site gave it back
     expect(reason).toContain(
       "the newest serial of this license is 2, but the receipt is for serial 1",
     );
-    // The site forgot that request with the license, and takes the answer to a new one.
+    // The site deleted that request with the license; it accepts the answer to a new one.
     expectRefusal(await site.upload(answer.document), 400, "request_unknown");
     expect(reason).toContain("or the answer to a new request");
     const next = await issueTestLicense(desk, await makeRequestFrom(site));
@@ -226,8 +226,8 @@ describe("a license that was renewed from the ledger while the site gave it back
   });
 });
 
-describe("a license by code that was given back", () => {
-  async function givenBack() {
+describe("a returned license by code", () => {
+  async function returnLicense() {
     const air: AirgapSite = await openAirgapSite();
     const policy = await air.makePolicy();
     const activation = await air.requestActivationCode();
@@ -239,18 +239,18 @@ describe("a license by code that was given back", () => {
     return { air, policy, activation, license };
   }
 
-  test("is not confirmed once more for the same activation code", async () => {
-    const { air, policy, activation } = await givenBack();
+  test("is not confirmed again for the same activation code", async () => {
+    const { air, policy, activation } = await returnLicense();
     for (const serial of [null, 7]) {
       const reason = await refusal(air.confirmAtDesk(policy, activation, { serial }));
-      expect(reason).toContain(WHEN);
+      expect(reason).toContain(RETURNED);
       expect(reason).toContain("ask the site to create a new activation code");
     }
     expect(air.desk.ledger.issuedEntries()).toHaveLength(1);
   });
 
   test("is confirmed for a new activation code, with the next serial", async () => {
-    const { air, policy, license } = await givenBack();
+    const { air, policy, license } = await returnLicense();
     const now = hoursLater(1);
     const confirmation_code = await air.confirmAtDesk(policy, await air.requestActivationCode(), {
       now,

@@ -14,24 +14,24 @@ import { tempFolder } from "../support/temp-folder.ts";
 const makeDesk = (folder: string, products = ["CAD"]) =>
   Desk.create(realDisk, folder, { name: "Acme", products, passphrase: null });
 
-const contents = (folder: string): Record<string, string> =>
+const readFiles = (folder: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(folder)
       .filter((name) => !name.endsWith(".lock"))
       .map((name) => [name, readFileSync(join(folder, name), "utf8")]),
   );
 
-async function refusal(act: Promise<unknown>): Promise<string> {
+async function refusal(attempt: Promise<unknown>): Promise<string> {
   try {
-    await act;
+    await attempt;
   } catch (error) {
     if (error instanceof DeskRefused) return `${error.message}; ${error.hint}`;
     throw error;
   }
-  throw new Error("it was not refused");
+  throw new Error("expected a refusal");
 }
 
-test("a desk has up to 64 keys that a site takes one after the other, and refuses the next", async () => {
+test("a desk can have 64 keys, which a site accepts one by one, and refuses the 65th", async () => {
   const folder = join(tempFolder(), "desk");
   let desk = await makeDesk(folder);
   const site = await openAppliance({ licenses: {} });
@@ -42,16 +42,16 @@ test("a desk has up to 64 keys that a site takes one after the other, and refuse
     desk = await desk.rotateKey(realDisk, folder, null, { from: null });
     unwrap(await trust(`successor-${version}.jwt`));
   }
-  const before = contents(folder);
+  const before = readFiles(folder);
   expect(await refusal(desk.rotateKey(realDisk, folder, null))).toContain("at most 64 keys");
-  const said = await runBerth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
-  expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("at most 64 keys")]);
-  expect(contents(folder)).toEqual(before);
+  const result = await runBerth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
+  expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("at most 64 keys")]);
+  expect(readFiles(folder)).toEqual(before);
   expect((await Desk.open(realDisk, folder, null)).vendor.keys).toHaveLength(64);
   expect(await verifyDesk(realDisk, folder, null)).toMatchObject({ key: "ok", faults: [] });
 });
 
-test("the successor with the 17th key says that older sites refuse its document", async () => {
+test("vendor successor warns about sites of Berth 0.1.0 from the 17th key on", async () => {
   const folder = join(tempFolder(), "desk");
   let desk = await makeDesk(folder);
   while (desk.vendor.keys.length < 15) desk = await desk.rotateKey(realDisk, folder, null);
@@ -65,23 +65,26 @@ test("the successor with the 17th key says that older sites refuse its document"
   ]);
 });
 
-const many = (number: number, length: number): string[] =>
-  Array.from({ length: number }, (_, place) => String(place).padStart(length, "P"));
+const makeCodes = (count: number, length: number): string[] =>
+  Array.from({ length: count }, (_, index) => String(index).padStart(length, "P"));
 
-test.each<[what: string, products: string[], says: string]>([
-  ["1,001 products", many(1_001, 4), "at most 1000 products"],
-  ["more product codes than 48 KiB hold", many(400, 200), "is too large"],
-  ["a product code of 257 characters", many(1, 257), "256 characters"],
-])("a desk with %s is not made, and no product makes a desk one", async (_what, products, says) => {
-  const root = tempFolder();
-  expect(await refusal(makeDesk(join(root, "new"), products))).toContain(says);
-  const flags = products.flatMap((one) => ["--product", one]);
-  const init = ["vendor", "init", "--dir", join(root, "init"), "--name", "A", "--no-passphrase"];
-  const said = await runBerth([...init, ...flags]);
-  expect([said.code, said.stderr]).toEqual([1, expect.stringContaining(says)]);
-  const folder = join(root, "desk");
-  const desk = await makeDesk(folder);
-  const before = contents(folder);
-  expect(await refusal(desk.addProducts(realDisk, folder, products))).toContain(says);
-  expect(contents(folder)).toEqual(before);
-});
+test.each<[description: string, products: string[], message: string]>([
+  ["1,001 products", makeCodes(1_001, 4), "at most 1000 products"],
+  ["more product codes than 48 KiB hold", makeCodes(400, 200), "is too large"],
+  ["a product code of 257 characters", makeCodes(1, 257), "256 characters"],
+])(
+  "a desk with %s is refused, by vendor init and by adding products",
+  async (_, products, message) => {
+    const root = tempFolder();
+    expect(await refusal(makeDesk(join(root, "new"), products))).toContain(message);
+    const flags = products.flatMap((code) => ["--product", code]);
+    const init = ["vendor", "init", "--dir", join(root, "init"), "--name", "A", "--no-passphrase"];
+    const result = await runBerth([...init, ...flags]);
+    expect([result.code, result.stderr]).toEqual([1, expect.stringContaining(message)]);
+    const folder = join(root, "desk");
+    const desk = await makeDesk(folder);
+    const before = readFiles(folder);
+    expect(await refusal(desk.addProducts(realDisk, folder, products))).toContain(message);
+    expect(readFiles(folder)).toEqual(before);
+  },
+);

@@ -6,21 +6,21 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
 const anyBytes = fc.uint8Array({ maxLength: 300 });
 
-describe("the vectors of RFC 9285", () => {
+describe("Base45 with the vectors of RFC 9285", () => {
   test.each([
     ["", ""],
     ["AB", "BB8"],
     ["Hello!!", "%69 VD92EX0"],
     ["base-45", "UJCLQE7W581"],
     ["ietf!", "QED8WEX0"],
-  ])("%p is %p, and back", (plain, coded) => {
+  ])("encodes %p as %p and decodes it", (plain, coded) => {
     expect(encodeBase45(bytes(plain))).toBe(coded);
     expect(decodeBase45(coded)).toEqual(new Uint8Array(bytes(plain)));
   });
 });
 
-describe("the edges", () => {
-  test("the digits are in the order of the QR standard", () => {
+describe("Base45 at its limits", () => {
+  test("uses the digits in the order of the QR standard", () => {
     for (let digit = 0; digit < 45; digit += 1) {
       expect(encodeBase45(new Uint8Array([digit]))).toBe(`${ALPHABET[digit]}0`);
     }
@@ -32,13 +32,13 @@ describe("the edges", () => {
     [[0, 0], "000"],
     [[255, 255], "FGW"],
     [[255, 255, 255], "FGWU5"],
-  ])("%p is %p, and back", (plain, coded) => {
+  ])("encodes %p as %p and decodes it", (plain, coded) => {
     expect(encodeBase45(new Uint8Array(plain))).toBe(coded);
     expect(decodeBase45(coded)).toEqual(new Uint8Array(plain));
   });
 });
 
-describe("nothing else is read", () => {
+describe("decodeBase45 refuses", () => {
   test.each([
     ["a triple above two bytes", "GGW"],
     ["the highest triple", ":::"],
@@ -46,17 +46,17 @@ describe("nothing else is read", () => {
     ["the highest pair", "::"],
     ["one character", "0"],
     ["one character too many", "BB80"],
-    ["a small letter", "bb8"],
+    ["a lower-case letter", "bb8"],
     ["a character outside the alphabet", "BB_"],
     ["a line break at the end", "BB8\n"],
     ["a wide character", "BB8😀"],
-    ["half a wide character", "BB\ud83d"],
-  ])("not %s", (_, coded) => {
+    ["a lone surrogate", "BB\ud83d"],
+  ])("%s", (_, coded) => {
     expect(decodeBase45(coded)).toBeNull();
   });
 });
 
-test("what was encoded is decoded", () => {
+test("decodeBase45 restores any encoded bytes", () => {
   fc.assert(
     fc.property(anyBytes, (plain) => {
       expect(decodeBase45(encodeBase45(plain))).toEqual(new Uint8Array(plain));
@@ -64,7 +64,7 @@ test("what was encoded is decoded", () => {
   );
 });
 
-test("three characters for two bytes, two for a last one, all of them alphanumeric for QR", () => {
+test("encodeBase45 writes 3 characters for 2 bytes and 2 for a last one, all alphanumeric in QR", () => {
   fc.assert(
     fc.property(anyBytes, (plain) => {
       const coded = encodeBase45(plain);
@@ -74,7 +74,7 @@ test("three characters for two bytes, two for a last one, all of them alphanumer
   );
 });
 
-test("no bytes have a second spelling", () => {
+test("decodeBase45 accepts only one encoding of any bytes", () => {
   const unit = fc.constantFrom(...Array.from(ALPHABET));
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 30 }), (coded) => {

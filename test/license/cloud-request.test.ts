@@ -15,10 +15,10 @@ const activation = {
   sharedKey: SHARED_KEY,
 };
 
-const decoded = (request: string): Record<string, unknown> =>
+const decodeRequest = (request: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(request, "base64").toString("utf8")) as Record<string, unknown>;
 
-/** The signature by another implementation than the one under test. */
+/** The signature, computed with another implementation than the one under test. */
 async function hmac(key: string, text: string): Promise<string> {
   const utf8 = new TextEncoder();
   const algorithm = { name: "HMAC", hash: "SHA-256" };
@@ -30,26 +30,26 @@ async function hmac(key: string, text: string): Promise<string> {
   );
 }
 
-describe("the cloud's signature", () => {
-  test("is the published one for the published key and date", () => {
+describe("signCloudLines", () => {
+  test("gives the published signature for the published key and date", () => {
     expect(signCloudLines(SHARED_KEY, DATE, [])).toBe(
       "UDysfR6MndUZReo07Y9r+vErn8vSxrnQ5ulit18iJ/Q=",
     );
   });
 
-  test("takes key and text as UTF-8", async () => {
+  test("encodes key and text as UTF-8", async () => {
     expect(signCloudLines("schlüssel", DATE, ["ä", "b"])).toBe(
       await hmac("schlüssel", `licenseSpring\ndate: ${DATE}\nä\nb`),
     );
   });
 });
 
-describe("a cloud request", () => {
-  test("is base64 of an object with these members and no others", async () => {
+describe("buildCloudRequest", () => {
+  test("returns Base64 of an object with exactly the expected fields", async () => {
     const text = `licenseSpring\ndate: ${DATE}\nGZ8Q-ÄÖÜ-1\nhw-0001\napi-key`;
     const request = buildCloudRequest(activation);
     expect(request).toMatch(/^(?:[A-Za-z0-9+/]{4})+[A-Za-z0-9+/]{2}==$/);
-    expect(decoded(request)).toEqual({
+    expect(decodeRequest(request)).toEqual({
       request: "activation",
       request_id: "REQ-1",
       license_key: "GZ8Q-ÄÖÜ-1",
@@ -61,11 +61,11 @@ describe("a cloud request", () => {
     });
   });
 
-  test("does not carry the shared key", () => {
-    expect(JSON.stringify(decoded(buildCloudRequest(activation)))).not.toContain(SHARED_KEY);
+  test("does not include the shared key", () => {
+    expect(JSON.stringify(decodeRequest(buildCloudRequest(activation)))).not.toContain(SHARED_KEY);
   });
 
-  test("is the same text for the same activation", () => {
+  test("returns the same text for the same activation", () => {
     expect(buildCloudRequest(activation)).toBe(buildCloudRequest({ ...activation }));
   });
 
@@ -76,14 +76,14 @@ describe("a cloud request", () => {
     "shared key": { sharedKey: "other" },
     date: { date: instant(0) },
   })) {
-    test(`has another signature for another ${name}`, () => {
-      const { signature } = decoded(buildCloudRequest({ ...activation, ...other }));
-      expect(signature).not.toBe(decoded(buildCloudRequest(activation))["signature"]);
+    test(`gives another signature for another ${name}`, () => {
+      const { signature } = decodeRequest(buildCloudRequest({ ...activation, ...other }));
+      expect(signature).not.toBe(decodeRequest(buildCloudRequest(activation))["signature"]);
     });
   }
 
-  test("writes a date of one digit with two, in GMT", () => {
-    const { date } = decoded(buildCloudRequest({ ...activation, date: instant(0) }));
+  test("writes the date in GMT and the day with two digits", () => {
+    const { date } = decodeRequest(buildCloudRequest({ ...activation, date: instant(0) }));
     expect(date).toBe("Thu, 01 Jan 1970 00:00:00 GMT");
   });
 });

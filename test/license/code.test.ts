@@ -21,7 +21,7 @@ const SIZES = [
   { bits: 544, data: 109, typed: 115, rows: 6 },
 ] as const;
 
-/** As many bytes as `bits` need, what is left over of the last one zero. */
+/** Bytes for `bits` bits, with the unused bits of the last byte zero. */
 const bytesOf = (bits: number) =>
   fc.uint8Array({ minLength: Math.ceil(bits / 8), maxLength: Math.ceil(bits / 8) }).map((bytes) => {
     const last = bytes.length - 1;
@@ -33,8 +33,8 @@ const anyCode = fc
   .integer({ min: 1, max: 600 })
   .chain((bits) => bytesOf(bits).map((bytes) => ({ bits, bytes })));
 
-/** A few codes to break in every way there is. */
-const samples = (bits: number): string[] =>
+/** A few codes, which the tests damage in every possible way. */
+const sampleCodes = (bits: number): string[] =>
   fc
     .sample(bytesOf(bits), { numRuns: 5, seed: 45 })
     .map((b) => canonicalizeCode(encodeCode(b, bits)));
@@ -42,18 +42,18 @@ const samples = (bits: number): string[] =>
 const rowOf = (at: number): number => Math.floor(at / ROW) + 1;
 const wrongRow = (row: number) => ({ ok: false, fault: { wrong: "row", row } }) as const;
 const wrongLength = { ok: false, fault: { wrong: "length" } } as const;
-const replaced = (code: string, at: number, by: string): string =>
-  code.slice(0, at) + by + code.slice(at + by.length);
+const replaceAt = (code: string, index: number, text: string): string =>
+  code.slice(0, index) + text + code.slice(index + text.length);
 
-test("a code has rows of four groups of five, the last as short as it comes", () => {
+test("encodeCode writes rows of four groups of five symbols; the last row may be shorter", () => {
   const zeros = new Uint8Array(68);
-  // Of nothing but zeros the check is x²⁰ times the row: 12, then 24.
+  // For zeros, the check symbol is x²⁰ times the row number: 12, then 24.
   expect(encodeCode(zeros, 165)).toBe("00000-00000-00000-0000C\n00000-00000-0000R");
   expect(encodeCode(zeros, 544).split("\n")).toHaveLength(6);
 });
 
 test.each(SIZES)(
-  "$bits bits are $data symbols, $typed with checks",
+  "$bits bits are $data symbols, and $typed with check symbols",
   ({ bits, data, typed, rows }) => {
     const bytes = new Uint8Array(Math.ceil(bits / 8));
     expect(encodeCrockford(bytes, bits)).toHaveLength(data);
@@ -62,7 +62,7 @@ test.each(SIZES)(
   },
 );
 
-test("what was encoded is decoded, at any length", () => {
+test("decodeCode and decodeCrockford restore encoded bytes of any length", () => {
   fc.assert(
     fc.property(anyCode, ({ bits, bytes }) => {
       expect(decodeCode(encodeCode(bytes, bits), bits)).toEqual({ ok: true, bytes });
@@ -71,39 +71,39 @@ test("what was encoded is decoded, at any length", () => {
   );
 });
 
-describe.each(SIZES)("of a code of $bits bits", ({ bits, typed }) => {
-  test("every wrong symbol is caught, and its row named", () => {
-    for (const code of samples(bits)) {
+describe.each(SIZES)("decodeCode of $bits bits", ({ bits, typed }) => {
+  test("names the row of any wrong symbol", () => {
+    for (const code of sampleCodes(bits)) {
       for (let at = 0; at < typed; at += 1) {
         for (const symbol of SYMBOLS.replace(code.charAt(at), "")) {
-          expect(decodeCode(replaced(code, at, symbol), bits)).toEqual(wrongRow(rowOf(at)));
+          expect(decodeCode(replaceAt(code, at, symbol), bits)).toEqual(wrongRow(rowOf(at)));
         }
       }
     }
   });
 
-  test("every swap of neighbours is caught, and the first row it touches named", () => {
-    for (const code of samples(bits)) {
+  test("names the first row of any two swapped adjacent symbols", () => {
+    for (const code of sampleCodes(bits)) {
       for (let at = 0; at + 1 < typed; at += 1) {
         const [a, b] = [code.charAt(at), code.charAt(at + 1)];
         if (a === b) continue;
-        expect(decodeCode(replaced(code, at, b + a), bits)).toEqual(wrongRow(rowOf(at)));
+        expect(decodeCode(replaceAt(code, at, b + a), bits)).toEqual(wrongRow(rowOf(at)));
       }
     }
   });
 
-  test("a symbol outside the alphabet is a wrong row, check symbols included", () => {
-    for (const code of samples(bits)) {
+  test("names the row of a symbol outside the alphabet, also of a check symbol", () => {
+    for (const code of sampleCodes(bits)) {
       for (let at = 0; at < typed; at += 1) {
         for (const symbol of ["U", "!", "_", "É"]) {
-          expect(decodeCode(replaced(code, at, symbol), bits)).toEqual(wrongRow(rowOf(at)));
+          expect(decodeCode(replaceAt(code, at, symbol), bits)).toEqual(wrongRow(rowOf(at)));
         }
       }
     }
   });
 
-  test("one symbol more or less, or none at all, is a wrong length", () => {
-    for (const code of samples(bits)) {
+  test("reports the length for one symbol more or less, and for none", () => {
+    for (const code of sampleCodes(bits)) {
       expect(decodeCode(`${code}0`, bits)).toEqual(wrongLength);
       for (let at = 0; at < typed; at += 1) {
         expect(decodeCode(code.slice(0, at) + code.slice(at + 1), bits)).toEqual(wrongLength);
@@ -114,26 +114,26 @@ describe.each(SIZES)("of a code of $bits bits", ({ bits, typed }) => {
   });
 });
 
-test("every exchange of two full rows is caught, and the first of them named", () => {
-  for (const code of samples(544)) {
+test("decodeCode names the first of two swapped rows", () => {
+  for (const code of sampleCodes(544)) {
     const full = [0, 1, 2, 3, 4];
     for (const [i, j] of full.flatMap((i) => full.slice(i + 1).map((j) => [i, j] as const))) {
       const row = (index: number): string => code.slice(index * ROW, (index + 1) * ROW);
-      const exchanged = replaced(replaced(code, i * ROW, row(j)), j * ROW, row(i));
+      const exchanged = replaceAt(replaceAt(code, i * ROW, row(j)), j * ROW, row(i));
       expect(decodeCode(exchanged, 544)).toEqual(wrongRow(i + 1));
     }
   }
 });
 
-describe("row by row, while it is typed", () => {
-  test("the rows of each code are known before its first symbol", () => {
+describe("checkCodeRows", () => {
+  test("reports every row of an empty input as short", () => {
     expect(codeRowSizes(CODE_BITS.activation)).toEqual([20, 15]);
     expect(codeRowSizes(CODE_BITS.initialization)).toEqual([20]);
     expect(codeRowSizes(CODE_BITS.confirmation)).toEqual([20, 20, 20, 20, 20, 15]);
     expect(checkCodeRows([], CODE_BITS.activation)).toEqual(["short", "short"]);
   });
 
-  test("a row is right exactly where the whole code would be, at any length", () => {
+  test("agrees with decodeCode on every row, at any length", () => {
     fc.assert(
       fc.property(
         anyCode,
@@ -144,7 +144,7 @@ describe("row by row, while it is typed", () => {
           expect(rows.map((row) => canonicalizeCode(row).length)).toEqual(codeRowSizes(of.bits));
           expect(checkCodeRows(rows, of.bits)).toEqual(rows.map(() => "right"));
           const code = rows.join("");
-          const changed = replaced(canonicalizeCode(code), at % canonicalizeCode(code).length, by);
+          const changed = replaceAt(canonicalizeCode(code), at % canonicalizeCode(code).length, by);
           const typed = rows.map((_, row) => changed.slice(row * ROW, (row + 1) * ROW));
           const decoded = decodeCode(changed, of.bits);
           const wrong = checkCodeRows(typed, of.bits).indexOf("wrong");
@@ -156,7 +156,7 @@ describe("row by row, while it is typed", () => {
     );
   });
 
-  test("one symbol too few or too many is said of that row alone", () => {
+  test("reports one symbol too few or too many for that row only", () => {
     const rows = encodeCode(new Uint8Array(68).fill(7), CODE_BITS.confirmation).split("\n");
     const typed = rows.with(1, (rows[1] ?? "").slice(1)).with(3, `${rows[3]}0`);
     expect(checkCodeRows(typed, CODE_BITS.confirmation)).toEqual([
@@ -169,14 +169,14 @@ describe("row by row, while it is typed", () => {
     ]);
   });
 
-  test("a row is right in its own place only", () => {
+  test("reports rows in the wrong order as wrong", () => {
     const rows = encodeCode(new Uint8Array(68).fill(7), CODE_BITS.confirmation).split("\n");
     const [first = "", second = ""] = rows;
     const marks = checkCodeRows([second, first, ...rows.slice(2)], CODE_BITS.confirmation);
     expect(marks.slice(0, 3)).toEqual(["wrong", "wrong", "right"]);
   });
 
-  test("symbols are shown in groups, whatever they are", () => {
+  test("groupSymbols groups any symbols by five", () => {
     expect(groupSymbols("")).toBe("");
     expect(groupSymbols("ABCDE")).toBe("ABCDE");
     expect(groupSymbols("ABCDEF")).toBe("ABCDE-F");
@@ -184,14 +184,14 @@ describe("row by row, while it is typed", () => {
   });
 });
 
-describe("however it is typed", () => {
+describe("the spelling of a typed code", () => {
   const noise = fc.constantFrom("", "", "", " ", "-", "\n", "\t", "\r\n", " - ", "\u00a0");
-  const spelling: Readonly<Record<string, readonly string[]>> = {
+  const spellings: Readonly<Record<string, readonly string[]>> = {
     0: ["0", "O", "o"],
     1: ["1", "I", "i", "L", "l"],
   };
 
-  test("case, white space, dashes and I, L, O do not matter", () => {
+  test("may vary in case, white space, dashes, and I, L and O", () => {
     fc.assert(
       fc.property(
         anyCode,
@@ -200,8 +200,8 @@ describe("however it is typed", () => {
         (of, pick, gap) => {
           const code = encodeCode(of.bytes, of.bits);
           const typed = Array.from(canonicalizeCode(code)).map((symbol) => {
-            const ways = spelling[symbol] ?? [symbol, symbol.toLowerCase()];
-            return `${gap.next().value}${ways[pick.next().value % ways.length]}${gap.next().value}`;
+            const variants = spellings[symbol] ?? [symbol, symbol.toLowerCase()];
+            return `${gap.next().value}${variants[pick.next().value % variants.length]}${gap.next().value}`;
           });
           expect(decodeCode(typed.join(""), of.bits)).toEqual({ ok: true, bytes: of.bytes });
           expect(canonicalizeCode(typed.join(""))).toBe(canonicalizeCode(code));
@@ -210,7 +210,7 @@ describe("however it is typed", () => {
     );
   });
 
-  test("a name that is only shown has one spelling", () => {
+  test("may not vary for decodeCrockford", () => {
     expect(decodeCrockford("01", 10)).toEqual(new Uint8Array([0, 0b0100_0000]));
     for (const other of ["O1", "0I", "0l", "0-1", " 01", "01\n", "0", "011", "0U", ""]) {
       expect(decodeCrockford(other, 10)).toBeNull();
@@ -218,9 +218,9 @@ describe("however it is typed", () => {
   });
 });
 
-describe("the bits that pad the last symbol", () => {
-  test("must be zero, even where every check is right", () => {
-    // 545 bits are as many symbols as 544, so the last bit is padding to whoever expects 544.
+describe("the padding bits of the last symbol", () => {
+  test("must be zero, even if every check symbol is correct", () => {
+    // 545 bits need as many symbols as 544, so the last bit is padding for a reader of 544.
     const bytes = new Uint8Array(69);
     expect(decodeCode(encodeCode(bytes, 545), 544)).toEqual({
       ok: true,
@@ -231,7 +231,7 @@ describe("the bits that pad the last symbol", () => {
     expect(decodeCrockford(encodeCrockford(bytes, 545), 544)).toBeNull();
   });
 
-  test("are not taken from the bytes", () => {
+  test("are not read from the bytes", () => {
     const ones = new Uint8Array(1).fill(255);
     expect(encodeCrockford(ones, 6)).toBe("ZG");
     expect(decodeCrockford("ZG", 6)).toEqual(new Uint8Array([0b1111_1100]));

@@ -6,23 +6,23 @@ import { openAppliance } from "../support/appliance.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { answerRequest, makeTrustDocument, makeVendor } from "../support/vendor.ts";
 
-const NOBODY = "0123456789ABCDEF";
+const UNKNOWN_ID = "0123456789ABCDEF";
 
-test("a license that a vendor signed in another's name is none", async () => {
+test("verifyLicense refuses a license that names another vendor than its signer", async () => {
   const site = await openAppliance();
   const { document } = unwrap(await site.licensing.request("cad", null, "test"));
-  const own = await answerRequest(document, 7);
-  const anothers = await answerRequest(document, 7, {}, { iss: NOBODY });
-  expect((await verifyLicense(own, [makeVendor()])).ok).toBe(true);
-  const refused = { ok: false, fault: "is not a license" };
-  expect(await verifyLicense(anothers, [makeVendor()])).toMatchObject(refused);
+  const valid = await answerRequest(document, 7);
+  const forged = await answerRequest(document, 7, {}, { iss: UNKNOWN_ID });
+  expect((await verifyLicense(valid, [makeVendor()])).ok).toBe(true);
+  const refusal = { ok: false, fault: "is not a license" };
+  expect(await verifyLicense(forged, [makeVendor()])).toMatchObject(refusal);
 });
 
-test("a vendor nobody knows yet is named after its first key, or is nobody", async () => {
+test("verifyTrustDocument refuses a new vendor whose id is not that of its first key", async () => {
   const key = await generateKey();
-  const known = () => null;
-  expect((await verifyTrustDocument(await makeTrustDocument({}, key), known)).ok).toBe(true);
-  const squatting = await makeTrustDocument({ vendor: NOBODY }, key);
-  const refused = { ok: false, fault: "is not a vendor's trust document" };
-  expect(await verifyTrustDocument(squatting, known)).toMatchObject(refused);
+  const findVendor = () => null;
+  expect((await verifyTrustDocument(await makeTrustDocument({}, key), findVendor)).ok).toBe(true);
+  const forged = await makeTrustDocument({ vendor: UNKNOWN_ID }, key);
+  const refusal = { ok: false, fault: "is not a vendor's trust document" };
+  expect(await verifyTrustDocument(forged, findVendor)).toMatchObject(refusal);
 });

@@ -7,7 +7,7 @@ import { VENDOR_KEY, toTermsDocument, makeVendor } from "../support/vendor.ts";
 
 const OTHER_KEY = await generateKey();
 const VENDOR = makeVendor();
-const OTHER = makeVendor({ name: "Hooli" }, OTHER_KEY);
+const OTHER_VENDOR = makeVendor({ name: "Hooli" }, OTHER_KEY);
 
 const policyWith = (differing: Partial<Policy> = {}): Policy => ({
   iss: keyIdOf(VENDOR_KEY),
@@ -17,15 +17,16 @@ const policyWith = (differing: Partial<Policy> = {}): Policy => ({
   ...differing,
 });
 
-const nobody = { ok: false, fault: "is not signed by a trusted vendor" } as const;
-const notPolicy = { ok: false, fault: "is not a policy" } as const;
-const edited = { ok: false, fault: "has an invalid signature" } as const;
+const UNTRUSTED = { ok: false, fault: "is not signed by a trusted vendor" } as const;
+const NOT_A_POLICY = { ok: false, fault: "is not a policy" } as const;
+const INVALID_SIGNATURE = { ok: false, fault: "has an invalid signature" } as const;
 
-/** Signed by the vendor, whatever it says. */
-const signed = (payload: object): Promise<string> => signDocument("policy", payload, VENDOR_KEY);
+/** Signs any payload as a policy of the vendor. */
+const signPayload = (payload: object): Promise<string> =>
+  signDocument("policy", payload, VENDOR_KEY);
 
-describe("a policy", () => {
-  test("is verified by the vendor that signed it, wherever it stands in the list", async () => {
+describe("verifyPolicy", () => {
+  test("accepts a policy of a trusted vendor, at any position in the list", async () => {
     const policy = policyWith();
     const document = await signPolicy(policy, VENDOR_KEY);
     const verified = {
@@ -33,10 +34,10 @@ describe("a policy", () => {
       value: { policy, vendor: VENDOR, key: publicPart(VENDOR_KEY) },
     } as const;
     expect(await verifyPolicy(document, [VENDOR])).toEqual(verified);
-    expect(await verifyPolicy(document, [OTHER, VENDOR])).toEqual(verified);
+    expect(await verifyPolicy(document, [OTHER_VENDOR, VENDOR])).toEqual(verified);
   });
 
-  test("names the key that signed it, of a vendor with several", async () => {
+  test("returns the key that signed a policy of a vendor with several keys", async () => {
     const successor = await generateKey();
     const vendor = makeVendor({ keys: [publicPart(VENDOR_KEY), publicPart(successor)] });
     const document = await signPolicy(policyWith(), successor);
@@ -46,33 +47,33 @@ describe("a policy", () => {
     });
   });
 
-  test("of a vendor that is not trusted is told apart from a broken one", async () => {
+  test("reports a policy of a vendor that is not trusted as such", async () => {
     const document = await signPolicy(policyWith(), VENDOR_KEY);
-    expect(await verifyPolicy(document, [])).toEqual(nobody);
-    expect(await verifyPolicy(document, [OTHER])).toEqual(nobody);
+    expect(await verifyPolicy(document, [])).toEqual(UNTRUSTED);
+    expect(await verifyPolicy(document, [OTHER_VENDOR])).toEqual(UNTRUSTED);
   });
 
-  test("under a trusted vendor's name but another's key is refused", async () => {
+  test("refuses a policy in a trusted vendor's name that another key signed", async () => {
     const document = await signPolicy(policyWith(), OTHER_KEY);
-    expect(await verifyPolicy(document, [VENDOR])).toEqual(nobody);
-    expect(await verifyPolicy(document, [VENDOR, OTHER])).toEqual(notPolicy);
+    expect(await verifyPolicy(document, [VENDOR])).toEqual(UNTRUSTED);
+    expect(await verifyPolicy(document, [VENDOR, OTHER_VENDOR])).toEqual(NOT_A_POLICY);
     const [, payload, signature] = document.split(".");
     const [header] = (await signPolicy(policyWith(), VENDOR_KEY)).split(".");
     const spliced = [header, payload, signature].join(".");
-    expect(await verifyPolicy(spliced, [VENDOR])).toEqual(edited);
+    expect(await verifyPolicy(spliced, [VENDOR])).toEqual(INVALID_SIGNATURE);
   });
 
-  test("with any one character changed is refused", async () => {
+  test("refuses a policy with any one character changed", async () => {
     const document = await signPolicy(policyWith(), VENDOR_KEY);
-    for (let at = 0; at < document.length; at += 1) {
-      const other = document.charAt(at) === "A" ? "B" : "A";
-      const changed = document.slice(0, at) + other + document.slice(at + 1);
-      expect([at, (await verifyPolicy(changed, [VENDOR])).ok]).toEqual([at, false]);
+    for (let index = 0; index < document.length; index += 1) {
+      const other = document.charAt(index) === "A" ? "B" : "A";
+      const changed = document.slice(0, index) + other + document.slice(index + 1);
+      expect([index, (await verifyPolicy(changed, [VENDOR])).ok]).toEqual([index, false]);
     }
   });
 
   test.each(["license", "trust", "request", "lease", "receipt", "time"] as const)(
-    "is not taken from a %s document",
+    "refuses a %s document",
     async (kind) => {
       const document = await signDocument(kind, policyWith(), VENDOR_KEY);
       const verified = await verifyPolicy(document, [VENDOR]);
@@ -80,31 +81,31 @@ describe("a policy", () => {
     },
   );
 
-  test("is not any text that comes in", async () => {
+  test("refuses texts that are no documents", async () => {
     const texts = ["", "policy", "a.b", "a.b.c", "..", "e30.e30.e30", "x".repeat(49 * 1_024)];
     for (const text of texts) expect((await verifyPolicy(text, [VENDOR])).ok).toBe(false);
   });
 });
 
-describe("what a vendor signed and is no policy all the same", () => {
-  const { policy_id: _id, ...nameless } = policyWith();
-  const { terms: _terms, ...termless } = policyWith();
+describe("verifyPolicy refuses a correctly signed payload", () => {
+  const { policy_id: _id, ...withoutId } = policyWith();
+  const { terms: _terms, ...withoutTerms } = policyWith();
 
   test.each<[string, object]>([
-    ["no id", nameless],
-    ["an empty id", policyWith({ policy_id: "" })],
-    ["an id that is too long", policyWith({ policy_id: "p".repeat(257) })],
-    ["no terms", termless],
-    ["another issuer", policyWith({ iss: keyIdOf(OTHER_KEY) })],
-    ["a member nobody knows", { ...policyWith(), slots: 5 }],
-    ["a term nobody knows", { ...policyWith(), terms: { ...policyWith().terms, seats: 5 } }],
+    ["without an id", withoutId],
+    ["with an empty id", policyWith({ policy_id: "" })],
+    ["with an id of 257 characters", policyWith({ policy_id: "p".repeat(257) })],
+    ["without terms", withoutTerms],
+    ["with another issuer", policyWith({ iss: keyIdOf(OTHER_KEY) })],
+    ["with an unknown field", { ...policyWith(), slots: 5 }],
+    ["with an unknown term", { ...policyWith(), terms: { ...policyWith().terms, seats: 5 } }],
     [
-      "a day that does not exist",
+      "with a day that does not exist",
       policyWith({ terms: { ...policyWith().terms, start: "2027-02-30T00:00:00.000Z" } }),
     ],
-    ["a time before 1970", policyWith({ iat: -1 })],
-    ["a list", [policyWith()]],
+    ["with a time before 1970", policyWith({ iat: -1 })],
+    ["that is a list", [policyWith()]],
   ])("%s", async (_, payload) => {
-    expect(await verifyPolicy(await signed(payload), [VENDOR])).toEqual(notPolicy);
+    expect(await verifyPolicy(await signPayload(payload), [VENDOR])).toEqual(NOT_A_POLICY);
   });
 });

@@ -16,24 +16,24 @@ import { unwrap } from "../support/licensed-store.ts";
 import { copyFixtureFolder } from "../support/old-formats.ts";
 import { MONDAY } from "../support/scenario.ts";
 
-/** What a start would find in a folder. */
-async function stateIn(folder: string): Promise<State> {
+/** The state that a server would read from a folder. */
+async function readState(folder: string): Promise<State> {
   const replayed = await replay(realDisk, folder);
   if (replayed === null) throw new Error(`${folder} is empty`);
   return replayed.state;
 }
 
-async function stateOf(site: Appliance): Promise<State> {
+async function stopAndReadState(site: Appliance): Promise<State> {
   await site.stop();
-  return stateIn(site.folder);
+  return readState(site.folder);
 }
 
-const proven = (state: State, license: License): Promise<string | null> =>
+const findFault = (state: State, license: License): Promise<string | null> =>
   findProofFault(license, state.appliance, [...state.vendors.values()] as Vendor[]);
 
-const onlyOne = ({ licenses }: State): License => {
+const onlyLicense = ({ licenses }: State): License => {
   const [license, ...more] = licenses.values();
-  if (license === undefined || more.length > 0) throw new Error("there is not one license");
+  if (license === undefined || more.length > 0) throw new Error("expected exactly one license");
   return license;
 };
 
@@ -46,8 +46,8 @@ const view = (slots: number) => ({
   consumption: null,
 });
 
-/** A license by file, with a feature. */
-async function byFile() {
+/** Installs a license with a feature by file. */
+async function installByFile() {
   const { desk, site, folder } = await openDeskAndSite();
   const features = [view(2)];
   const first = await issueTestLicense(desk, await makeRequestFrom(site), {
@@ -57,13 +57,13 @@ async function byFile() {
   return { desk, site, folder, first };
 }
 
-/** A license by code, for one slot until a day of its own. */
-async function byCode() {
+/** Installs a license by code, with one slot and its own last day. */
+async function installByCode() {
   const air = await openAirgapSite();
   const validUntil = instant(Math.floor(MONDAY / DAY) * DAY + 10 * DAY);
   const policy = await air.makePolicy("P-1", { slots: 1, features: [view(2)] });
   expectOk(await air.addLicense(await air.makeLicenseBody({ policy, validUntil })));
-  return stateOf(air.site);
+  return stopAndReadState(air.site);
 }
 
 type Change = (license: License) => License;
@@ -83,7 +83,7 @@ const withFeature =
   (code: string, slots: number): Change =>
   (license) => {
     const [feature] = license.features.values();
-    if (feature === undefined) throw new Error("it has no feature");
+    if (feature === undefined) throw new Error("the license has no feature");
     const floating = { slots, timeoutMinutes: 10 };
     const features = new Map(license.features);
     return {
@@ -92,44 +92,44 @@ const withFeature =
     };
   };
 
-const CHANGES: readonly [what: string, change: Change, named: string][] = [
+const CHANGES: readonly [description: string, change: Change, field: string][] = [
   ["another id", (license) => ({ ...license, id: license.id + 1 }), "id"],
   ["more slots", withTerms({ slots: 5_000 }), "slots"],
   ["another end", withTerms({ validUntil: instant(9e15) }), "validUntil"],
   ["another product", withTerms({ product: "ray" }), "product"],
-  ["an early return", withTerms({ earlyReturn: false }), "earlyReturn"],
+  ["no early return", withTerms({ earlyReturn: false }), "earlyReturn"],
   ["another serial", withGrant({ serial: 9 }), "serial"],
   ["another vendor", withGrant({ vendor: "0123456789ABCDEF" }), "vendor"],
   ["another digest", withGrant({ lic: "0".repeat(64) }), "lic"],
   ["another policy", withGrant({ policyId: "other" }), "policyId"],
   ["other hardware", withGrant({ hardwareId: "0".repeat(64) }), "hardwareId"],
   ["more slots of a feature", withFeature("view", 900), "feature view"],
-  ["a feature nobody signed", withFeature("plot", 3), "feature plot"],
-  ["no feature", (license) => ({ ...license, features: new Map() }), "feature view"],
+  ["an unsigned feature", withFeature("plot", 3), "feature plot"],
+  ["a missing feature", (license) => ({ ...license, features: new Map() }), "feature view"],
 ];
 
 describe.each<[string, () => Promise<State>]>([
-  ["file", async () => stateOf((await byFile()).site)],
-  ["code", byCode],
-])("a license that came by %s", (_way, made) => {
-  test("is proven by its document", async () => {
-    const state = await made();
-    expect(await proven(state, onlyOne(state))).toBeNull();
+  ["file", async () => stopAndReadState((await installByFile()).site)],
+  ["code", installByCode],
+])("findProofFault for a license by %s", (_kind, install) => {
+  test("finds no fault in an unchanged license", async () => {
+    const state = await install();
+    expect(await findFault(state, onlyLicense(state))).toBeNull();
     expect(await createSignatureCheck(null)(state)).toBeNull();
   });
 
   test.each(CHANGES)(
-    "with %s is not proven, and it is said where",
-    async (_what, change, named) => {
-      const state = await made();
-      const reason = await proven(state, change(onlyOne(state)));
-      expect(reason).toBe(`differs from what its vendor signed: ${named}`);
+    "reports the field of a license with %s",
+    async (_description, change, field) => {
+      const state = await install();
+      const reason = await findFault(state, change(onlyLicense(state)));
+      expect(reason).toBe(`differs from what its vendor signed: ${field}`);
     },
   );
 
-  test("is not proven for another appliance, nor by a vendor that is not trusted", async () => {
-    const state = await made();
-    const license = onlyOne(state);
+  test("reports another appliance, and a vendor that is not trusted", async () => {
+    const state = await install();
+    const license = onlyLicense(state);
     const vendors = [...state.vendors.values()] as Vendor[];
     expect(await findProofFault(license, "0123456789ABCDEF", vendors)).toContain(
       "signed: appliance",
@@ -139,105 +139,111 @@ describe.each<[string, () => Promise<State>]>([
     );
   });
 
-  test("whose document was edited or is none is not proven", async () => {
-    const state = await made();
-    const license = onlyOne(state);
+  test("reports an edited or unreadable document", async () => {
+    const state = await install();
+    const license = onlyLicense(state);
     const { document } = license.grant;
     for (const text of [document.slice(0, -3), `${document.slice(0, -3)}AAA`, "", "{}", "{"]) {
-      expect(await proven(state, withGrant({ document: text })(license))).toMatch(/^has a /);
+      expect(await findFault(state, withGrant({ document: text })(license))).toMatch(/^has a /);
     }
   });
 });
 
-describe("a license by code", () => {
-  const edited = (license: License, differing: object): License => {
+describe("findProofFault for a license by code", () => {
+  const editBundle = (license: License, differing: object): License => {
     const bundle = JSON.parse(license.grant.document) as object;
     return withGrant({ document: JSON.stringify({ ...bundle, ...differing }) })(license);
   };
 
-  test("is not proven when its bundle says another kind, nonce or key", async () => {
-    const state = await byCode();
+  test("reports another kind, nonce, license key or appliance key in the bundle", async () => {
+    const state = await installByCode();
     const appliance_jwk = publicPart(await generateKey());
     const others = [{ kind: 2 }, { nonce: "0000000000" }, { license_key: "X" }, { appliance_jwk }];
     for (const differing of others) {
-      expect(await proven(state, edited(onlyOne(state), differing))).toContain("did not sign");
+      expect(await findFault(state, editBundle(onlyLicense(state), differing))).toContain(
+        "did not sign",
+      );
     }
     for (const differing of [{ kind: undefined }, { version: undefined }, { version: 3 }]) {
-      expect(await proven(state, edited(onlyOne(state), differing))).toContain("cannot be read");
+      expect(await findFault(state, editBundle(onlyLicense(state), differing))).toContain(
+        "cannot be read",
+      );
     }
   });
 
-  test("for a strongly bound appliance does not serve one that is bound weakly", async () => {
-    const state = await byCode();
-    const license = onlyOne(state);
+  test("reports a weak binding if the code was signed for a strong one", async () => {
+    const state = await installByCode();
+    const license = onlyLicense(state);
     const hardware = license.grant.hardware.slice(0, 1);
-    const reason = await proven(state, withGrant({ hardware })(license));
+    const reason = await findFault(state, withGrant({ hardware })(license));
     expect(reason).toBe("differs from what its vendor signed: hardware");
   });
 
-  test("of version 1, from an older folder, is proven by its document", async () => {
-    const state = await stateIn(copyFixtureFolder(4));
+  test("finds no fault in a license of version 1 from an older folder", async () => {
+    const state = await readState(copyFixtureFolder(4));
     expect(await createSignatureCheck(null)(state)).toBeNull();
     const license = [...state.licenses.values()].find(({ terms }) => terms.licenseKey === "K-1");
     if (license === undefined) throw new Error("the folder has no such license");
     expect(license.grant.document).not.toContain('"version"');
-    expect(await proven(state, withTerms({ slots: 5_000 })(license))).toContain("signed: slots");
-    expect(await proven(state, edited(license, { version: 2, kind: 2 }))).toContain("did not sign");
+    expect(await findFault(state, withTerms({ slots: 5_000 })(license))).toContain("signed: slots");
+    expect(await findFault(state, editBundle(license, { version: 2, kind: 2 }))).toContain(
+      "did not sign",
+    );
   });
 });
 
-test("a feature that a renewal left out stays, and grants nothing", async () => {
-  const { desk, site, first } = await byFile();
-  const renewal = { renew: first.license_id, terms: { features: [] } };
+test("a feature that a renewal removed stays in the state and cannot get slots again", async () => {
+  const { desk, site, first } = await installByFile();
+  const renewal = { renewLicenseId: first.license_id, terms: { features: [] } };
   unwrap(
     await site.licensing.installLicense(
       (await issueTestLicense(desk, null, renewal)).document,
       "test",
     ),
   );
-  const state = await stateOf(site);
-  const license = onlyOne(state);
+  const state = await stopAndReadState(site);
+  const license = onlyLicense(state);
   expect(license.features.size).toBe(1);
-  expect(await proven(state, license)).toBeNull();
-  const reason = await proven(state, withFeature("view", 1)(license));
+  expect(await findFault(state, license)).toBeNull();
+  const reason = await findFault(state, withFeature("view", 1)(license));
   expect(reason).toBe("differs from what its vendor signed: feature view");
 });
 
-test("a license signed with a vendor's earlier key is proven after a successor took over", async () => {
-  const { desk, site, folder } = await byFile();
+test("a license that an earlier key signed is still valid after a key rotation", async () => {
+  const { desk, site, folder } = await installByFile();
   const successor = await desk.rotateKey(realDisk, folder, null);
   const document = readFileSync(join(folder, "successor-2.jwt"), "utf8");
   unwrap(await site.licensing.trustVendor(document, "test"));
-  const state = await stateOf(site);
+  const state = await stopAndReadState(site);
   expect(state.vendors.get(desk.vendor.vendor)).toEqual(successor.vendor);
-  expect(await proven(state, onlyOne(state))).toBeNull();
+  expect(await findFault(state, onlyLicense(state))).toBeNull();
 });
 
-describe("in a vendor's own build", () => {
-  test("a folder that trusts that vendor alone is believed", async () => {
-    const { desk, site } = await byFile();
+describe("createSignatureCheck in a vendor's own build", () => {
+  test("accepts a folder that trusts that vendor alone", async () => {
+    const { desk, site } = await installByFile();
     const check = createSignatureCheck(await signTrustDocument(desk.vendor, desk.key));
-    const state = await stateOf(site);
+    const state = await stopAndReadState(site);
     state.vendors.set(desk.vendor.vendor, { ...desk.vendor, version: 7 });
     for (const id of state.vendors.keys()) if (id !== desk.vendor.vendor) state.vendors.delete(id);
     expect(await check(state)).toBeNull();
   });
 
-  test("a folder in which another vendor, or another key, is trusted is not", async () => {
-    const { desk, site } = await byFile();
+  test("refuses a folder that trusts another vendor or another key", async () => {
+    const { desk, site } = await installByFile();
     const check = createSignatureCheck(await signTrustDocument(desk.vendor, desk.key));
-    const state = await stateOf(site);
-    const own = desk.vendor;
-    const stranger = publicPart(await generateKey());
+    const state = await stopAndReadState(site);
+    const builtIn = desk.vendor;
+    const otherKey = publicPart(await generateKey());
     for (const vendor of [
-      { ...own, version: 9, keys: [...own.keys, stranger] },
-      { ...own, vendor: "0123456789ABCDEF", products: ["other"], keys: [stranger] },
+      { ...builtIn, version: 9, keys: [...builtIn.keys, otherKey] },
+      { ...builtIn, vendor: "0123456789ABCDEF", products: ["other"], keys: [otherKey] },
     ]) {
       state.vendors.clear();
-      state.vendors.set(own.vendor, own).set(vendor.vendor, vendor);
+      state.vendors.set(builtIn.vendor, builtIn).set(vendor.vendor, vendor);
       expect(await check(state)).toMatchObject({
         license: null,
-        what: `${vendor.name} (${vendor.vendor}) is trusted with a key that is not in this build of berth`,
+        description: `${vendor.name} (${vendor.vendor}) is trusted with a key that is not in this build of berth`,
       });
     }
   });

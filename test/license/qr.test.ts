@@ -21,38 +21,41 @@ const confirmation = encodeCode(bytesFrom("confirmation", 68), 544);
 const initialization = encodeCode(bytesFrom("initialization", 12), 95);
 const time = encodeCode(bytesFrom("time", 16), 125);
 const small = '{"product":"cad","sites":["Zürich","東京"]}';
-/** What a signed document looks like: Base64url, which deflate can only take back to its bytes. */
+/** Like a signed document: Base64url of random bytes, which deflate cannot compress further. */
 const large = bytesFrom("document", 15_000).toString("base64url");
 
-/** One frame, as somebody else might make it. */
-const forged = (deflated: Uint8Array, plain: Uint8Array): string => {
+/** One frame that another program made. */
+const forgeFrame = (deflated: Uint8Array, plain: Uint8Array): string => {
   const id = encodeCrockford(createHash("sha256").update(plain).digest(), 80);
-  return framed(id, encodeBase45(deflated));
+  return makeFrame(id, encodeBase45(deflated));
 };
 
-/** The only frame of a text, with the length and the check its part needs. */
-const framed = (id: string, part: string): string => {
+/** The only frame of a text, with the right length and check. */
+const makeFrame = (id: string, part: string): string => {
   const covered = `BERTH2 1/1 ${id} ${part.length} ${part}`;
   const check = encodeCrockford(createHash("sha256").update(covered).digest(), 40);
   return `BERTH2 1/1 ${id} ${part.length} ${check} ${part}/`;
 };
 
-/** All frames of a text were there, and nothing else. */
-const read = (text: string) => ({ ok: true, value: { text, foreign: [] } }) as const;
+/** The result if all frames of a text were present, and nothing else. */
+const complete = (text: string) => ({ ok: true, value: { text, foreign: [] } }) as const;
 
-describe("what goes into QR codes", () => {
-  test.each([activation, confirmation, initialization, time])("a code as it is: %p", (code) => {
-    expect(splitIntoFrames(code)).toEqual([code]);
-  });
+describe("splitIntoFrames", () => {
+  test.each([activation, confirmation, initialization, time])(
+    "returns a code unchanged: %p",
+    (code) => {
+      expect(splitIntoFrames(code)).toEqual([code]);
+    },
+  );
 
-  test("a text in one frame", () => {
+  test("puts a short text into one frame", () => {
     expect(splitIntoFrames(small)).toHaveLength(1);
     expect(splitIntoFrames(small)[0]).toMatch(
       /^BERTH2 1\/1 [0-9A-Z]{16} \d+ [0-9A-Z]{8} [0-9A-Z $%*+\-./:]+\/$/,
     );
   });
 
-  test("20,000 characters in frames of one text, numbered, of one length, none above 1,000", () => {
+  test("splits 20,000 characters into numbered frames of equal length, at most 1,000 each", () => {
     const frames = splitIntoFrames(large);
     expect(large).toHaveLength(20_000);
     expect(frames.length).toBeGreaterThan(20);
@@ -66,40 +69,40 @@ describe("what goes into QR codes", () => {
   });
 
   test.each([
-    ["nothing", ""],
-    ["a space in front", " ABC"],
-    ["a line break behind", "ABC\n"],
-    ["what could be taken for a frame", "BERTH2 1/1"],
-    ["what looks like a frame", "BERTH2 1/1 0123456789ABCDEF 3 01234567 000/"],
+    ["an empty text", ""],
+    ["a leading space", " ABC"],
+    ["a trailing line break", "ABC\n"],
+    ["the beginning of a frame", "BERTH2 1/1"],
+    ["a text that looks like a frame", "BERTH2 1/1 0123456789ABCDEF 3 01234567 000/"],
     ["a code with a wrong row", activation.replace(/.$/, (last) => (last === "0" ? "1" : "0"))],
-    ["a row of a code", activation.split("\n")[1] ?? ""],
-    ["small letters", "abc"],
-    ["more than a code has", "A".repeat(201)],
-  ])("%s in a frame, and so unharmed", (_, text) => {
+    ["a single row of a code", activation.split("\n")[1] ?? ""],
+    ["lower-case letters", "abc"],
+    ["a text longer than any code", "A".repeat(201)],
+  ])("puts %s into a frame, from which joinFrames restores it", (_, text) => {
     expect(splitIntoFrames(text)[0]).toStartWith("BERTH2 1/1 ");
-    expect(joinFrames(splitIntoFrames(text))).toEqual(read(text));
+    expect(joinFrames(splitIntoFrames(text))).toEqual(complete(text));
   });
 
-  test("64 KiB and not a byte more, whatever the alphabet", () => {
-    const most = bytesFrom("most", MAX_TEXT_BYTES / 2).toString("hex");
-    const frames = splitIntoFrames(most);
+  test("accepts 64 KiB and refuses one byte more", () => {
+    const largest = bytesFrom("most", MAX_TEXT_BYTES / 2).toString("hex");
+    const frames = splitIntoFrames(largest);
     expect(Math.max(...frames.map(({ length }) => length))).toBeLessThanOrEqual(1_000);
-    expect(joinFrames(frames)).toEqual(read(most));
-    expect(() => splitIntoFrames(`${most}x`)).toThrow("more than 65536 bytes");
+    expect(joinFrames(frames)).toEqual(complete(largest));
+    expect(() => splitIntoFrames(`${largest}x`)).toThrow("more than 65536 bytes");
     expect(() => splitIntoFrames("é".repeat(MAX_TEXT_BYTES / 2 + 1))).toThrow(
       "more than 65536 bytes",
     );
   });
 });
 
-describe("frames read back", () => {
+describe("joinFrames", () => {
   const [first = "", second = "", third = "", ...others] = splitIntoFrames(large);
   const all = [first, second, third, ...others];
   const of = all.length;
 
-  test("in any order, any of them again, with white space around them: any text", () => {
+  test("restores any text from frames in any order, repeated and with white space around them", () => {
     const unit = fc.constantFrom("grapheme" as const, "binary" as const);
-    const text = unit.chain((one) => fc.string({ unit: one, maxLength: 3_000, size: "max" }));
+    const text = unit.chain((chosen) => fc.string({ unit: chosen, maxLength: 3_000, size: "max" }));
     const shuffled = text.chain((whole) => {
       const frames = splitIntoFrames(whole);
       return fc
@@ -108,31 +111,34 @@ describe("frames read back", () => {
     });
     fc.assert(
       fc.property(shuffled, ({ whole, mixed }) => {
-        expect(joinFrames(mixed)).toEqual(read(whole));
+        expect(joinFrames(mixed)).toEqual(complete(whole));
       }),
       { numRuns: 40 },
     );
   });
 
-  test.each([activation, confirmation])("a code, once or twice: %p", (code) => {
-    expect(joinFrames([code])).toEqual(read(code));
-    expect(joinFrames([code, `${code}\n`])).toEqual(read(code));
-  });
+  test.each([activation, confirmation])(
+    "returns a code that is given once or twice: %p",
+    (code) => {
+      expect(joinFrames([code])).toEqual(complete(code));
+      expect(joinFrames([code, `${code}\n`])).toEqual(complete(code));
+    },
+  );
 
-  test("with a byte order mark, which is part of the text", () => {
-    expect(joinFrames(splitIntoFrames("\ufeffabc"))).toEqual(read("\ufeffabc"));
+  test("keeps a byte order mark as part of the text", () => {
+    expect(joinFrames(splitIntoFrames("\ufeffabc"))).toEqual(complete("\ufeffabc"));
   });
 
   test.each([
-    ["empty", ""],
+    ["an empty text", ""],
     ["prose", "hello"],
-    ["numbered zero", second.replace(" 2/", " 0/")],
-    ["numbered beyond the last", second.replace(" 2/", ` ${of + 1}/`)],
-    ["numbered in two ways", second.replace(" 2/", " 02/")],
-    ["one of a thousand", second.replace(/\/\d+ /, "/1000 ")],
-    ["in small letters", second.toLowerCase()],
+    ["a frame numbered zero", second.replace(" 2/", " 0/")],
+    ["a frame numbered beyond the last", second.replace(" 2/", ` ${of + 1}/`)],
+    ["a frame with a leading zero in its number", second.replace(" 2/", " 02/")],
+    ["a frame of a thousand", second.replace(/\/\d+ /, "/1000 ")],
+    ["a frame in lower case", second.toLowerCase()],
     ["a long text that is not a code", "A".repeat(201)],
-  ])("not a frame, and which: %s", (_, text) => {
+  ])("names the position of a text that is not a frame: %s", (_, text) => {
     expect(joinFrames([first, text])).toEqual({ ok: false, fault: { wrong: "frame", at: 2 } });
   });
 
@@ -148,12 +154,12 @@ describe("frames read back", () => {
       { wrong: "misread", of: of + 1 },
     ],
     ["with another end mark", second.replace(/\/$/, "."), { wrong: "misread" }],
-  ])("a frame %s, and which", (_, text, fault) => {
+  ])("names the position and number of a frame %s", (_, text, fault) => {
     const joined = joinFrames([first, text]);
     expect(joined.ok ? null : joined.fault).toMatchObject({ at: 2, number: 2, of, ...fault });
   });
 
-  test("a frame of another version, and which", () => {
+  test("names the position and version of a frame of another version", () => {
     const old = second.replace("BERTH2", "BERTH1");
     expect(joinFrames([first, old])).toEqual({
       ok: false,
@@ -165,23 +171,23 @@ describe("frames read back", () => {
     ["frames of two texts", [first, ...splitIntoFrames(small)]],
     ["a frame and a code", [first, activation]],
     ["two codes", [activation, confirmation]],
-  ])("mixed: %s", (_, frames) => {
+  ])("refuses a mix: %s", (_, frames) => {
     expect(joinFrames(frames)).toEqual({ ok: false, fault: { wrong: "mixed" } });
   });
 
-  test("a misread frame that is there again well read does not matter", () => {
+  test("ignores a misread frame if a correct copy exists", () => {
     const misread = second.replace(" 2/", " 3/");
-    expect(joinFrames([misread, ...all])).toEqual(read(large));
-    expect(joinFrames([second.slice(0, -1), ...all])).toEqual(read(large));
+    expect(joinFrames([misread, ...all])).toEqual(complete(large));
+    expect(joinFrames([second.slice(0, -1), ...all])).toEqual(complete(large));
   });
 
-  test("a misread frame that is there again does not hide which one is missing", () => {
+  test("names the missing frame even if another one was misread and has a correct copy", () => {
     const [, ...rest] = all;
     const fault = { wrong: "missing", frames: [1], of } as const;
     expect(joinFrames([second.slice(0, -1), ...rest])).toEqual({ ok: false, fault });
   });
 
-  test("foreign lines beside all frames are counted, and refused beside a plain code", () => {
+  test("lists foreign lines beside all frames, and refuses them beside a code", () => {
     const value = { text: large, foreign: [1, all.length + 2] };
     expect(joinFrames(["hello", ...all, "bye"])).toEqual({ ok: true, value });
     expect(joinFrames([activation, "hello"])).toEqual({
@@ -190,7 +196,7 @@ describe("frames read back", () => {
     });
   });
 
-  test("missing, and which", () => {
+  test("names the missing frames", () => {
     const missing = (frames: readonly number[], of: number) =>
       ({ ok: false, fault: { wrong: "missing", frames, of } }) as const;
     expect(joinFrames([second, ...others])).toEqual(missing([1, 3], of));
@@ -198,13 +204,13 @@ describe("frames read back", () => {
     expect(joinFrames([])).toEqual({ ok: false, fault: { wrong: "none" } });
   });
 
-  test("misread, wherever one character after the numbers is another", () => {
+  test("reports a misread frame if any one character after the numbers is wrong", () => {
     const [frame = ""] = splitIntoFrames(small);
     for (let at = "BERTH2 1/1 ".length; at < frame.length - 1; at += 1) {
       const other = frame[at] === "7" ? "8" : "7";
       const broken = frame.slice(0, at) + other + frame.slice(at + 1);
       const joined = joinFrames([broken]);
-      // A digit of the length makes it too short or too long.
+      // With a wrong digit in the length, the frame is too short or too long.
       const isLength = /^BERTH2 1\/1 .{16} \d*$/.test(frame.slice(0, at)) && frame[at] !== " ";
       const wrong = isLength ? /^(?:short|long)$/ : /^misread$/;
       expect(joined.ok ? "read" : joined.fault.wrong).toMatch(wrong);
@@ -213,31 +219,34 @@ describe("frames read back", () => {
   });
 
   test.each([
-    ["a character that is not Base45", [framed("0123456789ABCDEF", "00_")]],
-    ["cut before it was framed", [framed("0123456789ABCDEF", "0")]],
+    ["a character that is not Base45", [makeFrame("0123456789ABCDEF", "00_")]],
+    ["a part that was cut before it was framed", [makeFrame("0123456789ABCDEF", "0")]],
     [
-      "one number with other contents",
-      [framed("0123456789ABCDEF", "0"), framed("0123456789ABCDEF", "1")],
+      "two frames with the same number and other contents",
+      [makeFrame("0123456789ABCDEF", "0"), makeFrame("0123456789ABCDEF", "1")],
     ],
-    ["not UTF-8", [forged(deflateRawSync(Buffer.of(0xff)), Buffer.of(0xff))]],
-    ["of another text", [forged(deflateRawSync(Buffer.from("a")), Buffer.from("b"))]],
-  ])("damaged: %s", (_, frames) => {
+    ["a text that is not UTF-8", [forgeFrame(deflateRawSync(Buffer.of(0xff)), Buffer.of(0xff))]],
+    [
+      "the contents of another text",
+      [forgeFrame(deflateRawSync(Buffer.from("a")), Buffer.from("b"))],
+    ],
+  ])("reports damage: %s", (_, frames) => {
     expect(joinFrames(frames)).toEqual({ ok: false, fault: { wrong: "damaged" } });
   });
 
-  test("never inflated past 64 KiB", () => {
+  test("inflates 64 KiB and refuses one byte more", () => {
     const zeros = (length: number): string => {
       const plain = Buffer.alloc(length, "0");
-      return forged(deflateRawSync(plain, { level: 9 }), plain);
+      return forgeFrame(deflateRawSync(plain, { level: 9 }), plain);
     };
-    expect(joinFrames([zeros(MAX_TEXT_BYTES)])).toEqual(read("0".repeat(MAX_TEXT_BYTES)));
+    expect(joinFrames([zeros(MAX_TEXT_BYTES)])).toEqual(complete("0".repeat(MAX_TEXT_BYTES)));
     const tooLarge = { ok: false, fault: { wrong: "size" } } as const;
     expect(joinFrames([zeros(MAX_TEXT_BYTES + 1)])).toEqual(tooLarge);
     expect(joinFrames([zeros(600_000)])).toEqual(tooLarge);
   });
 });
 
-/** Whatever was drawn, as a camera gets it: pixels, several to a module. */
+/** Decodes a drawn code as a camera sees it: several pixels for each module. */
 function scan(dark: readonly (readonly boolean[])[]): string {
   const scale = 4;
   const width = (dark[0]?.length ?? 0) * scale;
@@ -252,8 +261,8 @@ function scan(dark: readonly (readonly boolean[])[]): string {
   return decodeQR({ width, height, data });
 }
 
-/** White on black: what a glyph covers is light. */
-function fromTerminal(text: string): boolean[][] {
+/** White on black: the part that a glyph covers is light. */
+function modulesFromTerminal(text: string): boolean[][] {
   return text.split("\n").flatMap((line) => {
     // oxlint-disable-next-line no-control-regex
     const [, glyphs = ""] = /^\u001b\[40;37;1m([ ▀▄█]+)\u001b\[0m$/.exec(line) ?? [];
@@ -261,7 +270,7 @@ function fromTerminal(text: string): boolean[][] {
   });
 }
 
-function fromSvg(svg: string): boolean[][] {
+function modulesFromSvg(svg: string): boolean[][] {
   const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(svg) ?? [];
   const dark = Array.from({ length: Number(height) }, () =>
     Array.from({ length: Number(width) }, () => false),
@@ -273,26 +282,29 @@ function fromSvg(svg: string): boolean[][] {
 }
 
 describe.each([
-  ["in a terminal", (frame: string) => fromTerminal(renderQrForTerminal(frame))],
-  ["as SVG", (frame: string) => fromSvg(renderQrSvg(frame))],
-])("%s", (_, drawn) => {
-  test.each([activation, confirmation, ...splitIntoFrames(small)])("a camera reads %p", (frame) => {
-    expect(scan(drawn(frame))).toBe(frame);
-  });
+  ["a QR code in a terminal", (frame: string) => modulesFromTerminal(renderQrForTerminal(frame))],
+  ["a QR code as SVG", (frame: string) => modulesFromSvg(renderQrSvg(frame))],
+])("%s", (_, draw) => {
+  test.each([activation, confirmation, ...splitIntoFrames(small)])(
+    "can be scanned as %p",
+    (frame) => {
+      expect(scan(draw(frame))).toBe(frame);
+    },
+  );
 
-  test("a camera reads 20,000 characters, whichever code it sees first", () => {
+  test("can be scanned in any order for a text of 20,000 characters", () => {
     const frames = splitIntoFrames(large);
     const orders = fc.shuffledSubarray(frames, { minLength: frames.length });
-    const seen = fc.sample(orders, { numRuns: 1, seed: 20 }).flat();
-    expect(seen).not.toEqual(frames);
-    const texts = seen.map((frame) => scan(drawn(frame)));
-    expect(texts).toEqual(seen);
-    expect(joinFrames(texts)).toEqual(read(large));
+    const shuffled = fc.sample(orders, { numRuns: 1, seed: 20 }).flat();
+    expect(shuffled).not.toEqual(frames);
+    const texts = shuffled.map((frame) => scan(draw(frame)));
+    expect(texts).toEqual(shuffled);
+    expect(joinFrames(texts)).toEqual(complete(large));
   });
 
-  test("four light modules lie around it", () => {
-    const dark = drawn(activation);
-    const columns = dark.flatMap((row) => row.flatMap((one, x) => (one ? [x] : [])));
+  test("has a margin of four light modules", () => {
+    const dark = draw(activation);
+    const columns = dark.flatMap((row) => row.flatMap((isDark, x) => (isDark ? [x] : [])));
     const rows = dark.flatMap((row, y) => (row.includes(true) ? [y] : []));
     const width = dark[0]?.length ?? 0;
     expect([Math.min(...columns), Math.min(...rows), width - Math.max(...columns)]).toEqual([
@@ -302,7 +314,7 @@ describe.each([
   });
 });
 
-test("an SVG says what it is, and carries nothing a strict policy refuses", () => {
+test("an SVG has a title and nothing that a strict content security policy refuses", () => {
   expect(renderQrSvg(activation)).toContain("<title>QR code</title>");
   expect(renderQrSvg(splitIntoFrames(large)[2] ?? "")).toMatch(/<title>QR code 3 of \d+<\/title>/);
   expect(renderQrSvg(activation)).toMatch(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { parseEndTime, parseStartTime } from "../../src/license/term-times.ts";
 
-describe("a day", () => {
+describe("a day as start and end", () => {
   test.each([
     ["2027-12-31", "2027-12-31T00:00:00.000Z", "2028-01-01T00:00:00.000Z"],
     ["2028-02-28", "2028-02-28T00:00:00.000Z", "2028-02-29T00:00:00.000Z"],
@@ -12,7 +12,7 @@ describe("a day", () => {
     expect([parseStartTime(day), parseEndTime(day)]).toEqual([start, end]);
   });
 
-  test("that is the last one a document can name begins, and does not end", () => {
+  test("9999-12-31 is valid as a start and not as an end", () => {
     expect([parseStartTime("9999-12-31"), parseEndTime("9999-12-31")]).toEqual([
       "9999-12-31T00:00:00.000Z",
       null,
@@ -20,7 +20,7 @@ describe("a day", () => {
   });
 });
 
-describe("an RFC 3339 time", () => {
+describe("an RFC 3339 time as start and end", () => {
   test.each([
     ["2027-12-31T18:00:00Z", "2027-12-31T18:00:00.000Z"],
     ["2027-12-31T00:00:00Z", "2027-12-31T00:00:00.000Z"],
@@ -28,7 +28,7 @@ describe("an RFC 3339 time", () => {
     ["2027-12-31 18:00:00.5Z", "2027-12-31T18:00:00.500Z"],
     ["2027-12-31T18:00:00.123456Z", "2027-12-31T18:00:00.123Z"],
     ["2027-12-31T23:30:00-01:00", "2028-01-01T00:30:00.000Z"],
-  ])("%s is taken as it is, as a start and as an end", (text, time) => {
+  ])("%s is used unchanged", (text, time) => {
     expect([parseStartTime(text), parseEndTime(text)]).toEqual([time, time]);
   });
 });
@@ -55,6 +55,6 @@ test.each([
   "2027-12-31T18:00:00+25:00",
   " 2027-12-31",
   "2027-12-31\n",
-])("%j is neither a day nor an RFC 3339 time", (text) => {
+])("parseStartTime and parseEndTime refuse %j", (text) => {
   expect([parseStartTime(text), parseEndTime(text)]).toEqual([null, null]);
 });

@@ -35,14 +35,14 @@ const full: TermsDocument = {
   features: [feature],
 };
 
-const isTaken = (changes: object): boolean => decodeTerms({ ...full, ...changes }) !== null;
-const isFeatureTaken = (changes: object): boolean =>
-  isTaken({ features: [{ ...feature, ...changes }] });
+const isAccepted = (changes: object): boolean => decodeTerms({ ...full, ...changes }) !== null;
+const isFeatureAccepted = (changes: object): boolean =>
+  isAccepted({ features: [{ ...feature, ...changes }] });
 
 const without = (value: object, name: string): object =>
   Object.fromEntries(Object.entries(value).filter(([key]) => key !== name));
 
-test("every member arrives under its own name", () => {
+test("decodeTerms converts every field", () => {
   const counted = { max: 100, overages: 10, negative: false, period: "monthly" } as const;
   expect(decodeTerms(full)).toEqual({
     product: "modeler2",
@@ -81,167 +81,186 @@ const NULLABLE =
 const NULLABLE_IN_FEATURE = "metadata expires floating consumption";
 const NULLABLE_IN_CONSUMPTION = "max period";
 
-/** Every object of the terms, and how to put another in its place. */
-const OBJECTS: [string, object, string, (one: object) => boolean][] = [
-  ["the terms", full, NULLABLE, (one) => decodeTerms(one) !== null],
-  ["a feature", feature, NULLABLE_IN_FEATURE, (one) => isTaken({ features: [one] })],
-  ["a floating feature", feature.floating, "", (floating) => isFeatureTaken({ floating })],
-  ["a consumption", consumption, NULLABLE_IN_CONSUMPTION, (one) => isTaken({ consumption: one })],
+/** Every object of the terms, its nullable fields, and whether a replacement is accepted. */
+const OBJECTS: [string, object, string, (value: object) => boolean][] = [
+  ["the terms", full, NULLABLE, (value) => decodeTerms(value) !== null],
+  ["a feature", feature, NULLABLE_IN_FEATURE, (value) => isAccepted({ features: [value] })],
+  ["a floating feature", feature.floating, "", (floating) => isFeatureAccepted({ floating })],
+  [
+    "a consumption",
+    consumption,
+    NULLABLE_IN_CONSUMPTION,
+    (value) => isAccepted({ consumption: value }),
+  ],
   [
     "a feature's consumption",
     consumption,
     NULLABLE_IN_CONSUMPTION,
-    (one) => isFeatureTaken({ consumption: one }),
+    (value) => isFeatureAccepted({ consumption: value }),
   ],
 ];
 
-describe.each(OBJECTS)("the members of %s", (_, object, nullable, taken) => {
-  test("are all there", () => {
-    expect(taken(object)).toBe(true);
-    expect(Object.keys(object).filter((name) => taken(without(object, name)))).toEqual([]);
-    expect(taken({})).toBe(false);
+describe.each(OBJECTS)("decodeTerms, for the fields of %s,", (_, object, nullable, accepts) => {
+  test("requires each of them", () => {
+    expect(accepts(object)).toBe(true);
+    expect(Object.keys(object).filter((name) => accepts(without(object, name)))).toEqual([]);
+    expect(accepts({})).toBe(false);
   });
 
-  test("are null only where that means something", () => {
-    const may = Object.keys(object).filter((name) => taken({ ...object, [name]: null }));
-    expect(may.join(" ")).toBe(nullable);
+  test("accepts null only in nullable ones", () => {
+    const accepted = Object.keys(object).filter((name) => accepts({ ...object, [name]: null }));
+    expect(accepted.join(" ")).toBe(nullable);
   });
 
-  test("are never undefined, a list or an object of another shape", () => {
+  test("refuses undefined, a list, NaN or an object of another shape", () => {
     for (const wrong of [undefined, [[]], { a: 1 }, Number.NaN]) {
-      expect(Object.keys(object).filter((name) => taken({ ...object, [name]: wrong }))).toEqual([]);
+      expect(Object.keys(object).filter((name) => accepts({ ...object, [name]: wrong }))).toEqual(
+        [],
+      );
     }
   });
 
-  test.each(["more", "Slots", "toString", ""])("have no other beside them: %p", (name) => {
-    expect(taken({ ...object, [name]: 1 })).toBe(false);
+  test.each(["more", "Slots", "toString", ""])("refuses an unknown field: %p", (name) => {
+    expect(accepts({ ...object, [name]: 1 })).toBe(false);
   });
 
-  test("have no trap beside them", () => {
-    const trap: unknown = JSON.parse(`{"__proto__":{},${JSON.stringify(object).slice(1)}`);
-    expect(taken(trap as object)).toBe(false);
+  test("refuses a __proto__ field", () => {
+    const withProto: unknown = JSON.parse(`{"__proto__":{},${JSON.stringify(object).slice(1)}`);
+    expect(accepts(withProto as object)).toBe(false);
   });
 });
 
-const COUNT = 1_000_000_000_000;
-const HOURS = 876_000;
-const MINUTES = 5_256_000;
-const ofFloating = (floating: object) => ({ floating: { ...feature.floating, ...floating } });
-const ofConsumption = (one: object) => ({ consumption: { ...consumption, ...one } });
+const MAX_COUNT = 1_000_000_000_000;
+const MAX_HOURS = 876_000;
+const MAX_MINUTES = 5_256_000;
+const withFloating = (floating: object) => ({ floating: { ...feature.floating, ...floating } });
+const withConsumption = (changes: object) => ({ consumption: { ...consumption, ...changes } });
 
-describe("a number's bounds", () => {
+describe("the range of numbers", () => {
   test.each<[string, number, number, (value: unknown) => boolean]>([
-    ["slots", 0, COUNT, (slots) => isTaken({ slots })],
-    ["timeout_minutes", 1, MINUTES, (timeout_minutes) => isTaken({ timeout_minutes })],
-    ["grace_hours", 0, HOURS, (grace_hours) => isTaken({ grace_hours })],
-    ["borrow_hours", 0, HOURS, (borrow_hours) => isTaken({ borrow_hours })],
-    ["move_grace_hours", 0, HOURS, (move_grace_hours) => isTaken({ move_grace_hours })],
-    ["max", 0, COUNT, (max) => isTaken(ofConsumption({ max }))],
-    ["overages", 0, COUNT, (overages) => isTaken(ofConsumption({ overages }))],
-    ["a feature's max", 0, COUNT, (max) => isFeatureTaken(ofConsumption({ max }))],
-    ["a feature's overages", 0, COUNT, (overages) => isFeatureTaken(ofConsumption({ overages }))],
-    ["a feature's slots", 0, COUNT, (slots) => isFeatureTaken(ofFloating({ slots }))],
-    ["a feature's timeout", 1, MINUTES, (t) => isFeatureTaken(ofFloating({ timeout_minutes: t }))],
-  ])("%s is whole and from %d to %d", (_, least, most, taken) => {
-    expect([least, least + 1, most - 1, most].map(taken)).toEqual([true, true, true, true]);
-    const wrong = [least - 1, most + 1, 1.5, Infinity, -Infinity, Number.NaN, "5", true, 5n];
-    expect(wrong.filter(taken)).toEqual([]);
+    ["slots", 0, MAX_COUNT, (slots) => isAccepted({ slots })],
+    ["timeout_minutes", 1, MAX_MINUTES, (timeout_minutes) => isAccepted({ timeout_minutes })],
+    ["grace_hours", 0, MAX_HOURS, (grace_hours) => isAccepted({ grace_hours })],
+    ["borrow_hours", 0, MAX_HOURS, (borrow_hours) => isAccepted({ borrow_hours })],
+    ["move_grace_hours", 0, MAX_HOURS, (move_grace_hours) => isAccepted({ move_grace_hours })],
+    ["max", 0, MAX_COUNT, (max) => isAccepted(withConsumption({ max }))],
+    ["overages", 0, MAX_COUNT, (overages) => isAccepted(withConsumption({ overages }))],
+    ["a feature's max", 0, MAX_COUNT, (max) => isFeatureAccepted(withConsumption({ max }))],
+    [
+      "a feature's overages",
+      0,
+      MAX_COUNT,
+      (overages) => isFeatureAccepted(withConsumption({ overages })),
+    ],
+    ["a feature's slots", 0, MAX_COUNT, (slots) => isFeatureAccepted(withFloating({ slots }))],
+    [
+      "a feature's timeout",
+      1,
+      MAX_MINUTES,
+      (t) => isFeatureAccepted(withFloating({ timeout_minutes: t })),
+    ],
+  ])("%s is an integer from %d to %d", (_, min, max, accepts) => {
+    expect([min, min + 1, max - 1, max].map(accepts)).toEqual([true, true, true, true]);
+    const wrong = [min - 1, max + 1, 1.5, Infinity, -Infinity, Number.NaN, "5", true, 5n];
+    expect(wrong.filter(accepts)).toEqual([]);
   });
 });
 
-describe("a text's bounds", () => {
+describe("the length of texts", () => {
   test.each<[string, number, (value: unknown) => boolean]>([
-    ["product", 256, (product) => isTaken({ product })],
-    ["product_name", 256, (product_name) => isTaken({ product_name })],
-    ["license_key", 256, (license_key) => isTaken({ license_key })],
-    ["customer", 256, (customer) => isTaken({ customer })],
-    ["metadata", 4_096, (metadata) => isTaken({ metadata })],
-    ["a feature's code", 256, (code) => isFeatureTaken({ code })],
-    ["a feature's name", 256, (name) => isFeatureTaken({ name })],
-    ["a feature's metadata", 4_096, (metadata) => isFeatureTaken({ metadata })],
-  ])("%s has 1 to %d characters", (_, most, taken) => {
-    expect(["a", "a".repeat(most)].map(taken)).toEqual([true, true]);
-    expect(["", "a".repeat(most + 1), 5, false].filter(taken)).toEqual([]);
+    ["product", 256, (product) => isAccepted({ product })],
+    ["product_name", 256, (product_name) => isAccepted({ product_name })],
+    ["license_key", 256, (license_key) => isAccepted({ license_key })],
+    ["customer", 256, (customer) => isAccepted({ customer })],
+    ["metadata", 4_096, (metadata) => isAccepted({ metadata })],
+    ["a feature's code", 256, (code) => isFeatureAccepted({ code })],
+    ["a feature's name", 256, (name) => isFeatureAccepted({ name })],
+    ["a feature's metadata", 4_096, (metadata) => isFeatureAccepted({ metadata })],
+  ])("%s has 1 to %d characters", (_, max, accepts) => {
+    expect(["a", "a".repeat(max)].map(accepts)).toEqual([true, true]);
+    expect(["", "a".repeat(max + 1), 5, false].filter(accepts)).toEqual([]);
   });
 });
 
-test("a switch is true or false and nothing like it", () => {
+test("a boolean field accepts only true and false", () => {
   for (const wrong of ["true", 0, 1, ""]) {
     for (const name of ["trial", "enabled", "early_return"]) {
-      expect([true, false].map((value) => isTaken({ [name]: value }))).toEqual([true, true]);
-      expect(isTaken({ [name]: wrong })).toBe(false);
+      expect([true, false].map((value) => isAccepted({ [name]: value }))).toEqual([true, true]);
+      expect(isAccepted({ [name]: wrong })).toBe(false);
     }
-    expect(isTaken(ofConsumption({ negative: wrong }))).toBe(false);
+    expect(isAccepted(withConsumption({ negative: wrong }))).toBe(false);
   }
 });
 
-test("types and periods are the known ones", () => {
+test("license_type and period accept only their known values", () => {
   const types = ["perpetual", "time-limited", "subscription", "consumption"];
   const periods = ["daily", "weekly", "monthly", "annually"];
   const others = ["", "Perpetual", "monthly ", "yearly", "time_limited", "toString"];
   const all = [...types, ...periods, ...others];
-  expect(all.filter((license_type) => isTaken({ license_type }))).toEqual(types);
-  expect(all.filter((period) => isTaken(ofConsumption({ period })))).toEqual(periods);
-  expect(all.filter((period) => isFeatureTaken(ofConsumption({ period })))).toEqual(periods);
+  expect(all.filter((license_type) => isAccepted({ license_type }))).toEqual(types);
+  expect(all.filter((period) => isAccepted(withConsumption({ period })))).toEqual(periods);
+  expect(all.filter((period) => isFeatureAccepted(withConsumption({ period })))).toEqual(periods);
 });
 
-describe("a time", () => {
-  const taken = (time: string): boolean[] => [
-    ...["start", "valid_until", "maintenance_until"].map((name) => isTaken({ [name]: time })),
-    isFeatureTaken({ expires: time }),
+describe("a time field", () => {
+  const checkFields = (time: string): boolean[] => [
+    ...["start", "valid_until", "maintenance_until"].map((name) => isAccepted({ [name]: time })),
+    isFeatureAccepted({ expires: time }),
   ];
 
   test.each([
-    ["the first", "1970-01-01T00:00:00.000Z"],
+    ["the first instant", "1970-01-01T00:00:00.000Z"],
     ["a leap day", "2028-02-29T00:00:00.000Z"],
-    ["the last", "9999-12-31T23:59:59.999Z"],
-  ])("is taken: %s", (_, time) => {
-    expect(taken(time)).toEqual([true, true, true, true]);
+    ["the last instant", "9999-12-31T23:59:59.999Z"],
+  ])("accepts %s", (_, time) => {
+    expect(checkFields(time)).toEqual([true, true, true, true]);
   });
 
   test.each([
     ["30 February", "2028-02-30T00:00:00.000Z"],
-    ["29 February of another year", "2027-02-29T00:00:00.000Z"],
-    ["29 February of another century", "2100-02-29T00:00:00.000Z"],
+    ["29 February of a year that is no leap year", "2027-02-29T00:00:00.000Z"],
+    ["29 February of 2100, which is no leap year", "2100-02-29T00:00:00.000Z"],
     ["31 April", "2027-04-31T00:00:00.000Z"],
     ["day 0", "2027-04-00T00:00:00.000Z"],
     ["month 13", "2027-13-01T00:00:00.000Z"],
     ["hour 24", "2027-01-01T24:00:00.000Z"],
     ["a leap second", "2016-12-31T23:59:60.000Z"],
-    ["no milliseconds", "2027-01-01T00:00:00Z"],
-    ["a day alone", "2027-01-01"],
-    ["another zone", "2027-01-01T00:00:00.000+01:00"],
+    ["a time without milliseconds", "2027-01-01T00:00:00Z"],
+    ["a day without a time", "2027-01-01"],
+    ["another time zone", "2027-01-01T00:00:00.000+01:00"],
     ["a year of six digits", "+012027-01-01T00:00:00.000Z"],
-    ["a line break behind", "2027-01-01T00:00:00.000Z\n"],
-    ["nothing", ""],
-  ])("is refused: %s", (_, time) => {
-    expect(taken(time)).toEqual([false, false, false, false]);
+    ["a trailing line break", "2027-01-01T00:00:00.000Z\n"],
+    ["an empty text", ""],
+  ])("refuses %s", (_, time) => {
+    expect(checkFields(time)).toEqual([false, false, false, false]);
   });
 });
 
-describe("features", () => {
-  const coded = (...codes: string[]) => ({ features: codes.map((code) => ({ ...feature, code })) });
+describe("the list of features", () => {
+  const withCodes = (...codes: string[]) => ({
+    features: codes.map((code) => ({ ...feature, code })),
+  });
 
-  test("are none to 256", () => {
+  test("has 0 to 256 entries", () => {
     const codes = Array.from({ length: 257 }, (_, index) => `f${index}`);
-    expect(isTaken(coded())).toBe(true);
-    expect(isTaken(coded(...codes.slice(1)))).toBe(true);
-    expect(isTaken(coded(...codes))).toBe(false);
+    expect(isAccepted(withCodes())).toBe(true);
+    expect(isAccepted(withCodes(...codes.slice(1)))).toBe(true);
+    expect(isAccepted(withCodes(...codes))).toBe(false);
   });
 
-  test("have each a code of their own", () => {
-    expect(isTaken(coded("a", "A", "a ", "__proto__", "constructor"))).toBe(true);
-    expect(isTaken(coded("a", "b", "a"))).toBe(false);
-    expect(isTaken(coded("__proto__", "__proto__"))).toBe(false);
+  test("has unique codes", () => {
+    expect(isAccepted(withCodes("a", "A", "a ", "__proto__", "constructor"))).toBe(true);
+    expect(isAccepted(withCodes("a", "b", "a"))).toBe(false);
+    expect(isAccepted(withCodes("__proto__", "__proto__"))).toBe(false);
   });
 
-  test("keep their order", () => {
-    const terms = decodeTerms({ ...full, ...coded("b", "a") });
+  test("keeps its order", () => {
+    const terms = decodeTerms({ ...full, ...withCodes("b", "a") });
     expect(terms?.features.map(({ code }) => code).join()).toBe("b,a");
   });
 });
 
-test("nothing but one object of this shape is taken for terms", () => {
+test("decodeTerms refuses a value that is not an object of this shape", () => {
   for (const wrong of [null, undefined, 5, "terms", [], [full], { terms: full }]) {
     expect(decodeTerms(wrong)).toBeNull();
   }

@@ -21,14 +21,14 @@ const CODE_BITS = 125;
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 
 describe("a clock code", () => {
-  test("gives back who asked and the nonce, all zeros and all ones included", () => {
+  test("contains the appliance and the nonce, for any bytes", () => {
     fc.assert(
       fc.property(bytes(10), bytes(5), (id, random) => {
-        const asked = {
+        const request = {
           appliance: encodeCrockford(id, 80),
           nonce: Buffer.from(random).toString("hex"),
         };
-        expect(decodeTimeCode(encodeTimeCode(asked.appliance, asked.nonce))).toEqual(asked);
+        expect(decodeTimeCode(encodeTimeCode(request.appliance, request.nonce))).toEqual(request);
       }),
       {
         examples: [
@@ -39,19 +39,19 @@ describe("a clock code", () => {
     );
   });
 
-  test("is short enough to read out: 25 symbols and two checks", () => {
+  test("has 25 symbols and two check symbols", () => {
     const code = encodeTimeCode(APPLIANCE, NONCE);
     expect(code).toMatch(/^([0-9A-Z]{5}-){3}[0-9A-Z]{5}\n[0-9A-Z]{5}-[0-9A-Z]{2}$/);
   });
 
-  test("is read however it is typed", () => {
+  test("is read in any case, with other separators, and with l and o for 1 and 0", () => {
     const code = encodeTimeCode(APPLIANCE, NONCE);
     const typed = code.toLowerCase().replaceAll("-", " ").replaceAll("1", "l").replaceAll("0", "o");
     expect(decodeTimeCode(typed)).toEqual({ appliance: APPLIANCE, nonce: NONCE });
     expect(decodeTimeCode(code.replaceAll("\n", "  "))).toEqual(decodeTimeCode(code));
   });
 
-  test("of another kind is none", () => {
+  test("of another kind is refused", () => {
     const rest = Buffer.from("ab".repeat(15), "hex");
     for (const kind of [0, CODE_KINDS.activation, CODE_KINDS.weakActivation, 4, 31]) {
       const code = encodeCode(prefixCodeKind(kind, rest), CODE_BITS);
@@ -60,25 +60,25 @@ describe("a clock code", () => {
     }
   });
 
-  test("with one wrong symbol, one missing, or nothing in it is none", () => {
+  test("with a wrong or missing symbol, or without any, is refused", () => {
     const code = encodeTimeCode(APPLIANCE, NONCE);
-    for (const place of [0, 7, 19, code.length - 1]) {
-      const other = code[place] === "Z" ? "Y" : "Z";
-      expect(decodeTimeCode(code.slice(0, place) + other + code.slice(place + 1))).toBeNull();
-      expect(decodeTimeCode(code.slice(0, place) + code.slice(place + 1))).toBeNull();
+    for (const index of [0, 7, 19, code.length - 1]) {
+      const other = code[index] === "Z" ? "Y" : "Z";
+      expect(decodeTimeCode(code.slice(0, index) + other + code.slice(index + 1))).toBeNull();
+      expect(decodeTimeCode(code.slice(0, index) + code.slice(index + 1))).toBeNull();
     }
     for (const none of ["", " ", "0", APPLIANCE]) expect(decodeTimeCode(none)).toBeNull();
   });
 
-  test("is not made for what is no appliance", () => {
+  test("is not created for an invalid appliance id", () => {
     for (const id of ["", "0123", `${APPLIANCE}0`, "0123456789ABCDEU"]) {
       expect(() => encodeTimeCode(id, NONCE)).toThrow("an appliance id has 16 symbols");
     }
   });
 });
 
-describe("a kind", () => {
-  test("and what follows come apart as they were put together", () => {
+describe("a code kind", () => {
+  test("and the bytes after it are split as they were joined", () => {
     const any = fc.uint8Array({ minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(fc.nat(31), any, (kind, rest) => {
@@ -88,13 +88,13 @@ describe("a kind", () => {
     );
   });
 
-  test("is nobody else's", () => {
+  test("is unique", () => {
     const all = Object.values(CODE_KINDS);
     expect(new Set<number>(all).size).toBe(all.length);
   });
 });
 
-describe("a vendor's time", () => {
+describe("verifyTimeDocument", () => {
   const time: TimeDocument = {
     iss: keyIdOf(VENDOR_KEY),
     iat: 1_772_442_000,
@@ -103,20 +103,22 @@ describe("a vendor's time", () => {
   };
   const trusted = [makeVendor()];
 
-  test("is what was signed", async () => {
+  test("returns what a trusted vendor signed", async () => {
     expect(await verifyTimeDocument(await signTimeDocument(time, VENDOR_KEY), trusted)).toEqual({
       ok: true,
       value: time,
     });
   });
 
-  test("counts from any key of any vendor trusted here, in that vendor's own name", async () => {
+  test("accepts any key of any trusted vendor, in that vendor's own name only", async () => {
     const [other, newer] = [await generateKey(), await generateKey()];
     const keys = [publicPart(other), publicPart(newer)];
     const vendors = [...trusted, makeVendor({ keys }, other)];
-    const said = { ...time, iss: keyIdOf(other) };
+    const otherTime = { ...time, iss: keyIdOf(other) };
     for (const key of [other, newer]) {
-      expect((await verifyTimeDocument(await signTimeDocument(said, key), vendors)).ok).toBe(true);
+      expect((await verifyTimeDocument(await signTimeDocument(otherTime, key), vendors)).ok).toBe(
+        true,
+      );
       expect((await verifyTimeDocument(await signTimeDocument(time, key), vendors)).ok).toBe(false);
     }
     expect((await verifyTimeDocument(await signTimeDocument(time, VENDOR_KEY), vendors)).ok).toBe(
@@ -124,7 +126,7 @@ describe("a vendor's time", () => {
     );
   });
 
-  test("from nobody trusted is refused", async () => {
+  test("refuses a document of a vendor that is not trusted", async () => {
     const fault = "is not signed by a trusted vendor";
     expect(
       await verifyTimeDocument(await signTimeDocument(time, await generateKey()), trusted),
@@ -134,19 +136,19 @@ describe("a vendor's time", () => {
     );
   });
 
-  test("with another payload under its signature is refused", async () => {
+  test("refuses another payload with the same signature", async () => {
     const [header, , signature] = (await signTimeDocument(time, VENDOR_KEY)).split(".");
     const forged = Buffer.from(JSON.stringify({ ...time, iat: 0 })).toString("base64url");
     const document = `${header}.${forged}.${signature}`;
     expect(await verifyTimeDocument(document, trusted)).toEqual(err("has an invalid signature"));
   });
 
-  test("is not another kind of document with the same members", async () => {
+  test("refuses another kind of document with the same fields", async () => {
     const document = await signDocument("license", time, VENDOR_KEY);
     expect(await verifyTimeDocument(document, trusted)).toEqual(err("is another kind of document"));
   });
 
-  test("has these members and no others", async () => {
+  test("refuses missing, unknown and invalid fields", async () => {
     const wrong: readonly object[] = [
       { ...time, more: 1 },
       { ...time, nonce: NONCE.toUpperCase() },
@@ -164,7 +166,7 @@ describe("a vendor's time", () => {
     }
   });
 
-  test("that is no document at all is refused", async () => {
+  test("refuses a text that is not a document", async () => {
     for (const text of ["", "a.b.c", "{}", encodeTimeCode(APPLIANCE, NONCE)]) {
       expect(await verifyTimeDocument(text, trusted)).toEqual(err("is not a signed document"));
     }

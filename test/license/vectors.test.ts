@@ -15,7 +15,7 @@ import { verifyTrustDocument } from "../../src/license/trust.ts";
 import {
   APPLIANCE_KEY,
   buildCodeVectors,
-  keyIdOf as idByOther,
+  keyIdOf as independentKeyId,
   PAYLOADS,
   signerFor,
   VENDOR_KEY,
@@ -27,10 +27,10 @@ const files = readdirSync(folder).toSorted();
 const read = (name: string): string => readFileSync(join(folder, name), "utf8");
 
 /**
- * The second implementation: Ed25519 over the first two parts as they stand. Knows nothing of
- * headers and reads any spelling of Base64url.
+ * A second implementation: Ed25519 over the first two parts as they are. It ignores headers and
+ * accepts any spelling of Base64url.
  */
-function signatureHolds(text: string, { x }: { readonly x: string }): boolean {
+function isSignatureValid(text: string, { x }: { readonly x: string }): boolean {
   const [header = "", payload = "", signature = ""] = text.split(".");
   const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
   const bytes = Buffer.from(signature, "base64url");
@@ -43,18 +43,18 @@ const jsonOf = (part: string | undefined): unknown =>
 test("the second implementation agrees with the example of RFC 8037, A.4", () => {
   const example =
     "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
-  expect(signatureHolds(example, VENDOR_KEY)).toBe(true);
-  expect(signatureHolds(example.replace("RXh", "RXi"), VENDOR_KEY)).toBe(false);
+  expect(isSignatureValid(example, VENDOR_KEY)).toBe(true);
+  expect(isSignatureValid(example.replace("RXh", "RXi"), VENDOR_KEY)).toBe(false);
 });
 
-describe("the folder", () => {
-  test("holds exactly what make.ts writes, byte for byte", () => {
-    const made = buildVectors();
-    expect(files).toEqual([...made.keys()].toSorted());
-    for (const [name, text] of made) expect(read(name)).toBe(text);
+describe("test/vectors/documents", () => {
+  test("contains exactly the files that generate.ts writes, byte for byte", () => {
+    const vectors = buildVectors();
+    expect(files).toEqual([...vectors.keys()].toSorted());
+    for (const [name, text] of vectors) expect(read(name)).toBe(text);
   });
 
-  test("has a good document of each kind", () => {
+  test("has a valid document of each kind", () => {
     const good = files.filter((name) => name.startsWith("good-"));
     expect(good).toEqual(DOCUMENT_KINDS.map((kind) => `good-${kind}.jwt`).toSorted());
   });
@@ -62,11 +62,11 @@ describe("the folder", () => {
   test.each([
     ["vendor", VENDOR_KEY],
     ["appliance", APPLIANCE_KEY],
-  ])("has the test key of the %s, marked as one", (who, key) => {
-    const text = read(`TEST-KEY-${who}.jwk.json`);
+  ])("has the key of the %s, marked as a test key", (owner, key) => {
+    const text = read(`TEST-KEY-${owner}.jwk.json`);
     expect(text).toContain("TEST KEY");
     expect(parsePrivateKey(JSON.parse(text))).toEqual(key);
-    expect(keyIdOf(key)).toBe(idByOther(key));
+    expect(keyIdOf(key)).toBe(independentKeyId(key));
   });
 });
 
@@ -74,43 +74,43 @@ describe.each(DOCUMENT_KINDS.map((kind) => ({ kind })))("good-$kind.jwt", ({ kin
   const text = read(`good-${kind}.jwt`);
   const signer = signerFor(kind);
 
-  test("verifies with our code", async () => {
+  test("verifies with Berth", async () => {
     const result = await verifyDocument(kind, text, publicPart(signer));
     expect(result).toEqual({ ok: true, value: PAYLOADS[kind] });
   });
 
-  test("verifies with the other", () => {
+  test("verifies with the second implementation", () => {
     const [header, payload] = text.split(".");
-    expect(signatureHolds(text, signer)).toBe(true);
+    expect(isSignatureValid(text, signer)).toBe(true);
     expect(jsonOf(header)).toEqual({
       alg: "EdDSA",
       typ: `berth-${kind}+jwt`,
-      kid: idByOther(signer),
+      kid: independentKeyId(signer),
     });
     expect(jsonOf(payload)).toEqual(PAYLOADS[kind]);
   });
 
-  test("is what our code makes of the same payload", async () => {
+  test("equals what Berth signs for the same payload", async () => {
     expect(await signDocument(kind, PAYLOADS[kind], signer)).toBe(text);
   });
 
-  test("verifies with no other key, by either", async () => {
+  test("fails with another key in both implementations", async () => {
     const other = signer === VENDOR_KEY ? APPLIANCE_KEY : VENDOR_KEY;
     expect((await verifyDocument(kind, text, publicPart(other))).ok).toBe(false);
-    expect(signatureHolds(text, other)).toBe(false);
+    expect(isSignatureValid(text, other)).toBe(false);
   });
 });
 
 describe("codes.json", () => {
-  const made = buildCodeVectors();
-  const names = Object.keys(made) as (keyof typeof made)[];
-  const ends = { validUntil: instant(20_500 * DAY), serial: 7 };
+  const vectors = buildCodeVectors();
+  const names = Object.keys(vectors) as (keyof typeof vectors)[];
+  const tail = { validUntil: instant(20_500 * DAY), serial: 7 };
 
-  const confirmedBy = (name: keyof typeof made, weak: boolean): ConfirmationClaims => {
-    const { items } = made[name];
+  const claimsOf = (name: keyof typeof vectors, weak: boolean): ConfirmationClaims => {
+    const { items } = vectors[name];
     return {
       activation: {
-        appliance: idByOther(APPLIANCE_KEY),
+        appliance: independentKeyId(APPLIANCE_KEY),
         nonce: items.nonce,
         hardwarePrefix: items.hardware_prefix,
         weak,
@@ -121,13 +121,13 @@ describe("codes.json", () => {
     };
   };
 
-  test("holds exactly what make.ts writes", () => {
+  test("contains exactly what generate.ts writes", () => {
     const text = readFileSync(join(folder, "../codes.json"), "utf8");
-    expect(JSON.parse(text)).toEqual(made);
+    expect(JSON.parse(text)).toEqual(vectors);
   });
 
-  test.each(names)("%s holds as a bare signature of the vendor", (name) => {
-    const { signed, code } = made[name];
+  test.each(names)("%s has a valid bare signature of the vendor", (name) => {
+    const { signed, code } = vectors[name];
     const key = createPublicKey({ key: publicPart(VENDOR_KEY), format: "jwk" });
     const signature = Buffer.from(code, "hex").subarray(0, 64);
     expect(verify(null, Buffer.from(signed, "hex"), key, signature)).toBe(true);
@@ -136,35 +136,38 @@ describe("codes.json", () => {
   test.each([
     ["confirmation-v2-strong", false],
     ["confirmation-v2-weak", true],
-  ] as const)("%s is what our code makes, and confirms that kind alone", async (name, weak) => {
-    const code = await signConfirmationCode(confirmedBy(name, weak), ends, VENDOR_KEY);
+  ] as const)("%s equals what Berth signs, and is valid for that kind only", async (name, weak) => {
+    const code = await signConfirmationCode(claimsOf(name, weak), tail, VENDOR_KEY);
     const decoded = decodeConfirmationCode(code);
-    expect(decoded).toEqual({ ok: true, value: { ...ends, bytes: made[name].code } });
-    const confirmation = { ...ends, bytes: made[name].code };
+    expect(decoded).toEqual({ ok: true, value: { ...tail, bytes: vectors[name].code } });
+    const confirmation = { ...tail, bytes: vectors[name].code };
     const key = publicPart(VENDOR_KEY);
-    expect(await verifyConfirmationCode(confirmedBy(name, weak), confirmation, key)).toBe(true);
-    expect(await verifyConfirmationCode(confirmedBy(name, !weak), confirmation, key)).toBe(false);
+    expect(await verifyConfirmationCode(claimsOf(name, weak), confirmation, key)).toBe(true);
+    expect(await verifyConfirmationCode(claimsOf(name, !weak), confirmation, key)).toBe(false);
   });
 
-  test("confirmation-v1 is read as version 1 alone", async () => {
-    const confirmation = { ...ends, bytes: made["confirmation-v1"].code };
-    const confirmed = confirmedBy("confirmation-v1", false);
+  test("confirmation-v1 is valid as version 1 only", async () => {
+    const confirmation = { ...tail, bytes: vectors["confirmation-v1"].code };
+    const claims = claimsOf("confirmation-v1", false);
     const key = publicPart(VENDOR_KEY);
-    expect(await verifyConfirmationCode(confirmed, confirmation, key, 1)).toBe(true);
-    expect(await verifyConfirmationCode(confirmed, confirmation, key)).toBe(false);
+    expect(await verifyConfirmationCode(claims, confirmation, key, 1)).toBe(true);
+    expect(await verifyConfirmationCode(claims, confirmation, key)).toBe(false);
   });
 });
 
-test("good-trust.jwt is a vendor's trust document", async () => {
+test("good-trust.jwt is a valid trust document", async () => {
   const result = await verifyTrustDocument(read("good-trust.jwt"), () => null);
-  expect(result).toMatchObject({ ok: true, value: { vendor: idByOther(VENDOR_KEY), version: 1 } });
+  expect(result).toMatchObject({
+    ok: true,
+    value: { vendor: independentKeyId(VENDOR_KEY), version: 1 },
+  });
 });
 
 const NOT_SIGNED = "is not a signed document";
 const OTHER_KIND = "is another kind of document";
 const WRONG_KEY = "has an invalid signature";
 
-/** What our code says, and whether the bare signature holds: then only the rules keep it out. */
+/** Berth's fault, and whether the bare signature is valid; if so, only Berth's rules refuse it. */
 const BAD = [
   ["alg-none", NOT_SIGNED, false],
   ["alg-none-signed", NOT_SIGNED, true],
@@ -190,15 +193,15 @@ const BAD = [
   ["payload-not-json", WRONG_KEY, true],
 ] as const;
 
-describe("bad documents", () => {
-  test("are all judged", () => {
+describe("a bad document", () => {
+  test("is listed here for each file in the folder", () => {
     const bad = files.filter((name) => name.startsWith("bad-"));
     expect(BAD.map(([name]) => `bad-${name}.jwt`).toSorted()).toEqual(bad);
   });
 
-  test.each(BAD)("bad-%s.jwt %s; its bare signature holds: %p", async (name, fault, holds) => {
+  test.each(BAD)("bad-%s.jwt %s; its bare signature is valid: %p", async (name, fault, isValid) => {
     const text = read(`bad-${name}.jwt`);
-    expect(signatureHolds(text, VENDOR_KEY)).toBe(holds);
+    expect(isSignatureValid(text, VENDOR_KEY)).toBe(isValid);
     expect(await verifyDocument("license", text, publicPart(VENDOR_KEY))).toEqual({
       ok: false,
       fault,

@@ -8,7 +8,7 @@ import {
 } from "../../src/platform/appliance-lock.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
 
-const request = (folder: string, secret: Uint8Array = randomBytes(32)): LockRequest => ({
+const makeRequest = (folder: string, secret: Uint8Array = randomBytes(32)): LockRequest => ({
   secret,
   folder,
   environment: {},
@@ -19,13 +19,13 @@ afterEach(() => {
   for (const release of releases.splice(0)) release();
 });
 
-async function take(asked: LockRequest): Promise<string> {
-  const taken = await acquireApplianceLock(asked);
-  if (taken.result === "taken") releases.push(taken.release);
-  return taken.result;
+async function acquire(lockRequest: LockRequest): Promise<string> {
+  const lock = await acquireApplianceLock(lockRequest);
+  if (lock.result === "taken") releases.push(lock.release);
+  return lock.result;
 }
 
-/** A process that has the name and answers nobody; null: it did not start. */
+/** Starts a process that holds the lock's name and never answers; null: it did not start. */
 async function startSquatter(name: string, runtime: readonly string[]) {
   const code = `Bun.listen({ unix: ${JSON.stringify(name)}, socket: { data() {} } }); console.log("ok")`;
   const child = Bun.spawn([...runtime, "-e", code], {
@@ -38,76 +38,79 @@ async function startSquatter(name: string, runtime: readonly string[]) {
   return null;
 }
 
-describe.skipIf(process.platform !== "linux")("the lock of an appliance", () => {
-  test("is held once, and says by which process and for which folder", async () => {
-    const asked = request("/srv/one");
-    expect(await take(asked)).toBe("taken");
-    expect(await acquireApplianceLock({ ...asked, folder: "/srv/two" })).toEqual({
+describe.skipIf(process.platform !== "linux")("the appliance lock", () => {
+  test("can be acquired once, and reports the holder's process and folder", async () => {
+    const lockRequest = makeRequest("/srv/one");
+    expect(await acquire(lockRequest)).toBe("taken");
+    expect(await acquireApplianceLock({ ...lockRequest, folder: "/srv/two" })).toEqual({
       result: "held",
       holder: { pid: process.pid, folder: "/srv/one" },
     });
-    expect(await findLockHolder(asked)).toEqual({ pid: process.pid, folder: "/srv/one" });
+    expect(await findLockHolder(lockRequest)).toEqual({ pid: process.pid, folder: "/srv/one" });
   });
 
-  test("is free again once it is released", async () => {
-    const asked = request("/srv/one");
-    const taken = await acquireApplianceLock(asked);
-    if (taken.result === "taken") taken.release();
-    expect(await findLockHolder(asked)).toBeNull();
-    expect(await take(asked)).toBe("taken");
+  test("can be acquired again after it was released", async () => {
+    const lockRequest = makeRequest("/srv/one");
+    const lock = await acquireApplianceLock(lockRequest);
+    if (lock.result === "taken") lock.release();
+    expect(await findLockHolder(lockRequest)).toBeNull();
+    expect(await acquire(lockRequest)).toBe("taken");
   });
 
-  test("is another one for another appliance and for another machine of the tests", async () => {
+  test("is separate for another appliance, and for another simulated machine", async () => {
     const secret = randomBytes(32);
-    expect(await take(request("/srv/one", secret))).toBe("taken");
-    expect(await take(request("/srv/one"))).toBe("taken");
-    const elsewhere = { ...request("/srv/one", secret), environment: { BERTH_TEST_MACHINE: "b" } };
-    expect(await take(elsewhere)).toBe("taken");
+    expect(await acquire(makeRequest("/srv/one", secret))).toBe("taken");
+    expect(await acquire(makeRequest("/srv/one"))).toBe("taken");
+    const otherMachine = {
+      ...makeRequest("/srv/one", secret),
+      environment: { BERTH_TEST_MACHINE: "b" },
+    };
+    expect(await acquire(otherMachine)).toBe("taken");
   });
 
-  test("counts as held by a process of the same user that does not answer", async () => {
-    const asked = request("/srv/one");
-    const child = await startSquatter(lockName(asked), [process.execPath]);
-    expect(await acquireApplianceLock(asked)).toEqual({
+  test("is held if a process of the same user has its name and does not answer", async () => {
+    const lockRequest = makeRequest("/srv/one");
+    const child = await startSquatter(lockName(lockRequest), [process.execPath]);
+    expect(await acquireApplianceLock(lockRequest)).toEqual({
       result: "held",
       holder: { pid: child?.pid ?? 0, folder: null },
     });
   });
 
   test.skipIf(!canRunAsNobody)(
-    "does not count as held by a process of another user that proves nothing",
+    "is unavailable, not held, if an unprivileged caller finds an unproven holder of another user",
     async () => {
-      const asked = request("/srv/one");
-      const child = await startSquatter(lockName(asked), [process.execPath]);
-      // As another user sees it, who cannot look into that process.
-      // The sources may lie in a folder that is private to the user of the tests.
+      const lockRequest = makeRequest("/srv/one");
+      const child = await startSquatter(lockName(lockRequest), [process.execPath]);
+      // Runs as another user, who cannot inspect that process. It runs a bundle, because the
+      // sources may be in a folder that only the user of the tests can read.
       const { outputs } = await Bun.build({
         entrypoints: [Bun.resolveSync("../../src/platform/appliance-lock.ts", import.meta.dir)],
         target: "bun",
       });
       const script = `${await outputs[0]?.text()}
-        const secret = Buffer.from(${JSON.stringify(Buffer.from(asked.secret).toString("hex"))}, "hex");
-        const taken = await takeApplianceLock({ secret, folder: "/srv/two", environment: {} });
-        console.log(taken.result);
+        const secret = Buffer.from(${JSON.stringify(Buffer.from(lockRequest.secret).toString("hex"))}, "hex");
+        const lock = await acquireApplianceLock({ secret, folder: "/srv/two", environment: {} });
+        console.log(lock.result);
         process.exit(0);`;
       const runtime = [...AS_NOBODY, copyForEveryUser(process.execPath)];
-      const dropped = Bun.spawn([...runtime, "-e", script], {
+      const unprivileged = Bun.spawn([...runtime, "-e", script], {
         stdout: "pipe",
         cwd: "/",
       });
-      expect(await dropped.stdout.text()).toBe("unavailable\n");
+      expect(await unprivileged.stdout.text()).toBe("unavailable\n");
       expect(child?.exitCode).toBeNull();
     },
   );
 
   test.skipIf(!canRunAsNobody)(
-    "does not count as held for root by a process of another user that proves nothing",
+    "is unavailable, not held, if root finds an unproven holder of another user",
     async () => {
-      const asked = request("/srv/one");
+      const lockRequest = makeRequest("/srv/one");
       const runtime = [...AS_NOBODY, copyForEveryUser(process.execPath)];
-      expect(await startSquatter(lockName(asked), runtime)).not.toBeNull();
-      expect(await acquireApplianceLock(asked)).toMatchObject({ result: "unavailable" });
-      expect(await findLockHolder(asked)).toBeNull();
+      expect(await startSquatter(lockName(lockRequest), runtime)).not.toBeNull();
+      expect(await acquireApplianceLock(lockRequest)).toMatchObject({ result: "unavailable" });
+      expect(await findLockHolder(lockRequest)).toBeNull();
     },
   );
 });

@@ -13,7 +13,7 @@ import { ApplianceClock, wallClock } from "../../src/platform/clock.ts";
 
 const NOON = instant(Date.parse("2026-03-02T12:00:00Z"));
 
-/** What the monotonic clock says: it stands still unless a test lets time pass. */
+/** The monotonic clock, which stands still unless a test advances it. */
 let monotonic = 0;
 
 beforeEach(() => {
@@ -26,31 +26,31 @@ afterEach(() => {
   setSystemTime();
 });
 
-/** A clock that runs and was right at noon. */
-function runningAtNoon(): ApplianceClock {
+/** A running clock that was correct at noon. */
+function startAtNoon(): ApplianceClock {
   setSystemTime(NOON);
   const clock = new ApplianceClock();
   expect(clock.now(NOON)).toBe(NOON);
   return clock;
 }
 
-describe("the appliance's clock", () => {
-  test("begins with the system's when nothing is on record", () => {
+describe("ApplianceClock", () => {
+  test("starts at the system time if nothing is recorded", () => {
     setSystemTime(NOON);
     expect(new ApplianceClock().now(instant(0))).toBe(NOON);
   });
 
-  test("follows the system's", () => {
-    const clock = runningAtNoon();
+  test("follows the system clock", () => {
+    const clock = startAtNoon();
     setSystemTime(NOON + HOUR);
     expect(clock.now(NOON)).toBe(later(NOON, HOUR));
     expect(clock.aheadForMs).toBeNull();
   });
 
-  test("goes on when the system's is set back, at its own pace", () => {
-    const clock = runningAtNoon();
+  test("continues at its own pace if the system clock is set back", () => {
+    const clock = startAtNoon();
     setSystemTime(NOON - HOUR);
-    // Asked often, it must not lose the fractions of a millisecond between.
+    // Frequent reads must not lose fractions of a millisecond.
     for (let reads = 0; reads < 160; reads += 1) {
       monotonic += 0.25;
       clock.now(NOON);
@@ -58,7 +58,7 @@ describe("the appliance's clock", () => {
     expect(clock.now(NOON)).toBe(later(NOON, 40));
   });
 
-  test("begins at what is on record when the system's is behind that, and goes on", () => {
+  test("starts at the recorded time if the system clock is behind it, and continues", () => {
     setSystemTime(NOON - HOUR);
     const clock = new ApplianceClock();
     expect(clock.now(NOON)).toBe(NOON);
@@ -66,10 +66,10 @@ describe("the appliance's clock", () => {
     expect(clock.now(NOON)).toBe(later(NOON, 15));
   });
 
-  test("takes a larger step at a start than later", () => {
+  test("accepts a larger forward jump at a start than while running", () => {
     setSystemTime(NOON + 30 * DAY);
     expect(new ApplianceClock().now(NOON)).toBe(later(NOON, 30 * DAY));
-    const running = runningAtNoon();
+    const running = startAtNoon();
     setSystemTime(NOON + 30 * DAY);
     expect(running.now(NOON)).toBe(NOON);
     expect(running.aheadForMs).toBe(0);
@@ -77,28 +77,28 @@ describe("the appliance's clock", () => {
     expect(running.aheadForMs).toBe(2_000);
   });
 
-  test("does not believe a wild one at a start either", () => {
+  test("refuses a forward jump of 401 days at a start too", () => {
     setSystemTime(NOON + 401 * DAY);
     const clock = new ApplianceClock();
     expect(clock.now(NOON)).toBe(NOON);
     expect(clock.aheadForMs).not.toBeNull();
   });
 
-  test("never runs behind what is on record by now", () => {
-    const clock = runningAtNoon();
+  test("is never behind the recorded time", () => {
+    const clock = startAtNoon();
     expect(clock.now(later(NOON, HOUR))).toBe(later(NOON, HOUR));
   });
 
-  test("knows how far the system's is behind a time", () => {
-    const clock = runningAtNoon();
+  test("reports how far the system clock is behind a time", () => {
+    const clock = startAtNoon();
     expect(clock.behind(later(NOON, DAY))).toBe(DAY);
     expect(clock.behind(later(NOON, -DAY))).toBe(0);
   });
 });
 
-describe("an operator's word that the system's clock is right", () => {
-  test("is taken however far ahead that is, and goes on from there", () => {
-    const clock = runningAtNoon();
+describe("ApplianceClock.accept", () => {
+  test("accepts the system time however far ahead it is", () => {
+    const clock = startAtNoon();
     setSystemTime(NOON + 4000 * DAY);
     expect(clock.now(NOON)).toBe(NOON);
     clock.accept();
@@ -106,8 +106,8 @@ describe("an operator's word that the system's clock is right", () => {
     expect(clock.aheadForMs).toBeNull();
   });
 
-  test("never takes time back, not even to what is on record", () => {
-    const clock = runningAtNoon();
+  test("never sets the time back, not even to the recorded time", () => {
+    const clock = startAtNoon();
     setSystemTime(NOON + HOUR);
     expect(clock.now(NOON)).toBe(later(NOON, HOUR));
     setSystemTime(NOON - 2 * DAY);
@@ -116,11 +116,11 @@ describe("an operator's word that the system's clock is right", () => {
   });
 });
 
-describe("the same word, again and again, while the system's clock is behind", () => {
-  test("does not hold the time up", () => {
-    const clock = runningAtNoon();
+describe("ApplianceClock.accept, repeated while the system clock is behind,", () => {
+  test("does not stop the time", () => {
+    const clock = startAtNoon();
     setSystemTime(NOON - DAY);
-    for (let words = 0; words < 160; words += 1) {
+    for (let calls = 0; calls < 160; calls += 1) {
       monotonic += 0.25;
       clock.accept();
     }
@@ -128,23 +128,23 @@ describe("the same word, again and again, while the system's clock is behind", (
   });
 });
 
-describe("a clock that was set back", () => {
-  test("goes on from there, while the system's is behind still", () => {
-    const clock = runningAtNoon();
+describe("ApplianceClock.setTo", () => {
+  test("sets the clock back while the system clock is still behind", () => {
+    const clock = startAtNoon();
     setSystemTime(NOON - DAY);
     clock.setTo(later(NOON, -HOUR));
     expect(clock.now(later(NOON, -HOUR))).toBe(later(NOON, -HOUR));
   });
 
-  test("is one that runs: the step of a start is not to be had by it", () => {
-    const clock = runningAtNoon();
+  test("does not allow the larger forward jump of a start", () => {
+    const clock = startAtNoon();
     setSystemTime(NOON + 29 * DAY);
     clock.setTo(later(NOON, -DAY));
     expect(clock.now(later(NOON, -DAY))).toBe(later(NOON, -DAY));
   });
 
-  test("follows the system's again", () => {
-    const clock = runningAtNoon();
+  test("lets the clock follow the system clock again", () => {
+    const clock = startAtNoon();
     setSystemTime(NOON - DAY);
     clock.setTo(wallClock());
     setSystemTime(NOON - DAY + HOUR);

@@ -24,7 +24,7 @@ test.each([
   ["::ffff:127.0.0.1.evil", null],
   ["::ffff:256.0.0.1", null],
   ["127.0.0.1, 10.0.0.1", null],
-])("the one spelling of %j is %j", (address, normal) => {
+])("normalizeAddress(%j) is %j", (address, normal) => {
   expect(normalizeAddress(address)).toBe(normal);
 });
 
@@ -39,11 +39,11 @@ test.each([
   ["127.evil.example", false],
   ["127.", false],
   ["", false],
-])("loopback is said of %j: %p", (address, loopback) => {
-  expect(isLoopback(address)).toBe(loopback);
+])("isLoopback(%j) is %p", (address, isInLoopback) => {
+  expect(isLoopback(address)).toBe(isInLoopback);
 });
 
-describe("a network", () => {
+describe("parseNetwork", () => {
   test.each([
     ["10.0.0.0/8", { address: "10.0.0.0", bits: 8, family: "ipv4" }],
     ["10.1.2.3", { address: "10.1.2.3", bits: 32, family: "ipv4" }],
@@ -51,7 +51,7 @@ describe("a network", () => {
     ["fd00::/8", { address: "fd00::", bits: 8, family: "ipv6" }],
     ["::1", { address: "::1", bits: 128, family: "ipv6" }],
     ["::/0", { address: "::", bits: 0, family: "ipv6" }],
-  ] as const)("%s is read", (network, parsed) => {
+  ] as const)("parses %s", (network, parsed) => {
     expect(parseNetwork(network)).toEqual(parsed);
   });
 
@@ -70,12 +70,12 @@ describe("a network", () => {
     "localhost",
     "10.0.0.0-10.0.0.9",
     " 10.0.0.0/8",
-  ])("%j is none", (network) => {
+  ])("refuses %j", (network) => {
     expect(parseNetwork(network)).toBeNull();
   });
 });
 
-describe("a matcher", () => {
+describe("a network matcher", () => {
   const matches = createNetworkMatcher(["10.1.0.0/16", "192.0.2.7", "fd00:1::/32"]);
 
   test.each([
@@ -90,31 +90,31 @@ describe("a matcher", () => {
     ["fd00:2::1", false],
     ["127.0.0.1", false],
     ["::1", false],
-  ])("tells of %s: %p", (address, inside) => {
-    expect(matches(address)).toBe(inside);
+  ])("for %s returns %p", (address, isInside) => {
+    expect(matches(address)).toBe(isInside);
   });
 
-  test("takes a network with host bits for the network it is in", () => {
+  test("ignores the host bits of a network", () => {
     expect(createNetworkMatcher(["10.1.2.3/8"])("10.9.9.9")).toBe(true);
   });
 
-  test("of no networks matches nothing", () => {
+  test("without networks matches nothing", () => {
     expect(createNetworkMatcher([])("127.0.0.1")).toBe(false);
   });
 
-  test("is not made of nonsense", () => {
+  test("is not created for an invalid network", () => {
     expect(() => createNetworkMatcher(["10.0.0.0/99"])).toThrow("not a network");
   });
 });
 
-describe("a site's networks", () => {
+describe("the default site networks", () => {
   const isClient = createSiteNetworkMatcher();
 
   test.each(
     "127.0.0.1 10.0.0.0 10.255.255.255 172.16.0.0 172.31.255.255 192.168.0.1 169.254.9.9 ::1 fc00::1 fdff::1 fe80::1 febf::1".split(
       " ",
     ),
-  )("hold %s", (address) => {
+  )("include %s", (address) => {
     expect(isClient(address)).toBe(true);
   });
 
@@ -122,11 +122,11 @@ describe("a site's networks", () => {
     "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0 169.253.0.1 203.0.113.1 0.0.0.0 :: ::2 fec0::1 2001:db8::1 fbff::1".split(
       " ",
     ),
-  )("do not hold %s", (address) => {
+  )("do not include %s", (address) => {
     expect(isClient(address)).toBe(false);
   });
 
-  test("hold every address of this machine", () => {
+  test("include every address of this machine", () => {
     for (const { address } of Object.values(networkInterfaces()).flatMap((all) => all ?? [])) {
       expect([address, isClient(normalizeAddress(address) ?? "")]).toEqual([address, true]);
     }

@@ -12,11 +12,16 @@ import {
 const listen: Option = {
   name: "listen",
   type: "string",
-  help: "where",
+  help: "address to listen on",
   isSetting: true,
   defaultValue: () => "default",
 };
-const networks: Option = { name: "client-networks", type: "list", help: "who", isSetting: true };
+const networks: Option = {
+  name: "client-networks",
+  type: "list",
+  help: "networks of clients",
+  isSetting: true,
+};
 const json: Option = { name: "json", type: "boolean", help: "print JSON" };
 const OPTIONS = [listen, networks, json];
 
@@ -25,61 +30,67 @@ const file = (values: Record<string, string | string[]>): ConfigFile => ({
   values: new Map(Object.entries(values)),
 });
 
-function misuse(act: () => unknown): Misuse {
+function catchMisuse(resolve: () => unknown): Misuse {
   try {
-    act();
+    resolve();
   } catch (error) {
     if (error instanceof Misuse) return error;
     throw error;
   }
-  throw new Error("it was taken for good use");
+  throw new Error("expected a Misuse error");
 }
 
-test("a flag's twin is in capitals, with underscores", () => {
+test("envName returns the name of a flag's variable in capitals with underscores", () => {
   expect(OPTIONS.map(envName)).toEqual(["BERTH_LISTEN", "BERTH_CLIENT_NETWORKS", "BERTH_JSON"]);
 });
 
-describe("precedence", () => {
+describe("resolveOptions takes", () => {
   const all = {
     flags: { listen: "flag" },
     environment: { BERTH_LISTEN: "variable" },
-    kept: file({ listen: "file" }),
+    configFile: file({ listen: "file" }),
   };
 
   test.each([
-    ["a flag", all, { value: "flag", from: "--listen" }],
-    ["the environment", { ...all, flags: {} }, { value: "variable", from: "BERTH_LISTEN" }],
+    ["a flag before all other sources", all, { value: "flag", from: "--listen" }],
     [
-      "the file",
+      "the environment before the file",
+      { ...all, flags: {} },
+      { value: "variable", from: "BERTH_LISTEN" },
+    ],
+    [
+      "the file before the default",
       { ...all, flags: {}, environment: {} },
       { value: "file", from: "/etc/berth.toml" },
     ],
     [
-      "the file, where the variable is empty",
+      "the file if the variable is empty",
       { ...all, flags: {}, environment: { BERTH_LISTEN: "" } },
       { value: "file", from: "/etc/berth.toml" },
     ],
     [
-      "the default",
-      { flags: {}, environment: {}, kept: file({}) },
+      "the default if nothing is set",
+      { flags: {}, environment: {}, configFile: file({}) },
       { value: "default", from: "default" },
     ],
     [
-      "the default, without a file",
-      { flags: {}, environment: {}, kept: null },
+      "the default without a file",
+      { flags: {}, environment: {}, configFile: null },
       { value: "default", from: "default" },
     ],
-  ])("%s decides", (_what, { flags, environment, kept }, expected) => {
-    expect(resolveOptions([listen], flags, environment, kept).get("listen")).toEqual(expected);
+  ])("%s", (_description, { flags, environment, configFile }, expected) => {
+    expect(resolveOptions([listen], flags, environment, configFile).get("listen")).toEqual(
+      expected,
+    );
   });
 
-  test("what nobody set and has no default is not there", () => {
+  test("no value for an option that is not set and has no default", () => {
     expect(resolveOptions([networks, json], {}, {}, null).size).toBe(0);
   });
 });
 
-describe("the environment's text", () => {
-  test("is a list by its commas", () => {
+describe("a variable's text", () => {
+  test("is split into a list at its commas", () => {
     const environment = { BERTH_CLIENT_NETWORKS: "10.0.0.0/8, ::1" };
     expect(resolveOptions(OPTIONS, {}, environment, null).get("client-networks")?.value).toEqual([
       "10.0.0.0/8",
@@ -94,25 +105,25 @@ describe("the environment's text", () => {
     ["0", false],
     ["False", false],
     ["no", false],
-  ])("%s is a boolean", (text, value) => {
+  ])("%s is the boolean %p", (text, value) => {
     expect(resolveOptions([json], {}, { BERTH_JSON: text }, null).get("json")?.value).toBe(value);
   });
 
-  test.each(["2", "on", "truely", " true"])("%j is none, and is misuse", (text) => {
-    const error = misuse(() => resolveOptions([json], {}, { BERTH_JSON: text }, null));
+  test.each(["2", "on", "truely", " true"])("%j is refused as a boolean", (text) => {
+    const error = catchMisuse(() => resolveOptions([json], {}, { BERTH_JSON: text }, null));
     expect(error.message).toContain("BERTH_JSON");
   });
 });
 
-describe("the data folder, when nobody names one", () => {
-  const beside = join(resolve(import.meta.dir, "..", ".."), "data");
+describe("defaultDataFolder", () => {
+  const besideSources = join(resolve(import.meta.dir, "..", ".."), "data");
 
-  test("is systemd's, else the sources' own", () => {
+  test("returns systemd's state directory, or data beside the sources", () => {
     expect(defaultDataFolder({ STATE_DIRECTORY: "/var/lib/berth" })).toBe("/var/lib/berth");
-    expect(defaultDataFolder({})).toBe(beside);
+    expect(defaultDataFolder({})).toBe(besideSources);
   });
 
-  test.each(["", "berth", "./berth"])("is never relative to the working folder: %j", (text) => {
-    expect(defaultDataFolder({ STATE_DIRECTORY: text })).toBe(beside);
+  test.each(["", "berth", "./berth"])("ignores a relative state directory: %j", (text) => {
+    expect(defaultDataFolder({ STATE_DIRECTORY: text })).toBe(besideSources);
   });
 });

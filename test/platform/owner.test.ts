@@ -12,42 +12,45 @@ const currentIds = () => ({
   groups: process.getgroups?.().toSorted(),
 });
 
-describe.skipIf(process.getuid?.() !== 0)("root, in a folder of somebody else", () => {
-  function foreign(): string {
-    const parent = tempFolder();
-    chmodSync(parent, 0o755);
-    const folder = join(parent, "data");
-    mkdirSync(folder, { mode: 0o700 });
-    chownSync(folder, NOBODY, NOBODY);
-    return folder;
-  }
-
-  test("writes as its owner, and is itself again afterwards", async () => {
-    const [folder, before] = [foreign(), currentIds()];
-    const during = await runAsFolderOwner(folder, async () => {
-      writeFileSync(join(folder, "file"), "");
-      await Bun.sleep(1);
-      return currentIds();
-    });
-    expect(during).toMatchObject({ uid: NOBODY, gid: NOBODY });
-    const { uid, gid } = statSync(join(folder, "file"));
-    expect([uid, gid]).toEqual([NOBODY, NOBODY]);
-    expect(currentIds()).toEqual(before);
-  });
-
-  test("is itself again after a failure, and may do no more than the owner meanwhile", async () => {
-    const [folder, before] = [foreign(), currentIds()];
-    const secret = join(tempFolder(), "secret");
-    writeFileSync(secret, "", { mode: 0o600 });
-    const reading = runAsFolderOwner(folder, () => Bun.file(secret).text());
-    expect(reading).rejects.toThrow();
-    await reading.catch(() => {});
-    expect(currentIds()).toEqual(before);
-  });
-
-  test("stays itself in its own folder, and where there is none", async () => {
-    for (const folder of [tempFolder(), "/nowhere/at/all"]) {
-      expect(await runAsFolderOwner(folder, async () => currentIds())).toEqual(currentIds());
+describe.skipIf(process.getuid?.() !== 0)(
+  "runAsFolderOwner, as root and for another user's folder,",
+  () => {
+    function makeFolderOfNobody(): string {
+      const parent = tempFolder();
+      chmodSync(parent, 0o755);
+      const folder = join(parent, "data");
+      mkdirSync(folder, { mode: 0o700 });
+      chownSync(folder, NOBODY, NOBODY);
+      return folder;
     }
-  });
-});
+
+    test("writes as the owner and restores the process's user", async () => {
+      const [folder, before] = [makeFolderOfNobody(), currentIds()];
+      const during = await runAsFolderOwner(folder, async () => {
+        writeFileSync(join(folder, "file"), "");
+        await Bun.sleep(1);
+        return currentIds();
+      });
+      expect(during).toMatchObject({ uid: NOBODY, gid: NOBODY });
+      const { uid, gid } = statSync(join(folder, "file"));
+      expect([uid, gid]).toEqual([NOBODY, NOBODY]);
+      expect(currentIds()).toEqual(before);
+    });
+
+    test("has only the owner's rights, and restores the process's user after a failure", async () => {
+      const [folder, before] = [makeFolderOfNobody(), currentIds()];
+      const secret = join(tempFolder(), "secret");
+      writeFileSync(secret, "", { mode: 0o600 });
+      const attempt = runAsFolderOwner(folder, () => Bun.file(secret).text());
+      expect(attempt).rejects.toThrow();
+      await attempt.catch(() => {});
+      expect(currentIds()).toEqual(before);
+    });
+
+    test("does not change the user for its own folder, or for a missing one", async () => {
+      for (const folder of [tempFolder(), "/nowhere/at/all"]) {
+        expect(await runAsFolderOwner(folder, async () => currentIds())).toEqual(currentIds());
+      }
+    });
+  },
+);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { describeProcess } from "../../src/platform/processes.ts";
 
 test.skipIf(process.platform !== "linux")(
-  "a process is named on one line of bounded length, whatever its arguments are",
+  "describeProcess returns one line of bounded length for any arguments",
   async () => {
     const hostile = `berth: hint: run this\n\u001b[2J${"x".repeat(5_000)}`;
     const script = 'console.log("ready"); await Bun.stdin.text()';
@@ -11,7 +11,7 @@ test.skipIf(process.platform !== "linux")(
       stdout: "pipe",
     });
     try {
-      // The kernel shows no arguments until the child has begun its program.
+      // The kernel shows no arguments until the child runs its program.
       await child.stdout.getReader().read();
       const name = describeProcess(child.pid);
       expect(name).toStartWith(`process ${child.pid} (`);

@@ -13,8 +13,8 @@ const MSG_DONTWAIT = 0x40;
 
 const { i32, u32, i64, u64, ptr } = FFIType;
 
-/** A socket as systemd has one: whatever was sent to it so far. */
-function listenTo(path: string): () => string[] {
+/** Opens a datagram socket as systemd does; the result returns all messages so far. */
+function openNotifySocket(path: string): () => string[] {
   const { symbols } = dlopen("libc.so.6", {
     socket: { args: [i32, i32, i32], returns: i32 },
     bind: { args: [i32, ptr, u32], returns: i32 },
@@ -24,99 +24,101 @@ function listenTo(path: string): () => string[] {
   const name = Buffer.from(path.replace(/^@/, "\0"));
   const address = Buffer.concat([Buffer.from([AF_UNIX, 0]), name]);
   const fd = symbols.socket(AF_UNIX, SOCK_DGRAM, 0);
-  if (symbols.bind(fd, address, address.length) !== 0) throw new Error(`no socket at ${path}`);
+  if (symbols.bind(fd, address, address.length) !== 0)
+    throw new Error(`cannot bind a socket to ${path}`);
   onTestFinished(() => void symbols.close(fd));
-  const heard: string[] = [];
+  const messages: string[] = [];
   return () => {
     const buffer = Buffer.alloc(4_096);
     for (;;) {
       const length = Number(symbols.recv(fd, buffer, buffer.length, MSG_DONTWAIT));
-      if (length < 0) return heard;
-      heard.push(buffer.toString("utf8", 0, length));
+      if (length < 0) return messages;
+      messages.push(buffer.toString("utf8", 0, length));
     }
   };
 }
 
-const abstract = (): string => `@berth-test-${crypto.randomUUID()}`;
+const makeAbstractName = (): string => `@berth-test-${crypto.randomUUID()}`;
 
-describe.skipIf(process.platform !== "linux")("what is told to the service manager", () => {
-  test.each(["a path", "an abstract name"])("arrives at %s", (which) => {
-    const path = which === "a path" ? join(tempFolder(), "notify") : abstract();
-    const heard = listenTo(path);
+describe.skipIf(process.platform !== "linux")("notifying the service manager", () => {
+  test.each(["a path", "an abstract name"])("works with %s", (kind) => {
+    const path = kind === "a path" ? join(tempFolder(), "notify") : makeAbstractName();
+    const messages = openNotifySocket(path);
     expect(sendDatagram(path, "READY=1\nSTATUS=serving")).toBe(true);
-    expect(heard()).toEqual(["READY=1\nSTATUS=serving"]);
+    expect(messages()).toEqual(["READY=1\nSTATUS=serving"]);
   });
 
-  test("where nobody listens is lost, and that is all", () => {
-    expect(sendDatagram(join(tempFolder(), "nobody"), "READY=1")).toBe(false);
-    expect(sendDatagram(abstract(), "READY=1")).toBe(false);
+  test("does nothing if the socket does not exist", () => {
+    expect(sendDatagram(join(tempFolder(), "missing"), "READY=1")).toBe(false);
+    expect(sendDatagram(makeAbstractName(), "READY=1")).toBe(false);
     expect(sendDatagram(`/${"x".repeat(200)}`, "READY=1")).toBe(false);
   });
 
-  test("is not waited with: a service manager that does not read holds nobody up", () => {
-    const path = abstract();
-    listenTo(path);
+  test("does not block if the service manager does not read", () => {
+    const path = makeAbstractName();
+    openNotifySocket(path);
     const sent = Array.from({ length: 2_000 }, () => sendDatagram(path, "WATCHDOG=1"));
     expect([sent[0], sent.at(-1)]).toEqual([true, false]);
   });
 
-  test("the watchdog is fed twice as often as it must be, until the end", async () => {
-    const path = abstract();
-    const heard = listenTo(path);
+  test("sends the watchdog message twice per interval until the watchdog is stopped", async () => {
+    const path = makeAbstractName();
+    const messages = openNotifySocket(path);
     const manager = new ServiceManager({ NOTIFY_SOCKET: path, WATCHDOG_USEC: "100000" });
-    expect(heard()).toEqual([]);
+    expect(messages()).toEqual([]);
     manager.notifyReady("serving on http://x");
-    expect(heard()).toEqual(["READY=1\nSTATUS=serving on http://x"]);
-    // As often as any other timer of half the time fires here, however busy the machine is.
-    const turns: true[] = [];
-    const others = setInterval(() => turns.push(true), 50);
-    const feedings = (): number => heard().filter((word) => word === "WATCHDOG=1").length;
-    while (turns.length < 10) await Bun.sleep(10);
-    clearInterval(others);
-    expect(feedings()).toBeGreaterThanOrEqual(8);
+    expect(messages()).toEqual(["READY=1\nSTATUS=serving on http://x"]);
+    // Compared with another timer of half the interval, so that a busy machine does not matter.
+    const ticks: true[] = [];
+    const timer = setInterval(() => ticks.push(true), 50);
+    const countWatchdogs = (): number =>
+      messages().filter((message) => message === "WATCHDOG=1").length;
+    while (ticks.length < 10) await Bun.sleep(10);
+    clearInterval(timer);
+    expect(countWatchdogs()).toBeGreaterThanOrEqual(8);
     manager.notifyStopping();
-    const before = feedings();
-    while (feedings() === before) await Bun.sleep(10);
-    const words = heard();
-    expect(words.slice(words.indexOf("STOPPING=1\nSTATUS=stopping"))).toContain("WATCHDOG=1");
+    const before = countWatchdogs();
+    while (countWatchdogs() === before) await Bun.sleep(10);
+    const sent = messages();
+    expect(sent.slice(sent.indexOf("STOPPING=1\nSTATUS=stopping"))).toContain("WATCHDOG=1");
     manager.stopWatchdog();
-    const told = heard().length;
+    const total = messages().length;
     await Bun.sleep(200);
-    expect(heard().length).toBe(told);
+    expect(messages().length).toBe(total);
   });
 
-  test("a watchdog that is another process's is not fed, nor one that nobody asked for", async () => {
-    const path = abstract();
-    const heard = listenTo(path);
+  test("sends no watchdog message if it is for another process, not requested or invalid", async () => {
+    const path = makeAbstractName();
+    const messages = openNotifySocket(path);
     const other = { WATCHDOG_USEC: "20000", WATCHDOG_PID: String(process.pid + 1) };
-    for (const more of [other, {}, { WATCHDOG_USEC: "0" }, { WATCHDOG_USEC: "x" }]) {
-      new ServiceManager({ NOTIFY_SOCKET: path, ...more }).notifyReady("x");
+    for (const environment of [other, {}, { WATCHDOG_USEC: "0" }, { WATCHDOG_USEC: "x" }]) {
+      new ServiceManager({ NOTIFY_SOCKET: path, ...environment }).notifyReady("x");
     }
     await Bun.sleep(100);
-    expect(heard()).toEqual(Array.from({ length: 4 }, () => "READY=1\nSTATUS=x"));
+    expect(messages()).toEqual(Array.from({ length: 4 }, () => "READY=1\nSTATUS=x"));
     expect(() => new ServiceManager({}).notifyReady("x")).not.toThrow();
     expect(() => new ServiceManager({ NOTIFY_SOCKET: "" }).notifyReady("x")).not.toThrow();
   });
 
-  test("a server says when it is ready, that it lives, and that it stops", async () => {
-    const path = abstract();
-    const heard = listenTo(path);
-    // The queue holds but a few, and a busy machine takes its time.
-    const reading = setInterval(heard, 10);
-    onTestFinished(() => clearInterval(reading));
+  test("a server reports that it is ready, alive and stopping", async () => {
+    const path = makeAbstractName();
+    const messages = openNotifySocket(path);
+    // The socket's queue is short, so it is read all the time.
+    const timer = setInterval(messages, 10);
+    onTestFinished(() => clearInterval(timer));
     const data = join(tempFolder(), "data");
     const env = { NOTIFY_SOCKET: path, WATCHDOG_USEC: "2000000" };
     const server = await startServer(["serve", "--data", data], { env });
-    while (!heard().includes("WATCHDOG=1")) await Bun.sleep(10);
+    while (!messages().includes("WATCHDOG=1")) await Bun.sleep(10);
     expect((await server.stop()).code).toBe(0);
-    const words = heard();
-    expect(words[0]).toBe(`READY=1\nSTATUS=serving on ${server.url}`);
-    expect(words).toContain("WATCHDOG=1");
-    expect(words).toContain("STOPPING=1\nSTATUS=stopping");
+    const sent = messages();
+    expect(sent[0]).toBe(`READY=1\nSTATUS=serving on ${server.url}`);
+    expect(sent).toContain("WATCHDOG=1");
+    expect(sent).toContain("STOPPING=1\nSTATUS=stopping");
   });
 });
 
-test("the socket is where the service manager wants it, and the data folder points there", async () => {
+test("the admin socket is in RUNTIME_DIRECTORY, and the data folder has a link to it", async () => {
   const folder = tempFolder();
   const [data, runtime] = [join(folder, "data"), join(folder, "run")];
   mkdirSync(runtime, { mode: 0o700 });
@@ -126,7 +128,7 @@ test("the socket is where the service manager wants it, and the data folder poin
   const link = join(data, "berth.sock");
   expect(readlinkSync(link)).toBe(join(runtime, "berth.sock"));
   expect(lstatSync(join(runtime, "berth.sock")).mode & 0o777).toBe(0o600);
-  // The command line has no such variable.
+  // Commands run without this variable, so they need the link.
   expect(await runOrThrow(["status", "--data", data])).toContain(`served by process ${server.pid}`);
   expect((await server.stop()).code).toBe(0);
   expect([existsSync(link), existsSync(join(runtime, "berth.sock"))]).toEqual([false, false]);

@@ -1,4 +1,4 @@
-// Berths of the future: the sources with something changed in them, compiled.
+// Builds of later versions for the upgrade tests: the sources with some edits, compiled.
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json";
@@ -31,12 +31,12 @@ const newFormat: readonly SourceEdit[] = [
   },
   {
     file: "src/store/migrations.ts",
-    find: "(old: Old) => Old>> = {",
-    replace: `(old: Old) => Old>> = {\n  ${STATE_FORMAT}: (old) => old,`,
+    find: "(old: OldRow) => OldRow>> = {",
+    replace: `(old: OldRow) => OldRow>> = {\n  ${STATE_FORMAT}: (old) => old,`,
   },
 ];
 
-/** By name: what each build of the future does. */
+/** The source edits of each build, by its name. */
 const BUILDS: Readonly<Record<string, readonly SourceEdit[]>> = {
   "berth-next": [withVersion("9.0.0")],
   "berth-never-ready": [withVersion("9.1.0"), neverReady],
@@ -45,7 +45,7 @@ const BUILDS: Readonly<Record<string, readonly SourceEdit[]>> = {
   "berth-new-format": [withVersion("9.3.0"), ...newFormat],
 };
 
-/** Puts every build into a folder. */
+/** Compiles every build and copies it to the folder `out`. */
 export function buildAll(out: string, work: string): void {
   for (const [name, edits] of Object.entries(BUILDS)) {
     const copy = join(work, name);
@@ -56,14 +56,15 @@ export function buildAll(out: string, work: string): void {
     symlinkSync(join(repositoryRoot, "node_modules"), join(copy, "node_modules"));
     for (const { file, find, replace } of edits) {
       const text = readFileSync(join(copy, file), "utf8");
-      if (text.split(find).length !== 2) throw new Error(`${file} has no single place: ${find}`);
+      if (text.split(find).length !== 2)
+        throw new Error(`${file} does not contain exactly once: ${find}`);
       writeFileSync(
         join(copy, file),
         text.replace(find, () => replace),
       );
     }
-    const built = Bun.spawnSync([process.execPath, join(copy, "build", "compile.ts")]);
-    if (built.exitCode !== 0) throw new Error(`${name}: ${built.stderr.toString()}`);
+    const result = Bun.spawnSync([process.execPath, join(copy, "build", "compile.ts")]);
+    if (result.exitCode !== 0) throw new Error(`${name}: ${result.stderr.toString()}`);
     cpSync(join(copy, "build", "out", "berth"), join(out, name));
   }
 }

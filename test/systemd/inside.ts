@@ -1,5 +1,5 @@
-// Runs on the machine that `systemd.ts` boots: an operator's life with the service, from the first
-// installation to the last.
+// Runs on the machine that `systemd.ts` boots: what an operator does with the service, from the
+// first installation to its removal.
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish } from "../support/suite-harness.ts";
@@ -40,28 +40,28 @@ try {
   await checkCertificateReload();
   await checkUpgrades(build);
 } catch (error) {
-  check("everything could be tried", false, `${Bun.inspect(error)}\n${readServiceLog()}`);
+  check("all checks ran to the end", false, `${Bun.inspect(error)}\n${readServiceLog()}`);
 }
 finish();
 
-/** What the service last said. */
+/** The last lines of the service's log. */
 function readServiceLog(): string {
   return run("journalctl", "-u", SERVICE, "-n", "40", "--no-pager").output;
 }
 
 async function checkFirstInstallation(): Promise<void> {
-  const rehearsed = run(build("berth"), "service", "install", "--dry-run");
+  const dryRun = run(build("berth"), "service", "install", "--dry-run");
   check(
-    "a rehearsal says what it would do, and does nothing",
-    rehearsed.code === 0 &&
-      rehearsed.output.includes("would  the unit: ") &&
+    "service install --dry-run lists its steps and changes nothing",
+    dryRun.code === 0 &&
+      dryRun.output.includes("would  the unit: ") &&
       !existsSync("/usr/local/bin/berth") &&
       !existsSync("/etc/berth"),
-    rehearsed.output,
+    dryRun.output,
   );
   const installed = await install("berth");
   check(
-    "one command installs it, and it is ready when the command ends",
+    "service install installs the service, which is ready when the command ends",
     installed.code === 0 &&
       (await answersNow()) &&
       existsSync("/usr/local/share/man/man1/berth.1") &&
@@ -69,7 +69,7 @@ async function checkFirstInstallation(): Promise<void> {
     installed.output,
   );
   check(
-    "it is started by notification, enabled, and runs as a user of its own",
+    "the service has Type=notify, is enabled, and runs as its own user",
     readUnitProperty("Type") === "notify" &&
       run("systemctl", "is-enabled", SERVICE).code === 0 &&
       statSync(`/proc/${readMainPid()}`).uid === statSync(DATA_FOLDER).uid &&
@@ -79,7 +79,7 @@ async function checkFirstInstallation(): Promise<void> {
   );
   const key = statSync("/etc/berth/ca/ca.key");
   check(
-    "the site CA's key is root's alone, and not in the data folder",
+    "the key of the site CA is readable only by root and not in the data folder",
     key.uid === 0 &&
       (key.mode & 0o777) === 0o600 &&
       (statSync("/etc/berth/ca").mode & 0o777) === 0o700 &&
@@ -90,22 +90,26 @@ async function checkFirstInstallation(): Promise<void> {
     run("systemd-analyze", "security", SERVICE, "--no-pager").output,
   )?.[1];
   check(
-    `systemd's own judgement of its exposure is at most 1.5 (${exposure})`,
+    `systemd-analyze security rates the service at most 1.5 (${exposure})`,
     Number(exposure) <= 1.5,
   );
   installLicense(100_000);
   const registered = await callApi("/api/v4/register", { product: "CAD", user: "ada" });
-  check("a license comes in, and a user registers", registered.status === 200, registered);
+  check(
+    "a license can be installed and a user can register",
+    registered.status === 200,
+    registered,
+  );
   const pid = readMainPid();
   const token = readFileSync("/etc/berth/admin-token", "utf8");
-  const again = await install("berth");
+  const reinstalled = await install("berth");
   check(
-    "installed again, nothing is changed, and it is not restarted",
-    again.code === 0 &&
+    "a second service install changes nothing and does not restart the service",
+    reinstalled.code === 0 &&
       readMainPid() === pid &&
       readFileSync("/etc/berth/admin-token", "utf8") === token &&
-      !again.output.includes("done "),
-    again.output,
+      !reinstalled.output.includes("done "),
+    reinstalled.output,
   );
 }
 
@@ -120,27 +124,27 @@ async function checkAccessControl(): Promise<void> {
     callApi(path, null, { ...bearer, base: "https://localhost:8443", tls }),
   ]);
   check(
-    "administration asks for the token that was made, here and over TLS",
+    "the admin API requires the installed token, over HTTP and over TLS",
     without.status === 401 && withToken.status === 200 && overTls.status === 200,
     [without, withToken.status, overTls.status],
   );
   check(
-    "only root may read the token",
+    "only root can read the admin token",
     (statSync("/etc/berth/admin-token").mode & 0o777) === 0o600 &&
       statSync("/etc/berth/admin-token").uid === 0,
   );
   writeFileSync("/root/keys", "apiKey=of-the-cloud\nsharedKey=of-the-cloud\n", { mode: 0o600 });
-  const set = run("sh", "-c", "berth keys set < /root/keys");
+  const keysSet = run("sh", "-c", "berth keys set < /root/keys");
   check(
-    "cloud credentials are sealed with a key that is not in the data folder",
-    set.code === 0 &&
+    "cloud keys are sealed with a key that is not in the data folder",
+    keysSet.code === 0 &&
       existsSync(`${DATA_FOLDER}/credentials.sealed`) &&
       !existsSync(`${DATA_FOLDER}/sealing.key`),
-    set.output,
+    keysSet.output,
   );
 }
 
-/** As it is eleven months after the installation. */
+/** Simulates the time shortly before the token expires, a year after the installation. */
 async function checkTokenRenewal(): Promise<void> {
   const path = "/etc/berth/admin-token";
   const before = readFileSync(path, "utf8").trim();
@@ -148,60 +152,60 @@ async function checkTokenRenewal(): Promise<void> {
   const list = JSON.parse(readFileSync(`${DATA_FOLDER}/access.json`, "utf8")) as {
     readonly tokens: readonly { readonly name: string; readonly endsAt: number | null }[];
   };
-  const isForAYear = list.tokens.every(({ endsAt }) => endsAt !== null);
+  const hasExpiry = list.tokens.every(({ endsAt }) => endsAt !== null);
   const day = 24 * 60 * 60 * 1_000;
   const [madeAt, endsAt] = [Date.now() - 355 * day, Date.now() + 10 * day];
   const tokens = list.tokens.map((token) => ({ ...token, madeAt, endsAt }));
   writeFileSync(`${DATA_FOLDER}/access.json`, JSON.stringify({ ...list, tokens }));
   runOrThrow("systemctl", "start", SERVICE);
   const warned = run("berth", "doctor").output;
-  const again = await install("berth");
+  const reinstalled = await install("berth");
   const after = readFileSync(path, "utf8").trim();
   const statusWith = async (token: string): Promise<number> =>
     (await callApi("/api/admin/v1/status", null, { headers: { authorization: `Bearer ${token}` } }))
       .status;
   const statuses = [await statusWith(before), await statusWith(after)];
-  const later = run("berth", "doctor").output;
+  const doctorAfter = run("berth", "doctor").output;
   check(
-    "the installer's token ends, doctor warns before it does, and installing again renews it",
-    isForAYear &&
+    "the installed token expires after a year, doctor warns before, and service install renews it",
+    hasExpiry &&
       warned.includes("the token service ends in ") &&
-      again.code === 0 &&
+      reinstalled.code === 0 &&
       after !== before &&
       statuses.every((status) => status === 200) &&
-      !later.includes("the token "),
-    { list, warned, again: again.output, statuses, later },
+      !doctorAfter.includes("the token "),
+    { list, warned, reinstalled: reinstalled.output, statuses, doctorAfter },
   );
 }
 
-/** What the operator's page asks for is done inside the unit's sandbox. */
+/** The admin page runs maintenance inside the sandbox of the unit. */
 async function checkMaintenanceOverHttp(): Promise<void> {
   const unix = join(DATA_FOLDER, "berth.sock");
   const at = (path: string) => `http://berth/api/admin/v1/${path}`;
-  const examined = (await (await fetch(at("doctor"), { unix })).json()) as {
+  const doctorReport = (await (await fetch(at("doctor"), { unix })).json()) as {
     readonly findings: readonly { check: string; level: string }[];
   };
-  const walked = (await (await fetch(at("verify"), { unix })).json()) as { intact: boolean };
+  const verifyReport = (await (await fetch(at("verify"), { unix })).json()) as { intact: boolean };
   const backup = await fetch(at("backup"), { unix, method: "POST" });
   writeFileSync("/root/from-afar.tar", await backup.bytes(), { mode: 0o600 });
-  const checked = run("berth", "verify", "/root/from-afar.tar");
+  const verified = run("berth", "verify", "/root/from-afar.tar");
   check(
-    "inside its sandbox the service finds nothing broken, and makes a backup that is whole",
-    examined.findings.every(({ level }) => level !== "error") &&
-      walked.intact &&
+    "inside its sandbox the service finds no error and makes a complete backup",
+    doctorReport.findings.every(({ level }) => level !== "error") &&
+      verifyReport.intact &&
       backup.status === 200 &&
-      checked.code === 0,
-    { examined, walked, status: backup.status, checked },
+      verified.code === 0,
+    { doctorReport, verifyReport, status: backup.status, verified },
   );
 }
 
 async function checkRestartAfterKill(): Promise<void> {
-  const { registeredUsers, unexpectedReplies, goesOn, stop } = startLoad("killed");
+  const { registeredUsers, unexpectedReplies, waitForProgress, stop } = startLoad("killed");
   const rounds = 5;
   const restarted: boolean[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    await goesOn();
-    // Long enough for a load to be under way, and for another moment of it in each round.
+    await waitForProgress();
+    // Long enough for the load to run, so that each round kills the server at another point.
     await Bun.sleep(500);
     const pid = readMainPid();
     process.kill(pid, "SIGKILL");
@@ -211,51 +215,59 @@ async function checkRestartAfterKill(): Promise<void> {
     run("systemctl", "reset-failed", SERVICE);
   }
   await stop();
-  const lost = findMissingUsers(registeredUsers);
+  const missingUsers = findMissingUsers(registeredUsers);
   check(
-    `killed ${rounds} times under load, it comes back by itself, with all of ${registeredUsers.size} answered registrations`,
+    `after ${rounds} kills under load the service restarts and keeps all ${registeredUsers.size} acknowledged registrations`,
     restarted.every(Boolean) &&
       registeredUsers.size > 0 &&
-      lost.length === 0 &&
+      missingUsers.length === 0 &&
       unexpectedReplies.length === 0,
-    { restarted, lost: lost.slice(0, 5), wrong: unexpectedReplies.slice(0, 5) },
+    {
+      restarted,
+      missingUsers: missingUsers.slice(0, 5),
+      unexpectedReplies: unexpectedReplies.slice(0, 5),
+    },
   );
 }
 
-/** With the unit's own half minute: on a busy machine less may pass without a fault. */
+/** Uses the unit's timeout of 30 s: a shorter one could expire on a busy machine. */
 async function checkWatchdog(): Promise<void> {
-  const fedAt = (): number => Number(readUnitProperty("WatchdogTimestampMonotonic"));
+  const watchdogTime = (): number => Number(readUnitProperty("WatchdogTimestampMonotonic"));
   const pid = readMainPid();
-  const before = fedAt();
-  const fed = (await until(() => fedAt() > before)) && readMainPid() === pid;
+  const before = watchdogTime();
+  const isFed = (await until(() => watchdogTime() > before)) && readMainPid() === pid;
   process.kill(pid, "SIGSTOP");
   const restarted = await until(() => ![0, pid].includes(readMainPid()));
   check(
-    "one that runs keeps its watchdog fed; one that hangs is started anew",
-    fed && restarted && (await waitForAnswer()) && listHolders().has("ada"),
-    { fed, pid, now: readMainPid() },
+    "a running service notifies its watchdog, and a hanging one is restarted",
+    isFed && restarted && (await waitForAnswer()) && listHolders().has("ada"),
+    { isFed, pid, now: readMainPid() },
   );
   run("systemctl", "reset-failed", SERVICE);
 }
 
 async function checkStopUnderLoad(): Promise<void> {
-  const { registeredUsers, unexpectedReplies, goesOn, stop } = startLoad("stopped");
-  await goesOn();
+  const { registeredUsers, unexpectedReplies, waitForProgress, stop } = startLoad("stopped");
+  await waitForProgress();
   await Bun.sleep(500);
   const stopped = await runAsync("systemctl", "stop", SERVICE);
   const result = readUnitProperty("Result");
   await stop();
   runOrThrow("systemctl", "start", SERVICE);
   await waitForAnswer();
-  const lost = findMissingUsers(registeredUsers);
+  const missingUsers = findMissingUsers(registeredUsers);
   check(
-    `told to stop under load, it ends well, and none of ${registeredUsers.size} answered registrations is lost`,
+    `stopped under load, the service ends cleanly and keeps all ${registeredUsers.size} acknowledged registrations`,
     stopped.code === 0 &&
       result === "success" &&
       registeredUsers.size > 0 &&
-      lost.length === 0 &&
+      missingUsers.length === 0 &&
       unexpectedReplies.length === 0,
-    { result, lost: lost.slice(0, 5), wrong: unexpectedReplies.slice(0, 5) },
+    {
+      result,
+      missingUsers: missingUsers.slice(0, 5),
+      unexpectedReplies: unexpectedReplies.slice(0, 5),
+    },
   );
 }
 
@@ -268,7 +280,7 @@ async function checkDamagedDataFolder(): Promise<void> {
   const started = run("systemctl", "start", SERVICE);
   await Bun.sleep(3_000);
   check(
-    "a data folder that needs an operator is not tried again and again",
+    "a damaged data folder ends the service with status 78 and without restarts",
     started.code !== 0 &&
       readUnitProperty("ExecMainStatus") === "78" &&
       readUnitProperty("NRestarts") === "0",
@@ -285,8 +297,8 @@ async function checkDamagedDataFolder(): Promise<void> {
 }
 
 async function checkCertificateReload(): Promise<void> {
-  const { registeredUsers, unexpectedReplies, goesOn, stop } = startLoad("reloaded");
-  await goesOn();
+  const { registeredUsers, unexpectedReplies, waitForProgress, stop } = startLoad("reloaded");
+  await waitForProgress();
   const pid = readMainPid();
   runOrThrow("berth", "tls", "init", "--new-ca", "--names", "berth.plant7.lan");
   const reloaded = await runAsync("systemctl", "reload", SERVICE);
@@ -295,34 +307,34 @@ async function checkCertificateReload(): Promise<void> {
     serverName: "berth.plant7.lan",
   };
   let answer: { readonly status: number | string } = { status: 0 };
-  // The command is over once the server was told; it reads the files a little later.
+  // The command returns when the signal is sent; the server reads the files a little later.
   await until(async () => {
     answer = await callApi("/api/v4/health", null, { base: "https://127.0.0.1:8443", tls }).catch(
       (error: unknown) => ({ status: String(error) }),
     );
     return answer.status === 200;
   });
-  await goesOn();
+  await waitForProgress();
   await stop();
   check(
-    "a new certificate is taken with a reload, while it serves",
+    "systemctl reload loads a new certificate while the service answers requests",
     reloaded.code === 0 &&
       readMainPid() === pid &&
       answer.status === 200 &&
       registeredUsers.size > 0 &&
       unexpectedReplies.length === 0,
-    { reloaded, answer, wrong: unexpectedReplies.slice(0, 5) },
+    { reloaded, answer, unexpectedReplies: unexpectedReplies.slice(0, 5) },
   );
 }
 
-/** Cloud keys that only root may read are handed over like the key that seals them. */
+/** systemd passes cloud keys that only root can read to the service, like the sealing key. */
 async function checkExternalCloudKeys(): Promise<void> {
   writeFileSync("/etc/berth/api-key", "api-key-from-outside\n", { mode: 0o600 });
   writeFileSync("/etc/berth/shared-key", "shared-key-from-outside\n", { mode: 0o600 });
-  const again = await install("berth");
+  const reinstalled = await install("berth");
   const apiKey = (): unknown => {
-    const words = ["license", "request", "--product", "CAD", "--license-key", "K-1", "--json"];
-    const { cloud_payload = "" } = JSON.parse(runOrThrow("berth", ...words)) as {
+    const args = ["license", "request", "--product", "CAD", "--license-key", "K-1", "--json"];
+    const { cloud_payload = "" } = JSON.parse(runOrThrow("berth", ...args)) as {
       readonly cloud_payload?: string;
     };
     const payload = Buffer.from(cloud_payload, "base64").toString() || "{}";
@@ -331,53 +343,53 @@ async function checkExternalCloudKeys(): Promise<void> {
   const first = apiKey();
   runOrThrow("systemctl", "restart", SERVICE);
   check(
-    "cloud keys in /etc/berth are taken once the unit is written again, and after a restart",
-    again.code === 0 && first === "api-key-from-outside" && apiKey() === first,
-    { again: again.output, first, later: apiKey() },
+    "cloud keys in /etc/berth are used after the next service install and after a restart",
+    reinstalled.code === 0 && first === "api-key-from-outside" && apiKey() === first,
+    { reinstalled: reinstalled.output, first, later: apiKey() },
   );
   runOrThrow("sh", "-c", "berth keys set < /root/keys");
-  const set = apiKey();
+  const keysSet = apiKey();
   runOrThrow("systemctl", "stop", SERVICE);
   const stopped = run("sh", "-c", "berth keys set < /root/keys");
   runOrThrow("systemctl", "start", SERVICE);
   check(
-    "keys that the stopped service could not open are not set; what it is handed goes before them",
-    set === "api-key-from-outside" &&
+    "keys set is refused while the service is stopped, and cloud keys in /etc/berth take precedence",
+    keysSet === "api-key-from-outside" &&
       stopped.code === 1 &&
       stopped.output.includes("systemctl start berth") &&
       apiKey() === "api-key-from-outside",
-    { set, stopped, later: apiKey() },
+    { keysSet, stopped, later: apiKey() },
   );
 }
 
 async function checkDoctorAndSupportBundle(): Promise<void> {
-  const well = run("berth", "doctor", "--json");
-  const { findings } = JSON.parse(well.output) as {
+  const doctor = run("berth", "doctor", "--json");
+  const { findings } = JSON.parse(doctor.output) as {
     readonly findings: readonly { check: string; level: string; finding: string }[];
   };
-  const worse = findings.filter(({ level }) => level === "warning" || level === "error");
-  // The container's own root is an overlay, which doctor is right to doubt.
+  const problems = findings.filter(({ level }) => level === "warning" || level === "error");
+  // The container's root is an overlay file system, about which doctor rightly warns.
   check(
-    "doctor finds nothing to do but for what this machine is",
-    worse.every(({ check: what }) => what === "file system") &&
-      well.code === (worse.length === 0 ? 0 : 1) &&
+    "doctor has no finding except the container's file system",
+    problems.every(({ check: what }) => what === "file system") &&
+      doctor.code === (problems.length === 0 ? 0 : 1) &&
       findings.some(({ check: what, finding }) => what === "service" && finding === "running") &&
       findings.some(({ check: what, level }) => what === "port 8443" && level === "ok"),
-    { code: well.code, findings },
+    { code: doctor.code, findings },
   );
   await callApi("/api/admin/v1/status");
-  const inLog = '"path":"/api/admin/v1/status"';
-  // The answer may be there before the line that tells of it.
-  await until(() => run("journalctl", "-u", SERVICE, "--no-pager").output.includes(inLog));
+  const logText = '"path":"/api/admin/v1/status"';
+  // The answer may arrive before its log line.
+  await until(() => run("journalctl", "-u", SERVICE, "--no-pager").output.includes(logText));
   const bundled = run("berth", "support-bundle", "/root/support.tar", "--yes");
   const names = run("tar", "-tf", "/root/support.tar").output.trim().split("\n");
   const log = run("tar", "-xOf", "/root/support.tar", "log.txt").output;
   const all = run("tar", "-xOf", "/root/support.tar").output;
   check(
-    "the support bundle carries the service's log, and nobody's name",
+    "the support bundle contains the service's log and no user names",
     bundled.code === 0 &&
       names.includes("log.txt") &&
-      log.includes(inLog) &&
+      log.includes(logText) &&
       !/\bada\b/.test(all) &&
       (statSync("/root/support.tar").mode & 0o777) === 0o600,
     { bundled: bundled.output, names, log: log.slice(-500) },
@@ -386,7 +398,7 @@ async function checkDoctorAndSupportBundle(): Promise<void> {
   const stopped = run("berth", "doctor");
   runOrThrow("systemctl", "start", SERVICE);
   check(
-    "doctor says 78 of a service that should run and does not",
+    "doctor exits with 78 for an enabled service that is not running",
     stopped.code === 78 && stopped.output.includes("not running"),
     stopped,
   );

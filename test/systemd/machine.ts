@@ -1,4 +1,4 @@
-// What an operator types on the machine, and what an application there does.
+// Commands of an operator and calls of an application on the machine.
 import { PATIENCE } from "../support/patience.ts";
 
 export const SERVICE = "berth.service";
@@ -11,14 +11,14 @@ export interface CommandResult {
   readonly output: string;
 }
 
-export function run(...words: readonly string[]): CommandResult {
-  const { exitCode, stdout, stderr } = Bun.spawnSync([...words], { stdin: "ignore" });
+export function run(...command: readonly string[]): CommandResult {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { stdin: "ignore" });
   return { code: exitCode, output: `${stdout.toString()}${stderr.toString()}` };
 }
 
-/** Like `run`, while this process goes on with something else. */
-export async function runAsync(...words: readonly string[]): Promise<CommandResult> {
-  const child = Bun.spawn([...words], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+/** Like `run`, but does not block this process. */
+export async function runAsync(...command: readonly string[]): Promise<CommandResult> {
+  const child = Bun.spawn([...command], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
@@ -27,9 +27,9 @@ export async function runAsync(...words: readonly string[]): Promise<CommandResu
   return { code, output: `${out}${err}` };
 }
 
-export function runOrThrow(...words: readonly string[]): string {
-  const { code, output } = run(...words);
-  if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}: ${output}`);
+export function runOrThrow(...command: readonly string[]): string {
+  const { code, output } = run(...command);
+  if (code !== 0) throw new Error(`${command.join(" ")} exited with ${code}: ${output}`);
   return output;
 }
 
@@ -54,17 +54,17 @@ export async function callApi(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-/** True once it holds. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<boolean> {
+/** Waits until the condition holds; false: it timed out. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<boolean> {
   const deadline = performance.now() + PATIENCE;
-  while (!(await holds())) {
+  while (!(await condition())) {
     if (performance.now() > deadline) return false;
     await Bun.sleep(50);
   }
   return true;
 }
 
-/** True when it answers at the first call. */
+/** Whether the service answers this call. */
 export async function answersNow(): Promise<boolean> {
   try {
     return (await callApi("/api/v4/health")).status === 200;
@@ -73,26 +73,26 @@ export async function answersNow(): Promise<boolean> {
   }
 }
 
-/** True once it answers. */
+/** Waits until the service answers; false: it timed out. */
 export const waitForAnswer = (): Promise<boolean> => until(answersNow);
 
-/** Who holds a slot, as the operator's own command tells it. */
+/** The users that hold a slot, from `berth slots`. */
 export function listHolders(): Set<string> {
   const slots = JSON.parse(runOrThrow("berth", "slots", "--json")) as readonly { user: string }[];
   return new Set(slots.map(({ user }) => user));
 }
 
-/** Who of these holds no slot. */
-export function findMissingUsers(wanted: Iterable<string>): string[] {
-  const held = listHolders();
-  return [...wanted].filter((user) => !held.has(user));
+/** Those of the given users that hold no slot. */
+export function findMissingUsers(users: Iterable<string>): string[] {
+  const holders = listHolders();
+  return [...users].filter((user) => !holders.has(user));
 }
 
-/** Of the server that runs, not of the command. */
+/** The version of the running server, not of the command. */
 export const readServerVersion = (): unknown =>
   (JSON.parse(runOrThrow("berth", "status", "--json")) as { readonly version: unknown }).version;
 
-/** Trusts a vendor of its own and installs a license from it, by the offline loop. */
+/** Creates and trusts a vendor, and installs a license from it with the offline exchange. */
 export function installLicense(slots: number): void {
   const desk = "/root/desk";
   runOrThrow(
@@ -118,43 +118,43 @@ export function installLicense(slots: number): void {
 export interface RegistrationLoad {
   /** Users whose registration was answered with 200. */
   readonly registeredUsers: Set<string>;
-  /** What else came back that no server of ours may say. */
+  /** All other replies, with status and code; there must be none. */
   readonly unexpectedReplies: string[];
-  /** True once another registration was answered with 200. */
-  readonly goesOn: () => Promise<boolean>;
+  /** Waits until another registration is answered with 200. */
+  readonly waitForProgress: () => Promise<boolean>;
   readonly stop: () => Promise<void>;
 }
 
-/** Applications that register one user after the other, whatever happens to the server. */
-export function startLoad(name: string, atOnce = 16): RegistrationLoad {
-  const granted = new Set<string>();
-  const wrong: string[] = [];
-  const over = new AbortController();
+/** Runs clients that register one user after the other, whatever happens to the server. */
+export function startLoad(name: string, concurrency = 16): RegistrationLoad {
+  const registeredUsers = new Set<string>();
+  const unexpectedReplies: string[] = [];
+  const abort = new AbortController();
   let next = 0;
-  const one = async (): Promise<void> => {
-    while (!over.signal.aborted) {
+  const registerUsers = async (): Promise<void> => {
+    while (!abort.signal.aborted) {
       const user = `${name}-${(next += 1)}`;
       try {
         const { status, body } = await callApi("/api/v4/register", { product: "CAD", user });
-        if (status === 200) granted.add(user);
-        else wrong.push(`${status} ${String(body["code"])}`);
+        if (status === 200) registeredUsers.add(user);
+        else unexpectedReplies.push(`${status} ${String(body["code"])}`);
       } catch {
-        // No answer, no promise.
+        // The server is down; a registration without an answer does not count.
         await Bun.sleep(20);
       }
     }
   };
-  const all = Array.from({ length: atOnce }, one);
+  const clients = Array.from({ length: concurrency }, registerUsers);
   return {
-    registeredUsers: granted,
-    unexpectedReplies: wrong,
-    goesOn: () => {
-      const before = granted.size;
-      return until(() => granted.size > before);
+    registeredUsers,
+    unexpectedReplies,
+    waitForProgress: () => {
+      const before = registeredUsers.size;
+      return until(() => registeredUsers.size > before);
     },
     stop: async () => {
-      over.abort();
-      await Promise.all(all);
+      abort.abort();
+      await Promise.all(clients);
     },
   };
 }

@@ -1,5 +1,5 @@
-// The service under a real systemd: this half boots a machine for it, `inside.ts` does the rest
-// there.
+// The service under a real systemd: this script boots a machine, and `inside.ts` runs the checks on
+// it.
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
@@ -9,7 +9,7 @@ import { Container } from "./container.ts";
 
 requirePackages({ debootstrap: "debootstrap", "systemd-container": "systemd-nspawn" });
 if (process.getuid?.() !== 0) {
-  skip("a service on a real systemd", "only root may boot a machine");
+  skip("the service under a real systemd", "booting a container needs root");
   finish();
 }
 const shared = join(makeTempFolder(), "shared");
@@ -17,7 +17,7 @@ mkdirSync(shared);
 cpSync(buildBinary(), join(shared, "berth"));
 buildAll(shared, join(shared, "..", "work"));
 cpSync(process.execPath, join(shared, "bun"));
-// Everything the other half is made of, in one file.
+// Bundles `inside.ts` and its imports into one file.
 const bundled = Bun.spawnSync([
   process.execPath,
   "build",

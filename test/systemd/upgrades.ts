@@ -1,4 +1,4 @@
-// Versions come and go on the machine that `systemd.ts` boots, and the users stay.
+// Upgrades, rollbacks and removal on the machine that `systemd.ts` boots; no registration is lost.
 import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { check } from "../support/suite-harness.ts";
@@ -23,7 +23,7 @@ import {
 let build: (name: string) => string;
 const install = (name: string) => runAsync(build(name), "service", "install");
 
-/** `builds`: where a build of that name is. */
+/** `builds` returns the path of a build by its name. */
 export async function checkUpgrades(builds: (name: string) => string): Promise<void> {
   build = builds;
   await checkUpgradeUnderLoad();
@@ -43,24 +43,28 @@ async function checkUpgradeUnderLoad(): Promise<void> {
   writeFileSync(`/etc/systemd/system/${SERVICE}.d/later.conf`, "[Service]\nWatchdogSec=5min\n");
   runOrThrow("systemctl", "daemon-reload");
   const before = listHolders();
-  const { registeredUsers, unexpectedReplies, goesOn, stop } = startLoad("upgraded");
-  await goesOn();
-  const done = await install("berth-next");
-  await goesOn();
+  const { registeredUsers, unexpectedReplies, waitForProgress, stop } = startLoad("upgraded");
+  await waitForProgress();
+  const upgraded = await install("berth-next");
+  await waitForProgress();
   await stop();
-  const lost = findMissingUsers([...before, ...registeredUsers]);
+  const missingUsers = findMissingUsers([...before, ...registeredUsers]);
   check(
-    `upgraded under load, with a backup and the old executable kept, and ${registeredUsers.size} more registrations`,
-    done.code === 0 &&
+    `an upgrade under load keeps a backup, the old executable and all registrations (${registeredUsers.size} new)`,
+    upgraded.code === 0 &&
       readServerVersion() === "9.0.0" &&
       existsSync("/usr/local/bin/berth.previous") &&
       run("sh", "-c", "ls /var/backups/berth/before-9.0.0-*.berth").code === 0 &&
-      lost.length === 0 &&
+      missingUsers.length === 0 &&
       unexpectedReplies.length === 0,
-    { text: done.output, lost: lost.slice(0, 5), wrong: unexpectedReplies.slice(0, 5) },
+    {
+      text: upgraded.output,
+      missingUsers: missingUsers.slice(0, 5),
+      unexpectedReplies: unexpectedReplies.slice(0, 5),
+    },
   );
   check(
-    "what an operator changed in the unit outlives it",
+    "a drop-in file for the unit stays in effect after an upgrade",
     existsSync(`/etc/systemd/system/${SERVICE}.d/later.conf`) &&
       readUnitProperty("WatchdogUSec") === "5min",
     readUnitProperty("WatchdogUSec"),
@@ -68,91 +72,91 @@ async function checkUpgradeUnderLoad(): Promise<void> {
 }
 
 async function checkFailedUpgrades(): Promise<void> {
-  for (const [name, what] of [
+  for (const [name, behavior] of [
     ["berth-never-ready", "does not become ready"],
     ["berth-new-format-never-ready", "has written its own format and does not become ready"],
   ] as const) {
     const before = listHolders();
     const failed = await install(name);
     await waitForAnswer();
-    const lost = findMissingUsers(before);
+    const missingUsers = findMissingUsers(before);
     check(
-      `a version that ${what} is taken back, and the one before serves all ${before.size} users`,
+      `a version that ${behavior} is rolled back, and the previous one serves all ${before.size} users`,
       failed.code === 1 &&
         failed.output.includes("this build never gets ready") &&
         readServerVersion() === "9.0.0" &&
-        lost.length === 0,
-      { text: failed.output, lost: lost.slice(0, 5) },
+        missingUsers.length === 0,
+      { text: failed.output, missingUsers: missingUsers.slice(0, 5) },
     );
   }
 }
 
 async function checkRefusedDowngrade(): Promise<void> {
-  const newer = await install("berth-new-format");
-  // With something to fold: its first checkpoint is in the new format.
+  const installed = await install("berth-new-format");
+  // A change, so that the restart makes a checkpoint, which is in the new format.
   await callApi("/api/v4/register", { product: "CAD", user: "eve" });
   runOrThrow("systemctl", "restart", SERVICE);
   const pid = readMainPid();
   const refused = await install("berth-next");
   check(
-    "a version that cannot read the data is refused, and what runs goes on",
-    newer.code === 0 &&
+    "a version that cannot read the data is refused, and the running one continues",
+    installed.code === 0 &&
       refused.code === 1 &&
       refused.output.includes(`has format ${STATE_FORMAT + 1}`) &&
       refused.output.includes("hint: ") &&
       readServerVersion() === "9.3.0" &&
       readMainPid() === pid,
-    { newer: newer.output, refused: refused.output },
+    { installed: installed.output, refused: refused.output },
   );
 }
 
-/** The file system of the executable has no room for another one. */
+/** The file system of the executable has no space for another one. */
 async function checkFullDisk(): Promise<void> {
   const before = listHolders();
   runOrThrow("mkdir", "/opt/small");
   runOrThrow("mount", "-t", "tmpfs", "-o", "size=180m", "tmpfs", "/opt/small");
-  const to = ["--install-path", "/opt/small/berth"];
-  const moved = await runAsync(build("berth-next"), "service", "install", ...to);
+  const installArgs = ["--install-path", "/opt/small/berth"];
+  const moved = await runAsync(build("berth-next"), "service", "install", ...installArgs);
   const failed = await runAsync(build("berth-new-format"), "service", "install");
   await waitForAnswer();
-  const lost = findMissingUsers(before);
+  const missingUsers = findMissingUsers(before);
   check(
-    "moved elsewhere with --install-path, and without room for the next one, what ran runs on",
+    "after a move with --install-path to a full disk, a failed upgrade keeps the running version",
     moved.code === 0 &&
       failed.code === 1 &&
       failed.output.includes("ENOSPC") &&
       readServerVersion() === "9.0.0" &&
       readUnitProperty("ExecStart").includes("/opt/small/berth") &&
       run("ls", "/opt/small").output === "berth\n" &&
-      lost.length === 0,
+      missingUsers.length === 0,
     { moved: moved.output, failed: failed.output, ls: run("ls", "/opt/small").output },
   );
-  const back = ["--install-path", "/usr/local/bin/berth"];
-  const again = await runAsync(build("berth-next"), "service", "install", ...back);
+  const returnArgs = ["--install-path", "/usr/local/bin/berth"];
+  const reinstalled = await runAsync(build("berth-next"), "service", "install", ...returnArgs);
   check(
-    "and back again, with the way there kept until it ran",
-    again.code === 0 &&
+    "a move back with --install-path keeps the previous executable",
+    reinstalled.code === 0 &&
       readUnitProperty("ExecStart").includes("/usr/local/bin/berth") &&
       existsSync("/usr/local/bin/berth.previous") &&
       readServerVersion() === "9.0.0",
-    again.output,
+    reinstalled.output,
   );
   runOrThrow("umount", "/opt/small");
 }
 
-/** As a killed installer leaves it: stopped, the new executable in place, never tried. */
+/** The state that a killed installer leaves: stopped, with a new executable that never ran. */
 async function checkInterruptedUpgrade(): Promise<void> {
   runOrThrow("systemctl", "stop", SERVICE);
   renameSync("/usr/local/bin/berth", "/usr/local/bin/berth.upgrading");
   runOrThrow("cp", build("berth-never-ready"), "/usr/local/bin/berth");
   const failed = await install("berth-never-ready");
-  const taken = failed.code === 1 && readFileSync("/usr/local/bin/berth").length > 0;
+  const isRolledBack = failed.code === 1 && readFileSync("/usr/local/bin/berth").length > 0;
   const version = run("/usr/local/bin/berth", "version").output;
   runOrThrow("systemctl", "start", SERVICE);
   await waitForAnswer();
   check(
-    "after an upgrade that was interrupted, the next one still finds the way back",
-    taken && version.includes("9.0.0") && readServerVersion() === "9.0.0",
+    "an upgrade after an interrupted one still rolls back to the version that ran",
+    isRolledBack && version.includes("9.0.0") && readServerVersion() === "9.0.0",
     { text: failed.output, version },
   );
 }
@@ -165,19 +169,19 @@ async function checkStoppedService(): Promise<void> {
   const copies = run("sh", "-c", "grep -l 'edited by hand' /var/backups/berth/*.service").output;
   runOrThrow("systemctl", "start", SERVICE);
   runOrThrow("systemctl", "disable", SERVICE);
-  const twice = await install("berth-next");
+  const upgradedTwice = await install("berth-next");
   check(
-    "one that was stopped on purpose stays stopped, one that was disabled stays disabled",
+    "an upgrade leaves a stopped service stopped and a disabled service disabled",
     upgradedOnce.code === 0 &&
       upgradedOnce.output.includes("stays stopped") &&
       code !== 0 &&
-      twice.code === 0 &&
+      upgradedTwice.code === 0 &&
       run("systemctl", "is-active", "--quiet", SERVICE).code === 0 &&
       run("systemctl", "is-enabled", "--quiet", SERVICE).code !== 0,
-    { once: upgradedOnce.output, twice: twice.output },
+    { once: upgradedOnce.output, upgradedTwice: upgradedTwice.output },
   );
   check(
-    "a unit that was edited by hand is written anew, and kept beside the backups",
+    "an upgrade rewrites a unit that was edited by hand and keeps the edited one with the backups",
     !readFileSync(UNIT_PATH, "utf8").includes("edited by hand") && copies.includes(".service"),
     copies,
   );
@@ -186,24 +190,24 @@ async function checkStoppedService(): Promise<void> {
 
 async function checkRollback(): Promise<void> {
   const previous = run("/usr/local/bin/berth.previous", "version").output;
-  const back = await runAsync("/usr/local/bin/berth.previous", "service", "install");
+  const rolledBack = await runAsync("/usr/local/bin/berth.previous", "service", "install");
   const now = readServerVersion();
-  const again = await runAsync("/usr/local/bin/berth", "service", "install");
+  const reinstalled = await runAsync("/usr/local/bin/berth", "service", "install");
   check(
-    "the version before can be installed from where it is kept, and installing itself is nothing",
+    "berth.previous installs the previous version, and installing the running one changes nothing",
     previous.includes("9.4.0") &&
-      back.code === 0 &&
+      rolledBack.code === 0 &&
       now === "9.4.0" &&
       run("/usr/local/bin/berth.previous", "version").output.includes("9.0.0") &&
-      again.code === 0 &&
-      !again.output.includes("done "),
-    { previous, back: back.output, now, again: again.output },
+      reinstalled.code === 0 &&
+      !reinstalled.output.includes("done "),
+    { previous, rolledBack: rolledBack.output, now, reinstalled: reinstalled.output },
   );
-  const forth = await install("berth-next");
+  const upgraded = await install("berth-next");
   check(
-    "and the newer one again",
-    forth.code === 0 && readServerVersion() === "9.0.0",
-    forth.output,
+    "the newer version can be installed again after a rollback",
+    upgraded.code === 0 && readServerVersion() === "9.0.0",
+    upgraded.output,
   );
 }
 
@@ -211,32 +215,38 @@ async function checkUninstall(): Promise<void> {
   const before = listHolders();
   const removed = run("berth", "service", "uninstall");
   check(
-    "removed, its data stay",
+    "service uninstall removes the executable and the unit and keeps the data",
     removed.code === 0 &&
       !existsSync("/usr/local/bin/berth") &&
       !existsSync(`/etc/systemd/system/${SERVICE}`) &&
       existsSync(`${DATA_FOLDER}/state.json`),
     removed.output,
   );
-  const again = await install("berth-new-format");
-  const lost = findMissingUsers(before);
+  const reinstalled = await install("berth-new-format");
+  const missingUsers = findMissingUsers(before);
   check(
-    `installed again, all ${before.size} users are there`,
-    again.code === 0 && (await waitForAnswer()) && lost.length === 0,
-    { text: again.output, lost: lost.slice(0, 5) },
+    `service install after uninstall finds all ${before.size} users`,
+    reinstalled.code === 0 && (await waitForAnswer()) && missingUsers.length === 0,
+    { text: reinstalled.output, missingUsers: missingUsers.slice(0, 5) },
   );
 }
 
 async function checkInvalidInstallPaths(): Promise<void> {
-  for (const [to, why] of [
+  for (const [installPath, expectedText] of [
     ["/home/berth", "cannot access"],
     ["/opt", "is a folder"],
     ["/opt/two words", "only contain letters"],
   ] as const) {
-    const refused = run(build("berth-new-format"), "service", "install", "--install-path", to);
+    const refused = run(
+      build("berth-new-format"),
+      "service",
+      "install",
+      "--install-path",
+      installPath,
+    );
     check(
-      `--install-path ${to} is misuse`,
-      refused.code === 2 && refused.output.includes(why),
+      `--install-path ${installPath} is refused as a usage error`,
+      refused.code === 2 && refused.output.includes(expectedText),
       refused,
     );
   }
@@ -246,17 +256,17 @@ async function checkPortInUse(): Promise<void> {
   runOrThrow("berth", "service", "uninstall");
   const holder = Bun.listen({ hostname: "0.0.0.0", port: 8_080, socket: { data() {} } });
   const failed = await install("berth-new-format");
-  const told = run("berth", "doctor");
+  const doctor = run("berth", "doctor");
   holder.stop(true);
-  const again = await install("berth-new-format");
+  const reinstalled = await install("berth-new-format");
   check(
-    "with its port taken it says so, doctor says by whom, and it runs as soon as the port is free",
+    "service install reports a port in use, doctor names the process, and a free port works",
     failed.code === 1 &&
       failed.output.includes("port 8080 on 0.0.0.0 is in use") &&
-      told.code === 78 &&
-      told.output.includes(`in use by process ${process.pid} (`) &&
-      again.code === 0 &&
+      doctor.code === 78 &&
+      doctor.output.includes(`in use by process ${process.pid} (`) &&
+      reinstalled.code === 0 &&
       (await answersNow()),
-    { failed: failed.output, told: told.output, again: again.output },
+    { failed: failed.output, doctor: doctor.output, reinstalled: reinstalled.output },
   );
 }

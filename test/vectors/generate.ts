@@ -1,6 +1,6 @@
 /**
- * Writes test/vectors/documents anew: `bun test/vectors/generate.ts`. Knows nothing of src, so that the
- * vectors are a second opinion; Ed25519 is deterministic, so the bytes are always the same.
+ * Writes test/vectors/documents again: `bun test/vectors/generate.ts`. It does not import src, so
+ * the vectors are an independent check. Ed25519 is deterministic, so the bytes are always the same.
  */
 import { createHash, createHmac, createPrivateKey, sign } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ export interface TestKey {
   readonly d: string;
 }
 
-/** RFC 8032, 7.1, test 1: printed in a standard, so fit for nothing but tests. */
+/** RFC 8032, 7.1, test 1: published in a standard, so usable for tests only. */
 export const VENDOR_KEY: TestKey = {
   kty: "OKP",
   crv: "Ed25519",
@@ -40,7 +40,7 @@ export const UNTRUSTED_KEY: TestKey = {
 export const base64url = (data: string | Uint8Array): string =>
   Buffer.from(data).toString("base64url");
 
-/** The first 80 bits of SHA-256 of the key in Crockford Base32, by way of one large number. */
+/** The first 80 bits of SHA-256 of the key in Crockford Base32, computed as one large number. */
 export const keyIdOf = ({ x }: { readonly x: string }): string =>
   BigInt(`0x${sha256(Buffer.from(x, "base64url")).toString("hex", 0, 10)}`)
     .toString(32)
@@ -53,7 +53,7 @@ export const buildHeader = (kind: string, key: TestKey) => ({
   kid: keyIdOf(key),
 });
 
-/** Signs whatever it is given; text and bytes are taken as they are, the rest as JSON. */
+/** Signs any header and payload; texts and bytes are used as they are, other values as JSON. */
 export function signUnchecked(header: object | string, payload: unknown, key: TestKey): string {
   const input = `${part(header)}.${part(payload)}`;
   const { kty, crv, x, d } = key;
@@ -61,7 +61,7 @@ export function signUnchecked(header: object | string, payload: unknown, key: Te
   return `${input}.${base64url(sign(null, Buffer.from(input), signer))}`;
 }
 
-/** The other algorithm's classic: the public key, which everybody has, as the secret. */
+/** A known attack: HS256 with the public key, which everybody has, as the secret. */
 export function signWithHmac(header: object, payload: unknown, { x }: TestKey): string {
   const input = `${part(header)}.${part(payload)}`;
   const secret = Buffer.from(x, "base64url");
@@ -90,7 +90,7 @@ const license = {
   cnf: { jwk: publicPart(APPLIANCE_KEY) },
 };
 
-/** One small payload of each kind: the container is under test here, not what it carries. */
+/** One small payload of each kind: the vectors test the container, not the payload. */
 export const PAYLOADS = {
   trust: {
     vendor: keyIdOf(VENDOR_KEY),
@@ -117,7 +117,7 @@ const BY_APPLIANCE = new Set(["request", "lease", "receipt"]);
 export const signerFor = (kind: string): TestKey =>
   BY_APPLIANCE.has(kind) ? APPLIANCE_KEY : VENDOR_KEY;
 
-/** The private halves are on purpose: nothing that matters is signed with them. */
+/** Includes the private parts on purpose: the keys sign nothing else. */
 const keyFile = (key: TestKey): string =>
   `${JSON.stringify({ warning: "TEST KEY, published in RFC 8032: never trust it", ...key }, null, 2)}\n`;
 
@@ -129,20 +129,20 @@ export function buildVectors(): ReadonlyMap<string, string> {
   });
   return new Map([
     ...good,
-    ...bad(),
+    ...buildBadDocuments(),
     ["TEST-KEY-vendor.jwk.json", keyFile(VENDOR_KEY)],
     ["TEST-KEY-appliance.jwk.json", keyFile(APPLIANCE_KEY)],
   ]);
 }
 
-/** Each a license that is wrong in one way. */
-function bad(): [string, string][] {
+/** Licenses that are wrong in one way each. */
+function buildBadDocuments(): [string, string][] {
   const header = buildHeader("license", VENDOR_KEY);
-  const whole = signUnchecked(header, license, VENDOR_KEY);
-  const [first = "", second = "", third = ""] = whole.split(".");
+  const document = signUnchecked(header, license, VENDOR_KEY);
+  const [first = "", second = "", third = ""] = document.split(".");
   const other = part({ ...license, license_id: 43 });
   const none = part({ ...header, alg: "none" });
-  const { kid, ...nameless } = header;
+  const { kid, ...withoutKid } = header;
   return [
     ["bad-alg-none.jwt", `${none}.${second}.`],
     ["bad-alg-none-signed.jwt", signUnchecked({ ...header, alg: "none" }, license, VENDOR_KEY)],
@@ -161,17 +161,17 @@ function bad(): [string, string][] {
       "bad-jwk.jwt",
       signUnchecked({ ...header, jwk: publicPart(UNTRUSTED_KEY) }, license, UNTRUSTED_KEY),
     ],
-    ["bad-no-kid.jwt", signUnchecked(nameless, license, VENDOR_KEY)],
+    ["bad-no-kid.jwt", signUnchecked(withoutKid, license, VENDOR_KEY)],
     ["bad-kid-not-text.jwt", signUnchecked({ ...header, kid: [kid] }, license, VENDOR_KEY)],
     ["bad-other-key.jwt", signUnchecked(header, license, UNTRUSTED_KEY)],
     ["bad-moved-signature.jwt", `${first}.${other}.${third}`],
-    ["bad-signature-spelling.jwt", `${first}.${second}.${respelled(third)}`],
+    ["bad-signature-spelling.jwt", `${first}.${second}.${respell(third)}`],
     ["bad-signature-zero.jwt", `${first}.${second}.${base64url(new Uint8Array(64))}`],
-    ["bad-signature-plus-order.jwt", `${first}.${second}.${plusOrder(third)}`],
+    ["bad-signature-plus-order.jwt", `${first}.${second}.${addOrder(third)}`],
     ["bad-two-parts.jwt", `${first}.${second}`],
-    ["bad-four-parts.jwt", `${whole}.${third}`],
+    ["bad-four-parts.jwt", `${document}.${third}`],
     ["bad-padding.jwt", `${first}.${second}.${third}==`],
-    ["bad-line-break.jwt", `${whole}\n`],
+    ["bad-line-break.jwt", `${document}\n`],
     ["bad-part-of-one-character.jwt", `${first}.A.${third}`],
     [
       "bad-payload-not-utf8.jwt",
@@ -181,13 +181,13 @@ function bad(): [string, string][] {
   ];
 }
 
-interface Signed {
+interface CodeVersion {
   readonly version: 1 | 2;
   readonly kind: 1 | 2;
 }
 
 /** The list that a confirmation code signs, item by item, and the code's 68 bytes, all as hex. */
-function confirmation({ version, kind }: Signed) {
+function buildConfirmation({ version, kind }: CodeVersion) {
   const items = {
     version: Buffer.from(`berth-confirm-v${version}`),
     ...(version === 2 && { kind: Buffer.from([kind]) }),
@@ -213,23 +213,23 @@ function confirmation({ version, kind }: Signed) {
   };
 }
 
-/** What `codes.json` holds. */
+/** The content of `codes.json`. */
 export const buildCodeVectors = () => ({
-  "confirmation-v2-strong": confirmation({ version: 2, kind: 1 }),
-  "confirmation-v2-weak": confirmation({ version: 2, kind: 2 }),
-  "confirmation-v1": confirmation({ version: 1, kind: 1 }),
+  "confirmation-v2-strong": buildConfirmation({ version: 2, kind: 1 }),
+  "confirmation-v2-weak": buildConfirmation({ version: 2, kind: 2 }),
+  "confirmation-v1": buildConfirmation({ version: 1, kind: 1 }),
 });
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** Another last character for the same 64 bytes: the lower four of its six bits mean nothing. */
-const respelled = (signature: string): string =>
+/** Another last character for the same 64 bytes: the lower four of its six bits are unused. */
+const respell = (signature: string): string =>
   signature.slice(0, -1) + (ALPHABET[ALPHABET.indexOf(signature.slice(-1)) | 1] ?? "");
 
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
 
-/** S + L in place of S: the same equation, another spelling, which a careless verifier takes. */
-function plusOrder(signature: string): string {
+/** S + L in place of S: it satisfies the same equation, so a careless verifier accepts it. */
+function addOrder(signature: string): string {
   const bytes = Buffer.from(signature, "base64url");
   const scalar = BigInt(`0x${Buffer.from(bytes.subarray(32).toReversed()).toString("hex")}`);
   const hex = (scalar + ORDER).toString(16).padStart(64, "0");
