@@ -15,7 +15,7 @@ const adminRoutes = [...routes].flatMap(([path, methods]) =>
   ),
 );
 
-/** What is on record about who may get in; of a folder that is in use, what is in its journal. */
+/** The access changes in the journal of a folder that is in use. */
 const readAccessEvents = (folder: string): unknown[] =>
   readdirSync(folder)
     .filter((name) => name.startsWith("journal-"))
@@ -24,12 +24,13 @@ const readAccessEvents = (folder: string): unknown[] =>
     .filter((line) => line !== "")
     .flatMap((line) => (JSON.parse(line) as { events: { type: string }[] }).events)
     .filter(({ type }) => type === "AccessChanged");
-test("the first token closes administration on the machine itself, for good", async () => {
+
+test("the first token ends admin access without a credential from the machine itself, for good", async () => {
   const site = await RunningSite.open();
   await site.waitForStderr("administration is open");
   expect((await site.get(STATUS)).status).toBe(200);
   const token = await site.createToken("--name", "ops");
-  const shut = async (): Promise<void> => {
+  const expectTokenRequired = async (): Promise<void> => {
     for (const { path, method } of adminRoutes) {
       const response = await fetch(`http://127.0.0.1:${site.port}${path}`, { method });
       expect([path, response.status]).toEqual([path, 401]);
@@ -39,15 +40,15 @@ test("the first token closes administration on the machine itself, for good", as
     expect((await site.get(STATUS, bearerHeader(token))).status).toBe(200);
     expect((await site.runCommand(["status"])).code).toBe(0);
   };
-  await shut();
+  await expectTokenRequired();
   await site.restart();
   expect(site.server.stderr()).not.toContain("administration is open");
-  await shut();
+  await expectTokenRequired();
   expect(modeOf(join(site.folder, "access.json"))).toBe("600");
   expect(modeOf(join(site.folder, "berth.sock"))).toBe("600");
 });
 
-test("nothing but the token itself is a token", async () => {
+test("an admin route refuses every altered or malformed bearer token", async () => {
   const site = await RunningSite.open();
   const token = await site.createToken();
   const wrong = [
@@ -79,7 +80,7 @@ test("nothing but the token itself is a token", async () => {
   expect((await site.get(STATUS, { authorization: `bearer ${token}` })).status).toBe(200);
 });
 
-test("tokens and people come and go, but for the last way in", async () => {
+test("tokens and users can be added and removed, but the last admin credential cannot", async () => {
   const site = await RunningSite.open();
   const first = await site.createToken("--name", "first");
   const second = await site.createToken("--name", "second", "--days", "1");
@@ -94,8 +95,8 @@ test("tokens and people come and go, but for the last way in", async () => {
 
   expect((await site.runCommand(["admin", "password"], `${PASSWORD}\n`)).code).toBe(0);
   expect((await site.runCommand(["admin", "token", "--revoke", "first"])).code).toBe(0);
-  const demoted = await site.runCommand(["admin", "user", "add", "admin"], PASSWORD);
-  expect(demoted.stderr).toContain("last_credential");
+  const demotion = await site.runCommand(["admin", "user", "add", "admin"], PASSWORD);
+  expect(demotion.stderr).toContain("last_credential");
   expect((await site.runCommand(["admin", "user", "add", "ada"], PASSWORD)).code).toBe(0);
   expect((await site.runCommand(["admin", "user", "remove", "admin"])).code).toBe(1);
   await site.restart();
@@ -105,21 +106,21 @@ test("tokens and people come and go, but for the last way in", async () => {
   expect((await site.get("/auth", basicAuthHeader("admin", PASSWORD))).status).toBe(200);
 });
 
-test("a token that ended closes the door behind it", async () => {
+test("an expired token is refused, and admin access does not become open again", async () => {
   const site = await RunningSite.open();
   const token = await site.createToken("--days", "1");
   expect((await site.get(STATUS, bearerHeader(token))).status).toBe(200);
   await site.server.stop();
   const path = join(site.folder, "access.json");
   const list = JSON.parse(readFileSync(path, "utf8")) as { tokens: { endsAt: number }[] };
-  for (const one of list.tokens) one.endsAt = Date.now() - 1_000;
+  for (const listed of list.tokens) listed.endsAt = Date.now() - 1_000;
   writeFileSync(path, JSON.stringify(list));
   await site.restart();
   expect((await site.get(STATUS, bearerHeader(token))).status).toBe(401);
   expect((await site.get(STATUS)).status).toBe(401);
 });
 
-test("short passwords are refused, and none is in a file, a log or a command line", async () => {
+test("a password must have 12 characters, comes from standard input, and is never written to files or logs", async () => {
   const site = await RunningSite.open(["--log", "requests"]);
   const short = await site.runCommand(["admin", "user", "add", "ada"], "eleven char\n");
   expect([short.code, short.stderr]).toEqual([1, expect.stringContaining("12 characters")]);
@@ -128,8 +129,8 @@ test("short passwords are refused, and none is in a file, a log or a command lin
     2,
     expect.stringContaining("standard input contains no password"),
   ]);
-  const given = await site.runCommand(["admin", "password", "--password", PASSWORD]);
-  expect(given.code).toBe(2);
+  const onCommandLine = await site.runCommand(["admin", "password", "--password", PASSWORD]);
+  expect(onCommandLine.code).toBe(2);
 
   const token = await site.createToken();
   await site.runCommand(["admin", "password"], PASSWORD);
@@ -139,18 +140,18 @@ test("short passwords are refused, and none is in a file, a log or a command lin
     `/auth?password=${encodeURIComponent(PASSWORD)}`,
     basicAuthHeader("admin", `${PASSWORD}!`),
   );
-  const said = site.server.stderr();
+  const log = site.server.stderr();
   await site.server.stop();
-  const kept = readdirSync(site.folder, { recursive: true, withFileTypes: true })
+  const files = readdirSync(site.folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
   for (const secret of [PASSWORD, encodeURIComponent(PASSWORD), token, token.slice(6)]) {
-    expect([...kept, said].filter((text) => text.includes(secret))).toEqual([]);
-    expect([...kept, said].filter((text) => text.includes(btoa(secret)))).toEqual([]);
+    expect([...files, log].filter((text) => text.includes(secret))).toEqual([]);
+    expect([...files, log].filter((text) => text.includes(btoa(secret)))).toEqual([]);
   }
 });
 
-test("who changed it, and from where, is on record and in the log", async () => {
+test("an access change is written with its actor and address to the journal and to the log", async () => {
   const site = await RunningSite.open();
   const token = await site.createToken("--name", "ops");
   await site.post(`${ACCESS}/users`, { name: "ada", password: PASSWORD }, bearerHeader(token));
@@ -164,7 +165,7 @@ test("who changed it, and from where, is on record and in the log", async () => 
   ]);
 });
 
-test("names cannot break a line, turn it round or pass for another", async () => {
+test("user and token names that are empty, too long or have unsafe characters are refused", async () => {
   const site = await RunningSite.open();
   const names = [
     "a\nb",
@@ -186,20 +187,20 @@ test("names cannot break a line, turn it round or pass for another", async () =>
   expect(readAccessEvents(site.folder)).toEqual([]);
 });
 
-test("thirty changes at once are made one after the other", async () => {
+test("concurrent token changes are applied one by one and never remove the last credential", async () => {
   const site = await RunningSite.open();
   const token = await site.createToken();
   const names = Array.from({ length: 30 }, (_, index) => `job-${index % 15}`);
-  const made = await Promise.all(
+  const created = await Promise.all(
     names.map((name) => site.post(`${ACCESS}/tokens`, { name }, bearerHeader(token))),
   );
-  expect(made.filter(({ status }) => status === 200)).toHaveLength(15);
+  expect(created.filter(({ status }) => status === 200)).toHaveLength(15);
   const revoked = await Promise.all(
     ["admin", ...new Set(names)].map((name) =>
       site.post(`${ACCESS}/tokens/revoke`, { name }, bearerHeader(token)),
     ),
   );
-  // All of them would leave nobody: one at least is refused, whichever order they came in.
+  // Revoking all would leave no credential: at least one is refused, in whatever order they came.
   expect(revoked.filter(({ status }) => status === 200).length).toBeLessThan(16);
   await site.restart();
   const { tokens } = JSON.parse(
@@ -211,10 +212,10 @@ test("thirty changes at once are made one after the other", async () => {
   expect((await site.get(STATUS)).status).toBe(401);
 });
 
-test("a change that cannot be written is refused, and leaves the door and the record as they were", async () => {
+test("an access change that cannot be written to disk is refused, and access and journal stay unchanged", async () => {
   const site = await RunningSite.open();
-  const inTheWay = join(site.folder, "access.json.new");
-  mkdirSync(inTheWay);
+  const blockingFolder = join(site.folder, "access.json.new");
+  mkdirSync(blockingFolder);
   const refused = await site.post(`${ACCESS}/tokens`, { name: "ops" });
   expect([refused.status, await refused.json()]).toEqual([
     503,
@@ -222,20 +223,20 @@ test("a change that cannot be written is refused, and leaves the door and the re
   ]);
   expect((await site.get(STATUS)).status).toBe(200);
   expect(readAccessEvents(site.folder)).toEqual([]);
-  rmdirSync(inTheWay);
+  rmdirSync(blockingFolder);
   const token = await site.createToken("--name", "ops");
   expect(readAccessEvents(site.folder)).toHaveLength(1);
-  mkdirSync(inTheWay);
+  mkdirSync(blockingFolder);
   expect((await site.post(`${ACCESS}/tokens`, { name: "more" }, bearerHeader(token))).status).toBe(
     503,
   );
-  rmdirSync(inTheWay);
+  rmdirSync(blockingFolder);
   await site.restart();
   expect(readAccessEvents(site.folder)).toHaveLength(1);
   expect((await site.get(STATUS, bearerHeader(token))).status).toBe(200);
 });
 
-test("a list that is damaged stops the start with a line that helps", async () => {
+test("a damaged access.json keeps the server from starting, with a hint to berth admin token", async () => {
   const site = await RunningSite.open();
   await site.createToken();
   await site.server.stop();
@@ -247,7 +248,7 @@ test("a list that is damaged stops the start with a line that helps", async () =
   expect((await runBinary(["status", "--data", site.folder])).code).toBe(78);
 });
 
-test("bringing back a backup from before the first credential does not open the door", async () => {
+test("restoring a backup made before the first credential does not reopen admin access", async () => {
   const site = await RunningSite.open();
   const backup = join(tempFolder(), "site.berth");
   expect((await site.runCommand(["backup", backup])).code).toBe(0);

@@ -1,4 +1,4 @@
-// The real executable on a folder whose audit log is damaged, or has months to be let go.
+// The compiled executable on a folder whose audit log is damaged, or has months to seal.
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -29,50 +29,50 @@ async function makeAuditedFolder(): Promise<AuditedFolder> {
   return { folder, file: join(folder, "history", name) };
 }
 
-/** One bit of the second line, which no journal has any more. */
+/** Flips one bit of the second line, which is no longer in the journal. */
 function damageAuditFile({ file }: AuditedFolder): void {
   flipBit(file, (readLines(file)[1]?.offset ?? 0) + 99);
 }
 
-const runBerth = (folder: string, ...words: string[]): Promise<CommandResult> =>
-  runBinary([...words, "--data", folder]);
+const runBerth = (folder: string, ...args: string[]): Promise<CommandResult> =>
+  runBinary([...args, "--data", folder]);
 
-const runOrThrow = async (folder: string, ...words: string[]): Promise<string> => {
-  const said = await runBerth(folder, ...words);
-  expect([words, said.code, said.stderr]).toEqual([words, 0, said.stderr]);
-  return said.stdout;
+const runOrThrow = async (folder: string, ...args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await runBerth(folder, ...args);
+  expect([args, code, stderr]).toEqual([args, 0, stderr]);
+  return stdout;
 };
 
-/** What health tells of; that the disk of this machine is slow just now does not count. */
+/** The warnings of the health check, except that this machine's disk may be slow. */
 async function warningsOf({ server }: ServedSite): Promise<string[]> {
   const health = (await (await fetch(`${server.url}/api/v4/health`)).json()) as {
     readonly warnings?: readonly string[];
   };
-  return (health.warnings ?? []).filter((trouble) => trouble !== "disk_slow");
+  return (health.warnings ?? []).filter((code) => code !== "disk_slow");
 }
 
 const warning = expect.stringMatching(
-  /^berth: warning: the audit log in .* is not whole \(line 2 missing; damaged: .*\.jsonl\)/m,
+  /^berth: warning: the audit log in .* is damaged \(line 2 missing; damaged files: .*\.jsonl\)/m,
 );
 
 describe("a changed byte in the audit log", () => {
   test("leaves backup, restore and move possible, with a warning", async () => {
-    const lived = await makeAuditedFolder();
-    const { folder } = lived;
-    damageAuditFile(lived);
+    const audited = await makeAuditedFolder();
+    const { folder } = audited;
+    damageAuditFile(audited);
     const out = join(tempFolder(), "site.berth");
     expect(await runBerth(folder, "backup", out)).toMatchObject({ code: 0, stderr: warning });
     expect(await runBinary(["verify", out])).toMatchObject({ code: 0, stderr: warning });
     const facts = JSON.parse((await runBinary(["verify", out, "--json"])).stdout) as object;
     expect(facts).toMatchObject({
       ok: true,
-      audit_damage: { missing: [{ from_line: 2, to_line: 2 }], files: [basename(lived.file)] },
+      audit_damage: { missing: [{ from_line: 2, to_line: 2 }], files: [basename(audited.file)] },
     });
     const other = join(tempFolder(), "data");
     expect(await runBerth(other, "restore", out)).toMatchObject({ code: 0, stderr: warning });
     const moved = join(tempFolder(), "site.move");
-    const left = await runBerth(folder, "move", "out", moved, "--yes");
-    expect(left).toMatchObject({ code: 0, stderr: warning });
+    const movedOut = await runBerth(folder, "move", "out", moved, "--yes");
+    expect(movedOut).toMatchObject({ code: 0, stderr: warning });
     const third = join(tempFolder(), "data");
     expect(await runBerth(third, "move", "in", moved)).toMatchObject({ code: 0, stderr: warning });
     const site = await serveSite([], third);
@@ -80,13 +80,13 @@ describe("a changed byte in the audit log", () => {
     expect(await site.server.stop()).toBe(0);
   });
 
-  test("is refused by verify, which names the ways to mend it, and a warning to doctor", async () => {
-    const lived = await makeAuditedFolder();
-    const { folder, file } = lived;
+  test("makes berth verify fail with hints for the repair, and berth doctor warn", async () => {
+    const audited = await makeAuditedFolder();
+    const { folder, file } = audited;
     const out = join(tempFolder(), "site.berth");
     await runOrThrow(folder, "backup", out);
-    const whole = readFileSync(file);
-    damageAuditFile(lived);
+    const intact = readFileSync(file);
+    damageAuditFile(audited);
     const { code, stderr } = await runBerth(folder, "verify");
     expect(code).toBe(78);
     const [, hint = ""] = /^berth: hint: (.*)$/m.exec(stderr) ?? [];
@@ -105,17 +105,17 @@ describe("a changed byte in the audit log", () => {
       },
     ]);
     expect(findings.find(({ check }) => check === "data")?.level).toBe("ok");
-    // The first way, as it is printed, loses nothing.
+    // The first command of the hint, run as printed, loses nothing.
     const [command = ""] = /tar xf BACKUP -C '[^']+' history\/\S+/.exec(hint) ?? [];
     expect(Bun.spawnSync(["sh", "-c", command.replace("BACKUP", out)]).exitCode).toBe(0);
-    expect(readFileSync(file)).toEqual(whole);
+    expect(readFileSync(file)).toEqual(intact);
     await runOrThrow(folder, "verify");
   });
 
-  test("is mended by a repair only where somebody accepts the gap and says so", async () => {
-    const lived = await makeAuditedFolder();
-    const { folder, file } = lived;
-    damageAuditFile(lived);
+  test("is repaired by berth audit repair only if the operator accepts the gap and confirms", async () => {
+    const audited = await makeAuditedFolder();
+    const { folder, file } = audited;
+    damageAuditFile(audited);
     const before = readFileSync(file);
     const refused = await runBerth(folder, "audit", "repair");
     expect(refused.code).toBe(1);
@@ -123,12 +123,12 @@ describe("a changed byte in the audit log", () => {
     const [, tar, accept] =
       /hint: .*(tar xf BACKUP).*(--accept-gap "REASON")/.exec(refused.stderr) ?? [];
     expect([tar, accept]).toEqual(["tar xf BACKUP", '--accept-gap "REASON"']);
-    const words = ["audit", "repair", "--accept-gap", "the disk was replaced"];
-    const unasked = await runBerth(folder, ...words);
-    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+    const args = ["audit", "repair", "--accept-gap", "the disk was replaced"];
+    const unconfirmed = await runBerth(folder, ...args);
+    expect([unconfirmed.code, unconfirmed.stderr]).toEqual([2, expect.stringContaining("--yes")]);
     expect(readFileSync(file)).toEqual(before);
     expect(readdirSync(join(folder, "history"))).toEqual([basename(file)]);
-    const text = await runOrThrow(folder, ...words, "--yes");
+    const text = await runOrThrow(folder, ...args, "--yes");
     expect(text).toMatch(/^declared lost +line 2, written from \S+Z until \S+Z$/m);
     expect(readFileSync(`${file}.damaged`)).toEqual(before);
     expect(await runOrThrow(folder, "verify")).toMatch(
@@ -137,27 +137,27 @@ describe("a changed byte in the audit log", () => {
     expect(await runOrThrow(folder, "audit", "--type", "AuditGapDeclared")).toContain(
       "audit log line 2 declared missing (damaged): the disk was replaced",
     );
-    const taken = join(tempFolder(), "record.jsonl");
-    await runOrThrow(folder, "audit", "--out", taken);
-    expect((await runBinary(["audit", "verify", taken])).stdout).toContain("declared gap");
+    const exportPath = join(tempFolder(), "audit.jsonl");
+    await runOrThrow(folder, "audit", "--out", exportPath);
+    expect((await runBinary(["audit", "verify", exportPath])).stdout).toContain("declared gap");
     expect(await runOrThrow(folder, "audit", "repair")).toContain("nothing to repair");
   });
 
-  test("is a warning of a running server once it was found, until it is mended", async () => {
-    const lived = await makeAuditedFolder();
-    const site = await serveSite([], lived.folder);
-    damageAuditFile(lived);
-    const { folder, file } = lived;
+  test("is a warning of the running server from its discovery until the repair", async () => {
+    const audited = await makeAuditedFolder();
+    const site = await serveSite([], audited.folder);
+    damageAuditFile(audited);
+    const { folder, file } = audited;
     expect(await warningsOf(site)).toEqual([]);
-    const found = await getAdminJson<VerifyReply>(site, "/verify");
-    expect(found).toMatchObject({ intact: false, finding: expect.stringContaining(file) });
+    const verified = await getAdminJson<VerifyReply>(site, "/verify");
+    expect(verified).toMatchObject({ intact: false, finding: expect.stringContaining(file) });
     expect(await warningsOf(site)).toEqual(["audit_damaged"]);
     const { storage } = await getAdminJson<StatusReply>(site, "/status");
     const warning = storage.warnings.find(({ code }) => code === "audit_damaged");
     expect(warning?.message).toContain(file);
     expect(warning?.message).toContain("berth audit repair");
-    const words = ["audit", "repair", "--accept-gap", "x", "--yes", "--json"];
-    const reply = JSON.parse(await runOrThrow(folder, ...words)) as AuditRepairReply;
+    const args = ["audit", "repair", "--accept-gap", "x", "--yes", "--json"];
+    const reply = JSON.parse(await runOrThrow(folder, ...args)) as AuditRepairReply;
     expect(reply).toMatchObject({ intact: true, declared_gaps: [{ from_line: 2, to_line: 2 }] });
     expect(await warningsOf(site)).toEqual([]);
     expect(await getAdminJson<VerifyReply>(site, "/verify")).toMatchObject({
@@ -170,19 +170,19 @@ describe("a changed byte in the audit log", () => {
   });
 });
 
-describe("a newest audit file that is gone", () => {
-  test("is told at a stop with what to do and no stack trace, and mended by a repair", async () => {
+describe("the newest audit file", () => {
+  test("if missing, is reported at a stop with a hint and no stack trace, and can be repaired", async () => {
     const { folder, file } = await makeAuditedFolder();
     rmSync(file);
     const site = await serveSite([], folder);
     await register(site, "dua");
     expect(await site.server.stop()).toBe(1);
-    const said = site.server.stderr();
-    expect(said).not.toMatch(/^\s+at /m);
-    expect(said).not.toContain("bug in berth");
-    expect(said).toMatch(/^berth: error: stopped, but state\.json in .* is not up to date: /m);
-    expect(said).toContain(`${file} has 0 bytes`);
-    expect(said).toMatch(/^berth: hint: no acknowledged change is lost.*berth audit repair$/m);
+    const stderr = site.server.stderr();
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect(stderr).not.toContain("bug in berth");
+    expect(stderr).toMatch(/^berth: error: stopped, but state\.json in .* is not up to date: /m);
+    expect(stderr).toContain(`${file} has 0 bytes`);
+    expect(stderr).toMatch(/^berth: hint: no acknowledged change is lost.*berth audit repair$/m);
     await runOrThrow(folder, "audit", "repair", "--accept-gap", "gone", "--yes");
     await runOrThrow(folder, "verify");
     const again = await serveSite([], folder);
@@ -191,30 +191,30 @@ describe("a newest audit file that is gone", () => {
     await runOrThrow(folder, "verify");
   });
 
-  test("comes back from the journal as far as that reaches", async () => {
+  test("if its last line is missing, is completed from the journal", async () => {
     const { folder, file } = await makeAuditedFolder();
-    const whole = readFileSync(file);
+    const intact = readFileSync(file);
     const lines = readLines(file);
-    writeFileSync(file, whole.subarray(0, lines.at(-1)?.offset));
+    writeFileSync(file, intact.subarray(0, lines.at(-1)?.offset));
     const site = await serveSite([], folder);
     await register(site, "dua");
     expect(await site.server.stop()).toBe(0);
-    expect(readFileSync(file).subarray(0, whole.length)).toEqual(whole);
+    expect(readFileSync(file).subarray(0, intact.length)).toEqual(intact);
     await runOrThrow(folder, "verify");
   });
 });
 
-describe("sealing a month", () => {
-  test("frees its bytes on a running server, and the chain goes on", async () => {
+describe("berth audit seal", () => {
+  test("removes a month's file on a running server, and the audit chain continues", async () => {
     const { folder, file } = await makeAuditedFolder();
     const month = basename(file).slice(0, "2026-03".length);
     const site = await serveSite([], folder);
     await register(site, "dua");
-    const unasked = await runBerth(folder, "audit", "seal", month);
-    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
-    const words = ["audit", "seal", month, "--note", "a flood", "--yes", "--json"];
-    const reply = JSON.parse(await runOrThrow(folder, ...words)) as AuditSealReply;
-    expect(reply).toMatchObject({ removed: [basename(file)], gaps: [{ from_line: 1 }] });
+    const unconfirmed = await runBerth(folder, "audit", "seal", month);
+    expect([unconfirmed.code, unconfirmed.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+    const args = ["audit", "seal", month, "--note", "a flood", "--yes", "--json"];
+    const reply = JSON.parse(await runOrThrow(folder, ...args)) as AuditSealReply;
+    expect(reply).toMatchObject({ removed_files: [basename(file)], gaps: [{ from_line: 1 }] });
     expect(reply.freed_bytes).toBeGreaterThan(1_000);
     expect(existsSync(file)).toBe(false);
     expect(await runOrThrow(folder, "verify")).toContain("declared missing (sealed)");
@@ -226,7 +226,7 @@ describe("sealing a month", () => {
     expect((await runBerth(join(tempFolder(), "data"), "restore", out)).code).toBe(0);
   });
 
-  test("is done on a stopped folder too, and refused where there is nothing to seal", async () => {
+  test("works on a stopped folder, and refuses a month that is invalid or has no audit lines", async () => {
     const { folder, file } = await makeAuditedFolder();
     const month = basename(file).slice(0, "2026-03".length);
     expect((await runBerth(folder, "audit", "seal", "2026-13", "--yes")).code).toBe(2);
@@ -238,42 +238,42 @@ describe("sealing a month", () => {
     await runOrThrow(folder, "verify");
   });
 
-  test("is refused for a month that is damaged, and its lines stay", async () => {
-    const lived = await makeAuditedFolder();
-    damageAuditFile(lived);
-    const before = readFileSync(lived.file);
-    const month = basename(lived.file).slice(0, "2026-03".length);
-    const { code, stderr } = await runBerth(lived.folder, "audit", "seal", month, "--yes");
+  test("refuses a damaged month and keeps its lines", async () => {
+    const audited = await makeAuditedFolder();
+    damageAuditFile(audited);
+    const before = readFileSync(audited.file);
+    const month = basename(audited.file).slice(0, "2026-03".length);
+    const { code, stderr } = await runBerth(audited.folder, "audit", "seal", month, "--yes");
     expect([code, stderr]).toEqual([1, expect.stringContaining("(audit_month_damaged)")]);
-    expect(stderr).toContain("berth: hint: berth audit repair");
-    expect(readFileSync(lived.file)).toEqual(before);
+    expect(stderr).toContain("berth: hint: repair the audit log with berth audit repair");
+    expect(readFileSync(audited.file)).toEqual(before);
   });
 });
 
-describe.skipIf(process.platform === "win32")("on a terminal", () => {
-  test("berth audit seal is done after a yes, and not after a no", async () => {
+describe.skipIf(process.platform === "win32")("a confirmation prompt on a terminal", () => {
+  test("lets berth audit seal a month after the answer y, and not after n", async () => {
     const { folder, file } = await makeAuditedFolder();
     const month = basename(file).slice(0, "2026-03".length);
-    const words = ["audit", "seal", month, "--data", folder];
-    const refused = await runWithAnswer(words, "n");
+    const args = ["audit", "seal", month, "--data", folder];
+    const refused = await runWithAnswer(args, "n");
     expect([refused.code, refused.text]).toEqual([1, NOTHING_CHANGED]);
     expect(existsSync(file)).toBe(true);
-    const agreed = await runWithAnswer(words, "y");
+    const agreed = await runWithAnswer(args, "y");
     expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("freed")]);
     expect(existsSync(file)).toBe(false);
   });
 
-  test("berth audit repair declares a gap after a yes, and not after a no", async () => {
-    const lived = await makeAuditedFolder();
-    damageAuditFile(lived);
-    const before = readFileSync(lived.file);
-    const words = ["audit", "repair", "--accept-gap", "a flood", "--data", lived.folder];
-    const refused = await runWithAnswer(words, "n");
+  test("lets berth audit repair declare a gap after the answer y, and not after n", async () => {
+    const audited = await makeAuditedFolder();
+    damageAuditFile(audited);
+    const before = readFileSync(audited.file);
+    const args = ["audit", "repair", "--accept-gap", "a flood", "--data", audited.folder];
+    const refused = await runWithAnswer(args, "n");
     expect([refused.code, refused.text]).toEqual([1, NOTHING_CHANGED]);
-    expect(readFileSync(lived.file)).toEqual(before);
-    const agreed = await runWithAnswer(words, "y");
+    expect(readFileSync(audited.file)).toEqual(before);
+    const agreed = await runWithAnswer(args, "y");
     expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("declared lost")]);
-    await runOrThrow(lived.folder, "verify");
+    await runOrThrow(audited.folder, "verify");
   });
 });
 

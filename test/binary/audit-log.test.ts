@@ -1,4 +1,4 @@
-// The record of the real executable, read while it is written and while checkpoints move its lines.
+// The executable's audit log, read while it is written and while checkpoints move its lines.
 import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,24 +9,24 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const USERS = ["ada", "bob", "cem", "dan", "eve"];
 
-/** Kept checkpoints, by what they cover. */
+/** The checkpoints that are kept; each name has the last line it covers. */
 const listCheckpoints = (folder: string): string[] =>
   readdirSync(folder).filter((name) => /^state-\d+\.json$/.test(name));
 
-test("pages are exact and the export is whole while it works and checkpoints run", async () => {
+test("audit log pages are exact and the export is complete while changes and checkpoints go on", async () => {
   const folder = join(tempFolder(), "data");
   await makeLicensedSite(folder, { product: "cad", slots: 10 });
-  // One address writes more here than it usually may.
+  // One address writes more here than the default budget allows.
   const unlimited = ["--audit-budget", "0"];
   const listen = ["--listen", "127.0.0.1:0"];
   const server = await startBinary("serve", "--data", folder, ...listen, ...unlimited);
   onTestFinished(() => server.kill());
 
-  /** Slots taken and given back: a long line and a short one of the audit log, again and again. */
+  // Slots are taken and released: each pair of calls adds a long and a short audit line.
   let calls = 0;
-  const over = new AbortController();
-  const working = USERS.map(async (user) => {
-    while (!over.signal.aborted) {
+  const end = new AbortController();
+  const clients = USERS.map(async (user) => {
+    while (!end.signal.aborted) {
       calls += 1;
       const user_info = `${calls} `.padEnd(4_000, "x");
       for (const call of ["register", "unregister"]) {
@@ -40,36 +40,35 @@ test("pages are exact and the export is whole while it works and checkpoints run
     }
   });
 
-  const page = async (query: string): Promise<AuditPageReply> => {
+  const getPage = async (query: string): Promise<AuditPageReply> => {
     const response = await fetch(`${server.url}/api/admin/v1/audit?${query}`);
     expect(response.status).toBe(200);
     return (await response.json()) as AuditPageReply;
   };
-  const walk = async (): Promise<number[]> => {
-    const found: number[] = [];
-    for (let next: string | null = ""; next !== null;) {
-      const { events, next: then }: AuditPageReply = await page(`limit=500&before=${next}`);
-      found.push(...events.map(({ seq }) => seq));
-      next = then;
+  const readAllSeqs = async (): Promise<number[]> => {
+    const seqs: number[] = [];
+    for (let before: string | null = ""; before !== null;) {
+      const { events, next }: AuditPageReply = await getPage(`limit=500&before=${before}`);
+      seqs.push(...events.map(({ seq }) => seq));
+      before = next;
     }
-    return found;
+    return seqs;
   };
 
-  const seen = new Set(listCheckpoints(folder));
-  let walks = 0;
-  for (; seen.size < 3 || walks < 3; walks += 1) {
-    const lines = [...new Set(await walk())];
+  const seenCheckpoints = new Set(listCheckpoints(folder));
+  for (let rounds = 0; seenCheckpoints.size < 3 || rounds < 3; rounds += 1) {
+    const lines = [...new Set(await readAllSeqs())];
     const newest = lines[0] ?? 0;
     expect(newest).toBeGreaterThan(USERS.length);
     expect(lines).toEqual(Array.from({ length: newest }, (_, index) => newest - index));
-    for (const name of listCheckpoints(folder)) seen.add(name);
+    for (const name of listCheckpoints(folder)) seenCheckpoints.add(name);
   }
 
-  const out = join(tempFolder(), "record.jsonl");
+  const out = join(tempFolder(), "audit.jsonl");
   const exported = await runBinary(["audit", "--data", folder, "--out", out, "--json"]);
   expect([exported.code, exported.stderr]).toEqual([0, ""]);
-  over.abort();
-  await Promise.all(working);
+  end.abort();
+  await Promise.all(clients);
   const facts = JSON.parse(exported.stdout) as {
     lines: number;
     last_line: number;

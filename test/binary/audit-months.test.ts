@@ -11,17 +11,17 @@ import { Store } from "../../src/store/store.ts";
 import { buildBinary } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A folder that was begun half a year ago and has a file of the record from then. */
-async function makeOldSite(): Promise<{ readonly folder: string; readonly first: string }> {
+/** A folder that was created 200 days ago and has an audit file of that month. */
+async function makeOldSite(): Promise<{ readonly folder: string; readonly firstMonth: string }> {
   const folder = join(tempFolder(), "data");
   const identity = new Identity(realDisk, folder, readMachineComponents());
-  const then = later(wallClock(), -200 * DAY);
+  const createdAt = later(wallClock(), -200 * DAY);
   const store = await Store.open({
     disk: realDisk,
     folder,
     kind: "site",
     create: true,
-    clock: () => then,
+    clock: () => createdAt,
     identify: () => identity.create(),
     checkpoint: (where, open) => checkpoint(realDisk, where, open),
     onFatal(error) {
@@ -29,23 +29,23 @@ async function makeOldSite(): Promise<{ readonly folder: string; readonly first:
     },
   });
   await store.close();
-  const [first = ""] = readdirSync(join(folder, "history"));
-  expect(first).toBe(`${new Date(then).toISOString().slice(0, 7)}.jsonl`);
-  return { folder, first };
+  const [firstMonth = ""] = readdirSync(join(folder, "history"));
+  expect(firstMonth).toBe(`${new Date(createdAt).toISOString().slice(0, 7)}.jsonl`);
+  return { folder, firstMonth };
 }
 
-const runBerth = (...words: string[]) =>
-  Bun.spawnSync([buildBinary(), ...words], { cwd: "/", env: {} });
+const runBerth = (...args: string[]) =>
+  Bun.spawnSync([buildBinary(), ...args], { cwd: "/", env: {} });
 
-/** One life of a server in which something happens that is kept on record. */
-async function serveOnce(folder: string, words: readonly string[], env: Record<string, string>) {
+/** Starts a server, adds a line to the audit log, and stops the server. */
+async function serveOnce(folder: string, args: readonly string[], env: Record<string, string>) {
   const listen = ["--data", folder, "--listen", "127.0.0.1:0"];
-  const child = Bun.spawn([buildBinary(), "serve", ...listen, ...words], {
+  const child = Bun.spawn([buildBinary(), "serve", ...listen, ...args], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
     cwd: "/",
-    // Copies of one folder are served at once.
+    // Copies of one folder are served at the same time.
     env: { ...env, BERTH_TEST_MACHINE: folder },
   });
   onTestFinished(() => child.kill("SIGKILL"));
@@ -61,30 +61,31 @@ async function serveOnce(folder: string, words: readonly string[], env: Record<s
   expect(await child.stderr.text()).not.toContain("months");
 }
 
-test("--audit-keep-months lets go of old months, by flag, by environment and by file", async () => {
-  const { folder, first } = await makeOldSite();
-  const toml = (text: string): string => {
+test("--audit-keep-months removes old audit months, set by flag, environment or config file", async () => {
+  const { folder, firstMonth } = await makeOldSite();
+  const writeConfig = (text: string): string => {
     const path = join(tempFolder(), "berth.toml");
     writeFileSync(path, `${text}\n`);
     return path;
   };
-  const said: readonly [string[], Record<string, string>, kept: boolean][] = [
+  const cases: readonly [string[], Record<string, string>, isKept: boolean][] = [
     [[], {}, true],
     [["--audit-keep-months", "12"], {}, true],
     [["--audit-keep-months", "2"], {}, false],
     [[], { BERTH_AUDIT_KEEP_MONTHS: "2" }, false],
-    [["--config", toml("audit_keep_months = 2")], {}, false],
+    [["--config", writeConfig("audit_keep_months = 2")], {}, false],
   ];
   await Promise.all(
-    said.map(async ([words, env, kept]) => {
+    cases.map(async ([args, env, isKept]) => {
       const copy = join(tempFolder(), "data");
       cpSync(folder, copy, { recursive: true });
-      await serveOnce(copy, words, env);
-      // Let go of with one checkpoint, gone with the next: the way back must not miss it.
-      expect(readdirSync(join(copy, "history"))).toContain(first);
-      await serveOnce(copy, words, env);
-      const left = readdirSync(join(copy, "history"));
-      expect([words, env, left.includes(first)]).toEqual([words, env, kept]);
+      await serveOnce(copy, args, env);
+      // The file is dropped at one checkpoint and removed at the next, because the older checkpoint
+      // still needs it.
+      expect(readdirSync(join(copy, "history"))).toContain(firstMonth);
+      await serveOnce(copy, args, env);
+      const files = readdirSync(join(copy, "history"));
+      expect([args, env, files.includes(firstMonth)]).toEqual([args, env, isKept]);
       const verified = runBerth("verify", "--data", copy, "--json");
       expect(verified.exitCode).toBe(0);
       const { audit_from, audit_lines, audit_seq } = JSON.parse(verified.stdout.toString()) as {
@@ -92,7 +93,7 @@ test("--audit-keep-months lets go of old months, by flag, by environment and by 
         audit_lines: number;
         audit_seq: number;
       };
-      expect(audit_from).toBe(kept ? 1 : 2);
+      expect(audit_from).toBe(isKept ? 1 : 2);
       expect(audit_from + audit_lines - 1).toBe(audit_seq);
     }),
   );

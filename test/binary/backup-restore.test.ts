@@ -9,15 +9,19 @@ const HASH = /^[0-9a-f]{64}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const REPLACED_FOLDER = /^replaced-\d{8}T\d{6}Z-[0-9a-f]{8}$/;
 
-function runBerth(...words: string[]) {
-  const child = Bun.spawnSync([buildBinary(), ...words], { cwd: "/", env: {} });
-  return { code: child.exitCode, out: child.stdout.toString(), err: child.stderr.toString() };
+function runBerth(...args: string[]) {
+  const child = Bun.spawnSync([buildBinary(), ...args], { cwd: "/", env: {} });
+  return {
+    code: child.exitCode,
+    stdout: child.stdout.toString(),
+    stderr: child.stderr.toString(),
+  };
 }
 
-function runJsonOrThrow(...words: string[]): Record<string, unknown> {
-  const { code, out, err } = runBerth(...words, "--json");
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  return JSON.parse(out) as Record<string, unknown>;
+function runJsonOrThrow(...args: string[]): Record<string, unknown> {
+  const { code, stdout, stderr } = runBerth(...args, "--json");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout) as Record<string, unknown>;
 }
 
 async function serve(folder: string): Promise<ServerProcess> {
@@ -46,7 +50,7 @@ interface BackedUpSite {
   readonly server: ServerProcess;
 }
 
-/** A server at work on which ada was registered before a backup, and bob and cem after it. */
+/** A running server: ada was registered before the backup, bob and cem after it. */
 async function makeBackedUpSite(): Promise<BackedUpSite> {
   const [folder, file] = [join(tempFolder(), "data"), join(tempFolder(), "site.berth")];
   await makeLicensedSite(folder, { product: "cad", slots: 5 });
@@ -58,7 +62,7 @@ async function makeBackedUpSite(): Promise<BackedUpSite> {
   return { folder, file, server };
 }
 
-/** What every answer as JSON tells of what was walked. */
+/** The facts about the checked files that every JSON output has. */
 const FACTS = {
   ok: true,
   kind: "site",
@@ -83,15 +87,15 @@ const FACTS = {
 const BACKUP_FACTS = { created_at: expect.stringMatching(TIME), created_by: expect.any(String) };
 
 describe("berth backup", () => {
-  test("copies the folder of a running server and tells what is in the copy", async () => {
+  test("copies the folder of a running server and reports the contents of the copy", async () => {
     const [folder, out] = [join(tempFolder(), "data"), tempFolder()];
     await makeLicensedSite(folder, { product: "cad" });
     const server = await serve(folder);
     await register(server, "ada");
     const path = join(out, "site.berth");
-    const made = runJsonOrThrow("backup", path, "--data", folder);
+    const created = runJsonOrThrow("backup", path, "--data", folder);
     const bytes = readFileSync(path).length;
-    expect(made).toEqual({ ...FACTS, ...BACKUP_FACTS, path, bytes, checkpoint_generations: [] });
+    expect(created).toEqual({ ...FACTS, ...BACKUP_FACTS, path, bytes, checkpoint_generations: [] });
     expect(modeOf(path)).toBe("600");
     expect(readdirSync(out)).toEqual(["site.berth"]);
     expect(await listUsers(server)).toEqual(["ada"]);
@@ -104,40 +108,40 @@ describe("berth backup", () => {
     expect(runJsonOrThrow("verify", "--data", folder)).toEqual({ ...FACTS, path: folder });
   });
 
-  test("says to a person where it is, what was checked and what to do with it", async () => {
+  test("prints the path of the backup, what was checked, and that it must be kept safe", async () => {
     const folder = join(tempFolder(), "data");
     await makeLicensedSite(folder, { product: "cad" });
     const path = join(tempFolder(), "site.berth");
-    const { code, out, err } = runBerth("backup", path, "--data", folder);
-    expect([code, err]).toEqual([0, ""]);
-    expect(out).toMatch(new RegExp(`^checked +${path}\ncreated +\\S+Z by berth `));
-    expect(out).toEndWith(
+    const { code, stdout, stderr } = runBerth("backup", path, "--data", folder);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(new RegExp(`^checked +${path}\ncreated +\\S+Z by berth `));
+    expect(stdout).toEndWith(
       `\n\n${path} is written and checked. It contains the appliance's key: keep it safe.\n`,
     );
   });
 
-  test("never takes the place of a file, nor half of one", async () => {
+  test("refuses to overwrite an existing file", async () => {
     const folder = join(tempFolder(), "data");
     await makeLicensedSite(folder, { product: "cad" });
     const path = join(tempFolder(), "site.berth");
-    writeFileSync(path, "an older one");
+    writeFileSync(path, "an older backup");
     const refused = runBerth("backup", path, "--data", folder);
     expect(refused).toEqual({
       code: 1,
-      out: "",
-      err: `berth: error: ${path} already exists\nberth: hint: choose a new file name; backups are not overwritten\n`,
+      stdout: "",
+      stderr: `berth: error: ${path} already exists\nberth: hint: choose a new file name; backups are not overwritten\n`,
     });
-    expect(readFileSync(path, "utf8")).toBe("an older one");
+    expect(readFileSync(path, "utf8")).toBe("an older backup");
   });
 
-  test("by several processes to one file at once leaves one whole backup", async () => {
+  test("leaves one complete backup when six processes write to the same file at once", async () => {
     const folder = join(tempFolder(), "data");
     const file = join(tempFolder(), "site.berth");
     await makeLicensedSite(folder, { product: "cad", slots: 5 });
     const all = await Promise.all(
       Array.from({ length: 6 }, () => runBinary(["backup", file, "--data", folder])),
     );
-    // One that begins after another has finished is refused, as every later one is.
+    // A process that starts after another has finished is refused, because the file exists by then.
     const failures = all.filter(({ code, stderr }) => code !== 0 && !/already exists/.test(stderr));
     expect(failures).toEqual([]);
     expect(all.some(({ code }) => code === 0)).toBe(true);
@@ -147,47 +151,47 @@ describe("berth backup", () => {
 });
 
 describe("berth restore", () => {
-  test("is refused while a server works there, and that server is named", async () => {
+  test("is refused while a server uses the folder, and names that server's process", async () => {
     const { folder, file, server } = await makeBackedUpSite();
-    const { code, out, err } = runBerth("restore", file, "--data", folder, "--accept-loss");
-    expect([code, out]).toEqual([1, ""]);
-    const [said, hint] = err.split("\n");
-    expect(said).toStartWith(`berth: error: ${folder} is in use by process ${server.pid} (`);
+    const { code, stdout, stderr } = runBerth("restore", file, "--data", folder, "--accept-loss");
+    expect([code, stdout]).toEqual([1, ""]);
+    const [error, hint] = stderr.split("\n");
+    expect(error).toStartWith(`berth: error: ${folder} is in use by process ${server.pid} (`);
     expect(hint).toBe("berth: hint: stop that process, or specify another folder with --data DIR");
     expect(await listUsers(server)).toEqual(["ada", "bob", "cem"]);
   });
 
-  test("is refused when changes would be lost, in these words, and changes nothing", async () => {
+  test("is refused with the number of changes that would be lost, and changes nothing", async () => {
     const { folder, file, server } = await makeBackedUpSite();
     await server.stop();
     const before = contentsOf(folder);
-    const { code, out, err } = runBerth("restore", file, "--data", folder);
-    expect({ code, out, err }).toEqual({
+    const { code, stdout, stderr } = runBerth("restore", file, "--data", folder);
+    expect({ code, stdout, stderr }).toEqual({
       code: 1,
-      out: "",
-      err:
+      stdout: "",
+      stderr:
         `berth: error: ${file} is older than ${folder}: 2 changes since then would be lost (from line 6 on)\n` +
         `berth: hint: berth restore --accept-loss restores anyway and keeps the current contents of ${folder}\n`,
     });
     expect(contentsOf(folder)).toEqual({ ...before, lock: expect.anything() });
   });
 
-  test("--accept-loss goes on, says what is lost, and keeps what it replaces", async () => {
+  test("with --accept-loss restores, reports the lost changes and keeps the replaced files", async () => {
     const { folder, file, server } = await makeBackedUpSite();
     await server.stop();
     const before = contentsOf(folder);
-    const { code, out, err } = runBerth("restore", file, "--data", folder, "--accept-loss");
-    expect([code, err]).toEqual([0, "berth: warning: 2 changes lost\n"]);
-    const kept = readdirSync(folder).filter((name) => REPLACED_FOLDER.test(name));
-    expect(kept).toHaveLength(1);
-    const replaced = join(folder, kept[0] ?? "");
-    expect(out).toContain(
+    const { code, stdout, stderr } = runBerth("restore", file, "--data", folder, "--accept-loss");
+    expect([code, stderr]).toEqual([0, "berth: warning: 2 changes lost\n"]);
+    const replacedFolders = readdirSync(folder).filter((name) => REPLACED_FOLDER.test(name));
+    expect(replacedFolders).toHaveLength(1);
+    const replaced = join(folder, replacedFolders[0] ?? "");
+    expect(stdout).toContain(
       `\n\nThe backup is restored in ${folder}.\n` +
         "The restore is recorded in the audit log, and the next license request reports it to the vendor.\n" +
         `The previous contents are in ${replaced}.\n`,
     );
-    for (const [name, held] of Object.entries(contentsOf(replaced)))
-      expect(held).toBe(before[name] ?? "");
+    for (const [name, content] of Object.entries(contentsOf(replaced)))
+      expect(content).toBe(before[name] ?? "");
     for (const name of ["state.json", "identity.jwk", "history"]) {
       expect(existsSync(join(replaced, name))).toBe(true);
     }
@@ -195,19 +199,19 @@ describe("berth restore", () => {
     expect(await listUsers(again)).toEqual(["ada"]);
     expect(await again.stop()).toBe(0);
     expect(runJsonOrThrow("verify", "--data", folder)).toMatchObject({ seq: 6, audit_seq: 6 });
-    const record = readdirSync(join(folder, "history")).map((name) =>
+    const auditFiles = readdirSync(join(folder, "history")).map((name) =>
       readFileSync(join(folder, "history", name), "utf8"),
     );
-    expect(record.join("")).toContain('{"type":"Restored"');
+    expect(auditFiles.join("")).toContain('{"type":"Restored"');
   });
 
-  test("as JSON it tells the lineage, what was lost and where the rest is", async () => {
+  test("with --json reports the lineage, the lost changes and the folder of the replaced files", async () => {
     const { folder, file, server } = await makeBackedUpSite();
     await server.stop();
-    const words = ["restore", file, "--data", folder, "--accept-loss", "--json"];
-    const { code, out, err } = runBerth(...words);
-    expect([code, err]).toEqual([0, ""]);
-    const { replaced_folder: replaced, ...reply } = JSON.parse(out) as {
+    const args = ["restore", file, "--data", folder, "--accept-loss", "--json"];
+    const { code, stdout, stderr } = runBerth(...args);
+    expect([code, stderr]).toEqual([0, ""]);
+    const { replaced_folder: replaced, ...reply } = JSON.parse(stdout) as {
       readonly replaced_folder: string;
     };
     expect(reply).toEqual({
@@ -222,7 +226,7 @@ describe("berth restore", () => {
     expect(basename(replaced)).toMatch(REPLACED_FOLDER);
   });
 
-  test("into a folder that is not there yet nothing is lost, and nothing is kept", async () => {
+  test("into a new folder loses no changes and keeps no replaced files", async () => {
     const { file, server } = await makeBackedUpSite();
     await server.stop();
     const folder = join(tempFolder(), "new");
@@ -239,21 +243,21 @@ describe("berth restore", () => {
 });
 
 describe("berth verify", () => {
-  const flip = (path: string, place: number): void => {
+  const flipBitAt = (path: string, offset: number): void => {
     const bytes = readFileSync(path);
-    bytes[place] = (bytes[place] ?? 0) ^ 1;
+    bytes[offset] = (bytes[offset] ?? 0) ^ 1;
     writeFileSync(path, bytes);
   };
 
-  test("walks a folder, stopped or served, and says so to a person", async () => {
+  test("checks a served or stopped folder, prints the result and changes nothing", async () => {
     const { folder, server } = await makeBackedUpSite();
-    const words = ["verify", "--data", folder];
-    expect(runBerth(...words)).toMatchObject({ code: 0, err: "" });
+    const args = ["verify", "--data", folder];
+    expect(runBerth(...args)).toMatchObject({ code: 0, stderr: "" });
     await server.stop();
     const before = contentsOf(folder);
-    const { code, out, err } = runBerth(...words);
-    expect([code, err]).toEqual([0, ""]);
-    expect(out.replaceAll(/ {2,}/g, "  ").split("\n")).toEqual([
+    const { code, stdout, stderr } = runBerth(...args);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout.replaceAll(/ {2,}/g, "  ").split("\n")).toEqual([
       `checked  ${folder}`,
       expect.stringMatching(/^appliance {2}\S{16} \(site\); its key matches$/),
       expect.stringMatching(
@@ -269,36 +273,36 @@ describe("berth verify", () => {
   });
 
   test.each(["state.json", "state-4.json", "journal-5.jsonl", "history"])(
-    "a flipped byte in %s is exit code 78, with the file's name",
+    "exits with 78 and names the file after a bit was flipped in %s",
     async (name) => {
       const { folder, server } = await makeBackedUpSite();
       await server.stop();
       const [file] = name === "history" ? readdirSync(join(folder, name)) : [""];
       const path = join(folder, name, file ?? "");
-      flip(path, 400);
+      flipBitAt(path, 400);
       const before = contentsOf(folder);
-      const { code, out, err } = runBerth("verify", "--data", folder, "--json");
+      const { code, stdout, stderr } = runBerth("verify", "--data", folder, "--json");
       expect(code).toBe(78);
-      const { message, hint } = JSON.parse(out) as { message: string; hint: string };
+      const { message, hint } = JSON.parse(stdout) as { message: string; hint: string };
       expect(message).toStartWith(`${path} `);
-      expect(err).toBe(`berth: error: ${message}\nberth: hint: ${hint}\n`);
+      expect(stderr).toBe(`berth: error: ${message}\nberth: hint: ${hint}\n`);
       expect(hint).not.toBe("");
       expect(contentsOf(folder)).toEqual(before);
     },
   );
 
-  test("a flipped byte in a backup is exit code 1, and such a file is not restored", async () => {
+  test("exits with 1 after a bit was flipped in a backup, and berth restore refuses that backup", async () => {
     const { file } = await makeBackedUpSite();
     const folder = join(tempFolder(), "new");
-    flip(file, 1_500);
-    for (const words of [
+    flipBitAt(file, 1_500);
+    for (const args of [
       ["verify", file],
       ["restore", file, "--data", folder],
     ]) {
-      const { code, out, err } = runBerth(...words);
-      expect([code, out]).toEqual([1, ""]);
-      expect(err).toStartWith(`berth: error: ${file} is damaged`);
-      expect(err).toEndWith("\nberth: hint: use another backup file\n");
+      const { code, stdout, stderr } = runBerth(...args);
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toStartWith(`berth: error: ${file} is damaged`);
+      expect(stderr).toEndWith("\nberth: hint: use another backup file\n");
     }
     expect(existsSync(folder)).toBe(false);
   });

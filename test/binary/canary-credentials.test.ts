@@ -14,9 +14,9 @@ import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { readText } from "../support/status-stream.ts";
 
-/** Runs a command with something on its standard input, and looks at who can see what meanwhile. */
-async function runWithInput(input: string, lines: string[], ...words: string[]): Promise<string> {
-  const child = Bun.spawn([buildBinary(), ...words], {
+/** Runs a command with an input, and adds the command lines of all its processes to `lines`. */
+async function runWithInput(input: string, lines: string[], ...args: string[]): Promise<string> {
+  const child = Bun.spawn([buildBinary(), ...args], {
     stdin: "pipe",
     stdout: "pipe",
     stderr: "pipe",
@@ -36,17 +36,31 @@ async function runWithInput(input: string, lines: string[], ...words: string[]):
   return out;
 }
 
-test("tokens and passwords leave no trace, with every request logged", async () => {
-  const [folder, said] = [tempFolder(), tempFolder()];
+test("tokens and passwords leak into no file, log, reply or command line, with every request logged", async () => {
+  const [folder, outputFolder] = [tempFolder(), tempFolder()];
   await makeLicensedSite(folder, { product: "cad" });
-  const { url, child, err } = await serveWithCapturedOutput(folder, said, "--log", "requests");
+  const { url, child, err } = await serveWithCapturedOutput(
+    folder,
+    outputFolder,
+    "--log",
+    "requests",
+  );
   const lines: string[] = [];
   const data = ["--data", folder];
 
-  const made = await runWithInput("", lines, "admin", "token", "--name", "ops", "--json", ...data);
-  const { token } = JSON.parse(made) as { token: string };
+  const created = await runWithInput(
+    "",
+    lines,
+    "admin",
+    "token",
+    "--name",
+    "ops",
+    "--json",
+    ...data,
+  );
+  const { token } = JSON.parse(created) as { token: string };
   const password = makeCanary("password");
-  const answered = await runWithInput(
+  const userReply = await runWithInput(
     `${password}\n`,
     lines,
     "admin",
@@ -55,15 +69,15 @@ test("tokens and passwords leave no trace, with every request logged", async () 
     "ada",
     ...data,
   );
-  const basic = (word: string) => `Basic ${Buffer.from(`ada:${word}`).toString("base64")}`;
+  const basic = (text: string) => `Basic ${Buffer.from(`ada:${text}`).toString("base64")}`;
   const login = await fetch(`${url}/auth`, { headers: { authorization: basic(password) } });
   const { token: session } = (await login.json()) as { token: string };
   expect(session).toStartWith("berth_");
   const wrong = makeCanary("wrong");
   const secrets = [token, password, session, wrong];
 
-  // On every route, rightly and in every wrong way; what comes back has none of it.
-  const replies = [answered];
+  // On every route, with valid credentials and in every wrong way; no reply contains a secret.
+  const replies = [userReply];
   const statuses = new Set<number>();
   const call = async (path: string, init: RequestInit): Promise<void> => {
     const response = await fetch(`${url}${path}`, init);
@@ -71,7 +85,7 @@ test("tokens and passwords leave no trace, with every request logged", async () 
     replies.push(JSON.stringify([...response.headers]) + (await readText(response)));
     lines.push(...readCommandLines(buildBinary()));
   };
-  const shown = [
+  const authorizations = [
     `Bearer ${token}`,
     `Bearer ${session}`,
     `bearer ${token}x`,
@@ -82,7 +96,7 @@ test("tokens and passwords leave no trace, with every request logged", async () 
   ];
   for (const [path, planes] of routes) {
     for (const method of Object.keys(planes)) {
-      for (const authorization of shown) {
+      for (const authorization of authorizations) {
         const body = JSON.stringify({ password: wrong, signing_key: token, [wrong]: session });
         const headers = { authorization, "content-type": "application/json", cookie: session };
         const query = `?${new URLSearchParams({ token, password: wrong, access_token: session }).toString()}`;
@@ -91,7 +105,7 @@ test("tokens and passwords leave no trace, with every request logged", async () 
     }
   }
   await call("/auth", { headers: { authorization: basic(wrong) } });
-  // A name is not a secret, but somebody will type a password there.
+  // A role is not a secret, but a user may type a password there by mistake.
   await call("/api/admin/v1/access/users", {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -107,18 +121,18 @@ test("tokens and passwords leave no trace, with every request logged", async () 
   child.kill("SIGTERM");
   expect(await child.exited).toBe(0);
   expect(findLeaks(folder, secrets)).toEqual([]);
-  expect(findLeaks(said, secrets)).toEqual([]);
+  expect(findLeaks(outputFolder, secrets)).toEqual([]);
   expect(lines.some((line) => line.includes(" admin user add "))).toBe(true);
   expect(findSecrets("a command line", lines.join("\n"), secrets)).toEqual([]);
 });
 
-test("a vendor's passphrase leaves no trace at the desk", async () => {
-  const [root, apart] = [tempFolder(), tempFolder()];
-  const [desk, file] = [join(root, "desk"), join(apart, "passphrase")];
+test("a vendor's passphrase leaks into no desk file, output or command line", async () => {
+  const [root, passphraseFolder] = [tempFolder(), tempFolder()];
+  const [desk, file] = [join(root, "desk"), join(passphraseFolder, "passphrase")];
   const passphrase = makeCanary("passphrase");
   writeFileSync(file, `${passphrase}\n`);
   const lines: string[] = [];
-  const opened = ["--dir", desk, "--passphrase-file", file];
+  const deskFlags = ["--dir", desk, "--passphrase-file", file];
   const out = [
     await runWithInput(
       "",
@@ -129,9 +143,9 @@ test("a vendor's passphrase leaves no trace at the desk", async () => {
       "Acme",
       "--product",
       "cad",
-      ...opened,
+      ...deskFlags,
     ),
-    await runWithInput("", lines, "vendor", "successor", ...opened),
+    await runWithInput("", lines, "vendor", "successor", ...deskFlags),
     await runWithInput(
       "",
       lines,
@@ -141,11 +155,19 @@ test("a vendor's passphrase leaves no trace at the desk", async () => {
       "p",
       "--product",
       "cad",
-      ...opened,
+      ...deskFlags,
     ),
-    await runWithInput("", lines, "vendor", "passphrase", ...opened, "--new-passphrase-file", file),
+    await runWithInput(
+      "",
+      lines,
+      "vendor",
+      "passphrase",
+      ...deskFlags,
+      "--new-passphrase-file",
+      file,
+    ),
   ];
-  expect(out.flatMap((text) => findSecrets("what it said", text, [passphrase]))).toEqual([]);
+  expect(out.flatMap((text) => findSecrets("the output", text, [passphrase]))).toEqual([]);
   expect(findSecrets("a command line", lines.join("\n"), [passphrase])).toEqual([]);
   expect(findLeaks(root, [passphrase])).toEqual([]);
 });

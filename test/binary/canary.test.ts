@@ -14,7 +14,7 @@ import { waitUntil } from "../support/running-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-test("the search finds a secret in every spelling it looks for", () => {
+test("the leak search finds a secret in every encoding it covers", () => {
   const secret = makeCanary("control");
   for (const text of listEncodings(secret)) {
     expect(text.length).toBeGreaterThan(20);
@@ -25,24 +25,24 @@ test("the search finds a secret in every spelling it looks for", () => {
   ).not.toEqual([]);
 });
 
-test("keys leave no trace in files, output or command lines, however they were set", async () => {
-  const [folder, said] = [tempFolder(), tempFolder()];
+test("cloud keys leak into no file, log, reply or command line, however they were set", async () => {
+  const [folder, outputFolder] = [tempFolder(), tempFolder()];
   await makeLicensedSite(folder, { product: "cad" });
-  const { url, child, err } = await serveWithCapturedOutput(folder, said);
+  const { url, child, err } = await serveWithCapturedOutput(folder, outputFolder);
   const secrets: string[] = [];
-  const secret = (name: string): string => {
-    const made = makeCanary(name);
-    secrets.push(made);
-    return made;
+  const makeSecret = (name: string): string => {
+    const secret = makeCanary(name);
+    secrets.push(secret);
+    return secret;
   };
-  const pair = () => ({ apiKey: secret("api"), sharedKey: secret("shared") });
+  const makeKeys = () => ({ apiKey: makeSecret("api"), sharedKey: makeSecret("shared") });
   const lines: string[] = [];
-  const look = (): void => void lines.push(...readCommandLines(buildBinary()));
+  const captureCommandLines = (): void => void lines.push(...readCommandLines(buildBinary()));
   const replies: string[] = [];
   const call = async (path: string, init: RequestInit = {}): Promise<number> => {
     const response = await fetch(`${url}${path}`, init);
     replies.push(JSON.stringify([...response.headers]) + (await response.text()));
-    look();
+    captureCommandLines();
     return response.status;
   };
   const query = (keys: Record<string, string>): string =>
@@ -54,9 +54,9 @@ test("keys leave no trace in files, output or command lines, however they were s
       headers: { "content-type": "application/json", ...headers },
     });
 
-  expect(await call(query(pair()))).toBe(200);
-  expect(await post("/api/v4/setKeys", JSON.stringify(pair()))).toBe(200);
-  const keys = pair();
+  expect(await call(query(makeKeys()))).toBe(200);
+  expect(await post("/api/v4/setKeys", JSON.stringify(makeKeys()))).toBe(200);
+  const keys = makeKeys();
   const set = Bun.spawn([buildBinary(), "keys", "set", "-", "--data", folder], {
     stdin: "pipe",
     stdout: "pipe",
@@ -65,47 +65,49 @@ test("keys leave no trace in files, output or command lines, however they were s
     env: {},
   });
   const isSeen = (): boolean => {
-    look();
+    captureCommandLines();
     return lines.some((line) => line.includes(" keys set - "));
   };
   await waitUntil(isSeen, "the command line of keys set");
   await set.stdin.write(`apiKey=${keys.apiKey}\nsharedKey=${keys.sharedKey}\n`);
   await set.stdin.end();
-  const answered = await Promise.all([set.exited, set.stdout.text(), set.stderr.text()]);
-  expect(answered).toEqual([0, "set: apiKey, sharedKey\n", ""]);
+  const result = await Promise.all([set.exited, set.stdout.text(), set.stderr.text()]);
+  expect(result).toEqual([0, "set: apiKey, sharedKey\n", ""]);
 
-  // Everything that can go wrong with a secret in hand.
-  const both = pair();
+  // Every refusal of a request that contains secrets.
+  const refusedKeys = makeKeys();
   const foreign = { origin: "http://evil.example" };
-  const named = encodeURIComponent(both.apiKey);
-  expect(await call(query(both), { headers: foreign })).toBe(403);
-  expect(await call(query(both), { method: "HEAD" })).toBe(405);
-  expect(await call(query(both), { method: "DELETE" })).toBe(405);
-  expect(await call(query(both), { headers: { "x-forwarded-for": "10.0.0.1" } })).toBe(401);
-  expect(await call(`${query(both)}&apiKey=${named}`)).toBe(400);
-  expect(await call(query({ apiKey: `${both.apiKey}\u0007` }))).toBe(400);
-  expect(await call(`/api/v4/setKey?apiKey=${named}`)).toBe(404);
-  expect(await call(`/${named}`)).toBe(404);
-  expect(await post("/api/v4/setKeys", `{"apiKey":${JSON.stringify(both.apiKey)}`)).toBe(400);
-  expect(await post("/api/v4/setKeys", JSON.stringify({ apiKey: [both.apiKey] }))).toBe(400);
+  const encodedKey = encodeURIComponent(refusedKeys.apiKey);
+  expect(await call(query(refusedKeys), { headers: foreign })).toBe(403);
+  expect(await call(query(refusedKeys), { method: "HEAD" })).toBe(405);
+  expect(await call(query(refusedKeys), { method: "DELETE" })).toBe(405);
+  expect(await call(query(refusedKeys), { headers: { "x-forwarded-for": "10.0.0.1" } })).toBe(401);
+  expect(await call(`${query(refusedKeys)}&apiKey=${encodedKey}`)).toBe(400);
+  expect(await call(query({ apiKey: `${refusedKeys.apiKey}\u0007` }))).toBe(400);
+  expect(await call(`/api/v4/setKey?apiKey=${encodedKey}`)).toBe(404);
+  expect(await call(`/${encodedKey}`)).toBe(404);
+  expect(await post("/api/v4/setKeys", `{"apiKey":${JSON.stringify(refusedKeys.apiKey)}`)).toBe(
+    400,
+  );
+  expect(await post("/api/v4/setKeys", JSON.stringify({ apiKey: [refusedKeys.apiKey] }))).toBe(400);
   expect(
-    await post("/api/v4/setKeys", JSON.stringify(both), { "content-type": "text/plain" }),
+    await post("/api/v4/setKeys", JSON.stringify(refusedKeys), { "content-type": "text/plain" }),
   ).toBe(415);
-  const long = JSON.stringify({ apiKey: both.apiKey.repeat(2_000) });
+  const long = JSON.stringify({ apiKey: refusedKeys.apiKey.repeat(2_000) });
   expect(await post("/api/v4/setKeys", long)).toBe(413);
 
-  // A folder stands where the file should go: a fault of our own, and one for the log.
-  const inTheWay = join(folder, "credentials.sealed.new");
-  mkdirSync(inTheWay);
-  expect(await call(query(both))).toBeGreaterThanOrEqual(500);
-  expect(await post("/api/v4/setKeys", JSON.stringify(both))).toBeGreaterThanOrEqual(500);
-  rmdirSync(inTheWay);
+  // A folder has the name of the new file: an internal error, which is logged.
+  const blockingFolder = join(folder, "credentials.sealed.new");
+  mkdirSync(blockingFolder);
+  expect(await call(query(refusedKeys))).toBeGreaterThanOrEqual(500);
+  expect(await post("/api/v4/setKeys", JSON.stringify(refusedKeys))).toBeGreaterThanOrEqual(500);
+  rmdirSync(blockingFolder);
   expect(readFileSync(err, "utf8")).not.toBe("");
 
   expect(replies.flatMap((text) => findSecrets("a reply", text, secrets))).toEqual([]);
   expect(findLeaks(folder, secrets)).toEqual([]);
 
-  // The one place where the API key belongs; the shared key is not in it.
+  // Only this payload contains the API key; it does not contain the shared key.
   const generated = await fetch(`${url}/api/v4/license/generate`, {
     method: "POST",
     body: JSON.stringify({ license_key: "K-1" }),
@@ -116,10 +118,10 @@ test("keys leave no trace in files, output or command lines, however they were s
   expect((JSON.parse(payload) as { api_key: string }).api_key).toBe(keys.apiKey);
   expect(findSecrets("the payload", payload, [keys.sharedKey])).toEqual([]);
 
-  look();
+  captureCommandLines();
   child.kill("SIGTERM");
   expect(await child.exited).toBe(0);
   expect(findLeaks(folder, secrets)).toEqual([]);
-  expect(findLeaks(said, secrets)).toEqual([]);
+  expect(findLeaks(outputFolder, secrets)).toEqual([]);
   expect(findSecrets("a command line", lines.join("\n"), secrets)).toEqual([]);
 });

@@ -4,14 +4,14 @@ import { RunningSite, NETWORK_ADDRESS } from "../support/running-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A license of ten slots for each product. */
+/** A site with a license of ten slots for each product. */
 async function openCappedSite(
   products: readonly string[],
-  ...words: string[]
+  ...flags: string[]
 ): Promise<RunningSite> {
   const folder = join(tempFolder(), "data");
   for (const product of products) await makeLicensedSite(folder, { product, slots: 10 });
-  return RunningSite.open(words, folder);
+  return RunningSite.open(flags, folder);
 }
 
 const register = async (site: RunningSite, fields: object, host?: string) => {
@@ -23,7 +23,7 @@ const register = async (site: RunningSite, fields: object, host?: string) => {
   return { code, message };
 };
 
-test("one user holds no more slots than the operator allows, after a restart either", async () => {
+test("--max-slots-per-user limits the slots of one user over all products, also after a restart", async () => {
   const site = await openCappedSite(["cad", "cam"], "--max-slots-per-user", "1");
   expect((await register(site, { product: "cad", user: "ada" })).code).toBeNull();
   const more = { product: "cam", user: "ada" };
@@ -34,13 +34,13 @@ test("one user holds no more slots than the operator allows, after a restart eit
   expect(refused.message).toContain("max_slots_per_user");
   await site.restart();
   expect((await register(site, more)).code).toBe("slots_capped");
-  // A heartbeat is no second slot.
+  // A heartbeat takes no second slot.
   expect((await register(site, { product: "cad", user: "ada" })).code).toBeNull();
   expect((await site.post("/api/v4/unregister", { product: "cad", user: "ada" })).status).toBe(200);
   expect((await register(site, more)).code).toBeNull();
 });
 
-test("one address holds no more, however many names it uses; others are not its business", async () => {
+test("--max-slots-per-peer limits one address under any user names, and no other address", async () => {
   const site = await openCappedSite(["cad"], "--max-slots-per-peer", "2");
   for (const user of ["a", "b"]) expect((await register(site, { user })).code).toBeNull();
   const refused = await register(site, { user: "c" });

@@ -15,10 +15,10 @@ const REGISTER = "/api/v4/register";
 const REMOTE_HOST = NETWORK_ADDRESS ?? "";
 
 /** A site with a license of two slots. */
-async function openLicensedSite(...words: string[]): Promise<RunningSite> {
+async function openLicensedSite(...flags: string[]): Promise<RunningSite> {
   const folder = join(tempFolder(), "data");
   await makeLicensedSite(folder, { product: "cad", slots: 2 });
-  return RunningSite.open(words, folder);
+  return RunningSite.open(flags, folder);
 }
 
 const readStatusAndCode = async (response: Response) => [
@@ -26,8 +26,8 @@ const readStatusAndCode = async (response: Response) => [
   ((await response.json()) as { code?: string }).code,
 ];
 
-describe.skipIf(NETWORK_ADDRESS === null)("networks", () => {
-  test("applications come from those that were named, administrators from theirs", async () => {
+describe.skipIf(NETWORK_ADDRESS === null)("network rules", () => {
+  test("admit applications from --client-networks and administrators from --admin-networks", async () => {
     const site = await openLicensedSite(
       "--client-networks",
       "127.0.0.0/8",
@@ -47,7 +47,7 @@ describe.skipIf(NETWORK_ADDRESS === null)("networks", () => {
     expect(
       await readStatusAndCode(await site.get(STATUS, bearerHeader(token), REMOTE_HOST)),
     ).toEqual([403, "tls_required"]);
-    // Whoever may try to administer may also log in for it.
+    // A network that may administer may also log in.
     expect(await readStatusAndCode(await site.get("/auth", {}, REMOTE_HOST))).toEqual([
       403,
       "tls_required",
@@ -61,7 +61,7 @@ describe.skipIf(NETWORK_ADDRESS === null)("networks", () => {
     expect((await site.get(STATUS, bearerHeader(token))).status).toBe(200);
   });
 
-  test("before there is a credential, another machine has no way in", async () => {
+  test("refuse admin calls of another machine while there is no credential", async () => {
     const site = await openLicensedSite();
     expect(await readStatusAndCode(await site.get(STATUS, {}, REMOTE_HOST))).toEqual([
       401,
@@ -70,7 +70,7 @@ describe.skipIf(NETWORK_ADDRESS === null)("networks", () => {
   });
 });
 
-test("a proxy on the machine is not the machine", async () => {
+test("a local request with proxy headers has no admin access without a credential", async () => {
   const site = await openLicensedSite();
   const claims = { "x-forwarded-for": "127.0.0.1", forwarded: "for=127.0.0.1", via: "1.1 p" };
   const more = { "x-real-ip": "127.0.0.1", "x-forwarded-host": "localhost" };
@@ -80,11 +80,11 @@ test("a proxy on the machine is not the machine", async () => {
     expect((await site.post(REGISTER, { user: "ada" }, { [name]: value })).status).toBe(200);
   }
   const token = await site.createToken();
-  const shown = await site.get(STATUS, { ...bearerHeader(token), via: "1.1 p" });
-  expect(await readStatusAndCode(shown)).toEqual([403, "tls_required"]);
+  const proxied = await site.get(STATUS, { ...bearerHeader(token), via: "1.1 p" });
+  expect(await readStatusAndCode(proxied)).toEqual([403, "tls_required"]);
 });
 
-test("where people log in, each acts for itself and an administrator for anyone", async () => {
+test("with --client-auth login, a user acts only for itself and an administrator for every user", async () => {
   const site = await openLicensedSite("--client-auth", "login");
   await site.runCommand(["admin", "user", "add", "ada"], PASSWORD);
   await site.runCommand(["admin", "user", "add", "root", "--role", "admin"], PASSWORD);
@@ -104,13 +104,13 @@ test("where people log in, each acts for itself and an administrator for anyone"
     "forbidden",
   ]);
   expect((await site.post(REGISTER, { user: "bob" }, root)).status).toBe(200);
-  const given = await site.post("/api/v4/unregister", { user: "bob" }, ada);
-  expect(await readStatusAndCode(given)).toEqual([403, "forbidden"]);
+  const foreignRelease = await site.post("/api/v4/unregister", { user: "bob" }, ada);
+  expect(await readStatusAndCode(foreignRelease)).toEqual([403, "forbidden"]);
   expect(await readStatusAndCode(await site.get(STATUS, ada))).toEqual([403, "forbidden"]);
   expect((await site.get(STATUS, root)).status).toBe(200);
   expect((await site.get("/api/v4/health")).status).toBe(200);
 
-  // A new password ends what the old one opened, and so does a restart.
+  // A new password ends the sessions of the old one, and so does a restart.
   await site.runCommand(["admin", "user", "add", "ada"], `${PASSWORD} 2`);
   expect(await readStatusAndCode(await site.post(REGISTER, {}, ada))).toEqual([
     401,
@@ -121,17 +121,17 @@ test("where people log in, each acts for itself and an administrator for anyone"
   expect((await site.get("/auth", basicAuthHeader("root", PASSWORD))).status).toBe(200);
 });
 
-test("whoever guesses is slowed down", async () => {
+test("password guesses beyond ten a minute get 429 with Retry-After", async () => {
   const site = await openLicensedSite();
   await site.runCommand(["admin", "user", "add", "ada"], PASSWORD);
-  // Ten are looked at in a minute, which may turn meanwhile.
+  // Ten guesses are checked in each minute, and a new minute may begin during the test.
   const guess = () => site.get("/auth", basicAuthHeader("ada", "wrong password"));
   const guesses = await Promise.all(Array.from({ length: 30 }, guess));
-  const slowed = guesses.filter(({ status }) => status !== 401);
-  expect(slowed.length).toBeWithin(1, 21);
-  for (const one of slowed) {
-    expect(Number(one.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(await readStatusAndCode(one)).toEqual([429, "too_many_requests"]);
+  const limited = guesses.filter(({ status }) => status !== 401);
+  expect(limited.length).toBeWithin(1, 21);
+  for (const response of limited) {
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await readStatusAndCode(response)).toEqual([429, "too_many_requests"]);
   }
 });
 
@@ -154,15 +154,15 @@ describe("berth status", () => {
     return exposures.map(({ finding }) => finding).join("\n");
   }
 
-  test("lists every exposure, and none after it is closed", async () => {
-    const wide = ["--client-networks", "0.0.0.0/0", "--admin-networks", "::/0,0.0.0.0/0"];
-    const site = await RunningSite.open([...wide, "--allow-plain-credentials"]);
+  test("lists every exposure, and none after all are closed", async () => {
+    const openNetworks = ["--client-networks", "0.0.0.0/0", "--admin-networks", "::/0,0.0.0.0/0"];
+    const site = await RunningSite.open([...openNetworks, "--allow-plain-credentials"]);
     const open = await exposuresOf(site);
     for (const part of [
       "administration is open",
       "call without a login",
-      "applications may connect from 0.0.0.0/0",
-      "administrators may connect from ::/0, 0.0.0.0/0",
+      "applications can connect from 0.0.0.0/0",
+      "administrators can connect from ::/0, 0.0.0.0/0",
       "plain HTTP on 0.0.0.0:0",
       "tokens and passwords from other machines",
     ]) {

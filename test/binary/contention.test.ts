@@ -6,18 +6,18 @@ import { tempFolder } from "../support/temp-folder.ts";
 const CLIENTS = 256;
 const SLOTS = 10;
 const CALLS = 100_000;
-/** All of them have one address. */
+/** All clients have the same address, so its audit budget must not limit them. */
 const LISTEN = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
 
 interface Slot {
   readonly user: string;
 }
 
-/** Who holds what, as far as somebody outside can know it. */
+/** The slots in use, as far as clients can know. */
 class ObservedCalls {
-  /** Granted and not yet given back: certainly taken. */
+  /** Granted and not yet released: these users certainly have a slot. */
   readonly holders = new Set<string>();
-  /** Asked, and not answered when the server died: either is right. */
+  /** Their last call had no reply when the server was killed: with or without a slot is correct. */
   readonly unansweredUsers = new Set<string>();
   maxHolders = 0;
   calls = 0;
@@ -36,59 +36,59 @@ class ObservedCalls {
   }
 }
 
-test(`${CLIENTS} clients fight for ${SLOTS} slots over ${CALLS} calls, then the server is killed`, async () => {
+test(`${CLIENTS} clients never hold more than ${SLOTS} slots, and a kill loses no granted slot`, async () => {
   const folder = tempFolder();
   await makeLicensedSite(folder, { product: "cad", slots: SLOTS });
   const first = await startBinary("serve", "--data", folder, ...LISTEN);
-  const ledger = new ObservedCalls();
+  const observed = new ObservedCalls();
   const clients = Array.from({ length: CLIENTS }, (_, index) =>
-    competeForSlot(first.url, `user-${index}`, ledger),
+    competeForSlot(first.url, `user-${index}`, observed),
   );
-  // In the middle of it: requests are under way on every connection.
-  while (ledger.calls < CALLS) await Bun.sleep(5);
+  // The server is killed while every connection has a pending request.
+  while (observed.calls < CALLS) await Bun.sleep(5);
   await first.kill();
   await Promise.all(clients);
 
-  expect(ledger.maxHolders).toBe(SLOTS);
-  expect([...ledger.statuses.keys()].toSorted((a, b) => a - b)).toEqual([200, 400]);
-  expect(ledger.grants).toBeGreaterThan(SLOTS);
+  expect(observed.maxHolders).toBe(SLOTS);
+  expect([...observed.statuses.keys()].toSorted((a, b) => a - b)).toEqual([200, 400]);
+  expect(observed.grants).toBeGreaterThan(SLOTS);
 
   const second = await startBinary("serve", "--data", folder, ...LISTEN);
   const response = await fetch(`${second.url}/api/admin/v1/registrations`);
-  const found = ((await response.json()) as Slot[]).map(({ user }) => user);
+  const users = ((await response.json()) as Slot[]).map(({ user }) => user);
   expect(await second.stop()).toBe(0);
 
-  const lost = [...ledger.holders].filter(
-    (user) => !ledger.unansweredUsers.has(user) && !found.includes(user),
+  const lost = [...observed.holders].filter(
+    (user) => !observed.unansweredUsers.has(user) && !users.includes(user),
   );
-  const invented = found.filter(
-    (user) => !ledger.holders.has(user) && !ledger.unansweredUsers.has(user),
+  const invented = users.filter(
+    (user) => !observed.holders.has(user) && !observed.unansweredUsers.has(user),
   );
   expect({ lost, invented }).toEqual({ lost: [], invented: [] });
-  expect(found.length).toBeLessThanOrEqual(SLOTS);
+  expect(users.length).toBeLessThanOrEqual(SLOTS);
 });
 
-/** Takes a slot, keeps it for a few heartbeats, gives it back, and again, until nobody answers. */
-async function competeForSlot(url: string, user: string, ledger: ObservedCalls): Promise<void> {
+/** Takes a slot, sends three heartbeats and releases it, repeatedly, until the server is gone. */
+async function competeForSlot(url: string, user: string, observed: ObservedCalls): Promise<void> {
   const call = async (path: string): Promise<boolean> => {
-    ledger.unansweredUsers.add(user);
+    observed.unansweredUsers.add(user);
     const response = await fetch(`${url}/api/v4/${path}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ product: "cad", user }),
     });
     await response.arrayBuffer();
-    ledger.unansweredUsers.delete(user);
-    ledger.recordStatus(response.status);
+    observed.unansweredUsers.delete(user);
+    observed.recordStatus(response.status);
     return response.status === 200;
   };
   try {
     for (;;) {
       if (!(await call("register"))) continue;
-      ledger.recordGrant(user);
+      observed.recordGrant(user);
       for (let beat = 0; beat < 3; beat += 1) expect(await call("register")).toBe(true);
-      ledger.holders.delete(user);
-      // Between here and the answer the slot may be either; then it is certainly not ours.
+      observed.holders.delete(user);
+      // Until the reply, the slot may be taken or released; after it, the slot is released.
       expect(await call("unregister")).toBe(true);
     }
   } catch (error) {

@@ -1,4 +1,4 @@
-// The vendor's desk as a vendor uses it: one command after the other, each a process of its own.
+// The vendor's desk as a vendor uses it: one command after the other, each in its own process.
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ class VendorDesk {
     );
   }
 
-  /** A site of this name, in a folder of its own and without a server. */
+  /** A site of this name, in its own folder and without a server. */
   makeSite(name: string): StoppedSite {
     return new StoppedSite(this, name);
   }
@@ -65,29 +65,29 @@ class StoppedSite {
   }
 }
 
-describe("the ledger", () => {
-  test("is as it was after a full disk, and the next command goes on", () => {
+describe("the desk's ledger", () => {
+  test("is unchanged after a failed write, and the command succeeds when it is run again", () => {
     const vendor = new VendorDesk();
     const site = vendor.makeSite("site");
     runOrThrow(...vendor.issueCommand(site.makeRequest(), "--slots", "1"));
-    const whole = readFileSync(vendor.ledgerPath, "utf8");
+    const before = readFileSync(vendor.ledgerPath, "utf8");
     const request = site.makeRequest();
     // In the middle of the next line, in units of 1024 bytes.
     const units = Math.floor(statSync(vendor.ledgerPath).size / 1_024) + 1;
     const limited = `trap '' XFSZ; ulimit -f ${units}; exec "$@"`;
-    const words = vendor.issueCommand(request, "--slots", "2");
-    const full = Bun.spawnSync(["bash", "-c", limited, "bash", buildBinary(), ...words], {
+    const args = vendor.issueCommand(request, "--slots", "2");
+    const full = Bun.spawnSync(["bash", "-c", limited, "bash", buildBinary(), ...args], {
       cwd: "/",
       env: {},
     });
     expect([full.exitCode, full.stdout.toString()]).toEqual([1, ""]);
     expect(full.stderr.toString()).toContain("EFBIG");
-    expect(readFileSync(vendor.ledgerPath, "utf8")).toBe(whole);
-    runOrThrow(...words);
+    expect(readFileSync(vendor.ledgerPath, "utf8")).toBe(before);
+    runOrThrow(...args);
     expect(runJsonOrThrow("vendor", "list", ...vendor.deskFlags, "--all")).toHaveLength(2);
   });
 
-  test("whose last write was interrupted is cut with a word about it, by any command", () => {
+  test("is truncated with a warning by the next command after an interrupted write", () => {
     const vendor = new VendorDesk();
     const site = vendor.makeSite("site");
     runOrThrow(...vendor.issueCommand(site.makeRequest()));
@@ -103,13 +103,13 @@ describe("the ledger", () => {
     expect(statSync(vendor.ledgerPath).size).toBe(size);
     expect(runBerth(...vendor.issueCommand(site.makeRequest(), "--slots", "3"))).toMatchObject({
       code: 0,
-      err: expect.stringMatching(/^berth: note: license \d+: slots 1 → 3\n$/) as string,
+      stderr: expect.stringMatching(/^berth: note: license \d+: slots 1 → 3\n$/) as string,
     });
   });
 });
 
-describe("vendor issue", () => {
-  test("says which license key the license is for, in words and as JSON", () => {
+describe("berth vendor issue", () => {
+  test("reports the license key of the license, as text and as JSON", () => {
     const vendor = new VendorDesk();
     const site = vendor.makeSite("site");
     const out = join(vendor.folder, "license.jwt");
@@ -126,16 +126,16 @@ describe("vendor issue", () => {
     });
   });
 
-  test("warns of a request that is dated ahead, in words and as JSON, and answers it", async () => {
+  test("warns of a request dated in the future, as text and as JSON, and still answers it", async () => {
     const vendor = new VendorDesk();
     const site = vendor.makeSite("site");
     const request = site.makeRequest();
     const ahead = new Date(Date.now() + 3 * 86_400_000).toISOString();
     await editAndSign(site.folder, request, (payload) => ({ ...payload, created_at: ahead }));
-    const said = runBerth(...vendor.issueCommand(request, "--json"));
+    const issued = runBerth(...vendor.issueCommand(request, "--json"));
     const warning = `the request is dated ${ahead}, more than a day ahead of this desk's clock`;
-    expect([said.code, said.stderr]).toEqual([0, `berth: warning: ${warning}\n`]);
-    expect(JSON.parse(said.stdout)).toMatchObject({ serial: 1, warnings: [warning] });
+    expect([issued.code, issued.stderr]).toEqual([0, `berth: warning: ${warning}\n`]);
+    expect(JSON.parse(issued.stdout)).toMatchObject({ serial: 1, warnings: [warning] });
     expect(
       runJsonOrThrow(...vendor.issueCommand(site.makeRequest(), "--slots", "2")),
     ).toMatchObject({
@@ -143,7 +143,7 @@ describe("vendor issue", () => {
     });
   });
 
-  test("stops at a copy of the site into which the last request's head was pasted", async () => {
+  test("refuses a request of a copied site into which the last request's head was inserted", async () => {
     const vendor = new VendorDesk();
     const site = vendor.makeSite("site");
     runOrThrow(...vendor.issueCommand(site.makeRequest()));
@@ -176,7 +176,7 @@ const readPayload = (path: string): Payload =>
     Buffer.from(readFileSync(path, "utf8").split(".")[1] ?? "", "base64url").toString(),
   ) as Payload;
 
-/** What the site's own administrator can do: edit a request, and sign it with the site's key. */
+/** Edits a request and signs it with the site's key, as the site's administrator could. */
 async function editAndSign(
   folder: string,
   path: string,

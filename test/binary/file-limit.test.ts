@@ -7,17 +7,17 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
-/** In blocks of 512 bytes, or of 1024 where the shell counts so. */
+/** The limit is in blocks of 512 bytes, or of 1024 in some shells. */
 const LIMITED = ["/bin/sh", "-c", 'ulimit -f 1000 && exec "$@"', "sh"];
 
-/** More than files may hold in either count. */
+/** Their registrations need more than the limit with either block size. */
 const USERS = 300;
 
-test("a server whose files may not grow any more goes on in new ones, and says what is wrong", async () => {
+test("a server at its file size limit continues in new journal files and reports the limit", async () => {
   const folder = tempFolder();
   await makeLicensedSite(folder, { product: "cad", slots: USERS });
-  const words = [buildBinary(), "serve", "--data", folder, ...LISTEN];
-  const server = await startProgram([...LIMITED, ...words]);
+  const command = [buildBinary(), "serve", "--data", folder, ...LISTEN];
+  const server = await startProgram([...LIMITED, ...command]);
   onTestFinished(() => server.kill());
   let refused = 0;
   const deadline = performance.now() + PATIENCE;
@@ -29,13 +29,13 @@ test("a server whose files may not grow any more goes on in new ones, and says w
         body: JSON.stringify({ user: `user-${user}`, user_info: "x".repeat(4_000) }),
       });
       if (response.status === 200) break;
-      const said = (await response.json()) as { code: string; message: string };
-      expect(said).toMatchObject({
+      const refusal = (await response.json()) as { code: string; message: string };
+      expect(refusal).toMatchObject({
         code: "storage_full",
         message: expect.stringContaining("ulimit"),
       });
       refused += 1;
-      // Where it could not go on, it would be refused for ever.
+      // A server that cannot continue would refuse forever.
       expect(performance.now()).toBeLessThan(deadline);
       await Bun.sleep(20);
     }

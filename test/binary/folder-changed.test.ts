@@ -1,5 +1,5 @@
-// An operator, a script or a clean-up job removes or replaces files under a running server. Nothing
-// that was answered may be lost by it in silence, and no second server may get in.
+// An operator, a script or a clean-up job removes or replaces files of a running server. No
+// acknowledged change may be lost without a message, and no second server may start.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import {
   copyFileSync,
@@ -23,7 +23,7 @@ const LISTEN = ["--listen", "127.0.0.1:0"];
 interface ServedFolder {
   readonly folder: string;
   readonly server: ServerProcess;
-  /** Who was answered with 200. */
+  /** The users whose registration was answered with 200. */
   readonly acknowledged: string[];
 }
 
@@ -45,7 +45,7 @@ async function serve(folder: string): Promise<ServerProcess> {
   return server;
 }
 
-/** The status of the answer; null when there was none. */
+/** The status of the reply; null if there was none. */
 const register = (server: ServerProcess, user: string): Promise<number | null> =>
   fetch(`${server.url}/api/v4/register`, {
     method: "POST",
@@ -57,18 +57,18 @@ const register = (server: ServerProcess, user: string): Promise<number | null> =
     () => null,
   );
 
-/** Registers one user after the other until the server is gone, and says how it was answered. */
+/** Registers one user after the other until the server is gone, and returns all reply statuses. */
 async function registerUntilTheEnd({
   server,
   acknowledged,
 }: ServedFolder): Promise<Set<number | null>> {
-  const answers = new Set<number | null>();
-  for (let n = 1; !answers.has(null); n += 1) {
+  const statuses = new Set<number | null>();
+  for (let n = 1; !statuses.has(null); n += 1) {
     const status = await register(server, `user-${n}`);
     if (status === 200) acknowledged.push(`user-${n}`);
-    answers.add(status);
+    statuses.add(status);
   }
-  return answers;
+  return statuses;
 }
 
 async function listUsersIn(folder: string): Promise<string[]> {
@@ -83,12 +83,12 @@ async function listUsersIn(folder: string): Promise<string[]> {
 const listJournals = (folder: string): string[] =>
   listSegments(realDisk, folder).map(({ path }) => path);
 
-/** The last thing said to a person. */
+/** The last error on standard error, with its hint. */
 const readLastError = (server: ServerProcess): string =>
   [...server.stderr().matchAll(/^berth: error: .*\nberth: hint: .*$/gm)].at(-1)?.[0] ?? "";
 
-describe("when the lock file is removed under a server", () => {
-  test("a second server is refused and names the first, which goes on", async () => {
+describe("a running server whose lock file is removed", () => {
+  test("continues, and a second server is refused and names the first", async () => {
     const { folder, server } = await serveWithUsers();
     const path = join(folder, "lock");
     rmSync(path);
@@ -99,7 +99,7 @@ describe("when the lock file is removed under a server", () => {
         expect.stringContaining(`is in use by process ${server.pid} (`),
       ]);
     }
-    await waitUntil(() => existsSync(path), "the lock file is made again");
+    await waitUntil(() => existsSync(path), "the lock file is created again");
     expect(await register(server, "dua")).toBe(200);
     const { storage } = (await (await fetch(`${server.url}/api/admin/v1/status`)).json()) as {
       storage: { recovery_notes: string[] };
@@ -111,13 +111,13 @@ describe("when the lock file is removed under a server", () => {
   });
 });
 
-describe("when the journal is removed under a server", () => {
-  test("it ends with a message, and the next start has all that was answered", async () => {
+describe("a running server whose journal is removed", () => {
+  test("ends with a message, and the next start has every acknowledged change", async () => {
     const site = await serveWithUsers();
     const path = listJournals(site.folder).at(-1) ?? "";
     for (const journal of listJournals(site.folder)) rmSync(journal);
-    const answers = await registerUntilTheEnd(site);
-    expect([...answers].filter((status) => ![200, 503, null].includes(status))).toEqual([]);
+    const statuses = await registerUntilTheEnd(site);
+    expect([...statuses].filter((status) => ![200, 503, null].includes(status))).toEqual([]);
     expect(await site.server.exited).toBe(1);
     expect(readLastError(site.server)).toContain(
       `${path} was removed while the server was running; it was written again`,
@@ -127,7 +127,7 @@ describe("when the journal is removed under a server", () => {
     expect(site.acknowledged.filter((user) => !users.includes(user))).toEqual([]);
   });
 
-  test("and it is told to stop at once, it says the same and loses nothing either", async () => {
+  test("ends with the same message on an immediate SIGTERM and loses no acknowledged change", async () => {
     const { folder, server, acknowledged } = await serveWithUsers();
     for (const journal of listJournals(folder)) rmSync(journal);
     expect(await server.stop()).toBe(1);
@@ -138,10 +138,10 @@ describe("when the journal is removed under a server", () => {
   });
 });
 
-test("a journal that is replaced under a server is kept, and the server's own put back", async () => {
+test("a running server whose journal is replaced ends, keeps the replacement and writes its own back", async () => {
   const site = await serveWithUsers();
   const path = listJournals(site.folder).at(-1) ?? "";
-  // As an editor does it.
+  // As an editor saves a file.
   copyFileSync(path, `${path}~`);
   renameSync(`${path}~`, path);
   await registerUntilTheEnd(site);
@@ -153,12 +153,12 @@ test("a journal that is replaced under a server is kept, and the server's own pu
   expect(site.acknowledged.filter((user) => !users.includes(user))).toEqual([]);
 });
 
-describe("when the folder is replaced under a server", () => {
+describe("a running server whose folder is replaced", () => {
   for (const [how, end] of [
-    ["by itself", (site: ServedFolder) => registerUntilTheEnd(site)],
-    ["when it is told to stop", ({ server }: ServedFolder) => server.stop()],
+    ["on its own", (site: ServedFolder) => registerUntilTheEnd(site)],
+    ["on SIGTERM", ({ server }: ServedFolder) => server.stop()],
   ] as const) {
-    test(`it ends ${how} and writes nothing into the new folder`, async () => {
+    test(`ends ${how} and writes nothing into the new folder`, async () => {
       const site = await serveWithUsers();
       const moved = `${site.folder}-moved`;
       renameSync(site.folder, moved);
@@ -174,7 +174,7 @@ describe("when the folder is replaced under a server", () => {
     });
   }
 
-  test("another server in the new folder is not disturbed by the end of the first", async () => {
+  test("ends without disturbing a second server in the new folder", async () => {
     const site = await serveWithUsers();
     renameSync(site.folder, `${site.folder}-moved`);
     const second = await serve(site.folder);
@@ -186,7 +186,7 @@ describe("when the folder is replaced under a server", () => {
   });
 });
 
-test("a server whose folder is renamed away ends and says so", async () => {
+test("a running server whose folder is renamed ends with a message", async () => {
   const site = await serveWithUsers();
   renameSync(site.folder, `${site.folder}-moved`);
   await registerUntilTheEnd(site);

@@ -19,10 +19,10 @@ const TERMS = {
   features: [featureTerms("view", { floating: { slots: 2, timeoutMinutes: 10 } })],
 };
 
-/** How a server started on this folder ends; one that becomes ready is stopped, and gives null. */
+/** The result of a server that fails to start; null if it becomes ready, and then it is stopped. */
 async function tryStart(folder: string): Promise<CommandResult | null> {
-  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
-  const child = Bun.spawn([buildBinary(), ...words], {
+  const args = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
+  const child = Bun.spawn([buildBinary(), ...args], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -41,13 +41,13 @@ async function tryStart(folder: string): Promise<CommandResult | null> {
   return { code: await child.exited, stdout, stderr: await child.stderr.text() };
 }
 
-/** A stopped site, with a license for one slot that is in `state.json`. */
+/** A stopped site with a license for one slot in its `state.json`. */
 async function makeStoppedSite(): Promise<{ readonly folder: string; readonly id: number }> {
   const folder = join(tempFolder(), "data");
   return { folder, id: await makeLicensedSite(folder, TERMS) };
 }
 
-/** Puts another text into `state.json`, and the checksum that belongs to it. */
+/** Replaces a text in `state.json` and writes the matching checksum. */
 function editState(folder: string, from: string | RegExp, to: string): void {
   const path = join(folder, "state.json");
   const text = readFileSync(path, "utf8");
@@ -57,7 +57,7 @@ function editState(folder: string, from: string | RegExp, to: string): void {
   writeFileSync(path, `${content}"sum":"${sha256(content)}"\n}\n`);
 }
 
-/** The journal with another event in the place of each, and a chain that fits from end to end. */
+/** Changes the license events in the journal and rebuilds its chain with matching checksums. */
 function rewriteJournal(folder: string, change: (event: LicenseInstalled) => object): string {
   const [name = "", ...more] = readdirSync(folder).filter((file) => file.startsWith("journal-"));
   expect(more).toEqual([]);
@@ -79,7 +79,7 @@ function rewriteJournal(folder: string, change: (event: LicenseInstalled) => obj
 }
 
 describe("terms in state.json that the vendor did not sign", () => {
-  test.each<[what: string, from: RegExp, to: string, names: string]>([
+  test.each<[change: string, from: RegExp, to: string, term: string]>([
     ["more slots", /"slots":1,"timeoutMinutes"/, '"slots":5000,"timeoutMinutes"', "slots"],
     [
       "more slots of a feature",
@@ -88,7 +88,7 @@ describe("terms in state.json that the vendor did not sign", () => {
       "feature view",
     ],
     ["a later serial", /"serial":1,/, '"serial":9,', "serial"],
-  ])("%s keep the server from starting", async (_what, from, to, names) => {
+  ])("keep the server from starting: %s", async (_change, from, to, term) => {
     const { folder, id } = await makeStoppedSite();
     expect(await tryStart(copyFolder(folder))).toBeNull();
     editState(folder, from, to);
@@ -97,18 +97,18 @@ describe("terms in state.json that the vendor did not sign", () => {
     const [error = "", hint = ""] = refused?.stderr.split("\n") ?? [];
     expect(error).toStartWith(`berth: error: ${join(folder, "state.json")}: license ${id} `);
     expect(error).toContain("differs from what its vendor signed");
-    expect(error).toContain(names);
+    expect(error).toContain(term);
     const command = hint.replace("berth: hint: ", "");
     expect(Bun.spawnSync(["sh", "-c", command]).exitCode).toBe(0);
     expect(await tryStart(folder)).toBeNull();
   });
 
-  test("are found by every command that opens the folder or copies it", async () => {
+  test("are found by every command that opens or copies the folder", async () => {
     const { folder, id } = await makeStoppedSite();
     const backup = join(tempFolder(), "site.berth");
     editState(folder, '"slots":1,"timeoutMinutes"', '"slots":5000,"timeoutMinutes"');
     const data = ["--data", folder];
-    for (const words of [
+    for (const args of [
       ["status", ...data],
       ["license", "list", ...data],
       ["license", "request", ...data],
@@ -116,26 +116,26 @@ describe("terms in state.json that the vendor did not sign", () => {
       ["doctor", ...data],
       ["backup", backup, ...data],
     ]) {
-      const { code, stdout, stderr } = await runBinary(words);
-      expect([words[0], code]).toEqual([words[0], NEEDS_OPERATOR]);
+      const { code, stdout, stderr } = await runBinary(args);
+      expect([args[0], code]).toEqual([args[0], NEEDS_OPERATOR]);
       expect(stdout + stderr).toContain(`license ${id} `);
       expect(stdout + stderr).toContain("differs from what its vendor signed");
     }
   });
 
-  test("do not come in with a backup", async () => {
+  test("are refused when a backup that contains them is restored", async () => {
     const { folder, id } = await makeStoppedSite();
     editState(folder, '"slots":1,"timeoutMinutes"', '"slots":5000,"timeoutMinutes"');
-    for (const kept of readdirSync(folder).filter((name) => /^state-\d+\.json$/.test(name))) {
-      Bun.spawnSync(["rm", join(folder, kept)]);
+    for (const checkpoint of readdirSync(folder).filter((name) => /^state-\d+\.json$/.test(name))) {
+      Bun.spawnSync(["rm", join(folder, checkpoint)]);
     }
     const file = join(tempFolder(), "forged.berth");
     await makeBackup(realDisk, folder, file, wallClock(), { identity: () => {} });
-    const fresh = join(tempFolder(), "fresh");
-    const { code, stderr } = await runBinary(["restore", file, "--data", fresh]);
+    const newFolder = join(tempFolder(), "fresh");
+    const { code, stderr } = await runBinary(["restore", file, "--data", newFolder]);
     expect(code).toBe(1);
     expect(stderr).toContain(`license ${id} `);
-    expect(realDisk.stat(fresh)).toBeNull();
+    expect(realDisk.stat(newFolder)).toBeNull();
   });
 });
 

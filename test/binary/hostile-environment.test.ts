@@ -1,4 +1,4 @@
-// One file, wherever it is started and whatever surrounds it there.
+// The executable must not depend on the folder and the environment in which it is started.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import {
   chmodSync,
@@ -16,16 +16,16 @@ import { contentsOf, tempFolder } from "../support/temp-folder.ts";
 interface SpawnOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Words before the binary's own: what starts it. */
+  /** The command that starts the binary, with its arguments. */
   readonly launcher?: readonly string[];
   readonly binary?: string;
 }
 
 function spawn(
-  words: readonly string[],
+  args: readonly string[],
   { cwd = "/", env = {}, launcher = [], binary }: SpawnOptions,
 ) {
-  const child = Bun.spawn([...launcher, binary ?? buildBinary(), ...words], {
+  const child = Bun.spawn([...launcher, binary ?? buildBinary(), ...args], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -39,38 +39,38 @@ function spawn(
   return child;
 }
 
-async function runToEnd(words: readonly string[], around: SpawnOptions = {}) {
-  const child = spawn(words, around);
+async function runToEnd(args: readonly string[], options: SpawnOptions = {}) {
+  const child = spawn(args, options);
   const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
   return { code: await child.exited, stdout, stderr };
 }
 
-/** Starts it and waits until it is ready. */
-async function startServer(words: readonly string[], around: SpawnOptions = {}) {
-  const child = spawn(words, around);
-  const complaint = child.stderr.text();
+/** Starts a server and waits until it is ready. */
+async function startServer(args: readonly string[], options: SpawnOptions = {}) {
+  const child = spawn(args, options);
+  const stderr = child.stderr.text();
   const decoder = new TextDecoder();
-  let said = "";
+  let stdout = "";
   for await (const part of child.stdout) {
-    said += decoder.decode(part, { stream: true });
-    if (/^ready$/m.test(said)) break;
+    stdout += decoder.decode(part, { stream: true });
+    if (/^ready$/m.test(stdout)) break;
   }
-  if (!/^ready$/m.test(said)) throw new Error(`not ready: ${said}${await complaint}`);
+  if (!/^ready$/m.test(stdout)) throw new Error(`not ready: ${stdout}${await stderr}`);
   return {
-    said,
+    stdout,
     pid: child.pid,
-    url: /http:\/\/[\d.]+:\d+/.exec(said)?.[0] ?? "",
+    url: /http:\/\/[\d.]+:\d+/.exec(stdout)?.[0] ?? "",
     async stop() {
       child.kill("SIGTERM");
-      return { code: await child.exited, stderr: await complaint };
+      return { code: await child.exited, stderr: await stderr };
     },
   };
 }
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
-/** A folder with everything in it that a runtime might pick up; `proof` is there if it did. */
-function hostileFolder(): { folder: string; proof: string; code: string } {
+/** A folder with files that a runtime might load; `proof` appears if it runs their code. */
+function makeHostileFolder(): { folder: string; proof: string; code: string } {
   const folder = tempFolder();
   const proof = join(folder, "proof");
   const code = join(folder, "code.js");
@@ -92,15 +92,15 @@ function hostileFolder(): { folder: string; proof: string; code: string } {
   return { folder, proof, code };
 }
 
-describe("what lies where it is started does not matter", () => {
-  test("bunfig.toml, .env, package.json, tsconfig.json, node_modules", async () => {
-    const { folder, proof } = hostileFolder();
+describe("a server", () => {
+  test("ignores bunfig.toml, .env, package.json, tsconfig.json and node_modules in its working directory", async () => {
+    const { folder, proof } = makeHostileFolder();
     const before = contentsOf(folder);
     const data = join(tempFolder(), "data");
     const server = await startServer(["serve", "--data", data, ...LISTEN], { cwd: folder });
     expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
     expect((await runToEnd(["status", "--data", data], { cwd: folder })).code).toBe(0);
-    // Its checkpoint is a process of its own, started from the same folder.
+    // The checkpoint runs in its own process, started in the same folder.
     expect((await server.stop()).code).toBe(0);
     expect(existsSync(proof)).toBe(false);
     expect(contentsOf(folder)).toEqual(before);
@@ -108,7 +108,7 @@ describe("what lies where it is started does not matter", () => {
     expect(stdout).not.toContain("elsewhere");
   });
 
-  test("a folder it may not write to", async () => {
+  test("starts in a working directory that it cannot write to", async () => {
     const cwd = existsSync("/proc/self/fdinfo") ? "/proc/self/fdinfo" : "/";
     const server = await startServer(["demo", ...LISTEN], { cwd });
     const { host } = new URL(server.url);
@@ -117,7 +117,7 @@ describe("what lies where it is started does not matter", () => {
   });
 });
 
-describe("the environment", () => {
+describe("environment variables", () => {
   const HOSTILE: readonly (readonly [string, (code: string, folder: string) => string])[] = [
     ["NODE_OPTIONS", (code) => `--require=${code}`],
     ["NODE_PATH", (_code, folder) => join(folder, "node_modules")],
@@ -132,8 +132,8 @@ describe("the environment", () => {
     ["TZ", () => "Pacific/Kiritimati"],
   ];
 
-  test.each(HOSTILE)("%s runs nothing and changes nothing", async (name, value) => {
-    const { folder, proof, code } = hostileFolder();
+  test.each(HOSTILE)("%s injects no code, and the server works", async (name, value) => {
+    const { folder, proof, code } = makeHostileFolder();
     const env = { [name]: value(code, folder) };
     const data = join(tempFolder(), "data");
     const server = await startServer(["serve", "--data", data, ...LISTEN], { cwd: folder, env });
@@ -142,7 +142,7 @@ describe("the environment", () => {
     expect(existsSync(proof)).toBe(false);
   });
 
-  test("without any variable, HOME and PATH included, it is served", async () => {
+  test("are not needed: the demo runs even without HOME and PATH", async () => {
     const server = await startServer(["demo", ...LISTEN], { env: {} });
     expect((await server.stop()).code).toBe(0);
   });
@@ -151,19 +151,24 @@ describe("the environment", () => {
     ["serve", "BUN_INSPECT", "ws://127.0.0.1:0/debug"],
     ["serve", "BUN_INSPECT_CONNECT_TO", "ws://127.0.0.1:1/debug"],
     ["demo", "BUN_INSPECT", "ws://127.0.0.1:0/debug"],
-  ])("berth %s does not serve with %s, which lets a debugger in", async (command, name, value) => {
-    const data = join(tempFolder(), "data");
-    const said = await runToEnd([command, "--data", data, ...LISTEN], { env: { [name]: value } });
-    expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toContain(`berth: error: ${name} is set`);
-    expect(said.stderr).toContain(`berth: hint: unset ${name}`);
-    expect(existsSync(data)).toBe(false);
-  });
+  ])(
+    "berth %s refuses to start with %s, which would let a debugger in",
+    async (command, name, value) => {
+      const data = join(tempFolder(), "data");
+      const refused = await runToEnd([command, "--data", data, ...LISTEN], {
+        env: { [name]: value },
+      });
+      expect([refused.code, refused.stdout]).toEqual([1, ""]);
+      expect(refused.stderr).toContain(`berth: error: ${name} is set`);
+      expect(refused.stderr).toContain(`berth: hint: unset ${name}`);
+      expect(existsSync(data)).toBe(false);
+    },
+  );
 
-  // Two more that cannot be kept out, because the runtime reads them before any of our code: whoever
-  // sets them for a process could as well start another one. The unit unsets both.
-  test("BUN_OPTIONS and BUN_BE_BUN are still what SECURITY.md says of them", async () => {
-    const { folder, proof, code } = hostileFolder();
+  // These two cannot be blocked, because the runtime reads them before any of our code runs. A user
+  // who can set them for a process could as well start another program. The unit unsets both.
+  test("BUN_OPTIONS and BUN_BE_BUN still have the effect that SECURITY.md describes", async () => {
+    const { folder, proof, code } = makeHostileFolder();
     await runToEnd(["version"], { env: { BUN_OPTIONS: `--preload=${code}` }, cwd: folder });
     const other = await runToEnd(["--version"], { env: { BUN_BE_BUN: "1" }, cwd: "/" });
     expect([existsSync(proof), other.stdout]).toEqual([true, `${Bun.version}\n`]);
@@ -172,7 +177,7 @@ describe("the environment", () => {
   });
 });
 
-/** Can this process start others apart from the network, from /etc, and both? */
+/** Whether this process can start others without a network and with an empty /etc. */
 const canUnshare = Bun.spawnSync([
   "unshare",
   "-rmn",
@@ -183,30 +188,30 @@ const canUnshare = Bun.spawnSync([
   "/etc",
 ]).success;
 
-describe.skipIf(!canUnshare)("apart from everything", () => {
-  const apart = (first: string): string[] => [
+describe.skipIf(!canUnshare)("a server in its own namespaces", () => {
+  const unshare = (setup: string): string[] => [
     "unshare",
     "-rmn",
     "sh",
     "-c",
-    `${first}; exec "$@"`,
+    `${setup}; exec "$@"`,
     "sh",
   ];
 
-  test("no network at all, not even loopback: the command line reaches it all the same", async () => {
+  test("is reached by the command line without any network, loopback included", async () => {
     const data = join(tempFolder(), "data");
-    const words = ["demo", "--data", data, "--listen", "0.0.0.0:0"];
-    const server = await startServer(words, { launcher: apart("true") });
+    const args = ["demo", "--data", data, "--listen", "0.0.0.0:0"];
+    const server = await startServer(args, { launcher: unshare("true") });
     const { code, stdout } = await runToEnd(["status", "--data", data]);
     expect([code, stdout]).toEqual([0, expect.stringContaining("served by process ")]);
     expect((await runToEnd(["license", "list", "--data", data])).stdout).toContain("DEMO");
     expect((await server.stop()).code).toBe(0);
   });
 
-  test("no /etc: no resolv.conf, no hosts, no passwd, no machine-id", async () => {
+  test("runs without /etc, so without resolv.conf, hosts, passwd and machine-id", async () => {
     const data = join(tempFolder(), "data");
     const server = await startServer(["demo", "--data", data, ...LISTEN], {
-      launcher: apart("mount -t tmpfs none /etc"),
+      launcher: unshare("mount -t tmpfs none /etc"),
     });
     expect((await runToEnd(["slots", "--data", data])).code).toBe(0);
     expect((await server.stop()).code).toBe(0);
@@ -216,7 +221,7 @@ describe.skipIf(!canUnshare)("apart from everything", () => {
 const isRoot = process.getuid?.() === 0;
 
 test.skipIf(!isRoot || Bun.which("setpriv") === null)(
-  "as a user that may write its data folder and nothing else",
+  "a server runs as a user that can write only its data folder",
   async () => {
     const NOBODY = 65_534;
     const parent = tempFolder();
@@ -226,23 +231,29 @@ test.skipIf(!isRoot || Bun.which("setpriv") === null)(
     chmodSync(binary, 0o755);
     mkdirSync(data, { mode: 0o700 });
     chownSync(data, NOBODY, NOBODY);
-    const by = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"];
-    const around = { by, binary, cwd: parent, env: { PATH: "/usr/bin:/bin" } };
-    // No --data: beside the executable is where it belongs.
-    const server = await startServer(["serve", ...LISTEN], around);
-    expect(server.said).toContain(data);
+    const launcher = [
+      "setpriv",
+      "--reuid=65534",
+      "--regid=65534",
+      "--clear-groups",
+      "--no-new-privs",
+    ];
+    const options = { launcher, binary, cwd: parent, env: { PATH: "/usr/bin:/bin" } };
+    // Without --data, the data folder is beside the executable.
+    const server = await startServer(["serve", ...LISTEN], options);
+    expect(server.stdout).toContain(data);
     expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
     expect((await server.stop()).code).toBe(0);
     expect(readdirSync(parent).toSorted()).toEqual(["berth", "data"]);
     chownSync(data, 0, 0);
-    const refused = await runToEnd(["serve", ...LISTEN], around);
+    const refused = await runToEnd(["serve", ...LISTEN], options);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("berth: hint: run the command with sudo\n");
   },
 );
 
-describe("two copies", () => {
-  test("on one folder: the second says which process holds it", async () => {
+describe("a second server", () => {
+  test("on the same folder is refused and names the process that uses it", async () => {
     const data = join(tempFolder(), "data");
     const first = await startServer(["serve", "--data", data, ...LISTEN]);
     const second = await runToEnd(["serve", "--data", data, ...LISTEN]);
@@ -251,35 +262,39 @@ describe("two copies", () => {
     expect((await fetch(`${first.url}/api/v4/health`)).status).toBe(200);
   });
 
-  test.each(["127.0.0.1", "0.0.0.0", "[::]"])("on one port, %s: the same", async (host) => {
-    const parent = tempFolder();
-    const first = await startServer([
-      "serve",
-      "--data",
-      join(parent, "a"),
-      "--listen",
-      "0.0.0.0:0",
-    ]);
-    const { port } = new URL(/http:\S+:\d+/.exec(first.said)?.[0] ?? "");
-    const words = ["serve", "--data", join(parent, "b"), "--listen", `${host}:${port}`];
-    const second = await runToEnd(words);
-    expect([second.code, second.stdout]).toEqual([1, ""]);
-    expect(second.stderr).toContain(`is in use by process ${first.pid} (`);
-    expect(existsSync(join(parent, "b"))).toBe(false);
-    expect((await fetch(`http://127.0.0.1:${port}/api/v4/health`)).status).toBe(200);
-  });
+  test.each(["127.0.0.1", "0.0.0.0", "[::]"])(
+    "on the same port of %s is refused and names the process that uses it",
+    async (host) => {
+      const parent = tempFolder();
+      const first = await startServer([
+        "serve",
+        "--data",
+        join(parent, "a"),
+        "--listen",
+        "0.0.0.0:0",
+      ]);
+      const { port } = new URL(/http:\S+:\d+/.exec(first.stdout)?.[0] ?? "");
+      const args = ["serve", "--data", join(parent, "b"), "--listen", `${host}:${port}`];
+      const second = await runToEnd(args);
+      expect([second.code, second.stdout]).toEqual([1, ""]);
+      expect(second.stderr).toContain(`is in use by process ${first.pid} (`);
+      expect(existsSync(join(parent, "b"))).toBe(false);
+      expect((await fetch(`http://127.0.0.1:${port}/api/v4/health`)).status).toBe(200);
+    },
+  );
 
-  test("on one port for TLS, which a new certificate takes over: the same", async () => {
+  test("on the same TLS port is refused and names the process that uses it", async () => {
+    // A TLS port differs from a plain one: the listener of a new certificate takes it over.
     const parent = tempFolder();
-    const [one, two] = [join(parent, "a"), join(parent, "b")];
-    for (const data of [one, two]) {
+    const [firstFolder, secondFolder] = [join(parent, "a"), join(parent, "b")];
+    for (const data of [firstFolder, secondFolder]) {
       mkdirSync(data, { mode: 0o700 });
       expect((await runToEnd(["tls", "init", "--data", data])).code).toBe(0);
     }
-    const tls = (port: string): string[] => [...LISTEN, "--listen-tls", `127.0.0.1:${port}`];
-    const first = await startServer(["serve", "--data", one, ...tls("0")]);
-    const { port } = new URL(/https:\S+:\d+/.exec(first.said)?.[0] ?? "");
-    const second = await runToEnd(["serve", "--data", two, ...tls(port)]);
+    const listenOn = (port: string): string[] => [...LISTEN, "--listen-tls", `127.0.0.1:${port}`];
+    const first = await startServer(["serve", "--data", firstFolder, ...listenOn("0")]);
+    const { port } = new URL(/https:\S+:\d+/.exec(first.stdout)?.[0] ?? "");
+    const second = await runToEnd(["serve", "--data", secondFolder, ...listenOn(port)]);
     expect([second.code, second.stdout]).toEqual([1, ""]);
     expect(second.stderr).toContain(`port ${port} on 127.0.0.1 is in use by process ${first.pid}`);
   });

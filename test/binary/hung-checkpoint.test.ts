@@ -7,10 +7,10 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 const USERS = 200;
-/** A checkpoint may be done before it can be caught. */
+/** A checkpoint may end before the test can suspend it. */
 const ATTEMPTS = 100;
 
-/** Enough for a checkpoint to take a moment. */
+/** Registers so many users that a checkpoint takes noticeable time. */
 async function registerAll(url: string): Promise<void> {
   for (let user = 0; user < USERS; user += 1) {
     const response = await fetch(`${url}/api/v4/register`, {
@@ -22,7 +22,7 @@ async function registerAll(url: string): Promise<void> {
   }
 }
 
-/** The pid of the checkpoint that this server started; null when the server ended without it. */
+/** The pid of the checkpoint process of this server; null if the server ended without one. */
 async function waitForCheckpoint(server: number): Promise<number | null> {
   for (;;) {
     let children: string;
@@ -33,8 +33,8 @@ async function waitForCheckpoint(server: number): Promise<number | null> {
     } catch {
       return null;
     }
-    const found = children.trim().split(/\s+/).map(Number).find(isCheckpoint);
-    if (found !== undefined) return found;
+    const pid = children.trim().split(/\s+/).map(Number).find(isCheckpoint);
+    if (pid !== undefined) return pid;
     await Bun.sleep(1);
   }
 }
@@ -47,39 +47,45 @@ function isCheckpoint(pid: number): boolean {
   }
 }
 
-/** A stop during which the checkpoint is made to hang; the code it ended with, and who hung. */
-async function stopWithHungCheckpoint(
-  server: ServerProcess,
-): Promise<{ code: number; hung: number } | null> {
+interface HungStop {
+  readonly code: number;
+  readonly checkpointPid: number;
+}
+
+/** Stops a server while its checkpoint process is suspended; null if it ended too early. */
+async function stopWithHungCheckpoint(server: ServerProcess): Promise<HungStop | null> {
   const stopping = server.stop();
   const pid = await waitForCheckpoint(server.pid);
   try {
     if (pid !== null) process.kill(pid, "SIGSTOP");
   } catch {
-    // It was done by then.
+    // The checkpoint had ended by then.
   }
   const code = await stopping;
-  return pid === null || code === 0 ? null : { code, hung: pid };
+  return pid === null || code === 0 ? null : { code, checkpointPid: pid };
 }
 
-test("a stop ends although its checkpoint hangs, says so, and nothing is lost", async () => {
+test("a stop with a hung checkpoint process exits with 1, reports it and loses no acknowledged change", async () => {
   const folder = tempFolder();
   await makeLicensedSite(folder, { product: "cad", slots: USERS });
-  let caught: { code: number; hung: number } | null = null;
-  for (let attempt = 0; attempt < ATTEMPTS && caught === null; attempt += 1) {
+  let hungStop: HungStop | null = null;
+  for (let attempt = 0; attempt < ATTEMPTS && hungStop === null; attempt += 1) {
     const server = await startBinary("serve", "--data", folder, ...LISTEN);
     onTestFinished(() => server.kill());
     await registerAll(server.url);
-    caught = await stopWithHungCheckpoint(server);
-    if (caught === null) continue;
+    hungStop = await stopWithHungCheckpoint(server);
+    if (hungStop === null) continue;
     expect(server.stderr()).toContain(
-      `stopped, but state.json in ${folder} is not up to date: the checkpoint process (${caught.hung}) made no progress for`,
+      `stopped, but state.json in ${folder} is not up to date: the checkpoint process (${hungStop.checkpointPid}) made no progress for`,
     );
     expect(server.stderr()).toContain("no acknowledged change is lost");
   }
-  expect(caught?.code).toBe(1);
-  // It was killed before the server ended, and is gone as soon as the system comes to it.
-  await waitUntil(() => !isCheckpoint(caught?.hung ?? 0), "the end of the checkpoint that hung");
+  expect(hungStop?.code).toBe(1);
+  // The server killed it before it ended; the system may need some time to remove the process.
+  await waitUntil(
+    () => !isCheckpoint(hungStop?.checkpointPid ?? 0),
+    "the end of the hung checkpoint process",
+  );
   const again = await startBinary("serve", "--data", folder, ...LISTEN);
   onTestFinished(() => again.kill());
   const slots = await fetch(`${again.url}/api/admin/v1/registrations`);

@@ -4,7 +4,7 @@ import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** One slot, lent for 30 days, that nobody gives back before its end. */
+/** A site with one slot that can be borrowed for 30 days, without an early return. */
 async function makeOneSlotSite(): Promise<string> {
   const folder = join(tempFolder(), "data");
   await makeLicensedSite(folder, {
@@ -37,23 +37,23 @@ async function borrow({ url }: ServerProcess, laptop: number): Promise<BorrowRep
   return { ...((await response.json()) as object), status: response.status };
 }
 
-/** The first laptop has the slot, and no other gets it. */
+/** Expects that the first laptop has the slot, and that another laptop is refused. */
 async function expectLeased(server: ServerProcess): Promise<void> {
   expect(await borrow(server, 1)).toMatchObject({ status: 200, lease: expect.any(String) });
   expect(await borrow(server, 2)).toMatchObject({ status: 400, code: "leased_elsewhere" });
 }
 
-test("five laptops that borrow under one name get one lease", async () => {
+test("five laptops that borrow as the same user get one lease", async () => {
   const server = await serve(await makeOneSlotSite());
-  const answers: BorrowReply[] = [];
-  for (const laptop of [1, 2, 3, 4, 5]) answers.push(await borrow(server, laptop));
-  expect(answers.map(({ status }) => status)).toEqual([200, 400, 400, 400, 400]);
-  expect(answers.filter(({ lease }) => lease !== undefined)).toHaveLength(1);
+  const replies: BorrowReply[] = [];
+  for (const laptop of [1, 2, 3, 4, 5]) replies.push(await borrow(server, laptop));
+  expect(replies.map(({ status }) => status)).toEqual([200, 400, 400, 400, 400]);
+  expect(replies.filter(({ lease }) => lease !== undefined)).toHaveLength(1);
   await server.stop();
 });
 
-describe("the laptop that has the lease has it still", () => {
-  test("after the server was killed, and after it was stopped", async () => {
+describe("the laptop with the lease", () => {
+  test("keeps it after the server is killed and after it is stopped", async () => {
     const folder = await makeOneSlotSite();
     const first = await serve(folder);
     expect(await borrow(first, 1)).toMatchObject({ status: 200 });
@@ -66,7 +66,7 @@ describe("the laptop that has the lease has it still", () => {
     await third.stop();
   });
 
-  test("in a backup of the running server that was restored elsewhere", async () => {
+  test("keeps it when a backup of the running server is restored elsewhere", async () => {
     const folder = await makeOneSlotSite();
     const first = await serve(folder);
     expect(await borrow(first, 1)).toMatchObject({ status: 200 });

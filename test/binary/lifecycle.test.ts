@@ -22,38 +22,38 @@ const post = (url: string, path: string, body: object): Promise<Response> =>
     body: JSON.stringify(body),
   });
 
-const run = (...words: string[]) => Bun.spawnSync([buildBinary(), ...words], { cwd: "/", env: {} });
+const run = (...args: string[]) => Bun.spawnSync([buildBinary(), ...args], { cwd: "/", env: {} });
 
 describe("a clean stop", () => {
-  test("answers what is under way, ends with 0 and leaves everything in state.json", async () => {
+  test("answers pending requests, exits with 0 and writes every change to state.json", async () => {
     const folder = tempFolder();
     await makeLicensedSite(folder, { product: "cad", slots: 40 });
     const server = await startBinary("serve", "--data", folder, ...LISTEN);
-    const asked = Array.from({ length: 30 }, (_, index) =>
+    const requests = Array.from({ length: 30 }, (_, index) =>
       post(server.url, "register", { product: "cad", user: `user-${index}` }),
     );
-    await asked[0];
+    await requests[0];
     const code = server.stop();
-    const answered = await Promise.allSettled(asked);
+    const replies = await Promise.allSettled(requests);
     expect(await code).toBe(0);
 
     const state = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as {
       covers: { seq: number };
       registrations: { user: string }[];
     };
-    const acknowledged = answered.flatMap((answer, index) =>
-      answer.status === "fulfilled" && answer.value.status === 200 ? [`user-${index}`] : [],
+    const acknowledged = replies.flatMap((reply, index) =>
+      reply.status === "fulfilled" && reply.value.status === 200 ? [`user-${index}`] : [],
     );
-    const kept = new Set(state.registrations.map(({ user }) => user));
+    const stored = new Set(state.registrations.map(({ user }) => user));
     expect(acknowledged.length).toBeGreaterThan(0);
-    expect(acknowledged.filter((user) => !kept.has(user))).toEqual([]);
+    expect(acknowledged.filter((user) => !stored.has(user))).toEqual([]);
 
     const next = join(folder, `journal-${state.covers.seq + 1}.jsonl`);
     expect(statSync(next).size).toBe(0);
     expect(existsSync(join(folder, "berth.sock"))).toBe(false);
   });
 
-  test("the folder starts again where it stopped", async () => {
+  test("is followed by a start with the same registrations", async () => {
     const folder = tempFolder();
     await makeLicensedSite(folder, { product: "cad" });
     const first = await startBinary("serve", "--data", folder, ...LISTEN);
@@ -67,7 +67,7 @@ describe("a clean stop", () => {
 });
 
 describe("one process per folder and port", () => {
-  test("a second server on the folder is refused and told who holds it", async () => {
+  test("a second server on the folder is refused and names the first process", async () => {
     const folder = tempFolder();
     const server = await startBinary("serve", "--data", folder, ...LISTEN);
     const second = run("serve", "--data", folder, ...LISTEN);
@@ -76,34 +76,34 @@ describe("one process per folder and port", () => {
     await server.stop();
   });
 
-  test("a second server on the port is refused, and its folder is left in order", async () => {
+  test("a second server on the port is refused and names the first process, and its folder stays usable", async () => {
     const [folder, other] = [tempFolder(), tempFolder()];
     const server = await startBinary("serve", "--data", folder, ...LISTEN);
     const second = run("serve", "--data", other, "--listen", new URL(server.url).host);
     expect(second.exitCode).toBe(1);
-    const held = `on 127.0.0.1 is in use by process ${server.pid} (`;
-    expect(second.stderr.toString()).toContain(held);
+    const message = `on 127.0.0.1 is in use by process ${server.pid} (`;
+    expect(second.stderr.toString()).toContain(message);
     expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
     await server.stop();
     const third = await startBinary("serve", "--data", other, ...LISTEN);
     expect(await third.stop()).toBe(0);
   });
 
-  test("a start waits for the commands that have the stopped folder", async () => {
+  test("a server start waits for the commands that use the stopped folder", async () => {
     const folder = tempFolder();
     await makeLicensedSite(folder, { product: "cad" });
     const ended = new AbortController();
     const commands = Array.from({ length: 4 }, async () => {
-      let done = 0;
-      for (; !ended.signal.aborted; done += 1) await runBinary(["status", "--data", folder]);
-      return done;
+      let count = 0;
+      for (; !ended.signal.aborted; count += 1) await runBinary(["status", "--data", folder]);
+      return count;
     });
     for (let round = 1; round <= 8; round += 1) {
       const server = await startBinary("serve", "--data", folder, ...LISTEN);
       expect(await server.stop()).toBe(0);
     }
     ended.abort();
-    for (const done of await Promise.all(commands)) expect(done).toBeGreaterThan(0);
+    for (const count of await Promise.all(commands)) expect(count).toBeGreaterThan(0);
   });
 
   test("commands on a stopped folder wait for each other", async () => {
@@ -143,7 +143,7 @@ describe("the command line", () => {
     ]);
   });
 
-  test("what a reader of a stopped folder leaves behind is what it found", async () => {
+  test("changes no file when it reads a stopped folder", async () => {
     const folder = tempFolder();
     await makeLicensedSite(folder, { product: "cad" });
     const names = readdirSync(folder);
@@ -153,26 +153,26 @@ describe("the command line", () => {
     expect(readdirSync(folder)).toEqual(names);
   });
 
-  test("a folder in the place of a file of the store is exit code 78, and named", async () => {
+  test("exits with 78 and names the path when a store file is a folder", async () => {
     for (const name of ["state.json", "journal-"]) {
       const folder = tempFolder();
       await makeLicensedSite(folder, { product: "cad" });
-      const found = readdirSync(folder)
-        .filter((one) => one.startsWith(name))
+      const names = readdirSync(folder)
+        .filter((entry) => entry.startsWith(name))
         .toSorted();
-      const path = join(folder, found.at(-1) ?? "");
+      const path = join(folder, names.at(-1) ?? "");
       rmSync(path);
       mkdirSync(path);
-      for (const words of [["serve", ...LISTEN], ["verify"], ["status"]]) {
-        const refused = run(...words, "--data", folder);
-        expect([words[0], refused.exitCode]).toEqual([words[0], 78]);
-        const said = `berth: error: ${path} is a folder instead of a file\n`;
-        expect(refused.stderr.toString()).toContain(said);
+      for (const args of [["serve", ...LISTEN], ["verify"], ["status"]]) {
+        const refused = run(...args, "--data", folder);
+        expect([args[0], refused.exitCode]).toEqual([args[0], 78]);
+        const message = `berth: error: ${path} is a folder instead of a file\n`;
+        expect(refused.stderr.toString()).toContain(message);
       }
     }
   });
 
-  test("a folder that needs an operator is exit code 78, with the command that helps", async () => {
+  test("exits with 78 and prints the command that repairs an empty state.json", async () => {
     const folder = tempFolder();
     await makeLicensedSite(folder, { product: "cad" });
     writeFileSync(join(folder, "state.json"), "");

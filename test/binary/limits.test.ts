@@ -15,7 +15,7 @@ function sendOnNewSocket(port: string, bytes: string): Socket {
   return socket;
 }
 
-test("what is too much, too deep, nowhere or not meant is refused in the same three fields", async () => {
+test("a request that is too large, too deep, unknown or of a wrong type gets status, code and message", async () => {
   const site = await RunningSite.open();
   const nested = (depth: number): object => (depth === 0 ? {} : { x: nested(depth - 1) });
   const keys = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`k${index}`, ""]));
@@ -38,8 +38,8 @@ test("what is too much, too deep, nowhere or not meant is refused in the same th
       "unsupported_media_type",
     ],
   ];
-  for (const [asked, status, code] of cases) {
-    const response = await asked;
+  for (const [reply, status, code] of cases) {
+    const response = await reply;
     expect(response.status).toBe(status);
     if (status === 200) continue;
     const body: unknown = await response.json();
@@ -47,10 +47,10 @@ test("what is too much, too deep, nowhere or not meant is refused in the same th
   }
 });
 
-test("with no file descriptor left it waits, and goes on once there is one", async () => {
+test("a server without free file descriptors waits, and continues when one is free", async () => {
   const folder = join(tempFolder(), "data");
-  const words = [buildBinary(), "serve", "--data", folder, "--listen", "127.0.0.1:0"];
-  const child = Bun.spawn(["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", ...words], {
+  const command = [buildBinary(), "serve", "--data", folder, "--listen", "127.0.0.1:0"];
+  const child = Bun.spawn(["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", ...command], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "ignore",
@@ -66,12 +66,13 @@ test("with no file descriptor left it waits, and goes on once there is one", asy
     banner += new TextDecoder().decode((await reader.read()).value);
   }
   const url = /http:\/\/[\d.]+:\d+/.exec(banner)?.[0] ?? "";
-  const crowd = Array.from({ length: 100 }, () =>
+  const sockets = Array.from({ length: 100 }, () =>
     sendOnNewSocket(new URL(url).port, "GET / HTTP/1.1\r\n"),
   );
-  const kept = (): number => readdirSync(`/proc/${child.pid}/fd`).length;
-  if (process.platform === "linux") await waitUntil(() => kept() >= 64, "a full table");
-  for (const socket of crowd) socket.destroy();
+  const countOpenFiles = (): number => readdirSync(`/proc/${child.pid}/fd`).length;
+  if (process.platform === "linux")
+    await waitUntil(() => countOpenFiles() >= 64, "no file descriptor is free");
+  for (const socket of sockets) socket.destroy();
   const answer = await fetch(`${url}/api/v4/license/generate`, {
     method: "POST",
     signal: AbortSignal.timeout(PATIENCE),

@@ -19,8 +19,8 @@ import {
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
-async function runJson(...words: string[]): Promise<unknown> {
-  const { stdout } = await runBinary([...words, "--json"]);
+async function runJson(...args: string[]): Promise<unknown> {
+  const { stdout } = await runBinary([...args, "--json"]);
   return JSON.parse(stdout);
 }
 
@@ -29,42 +29,42 @@ interface RefusalBody {
   readonly message: string;
 }
 
-interface Held {
-  readonly answer: Promise<Response>;
-  /** Lets the process go on. */
-  readonly goOn: () => void;
+interface SuspendedJob {
+  readonly reply: Promise<Response>;
+  /** Lets the child process continue. */
+  readonly resume: () => void;
 }
 
 /**
- * Asks for something and stops the process that the server has for it, once that has come so far.
- * Where it was over by then it is asked for again: this process may have had to wait for its turn.
+ * Sends a request and suspends the server's child process for it as soon as `isFarEnough`. Repeats
+ * the request if the child had ended by then: on a busy machine, this test may react too late.
  */
-async function askedAndHeld(
+async function startSuspendedJob(
   site: ServedSite,
-  ask: () => Promise<Response>,
+  request: () => Promise<Response>,
   isFarEnough = (): boolean => true,
-): Promise<Held> {
+): Promise<SuspendedJob> {
   for (;;) {
-    const answer = ask();
+    const reply = request();
     let isOver = false;
-    const over = answer.then(
+    const over = reply.then(
       () => (isOver = true),
       () => (isOver = true),
     );
     const children = (): number[] => listChildProcesses(site.server.pid);
-    const isUnderWay = (): boolean => children().length > 0 && isFarEnough();
-    await waitUntil("it has begun", () => isOver || isUnderWay());
+    const isRunning = (): boolean => children().length > 0 && isFarEnough();
+    await waitUntil("the child process runs", () => isOver || isRunning());
     const [child, ...more] = children();
     expect(more).toEqual([]);
-    if (child !== undefined && (await stop(child))) {
-      return { answer, goOn: () => goesOn(child) };
+    if (child !== undefined && (await suspend(child))) {
+      return { reply, resume: () => resume(child) };
     }
     await over;
   }
 }
 
-/** False: it has ended. */
-async function stop(pid: number): Promise<boolean> {
+/** False if the process has ended. */
+async function suspend(pid: number): Promise<boolean> {
   const state = (): string => {
     try {
       return /^\d+ \(.*\) (\w) /.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1] ?? "";
@@ -77,17 +77,19 @@ async function stop(pid: number): Promise<boolean> {
   } catch {
     return false;
   }
-  // T: it is stopped. Z, X or nothing: it has ended.
-  await waitUntil("it is stopped or has ended", () => ["T", "Z", "X", ""].includes(state()));
+  // T: suspended. Z, X or nothing: ended.
+  await waitUntil("the process is suspended or has ended", () =>
+    ["T", "Z", "X", ""].includes(state()),
+  );
   return state() === "T";
 }
 
-/** Unless somebody has ended it. */
-function goesOn(pid: number): void {
+/** Does nothing if the process has ended. */
+function resume(pid: number): void {
   try {
     process.kill(pid, "SIGCONT");
   } catch {
-    // It is gone.
+    // The process has ended.
   }
 }
 
@@ -95,7 +97,7 @@ async function readStatusAndCode(response: Response): Promise<[number, string]> 
   return [response.status, ((await response.json()) as RefusalBody).code];
 }
 
-/** A backup as a file, with what its answer said. */
+/** Downloads a backup to a file. */
 async function downloadBackup(site: ServedSite): Promise<{ file: string; response: Response }> {
   const response = await callAdmin(site, "POST", "/backup");
   expect(response.status).toBe(200);
@@ -106,12 +108,12 @@ async function downloadBackup(site: ServedSite): Promise<{ file: string; respons
   return { file, response };
 }
 
-describe("what the commands tell, the routes tell", () => {
-  test("berth doctor", async () => {
+describe("the admin API", () => {
+  test("reports the same checks as berth doctor", async () => {
     const site = await serveSite();
     const listen = new URL(site.server.url).host;
     const reply = await getAdminJson<DoctorReply>(site, "/doctor");
-    const said = (await runJson(
+    const commandReply = (await runJson(
       "doctor",
       "--data",
       site.folder,
@@ -122,13 +124,13 @@ describe("what the commands tell, the routes tell", () => {
       worst_level,
       findings.map(({ check, level }) => [check, level]),
     ];
-    expect(checks(reply)).toEqual(checks(said));
-    const found = new Map(reply.findings.map((one) => [one.check, one.finding]));
-    expect(found.get(`port ${new URL(site.server.url).port}`)).toBe(`served on ${listen}`);
-    expect(found.get("service")).toBe("running, but not as a service");
+    expect(checks(reply)).toEqual(checks(commandReply));
+    const byCheck = new Map(reply.findings.map(({ check, finding }) => [check, finding]));
+    expect(byCheck.get(`port ${new URL(site.server.url).port}`)).toBe(`served on ${listen}`);
+    expect(byCheck.get("service")).toBe("running, but not as a service");
   });
 
-  test("berth verify, of a whole folder and of a damaged one", async () => {
+  test("reports the same as berth verify for an intact folder and for a damaged one", async () => {
     const site = await serveSite();
     await register(site, "ada");
     const { ok: _ok, ...facts } = (await runJson("verify", "--data", site.folder)) as { ok: true };
@@ -141,18 +143,18 @@ describe("what the commands tell, the routes tell", () => {
     const damaged = await getAdminJson<VerifyReply>(site, "/verify");
     const { code, stderr } = await runBinary(["verify", "--data", site.folder]);
     expect(code).toBe(78);
-    const [, found, advice] = /^berth: error: (.*)\nberth: hint: (.*)\n$/.exec(stderr) ?? [];
-    expect(found).toContain(state);
-    expect(damaged).toEqual({ intact: false, finding: found ?? "", remedy: advice ?? "" });
-    // And no backup is made of it.
+    const [, finding, remedy] = /^berth: error: (.*)\nberth: hint: (.*)\n$/.exec(stderr) ?? [];
+    expect(finding).toContain(state);
+    expect(damaged).toEqual({ intact: false, finding: finding ?? "", remedy: remedy ?? "" });
+    // No backup is made of a damaged folder.
     const refused = await callAdmin(site, "POST", "/backup");
-    const { code: word, message } = (await refused.json()) as RefusalBody;
-    expect([refused.status, word]).toEqual([503, "maintenance_failed"]);
+    const { code: refusalCode, message } = (await refused.json()) as RefusalBody;
+    expect([refused.status, refusalCode]).toEqual([503, "maintenance_failed"]);
     expect(message).toContain(state);
     expect(listDownloads(site.folder)).toEqual([]);
   });
 
-  test("berth config, by flag and by file, and berth notices", async () => {
+  test("reports the same as berth config, by flag and by file, and as berth notices", async () => {
     const folder = join(tempFolder(), "data");
     const config = join(tempFolder(), "berth.toml");
     writeFileSync(
@@ -160,47 +162,47 @@ describe("what the commands tell, the routes tell", () => {
       `data = "${folder}"\nidentity = "box"\nclient_networks = ["127.0.0.0/8"]\n` +
         `client_auth = "login"\nmax_slots_per_user = 2\n`,
     );
-    const words = ["--config", config, "--listen", "127.0.0.1:0", "--names", "a,b"];
-    const server = await startBinary("serve", ...words);
+    const args = ["--config", config, "--listen", "127.0.0.1:0", "--names", "a,b"];
+    const server = await startBinary("serve", ...args);
     onTestFinished(() => server.kill());
     const site = { folder, server };
     const reply = await getAdminJson<SettingsReply>(site, "/settings");
-    const shown = reply.settings.map(({ name, value, source }) => [name, { value, source }]);
-    expect(Object.fromEntries(shown)).toEqual(await runJson("config", ...words));
+    const settings = reply.settings.map(({ name, value, source }) => [name, { value, source }]);
+    expect(Object.fromEntries(settings)).toEqual(await runJson("config", ...args));
     expect(reply.networks).toEqual({ client: ["127.0.0.0/8"], admin: ["127.0.0.0/8"] });
     const address = new URL(server.url).host;
     expect(reply.listeners).toEqual([{ address, tls: false }]);
     expect(await getAdminJson<unknown>(site, "/notices")).toEqual(await runJson("notices"));
-    // The same folder, listener and identity for what it has done, whatever the file says by now.
+    // Maintenance uses the settings of the running server, even if the file has changed.
     writeFileSync(config, "nonsense");
     const { findings } = await getAdminJson<DoctorReply>(site, "/doctor");
-    const found = new Map(findings.map((one) => [one.check, one.finding]));
-    expect(found.get(`port ${new URL(server.url).port}`)).toBe(`served on ${address}`);
-    expect(found.get("data")).toStartWith("intact");
+    const byCheck = new Map(findings.map(({ check, finding }) => [check, finding]));
+    expect(byCheck.get(`port ${new URL(server.url).port}`)).toBe(`served on ${address}`);
+    expect(byCheck.get("data")).toStartWith("intact");
     expect((await downloadBackup(site)).response.status).toBe(200);
   });
 });
 
-describe("a backup", () => {
-  test("taken under load restores to all that was answered before it was asked for", async () => {
+describe("a backup over HTTP", () => {
+  test("under load contains every change that was acknowledged before its request", async () => {
     const site = await serveSite();
-    const answered: string[] = [];
+    const acknowledged: string[] = [];
     const load = new AbortController();
     const clients = Array.from({ length: 4 }, async (_, client) => {
       for (let turn = 0; !load.signal.aborted; turn += 1) {
         const name = `client-${client}-${turn}`;
         await register(site, name);
-        answered.push(name);
+        acknowledged.push(name);
       }
     });
-    await waitUntil("there is some load", () => answered.length > 50);
-    const before = [...answered];
+    await waitUntil("50 registrations", () => acknowledged.length > 50);
+    const before = [...acknowledged];
     const { file, response } = await downloadBackup(site);
-    const seen = answered.length;
+    const countAfter = acknowledged.length;
     load.abort();
     await Promise.all(clients);
-    // Answers went on meanwhile.
-    expect(seen).toBeGreaterThan(before.length);
+    // Registrations were acknowledged during the backup.
+    expect(countAfter).toBeGreaterThan(before.length);
     expect(response.headers.get("content-type")).toBe("application/x-tar");
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("content-disposition")).toMatch(
@@ -209,54 +211,58 @@ describe("a backup", () => {
     const folder = join(tempFolder(), "data");
     mkdirSync(folder, { mode: 0o700 });
     expect(await runBinary(["restore", file, "--data", folder])).toMatchObject({ code: 0 });
-    // A copy is not served beside what it was made of.
+    // A copy is not served while its original is.
     expect(await site.server.stop()).toBe(0);
     const other = await serveSite([], folder);
-    const suspendChildProcess = await getAdminJson<{ user: string }[]>(other, "/registrations");
-    const users = new Set(suspendChildProcess.map(({ user }) => user));
+    const registrations = await getAdminJson<{ user: string }[]>(other, "/registrations");
+    const users = new Set(registrations.map(({ user }) => user));
     expect(before.filter((name) => !users.has(name))).toEqual([]);
   });
 
-  test("is for nobody else while it is made, and leaves nothing when it was taken", async () => {
+  test("is readable only by its owner while it is written, and is removed after the download", async () => {
     const site = await serveSite();
     await registerUsers(site, 1_000);
-    const isMade = (): boolean => listDownloads(site.folder).length > 0;
-    const { answer, goOn } = await askedAndHeld(
+    const hasFile = (): boolean => listDownloads(site.folder).length > 0;
+    const { reply, resume } = await startSuspendedJob(
       site,
       () => callAdmin(site, "POST", "/backup"),
-      isMade,
+      hasFile,
     );
-    const place = join(site.folder, "downloads");
-    const [life = ""] = readdirSync(place);
-    expect([modeOf(place), modeOf(join(place, life))]).toEqual(["700", "700"]);
-    for (const name of listDownloads(site.folder)) expect(modeOf(join(place, name))).toBe("600");
-    goOn();
-    expect((await (await answer).bytes()).length).toBeGreaterThan(0);
-    await waitUntil("its name is gone", () => listDownloads(site.folder).length === 0);
+    const downloads = join(site.folder, "downloads");
+    const [serverFolder = ""] = readdirSync(downloads);
+    expect([modeOf(downloads), modeOf(join(downloads, serverFolder))]).toEqual(["700", "700"]);
+    for (const name of listDownloads(site.folder))
+      expect(modeOf(join(downloads, name))).toBe("600");
+    resume();
+    expect((await (await reply).bytes()).length).toBeGreaterThan(0);
+    await waitUntil("the backup file is removed", () => listDownloads(site.folder).length === 0);
     const log = site.server.stderr();
     expect(log).toContain(`${ADMIN_API}/backup`);
-    expect(log).not.toContain(place);
+    expect(log).not.toContain(downloads);
   });
 
-  test("that nobody waits for is given up, with its process and its file", async () => {
+  test("is cancelled with its process and its file when the caller disconnects", async () => {
     const site = await serveSite();
     await registerUsers(site, 1_000);
     const caller = new AbortController();
-    // It could not end by itself.
-    const { answer } = await askedAndHeld(
+    // The suspended process could not end on its own.
+    const { reply } = await startSuspendedJob(
       site,
       () => callAdmin(site, "POST", "/backup", { signal: caller.signal }),
       () => listDownloads(site.folder).length > 0,
     );
     caller.abort();
-    expect(await answer.catch(() => "gone")).toBe("gone");
-    await waitUntil("its process is gone", () => listChildProcesses(site.server.pid).length === 0);
-    await waitUntil("its file is gone", () => listDownloads(site.folder).length === 0);
-    // And the next one has its turn.
+    expect(await reply.catch(() => "gone")).toBe("gone");
+    await waitUntil(
+      "the child process has ended",
+      () => listChildProcesses(site.server.pid).length === 0,
+    );
+    await waitUntil("the backup file is removed", () => listDownloads(site.folder).length === 0);
+    // The next job can run.
     await downloadBackup(site);
   });
 
-  test("broken off while it is taken leaves no file", async () => {
+  test("leaves no file when the download is cancelled", async () => {
     const site = await serveSite();
     await registerUsers(site, 3_000);
     const caller = new AbortController();
@@ -266,41 +272,41 @@ describe("a backup", () => {
     const reader = response.body?.getReader();
     await reader?.read();
     caller.abort();
-    await waitUntil("its name is gone", () => listDownloads(site.folder).length === 0);
+    await waitUntil("the backup file is removed", () => listDownloads(site.folder).length === 0);
     await downloadBackup(site);
   });
 
-  test("that a killed server began is cleared away by the next start", async () => {
+  test("of a killed server is removed at the next start", async () => {
     const site = await serveSite();
     await registerUsers(site, 1_000);
-    const isMade = (): boolean => listDownloads(site.folder).length > 0;
-    const { answer, goOn } = await askedAndHeld(
+    const hasFile = (): boolean => listDownloads(site.folder).length > 0;
+    const { reply, resume } = await startSuspendedJob(
       site,
       () => callAdmin(site, "POST", "/backup"),
-      isMade,
+      hasFile,
     );
     await site.server.kill();
-    expect(await answer.catch(() => "gone")).toBe("gone");
+    expect(await reply.catch(() => "gone")).toBe("gone");
     const again = await serveSite([], site.folder);
-    await waitUntil("its file is gone", () => listDownloads(again.folder).length === 0);
-    // Also when the process that made it goes on.
-    goOn();
+    await waitUntil("the backup file is removed", () => listDownloads(again.folder).length === 0);
+    // It stays removed when the process that wrote it continues.
+    resume();
     await Bun.sleep(1_000);
     expect(listDownloads(again.folder)).toEqual([]);
   });
 
-  test("does not keep a server from stopping", async () => {
+  test("does not keep the server from stopping", async () => {
     const site = await serveSite();
     await registerUsers(site, 3_000);
-    const taking = callAdmin(site, "POST", "/backup").catch(() => "gone");
-    await waitUntil("a file is made", () => listDownloads(site.folder).length > 0);
+    const download = callAdmin(site, "POST", "/backup").catch(() => "gone");
+    await waitUntil("a backup file exists", () => listDownloads(site.folder).length > 0);
     expect(await site.server.stop()).toBe(0);
-    await taking;
+    await download;
     expect(listDownloads(site.folder)).toEqual([]);
   });
 });
 
-test("a support bundle is a file, without the name of whoever holds a slot", async () => {
+test("a support bundle over HTTP is a file without the names of users", async () => {
   const site = await serveSite();
   await register(site, "ada-lovelace");
   const response = await callAdmin(site, "POST", "/support-bundle");
@@ -314,66 +320,73 @@ test("a support bundle is a file, without the name of whoever holds a slot", asy
   expect(text).not.toContain("ada-lovelace");
 });
 
-test("one at a time; eight may wait, and more are told to come again at once", async () => {
+test("maintenance jobs run one at a time: eight may wait, and further callers get 429 at once", async () => {
   const site = await serveSite();
   await registerUsers(site, 300);
-  const most = { children: 0 };
-  const watch = setInterval(() => {
-    most.children = Math.max(most.children, listChildProcesses(site.server.pid).length);
+  let maxChildren = 0;
+  const sampling = setInterval(() => {
+    maxChildren = Math.max(maxChildren, listChildProcesses(site.server.pid).length);
   }, 2);
-  const { answer: first, goOn } = await askedAndHeld(site, () => callAdmin(site, "GET", "/verify"));
+  const { reply: first, resume } = await startSuspendedJob(site, () =>
+    callAdmin(site, "GET", "/verify"),
+  );
   const refused: [number, string][] = [];
-  const answers = Array.from({ length: 12 }, async () => {
+  const statusPromises = Array.from({ length: 12 }, async () => {
     const response = await callAdmin(site, "GET", "/verify");
     if (response.status !== 200) refused.push(await readStatusAndCode(response));
     return response.status;
   });
   await waitUntil("four are refused", () => refused.length === 4);
   expect(refused.every(([, code]) => code === "too_many_requests")).toBe(true);
-  goOn();
-  const statuses = [await first.then(({ status }) => status), ...(await Promise.all(answers))];
-  clearInterval(watch);
+  resume();
+  const statuses = [
+    await first.then(({ status }) => status),
+    ...(await Promise.all(statusPromises)),
+  ];
+  clearInterval(sampling);
   expect(statuses.filter((status) => status === 200)).toHaveLength(9);
-  expect(most.children).toBe(1);
+  expect(maxChildren).toBe(1);
 });
 
-test("whoever waits for a turn and goes away takes none", async () => {
+test("a caller that disconnects while it waits for a maintenance job leaves the queue", async () => {
   const site = await serveSite();
   await registerUsers(site, 300);
-  const { answer: first, goOn } = await askedAndHeld(site, () => callAdmin(site, "GET", "/verify"));
+  const { reply: first, resume } = await startSuspendedJob(site, () =>
+    callAdmin(site, "GET", "/verify"),
+  );
   const caller = new AbortController();
-  const crowded = Array.from({ length: 9 }, () =>
+  const callers = Array.from({ length: 9 }, () =>
     callAdmin(site, "POST", "/backup", { signal: caller.signal }).then(({ status }) => status),
   );
-  // One too many: then the others are waiting.
-  expect(await Promise.race(crowded)).toBe(429);
+  // The ninth caller is refused, so the other eight are waiting.
+  expect(await Promise.race(callers)).toBe(429);
   caller.abort();
-  await Promise.allSettled(crowded);
-  let late = callAdmin(site, "GET", "/verify");
-  // Until it is seen that they have gone there is no place for another one.
+  await Promise.allSettled(callers);
+  let lateCaller = callAdmin(site, "GET", "/verify");
+  // The queue is full until the server notices that they have disconnected.
   for (;;) {
-    // Whoever is refused is refused before these, which are asked for later.
+    // A refusal comes before the replies to these later requests.
     const others = async (): Promise<void> => {
       await Bun.sleep(200);
       for (let count = 0; count < 5; count += 1) await getAdminJson(site, "/status");
     };
-    const answer = await Promise.race([late, others()]);
+    const answer = await Promise.race([lateCaller, others()]);
     if (answer === undefined) break;
     expect(answer.status).toBe(429);
-    late = callAdmin(site, "GET", "/verify");
+    lateCaller = callAdmin(site, "GET", "/verify");
   }
-  goOn();
-  expect([(await first).status, (await late).status]).toEqual([200, 200]);
+  resume();
+  expect([(await first).status, (await lateCaller).status]).toEqual([200, 200]);
   expect(listDownloads(site.folder)).toEqual([]);
 });
 
-test("with a credential only, once there is one", async () => {
+test("a backup over HTTP requires a credential once one exists", async () => {
   const site = await serveSite();
-  const made = await callAdmin(site, "POST", "/access/tokens", {
+  const created = await callAdmin(site, "POST", "/access/tokens", {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ name: "ops" }),
   });
-  const { token } = (await made.json()) as { token: string };
+  const { token } = (await created.json()) as { token: string };
   expect(await readStatusAndCode(await callAdmin(site, "POST", "/backup"))).toEqual([
     401,
     "unauthorized",
@@ -383,12 +396,12 @@ test("with a credential only, once there is one", async () => {
   expect(site.server.stderr()).not.toContain(token);
 });
 
-describe("without room", () => {
-  /** On a disk of so many KiB, where there can be one. */
+describe("without enough disk space", () => {
+  /** Runs `work` with a disk of this size mounted on the folder, if this machine allows mounts. */
   async function runOnSmallDisk(folder: string, kibibytes: number, work: () => Promise<void>) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const words = ["mount", "-t", "tmpfs", "-o", `size=${kibibytes}k,mode=700`, "berth", folder];
-    if (Bun.which("mount") === null || !Bun.spawnSync(words).success) {
+    const args = ["mount", "-t", "tmpfs", "-o", `size=${kibibytes}k,mode=700`, "berth", folder];
+    if (Bun.which("mount") === null || !Bun.spawnSync(args).success) {
       process.stderr.write("skipped: no file system can be mounted here\n");
       return;
     }
@@ -399,7 +412,7 @@ describe("without room", () => {
     }
   }
 
-  test("a file that does not fit is storage_full, and what there is of it goes", async () => {
+  test("a support bundle or backup that does not fit is refused as storage_full, and its file is removed", async () => {
     const site = await serveSite();
     await runOnSmallDisk(join(site.folder, "downloads"), 8, async () => {
       for (const path of ["/support-bundle", "/backup"]) {
@@ -413,7 +426,7 @@ describe("without room", () => {
     });
   });
 
-  test("a backup that would take what the server needs is not begun", async () => {
+  test("a backup that would use the space the server needs is refused as storage_full", async () => {
     const folder = join(tempFolder(), "small");
     await runOnSmallDisk(folder, 16 * 1024, async () => {
       await makeLicensedSite(join(folder, "data"), { product: "cad" });

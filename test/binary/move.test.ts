@@ -9,7 +9,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const TERMS = ["--allow-weak-binding", "--slots", "9", "--borrow-hours", "48"];
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
-/** A host stands for itself by a name: two of them are two machines to every license. */
+/** `host` is the machine's identity: two hosts are two machines for every license. */
 async function serve(folder: string, host: string) {
   const server = await startBinary("serve", "--data", folder, "--identity", host, ...LISTEN);
   onTestFinished(() => server.kill());
@@ -38,22 +38,22 @@ const listUsers = (folder: string): string[] =>
     .map(({ user }) => user)
     .toSorted();
 
-/** Only the first half of a move: what is left when the command is killed after it. */
-async function giveUpAppliance(folder: string): Promise<void> {
+/** Only the first half of a move out, as if the command were killed after it. */
+async function markMovedOut(folder: string): Promise<void> {
   const { appliance } = runJsonOrThrow("status", "--data", folder) as {
     readonly appliance: { readonly id: string };
   };
-  const given = await fetch("http://berth/api/admin/v1/move", {
+  const response = await fetch("http://berth/api/admin/v1/move", {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ appliance: appliance.id }),
     unix: join(folder, "berth.sock"),
   });
-  expect(given.status).toBe(200);
+  expect(response.status).toBe(200);
 }
 
-/** Something takes the file's name between the question to the operator and the answer. */
-async function moveOutWithFileInTheWay(folder: string, file: string) {
+/** A folder takes the file's name between the question to the operator and the answer. */
+async function moveOutWithBlockedFile(folder: string, file: string) {
   let output = "";
   const child = Bun.spawn([buildBinary(), "move", "out", file, "--data", folder], {
     cwd: "/",
@@ -61,11 +61,11 @@ async function moveOutWithFileInTheWay(folder: string, file: string) {
     terminal: { data: (_terminal, bytes) => void (output += Buffer.from(bytes).toString()) },
   });
   onTestFinished(() => child.kill("SIGKILL"));
-  await waitUntil(() => output.includes("continue?"), "the question");
+  await waitUntil(() => output.includes("continue?"), "the confirmation prompt");
   mkdirSync(file);
   child.terminal?.write("y\n");
   const code = await child.exited;
-  await waitUntil(() => output.includes("berth: hint:"), "the refusal");
+  await waitUntil(() => output.includes("berth: hint:"), "the hint");
   return { code, output };
 }
 
@@ -74,7 +74,7 @@ class DeskAndSites {
   readonly path = (name: string): string => join(this.folder, name);
   readonly deskFlags = ["--dir", this.path("desk")];
 
-  /** Makes a request on one of them, answers it at the desk, and installs the answer. */
+  /** Makes a request at a site, issues a license at the desk and installs it at the site. */
   licenseSite(site: string): string {
     const data = ["--data", this.path(site)];
     const name = `${site}-${crypto.randomUUID()}`;
@@ -94,7 +94,7 @@ class DeskAndSites {
     return issued.stderr;
   }
 
-  /** One that lends CAD, with Ada at work and Bob on the road. */
+  /** A running site with a CAD license; ada has a slot, and bob has borrowed one. */
   async openOldSite() {
     runOrThrow(
       "vendor",
@@ -118,7 +118,7 @@ class DeskAndSites {
   }
 }
 
-test("everything goes on on another host, and nothing on the old one", async () => {
+test("after a move, the new host serves the whole site and the old host serves nothing", async () => {
   const sites = new DeskAndSites();
   const server = await sites.openOldSite();
   const moved = sites.path("site.move");
@@ -139,34 +139,43 @@ test("everything goes on on another host, and nothing on the old one", async () 
   expect(again.stderr).toContain("berth: hint: run the server on that host");
   const old = ["--data", sites.path("old"), "--identity", "old-host"];
   expect(runOrThrow("status", ...old)).toContain("to another host on ");
-  const looked = runBerth("doctor", ...old);
-  expect(looked.code).toBe(1);
-  expect(looked.stdout).toMatch(/^warning +moved +this folder was moved to another host on /m);
+  const doctor = runBerth("doctor", ...old);
+  expect(doctor.code).toBe(1);
+  expect(doctor.stdout).toMatch(/^warning +moved +this folder was moved to another host on /m);
 
   runOrThrow("move", "in", moved, "--data", sites.path("new"));
-  const fresh = await serve(sites.path("new"), "new-host");
+  const newServer = await serve(sites.path("new"), "new-host");
   expect(listUsers(sites.path("new"))).toEqual(["ada", "bob"]);
   expect(listSlots(sites.path("new")).map(({ borrowed_until }) => borrowed_until)).toEqual(borrows);
   expect(runOrThrow("status", "--data", sites.path("new"))).toMatch(
     /^moved +\d+: valid here until /m,
   );
-  expect(await post(fresh.url, "register", { product: "CAD", user: "ada" })).toEqual([200, null]);
-  expect(await post(fresh.url, "register", { product: "CAD", user: "cyd" })).toEqual([200, null]);
+  expect(await post(newServer.url, "register", { product: "CAD", user: "ada" })).toEqual([
+    200,
+    null,
+  ]);
+  expect(await post(newServer.url, "register", { product: "CAD", user: "cyd" })).toEqual([
+    200,
+    null,
+  ]);
 
-  // The vendor signs it for the new hardware, and is told why.
+  // The vendor signs a license for the new hardware, and the desk prints the reason.
   expect(sites.licenseSite("new")).toContain("the site moved to another host on ");
   expect(runOrThrow("status", "--data", sites.path("new"))).not.toContain("valid here until");
   expect(listUsers(sites.path("new"))).toEqual(["ada", "bob", "cyd"]);
-  expect(await post(fresh.url, "register", { product: "CAD", user: "dua" })).toEqual([200, null]);
+  expect(await post(newServer.url, "register", { product: "CAD", user: "dua" })).toEqual([
+    200,
+    null,
+  ]);
   expect(sites.licenseSite("new")).not.toContain("moved");
 });
 
-test("a move is called off where it began", async () => {
+test("a move is cancelled by moving in again on the old host", async () => {
   const sites = new DeskAndSites();
   await (await sites.openOldSite()).stop();
   const moved = sites.path("site.move");
   runOrThrow("move", "out", moved, "--data", sites.path("old"), "--yes");
-  // Its file can be written once more; it is the same move.
+  // The file can be written again; it is the same move.
   runOrThrow("move", "out", sites.path("again.move"), "--data", sites.path("old"), "--yes");
   const [first, second] = [moved, sites.path("again.move")].map(
     (path) => (runJsonOrThrow("verify", path) as { readonly audit_sum: string }).audit_sum,
@@ -177,14 +186,20 @@ test("a move is called off where it began", async () => {
   expect(await post(server.url, "register", { product: "CAD", user: "ada" })).toEqual([200, null]);
 });
 
-test("what was not given up is not moved in, nor over something else", async () => {
+test("berth move refuses a backup that was not moved out, a repeated move in, and an unusable file", async () => {
   const sites = new DeskAndSites();
   await (await sites.openOldSite()).stop();
   const old = ["--data", sites.path("old")];
   runOrThrow("backup", sites.path("site.backup"), ...old);
-  const kept = runBerth("move", "in", sites.path("site.backup"), "--data", sites.path("new"));
-  expect(kept.code).toBe(1);
-  expect(kept.stderr).toContain("its host still serves it");
+  const notMovedOut = runBerth(
+    "move",
+    "in",
+    sites.path("site.backup"),
+    "--data",
+    sites.path("new"),
+  );
+  expect(notMovedOut.code).toBe(1);
+  expect(notMovedOut.stderr).toContain("its host still serves it");
 
   runOrThrow("move", "out", sites.path("site.move"), ...old, "--yes");
   runOrThrow("move", "in", sites.path("site.move"), "--data", sites.path("new"));
@@ -196,7 +211,7 @@ test("what was not given up is not moved in, nor over something else", async () 
   expect(twice.stderr).toContain("was already moved in here");
   expect(listUsers(sites.path("new"))).toContain("cyd");
 
-  const taken = runBerth(
+  const existing = runBerth(
     "move",
     "out",
     sites.path("site.move"),
@@ -204,43 +219,43 @@ test("what was not given up is not moved in, nor over something else", async () 
     sites.path("new"),
     "--yes",
   );
-  expect(taken.code).toBe(1);
-  expect(taken.stderr).toContain("already exists");
-  for (const [file, said] of [
+  expect(existing.code).toBe(1);
+  expect(existing.stderr).toContain("already exists");
+  for (const [file, message] of [
     ["nowhere/site.move", "nowhere does not exist"],
     ["new/site.move", "inside the data folder"],
   ] as const) {
-    const lost = runBerth("move", "out", sites.path(file), "--data", sites.path("new"), "--yes");
-    expect(lost.code).not.toBe(0);
-    expect(lost.stderr).toContain(said);
+    const refused = runBerth("move", "out", sites.path(file), "--data", sites.path("new"), "--yes");
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toContain(message);
   }
-  // Nothing was given up by any of these.
-  const still = await serve(sites.path("new"), "new-host");
-  expect(await post(still.url, "register", { product: "CAD", user: "dee" })).toEqual([200, null]);
-  await still.stop();
+  // None of these refused commands moved the site out.
+  const again = await serve(sites.path("new"), "new-host");
+  expect(await post(again.url, "register", { product: "CAD", user: "dee" })).toEqual([200, null]);
+  await again.stop();
 });
 
-test("a host where the service is installed already takes it in, with its own credentials", async () => {
+test("move in accepts a host with an installed service, whose credentials stay, but not another site", async () => {
   const sites = new DeskAndSites();
   await (await sites.openOldSite()).stop();
   runOrThrow("move", "out", sites.path("site.move"), "--data", sites.path("old"), "--yes");
   mkdirSync(sites.path("new"), { mode: 0o700 });
   runOrThrow("admin", "token", "--name", "service", "--data", sites.path("new"));
   runOrThrow("tls", "init", "--data", sites.path("new"));
-  const kept = ["access.json", "tls/ca.pem"].map((name) => sites.path(`new/${name}`));
-  const before = kept.map((path) => readFileSync(path, "utf8"));
+  const ownFiles = ["access.json", "tls/ca.pem"].map((name) => sites.path(`new/${name}`));
+  const before = ownFiles.map((path) => readFileSync(path, "utf8"));
 
-  // Its server runs already.
+  // The new host's server is running.
   const server = await serve(sites.path("new"), "new-host");
   const busy = runBerth("move", "in", sites.path("site.move"), "--data", sites.path("new"));
   expect([busy.code, busy.stderr]).toEqual([1, expect.stringContaining("hint: stop that process")]);
   await server.stop();
   runOrThrow("move", "in", sites.path("site.move"), "--data", sites.path("new"));
-  expect(kept.map((path) => readFileSync(path, "utf8"))).toEqual(before);
+  expect(ownFiles.map((path) => readFileSync(path, "utf8"))).toEqual(before);
   await serve(sites.path("new"), "new-host");
   expect(listUsers(sites.path("new"))).toEqual(["ada", "bob"]);
 
-  // One that has asked a vendor for anything is not given away.
+  // A site that has requested a license is not replaced.
   mkdirSync(sites.path("other"), { mode: 0o700 });
   runOrThrow("admin", "token", "--name", "service", "--data", sites.path("other"));
   const other = ["--data", sites.path("other"), "--identity", "other-host"];
@@ -260,19 +275,19 @@ test("a host where the service is installed already takes it in, with its own cr
   ]);
 });
 
-test("a move out that fails or is killed is done by asking again", async () => {
+test("a move out that fails or is killed succeeds when it is run again", async () => {
   const sites = new DeskAndSites();
   const server = await sites.openOldSite();
   const old = ["--data", sites.path("old"), "--yes"];
-  // A medium that is not there: nothing is given up.
+  // The target folder does not exist, so the site is not moved out.
   expect(runBerth("move", "out", sites.path("usb/site.move"), ...old).code).toBe(1);
   expect(await post(server.url, "register", { product: "CAD", user: "ada" })).toEqual([200, null]);
 
-  await giveUpAppliance(sites.path("old"));
+  await markMovedOut(sites.path("old"));
   await server.kill();
-  // What cannot be written at the end, however well it went before.
+  // The file cannot be written after the site was marked as moved out.
   const file = sites.path("site.move");
-  const failed = await moveOutWithFileInTheWay(sites.path("old"), file);
+  const failed = await moveOutWithBlockedFile(sites.path("old"), file);
   expect([failed.code, failed.output]).toEqual([1, expect.stringContaining("was moved out, but ")]);
   rmdirSync(file);
   runOrThrow("move", "out", file, ...old);
@@ -287,7 +302,7 @@ test("a move out that fails or is killed is done by asking again", async () => {
   expect(listUsers(sites.path("new"))).toEqual(["ada", "bob"]);
 });
 
-test("a demo cannot be moved", async () => {
+test("berth move refuses a demo, out and in", async () => {
   const sites = new DeskAndSites();
   const demo = await startBinary("demo", "--data", sites.path("demo"), ...LISTEN);
   onTestFinished(() => demo.kill());
@@ -300,7 +315,7 @@ test("a demo cannot be moved", async () => {
     "--yes",
   );
   expect([out.code, out.stderr]).toEqual([1, expect.stringContaining("a demo cannot be moved")]);
-  await giveUpAppliance(sites.path("demo"));
+  await markMovedOut(sites.path("demo"));
   runOrThrow("backup", sites.path("demo.backup"), "--data", sites.path("demo"));
   const into = runBerth("move", "in", sites.path("demo.backup"), "--data", sites.path("new"));
   expect([into.code, into.stderr]).toEqual([1, expect.stringContaining("is of a demo")]);

@@ -1,5 +1,5 @@
-// The socket is how the command line reaches a running server. A server that cannot make one serves
-// its applications all the same, and says what does not work.
+// The command line reaches a running server through its socket. A server that cannot create the
+// socket still serves its applications, and reports what does not work.
 import { expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,8 +15,8 @@ import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 async function expectToServe(server: ServerProcess, socket: string): Promise<void> {
-  const warned = `berth: warning: cannot create the socket ${socket} (`;
-  await waitUntil(() => server.stderr().includes(warned), warned);
+  const warning = `berth: warning: cannot create the socket ${socket} (`;
+  await waitUntil(() => server.stderr().includes(warning), warning);
   expect(server.stderr()).toContain("berth status, berth slots, berth license");
   const response = await fetch(`${server.url}/api/v4/register`, {
     method: "POST",
@@ -26,7 +26,7 @@ async function expectToServe(server: ServerProcess, socket: string): Promise<voi
   expect(response.status).toBe(200);
 }
 
-test("a server starts without its socket when something else has its name", async () => {
+test("a server starts without its socket when a folder has the socket's name", async () => {
   const folder = join(tempFolder(), "data");
   await makeLicensedSite(folder, { product: "cad" });
   const socket = join(folder, "berth.sock");
@@ -35,7 +35,7 @@ test("a server starts without its socket when something else has its name", asyn
   const server = await startBinary("serve", "--data", folder, "--listen", "127.0.0.1:0");
   onTestFinished(() => server.kill());
   await expectToServe(server, socket);
-  // A command says who has the folder.
+  // A command names the process that uses the folder.
   const status = await runBinary(["status", "--data", folder]);
   expect([status.code, status.stderr]).toEqual([
     1,
@@ -50,21 +50,24 @@ const canMount =
   Bun.which("unshare") !== null &&
   Bun.spawnSync([...MOUNT_NAMESPACE, "mount -t tmpfs -o nr_inodes=40 none /tmp"]).success;
 
-test.skipIf(!canMount)("a server starts without its socket on a disk without inodes", async () => {
-  const folder = join(tempFolder(), "data");
-  await makeLicensedSite(folder, { product: "cad" });
-  const small = tempFolder();
-  const script = `
+test.skipIf(!canMount)(
+  "a server starts without its socket on a disk without free inodes",
+  async () => {
+    const folder = join(tempFolder(), "data");
+    await makeLicensedSite(folder, { product: "cad" });
+    const small = tempFolder();
+    const script = `
     mount -t tmpfs -o size=16m,nr_inodes=40,mode=700 none "$1"
     cp -a "$2" "$1/data"
     count=0
     while touch "$1/file-$count" 2>/dev/null; do count=$((count + 1)); done
     exec "$3" serve --data "$1/data" --listen 127.0.0.1:0`;
-  const words = [...MOUNT_NAMESPACE, script, "sh", small, folder, buildBinary()];
-  const server = await startProgram(words);
-  onTestFinished(() => server.kill());
-  await expectToServe(server, join(small, "data", "berth.sock"));
-  expect(server.stderr()).toContain("(ENOSPC)");
-  server.signal("SIGTERM");
-  await server.exited;
-});
+    const command = [...MOUNT_NAMESPACE, script, "sh", small, folder, buildBinary()];
+    const server = await startProgram(command);
+    onTestFinished(() => server.kill());
+    await expectToServe(server, join(small, "data", "berth.sock"));
+    expect(server.stderr()).toContain("(ENOSPC)");
+    server.signal("SIGTERM");
+    await server.exited;
+  },
+);

@@ -12,7 +12,7 @@ import {
 } from "../support/offline-binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const how = isOffline ? "without a network" : "with a network nobody uses";
+const network = isOffline ? "without network" : "with an unused network";
 
 interface IssuedLicense {
   readonly license_id: number;
@@ -20,7 +20,7 @@ interface IssuedLicense {
   readonly document: string;
 }
 
-/** A desk and a site that know nothing of each other but what is carried between them. */
+/** A desk and a site that exchange nothing but files. */
 class OfflineExchange {
   readonly folder = tempFolder();
   readonly deskFlags = ["--dir", this.path("desk")];
@@ -34,9 +34,9 @@ class OfflineExchange {
     return readFileSync(this.path(name), "utf8");
   }
 
-  /** The desk is there, the site runs and trusts it. */
+  /** Creates the desk, and starts a site that trusts it. */
   async open() {
-    const made = runOrThrow(
+    const created = runOrThrow(
       "vendor",
       "init",
       "--no-passphrase",
@@ -47,20 +47,20 @@ class OfflineExchange {
       "CAD",
     );
     const server = await serve(this.path("site"));
-    const shown = runOrThrow(
+    const added = runOrThrow(
       "trust",
       "add",
       this.path("desk/trust.jwt"),
       ...this.dataFlags,
       "--yes",
     );
-    const fingerprint = /fingerprint\s+(\S+)/.exec(made)?.[1] ?? "none";
-    expect(shown).toContain(fingerprint);
+    const fingerprint = /fingerprint\s+(\S+)/.exec(created)?.[1] ?? "none";
+    expect(added).toContain(fingerprint);
     return server;
   }
 
   makeRequest(out: string, ...more: string[]): void {
-    const said = runOrThrow(
+    const output = runOrThrow(
       "license",
       "request",
       ...this.dataFlags,
@@ -68,12 +68,12 @@ class OfflineExchange {
       this.path(out),
       ...more,
     );
-    expect(said).toBe(`the request is written to ${this.path(out)}\n`);
+    expect(output).toBe(`the request is written to ${this.path(out)}\n`);
   }
 
   issueLicense(request: string, out: string, ...terms: string[]): void {
-    const named = ["--request", this.path(request), "--out", this.path(out)];
-    runOrThrow("vendor", "issue", ...this.deskFlags, ...named, "--allow-weak-binding", ...terms);
+    const files = ["--request", this.path(request), "--out", this.path(out)];
+    runOrThrow("vendor", "issue", ...this.deskFlags, ...files, "--allow-weak-binding", ...terms);
   }
 
   addLicense(name: string): string {
@@ -84,152 +84,174 @@ class OfflineExchange {
     return runJsonOrThrow("vendor", "list", ...this.deskFlags, "--all") as IssuedLicense[];
   }
 
-  /** The license's line in what `berth status` prints, column by column. */
+  /** The columns of the license's line in the output of `berth status`. */
   readStatusRow(): string[] {
     const lines = runOrThrow("status", ...this.dataFlags).split("\n");
     return lines.find((line) => line.startsWith("CAD "))?.split(/ {2,}/) ?? [];
   }
 }
 
-describe(`by files, ${how}`, () => {
-  test("a license comes in, is renewed in both ways, and is given back", async () => {
-    const gap = new OfflineExchange();
-    const server = await gap.open();
-    gap.makeRequest("request.jwt", "--product", "CAD");
-    const asked = runOrThrow("vendor", "inspect", gap.path("request.jwt"));
-    expect(asked).toStartWith("request: verified, signed by ");
-    gap.issueLicense("request.jwt", "license.jwt", "--slots", "10", "--borrow-hours", "720");
-    expect(gap.addLicense("license.jwt")).toMatch(/^license \d+ for CAD is installed\n$/);
-    const [, id = ""] = gap.readStatusRow();
-    expect(gap.readStatusRow()).toEqual(["CAD", id, "perpetual", "0/10", "-", "never", "ok"]);
-    expect(gap.addLicense("license.jwt")).toBe(`license ${id} for CAD is already installed\n`);
+describe(`license exchange by files (${network})`, () => {
+  test("installs a license, renews it by request and by --renew, and returns it", async () => {
+    const exchange = new OfflineExchange();
+    const server = await exchange.open();
+    exchange.makeRequest("request.jwt", "--product", "CAD");
+    const inspected = runOrThrow("vendor", "inspect", exchange.path("request.jwt"));
+    expect(inspected).toStartWith("request: verified, signed by ");
+    exchange.issueLicense("request.jwt", "license.jwt", "--slots", "10", "--borrow-hours", "720");
+    expect(exchange.addLicense("license.jwt")).toMatch(/^license \d+ for CAD is installed\n$/);
+    const [, id = ""] = exchange.readStatusRow();
+    expect(exchange.readStatusRow()).toEqual(["CAD", id, "perpetual", "0/10", "-", "never", "ok"]);
+    expect(exchange.addLicense("license.jwt")).toBe(`license ${id} for CAD is already installed\n`);
 
-    gap.makeRequest("second.jwt", "--product", "CAD");
-    gap.issueLicense("second.jwt", "more.jwt", "--slots", "20");
-    gap.addLicense("more.jwt");
-    expect(gap.readStatusRow()).toEqual(["CAD", id, "perpetual", "0/20", "-", "never", "ok"]);
+    exchange.makeRequest("second.jwt", "--product", "CAD");
+    exchange.issueLicense("second.jwt", "more.jwt", "--slots", "20");
+    exchange.addLicense("more.jwt");
+    expect(exchange.readStatusRow()).toEqual(["CAD", id, "perpetual", "0/20", "-", "never", "ok"]);
 
-    const year = ["--renew", id, "--valid-until", "2099-12-31", "--out", gap.path("year.jwt")];
-    expect(runOrThrow("vendor", "issue", ...gap.deskFlags, ...year)).toContain(
+    const year = ["--renew", id, "--valid-until", "2099-12-31", "--out", exchange.path("year.jwt")];
+    expect(runOrThrow("vendor", "issue", ...exchange.deskFlags, ...year)).toContain(
       `license ${id}, serial 3,`,
     );
-    gap.addLicense("year.jwt");
-    expect(gap.readStatusRow().slice(3)).toEqual(["0/20", "-", "2100-01-01T00:00:00.000Z", "ok"]);
+    exchange.addLicense("year.jwt");
+    expect(exchange.readStatusRow().slice(3)).toEqual([
+      "0/20",
+      "-",
+      "2100-01-01T00:00:00.000Z",
+      "ok",
+    ]);
 
     for (const old of ["license.jwt", "more.jwt"]) {
-      const refused = runBerth("license", "add", gap.path(old), ...gap.dataFlags);
+      const refused = runBerth("license", "add", exchange.path(old), ...exchange.dataFlags);
       expect([refused.code, refused.stdout]).toEqual([1, ""]);
-      expect(refused.stderr).toContain("ask for a newer one (stale_license)\n");
+      expect(refused.stderr).toContain("request a newer license (stale_license)\n");
     }
-    expect(gap.listIssued().map(({ serial }) => serial)).toEqual([3, 2, 1]);
-    expect(new Set(gap.listIssued().map(({ license_id }) => String(license_id)))).toEqual(
+    expect(exchange.listIssued().map(({ serial }) => serial)).toEqual([3, 2, 1]);
+    expect(new Set(exchange.listIssued().map(({ license_id }) => String(license_id)))).toEqual(
       new Set([id]),
     );
-    expect(gap.listIssued()[0]?.document).toBe(gap.readText("year.jwt").trim());
+    expect(exchange.listIssued()[0]?.document).toBe(exchange.readText("year.jwt").trim());
 
-    const remove = ["license", "remove", id, ...gap.dataFlags, "--yes", "--out"];
-    runOrThrow(...remove, gap.path("receipt.jwt"));
-    runOrThrow(...remove, gap.path("again.jwt"));
-    expect(gap.readText("again.jwt")).toBe(gap.readText("receipt.jwt"));
+    const remove = ["license", "remove", id, ...exchange.dataFlags, "--yes", "--out"];
+    runOrThrow(...remove, exchange.path("receipt.jwt"));
+    runOrThrow(...remove, exchange.path("again.jwt"));
+    expect(exchange.readText("again.jwt")).toBe(exchange.readText("receipt.jwt"));
     for (const receipt of ["receipt.jwt", "again.jwt"]) {
-      const said = runOrThrow("vendor", "receive", gap.path(receipt), ...gap.deskFlags);
-      expect(said).toBe(`license ${id}, serial 3, is recorded as returned\n`);
+      const output = runOrThrow("vendor", "receive", exchange.path(receipt), ...exchange.deskFlags);
+      expect(output).toBe(`license ${id}, serial 3, is recorded as returned\n`);
     }
-    const received = gap.readText("desk/ledger.jsonl").match(/"type":"received"/g);
+    const received = exchange.readText("desk/ledger.jsonl").match(/"type":"received"/g);
     expect(received).toHaveLength(1);
-    expect(gap.readStatusRow()).toEqual([]);
-    expect(runBerth("license", "add", gap.path("year.jwt"), ...gap.dataFlags).stderr).toContain(
-      "stale_license",
-    );
+    expect(exchange.readStatusRow()).toEqual([]);
+    expect(
+      runBerth("license", "add", exchange.path("year.jwt"), ...exchange.dataFlags).stderr,
+    ).toContain("stale_license");
     expect(await server.stop()).toBe(0);
-    const stopped = runOrThrow("status", ...gap.dataFlags);
+    const stopped = runOrThrow("status", ...exchange.dataFlags);
     expect(stopped).toContain("no server is running");
     expect(stopped).toContain("no licenses yet");
   });
 
-  test("it works with a folder no server holds, and the server then has it", async () => {
-    const gap = new OfflineExchange();
-    expect(await (await gap.open()).stop()).toBe(0);
-    gap.makeRequest("request.jwt");
-    gap.issueLicense("request.jwt", "license.jwt", "--product", "CAD", "--slots", "4");
-    gap.addLicense("license.jwt");
-    const server = await serve(gap.path("site"));
-    expect(gap.readStatusRow().slice(3)).toEqual(["0/4", "-", "never", "ok"]);
+  test("works on a stopped folder, and the server then has the license", async () => {
+    const exchange = new OfflineExchange();
+    expect(await (await exchange.open()).stop()).toBe(0);
+    exchange.makeRequest("request.jwt");
+    exchange.issueLicense("request.jwt", "license.jwt", "--product", "CAD", "--slots", "4");
+    exchange.addLicense("license.jwt");
+    const server = await serve(exchange.path("site"));
+    expect(exchange.readStatusRow().slice(3)).toEqual(["0/4", "-", "never", "ok"]);
     expect(await server.stop()).toBe(0);
   });
 
-  test("a request is answered once: the same again is the same, other terms are refused", async () => {
-    const gap = new OfflineExchange();
-    await gap.open();
-    gap.makeRequest("request.jwt", "--product", "CAD");
-    gap.issueLicense("request.jwt", "one.jwt", "--slots", "5");
-    gap.issueLicense("request.jwt", "two.jwt", "--slots", "5");
-    expect(gap.readText("two.jwt")).toBe(gap.readText("one.jwt"));
-    const other = ["--request", gap.path("request.jwt"), "--allow-weak-binding", "--slots", "6"];
-    const refused = runBerth("vendor", "issue", ...gap.deskFlags, ...other);
+  test("answers a request again with the same license, and refuses other terms", async () => {
+    const exchange = new OfflineExchange();
+    await exchange.open();
+    exchange.makeRequest("request.jwt", "--product", "CAD");
+    exchange.issueLicense("request.jwt", "one.jwt", "--slots", "5");
+    exchange.issueLicense("request.jwt", "two.jwt", "--slots", "5");
+    expect(exchange.readText("two.jwt")).toBe(exchange.readText("one.jwt"));
+    const other = [
+      "--request",
+      exchange.path("request.jwt"),
+      "--allow-weak-binding",
+      "--slots",
+      "6",
+    ];
+    const refused = runBerth("vendor", "issue", ...exchange.deskFlags, ...other);
     expect([refused.code, refused.stdout]).toEqual([1, ""]);
     expect(refused.stderr).toContain("this request was already answered with other terms");
-    expect(gap.listIssued()).toHaveLength(1);
+    expect(exchange.listIssued()).toHaveLength(1);
   });
 
-  test("every file says what it is, and one that was edited does not verify", async () => {
-    const gap = new OfflineExchange();
-    await gap.open();
-    gap.makeRequest("request.jwt", "--product", "CAD");
-    gap.issueLicense("request.jwt", "license.jwt", "--slots", "5");
-    const named = [
+  test("verifies documents of every kind, and rejects edited ones", async () => {
+    const exchange = new OfflineExchange();
+    await exchange.open();
+    exchange.makeRequest("request.jwt", "--product", "CAD");
+    exchange.issueLicense("request.jwt", "license.jwt", "--slots", "5");
+    const documents = [
       ["request", "request.jwt"],
       ["license", "license.jwt"],
       ["trust", "desk/trust.jwt"],
     ] as const;
-    for (const [kind, file] of named) {
-      const said = runOrThrow("vendor", "inspect", gap.path(file), ...gap.deskFlags);
-      expect(said).toStartWith(`${kind}: verified, signed by `);
-      const [header = "", payload = "", signature = ""] = gap.readText(file).trim().split(".");
+    for (const [kind, file] of documents) {
+      const output = runOrThrow("vendor", "inspect", exchange.path(file), ...exchange.deskFlags);
+      expect(output).toStartWith(`${kind}: verified, signed by `);
+      const [header = "", payload = "", signature = ""] = exchange.readText(file).trim().split(".");
       const edited = Buffer.from(payload, "base64url").toString().replace("CAD", "CAM");
       const forged = [header, Buffer.from(edited).toString("base64url"), signature].join(".");
-      writeFileSync(gap.path("forged.jwt"), forged);
-      const refused = runBerth("vendor", "inspect", gap.path("forged.jwt"), ...gap.deskFlags);
+      writeFileSync(exchange.path("forged.jwt"), forged);
+      const refused = runBerth(
+        "vendor",
+        "inspect",
+        exchange.path("forged.jwt"),
+        ...exchange.deskFlags,
+      );
       expect([kind, refused.code]).toEqual([kind, 1]);
       expect(refused.stdout).toStartWith(`${kind}: has an invalid signature\n`);
     }
-    const tampered = runBerth("license", "add", gap.path("forged.jwt"), ...gap.dataFlags);
+    const tampered = runBerth("license", "add", exchange.path("forged.jwt"), ...exchange.dataFlags);
     expect([tampered.code, tampered.stdout]).toEqual([1, ""]);
   });
 });
 
-describe(`on another machine, ${canFakeHardware ? how : "not tried here"}`, () => {
+describe(`license exchange on another machine (${network})`, () => {
   test.skipIf(!canFakeHardware)(
-    "a copied folder serves nothing until it is bound anew",
+    "gives a copied folder no valid license until the vendor binds it to the new machine",
     async () => {
-      const gap = new OfflineExchange();
-      const server = await gap.open();
-      gap.makeRequest("request.jwt", "--product", "CAD");
-      gap.issueLicense("request.jwt", "license.jwt", "--slots", "5");
-      gap.addLicense("license.jwt");
+      const exchange = new OfflineExchange();
+      const server = await exchange.open();
+      exchange.makeRequest("request.jwt", "--product", "CAD");
+      exchange.issueLicense("request.jwt", "license.jwt", "--slots", "5");
+      exchange.addLicense("license.jwt");
       expect(await server.stop()).toBe(0);
-      const copy = gap.path("copy");
-      cpSync(gap.path("site"), copy, { recursive: true, preserveTimestamps: true });
-      const there = makeOtherMachineRunner();
-      const state = (text: string) => /^CAD .* (\S+)$/m.exec(text)?.[1];
-      expect(state(there("status", "--data", copy))).toBe("hardware_mismatch");
-      expect(state(runOrThrow("status", ...gap.dataFlags))).toBe("ok");
+      const copy = exchange.path("copy");
+      cpSync(exchange.path("site"), copy, { recursive: true, preserveTimestamps: true });
+      const runOnOtherMachine = makeOtherMachineRunner();
+      const parseState = (text: string) => /^CAD .* (\S+)$/m.exec(text)?.[1];
+      expect(parseState(runOnOtherMachine("status", "--data", copy))).toBe("hardware_mismatch");
+      expect(parseState(runOrThrow("status", ...exchange.dataFlags))).toBe("ok");
 
-      const asked = gap.path("asked-there.jwt");
-      there("license", "request", "--data", copy, "--product", "CAD", "--out", asked);
-      gap.issueLicense("asked-there.jwt", "bound.jwt");
-      there("license", "add", gap.path("bound.jwt"), "--data", copy);
-      expect(state(there("status", "--data", copy))).toBe("ok");
+      const request = exchange.path("other-machine.jwt");
+      runOnOtherMachine("license", "request", "--data", copy, "--product", "CAD", "--out", request);
+      exchange.issueLicense("other-machine.jwt", "bound.jwt");
+      runOnOtherMachine("license", "add", exchange.path("bound.jwt"), "--data", copy);
+      expect(parseState(runOnOtherMachine("status", "--data", copy))).toBe("ok");
 
-      // The machine it was copied from goes on where it stood, and the desk notices.
-      gap.makeRequest("asked-here.jwt", "--product", "CAD");
-      const issue = ["vendor", "issue", ...gap.deskFlags, "--request", gap.path("asked-here.jwt")];
+      // The first machine makes a request from the old state, and the desk detects the fork.
+      exchange.makeRequest("first-machine.jwt", "--product", "CAD");
+      const issue = [
+        "vendor",
+        "issue",
+        ...exchange.deskFlags,
+        "--request",
+        exchange.path("first-machine.jwt"),
+      ];
       const refused = runBerth(...issue, "--allow-weak-binding", "--slots", "6");
       expect([refused.code, refused.stdout]).toEqual([1, ""]);
       expect(refused.stderr).toContain("a restored copy or a cloned machine");
       expect(refused.stderr).toContain("--accept-fork");
       runOrThrow(...issue, "--allow-weak-binding", "--slots", "6", "--accept-fork", "we know");
-      expect(gap.readText("desk/ledger.jsonl")).toContain('"reason":"we know"');
+      expect(exchange.readText("desk/ledger.jsonl")).toContain('"reason":"we know"');
     },
   );
 });

@@ -16,13 +16,13 @@ import {
 } from "../support/old-formats.ts";
 import { contentsOf } from "../support/temp-folder.ts";
 
-/** What stood for the hardware when these folders were written. */
+/** The machine identity with which these folders were written. */
 const IDENTITY = ["--identity", "fixture"];
 
 const OLDEST = Math.min(...listFixtureFormats());
 
-function runJsonOrThrow(...words: string[]): unknown {
-  const child = Bun.spawnSync([buildBinary(), ...words, "--json"], { cwd: "/", env: {} });
+function runJsonOrThrow(...args: string[]): unknown {
+  const child = Bun.spawnSync([buildBinary(), ...args, "--json"], { cwd: "/", env: {} });
   expect([child.exitCode, child.stderr.toString()]).toEqual([0, ""]);
   return JSON.parse(child.stdout.toString());
 }
@@ -30,7 +30,7 @@ function runJsonOrThrow(...words: string[]): unknown {
 const readFormat = (folder: string): unknown =>
   (JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as { format: unknown }).format;
 
-/** As it stands in the file: pairs of an id and what it is of. */
+/** The licenses as stored in the file: pairs of an id and a license. */
 type LicenseRows = readonly (readonly [
   id: number,
   license: {
@@ -43,17 +43,17 @@ type LicenseRows = readonly (readonly [
 ])[];
 
 test.each(listFixtureFormats())(
-  "a folder of format %i is served, and is today's after a stop",
+  "a folder of format %i is served, and has the current format after a stop",
   async (format) => {
     const { seq, audit_seq, state } = readExpectedContents(format);
     const licenses = state.licenses as unknown as LicenseRows;
     const folder = copyFixtureFolder(format);
     expect(readFormat(folder)).toBe(format);
     expect(runJsonOrThrow("verify", "--data", folder)).toMatchObject({ seq, audit_seq });
-    const at = ["--data", folder, ...IDENTITY];
+    const siteFlags = ["--data", folder, ...IDENTITY];
     const server = await serveAsSeparateMachine(folder, ...IDENTITY, "--listen", "127.0.0.1:0");
     onTestFinished(() => server.kill());
-    const status = runJsonOrThrow("status", ...at) as {
+    const status = runJsonOrThrow("status", ...siteFlags) as {
       readonly now: string;
       readonly licenses: { readonly license_id: number }[];
     };
@@ -77,12 +77,12 @@ test.each(listFixtureFormats())(
         floating_users: terms.slots,
       })),
     );
-    // Of those who held a slot then, who is still to be told.
-    const held = licenses.flatMap(([, { pool }]) => pool.holders.map(([, slot]) => slot));
+    // Of the registrations in the fixture, only those that have not expired are listed.
+    const registrations = licenses.flatMap(([, { pool }]) => pool.holders.map(([, slot]) => slot));
     const now = Date.parse(status.now);
-    const slots = runJsonOrThrow("slots", ...at) as { user: string }[];
+    const slots = runJsonOrThrow("slots", ...siteFlags) as { user: string }[];
     expect(slots.map(({ user }) => user).toSorted()).toEqual(
-      held
+      registrations
         .filter(({ end }) => now < end)
         .map(({ user }) => user)
         .toSorted(),
@@ -99,14 +99,14 @@ test.each(listFixtureFormats())(
 );
 
 test.each(listFixtureFormats())(
-  "a folder of format %i is not migrated by commands that read it, and is with a server's start",
+  "a folder of format %i is migrated by a server start, and not by commands that only read it",
   async (format) => {
     const folder = copyFixtureFolder(format);
-    const at = ["--data", folder, ...IDENTITY];
+    const siteFlags = ["--data", folder, ...IDENTITY];
     const journal = listSegmentNames(folder).map((name) =>
       readFileSync(join(folder, name), "utf8"),
     );
-    for (const command of ["status", "slots", "audit"]) runJsonOrThrow(command, ...at);
+    for (const command of ["status", "slots", "audit"]) runJsonOrThrow(command, ...siteFlags);
     expect(readFormat(folder)).toBe(format);
     expect(
       listSegmentNames(folder).map((name) => readFileSync(join(folder, name), "utf8")),
@@ -114,14 +114,14 @@ test.each(listFixtureFormats())(
     const server = await serveAsSeparateMachine(folder, ...IDENTITY, "--listen", "127.0.0.1:0");
     onTestFinished(() => server.kill());
     expect(readFormat(folder)).toBe(STATE_FORMAT);
-    runJsonOrThrow("admin", "token", "--name", "ops", ...at);
+    runJsonOrThrow("admin", "token", "--name", "ops", ...siteFlags);
     await server.kill();
     expect(readFormat(folder)).toBe(STATE_FORMAT);
     expect(runJsonOrThrow("verify", "--data", folder)).toMatchObject({ kind: "site" });
   },
 );
 
-test("a journal with an event of a newer version is refused with 78 by all that read it", async () => {
+test("a journal with an event of a newer version is refused with exit code 78 by every command", async () => {
   const folder = copyFixtureFolder(OLDEST);
   const path = join(folder, listSegmentNames(folder).at(-1) ?? "");
   const { head } = (await replay(realDisk, folder)) ?? { head: genesisHead };
@@ -130,11 +130,11 @@ test("a journal with an event of a newer version is refused with 78 by all that 
   appendFileSync(path, encodeLine(head, null, at, [JSON.parse(text) as Event]).text);
   const before = contentsOf(folder);
   const listen = ["--listen", "127.0.0.1:0"];
-  for (const words of [["serve", ...IDENTITY, ...listen], ["verify"], ["audit", ...IDENTITY]]) {
-    const { code, stderr } = await runBinary([...words, "--data", folder]);
+  for (const args of [["serve", ...IDENTITY, ...listen], ["verify"], ["audit", ...IDENTITY]]) {
+    const { code, stderr } = await runBinary([...args, "--data", folder]);
     expect([code, stderr]).toEqual([
       78,
-      `berth: error: ${path}: line ${head.seq + 1} holds an event that this berth does not know: SlotLent\n` +
+      `berth: error: ${path}: line ${head.seq + 1} contains an event that this version of berth does not know: SlotLent\n` +
         "berth: hint: a newer version of berth wrote it: start that version, or a newer one; nothing was changed\n",
     ]);
   }

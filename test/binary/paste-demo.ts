@@ -1,5 +1,5 @@
-// Starts the compiled demo and gives every curl line it prints to a shell, twice, from another
-// folder: what a reader does with them. Needs curl, and installs it where it is missing and may.
+// Starts the compiled demo and runs every curl line that it prints, twice and from another folder,
+// as a reader would. Needs curl, and tries to install it if it is missing.
 import { tmpdir } from "node:os";
 import { startBinary } from "../support/binary.ts";
 
@@ -14,14 +14,14 @@ if (Bun.which("curl") === null) {
 const OPERATIONS = 7;
 const server = await startBinary("demo", "--listen", "127.0.0.1:0");
 const lines = server.output.split("\n").filter((line) => line.startsWith("curl "));
-let wrong = lines.length === OPERATIONS ? 0 : 1;
+let failures = lines.length === OPERATIONS ? 0 : 1;
 for (const line of [...lines, ...lines]) {
-  const pasted = Bun.spawnSync(["sh", "-c", `${line} -o /dev/null -w '%{http_code}'`], {
+  const result = Bun.spawnSync(["sh", "-c", `${line} -o /dev/null -w '%{http_code}'`], {
     cwd: tmpdir(),
   });
-  const status = pasted.stdout.toString();
-  if (status !== "200") wrong += 1;
+  const status = result.stdout.toString();
+  if (status !== "200") failures += 1;
   process.stdout.write(`${status} ${line.slice(0, 72)}…\n`);
 }
 await server.stop();
-process.exit(wrong === 0 ? 0 : 1);
+process.exit(failures === 0 ? 0 : 1);

@@ -17,63 +17,61 @@ const sendToServer = (request: string): Promise<string> =>
 const makeRegisterRequest = (body: string, headers = ""): string =>
   `POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n${body}`;
 
-const parseRefusal = (answer: string): unknown =>
-  JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4));
+const parseRefusal = (reply: string): unknown =>
+  JSON.parse(reply.slice(reply.indexOf("\r\n\r\n") + 4));
 
-describe("requests no library would send", () => {
-  test("a body declared too large is refused in JSON before it is sent", async () => {
-    const answer = await sendToServer(makeRegisterRequest("", "Content-Length: 100000000\r\n"));
-    expect(answer).toStartWith("HTTP/1.1 413 ");
-    expect(parseRefusal(answer)).toMatchObject({ status: 413, code: "too_large" });
+describe("a raw HTTP request", () => {
+  test("with a declared body of 100 MB is refused in JSON before the body is sent", async () => {
+    const reply = await sendToServer(makeRegisterRequest("", "Content-Length: 100000000\r\n"));
+    expect(reply).toStartWith("HTTP/1.1 413 ");
+    expect(parseRefusal(reply)).toMatchObject({ status: 413, code: "too_large" });
   });
 
-  test("a body of two gigabytes is refused in JSON", async () => {
-    const answer = await sendToServer(makeRegisterRequest("", "Content-Length: 2147483648\r\n"));
-    expect(parseRefusal(answer)).toMatchObject({ status: 413, code: "too_large" });
+  test("with a declared body of two gigabytes is refused in JSON", async () => {
+    const reply = await sendToServer(makeRegisterRequest("", "Content-Length: 2147483648\r\n"));
+    expect(parseRefusal(reply)).toMatchObject({ status: 413, code: "too_large" });
   });
 
-  test("a chunked body is counted as it comes", async () => {
+  test("with a chunked body over the limit is refused in JSON", async () => {
     const chunk = "x".repeat(0x8000);
     const chunks = `8000\r\n${chunk}\r\n`.repeat(3);
-    const answer = await sendToServer(
+    const reply = await sendToServer(
       makeRegisterRequest(`${chunks}0\r\n\r\n`, "Transfer-Encoding: chunked\r\n"),
     );
-    expect(answer).toStartWith("HTTP/1.1 413 ");
-    expect(parseRefusal(answer)).toMatchObject({ status: 413, code: "too_large" });
+    expect(reply).toStartWith("HTTP/1.1 413 ");
+    expect(parseRefusal(reply)).toMatchObject({ status: 413, code: "too_large" });
   });
 
-  test("a chunked body of the right size is taken", async () => {
+  test("with a chunked body within the limit is accepted", async () => {
     const body = JSON.stringify({ product: "DEMO", user: "chunked" });
     const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-    const answer = await sendToServer(
-      makeRegisterRequest(chunks, "Transfer-Encoding: chunked\r\n"),
-    );
-    expect(answer).toStartWith("HTTP/1.1 200 ");
+    const reply = await sendToServer(makeRegisterRequest(chunks, "Transfer-Encoding: chunked\r\n"));
+    expect(reply).toStartWith("HTTP/1.1 200 ");
   });
 
-  test("two Host headers are a wrong host", async () => {
-    const answer = await sendToServer(
+  test("with two Host headers is refused as wrong_host", async () => {
+    const reply = await sendToServer(
       "GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\nHost: evil.test\r\n\r\n",
     );
-    expect(answer).toStartWith("HTTP/1.1 421 ");
-    expect(parseRefusal(answer)).toMatchObject({ status: 421, code: "wrong_host" });
+    expect(reply).toStartWith("HTTP/1.1 421 ");
+    expect(parseRefusal(reply)).toMatchObject({ status: 421, code: "wrong_host" });
   });
 
   test.each(["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"])(
-    "%s changes nothing",
+    "with method %s is refused",
     async (method) => {
-      const answer = await sendToServer(
+      const reply = await sendToServer(
         `${method} /api/v4/register HTTP/1.1\r\nHost: localhost\r\n\r\n`,
       );
-      expect(answer).toMatch(/^(HTTP\/1\.1 (405|400) |$)/);
-      if (answer.startsWith("HTTP/1.1 405")) {
-        expect(answer.toLowerCase()).toContain("\r\nallow: post\r\n");
-        expect(parseRefusal(answer)).toMatchObject({ status: 405, code: "method_not_allowed" });
+      expect(reply).toMatch(/^(HTTP\/1\.1 (405|400) |$)/);
+      if (reply.startsWith("HTTP/1.1 405")) {
+        expect(reply.toLowerCase()).toContain("\r\nallow: post\r\n");
+        expect(parseRefusal(reply)).toMatchObject({ status: 405, code: "method_not_allowed" });
       }
     },
   );
 
-  test("HEAD has no body, and is refused where only GET is meant", async () => {
+  test("with method HEAD gets no body, and 405 on a route that allows only GET", async () => {
     const head = (path: string): Promise<string> =>
       sendToServer(`HEAD ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     expect(await head("/api/v4/health")).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n$/);
@@ -82,25 +80,25 @@ describe("requests no library would send", () => {
   });
 
   test.each(["//api/v4/health", "/API/v4/health", "/api/v4/health/", "/api/v4/%68ealth"])(
-    "%s is nowhere",
+    "with path %s gets 404",
     async (path) => {
-      const answer = await sendToServer(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-      expect(answer).toStartWith("HTTP/1.1 404 ");
-      expect(parseRefusal(answer)).toMatchObject({ status: 404, code: "not_found" });
+      const reply = await sendToServer(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+      expect(reply).toStartWith("HTTP/1.1 404 ");
+      expect(parseRefusal(reply)).toMatchObject({ status: 404, code: "not_found" });
     },
   );
 
-  test("ten large refusals later the server is as small as before", async () => {
-    const resident = (): number =>
+  test("with a body of 16 MiB, refused ten times, does not increase the server's memory", async () => {
+    const readResidentMiB = (): number =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]) / 1024;
-    const before = resident();
+    const before = readResidentMiB();
     const megabytes = "x".repeat(16 * 1024 * 1024);
     for (let round = 0; round < 10; round += 1) {
-      const answer = await sendToServer(
+      const reply = await sendToServer(
         makeRegisterRequest(megabytes, `Content-Length: ${megabytes.length}\r\n`),
       );
-      expect(answer === "" || answer.startsWith("HTTP/1.1 413 ")).toBe(true);
+      expect(reply === "" || reply.startsWith("HTTP/1.1 413 ")).toBe(true);
     }
-    expect(resident() - before).toBeLessThan(64);
+    expect(readResidentMiB() - before).toBeLessThan(64);
   });
 });

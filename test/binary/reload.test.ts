@@ -19,7 +19,7 @@ const SITES = [
   ["with TLS", openTlsSite, "certificate reloaded"],
 ] as const;
 
-/** A request whose body is not complete: a stop waits for it. Returns what completes it. */
+/** Sends a request with an incomplete body: a stop waits for it. The result completes the body. */
 async function sendUnfinishedRequest(running: ServerProcess): Promise<() => void> {
   const { hostname, port } = new URL(running.url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -27,13 +27,13 @@ async function sendUnfinishedRequest(running: ServerProcess): Promise<() => void
   const head = `POST /api/v4/register HTTP/1.1\r\nHost: ${hostname}\r\n`;
   const rest = `Content-Type: application/json\r\nContent-Length: 14\r\n\r\n{"user"`;
   await new Promise((written) => void socket.write(head + rest, written));
-  // What was sent before is read before this is answered.
+  // The server reads the bytes above before it answers this request.
   await fetch(`${running.url}/api/v4/health`);
   return () => void socket.write(`:"ada"}`);
 }
 
 describe.each(SITES)("SIGHUP to a server %s", (_name, open, expected) => {
-  test("is answered with a log line, and the server goes on", async () => {
+  test("writes a log line, and the server continues", async () => {
     const site = await open();
     for (let round = 1; round <= 3; round += 1) {
       site.server.signal("SIGHUP");
@@ -46,11 +46,11 @@ describe.each(SITES)("SIGHUP to a server %s", (_name, open, expected) => {
     expect(await site.server.stop()).toBe(0);
   });
 
-  test("while it stops neither ends it early nor changes its exit code", async () => {
+  test("during a stop neither ends it early nor changes its exit code", async () => {
     const site = await open();
     const finish = await sendUnfinishedRequest(site.server);
     site.server.signal("SIGTERM");
-    // From the first moment of the stop to the last.
+    // During the whole stop.
     const signals = setInterval(() => site.server.signal("SIGHUP"), 5);
     onTestFinished(() => clearInterval(signals));
     await waitUntil(
@@ -62,7 +62,7 @@ describe.each(SITES)("SIGHUP to a server %s", (_name, open, expected) => {
   });
 });
 
-test("SIGHUP to a server in a terminal is a reload until the terminal is closed", async () => {
+test("SIGHUP to a server in a terminal reloads it, and closing the terminal stops it", async () => {
   const folder = join(tempFolder(), "data");
   let output = "";
   const child = Bun.spawn([buildBinary(), "serve", "--data", folder, "--listen", "127.0.0.1:0"], {
@@ -75,6 +75,6 @@ test("SIGHUP to a server in a terminal is a reload until the terminal is closed"
   child.kill("SIGHUP");
   await waitUntil(() => output.includes("nothing to reload"), "the log line");
   child.terminal?.close();
-  // As with SIGTERM.
+  // The same exit code as after SIGTERM.
   expect(await child.exited).toBe(0);
 });

@@ -9,20 +9,20 @@ import { contentsOf } from "../support/temp-folder.ts";
 const KILLS = 20;
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
-/** What a restore leaves to be seen, step by step; null: no step, just some moment. */
+/** The file names that appear at each step of a restore; null: a random instant. */
 const STEPS = [/^restore\.new$/, /^restoring-/, /^replaced-/, /^arriving-/, null] as const;
 
 const STORED = /^(?:state|journal|identity|history)/;
 
-const startBerth = (...words: string[]) =>
-  Bun.spawn([buildBinary(), ...words], { cwd: "/", env: {}, stdout: "ignore", stderr: "ignore" });
+const startBerth = (...args: string[]) =>
+  Bun.spawn([buildBinary(), ...args], { cwd: "/", env: {}, stdout: "ignore", stderr: "ignore" });
 
 interface BackedUpSite {
   readonly file: string;
   readonly folder: string;
 }
 
-/** A stopped folder where ada and bob hold slots, and a backup from before bob came. */
+/** A stopped folder in which ada and bob hold slots, and a backup without bob. */
 async function prepare(root: string): Promise<BackedUpSite> {
   const [folder, file] = [join(root, "data"), join(root, "site.berth")];
   await makeLicensedSite(folder, { product: "cad" });
@@ -40,7 +40,7 @@ async function prepare(root: string): Promise<BackedUpSite> {
   return { file, folder };
 }
 
-/** Kills a restore when it comes to a step, or at a random moment of the time it takes. */
+/** Kills a restore when it reaches a step, or at a random instant up to `longest` ms. */
 async function killRestoreAt(
   step: RegExp | null,
   { file, folder }: BackedUpSite,
@@ -50,7 +50,7 @@ async function killRestoreAt(
   if (step === null) {
     await Promise.race([Bun.sleep(Math.random() * longest), child.exited]);
   } else {
-    // Without a pause: a step may be over within a millisecond.
+    // Without a pause, because a step may take less than a millisecond.
     while (child.exitCode === null && !readdirSync(folder).some((name) => step.test(name))) {
       await new Promise(setImmediate);
     }
@@ -59,7 +59,7 @@ async function killRestoreAt(
   return child.exited;
 }
 
-/** What a start makes of the folder, and what it says of it. */
+/** Starts a server on the folder, and returns its users and its recovery notes. */
 async function startAndRead(folder: string): Promise<{ users: string[]; notes: string }> {
   const server = await startBinary("serve", "--data", folder, ...LISTEN);
   const get = async (path: string): Promise<unknown> =>
@@ -70,41 +70,41 @@ async function startAndRead(folder: string): Promise<{ users: string[]; notes: s
   return { users: slots.map(({ user }) => user), notes: storage.recovery_notes.join("\n") };
 }
 
-test(`a restore killed ${KILLS} times leaves the old folder or the new one, and nothing is lost`, async () => {
-  // On a disk: in memory, where a sync costs nothing, most of its steps are over at once.
+test(`a killed restore leaves the old contents or the new ones, and loses no file (${KILLS} kills)`, async () => {
+  // On a disk: in memory a sync costs nothing, and most steps are too short to be seen.
   const root = mkdtempSync(join(tmpdir(), "berth-test-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const site = await prepare(root);
   const old = contentsOf(site.folder);
-  const seen: Record<"old" | "new", number> = { old: 0, new: 0 };
+  const outcomes: Record<"old" | "new", number> = { old: 0, new: 0 };
   let longest = 0;
   for (let round = 0; round <= KILLS; round += 1) {
     const folder = join(root, `round-${round}`);
     cpSync(site.folder, folder, { recursive: true });
     const started = performance.now();
-    // The first one is not killed, to know how long it takes.
+    // The first restore is not killed, to measure how long it takes.
     const step = round === 0 ? /^never$/ : (STEPS[round % STEPS.length] ?? null);
     const code = await killRestoreAt(step, { ...site, folder }, longest);
     if (round === 0) longest = performance.now() - started;
-    const left = readdirSync(folder);
-    const counts = left.some((name) => /^(?:restoring|replaced|arriving)-/.test(name));
+    const names = readdirSync(folder);
+    const isCommitted = names.some((name) => /^(?:restoring|replaced|arriving)-/.test(name));
 
     const { users, notes } = await startAndRead(folder);
-    expect(users).toEqual(counts ? ["ada"] : ["ada", "bob"]);
-    if (code === 0) expect(counts).toBe(true);
-    const finished = left.some((name) => /^(?:restoring|arriving)-/.test(name));
-    expect(notes.includes("an interrupted restore was finished")).toBe(finished);
+    expect(users).toEqual(isCommitted ? ["ada"] : ["ada", "bob"]);
+    if (code === 0) expect(isCommitted).toBe(true);
+    const wasUnfinished = names.some((name) => /^(?:restoring|arriving)-/.test(name));
+    expect(notes.includes("an interrupted restore was finished")).toBe(wasUnfinished);
     expect(await startBerth("verify", "--data", folder).exited).toBe(0);
-    if (counts) {
+    if (isCommitted) {
       const replaced = readdirSync(folder).find((name) => name.startsWith("replaced-")) ?? "";
-      const { ".": mode, ...kept } = contentsOf(join(folder, replaced));
+      const { ".": mode, ...replacedFiles } = contentsOf(join(folder, replaced));
       expect(mode).toBe("700");
       for (const name of Object.keys(old)) {
-        if (STORED.test(name)) expect(kept[name] ?? "gone").toBe(old[name] ?? "");
+        if (STORED.test(name)) expect(replacedFiles[name] ?? "gone").toBe(old[name] ?? "");
       }
     }
-    seen[counts ? "new" : "old"] += 1;
+    outcomes[isCommitted ? "new" : "old"] += 1;
     rmSync(folder, { recursive: true });
   }
-  expect(Math.min(seen.old, seen.new)).toBeGreaterThan(0);
+  expect(Math.min(outcomes.old, outcomes.new)).toBeGreaterThan(0);
 });

@@ -1,4 +1,4 @@
-// A vendor's key was stolen: the vendor retires it, and a running site learns of it.
+// A vendor retires a stolen key, and a running site receives the new trust document.
 import { expect, test } from "bun:test";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,15 +12,20 @@ interface RetirementReply {
   readonly to_reissue: number[];
 }
 
-test("a site that took the successor refuses what the stolen key signs, and takes re-issued licenses", async () => {
+test("a site with the successor key refuses licenses of the retired key and accepts re-issued ones", async () => {
   const root = tempFolder();
   const path = (name: string): string => join(root, name);
   const [dir, data] = [
     ["--dir", path("desk")],
     ["--data", path("site")],
   ];
-  const named = ["--name", "Acme", "--product", "CAD", "--no-passphrase"];
-  const { vendor } = await runJsonOrThrow<{ vendor: string }>(["vendor", "init", ...dir, ...named]);
+  const initFlags = ["--name", "Acme", "--product", "CAD", "--no-passphrase"];
+  const { vendor } = await runJsonOrThrow<{ vendor: string }>([
+    "vendor",
+    "init",
+    ...dir,
+    ...initFlags,
+  ]);
   const site = await startServer(["serve", ...data]);
   const trust = (file: string): Promise<Response> =>
     fetch(`${site.url}/api/admin/v1/trust/add`, {
@@ -35,12 +40,12 @@ test("a site that took the successor refuses what the stolen key signs, and take
   };
 
   expect((await trust("trust.jwt")).status).toBe(200);
-  const asked = await request("request.jwt");
+  const requestFlags = await request("request.jwt");
   await runOrThrow([
     "vendor",
     "issue",
     ...dir,
-    ...asked,
+    ...requestFlags,
     "--slots",
     "3",
     "--out",
@@ -48,10 +53,10 @@ test("a site that took the successor refuses what the stolen key signs, and take
   ]);
   expect((await add("license.jwt")).code).toBe(0);
 
-  // A copy of the desk is what a thief has.
+  // The thief has a copy of the desk.
   cpSync(path("desk"), path("thief"), { recursive: true });
-  const words = ["vendor", "successor", ...dir, "--no-passphrase", "--retire-old"];
-  const retired = await runJsonOrThrow<RetirementReply>(words);
+  const args = ["vendor", "successor", ...dir, "--no-passphrase", "--retire-old"];
+  const retired = await runJsonOrThrow<RetirementReply>(args);
   expect(retired).toMatchObject({ document: "successor-2.jwt", retired: [{ key: vendor }] });
   const [id = 0, ...more] = retired.to_reissue;
   expect(more).toEqual([]);
@@ -70,8 +75,8 @@ test("a site that took the successor refuses what the stolen key signs, and take
   const renewed = ["--renew", String(id), "--out", path("renewed.jwt")];
   await runOrThrow(["vendor", "issue", ...dir, ...renewed]);
   expect((await add("renewed.jwt")).code).toBe(0);
-  const left = await runJsonOrThrow<unknown[]>(["vendor", "list", ...dir, "--to-reissue"]);
-  expect(left).toEqual([]);
+  const toReissue = await runJsonOrThrow<unknown[]>(["vendor", "list", ...dir, "--to-reissue"]);
+  expect(toReissue).toEqual([]);
   await site.stop();
   const licenses = await runJsonOrThrow<object[]>(["license", "list", ...data]);
   expect(licenses).toHaveLength(1);
@@ -82,7 +87,7 @@ test.each([
   [["--retire-from", "2027-01-01"], "--retire-from is only valid with --retire-old"],
   [["--retire-old", "--retire-from", "2027-02-30"], "--retire-from 2027-02-30 is not a day"],
   [["--retire-old", "--retire-from", "soon"], "--retire-from soon is not a day"],
-])("vendor successor refuses %j and changes nothing", async (flags, wrong) => {
+])("berth vendor successor refuses %j and changes nothing", async (flags, message) => {
   const dir = ["--dir", join(tempFolder(), "desk")];
   await runOrThrow([
     "vendor",
@@ -94,9 +99,9 @@ test.each([
     "CAD",
     "--no-passphrase",
   ]);
-  const said = await runBerth(["vendor", "successor", ...dir, "--no-passphrase", ...flags]);
-  expect([said.code, said.stdout]).toEqual([2, ""]);
-  expect(said.stderr).toContain(wrong);
-  const shown = await runJsonOrThrow<{ keys: unknown[] }>(["vendor", "show", ...dir]);
-  expect(shown.keys).toHaveLength(1);
+  const refused = await runBerth(["vendor", "successor", ...dir, "--no-passphrase", ...flags]);
+  expect([refused.code, refused.stdout]).toEqual([2, ""]);
+  expect(refused.stderr).toContain(message);
+  const desk = await runJsonOrThrow<{ keys: unknown[] }>(["vendor", "show", ...dir]);
+  expect(desk.keys).toHaveLength(1);
 });

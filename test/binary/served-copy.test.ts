@@ -1,5 +1,5 @@
-// A copy of a data folder has the same licenses: served beside the original it would lend every
-// slot twice.
+// A copy of a data folder has the same licenses: if both were served, every slot could be used
+// twice.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ async function serve(folder: string) {
 }
 
 describe.skipIf(!isLinux)("a copy of a served data folder", () => {
-  test("is not served beside it, is left as it is, and commands still read it", async () => {
+  test("is not served beside the original, stays unchanged, and can be read by commands", async () => {
     const { site, copy } = await makeSiteAndCopy();
     const server = await serve(site);
     const { lock: _before, ...before } = contentsOf(copy);
@@ -38,14 +38,14 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     expect(hint).toStartWith(`berth: hint: stop that server first: ${copy} is a copy`);
     const { lock: _after, ...after } = contentsOf(copy);
     expect(after).toEqual(before);
-    for (const words of [["status"], ["slots"], ["verify"], ["license", "list"]]) {
-      const read = await runBinary([...words, "--data", copy]);
-      expect([words, read.code, read.stderr]).toEqual([words, 0, ""]);
+    for (const args of [["status"], ["slots"], ["verify"], ["license", "list"]]) {
+      const read = await runBinary([...args, "--data", copy]);
+      expect([args, read.code, read.stderr]).toEqual([args, 0, ""]);
     }
     expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
   });
 
-  test("is changed by no command, which says where the original is served", async () => {
+  test("is changed by no command, and each refusal names the original's folder and process", async () => {
     const { site, copy } = await makeSiteAndCopy();
     const listed = await runBinary(["license", "list", "--data", site, "--json"]);
     const [license] = JSON.parse(listed.stdout) as { readonly id: number }[];
@@ -56,7 +56,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     const target = join(tempFolder(), "target");
     const server = await serve(site);
     const { lock: _before, ...before } = contentsOf(copy);
-    const writing = [
+    const changingCommands = [
       ["license", "remove", String(license?.id), "--yes", "--data", copy],
       ["license", "request", "--product", "cad", "--data", copy],
       ["admin", "token", "--data", copy],
@@ -65,9 +65,9 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
       ["move", "out", join(tempFolder(), "site.move"), "--yes", "--data", copy],
       ["move", "in", file, "--data", target],
     ];
-    for (const words of writing) {
-      const { code, stdout, stderr } = await runBinary(words);
-      expect([words, code, stdout]).toEqual([words, 1, ""]);
+    for (const args of changingCommands) {
+      const { code, stdout, stderr } = await runBinary(args);
+      expect([args, code, stdout]).toEqual([args, 1, ""]);
       const [error, hint] = stderr.split("\n");
       expect(error).toMatch(/^berth: error: appliance [0-9A-Z]{16} is already served from /);
       expect(error).toContain(`from ${site} by process ${server.pid} (`);
@@ -76,11 +76,11 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     const { lock: _after, ...after } = contentsOf(copy);
     expect(after).toEqual(before);
     expect(existsSync(target)).toBe(false);
-    // What only reads goes on, and doctor says what is the matter.
+    // Commands that only read still work, and doctor reports the copy.
     const backup = join(tempFolder(), "copy.berth");
-    for (const words of [["backup", backup], ["audit"], ["trust", "list"]]) {
-      const read = await runBinary([...words, "--data", copy]);
-      expect([words, read.code, read.stderr]).toEqual([words, 0, ""]);
+    for (const args of [["backup", backup], ["audit"], ["trust", "list"]]) {
+      const read = await runBinary([...args, "--data", copy]);
+      expect([args, read.code, read.stderr]).toEqual([args, 0, ""]);
     }
     const doctor = await runBinary(["doctor", "--data", copy, ...LISTEN]);
     expect([doctor.code, doctor.stdout]).toEqual([
@@ -92,7 +92,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     expect((await runBinary(["admin", "token", "--data", copy])).code).toBe(0);
   });
 
-  test("is served once the original was killed, and once it was stopped", async () => {
+  test("is served after the original is killed, and the original after the copy is stopped", async () => {
     const { site, copy } = await makeSiteAndCopy();
     const first = await serve(site);
     await first.kill();
@@ -112,12 +112,12 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`from ${demo} by process`)]);
   });
 
-  test.skipIf(!canRunAsNobody)("is not served by another user beside it", async () => {
+  test.skipIf(!canRunAsNobody)("is not served by another user beside the original", async () => {
     const { site, copy } = await makeSiteAndCopy();
     const server = await serve(site);
     chmodSync(join(copy, ".."), 0o755);
     Bun.spawnSync(["chown", "-R", "65534:65534", copy]);
-    const words = [
+    const args = [
       ...AS_NOBODY,
       copyForEveryUser(buildBinary()),
       "serve",
@@ -125,13 +125,13 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
       copy,
       ...LISTEN,
     ];
-    const refused = Bun.spawnSync(words, { cwd: "/", env: {} });
+    const refused = Bun.spawnSync(args, { cwd: "/", env: {} });
     expect([refused.exitCode, refused.stderr.toString()]).toEqual([
       1,
       expect.stringContaining(`from ${site} by process ${server.pid}`),
     ]);
     await server.kill();
-    const second = await startProgram(words);
+    const second = await startProgram(args);
     onTestFinished(() => second.kill());
     expect(second.output).toContain("ready");
   });
@@ -150,7 +150,7 @@ describe.skipIf(!isLinux)("berth restore", () => {
     return { binary, data };
   }
 
-  test("into a folder that nobody named is refused while the appliance is served", async () => {
+  test("without --data is refused while the appliance is served from another folder", async () => {
     const { site } = await makeSiteAndCopy();
     const server = await serve(site);
     const file = join(tempFolder(), "site.berth");
@@ -163,7 +163,7 @@ describe.skipIf(!isLinux)("berth restore", () => {
     expect(error).toContain(`${data} would become a copy`);
     expect(hint).toBe("berth: hint: specify the folder to restore with --data DIR");
     expect(readdirSync(data)).toEqual([]);
-    // Named, it is done, and said.
+    // With --data the restore succeeds, with a warning.
     const named = Bun.spawnSync([binary, "restore", file, "--data", data], { cwd: "/", env: {} });
     expect([named.exitCode, named.stderr.toString()]).toEqual([
       0,
@@ -175,7 +175,7 @@ describe.skipIf(!isLinux)("berth restore", () => {
   });
 
   test.skipIf(!canMount)(
-    "into a folder that nobody named is refused while the service's folder has the appliance",
+    "without --data is refused while the service's folder contains the appliance",
     async () => {
       const { data, etc, runProgram } = makeInstalledMachine(null);
       await makeLicensedSite(data, { product: "cad" });

@@ -1,4 +1,4 @@
-// What the site's own CA may do, and who can reach its key.
+// What the site's CA may sign, and who can read its key.
 import { describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import {
@@ -17,14 +17,14 @@ import { readNameConstraints } from "../../src/platform/x509.ts";
 import { runBinary } from "../support/binary.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
-/** A data folder, without a server: `tls` needs none. */
+/** A data folder without a server: `berth tls` needs none. */
 function makeDataFolder() {
   const root = tempFolder();
   const folder = join(root, "data");
   mkdirSync(folder, { mode: 0o700 });
   const tls = (name: string): string => join(folder, "tls", name);
-  const tell = (...words: string[]) => runBinary(["tls", ...words, "--data", folder]);
-  return { root, folder, tls, tell, key: join(root, "data-ca", "ca.key") };
+  const runTls = (...args: string[]) => runBinary(["tls", ...args, "--data", folder]);
+  return { root, folder, tls, runTls, key: join(root, "data-ca", "ca.key") };
 }
 
 type DataFolder = ReturnType<typeof makeDataFolder>;
@@ -32,24 +32,24 @@ type DataFolder = ReturnType<typeof makeDataFolder>;
 const readSubjectNames = (path: string): string =>
   new X509Certificate(readFileSync(path)).subjectAltName ?? "";
 
-const runOpenssl = (...words: string[]) => Bun.spawnSync(["openssl", ...words]);
+const runOpenssl = (...args: string[]) => Bun.spawnSync(["openssl", ...args]);
 
-/** As older versions made it: a key in the data folder, for any name. */
+/** A CA as older versions created it: its key is in the data folder, and it may sign any name. */
 function makeOldCa({ folder, tls }: DataFolder): void {
   mkdirSync(join(folder, "tls"), { mode: 0o700 });
   const key = ["-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
   const files = ["-keyout", tls("ca.key"), "-out", tls("ca.pem")];
   const limits = ["-addext", "basicConstraints=critical,CA:TRUE,pathlen:0", "-days", "30"];
-  const named = ["-subj", "/CN=Berth site CA of old"];
-  const made = runOpenssl("req", "-x509", ...key, ...files, ...limits, ...named);
-  if (!made.success) throw new Error(made.stderr.toString());
+  const subject = ["-subj", "/CN=Berth site CA of old"];
+  const created = runOpenssl("req", "-x509", ...key, ...files, ...limits, ...subject);
+  if (!created.success) throw new Error(created.stderr.toString());
   for (const name of ["ca.key", "ca.pem"]) chmodSync(tls(name), 0o600);
 }
 
 describe("the site CA", () => {
-  test("may sign for the names it was made for, for five years, and the key is not in the data folder", async () => {
-    const { folder, tls, tell, key } = makeDataFolder();
-    const { code, stdout } = await tell("init", "--names", "berth.plant7.lan");
+  test("signs for its names, for five years, and its key is not in the data folder", async () => {
+    const { folder, tls, runTls, key } = makeDataFolder();
+    const { code, stdout } = await runTls("init", "--names", "berth.plant7.lan");
     expect([code, stdout]).toEqual([0, expect.stringContaining(key)]);
     const root = readFileSync(tls("ca.pem"), "utf8");
     expect(readNameConstraints(root)?.names).toContain("berth.plant7.lan");
@@ -66,64 +66,73 @@ describe("the site CA", () => {
     expect(holders).toEqual([]);
   });
 
-  test("is kept by a renewal, which takes every name it may sign for", async () => {
-    const { tls, tell } = makeDataFolder();
-    await tell("init", "--names", "berth.plant7.lan,10.77.0.5");
+  test("is kept by a renewal, whose certificate has every name of the CA", async () => {
+    const { tls, runTls } = makeDataFolder();
+    await runTls("init", "--names", "berth.plant7.lan,10.77.0.5");
     const root = readFileSync(tls("ca.pem"), "utf8");
-    const again = await tell("init");
+    const again = await runTls("init");
     expect(again.stdout).toContain("the site CA did not change");
     expect(readFileSync(tls("ca.pem"), "utf8")).toBe(root);
     expect(readSubjectNames(tls("server.pem"))).toContain("DNS:berth.plant7.lan");
-    const more = await tell("init", "--names", "10.77.0.6,www.berth.plant7.lan");
+    const more = await runTls("init", "--names", "10.77.0.6,www.berth.plant7.lan");
     expect(more.code).toBe(0);
     expect(readSubjectNames(tls("server.pem"))).toContain("IP Address:10.77.0.6");
   });
 
-  test("refuses a name it was not made for, and a new one takes it", async () => {
-    const { tls, tell } = makeDataFolder();
-    await tell("init", "--names", "berth.plant7.lan");
+  test("refuses a name it was not created for, and --new-ca accepts it", async () => {
+    const { tls, runTls } = makeDataFolder();
+    await runTls("init", "--names", "berth.plant7.lan");
     const [root, server] = [readFileSync(tls("ca.pem"), "utf8"), readFileSync(tls("server.pem"))];
-    const refused = await tell("init", "--names", "berth.plant8.lan");
+    const refused = await runTls("init", "--names", "berth.plant8.lan");
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      expect.stringMatching(/may not sign for berth\.plant8\.lan\n.*--new-ca/),
+      expect.stringMatching(/cannot sign for berth\.plant8\.lan\n.*--new-ca/),
     ]);
     expect(readFileSync(tls("server.pem")).equals(server)).toBe(true);
-    const made = await tell("init", "--new-ca", "--names", "berth.plant8.lan");
-    expect([made.code, readFileSync(tls("ca.pem"), "utf8") === root]).toEqual([0, false]);
+    const created = await runTls("init", "--new-ca", "--names", "berth.plant8.lan");
+    expect([created.code, readFileSync(tls("ca.pem"), "utf8") === root]).toEqual([0, false]);
     expect(readSubjectNames(tls("server.pem"))).toContain("DNS:berth.plant8.lan");
-    // Made anew once more without a word about names, it has the same ones.
-    expect((await tell("init", "--new-ca")).code).toBe(0);
+    // Without --names, a new CA has the same names.
+    expect((await runTls("init", "--new-ca")).code).toBe(0);
     expect(readSubjectNames(tls("server.pem"))).toContain("DNS:berth.plant8.lan");
   });
 
-  test("may be limited to its addresses as well", async () => {
-    const { tls, tell } = makeDataFolder();
-    await tell("init", "--names", "berth.plant7.lan,10.77.0.5", "--limit-addresses");
+  test("can be limited to its addresses with --limit-addresses", async () => {
+    const { tls, runTls } = makeDataFolder();
+    await runTls("init", "--names", "berth.plant7.lan,10.77.0.5", "--limit-addresses");
     const permitted = readNameConstraints(readFileSync(tls("ca.pem"), "utf8"));
     expect(permitted?.addresses).toContain("10.77.0.5");
-    const refused = await tell("init", "--names", "10.77.0.6");
+    const refused = await runTls("init", "--names", "10.77.0.6");
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("10.77.0.6")]);
-    expect((await tell("init")).code).toBe(0);
+    expect((await runTls("init")).code).toBe(0);
     expect(readSubjectNames(tls("server.pem"))).toContain("IP Address:10.77.0.5");
   });
 
   test.skipIf(Bun.which("openssl") === null)(
-    "signs for nobody else, whatever is made with its key",
+    "cannot certify another name, even when its key signs one with openssl",
     async () => {
-      const { root, tls, tell, key } = makeDataFolder();
-      await tell("init", "--names", "berth.plant7.lan");
+      const { root, tls, runTls, key } = makeDataFolder();
+      await runTls("init", "--names", "berth.plant7.lan");
       const path = (name: string): string => join(root, name);
       const [signer = ""] = /-----BEGIN CERTIFICATE[^]+?-----END CERTIFICATE-----\n/.exec(
         readFileSync(key, "utf8"),
       ) ?? [""];
       writeFileSync(path("signer.pem"), signer);
       writeFileSync(path("ext"), "subjectAltName=DNS:bank.example\n");
-      const asked = ["-subj", "/CN=bank.example", "-keyout", path("k"), "-out", path("csr")];
-      expect(runOpenssl("req", "-nodes", "-newkey", "rsa:2048", ...asked).success).toBe(true);
-      const by = ["-CA", path("signer.pem"), "-CAkey", key, "-CAcreateserial"];
-      const signed = ["-in", path("csr"), "-extfile", path("ext"), "-out", path("forged.pem")];
-      expect(runOpenssl("x509", "-req", ...by, ...signed, "-days", "5").success).toBe(true);
+      const request = ["-subj", "/CN=bank.example", "-keyout", path("k"), "-out", path("csr")];
+      expect(runOpenssl("req", "-nodes", "-newkey", "rsa:2048", ...request).success).toBe(true);
+      const signWith = ["-CA", path("signer.pem"), "-CAkey", key, "-CAcreateserial"];
+      const certificateFlags = [
+        "-in",
+        path("csr"),
+        "-extfile",
+        path("ext"),
+        "-out",
+        path("forged.pem"),
+      ];
+      expect(
+        runOpenssl("x509", "-req", ...signWith, ...certificateFlags, "-days", "5").success,
+      ).toBe(true);
       const chain = ["-CAfile", tls("ca.pem"), "-untrusted", path("signer.pem")];
       const forged = runOpenssl("verify", ...chain, path("forged.pem"));
       expect(forged.stderr.toString()).toContain("permitted subtree violation");
@@ -133,28 +142,28 @@ describe("the site CA", () => {
 });
 
 describe("the key of the site CA", () => {
-  test("is kept where --ca-dir says, and looked for there alone", async () => {
-    const { root, tls, tell, key } = makeDataFolder();
+  test("is written to --ca-dir and read only from there", async () => {
+    const { root, tls, runTls, key } = makeDataFolder();
     const elsewhere = ["--ca-dir", join(root, "stick", "ca")];
-    expect((await tell("init", ...elsewhere)).code).toBe(0);
+    expect((await runTls("init", ...elsewhere)).code).toBe(0);
     expect([existsSync(join(root, "stick", "ca", "ca.key")), existsSync(key)]).toEqual([
       true,
       false,
     ]);
     const ca = readFileSync(tls("ca.pem"), "utf8");
-    const lost = await tell("init");
+    const lost = await runTls("init");
     expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining("--ca-dir DIR")]);
-    expect((await tell("init", ...elsewhere)).stdout).toContain("the site CA did not change");
+    expect((await runTls("init", ...elsewhere)).stdout).toContain("the site CA did not change");
     expect(readFileSync(tls("ca.pem"), "utf8")).toBe(ca);
     const client = ["client", "--name", "ws-17", "--out", join(root, "ws-17.pem")];
-    expect((await tell(...client)).code).toBe(1);
-    expect((await tell(...client, ...elsewhere)).code).toBe(0);
+    expect((await runTls(...client)).code).toBe(1);
+    expect((await runTls(...client, ...elsewhere)).code).toBe(0);
   });
 
-  test("is never put inside the data folder", async () => {
-    const { folder, tell } = makeDataFolder();
-    for (const dir of [folder, join(folder, "tls"), join(folder, "x", "y")]) {
-      const refused = await tell("init", "--ca-dir", dir);
+  test("is never written inside the data folder", async () => {
+    const { folder, runTls } = makeDataFolder();
+    for (const caFolder of [folder, join(folder, "tls"), join(folder, "x", "y")]) {
+      const refused = await runTls("init", "--ca-dir", caFolder);
       expect([refused.code, refused.stderr]).toEqual([
         2,
         expect.stringContaining("must not be inside the data folder"),
@@ -163,14 +172,14 @@ describe("the key of the site CA", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("is not put into a folder that somebody else may have prepared", async () => {
+  test("is not written into a folder that another user may have prepared", async () => {
     const open = makeDataFolder();
     mkdirSync(join(open.key, ".."), { mode: 0o755 });
     const planted = makeDataFolder();
     mkdirSync(join(planted.root, "other"), { mode: 0o700 });
     symlinkSync(join(planted.root, "other"), join(planted.key, ".."));
-    for (const { tell, folder, key } of [open, planted]) {
-      const refused = await tell("init");
+    for (const { runTls, folder, key } of [open, planted]) {
+      const refused = await runTls("init");
       expect([refused.code, refused.stderr]).toEqual([
         1,
         expect.stringContaining("other users can access"),
@@ -180,16 +189,16 @@ describe("the key of the site CA", () => {
   });
 
   test.skipIf(process.getuid?.() !== 0)(
-    "is root's, while the certificate is of the user who serves",
+    "belongs to root, while the certificate belongs to the service's user",
     async () => {
       const SERVICE = 65_534;
-      const { root, folder, tls, tell, key } = makeDataFolder();
+      const { root, folder, tls, runTls, key } = makeDataFolder();
       chmodSync(root, 0o711);
       chownSync(folder, SERVICE, SERVICE);
-      expect((await tell("init")).code).toBe(0);
+      expect((await runTls("init")).code).toBe(0);
       const owner = (path: string): number => statSync(path).uid;
       expect([owner(key), owner(join(key, ".."))]).toEqual([0, 0]);
-      expect(["ca.pem", "server.pem", "server.key"].map((one) => owner(tls(one)))).toEqual(
+      expect(["ca.pem", "server.pem", "server.key"].map((name) => owner(tls(name)))).toEqual(
         Array(3).fill(SERVICE),
       );
       const read = Bun.spawnSync(["cat", key], { uid: SERVICE, gid: SERVICE });
@@ -198,12 +207,12 @@ describe("the key of the site CA", () => {
   );
 });
 
-describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () => {
-  test("still renews, with a warning and the command that moves its key", async () => {
+describe.skipIf(Bun.which("openssl") === null)("a site CA of an older version", () => {
+  test("still renews the certificate, with a warning and the command that moves its key", async () => {
     const site = makeDataFolder();
     makeOldCa(site);
     const root = readFileSync(site.tls("ca.pem"), "utf8");
-    const renewed = await site.tell("init", "--names", "berth.plant7.lan");
+    const renewed = await site.runTls("init", "--names", "berth.plant7.lan");
     expect([renewed.code, renewed.stdout]).toEqual([
       0,
       expect.stringMatching(/the site CA did not change[^]*any name: --new-ca/),
@@ -215,7 +224,7 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
     expect(existsSync(site.key)).toBe(false);
   });
 
-  test("is moved out of the data folder, and goes on signing from there", async () => {
+  test("is moved out of the data folder by berth tls move-ca and signs from there", async () => {
     const site = makeDataFolder();
     makeOldCa(site);
     const doctor = async (): Promise<string> =>
@@ -223,39 +232,39 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
     expect(await doctor()).toMatch(
       /warning +site CA +.*ca\.key is in a folder that the server can read/,
     );
-    const moved = await site.tell("move-ca");
+    const moved = await site.runTls("move-ca");
     expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining(site.key)]);
     expect([existsSync(site.tls("ca.key")), modeOf(site.key)]).toEqual([false, "600"]);
     expect(await doctor()).not.toContain("is in a folder that the server can read");
     expect(await doctor()).toMatch(/note +site CA +it can sign for any name/);
-    const renewed = await site.tell("init");
+    const renewed = await site.runTls("init");
     expect([renewed.code, renewed.stderr]).toEqual([0, ""]);
     expect(
       runOpenssl("verify", "-CAfile", site.tls("ca.pem"), site.tls("server.pem")).success,
     ).toBe(true);
-    const again = await site.tell("move-ca");
+    const again = await site.runTls("move-ca");
     expect([again.code, again.stderr]).toEqual([
       1,
       expect.stringContaining("contains no site CA key"),
     ]);
   });
 
-  test("a move that was interrupted is finished by the next", async () => {
+  test("completes an interrupted move-ca when it is run again", async () => {
     const site = makeDataFolder();
     makeOldCa(site);
     const old = readFileSync(site.tls("ca.key"));
-    expect((await site.tell("move-ca")).code).toBe(0);
+    expect((await site.runTls("move-ca")).code).toBe(0);
     writeFileSync(site.tls("ca.key"), old, { mode: 0o600 });
-    expect((await site.tell("move-ca")).code).toBe(0);
+    expect((await site.runTls("move-ca")).code).toBe(0);
     expect(existsSync(site.tls("ca.key"))).toBe(false);
-    expect((await site.tell("init")).code).toBe(0);
+    expect((await site.runTls("init")).code).toBe(0);
   });
 
-  test("is replaced by --new-ca, and its key is gone", async () => {
+  test("is replaced by --new-ca, which deletes the old key", async () => {
     const site = makeDataFolder();
     makeOldCa(site);
-    const made = await site.tell("init", "--new-ca", "--names", "berth.plant7.lan");
-    expect([made.code, made.stderr]).toEqual([0, ""]);
+    const created = await site.runTls("init", "--new-ca", "--names", "berth.plant7.lan");
+    expect([created.code, created.stderr]).toEqual([0, ""]);
     expect([existsSync(site.tls("ca.key")), existsSync(site.key)]).toEqual([false, true]);
     expect(readNameConstraints(readFileSync(site.tls("ca.pem"), "utf8"))?.names).toContain(
       "berth.plant7.lan",
@@ -263,13 +272,13 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
   });
 });
 
-describe("a client's certificate", () => {
-  test("lasts 90 days unless it is said otherwise, and no longer than a server's may", async () => {
-    const { root, tell } = makeDataFolder();
-    await tell("init");
-    const daysOf = async (...words: string[]): Promise<number> => {
+describe("a client certificate", () => {
+  test("is valid for 90 days by default, and for 825 days at most", async () => {
+    const { root, runTls } = makeDataFolder();
+    await runTls("init");
+    const daysOf = async (...args: string[]): Promise<number> => {
       const out = join(root, `${crypto.randomUUID()}.pem`);
-      const { code, stderr } = await tell("client", "--name", "ws-17", "--out", out, ...words);
+      const { code, stderr } = await runTls("client", "--name", "ws-17", "--out", out, ...args);
       if (code !== 0) throw new Error(stderr);
       return (Date.parse(new X509Certificate(readFileSync(out)).validTo) - Date.now()) / 86_400_000;
     };
@@ -278,7 +287,7 @@ describe("a client's certificate", () => {
     expect(Math.round(await daysOf("--days", "825"))).toBe(825);
     for (const days of ["0", "826", "x", "1.5", "-1"]) {
       const out = join(root, "no.pem");
-      const refused = await tell("client", "--name", "x", "--out", out, `--days=${days}`);
+      const refused = await runTls("client", "--name", "x", "--out", out, `--days=${days}`);
       expect([refused.code, existsSync(out)]).toEqual([2, false]);
     }
   });

@@ -5,14 +5,14 @@ import { transactOrThrow, openSite } from "../support/licensed-store.ts";
 
 const DAY = 24 * 60 * 60 * 1_000;
 
-/** The record of a stopped site goes on to a later time than the machine's clock tells. */
+/** Adds a line to the audit log of a stopped site, with a time ahead of the machine's clock. */
 async function advanceAuditLogTime(folder: string, now: number): Promise<void> {
   const { store, stop } = await openSite({ folder, create: false, clock: () => instant(now) });
   await transactOrThrow(store, { type: "MarkClock" });
   await stop();
 }
 
-test("a token that ended by the record's time is refused when the machine's clock is behind", async () => {
+test("a token that expired by the audit log's time is refused though the machine's clock is behind", async () => {
   const site = await RunningSite.open();
   const [short, long] = [
     await site.createToken("--name", "short", "--days", "1"),
@@ -25,7 +25,8 @@ test("a token that ended by the record's time is refused when the machine's cloc
   await advanceAuditLogTime(site.folder, Date.now() + 3 * DAY);
   await site.restart();
   expect([await status(short), await status(long)]).toEqual([401, 200]);
-  // By now the appliance follows the machine's clock again, which nothing dated keeps it from.
+  // By now the appliance follows the machine's clock again, because the site has nothing
+  // with an end date that would prevent this.
   await site.restart();
   expect([await status(short), await status(long)]).toEqual([401, 200]);
   expect((await site.runCommand(["admin", "user", "list"])).stdout).toMatch(/short .*, expired$/m);

@@ -5,9 +5,9 @@ import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts
 import { tempFolder } from "../support/temp-folder.ts";
 
 async function startDemo(folder: string): Promise<ServerProcess> {
-  const running = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
-  onTestFinished(() => running.kill());
-  return running;
+  const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
+  onTestFinished(() => server.kill());
+  return server;
 }
 
 async function getUsage({ url }: ServerProcess, query: string): Promise<UsageReply> {
@@ -26,7 +26,7 @@ const call = (url: string, path: string, user: string): Promise<Response> =>
 const findPeak = ({ licenses }: UsageReply): number =>
   Math.max(...(licenses[0]?.in_use ?? []).map((count) => count ?? 0));
 
-test("what was in use outlives a stop and a kill, and the command line tells of it", async () => {
+test("usage survives a stop and a kill, and berth usage prints it", async () => {
   const folder = join(tempFolder(), "data");
   const first = await startDemo(folder);
   for (const user of ["ada", "bob", "eve"]) {
@@ -41,17 +41,17 @@ test("what was in use outlives a stop and a kill, and the command line tells of 
   expect([read.complete, findPeak(read)]).toEqual([true, 3]);
   expect(read.refusals).toMatchObject([{ product: "DEMO", code: "user_not_registered" }]);
   expect((await call(second.url, "register", "dan")).status).toBe(200);
-  const beside = await runBinary(["usage", "--data", folder]);
-  expect([beside.code, beside.stderr]).toEqual([0, ""]);
+  const whileServed = await runBinary(["usage", "--data", folder]);
+  expect([whileServed.code, whileServed.stderr]).toEqual([0, ""]);
   await second.kill();
 
-  const alone = await runBinary(["usage", "--data", folder, "--range", "month"]);
-  expect([alone.code, alone.stderr]).toEqual([0, ""]);
+  const afterKill = await runBinary(["usage", "--data", folder, "--range", "month"]);
+  expect([afterKill.code, afterKill.stderr]).toEqual([0, ""]);
   const steps = ["5 minutes", "2 hours"];
-  for (const [place, { stdout }] of [beside, alone].entries()) {
+  for (const [index, { stdout }] of [whileServed, afterKill].entries()) {
     expect(stdout.split("\n")[0]).toMatch(/^from \S+ to \S+, in steps of .+$/);
     expect(stdout.trimEnd().split("\n").at(-1)).toBe(
-      `MEAN PEAK: the mean of the peaks of all steps of ${steps[place]} with data`,
+      `MEAN PEAK: the mean of the peaks of all steps of ${steps[index]} with data`,
     );
     const [, , head = "", row = "", , denied = "", refused = ""] = stdout.split("\n");
     expect(head.split(/ {2,}/).slice(0, 6)).toEqual([
@@ -64,7 +64,7 @@ test("what was in use outlives a stop and a kill, and the command line tells of 
     ]);
     const [product, , slots, peak, mean, now] = row.split(/ {2,}/);
     expect([product, slots, peak, now]).toEqual(["DEMO", "5", "3", "2"]);
-    // All of it lies within a few steps: before, nothing is known, and nothing is counted as 0.
+    // All data is within a few steps; earlier steps have no data and must not count as 0.
     expect(Number(mean)).toBeGreaterThanOrEqual(1);
     expect(Number(mean)).toBeLessThanOrEqual(3);
     expect(row).toMatch(/ {2}\| *[▁▂▃▄▅▆▇█]{1,2}\|$/);
@@ -76,7 +76,7 @@ test("what was in use outlives a stop and a kill, and the command line tells of 
   expect([reply.range, reply.complete, findPeak(reply)]).toEqual(["day", true, 3]);
 });
 
-test("an unknown --range is a usage error", async () => {
+test("berth usage refuses an unknown --range", async () => {
   const { code, stderr } = await runBinary(["usage", "--data", tempFolder(), "--range", "year"]);
   expect(code).toBe(2);
   expect(stderr).toContain("--range must be one of day, week, month");

@@ -1,4 +1,4 @@
-// A vendor adds a product to its desk, and a site learns of it by the new trust document alone.
+// A vendor adds a product to its desk, and a site accepts it with the new trust document alone.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -46,48 +46,57 @@ class DeskAndSite {
   }
 }
 
-test("a site takes the document with a new product, and then a license of that product", () => {
-  const loop = new DeskAndSite();
-  const refused = runBerth(...loop.issueCommand("CAM", "early.jwt"));
+test("a site accepts a license for a new product only after it installs the new trust document", () => {
+  const deskAndSite = new DeskAndSite();
+  const refused = runBerth(...deskAndSite.issueCommand("CAM", "early.jwt"));
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("CAM") as string]);
 
-  const said = runOrThrow("vendor", "product", "add", "CAM", ...loop.deskFlags);
-  expect(said).toContain("distribute trust.jwt");
-  expect(said).toContain("berth trust add trust.jwt");
-  const again = runBerth("vendor", "product", "add", "CAM", ...loop.deskFlags);
+  const output = runOrThrow("vendor", "product", "add", "CAM", ...deskAndSite.deskFlags);
+  expect(output).toContain("distribute trust.jwt");
+  expect(output).toContain("berth trust add trust.jwt");
+  const again = runBerth("vendor", "product", "add", "CAM", ...deskAndSite.deskFlags);
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("already") as string]);
 
-  runOrThrow(...loop.issueCommand("CAM", "cam.jwt"));
-  const add = ["license", "add", loop.path("cam.jwt"), ...loop.dataFlags];
+  runOrThrow(...deskAndSite.issueCommand("CAM", "cam.jwt"));
+  const add = ["license", "add", deskAndSite.path("cam.jwt"), ...deskAndSite.dataFlags];
   const early = runBerth(...add);
   expect([early.code, early.stderr]).toEqual([1, expect.stringContaining("untrusted_vendor")]);
-  loop.trustDesk();
+  deskAndSite.trustDesk();
   expect(runOrThrow(...add)).toContain("is installed");
 
-  const out = runBerth("vendor", "product", "remove", "CAM", ...loop.deskFlags);
-  expect([out.code, out.stderr]).toEqual([
+  const unconfirmed = runBerth("vendor", "product", "remove", "CAM", ...deskAndSite.deskFlags);
+  expect([unconfirmed.code, unconfirmed.stderr]).toEqual([
     2,
     expect.stringContaining("1 license of CAM will stay"),
   ]);
-  const removed = runJsonOrThrow("vendor", "product", "remove", "CAM", ...loop.deskFlags, "--yes");
+  const removed = runJsonOrThrow(
+    "vendor",
+    "product",
+    "remove",
+    "CAM",
+    ...deskAndSite.deskFlags,
+    "--yes",
+  );
   expect(removed).toMatchObject({ version: 3, products: ["CAD"], document: "trust.jwt" });
-  loop.trustDesk();
-  expect(runJsonOrThrow("trust", "list", ...loop.dataFlags)).toMatchObject([{ products: ["CAD"] }]);
-  expect(runJsonOrThrow("license", "list", ...loop.dataFlags)).toHaveLength(1);
+  deskAndSite.trustDesk();
+  expect(runJsonOrThrow("trust", "list", ...deskAndSite.dataFlags)).toMatchObject([
+    { products: ["CAD"] },
+  ]);
+  expect(runJsonOrThrow("license", "list", ...deskAndSite.dataFlags)).toHaveLength(1);
 });
 
-test("a product without licenses is removed unasked, the only one never", () => {
-  const loop = new DeskAndSite();
-  runOrThrow("vendor", "product", "add", "CAM", ...loop.deskFlags);
-  runOrThrow("vendor", "product", "remove", "CAM", ...loop.deskFlags);
-  const only = runBerth("vendor", "product", "remove", "CAD", ...loop.deskFlags);
+test("a product without licenses is removed without confirmation, and the only product never", () => {
+  const deskAndSite = new DeskAndSite();
+  runOrThrow("vendor", "product", "add", "CAM", ...deskAndSite.deskFlags);
+  runOrThrow("vendor", "product", "remove", "CAM", ...deskAndSite.deskFlags);
+  const only = runBerth("vendor", "product", "remove", "CAD", ...deskAndSite.deskFlags);
   expect([only.code, only.stderr]).toEqual([1, expect.stringContaining("only product") as string]);
-  const unknown = runBerth("vendor", "product", "remove", "CAM", ...loop.deskFlags);
+  const unknown = runBerth("vendor", "product", "remove", "CAM", ...deskAndSite.deskFlags);
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("its products: CAD")]);
-  expect(runBerth("vendor", "product", "add", "", ...loop.deskFlags).code).toBe(2);
+  expect(runBerth("vendor", "product", "add", "", ...deskAndSite.deskFlags).code).toBe(2);
 });
 
-test("a product that is added after a successor reaches a site, and the desk still opens", async () => {
+test("a product that is added after a key rotation reaches a site, and the desk still opens", async () => {
   const { desk, folder, site } = await openDeskAndSite();
   const second = await desk.rotateKey(realDisk, folder, null);
   const wider = await second.addProducts(realDisk, folder, ["fea"]);
