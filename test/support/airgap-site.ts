@@ -1,4 +1,4 @@
-// A site from which nothing comes out but a voice, and the real desk at the other end of the line.
+// A site that exchanges only spoken codes with a real vendor's desk.
 import { join } from "node:path";
 import { signTrustDocument } from "../../src/license/trust.ts";
 import type { TermsDocument } from "../../src/license/terms.ts";
@@ -23,7 +23,7 @@ export const LICENSE_KEY = "MESH-0001";
 export const makeDesk = (products: string[] = [PRODUCT]): Promise<Desk> =>
   Desk.create(realDisk, join(tempFolder(), "desk"), { name: "Hooli", products, passphrase: null });
 
-/** No license is installed, and the desk is trusted; its record begins after that. */
+/** Opens a site without a license that trusts the desk. */
 export async function openAirgapSite(options: ApplianceOptions = {}): Promise<AirgapSite> {
   const site = await openAppliance({ licenses: {}, ...options });
   const desk = await makeDesk();
@@ -57,7 +57,7 @@ export class AirgapSite {
     return createPolicy(this.desk, id, { product: PRODUCT, slots: 3, ...terms }, MONDAY);
   }
 
-  /** Another one under the same id: the earlier is not confirmed any more. */
+  /** Signs another policy with the same id: the earlier one can no longer be confirmed. */
   replacePolicy(id: string, terms: Partial<TermsDocument>): Promise<string> {
     const changes = { product: PRODUCT, slots: 3, ...terms };
     return createPolicy(this.desk, id, changes, MONDAY, { isReplacing: true });
@@ -72,16 +72,16 @@ export class AirgapSite {
     return expectOk(await this.generateActivation(fields)).activation_code;
   }
 
-  /** What the desk says to an activation code; the differing is said to the desk. */
+  /** The desk's confirmation code for an activation code. */
   async confirmAtDesk(
-    makePolicy: string,
-    requestActivationCode: string,
+    policy: string,
+    activationCode: string,
     differing: Partial<ConfirmOptions> = {},
   ): Promise<string> {
     const confirmed = await confirmActivation(this.desk, {
-      policy: makePolicy,
+      policy,
       licenseKey: LICENSE_KEY,
-      activationCode: requestActivationCode,
+      activationCode,
       initializationCode: "",
       validUntil: null,
       serial: null,
@@ -92,7 +92,7 @@ export class AirgapSite {
     return confirmed.confirmation_code;
   }
 
-  /** A body that would be accepted, from a fresh activation. */
+  /** A valid request body for a new activation. */
   async makeLicenseBody(
     differing: Partial<ConfirmOptions> = {},
   ): Promise<Required<AirgapLicenseBody>> {

@@ -1,5 +1,5 @@
-// The HTTP side over the real operations and a real folder, called as a server would call it. One
-// typed method per call of the contract, each giving the response and what it says.
+// The HTTP application with the real operations on a real folder, called without a network. It has
+// a typed method for each API call, which returns the response and its body.
 import { expect, onTestFinished } from "bun:test";
 import { join } from "node:path";
 import type { Static } from "@sinclair/typebox";
@@ -57,7 +57,7 @@ export interface RawRequest {
   readonly body?: RequestInit["body"];
 }
 
-/** Two slots for half an hour, lent for a day; ten uses and two over; a feature of each kind. */
+/** Two slots, 30 minutes, borrowing for a day; 10 consumptions and 2 overages; 3 features. */
 const CAD: Partial<Terms> = {
   consumption: consumptionTerms({ max: 10, overages: 2 }),
   features: [
@@ -68,16 +68,16 @@ const CAD: Partial<Terms> = {
 };
 
 export interface ApplianceOptions {
-  /** By license id. One license, `CAD`, unless told otherwise. */
+  /** Terms by license id; default: one license, `CAD`. */
   readonly licenses?: Readonly<Record<number, Partial<Terms>>>;
   readonly gate?: Partial<Gate>;
   readonly disk?: Disk;
   readonly folder?: string;
-  /** What a running server has besides; nothing unless told otherwise. */
+  /** The maintenance of a running server; default: none. */
   readonly maintenance?: (folder: string) => RunningServer;
-  /** What the machine is made of. */
+  /** The hardware components of the machine. */
   readonly components?: readonly HardwareComponent[];
-  /** MiB an hour that one address may add to the audit log; no limit unless told otherwise. */
+  /** MiB per hour that one address may add to the audit log; default: no limit. */
   readonly auditBudget?: number;
 }
 
@@ -99,7 +99,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     kind: "site",
     create: true,
     clock: () => clock.now,
-    checkpoint: (of, open) => checkpoint(realDisk, of, open),
+    checkpoint: (dataFolder, open) => checkpoint(realDisk, dataFolder, open),
     onFatal: () => {},
   });
   identity.open(store.peek(({ appliance }) => appliance));
@@ -130,13 +130,13 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
   };
   const appliance = new Appliance(services, clock, folder, gate);
   onTestFinished(() => appliance.stop());
-  const licensed = Object.entries(licenses);
-  const products = licensed.flatMap(([, { product }]) => product ?? []);
-  const trusted = { products: [...new Set([...VENDOR_PRODUCTS, ...products])] };
+  const licenseEntries = Object.entries(licenses);
+  const products = licenseEntries.flatMap(([, { product }]) => product ?? []);
+  const vendorChanges = { products: [...new Set([...VENDOR_PRODUCTS, ...products])] };
   if (unwrap(await licensing.vendors()).length === 0) {
-    unwrap(await licensing.trustVendor(await makeTrustDocument(trusted), "test"));
+    unwrap(await licensing.trustVendor(await makeTrustDocument(vendorChanges), "test"));
   }
-  for (const [id, differing] of licensed) {
+  for (const [id, differing] of licenseEntries) {
     const document = await answerRequest(
       await appliance.makeRequestDocument(),
       Number(id),
@@ -154,7 +154,7 @@ export class Appliance {
   readonly clock: { now: Instant };
   readonly folder: string;
   readonly app: ReturnType<typeof createApp>;
-  /** Where the next request comes from; null when that cannot be told. */
+  /** The address that the next request comes from; null: unknown. */
   peer: string | null = "127.0.0.1";
   #stopping: Promise<void> | null = null;
 
@@ -219,7 +219,7 @@ export class Appliance {
     });
   }
 
-  /** As it would be on the wire; only a Host of our own is put there when none is given. */
+  /** Sends a request unchanged, except for a default Host header. */
   async send<T = unknown>(
     method: string,
     path: string,
@@ -236,17 +236,17 @@ export class Appliance {
     return [response, (isJson && text !== "" ? JSON.parse(text) : text) as T];
   }
 
-  /** A request that went out, for a vendor to answer. */
+  /** Creates a license request for a vendor to answer. */
   async makeRequestDocument(product: string | null = null): Promise<string> {
     return unwrap(await this.licensing.request(product, null, "test")).document;
   }
 
-  /** Who holds a slot, asked behind the gate's back. */
+  /** The users that hold a slot, read without access control. */
   async listHolders(): Promise<string[]> {
     return unwrap(await this.operations.listRegistrations(null)).map(({ user }) => user);
   }
 
-  /** How often anything was written: a refusal leaves it as it is. */
+  /** The number of journal lines: a refusal does not change it. */
   lastSeq(): number {
     return this.operations.health().seq;
   }
@@ -257,7 +257,7 @@ export class Appliance {
   }
 }
 
-/** The reply, once it is certain that there is one; else the refusal is in the failure's message. */
+/** Expects status 200 and returns the body; a failure shows the refusal. */
 export function expectOk<T>([response, body]: ApiResponse<T>): T {
   expect([response.status, body]).toEqual([200, body]);
   return body;
@@ -269,7 +269,7 @@ export interface RefusalBody {
   readonly message: string;
 }
 
-/** Three fields and no more, the same status twice; gives the message. */
+/** Expects a refusal with exactly three fields and returns its message. */
 export function expectRefusal(
   [response, body]: ApiResponse<unknown>,
   status: number,
@@ -284,15 +284,15 @@ export function expectRefusal(
   return message;
 }
 
-/** Refused, and nothing was written for it. */
+/** Expects a refusal that writes nothing and returns its message. */
 export async function expectRefusedUnchanged(
   appliance: Appliance,
   status: number,
   code: string,
-  act: () => Promise<ApiResponse<unknown>>,
+  send: () => Promise<ApiResponse<unknown>>,
 ): Promise<string> {
   const before = appliance.lastSeq();
-  const message = expectRefusal(await act(), status, code);
+  const message = expectRefusal(await send(), status, code);
   expect(appliance.lastSeq()).toBe(before);
   return message;
 }

@@ -1,4 +1,4 @@
-// Archives to look into, and to damage.
+// Writes and reads backup archives, so that tests can inspect and damage them.
 import { readFileSync } from "node:fs";
 import { realDisk } from "../../src/platform/disk.ts";
 import { ArchiveWriter } from "../../src/store/archive.ts";
@@ -7,10 +7,10 @@ import { newBackupPath } from "./backup-site.ts";
 
 export const BLOCK_SIZE = 512;
 
-/** Sizes around the edge of a block, nothing at all, and bytes of every kind. */
+/** Files with sizes around a block boundary, an empty file, and every byte value. */
 export const SAMPLE_FILES: Readonly<Record<string, Uint8Array>> = {
   "identity.jwk": Buffer.from("a key\n"),
-  "state.json": Uint8Array.from({ length: BLOCK_SIZE }, (_, place) => place),
+  "state.json": Uint8Array.from({ length: BLOCK_SIZE }, (_, index) => index),
   "journal-18.jsonl": new Uint8Array(),
   "journal-19.jsonl": Buffer.alloc(BLOCK_SIZE + 1, "x"),
   "history/2026-03.jsonl": Buffer.alloc(BLOCK_SIZE - 1, "y"),
@@ -18,7 +18,7 @@ export const SAMPLE_FILES: Readonly<Record<string, Uint8Array>> = {
   [MANIFEST_FILE]: Buffer.from("{}\n"),
 };
 
-/** An archive of these files, in this order. */
+/** Writes an archive of these files in this order and returns its path. */
 export function writeArchive(files: Readonly<Record<string, Uint8Array>> = SAMPLE_FILES): string {
   const path = newBackupPath();
   const file = realDisk.open(path);
@@ -29,7 +29,7 @@ export function writeArchive(files: Readonly<Record<string, Uint8Array>> = SAMPL
   return path;
 }
 
-/** The files in a tar archive, as text, in their order. */
+/** The files of a tar archive as text, in their order. */
 export function readArchive(path: string): Map<string, string> {
   const bytes = readFileSync(path);
   const files = new Map<string, string>();

@@ -1,4 +1,4 @@
-// A site that lives through months, each of which gets a file of the record.
+// A site whose clock moves through several months; each month has its own audit log file.
 import { expect } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -7,23 +7,23 @@ import { StateFile } from "../../src/store/state-file.ts";
 import { transactOrThrow, readLines, type OpenSite } from "./licensed-store.ts";
 import { consume, utc } from "./scenario.ts";
 
-/** The files of the record by their months of 2026. */
+/** The months of 2026 that have an audit log file. */
 export const listAuditMonths = (folder: string): string[] =>
   readdirSync(join(folder, "history"))
     .toSorted()
     .map((name) => name.replace(/^2026-|\.jsonl$/g, ""));
 
-/** What `state.json` says was let go of. */
+/** The end of the deleted part of the audit log, according to `state.json`. */
 export const readAuditAnchor = async (folder: string) =>
   (await new StateFile(realDisk, folder).read())?.audit.anchor;
 
-/** The number and sum of the last line of a file. */
+/** Number and hash of the last line of a month's file. */
 export function readMonthEnd(folder: string, month: string) {
   const last = readLines(join(folder, "history", `2026-${month}.jsonl`)).at(-1)?.line;
   return { seq: last?.audit_seq ?? NaN, sum: last?.sum ?? "" };
 }
 
-/** Two lines in each of these months, and a checkpoint at the end of each. */
+/** Writes two lines in each month, with a checkpoint after them. */
 export async function writeMonths(
   { store, clock }: OpenSite,
   ...months: readonly string[]

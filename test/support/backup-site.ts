@@ -1,5 +1,4 @@
-// A site as an operator takes care of it: with a key that belongs to it, backups of it, and what a
-// restore made of it.
+// A site with an identity key, and helpers to back it up, verify it and restore it.
 import { expect } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,14 +33,14 @@ export const APPLIANCE_ID = "APPLIANCE0000001";
 
 const keyOf = (appliance: string): string => `the key of ${appliance}\n`;
 
-/** Stands for the real check: the key in a folder must be the appliance's. */
+/** Replaces the real check: the key in the folder must be that of the appliance. */
 export const checkIdentity: VerifyOptions["identity"] = (disk, folder, appliance) => {
   const path = join(folder, "identity.jwk");
   if (new TextDecoder().decode(disk.read(path) ?? new Uint8Array()) === keyOf(appliance)) return;
   throw new FolderRefused(`${path} is another appliance's key`, "restore it from a backup");
 };
 
-/** A new folder with requests open, a key and, after its first command, the license for `cad`. */
+/** Opens a new folder with open requests, an identity key and the license for `cad`. */
 export async function openSiteWithKey(
   differing: Partial<StoreOptions> = {},
   appliance = APPLIANCE_ID,
@@ -57,7 +56,7 @@ export async function openSiteWithKey(
   return site;
 }
 
-/** Two checkpoints made over a month's end, and a batch of two lines in the journal since. */
+/** Two checkpoints in two months, and then a batch of two lines in the journal. */
 export async function openSiteWithHistory(
   differing: Partial<StoreOptions> = {},
 ): Promise<OpenSite> {
@@ -71,7 +70,7 @@ export async function openSiteWithHistory(
   return site;
 }
 
-/** Checkpoints that keep so many months of the record. */
+/** A checkpoint that keeps this many months of the audit log. */
 export const checkpointKeepingMonths =
   (months: number, disk: Disk = realDisk): StoreOptions["checkpoint"] =>
   (folder, open) =>
@@ -79,7 +78,7 @@ export const checkpointKeepingMonths =
 
 export const newBackupPath = (): string => join(tempFolder(), "site.berth");
 
-/** Makes a backup and says where it is. */
+/** Makes a backup and returns its path. */
 export async function backUpFolder(folder: string, out = newBackupPath()): Promise<string> {
   await makeBackup(realDisk, folder, out, MONDAY, { identity: checkIdentity });
   return out;
@@ -88,7 +87,7 @@ export async function backUpFolder(folder: string, out = newBackupPath()): Promi
 export const verifyFolder = (folder: string, disk: Disk = realDisk): Promise<VerifyReport> =>
   verify(disk, folder, { identity: checkIdentity });
 
-/** What a backup holds, as a start would find it. */
+/** The state in a backup, as a server would read it. */
 export async function readBackupState(
   file: string,
 ): Promise<{ readonly state: StateDump; readonly seq: number }> {
@@ -96,13 +95,13 @@ export async function readBackupState(
   return readFolderState(file, archive);
 }
 
-/** What a folder holds, looked at without touching it. */
+/** The state in a folder, read without changing it. */
 export async function readFolderState(
   folder: string,
   disk: Disk = realDisk,
 ): Promise<{ readonly state: StateDump; readonly seq: number }> {
   const replayed = await replay(disk, folder);
-  if (replayed === null) throw new Error(`${folder} holds nothing`);
+  if (replayed === null) throw new Error(`${folder} is empty`);
   return { state: dumpStateSorted(replayed.state), seq: replayed.head.seq };
 }
 
@@ -128,7 +127,7 @@ export interface Refusal {
   readonly hint: string;
 }
 
-/** How something was refused; anything else that is thrown is a bug. */
+/** Returns the expected refusal; throws any other error again. */
 export async function catchRefusal(attempt: Promise<unknown>): Promise<Refusal> {
   try {
     await attempt;
@@ -138,34 +137,34 @@ export async function catchRefusal(attempt: Promise<unknown>): Promise<Refusal> 
     expect(message).not.toContain("\n");
     return { name, message, hint };
   }
-  throw new Error("it was not refused");
+  throw new Error("expected a refusal");
 }
 
-/** The same file with other bytes in one place. */
+/** Replaces the bytes of a file. */
 export function editFile(path: string, change: (bytes: Buffer) => Uint8Array | string): void {
   writeFileSync(path, change(readFileSync(path)));
 }
 
-export const flipBit = (path: string, place: number): void =>
+export const flipBit = (path: string, offset: number): void =>
   editFile(path, (bytes) => {
-    bytes[place] = (bytes[place] ?? 0) ^ 1;
+    bytes[offset] = (bytes[offset] ?? 0) ^ 1;
     return bytes;
   });
 
-/** The files of the line of events a folder holds, with their bytes. */
+/** The store's files in a folder, with their bytes. */
 export const readStoreFiles = (folder: string): Record<string, string> =>
   Object.fromEntries(
     Object.entries(contentsOf(folder)).filter(([name]) => isStoreFile(name.split("/")[0] ?? "")),
   );
 
-/** Where a restore put what it replaced; null when it did not replace anything. */
+/** The folder into which a restore moved the replaced files; null: it replaced none. */
 export function findReplacedFolder(folder: string): string | null {
-  const [found, ...more] = readdirSync(folder).filter((name) => name.startsWith("replaced-"));
-  expect(more).toEqual([]);
-  return found === undefined ? null : join(folder, found);
+  const [name, ...others] = readdirSync(folder).filter((entry) => entry.startsWith("replaced-"));
+  expect(others).toEqual([]);
+  return name === undefined ? null : join(folder, name);
 }
 
-/** What a restore leaves while it is under way. */
+/** Temporary files of a restore that has not finished. */
 export const listRestoreLeftovers = (folder: string): string[] =>
   existsSync(folder)
     ? readdirSync(folder).filter((name) => /^(?:restore\.new|restoring-|arriving-)/.test(name))

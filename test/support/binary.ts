@@ -1,4 +1,4 @@
-// The compiled executable as a user has it: built once, started as a process, spoken to over HTTP.
+// The compiled executable: built once, started as a process, called over HTTP.
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -7,7 +7,7 @@ const BINARY = join(root, "build", "out", "berth");
 
 let isBuilt = false;
 
-/** Builds the binary unless it is newer than everything it is made of; looks once. */
+/** Builds the binary unless it is newer than all its sources; checks only once. */
 export function buildBinary(): string {
   if (isBuilt) return BINARY;
   if (!existsSync(BINARY) || statSync(BINARY).mtimeMs <= newestSource()) compile();
@@ -16,8 +16,8 @@ export function buildBinary(): string {
 }
 
 function compile(): void {
-  const built = Bun.spawnSync([process.execPath, join(root, "build", "compile.ts")]);
-  if (built.exitCode !== 0) throw new Error(`the build failed: ${built.stderr.toString()}`);
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, join(root, "build", "compile.ts")]);
+  if (exitCode !== 0) throw new Error(`the build failed: ${stderr.toString()}`);
 }
 
 function newestSource(): number {
@@ -35,28 +35,28 @@ export interface ServerProcess {
   readonly url: string;
   readonly pid: number;
   readonly output: string;
-  /** What it has said on stderr so far. */
+  /** Its standard error so far. */
   stderr(): string;
-  /** The exit code, however it came to its end. */
+  /** The exit code, however the process ended. */
   readonly exited: Promise<number>;
   signal(name: NodeJS.Signals): void;
-  /** SIGKILL: what a power cut is to a process. */
+  /** SIGKILL, which for a process is like a power failure. */
   kill(): Promise<void>;
-  /** SIGTERM, and the exit code it ended with. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number>;
 }
 
-/** Starts it and waits for `ready`; anything else is an error that shows what it said. */
-export const startBinary = (...words: string[]): Promise<ServerProcess> =>
-  startProgram([buildBinary(), ...words]);
+/** Starts the binary and waits for `ready`; otherwise throws an error with its output. */
+export const startBinary = (...args: string[]): Promise<ServerProcess> =>
+  startProgram([buildBinary(), ...args]);
 
 /**
- * The same on a machine of the folder's own, as far as servers look for a copy of their folder:
- * copies can be served at once.
+ * Starts a server as if the folder were on its own machine: servers look for a running copy of
+ * their appliance on the same machine, and this allows copies to run at the same time.
  */
 export const serveAsSeparateMachine = (
   folder: string,
-  ...words: string[]
+  ...flags: string[]
 ): Promise<ServerProcess> =>
   startProgram([
     "env",
@@ -65,37 +65,37 @@ export const serveAsSeparateMachine = (
     "serve",
     "--data",
     folder,
-    ...words,
+    ...flags,
   ]);
 
-/** The same for any program that says where it listens, and `ready`. */
-export async function startProgram(words: readonly string[]): Promise<ServerProcess> {
-  const child = Bun.spawn([...words], {
+/** Starts any program that prints its URL and `ready`. */
+export async function startProgram(command: readonly string[]): Promise<ServerProcess> {
+  const child = Bun.spawn([...command], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
     cwd: "/",
     env: {},
   });
-  let complaint = "";
-  const complained = (async () => {
+  let stderr = "";
+  const stderrRead = (async () => {
     const decoder = new TextDecoder();
-    for await (const part of child.stderr) complaint += decoder.decode(part, { stream: true });
+    for await (const part of child.stderr) stderr += decoder.decode(part, { stream: true });
   })();
   const output = await readUntilReady(child.stdout);
   const url = /https?:\/\/[^\s,]+/.exec(output)?.[0];
   if (url === undefined) {
     child.kill("SIGKILL");
-    await complained;
-    throw new Error(`it did not get ready: ${output}${complaint}`);
+    await stderrRead;
+    throw new Error(`the program did not start: ${output}${stderr}`);
   }
   return {
     url,
     pid: child.pid,
     output,
-    stderr: () => complaint,
-    // Only once all it said has been read.
-    exited: Promise.all([child.exited, complained]).then(([code]) => code),
+    stderr: () => stderr,
+    // Only after its standard error was read completely.
+    exited: Promise.all([child.exited, stderrRead]).then(([code]) => code),
     signal: (name) => child.kill(name),
     async kill() {
       child.kill("SIGKILL");
@@ -114,9 +114,9 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs one command to its end, with something on its standard input or nothing. */
-export async function runBinary(words: readonly string[], input = ""): Promise<CommandResult> {
-  const child = Bun.spawn([buildBinary(), ...words], {
+/** Runs one command to its end, with `input` as its standard input. */
+export async function runBinary(args: readonly string[], input = ""): Promise<CommandResult> {
+  const child = Bun.spawn([buildBinary(), ...args], {
     stdin: Buffer.from(input),
     stdout: "pipe",
     stderr: "pipe",

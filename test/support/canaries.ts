@@ -1,14 +1,14 @@
-// Secrets that can be found again: words that occur nowhere by chance, sent in and searched for in
-// everything a server leaves behind.
+// Canary secrets: unique texts that are sent to a server and then searched for in everything that
+// it writes.
 import { onTestFinished } from "bun:test";
 import { openSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary } from "./binary.ts";
 
-/** Words that occur nowhere by chance, with signs that every encoding writes in another way. */
+/** A unique text with characters that every encoding writes differently. */
 export const makeCanary = (name: string): string => `canary+${name}/${crypto.randomUUID()}=&"`;
 
-/** How a secret may look where it has no business; a part of it is as bad as the whole. */
+/** The encodings in which a secret may leak; a part of it counts as well. */
 export function listEncodings(secret: string): string[] {
   const core = secret.slice(7, -3);
   const bytes = Buffer.from(secret);
@@ -30,11 +30,15 @@ export function listEncodings(secret: string): string[] {
   ];
 }
 
-export const findSecrets = (where: string, bytes: string, secrets: readonly string[]): string[] =>
+export const findSecrets = (
+  location: string,
+  bytes: string,
+  secrets: readonly string[],
+): string[] =>
   secrets
     .flatMap(listEncodings)
     .filter((text) => bytes.includes(text))
-    .map((text) => `${where}: ${text}`);
+    .map((text) => `${location}: ${text}`);
 
 const listFiles = (folder: string): string[] =>
   readdirSync(folder, { recursive: true })
@@ -44,7 +48,7 @@ const listFiles = (folder: string): string[] =>
 export const findLeaks = (folder: string, secrets: readonly string[]): string[] =>
   listFiles(folder).flatMap((path) => findSecrets(path, readFileSync(path, "latin1"), secrets));
 
-/** The command lines of all that run this binary: what anybody on the machine can read. */
+/** Command lines of all processes that run this binary, which every user can read. */
 export function readCommandLines(binary: string): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -58,11 +62,15 @@ export function readCommandLines(binary: string): string[] {
     });
 }
 
-/** A server whose whole output is kept in two files. */
-export async function serveWithCapturedOutput(folder: string, said: string, ...more: string[]) {
-  const [out, err] = [join(said, "stdout"), join(said, "stderr")];
-  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0", ...more];
-  const child = Bun.spawn([buildBinary(), ...words], {
+/** Starts a server whose output is written to two files in `outputFolder`. */
+export async function serveWithCapturedOutput(
+  folder: string,
+  outputFolder: string,
+  ...flags: string[]
+) {
+  const [out, err] = [join(outputFolder, "stdout"), join(outputFolder, "stderr")];
+  const args = ["serve", "--data", folder, "--listen", "127.0.0.1:0", ...flags];
+  const child = Bun.spawn([buildBinary(), ...args], {
     stdin: "ignore",
     stdout: openSync(out, "w"),
     stderr: openSync(err, "w"),

@@ -1,5 +1,5 @@
-// A folder another process works on: what it held before each change was kept, and whoever reads it
-// through here finds it moving on between two calls of his own.
+// A folder that another process changes while it is read: the content before each change is
+// captured as a stage, and a reader of this disk sees a later stage with each call.
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
@@ -19,11 +19,11 @@ const CHANGING_CALLS: ReadonlySet<DiskCallName> = new Set([
 
 export interface FolderStage {
   readonly folder: string;
-  /** Everything up to this line had been answered by then. */
+  /** Every line up to this one was acknowledged at this stage. */
   readonly acknowledgedSeq: number;
 }
 
-/** Keeps what a folder holds before each change that is made to it through this disk. */
+/** Captures the content of a folder before each change that is made through this disk. */
 export function captureStages(disk: FaultyDisk, folder: string, acknowledged: () => number) {
   const root = tempFolder();
   const stages: FolderStage[] = [];
@@ -38,19 +38,19 @@ export function captureStages(disk: FaultyDisk, folder: string, acknowledged: ()
   return { stages, keep };
 }
 
-/** The real disk, on which `folder` is at the stage that `at` says before each look at it. */
-export function makeChangingDisk(folder: string, at: (look: number) => string): Disk {
-  let looks = 0;
-  const placed = (path: string): string => {
+/** The real disk, but each read of `folder` is redirected to the stage that `stageAt` returns. */
+export function makeChangingDisk(folder: string, stageAt: (readCount: number) => string): Disk {
+  let readCount = 0;
+  const redirect = (path: string): string => {
     if (!path.startsWith(folder)) return path;
-    looks += 1;
-    return join(at(looks), path.slice(folder.length));
+    readCount += 1;
+    return join(stageAt(readCount), path.slice(folder.length));
   };
   return {
     ...realDisk,
-    list: (path) => realDisk.list(placed(path)),
-    read: (path) => realDisk.read(placed(path)),
-    readPart: (path, offset, length) => realDisk.readPart(placed(path), offset, length),
-    stat: (path) => realDisk.stat(placed(path)),
+    list: (path) => realDisk.list(redirect(path)),
+    read: (path) => realDisk.read(redirect(path)),
+    readPart: (path, offset, length) => realDisk.readPart(redirect(path), offset, length),
+    stat: (path) => realDisk.stat(redirect(path)),
   };
 }

@@ -1,5 +1,5 @@
-// Confirmation codes as versions before 2 of the signed list made them, without a word from src: the
-// kind of the activation is not among what is signed.
+// Confirmation codes of version 1, signed independently of src: the kind of the activation is not
+// part of the signed list.
 import { createPrivateKey, sign } from "node:crypto";
 import { encodeCode, decodeCrockford } from "../../src/license/code.ts";
 import type { ConfirmationClaims } from "../../src/license/confirmation.ts";
@@ -7,13 +7,13 @@ import type { PrivateKey } from "../../src/license/keys.ts";
 
 const CONFIRMATION_BITS = 544;
 
-/** For no end of its own, and this serial. */
+/** The code has no end of its own. */
 export function makeConfirmationCodeV1(
-  confirmed: ConfirmationClaims,
+  claims: ConfirmationClaims,
   serial: number,
   key: PrivateKey,
 ): string {
-  const { activation, licenseKey, policyHash, initializationCode } = confirmed;
+  const { activation, licenseKey, policyHash, initializationCode } = claims;
   const tail = Buffer.from([0, 0, serial >> 8, serial & 255]);
   const items = [
     Buffer.from("berth-confirm-v1"),

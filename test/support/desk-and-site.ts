@@ -1,4 +1,4 @@
-// A vendor's desk in a folder of its own, and a site that trusts it.
+// A vendor's desk in its own folder, and a site that trusts it.
 import { join } from "node:path";
 import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/request.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
@@ -20,8 +20,8 @@ export interface DeskAndSite {
 /** The desk may license `sim` and `ray`. */
 export async function openDeskAndSite(options: ApplianceOptions = {}): Promise<DeskAndSite> {
   const folder = join(tempFolder(), "desk");
-  const named = { name: "Penetrode", products: ["sim", "ray"], passphrase: null };
-  const desk = await Desk.create(realDisk, folder, named);
+  const newDesk = { name: "Penetrode", products: ["sim", "ray"], passphrase: null };
+  const desk = await Desk.create(realDisk, folder, newDesk);
   const site = await openAppliance({ licenses: {}, ...options });
   unwrap(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
   return { desk, folder, site };
@@ -36,7 +36,7 @@ export const makeRequestFrom = async (
   return unwrap(await verifyLicenseRequest(document));
 };
 
-/** Answers a request, or renews; nothing else is said unless a test says it. */
+/** Answers a request or renews a license; every option has its default unless a test sets it. */
 export const issueTestLicense = (
   desk: Desk,
   request: LicenseRequest | null,

@@ -1,16 +1,16 @@
 /**
- * How often the event loop comes round, and other callers can be answered, while some work is done.
- * A timer would not do: it fires once a millisecond at most, however fast the machine is.
+ * Counts the turns of the event loop, in which other callers can be served, while `work` runs. A
+ * timer would not do: it fires at most once per millisecond, however fast the machine is.
  */
 export async function countTurns(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
-  let isOver = false;
-  const otherCaller = (): void => {
+  let isDone = false;
+  const countTurn = (): void => {
     turns += 1;
-    if (!isOver) setImmediate(otherCaller);
+    if (!isDone) setImmediate(countTurn);
   };
-  setImmediate(otherCaller);
+  setImmediate(countTurn);
   await work();
-  isOver = true;
+  isDone = true;
   return turns;
 }

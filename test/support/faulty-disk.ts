@@ -15,44 +15,44 @@ export interface DiskCall {
   readonly path: string;
 }
 
-/** The real disk, which keeps a list of what was asked of it and can be told to misbehave. */
+/** The real disk, with a list of all calls and with faults that a test can inject. */
 export class FaultyDisk implements Disk {
   readonly calls: DiskCall[] = [];
-  /** What nobody should ask of a disk. */
+  /** Calls that are bugs of the caller, such as closing a file twice. */
   readonly misuses: string[] = [];
-  /** Throws to make a call fail before it has done anything. */
+  /** Throw here to make a call fail before it has any effect. */
   beforeCall: (call: DiskCall) => void = () => {};
-  /** How many bytes still fit; then a write comes back short, and the next one fails. */
+  /** Free bytes: the write that exceeds them is short, and the next one fails. */
   bytesLeft = Infinity;
-  /** How many bytes it says are free; null: as many as there are. */
+  /** The free bytes that it reports; null: the real number. */
   reportedFreeBytes: number | null = null;
   maxWriteSize = Infinity;
-  /** How long a file may become; then a write comes back short, and the next one fails. */
+  /** Maximum size of a file: the write that exceeds it is short, and the next one fails. */
   maxFileSize = Infinity;
-  /** False: syncs only pretend, for tests that start a thousand times. */
+  /** False: syncs do nothing, for tests that start a store a thousand times. */
   hasRealSync = true;
   mapStat: (path: string, stat: FileStat) => FileStat = (_path, stat) => stat;
   readonly #blocked = new Map<DiskCallName, BlockedCalls>();
 
-  /** From now on, calls of this kind wait until they are let through. */
+  /** From now on, calls of this kind wait until the test releases them. */
   block(name: "sync" | "syncData" | "syncFolder"): BlockedCalls {
-    const held = new BlockedCalls();
-    this.#blocked.set(name, held);
-    return held;
+    const blocked = new BlockedCalls();
+    this.#blocked.set(name, blocked);
+    return blocked;
   }
 
   clearFaults(): void {
     this.beforeCall = () => {};
     this.bytesLeft = Infinity;
     this.maxFileSize = Infinity;
-    for (const held of this.#blocked.values()) held.releaseAll();
+    for (const blocked of this.#blocked.values()) blocked.releaseAll();
     this.#blocked.clear();
   }
 
-  /** The calls of these kinds so far, as "name file" with the folder left out. */
+  /** The calls of these kinds so far, as "name file" without the folder. */
   listCalls(...names: readonly DiskCallName[]): string[] {
-    const wanted = this.calls.filter(({ name }) => names.includes(name));
-    return wanted.map(({ name, path }) => `${name} ${path.slice(path.lastIndexOf("/") + 1)}`);
+    const calls = this.calls.filter(({ name }) => names.includes(name));
+    return calls.map(({ name, path }) => `${name} ${path.slice(path.lastIndexOf("/") + 1)}`);
   }
 
   list(folder: string): string[] {
@@ -89,16 +89,16 @@ export class FaultyDisk implements Disk {
   open(path: string, how?: "new"): OpenFile {
     this.#recordCall("open", path);
     const file = realDisk.open(path, how);
-    let closed = false;
+    let isClosed = false;
     return {
       write: (bytes) => {
         this.#recordCall("write", path);
         if (this.bytesLeft <= 0 && bytes.length > 0) throw makeDiskError("ENOSPC");
         const growth = this.maxFileSize - (realDisk.stat(path)?.size ?? 0);
         if (growth <= 0 && bytes.length > 0) throw makeDiskError("EFBIG");
-        const taken = Math.min(bytes.length, this.bytesLeft, this.maxWriteSize, growth);
-        this.bytesLeft -= taken;
-        return file.write(bytes.subarray(0, taken));
+        const size = Math.min(bytes.length, this.bytesLeft, this.maxWriteSize, growth);
+        this.bytesLeft -= size;
+        return file.write(bytes.subarray(0, size));
       },
       truncate: (size) => {
         this.#recordCall("truncate", path);
@@ -118,11 +118,11 @@ export class FaultyDisk implements Disk {
         return file.readBack(length);
       },
       close: () => {
-        // The kernel gives the number to the next file: a second close would hit that one.
-        if (closed) this.misuses.push(`${path} was closed twice`);
-        if (closed) throw makeDiskError("EBADF");
-        closed = true;
-        // Closed in any case: a descriptor left open would be the test's fault, not the disk's.
+        // The kernel reuses the descriptor for the next file: a second close would close that file.
+        if (isClosed) this.misuses.push(`${path} was closed twice`);
+        if (isClosed) throw makeDiskError("EBADF");
+        isClosed = true;
+        // Really closed even if the call then fails, so that the test leaks no descriptor.
         file.close();
         this.#recordCall("close", path);
       },
@@ -185,23 +185,23 @@ export class FaultyDisk implements Disk {
   }
 }
 
-/** Calls that wait for the test. */
+/** Calls that wait until the test releases them. */
 export class BlockedCalls {
   readonly #waiting: PromiseWithResolvers<void>[] = [];
-  #ended = false;
+  #isReleased = false;
 
   get count(): number {
     return this.#waiting.length;
   }
 
   wait(): Promise<void> {
-    if (this.#ended) return Promise.resolve();
+    if (this.#isReleased) return Promise.resolve();
     const gate = Promise.withResolvers<void>();
     this.#waiting.push(gate);
     return gate.promise;
   }
 
-  /** Lets the one through that waits longest, or makes it fail; it may still have to come. */
+  /** Waits for a call, then releases the one that waits longest, or makes it fail. */
   async releaseOne(error: Error | null = null): Promise<void> {
     await waitUntil(() => this.#waiting.length > 0);
     const gate = this.#waiting.shift();
@@ -210,19 +210,19 @@ export class BlockedCalls {
   }
 
   releaseAll(): void {
-    this.#ended = true;
+    this.#isReleased = true;
     for (const gate of this.#waiting.splice(0)) gate.resolve();
   }
 }
 
-/** As the kernel says it. */
+/** An error with the code of a failed system call. */
 export const makeDiskError = (code: string): Error =>
-  Object.assign(new Error(`${code}: told to`), { code });
+  Object.assign(new Error(`${code}: injected fault`), { code });
 
-/** Makes one call fail: the one with this number, of all calls or of those of one kind. */
+/** Makes the call with this number fail, counted over all calls or over those of one kind. */
 export function failCallAt(
   disk: FaultyDisk,
-  place: number,
+  number: number,
   code: string,
   only?: DiskCallName,
 ): void {
@@ -230,21 +230,21 @@ export function failCallAt(
   disk.beforeCall = ({ name }) => {
     if (only !== undefined && name !== only) return;
     count += 1;
-    if (count === place) throw makeDiskError(code);
+    if (count === number) throw makeDiskError(code);
   };
 }
 
-/** True when the promise has not settled although there was time for it. */
+/** Whether the promise is still not settled after a short wait. */
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const waiting = Symbol("waiting");
   return (await Promise.race([promise, Bun.sleep(15).then(() => waiting)])) === waiting;
 }
 
 export async function waitUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
-  // Bun's own count of time: tests replace that of `performance`.
+  // Not `performance.now`, which tests replace.
   const deadline = Bun.nanoseconds() + PATIENCE * 1_000_000;
   while (!(await condition())) {
-    if (Bun.nanoseconds() > deadline) throw new Error("it never came to that");
+    if (Bun.nanoseconds() > deadline) throw new Error("timed out waiting for a condition");
     await Bun.sleep(2);
   }
 }

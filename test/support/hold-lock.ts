@@ -1,15 +1,14 @@
-// A process of its own that takes one of a data folder's locks and keeps it: a second server
-// (`folder`), a command on the folder (`command`) or a checkpoint whose server is gone
-// (`checkpoint`).
+// A separate process that acquires and holds one of a data folder's locks: that of a second server
+// (`folder`), of a command (`command`) or of a checkpoint whose server is gone (`checkpoint`).
 import { realDisk } from "../../src/platform/disk.ts";
 import { lockCheckpoint, lockFolder } from "../../src/store/lock.ts";
 
 const parent = process.ppid;
-const [which, folder = ""] = process.argv.slice(2);
+const [kind, folder = ""] = process.argv.slice(2);
 const lock =
-  which === "checkpoint"
+  kind === "checkpoint"
     ? lockCheckpoint(realDisk, folder)
-    : await lockFolder(realDisk, folder, which === "command" ? "command" : "server");
+    : await lockFolder(realDisk, folder, kind === "command" ? "command" : "server");
 console.log(lock === null ? "busy" : "held");
-// As long as the test's process is there: one that is interrupted leaves nothing behind.
+// Ends with the test's process, so that an interrupted test leaves no process behind.
 while (process.ppid === parent) await Bun.sleep(100);

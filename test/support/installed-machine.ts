@@ -1,13 +1,13 @@
-// A machine with an installed service, as far as files go: commands run in mounts of their own, in
-// which /etc/berth and /var/lib/berth are a test's folders, and which no systemd runs.
+// Simulates the files of a machine with an installed service: commands run in a mount namespace in
+// which /etc/berth and /var/lib/berth are folders of the test. No systemd runs there.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary } from "./binary.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-const OWN_MOUNTS = ["unshare", "--map-root-user", "--mount", "sh", "-euc"];
+const MOUNT_NAMESPACE = ["unshare", "--map-root-user", "--mount", "sh", "-euc"];
 
-/** What the mounts hide of the machine is put back as far as a process needs it. */
+/** Copies back the hidden files of the machine that a process needs. */
 const SCRIPT = `
   mount -t tmpfs -o mode=755 none /mnt
   cp /etc/passwd /etc/group /mnt/
@@ -23,10 +23,10 @@ const SCRIPT = `
   shift
   exec "$@"`;
 
-/** Whether this machine lets a test have mounts of its own. */
+/** Whether this machine allows a test to create a mount namespace. */
 export const canMount =
   Bun.which("unshare") !== null &&
-  Bun.spawnSync([...OWN_MOUNTS, "mount -t tmpfs none /etc"]).success;
+  Bun.spawnSync([...MOUNT_NAMESPACE, "mount -t tmpfs none /etc"]).success;
 
 export interface CommandResult {
   readonly code: number;
@@ -35,16 +35,16 @@ export interface CommandResult {
 }
 
 export interface InstalledMachine {
-  /** What is /etc/berth there. */
+  /** The folder that is /etc/berth there. */
   readonly etc: string;
-  /** What is /var/lib/berth there. */
+  /** The folder that is /var/lib/berth there. */
   readonly data: string;
-  readonly run: (...words: string[]) => Promise<CommandResult>;
-  /** The same with an executable of another place. */
-  readonly runProgram: (...words: string[]) => Promise<CommandResult>;
+  readonly run: (...args: string[]) => Promise<CommandResult>;
+  /** Runs another program than the built executable. */
+  readonly runProgram: (...command: string[]) => Promise<CommandResult>;
 }
 
-/** The settings are those of /etc/berth/berth.toml; null: there is no such file. */
+/** `settings` is the content of /etc/berth/berth.toml; null: there is no such file. */
 export function makeInstalledMachine(settings: string | null): InstalledMachine {
   const folder = tempFolder();
   const [etc, data] = [join(folder, "etc"), join(folder, "data")];
@@ -52,8 +52,8 @@ export function makeInstalledMachine(settings: string | null): InstalledMachine 
   mkdirSync(data, { mode: 0o700 });
   chmodSync(folder, 0o755);
   if (settings !== null) writeFileSync(join(etc, "berth.toml"), settings);
-  const runProgram = async (...words: string[]): Promise<CommandResult> => {
-    const child = Bun.spawn([...OWN_MOUNTS, SCRIPT, "sh", folder, ...words], {
+  const runProgram = async (...command: string[]): Promise<CommandResult> => {
+    const child = Bun.spawn([...MOUNT_NAMESPACE, SCRIPT, "sh", folder, ...command], {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
@@ -67,5 +67,5 @@ export function makeInstalledMachine(settings: string | null): InstalledMachine 
     ]);
     return { code, stdout, stderr };
   };
-  return { etc, data, runProgram, run: (...words) => runProgram(buildBinary(), ...words) };
+  return { etc, data, runProgram, run: (...args) => runProgram(buildBinary(), ...args) };
 }

@@ -1,11 +1,11 @@
-// One connection that is kept, on a plain socket: a fraction of what `fetch` costs, and any bytes
-// can be sent. One request at a time, the next one after the answer.
+// An HTTP client with one keep-alive connection on a plain socket: much cheaper than `fetch`, and
+// it can send any bytes. It sends the next request only after the response to the last one.
 import { connect, type Socket } from "node:net";
 
 export class KeepAliveClient {
   readonly #socket: Socket;
   readonly #host: string;
-  #waiting = Promise.withResolvers<number>();
+  #pendingStatus = Promise.withResolvers<number>();
   #text = "";
 
   static async open(url: string): Promise<KeepAliveClient> {
@@ -21,10 +21,12 @@ export class KeepAliveClient {
   private constructor(socket: Socket, host: string) {
     this.#socket = socket;
     this.#host = host;
-    // Whoever waits hears of it; an end that nobody waits for is no failure.
-    this.#waiting.promise.catch(() => {});
+    // A caller that waits gets the error; without a caller, a closed connection is not an error.
+    this.#pendingStatus.promise.catch(() => {});
     socket.on("error", () => {});
-    socket.on("close", () => this.#waiting.reject(new Error("the server closed the connection")));
+    socket.on("close", () =>
+      this.#pendingStatus.reject(new Error("the server closed the connection")),
+    );
     socket.on("data", (part) => this.#read(part.toString("latin1")));
   }
 
@@ -36,15 +38,15 @@ export class KeepAliveClient {
     return this.send("POST", path, JSON.stringify(fields));
   }
 
-  /** The answer's status, once all of the answer is there. */
+  /** The status, once the whole response was received. */
   send(method: string, path: string, body: string | null = null): Promise<number> {
     const length = `Content-Length: ${Buffer.byteLength(body ?? "")}\r\n`;
     const type = body === null ? "" : `Content-Type: application/json\r\n${length}`;
-    this.#waiting = Promise.withResolvers<number>();
+    this.#pendingStatus = Promise.withResolvers<number>();
     this.#socket.write(
       `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\n${type}\r\n${body ?? ""}`,
     );
-    return this.#waiting.promise;
+    return this.#pendingStatus.promise;
   }
 
   close(): void {
@@ -58,6 +60,6 @@ export class KeepAliveClient {
     if (body < 4 || length === undefined || this.#text.length < body + Number(length)) return;
     const status = Number(this.#text.slice(9, 12));
     this.#text = "";
-    this.#waiting.resolve(status);
+    this.#pendingStatus.resolve(status);
   }
 }

@@ -1,5 +1,5 @@
-// A store on a real folder, in the way the server opens it, except that checkpoints run in this
-// process: the child process belongs to the tests of the binary.
+// A store on a real folder, opened as the server does, except that checkpoints run in this process:
+// the child process is covered by the tests of the binary.
 import { expect, onTestFinished } from "bun:test";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -30,15 +30,15 @@ export interface OpenSite {
   readonly folder: string;
   readonly store: Store;
   readonly clock: { now: Instant };
-  /** What the store said before it gave up. */
+  /** The errors that stopped the store. */
   readonly fatalErrors: readonly Error[];
-  /** A clean stop; it comes with the end of the test at the latest. */
+  /** Stops the store cleanly; called after the test at the latest. */
   readonly stop: () => Promise<void>;
 }
 
 export async function openSite(differing: Partial<StoreOptions> = {}): Promise<OpenSite> {
   const clock = { now: MONDAY };
-  const fatal: Error[] = [];
+  const fatalErrors: Error[] = [];
   const options: StoreOptions = {
     disk: realDisk,
     folder: differing.folder ?? join(tempFolder(), "data"),
@@ -46,7 +46,7 @@ export async function openSite(differing: Partial<StoreOptions> = {}): Promise<O
     create: true,
     clock: () => clock.now,
     checkpoint: (folder, open) => checkpoint(realDisk, folder, open),
-    onFatal: (error) => fatal.push(error),
+    onFatal: (error) => fatalErrors.push(error),
     ...differing,
   };
   const isNew = realDisk.stat(options.folder) === null;
@@ -59,12 +59,12 @@ export async function openSite(differing: Partial<StoreOptions> = {}): Promise<O
     await stop();
     if (options.disk instanceof FaultyDisk) expect(options.disk.misuses).toEqual([]);
   });
-  return { folder: options.folder, store, clock, fatalErrors: fatal, stop };
+  return { folder: options.folder, store, clock, fatalErrors, stop };
 }
 
 /**
- * A folder in which a vendor is trusted and requests are open before its first line is written, so
- * that a test counts only the lines that are its own.
+ * Creates a folder with a trusted vendor and open requests but without journal lines, so that a
+ * test counts only its own lines.
  */
 async function prepareFolder(folder: string): Promise<void> {
   await openAndCloseFolder(folder);
@@ -75,7 +75,7 @@ async function prepareFolder(folder: string): Promise<void> {
 
 /** License 1 for `cad`: fifty slots, none to borrow, counted use, and two features. */
 export const INSTALL_CAD = install(1, {
-  // So that a test may set the clock back without a vendor.
+  // Without borrowing, a test may set the clock back without a vendor's time document.
   borrowHours: null,
   slots: 50,
   consumption: consumptionTerms({ max: null }),
@@ -91,14 +91,14 @@ export async function openLicensedSite(differing: Partial<StoreOptions> = {}): P
   return site;
 }
 
-/** What came of a command, as the caller hears it. */
+/** Executes a command and returns its result. */
 export const transactCommand = <C extends Command>(
   store: Store,
   command: C,
 ): Promise<Result<OutcomeOf<C>, Fault | StorageFault>> =>
   store.transact(command, (_state, outcome) => outcome);
 
-/** A command that is meant to be granted. */
+/** Executes a command that must succeed. */
 export async function transactOrThrow<C extends Command>(
   store: Store,
   command: C,
@@ -106,7 +106,7 @@ export async function transactOrThrow<C extends Command>(
   return unwrap(await transactCommand(store, command));
 }
 
-/** Commands of one turn of the event loop: one batch, a line each. */
+/** Executes commands in one turn of the event loop: one batch with a line for each. */
 export async function transactInOneBatch(
   store: Store,
   ...commands: readonly Command[]
@@ -121,7 +121,7 @@ export function unwrap<T>(result: Result<T, unknown>): T {
 
 export type StateDump = ReturnType<typeof dumpStateSorted>;
 
-/** The whole state as plain data; licenses by id, since nothing depends on how they are kept. */
+/** The whole state as plain data; licenses by id, because their order does not matter. */
 export const dumpStateSorted = (state: State) => {
   const { licenses, ...rest } = dumpState(state);
   return { ...rest, licenses: licenses.toSorted(([a], [b]) => Number(a) - Number(b)) };
@@ -136,7 +136,7 @@ export interface FolderContents {
   readonly notes: readonly string[];
 }
 
-/** Opens a folder as a starting server does, looks at what it holds, and lets go of it. */
+/** Opens a folder as a starting server does, reads it and releases its lock. */
 export async function openAndCloseFolder(
   folder: string,
   differing: Partial<FolderOptions> = {},
@@ -174,25 +174,25 @@ export interface RawLine {
   readonly offset: number;
 }
 
-/** The lines of a journal or history file, each with its line feed. */
+/** The lines of a journal or audit log file, each with its line feed. */
 export function readLines(path: string): RawLine[] {
   const bytes = readFileSync(path);
-  const found: RawLine[] = [];
+  const lines: RawLine[] = [];
   for (let offset = 0; offset < bytes.length;) {
     const end = bytes.indexOf(10, offset) + 1;
     if (end === 0) throw new Error(`${path} does not end with a line`);
     const line = decodeLine(new Uint8Array(bytes.subarray(offset, end - 1)));
     if (line === null) throw new Error(`${path} has a bad line at ${offset}`);
-    found.push({ line, raw: bytes.subarray(offset, end), offset });
+    lines.push({ line, raw: bytes.subarray(offset, end), offset });
     offset = end;
   }
-  return found;
+  return lines;
 }
 
 /** The journal files of a folder by name, oldest first. */
 export const listSegmentNames = (folder: string): string[] =>
   listSegments(realDisk, folder).map(({ path }) => basename(path));
 
-/** Every line of the journal that is still there. */
+/** Every line that is still in the journal. */
 export const readJournal = (folder: string): RawLine[] =>
   listSegments(realDisk, folder).flatMap(({ path }) => readLines(path));

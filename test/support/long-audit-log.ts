@@ -1,4 +1,4 @@
-// A folder with a long record, written at once instead of lived through.
+// Writes a data folder with a long audit log directly, without running the commands.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "../../src/domain/event.ts";
@@ -14,8 +14,8 @@ import { makeNewSite } from "./new-site.ts";
 const LINES_PER_WRITE = 20_000;
 
 /**
- * So many lines on record, a minute apart, by month; then, not folded yet, one more and so many
- * renewals.
+ * Writes `lines` audit log lines, one per minute, into monthly files. With `renewals`, the journal
+ * then has one more line and that many renewals, which are not in a checkpoint yet.
  */
 export async function writeLongAuditLog(
   folder: string,
@@ -80,12 +80,12 @@ function append(
   files.set(name, (files.get(name) ?? 0) + Buffer.byteLength(text));
 }
 
-/** By turns what a day at a site is made of. */
+/** A user takes or releases a slot, in turn. */
 function makeEvent(line: number, at: Instant): Event {
   const user = `user ${line % 997}`;
   const contact = { hostname: `desk-${line % 997}`, ip: "10.0.0.7", info: "", peer: "10.0.0.7" };
-  const held = { license: 1, user, slot: line, at };
-  if (line % 2 === 0) return { type: "SlotTaken", ...held, end: at, contact };
+  const fields = { license: 1, user, slot: line, at };
+  if (line % 2 === 0) return { type: "SlotTaken", ...fields, end: at, contact };
   const peer = "10.0.0.7";
-  return { type: "SlotReleased", ...held, by: "user", peer, early: false };
+  return { type: "SlotReleased", ...fields, by: "user", peer, early: false };
 }

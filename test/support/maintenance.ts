@@ -1,4 +1,4 @@
-// What a running server has done by processes of its own, from the sources, on any folder.
+// The maintenance of a running server (verify, backup and so on in child processes), from sources.
 import { createRunningServer } from "../../src/cli/maintenance/running-server.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
 

@@ -1,8 +1,8 @@
-// Small damage to a signed document, as a hand, a disk or a line does it.
+// Small random damage to a signed document, as typing errors, disks or networks cause it.
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.= \u0000é";
 
-/** One of: a character changed, a piece cut, doubled or moved, a bit of a decoded part flipped. */
+/** Replaces a character, removes or repeats a piece, or flips a bit of a decoded part. */
 export function mutateDocument(text: string, random: () => number): string {
   const at = Math.floor(random() * text.length);
   const length = 1 + Math.floor(random() * 8);
@@ -20,11 +20,11 @@ export function mutateDocument(text: string, random: () => number): string {
       return text.slice(0, at) + piece + text.slice(at);
     default: {
       const parts = text.split(".");
-      const which = Math.floor(random() * parts.length);
-      const bytes = Buffer.from(parts[which] ?? "", "base64url");
+      const index = Math.floor(random() * parts.length);
+      const bytes = Buffer.from(parts[index] ?? "", "base64url");
       const bit = Math.floor(random() * bytes.length * 8);
       bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      parts[which] = bytes.toString("base64url");
+      parts[index] = bytes.toString("base64url");
       return parts.join(".");
     }
   }

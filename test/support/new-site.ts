@@ -1,4 +1,4 @@
-// A site before its first license: one vendor is trusted, and requests are on their way to it.
+// A site before its first license: one vendor is trusted, and requests to it are open.
 import type { InstallLicense, MakeRequest } from "../../src/domain/command.ts";
 import {
   emptyState,
@@ -40,11 +40,11 @@ export const makeOpenRequest = (request: string): OpenRequest => ({
 });
 
 export function makeRequestCommand(request: string): MakeRequest {
-  const { at: _at, ...made } = makeOpenRequest(request);
-  return { type: "MakeRequest", request: made, head: AUDIT_HEAD, peer: "10.0.0.1" };
+  const { at: _at, ...fields } = makeOpenRequest(request);
+  return { type: "MakeRequest", request: fields, head: AUDIT_HEAD, peer: "10.0.0.1" };
 }
 
-/** The one open request that is kept for each license. */
+/** The id of the open request for a license. */
 export const requestIdFor = (license: number): string => `request ${license}`;
 
 export const answerTo = (request: string): InstallLicense["answers"] => ({
@@ -52,7 +52,7 @@ export const answerTo = (request: string): InstallLicense["answers"] => ({
   nonce: makeOpenRequest(request).nonce,
 });
 
-/** Begins every history: what it takes for `install` to be granted, and nothing else. */
+/** The initial state of every scenario: exactly what `install` needs to be granted. */
 export function makeNewSite(): State {
   const state = emptyState("site");
   state.vendors.set(VENDOR.vendor, VENDOR);
@@ -63,20 +63,20 @@ export function makeNewSite(): State {
   return state;
 }
 
-/** Other terms or another serial are another document, as they would be with a signature. */
+/** Other terms or another serial give another document, as with real signatures. */
 export function makeGrant(license: number, terms: Terms, serial = 1): Grant {
   const document = `license ${license}.${serial}.${Bun.hash(JSON.stringify(terms))}`;
   const lic = new Bun.CryptoHasher("sha256").update(document).digest("hex");
-  const bound = { hardwareId: HARDWARE_ID, hardware: HARDWARE };
-  return { vendor: VENDOR.vendor, serial, document, lic, policyId: null, ...bound };
+  const binding = { hardwareId: HARDWARE_ID, hardware: HARDWARE };
+  return { vendor: VENDOR.vendor, serial, document, lic, policyId: null, ...binding };
 }
 
-/** What the vendor sends next: a newer serial of what is installed, else an answer to a request. */
+/** The vendor's next license: a newer serial if it is installed, else an answer to a request. */
 export function makeNextInstall(state: State, command: InstallLicense): InstallLicense {
   const { license, terms, grant } = command;
   const installed = state.licenses.get(license);
-  const before = installed?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;
-  const { hardware: _hardware, ...next } = makeGrant(license, terms, before + 1);
+  const lastSerial = installed?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;
+  const { hardware: _hardware, ...next } = makeGrant(license, terms, lastSerial + 1);
   const [open] = state.requests.keys();
   const answers = installed !== undefined || open === undefined ? null : answerTo(open);
   return { ...command, grant: { ...grant, ...next }, answers };

@@ -1,14 +1,14 @@
-// The compiled binary where nothing goes in or out: every command in a network namespace of its own
-// with no way out, where the machine allows that; one can also be given another machine's hardware.
+// Runs the compiled binary without any network: every command runs in its own network namespace, if
+// the machine allows that. A command can also run with simulated hardware of another machine.
 import { onTestFinished } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary } from "./binary.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-const works = (...words: string[]): boolean => {
+const succeeds = (...command: string[]): boolean => {
   try {
-    return Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).exitCode === 0;
+    return Bun.spawnSync(command, { stdout: "ignore", stderr: "ignore" }).exitCode === 0;
   } catch {
     return false;
   }
@@ -16,10 +16,10 @@ const works = (...words: string[]): boolean => {
 
 const OFFLINE = ["unshare", "-rn"];
 
-/** Whether commands run without any network; else they run plainly. */
-export const isOffline = works(...OFFLINE, "true");
-/** Whether a command can be shown other hardware than there is. */
-export const canFakeHardware = works("unshare", "-rnm", "mount", "--bind", "/etc", "/sys");
+/** Whether commands run without any network; otherwise they run normally. */
+export const isOffline = succeeds(...OFFLINE, "true");
+/** Whether a command can run with simulated hardware. */
+export const canFakeHardware = succeeds("unshare", "-rnm", "mount", "--bind", "/etc", "/sys");
 
 export interface CommandResult {
   readonly code: number;
@@ -27,50 +27,53 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-const around = { cwd: "/", env: {} } as const;
-const start = isOffline ? [...OFFLINE, "--"] : [];
+const spawnOptions = { cwd: "/", env: {} } as const;
+const prefix = isOffline ? [...OFFLINE, "--"] : [];
 
-function spawnToEnd(words: readonly string[]): CommandResult {
-  const done = Bun.spawnSync([...words], { ...around, stdin: "ignore" });
-  return { code: done.exitCode, stdout: done.stdout.toString(), stderr: done.stderr.toString() };
+function runCommand(command: readonly string[]): CommandResult {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], {
+    ...spawnOptions,
+    stdin: "ignore",
+  });
+  return { code: exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
 }
 
-/** One command, to its end. */
-export const runBerth = (...words: string[]): CommandResult =>
-  spawnToEnd([...start, buildBinary(), ...words]);
+/** Runs one command to its end. */
+export const runBerth = (...args: string[]): CommandResult =>
+  runCommand([...prefix, buildBinary(), ...args]);
 
-/** One command that is meant to be done; what it printed. */
-export function runOrThrow(...words: string[]): string {
-  return printed(runBerth(...words), words);
+/** Runs a command that must succeed and returns its output. */
+export function runOrThrow(...args: string[]): string {
+  return outputOrThrow(runBerth(...args), args);
 }
 
-export const runJsonOrThrow = (...words: string[]): unknown =>
-  JSON.parse(runOrThrow(...words, "--json"));
+export const runJsonOrThrow = (...args: string[]): unknown =>
+  JSON.parse(runOrThrow(...args, "--json"));
 
-function printed({ code, stdout, stderr }: CommandResult, words: readonly string[]): string {
-  if (code !== 0) throw new Error(`berth ${words.join(" ")}: exit ${code}: ${stderr}${stdout}`);
+function outputOrThrow({ code, stdout, stderr }: CommandResult, args: readonly string[]): string {
+  if (code !== 0) throw new Error(`berth ${args.join(" ")}: exit ${code}: ${stderr}${stdout}`);
   return stdout;
 }
 
-/** A machine with another name and no hardware that shows: commands run as if they ran there. */
-export function makeOtherMachineRunner(): (...words: string[]) => string {
+/** Runs commands as on a machine with another machine id and without readable hardware. */
+export function makeOtherMachineRunner(): (...args: string[]) => string {
   const folder = tempFolder();
   const [id, sys] = [join(folder, "machine-id"), join(folder, "sys")];
   writeFileSync(id, `${crypto.randomUUID().replaceAll("-", "")}\n`);
   mkdirSync(sys);
-  const disguise = `mount --bind ${id} /etc/machine-id && mount --bind ${sys} /sys && exec "$@"`;
-  const prefix = ["unshare", "-rnm", "sh", "-c", disguise, "sh"];
-  return (...words) => printed(spawnToEnd([...prefix, buildBinary(), ...words]), words);
+  const script = `mount --bind ${id} /etc/machine-id && mount --bind ${sys} /sys && exec "$@"`;
+  const command = ["unshare", "-rnm", "sh", "-c", script, "sh", buildBinary()];
+  return (...args) => outputOrThrow(runCommand([...command, ...args]), args);
 }
 
-/** A server that nobody calls but through its socket; gone with the end of the test at the latest. */
+/** Starts a server that is reached through its socket only; it is killed after the test. */
 export async function serve(
   folder: string,
-  ...more: readonly string[]
+  ...flags: readonly string[]
 ): Promise<{ stop(): Promise<number> }> {
-  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0", ...more];
-  const child = Bun.spawn([...start, buildBinary(), ...words], {
-    ...around,
+  const args = ["serve", "--data", folder, "--listen", "127.0.0.1:0", ...flags];
+  const child = Bun.spawn([...prefix, buildBinary(), ...args], {
+    ...spawnOptions,
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -85,7 +88,8 @@ export async function serve(
     text += decoder.decode(chunk, { stream: true });
     if (/^ready$/m.test(text)) break;
   }
-  if (!/^ready$/m.test(text)) throw new Error(`it is not ready: ${await child.stderr.text()}`);
+  if (!/^ready$/m.test(text))
+    throw new Error(`the server did not start: ${await child.stderr.text()}`);
   return {
     async stop() {
       child.kill("SIGTERM");

@@ -1,5 +1,5 @@
-// A vendor's desk and a site's data folder, worked on by the commands alone, whatever is carried
-// between them lying in one temporary folder.
+// A vendor's desk and a site's data folder, operated with commands only. The files that they
+// exchange are in one temporary folder.
 import { join } from "node:path";
 import { wallClock } from "../../src/platform/clock.ts";
 import { runOrThrow, runJsonOrThrow } from "./run-berth.ts";
@@ -22,7 +22,7 @@ export class OfflineExchange {
   }
 
   makeDesk(...products: string[]): Promise<VendorSummary> {
-    const named = products.flatMap((product) => ["--product", product]);
+    const productFlags = products.flatMap((product) => ["--product", product]);
     return runJsonOrThrow([
       "vendor",
       "init",
@@ -30,11 +30,11 @@ export class OfflineExchange {
       "Acme",
       "--no-passphrase",
       ...this.deskFlags,
-      ...named,
+      ...productFlags,
     ]);
   }
 
-  /** A data folder that trusts nobody yet. */
+  /** Creates a data folder without any trusted vendor. */
   async makeSite(): Promise<void> {
     const { store } = await openSiteFolder(this.path("site"), wallClock);
     await store.close();
@@ -44,14 +44,14 @@ export class OfflineExchange {
     return ["trust", "add", this.path("desk", file), ...this.dataFlags];
   }
 
-  /** Both, and the site trusts the desk. */
+  /** Creates a desk and a site that trusts it. */
   async open(...products: string[]): Promise<void> {
     await this.makeDesk(...products);
     await this.makeSite();
     await runOrThrow([...this.trustCommand("trust.jwt"), "--yes"]);
   }
 
-  /** Makes a request and has the desk answer it with these terms; the path of the license. */
+  /** Creates a request and answers it with these terms; returns the path of the license. */
   async requestAndIssue(product: string, ...terms: string[]): Promise<string> {
     const [request, license] = [this.path("request.jwt"), this.path("license.jwt")];
     await runOrThrow([
@@ -63,8 +63,8 @@ export class OfflineExchange {
       "--out",
       request,
     ]);
-    const named = ["--request", request, "--allow-weak-binding", "--out", license];
-    await runOrThrow(["vendor", "issue", ...this.deskFlags, ...named, ...terms]);
+    const files = ["--request", request, "--allow-weak-binding", "--out", license];
+    await runOrThrow(["vendor", "issue", ...this.deskFlags, ...files, ...terms]);
     return license;
   }
 

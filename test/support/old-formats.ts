@@ -1,4 +1,4 @@
-// Data folders as earlier versions wrote them, kept to the byte.
+// Data folders of earlier versions, byte for byte.
 import {
   chmodSync,
   cpSync,
@@ -14,37 +14,57 @@ import { tempFolder } from "./temp-folder.ts";
 
 const FIXTURES = join(import.meta.dir, "../store/fixtures");
 
-/** The formats of which a folder is kept. */
+/** The format versions that have a fixture folder. */
 export const listFixtureFormats = (): number[] =>
   readdirSync(FIXTURES)
     .map((name) => Number(/^format-(\d+)$/.exec(name)?.[1]))
     .filter((format) => existsSync(join(FIXTURES, `format-${format}`, "state.json.raw")))
     .toSorted((a, b) => a - b);
 
-/** What the version that wrote the folder said it held. */
+/** The content of the folder according to the version that wrote it. */
 export interface ExpectedContents {
   readonly seq: number;
   readonly audit_seq: number;
   readonly state: Partial<StateDump>;
 }
 
-export function readExpectedContents(format: number): ExpectedContents {
-  const path = join(FIXTURES, `format-${format}`, "expected.json");
-  const { state, ...rest } = JSON.parse(readFileSync(path, "utf8")) as ExpectedContents;
-  // Nothing depends on how they are kept.
+/** Members of the state that had another name when the files were written. */
+const RENAMED_MEMBERS: Readonly<Record<string, string>> = {
+  mark: "latestEventAt",
+  answered: "answeredRequests",
+  heads: "requestHeads",
+  retired: "retirement",
+  lentDated: "hasLentTimeDependent",
+  jumps: "clockJumps",
+  lapsed: "lapsedBorrows",
+  remembered: "idempotencyRecords",
+};
+
+const withCurrentNames = (state: object): Partial<StateDump> =>
+  Object.fromEntries(
+    Object.entries(state).map(([name, value]) => [RENAMED_MEMBERS[name] ?? name, value]),
+  );
+
+export function readExpectedContents(format: number, fixtures = FIXTURES): ExpectedContents {
+  const path = join(fixtures, `format-${format}`, "expected.json");
+  const { state: written, ...rest } = JSON.parse(readFileSync(path, "utf8")) as ExpectedContents;
+  const state = withCurrentNames(written);
+  // Their order in memory does not matter.
   const licenses = state.licenses?.toSorted(([a], [b]) => Number(a) - Number(b)) ?? [];
-  // Of the machine, not of the folder.
-  const { clockSuspect: _clockSuspect, ...kept } = state as typeof state & { clockSuspect?: false };
-  return { ...rest, state: { ...kept, licenses } };
+  // A property of the machine, not of the folder.
+  const { clockSuspect: _clockSuspect, ...members } = state as typeof state & {
+    clockSuspect?: false;
+  };
+  return { ...rest, state: { ...members, licenses } };
 }
 
 /**
- * A copy to work on. A state lies there as `.raw`, because a formatter would take a `.json` for one
- * of ours, and then its checksum would not fit any more.
+ * Copies a fixture folder. Its state file has the suffix `.raw`, because a formatter would rewrite
+ * a `.json` file of this repository, and its checksum would then be wrong.
  */
-export function copyFixtureFolder(format: number): string {
+export function copyFixtureFolder(format: number, fixtures = FIXTURES): string {
   const folder = join(tempFolder(), "data");
-  cpSync(join(FIXTURES, `format-${format}`), folder, { recursive: true });
+  cpSync(join(fixtures, `format-${format}`), folder, { recursive: true });
   for (const name of readdirSync(folder)) {
     if (name.endsWith(".json")) rmSync(join(folder, name));
   }

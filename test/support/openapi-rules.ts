@@ -1,5 +1,5 @@
-// The rules that the document must keep: those of OpenAPI 3.0, and those that generators of clients
-// need besides. Each broken rule is listed with its place.
+// The rules for the OpenAPI document: those of OpenAPI 3.0, and those that client generators need
+// in addition. Each broken rule is listed with its path.
 import { isDeepStrictEqual } from "node:util";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -23,60 +23,72 @@ const KEYWORDS = new Set([
 
 export function findBrokenRules(document: JsonObject): string[] {
   const broken: string[] = [];
-  const must = (holds: boolean, place: string, rule: string): void => {
-    if (!holds) broken.push(`${place}: ${rule}`);
+  const must = (holds: boolean, path: string, rule: string): void => {
+    if (!holds) broken.push(`${path}: ${rule}`);
   };
-  must(/^3\.0\.\d+$/.test(String(document["openapi"])), "openapi", "is a version 3.0");
+  must(/^3\.0\.\d+$/.test(String(document["openapi"])), "openapi", "must be version 3.0");
   const servers = JSON.stringify(document["servers"]);
-  must(servers === '[{"url":"/"}]', "servers", "are the one that the document came from");
+  must(servers === '[{"url":"/"}]', "servers", "must contain only /");
   const info = asObject(document["info"]);
-  must(isText(info["title"]) && isText(info["version"]), "info", "has a title and a version");
+  must(isText(info["title"]) && isText(info["version"]), "info", "must have a title and a version");
   const license = asObject(info["license"]);
-  must(isText(license["name"]), "info.license", "has a name");
-  must(!("identifier" in license), "info.license", "has no identifier, which came with 3.1");
+  must(isText(license["name"]), "info.license", "must have a name");
+  must(
+    !("identifier" in license),
+    "info.license",
+    "must not have an identifier, which is of OpenAPI 3.1",
+  );
   const components = asObject(document["components"]);
   const schemes = asObject(components["securitySchemes"]);
   for (const [name, scheme] of Object.entries(schemes)) {
     const { type, scheme: kind } = asObject(scheme) as { type?: unknown; scheme?: unknown };
-    must(type === "http" && isText(kind), `securitySchemes.${name}`, "is an http scheme");
+    must(type === "http" && isText(kind), `securitySchemes.${name}`, "must be an http scheme");
   }
   const tags = (document["tags"] as readonly JsonObject[]).map(({ name }) => name);
-  must(new Set(tags).size === tags.length, "tags", "each is there once");
+  must(new Set(tags).size === tags.length, "tags", "must be unique");
 
   const ids = new Set<string>();
   for (const [route, operation] of listOperations(document)) {
-    must(/^(?:GET|POST) \/[^{}?#]*$/.test(route), route, "is a method and a path without a query");
+    must(
+      /^(?:GET|POST) \/[^{}?#]*$/.test(route),
+      route,
+      "must be a method and a path without a query",
+    );
     const { operationId, summary } = operation;
     const id = typeof operationId === "string" ? operationId : "";
     must(
       /^[a-z]+(?:[A-Z][a-z]+)*$/.test(id) && id.length <= 30,
       route,
-      "has a short verb as its id",
+      "must have a short camelCase operationId",
     );
-    must(!ids.has(foldName(id)), route, "has an id of its own, whatever the case and underscores");
+    must(
+      !ids.has(foldName(id)),
+      route,
+      "must have a unique operationId, ignoring case and underscores",
+    );
     ids.add(foldName(id));
-    must(isText(summary), route, "has a summary");
+    must(isText(summary), route, "must have a summary");
     for (const tag of asArray(operation["tags"]))
-      must(tags.includes(tag), route, "uses known tags");
-    for (const need of asArray(operation["security"])) {
-      const known = Object.keys(asObject(need)).every((name) => name in schemes);
-      must(known, route, "uses known security schemes");
+      must(tags.includes(tag), route, "must use declared tags");
+    for (const requirement of asArray(operation["security"])) {
+      const isDeclared = Object.keys(asObject(requirement)).every((name) => name in schemes);
+      must(isDeclared, route, "must use declared security schemes");
     }
     checkParameters(route, asArray(operation["parameters"]), must);
     if ("requestBody" in operation) {
-      must(route.startsWith("POST "), route, "has a body only where a body means something");
+      must(route.startsWith("POST "), route, "must be a POST to have a body");
       checkContents(`${route} body`, asObject(operation["requestBody"]), must);
       checkBody(document, `${route} body`, asObject(operation["requestBody"]), must);
     }
     const responses = Object.entries(asObject(operation["responses"]));
-    must(responses.length > 0, route, "has responses");
+    must(responses.length > 0, route, "must have responses");
     for (const [status, response] of responses) {
-      must(/^(?:[1-5]\d\d|default)$/.test(status), route, "names responses by status");
-      const place = `${route} ${status}`;
-      const followed = asObject(dereference(document, response));
-      checkResponse(place, followed, must);
-      if (status === "200") checkReply(place, followed, must);
-      else must(isRefusal(followed), place, "has Refusal as its body, and nothing else");
+      must(/^(?:[1-5]\d\d|default)$/.test(status), route, "must name responses by status");
+      const path = `${route} ${status}`;
+      const resolved = asObject(dereference(document, response));
+      checkResponse(path, resolved, must);
+      if (status === "200") checkReply(path, resolved, must);
+      else must(isRefusal(resolved), path, "must have Refusal as its only body");
     }
   }
   for (const [name, response] of Object.entries(asObject(components["responses"]))) {
@@ -86,33 +98,35 @@ export function findBrokenRules(document: JsonObject): string[] {
   return broken;
 }
 
-/** Generators write both into one set of names, in the case of their language. */
+/** Generators put all names into one namespace, in the case style of their language. */
 const foldName = (name: string): string => name.replaceAll("_", "").toLowerCase();
 
-/** What generators for Go and Python make of an operation's id. */
+/** Suffixes that generators for Go and Python append to an operation's id. */
 const GENERATED_SUFFIXES = ["", "params", "response", "request", "jsonbody", "jsonrequestbody"];
 
 function checkNames(document: JsonObject, ids: ReadonlySet<string>, must: RequireRule): void {
   const components = asObject(document["components"]);
-  const derived = new Set([...ids].flatMap((id) => GENERATED_SUFFIXES.map((end) => id + end)));
+  const generatedNames = new Set(
+    [...ids].flatMap((id) => GENERATED_SUFFIXES.map((suffix) => id + suffix)),
+  );
   const seen = new Set<string>();
   const names = ["schemas", "responses"].flatMap((kind) => Object.keys(asObject(components[kind])));
   for (const name of names) {
-    must(/^(?:[A-Z][a-z]*)+$/.test(name), name, "is a name in capitals");
-    must(!seen.has(foldName(name)), name, "names one thing, whatever the case");
-    must(!derived.has(foldName(name)), name, "is no name that is made of an operation's id");
+    must(/^(?:[A-Z][a-z]*)+$/.test(name), name, "must be a PascalCase name");
+    must(!seen.has(foldName(name)), name, "must be unique, ignoring case");
+    must(!generatedNames.has(foldName(name)), name, "must not be derived from an operation's id");
     seen.add(foldName(name));
   }
   const references = listReferences(document);
   for (const reference of references) {
-    must(resolveReference(document, reference) !== undefined, reference, "leads somewhere");
+    must(resolveReference(document, reference) !== undefined, reference, "must have a target");
   }
   const schemas = Object.entries(asObject(components["schemas"]));
   for (const [name, schema] of schemas) {
     checkSchema(`schemas.${name}`, schema, must);
-    must(references.includes(`#/components/schemas/${name}`), name, "is used");
+    must(references.includes(`#/components/schemas/${name}`), name, "must be used");
     const same = schemas.filter(([, other]) => isDeepStrictEqual(other, schema));
-    must(same.length === 1, name, "is the only name of what it describes");
+    must(same.length === 1, name, "must not duplicate another schema");
   }
   const inline = listObjectSchemas({
     ...document,
@@ -120,14 +134,14 @@ function checkNames(document: JsonObject, ids: ReadonlySet<string>, must: Requir
   }).concat(
     schemas.flatMap(([, schema]) => Object.values(asObject(schema)).flatMap(listObjectSchemas)),
   );
-  for (const [index, one] of inline.entries()) {
-    const isTwice = inline.some((other, at) => at > index && isDeepStrictEqual(other, one));
-    const what = Object.keys(asObject(one["properties"])).join(", ");
-    must(!isTwice, `{${what}}`, "has a name where it stands in two places");
+  for (const [index, schema] of inline.entries()) {
+    const isRepeated = inline.some((other, at) => at > index && isDeepStrictEqual(other, schema));
+    const fields = Object.keys(asObject(schema["properties"])).join(", ");
+    must(!isRepeated, `{${fields}}`, "must have a name if it is used twice");
   }
 }
 
-/** Every schema of an object with fields, those within others too. */
+/** Every schema of an object with fields, including nested ones. */
 function listObjectSchemas(value: unknown): JsonObject[] {
   if (typeof value !== "object" || value === null) return [];
   const inner = Object.values(value).flatMap(listObjectSchemas);
@@ -135,31 +149,31 @@ function listObjectSchemas(value: unknown): JsonObject[] {
   return type === "object" && properties !== undefined ? [asObject(value), ...inner] : inner;
 }
 
-/** What is sent as JSON has a name, and its fields are explained. */
-function checkBody(document: JsonObject, place: string, body: JsonObject, must: RequireRule): void {
+/** A JSON request body must have a named schema and described fields. */
+function checkBody(document: JsonObject, path: string, body: JsonObject, must: RequireRule): void {
   const { schema, example } = asObject(asObject(body["content"])["application/json"]);
-  must("$ref" in asObject(schema), place, "is named");
+  must("$ref" in asObject(schema), path, "must have a named schema");
   const { properties } = asObject(dereference(document, schema));
   for (const [name, field] of Object.entries(asObject(properties))) {
-    must(isText(asObject(field)["description"]), `${place} ${name}`, "says what it means");
+    must(isText(asObject(field)["description"]), `${path} ${name}`, "must have a description");
   }
   for (const name of Object.keys(asObject(example))) {
-    must(name in asObject(properties), `${place} ${name}`, "an example uses known fields");
+    must(name in asObject(properties), `${path} ${name}`, "must be declared to be in the example");
   }
 }
 
-/** What is returned as JSON has a name, or is a list or a choice of what has one. */
-function checkReply(place: string, response: JsonObject, must: RequireRule): void {
+/** A JSON response must have a named schema, or be a list or a choice of named schemas. */
+function checkReply(path: string, response: JsonObject, must: RequireRule): void {
   for (const type of ["application/json", "application/x-ndjson"]) {
     const schema = asObject(asObject(asObject(response["content"])[type])["schema"]);
     if (Object.keys(schema).length === 0 || schema["format"] === "binary") continue;
     const parts = "anyOf" in schema ? asArray(schema["anyOf"]) : [schema["items"] ?? schema];
-    const isNamed = parts.every((one) => "$ref" in asObject(one));
-    must(isNamed, place, "is named");
+    const isNamed = parts.every((part) => "$ref" in asObject(part));
+    must(isNamed, path, "must have a named schema");
   }
 }
 
-const REFUSED = { $ref: "#/components/schemas/Refusal" };
+const REFUSAL = { $ref: "#/components/schemas/Refusal" };
 
 function isRefusal(response: JsonObject): boolean {
   const contents = Object.entries(asObject(response["content"]));
@@ -167,18 +181,18 @@ function isRefusal(response: JsonObject): boolean {
     contents.length === 1 &&
     contents.every(
       ([type, content]) =>
-        type === "application/json" && isDeepStrictEqual(asObject(content)["schema"], REFUSED),
+        type === "application/json" && isDeepStrictEqual(asObject(content)["schema"], REFUSAL),
     )
   );
 }
 
-/** What a reference leads to; anything else as it is. */
+/** Resolves a reference; returns any other value unchanged. */
 export const dereference = (document: JsonObject, value: unknown): unknown => {
   const { $ref } = asObject(value);
   return typeof $ref === "string" ? resolveReference(document, $ref) : value;
 };
 
-type RequireRule = (holds: boolean, place: string, rule: string) => void;
+type RequireRule = (holds: boolean, path: string, rule: string) => void;
 
 /** Every operation under its method and path, in the order of the document. */
 export const listOperations = (document: JsonObject): [route: string, operation: JsonObject][] =>
@@ -192,71 +206,84 @@ export const listOperations = (document: JsonObject): [route: string, operation:
 function checkParameters(route: string, parameters: readonly unknown[], must: RequireRule): void {
   const seen = new Set<string>();
   for (const parameter of parameters.map(asObject)) {
-    const place = `${route} ${String(parameter["name"])}`;
-    must(isText(parameter["name"]), place, "has a name");
-    must(["query", "header"].includes(String(parameter["in"])), place, "has a place");
-    must(isText(parameter["description"]), place, "says what it means");
+    const path = `${route} ${String(parameter["name"])}`;
+    must(isText(parameter["name"]), path, "must have a name");
+    must(
+      ["query", "header"].includes(String(parameter["in"])),
+      path,
+      "must be a query or header parameter",
+    );
+    must(isText(parameter["description"]), path, "must have a description");
     const key = `${String(parameter["in"])} ${String(parameter["name"])}`;
-    must(!seen.has(key), place, "is there once");
+    must(!seen.has(key), path, "must be unique");
     seen.add(key);
-    checkSchema(place, parameter["schema"], must);
+    checkSchema(path, parameter["schema"], must);
   }
 }
 
-function checkResponse(place: string, response: JsonObject, must: RequireRule): void {
-  must(isText(response["description"]), place, "has a description");
-  checkContents(place, response, must);
+function checkResponse(path: string, response: JsonObject, must: RequireRule): void {
+  must(isText(response["description"]), path, "must have a description");
+  checkContents(path, response, must);
 }
 
-function checkContents(place: string, holder: JsonObject, must: RequireRule): void {
+function checkContents(path: string, holder: JsonObject, must: RequireRule): void {
   for (const [type, content] of Object.entries(asObject(holder["content"]))) {
     const { schema, example, examples } = asObject(content);
-    must(/^[a-z]+\/[a-z-]+$/.test(type), place, "has contents by media type");
-    must(!(example !== undefined && examples !== undefined), place, "has an example or examples");
-    checkSchema(`${place} ${type}`, schema, must);
+    must(/^[a-z]+\/[a-z-]+$/.test(type), path, "must name contents by media type");
+    must(
+      !(example !== undefined && examples !== undefined),
+      path,
+      "must not have both example and examples",
+    );
+    checkSchema(`${path} ${type}`, schema, must);
   }
 }
 
-function checkSchema(place: string, schema: unknown, must: RequireRule): void {
-  must(typeof schema === "object" && schema !== null, place, "has a schema");
+function checkSchema(path: string, schema: unknown, must: RequireRule): void {
+  must(typeof schema === "object" && schema !== null, path, "must have a schema");
   const { $ref, type, format, nullable, enum: values, properties } = asObject(schema);
   const keywords = Object.keys(asObject(schema));
-  if ($ref !== undefined) must(keywords.length === 1, place, "has nothing beside a reference");
-  if (type !== undefined) must(TYPES.has(type as string), place, "has a type of OpenAPI 3.0");
-  must(type !== "integer" || format === "int64", place, "has integers of 64 bits");
-  must(type !== "array" || keywords.includes("items"), place, "says what an array holds");
-  must(nullable === undefined || nullable === true, place, "says nullable only where it is");
-  const hasKind = type !== undefined || keywords.includes("allOf") || keywords.includes("anyOf");
-  must(nullable === undefined || hasKind, place, "says nullable beside a type");
+  if ($ref !== undefined) must(keywords.length === 1, path, "must have nothing beside a reference");
+  if (type !== undefined) must(TYPES.has(type as string), path, "must have a type of OpenAPI 3.0");
+  must(type !== "integer" || format === "int64", path, "must have the format int64");
+  must(type !== "array" || keywords.includes("items"), path, "must have items");
+  must(nullable === undefined || nullable === true, path, "must not have nullable: false");
+  const hasType = type !== undefined || keywords.includes("allOf") || keywords.includes("anyOf");
+  must(nullable === undefined || hasType, path, "must have a type to be nullable");
   if (values !== undefined) {
-    const isWords = asArray(values).length > 0 && asArray(values).every(isText);
-    must(type === "string" && isWords, place, "has words as the values of an enum");
-    must(new Set(asArray(values)).size === asArray(values).length, place, "has each value once");
+    const isTexts = asArray(values).length > 0 && asArray(values).every(isText);
+    must(type === "string" && isTexts, path, "must have texts as enum values");
+    must(
+      new Set(asArray(values)).size === asArray(values).length,
+      path,
+      "must have unique enum values",
+    );
   }
   for (const [keyword, value] of Object.entries(asObject(schema))) {
-    const known = KEYWORDS.has(keyword) || keyword.startsWith("x-");
-    must(known, `${place} ${keyword}`, "is a keyword of OpenAPI 3.0 that generators know");
+    const isAllowed = KEYWORDS.has(keyword) || keyword.startsWith("x-");
+    must(isAllowed, `${path} ${keyword}`, "must be a keyword that generators support");
     if (keyword === "required") {
       for (const name of asArray(value)) {
-        must(String(name) in asObject(properties), place, "requires what it describes");
+        must(String(name) in asObject(properties), path, "must describe every required field");
       }
     }
     if (keyword === "properties") {
       for (const [name, inner] of Object.entries(asObject(value))) {
-        checkSchema(`${place}.${name}`, inner, must);
+        checkSchema(`${path}.${name}`, inner, must);
       }
     }
     if (keyword === "items" || keyword === "additionalProperties") {
-      checkSchema(`${place}[]`, value, must);
+      checkSchema(`${path}[]`, value, must);
     }
     if (keyword === "anyOf") {
-      must(asArray(value).length > 1, place, "chooses between several");
-      const isEnum = asArray(value).every((one) => "enum" in asObject(one));
-      must(!isEnum, place, "has one enum instead of a choice of words");
+      must(asArray(value).length > 1, path, "must have several options");
+      const isEnum = asArray(value).every((option) => "enum" in asObject(option));
+      must(!isEnum, path, "must be one enum instead of a choice of enums");
     }
-    if (keyword === "allOf") must(asArray(value).length === 1, place, "wraps one reference");
+    if (keyword === "allOf")
+      must(asArray(value).length === 1, path, "must wrap exactly one reference");
     if (keyword === "anyOf" || keyword === "allOf") {
-      for (const inner of asArray(value)) checkSchema(place, inner, must);
+      for (const inner of asArray(value)) checkSchema(path, inner, must);
     }
   }
 }

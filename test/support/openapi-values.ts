@@ -1,5 +1,5 @@
-// Holds a value against a schema of the OpenAPI document, as a strict client would: every required
-// field is there, every field is described, and each has the type that the document promises.
+// Compares a value with a schema of the OpenAPI document, as a strict client would: every required
+// field exists, every field is described, and each has the documented type.
 import { dereference, type JsonObject } from "./openapi-rules.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -17,56 +17,58 @@ interface Schema {
   readonly additionalProperties?: Schema;
 }
 
-/** Each place where the value is not as the schema says; none: it is. */
+/** Every difference between the value and the schema, with its path; none: it matches. */
 export function findMismatches(
   document: JsonObject,
   schema: unknown,
   value: unknown,
-  place = "",
+  path = "",
 ): string[] {
-  const found = dereference(document, schema) as Schema;
-  const { type, nullable, anyOf, allOf } = found;
+  const resolved = dereference(document, schema) as Schema;
+  const { type, nullable, anyOf, allOf } = resolved;
   if (value === null && nullable === true) return [];
-  if (allOf !== undefined) return findMismatches(document, allOf[0], value, place);
+  if (allOf !== undefined) return findMismatches(document, allOf[0], value, path);
   if (anyOf !== undefined) {
-    const tried = anyOf.map((one) => findMismatches(document, one, value, place));
-    return tried.some((list) => list.length === 0) ? [] : tried.flat();
+    const mismatches = anyOf.map((option) => findMismatches(document, option, value, path));
+    return mismatches.some((list) => list.length === 0) ? [] : mismatches.flat();
   }
   if (type === undefined) return [];
-  if (!hasType(type, value)) return [`${place}: ${JSON.stringify(value)} is not of type ${type}`];
+  if (!hasType(type, value)) return [`${path}: ${JSON.stringify(value)} is not of type ${type}`];
   if (Array.isArray(value)) {
-    return value.flatMap((one: unknown, index) =>
-      findMismatches(document, found.items, one, `${place}[${index}]`),
+    return value.flatMap((item: unknown, index) =>
+      findMismatches(document, resolved.items, item, `${path}[${index}]`),
     );
   }
-  if (type === "object") return findFieldMismatches(document, found, value as JsonObject, place);
-  return findTextMismatches(found, value, place);
+  if (type === "object") return findFieldMismatches(document, resolved, value as JsonObject, path);
+  return findTextMismatches(resolved, value, path);
 }
 
 function findFieldMismatches(
   document: JsonObject,
   schema: Schema,
   value: JsonObject,
-  place: string,
+  path: string,
 ): string[] {
   const { required = [], properties = {}, additionalProperties } = schema;
-  const absent = required.filter((name) => !(name in value));
+  const missing = required.filter((name) => !(name in value));
   return [
-    ...absent.map((name) => `${place}.${name}: is missing`),
+    ...missing.map((name) => `${path}.${name}: is missing`),
     ...Object.entries(value).flatMap(([name, inner]) => {
-      const described = properties[name] ?? additionalProperties;
-      if (described === undefined) return [`${place}.${name}: is not described`];
-      return findMismatches(document, described, inner, `${place}.${name}`);
+      const fieldSchema = properties[name] ?? additionalProperties;
+      if (fieldSchema === undefined) return [`${path}.${name}: is not described`];
+      return findMismatches(document, fieldSchema, inner, `${path}.${name}`);
     }),
   ];
 }
 
-function findTextMismatches(schema: Schema, value: unknown, place: string): string[] {
-  const { enum: words, format } = schema;
-  const said = `${place}: ${JSON.stringify(value)}`;
+function findTextMismatches(schema: Schema, value: unknown, path: string): string[] {
+  const { enum: values, format } = schema;
+  const prefix = `${path}: ${JSON.stringify(value)}`;
   return [
-    ...(words?.includes(String(value)) === false ? [`${said} is not one of ${words.join()}`] : []),
-    ...(format === "date-time" && !TIME.test(String(value)) ? [`${said} is not a time`] : []),
+    ...(values?.includes(String(value)) === false
+      ? [`${prefix} is not one of ${values.join()}`]
+      : []),
+    ...(format === "date-time" && !TIME.test(String(value)) ? [`${prefix} is not a time`] : []),
   ];
 }
 

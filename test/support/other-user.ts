@@ -4,12 +4,12 @@ import { tempFolder } from "./temp-folder.ts";
 
 export const isRoot = process.getuid?.() === 0;
 
-/** Put before a command line, it runs as a user without any rights. Needs root. */
+/** Prefix of a command line that runs it as an unprivileged user. Needs root. */
 export const AS_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 
 export const canRunAsNobody = isRoot && Bun.which("setpriv") !== null;
 
-/** A copy that every user can run, of a program that may lie in a private folder. */
+/** Copies a program, which may be in a private folder, so that every user can run it. */
 export function copyForEveryUser(program: string): string {
   const folder = tempFolder();
   chmodSync(folder, 0o755);

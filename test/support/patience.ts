@@ -1,5 +1,5 @@
 /**
- * How long a test waits for what must come. Only a test that has failed waits this long, so it is
- * long enough for a machine that has other work to do.
+ * How long a test waits for an expected condition, in milliseconds. Only a failing test waits this
+ * long, so the value allows for a busy machine.
  */
 export const PATIENCE = 5 * 60_000;

@@ -1,21 +1,24 @@
-// A vendor's desk and a site on one machine, through the compiled binary's own commands.
+// A vendor's desk and a site on one machine, operated with the commands of the compiled binary.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, startBinary } from "./binary.ts";
 
 export interface PreparedRenewal {
-  /** A stopped site's folder with a license in it. */
+  /** Data folder of a stopped site with a license. */
   readonly site: string;
-  /** The vendor's answer to its newest request. */
+  /** The vendor's answer to the site's newest request. */
   readonly renewal: string;
   readonly oldSlots: number;
   readonly newSlots: number;
 }
 
-function run(...words: string[]): string {
-  const done = Bun.spawnSync([buildBinary(), ...words], { cwd: "/", env: {} });
-  if (done.exitCode !== 0) throw new Error(`berth ${words.join(" ")}: ${done.stderr.toString()}`);
-  return done.stdout.toString();
+function run(...args: string[]): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([buildBinary(), ...args], {
+    cwd: "/",
+    env: {},
+  });
+  if (exitCode !== 0) throw new Error(`berth ${args.join(" ")}: ${stderr.toString()}`);
+  return stdout.toString();
 }
 
 async function prepareRenewal(root: string): Promise<PreparedRenewal> {

@@ -17,13 +17,13 @@ import {
   unregisterAll,
 } from "./scenario.ts";
 
-/** Something somebody wants, some time after the one before. */
+/** A command, and the time since the one before. */
 export interface CommandStep {
   readonly after: number;
   readonly command: Command;
 }
 
-// Names that a plain object would know already, and one that is hard to write down.
+// Names of built-in object properties, and one with characters that need escaping.
 const user = fc.constantFrom("ada", "bob", "constructor", "__proto__", "toString", 'ä\n\u2028"🙂');
 const product = fc.constantFrom("cad", "constructor", "__proto__");
 const code = fc.constantFrom("view", "constructor", "__proto__");
@@ -35,25 +35,25 @@ const once = fc.constantFrom(
   { key: "k", fingerprint: "b" },
 );
 
-/** Ids belong to one product for good, so they are told apart by it. */
-const installing = fc
+/** A license id belongs to one product permanently, so it is derived from the product. */
+const installCommand = fc
   .record({
     product,
     id: fc.constantFrom(0, 1),
     slots: fc.constantFrom(1, 3),
     codes: fc.subarray(["view", "constructor", "__proto__"]),
   })
-  .map(({ product: named, id, slots, codes }) =>
-    install(1 + 10 * ["cad", "constructor", "__proto__"].indexOf(named) + id, {
-      product: named,
+  .map(({ product: productCode, id, slots, codes }) =>
+    install(1 + 10 * ["cad", "constructor", "__proto__"].indexOf(productCode) + id, {
+      product: productCode,
       slots,
       consumption: consumptionTerms({
         max: null,
         negative: true,
         period: id === 0 ? "daily" : null,
       }),
-      features: codes.map((named_) =>
-        featureTerms(named_, {
+      features: codes.map((featureCode) =>
+        featureTerms(featureCode, {
           floating: { slots: 2, timeoutMinutes: 20 },
           consumption: consumptionTerms({ max: 9, period: "weekly" }),
         }),
@@ -65,7 +65,7 @@ const LICENSES = [1, 2, 11, 12, 21, 22];
 const OTHER_VENDOR = { ...VENDOR, vendor: "VENDOR0000000002", products: ["other"] };
 
 const command: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 3, arbitrary: installing },
+  { weight: 3, arbitrary: installCommand },
   fc.tuple(fc.constantFrom(...LICENSES), fc.boolean()).map(([id, all]) => remove(id, all)),
   fc.uuid().map((id) => makeRequestCommand(`request ${id}`)),
   fc.integer({ min: 1, max: 3 }).map((version): Command => ({
@@ -80,11 +80,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     weight: 6,
     arbitrary: fc
       .record({ user, product, info: fc.constantFrom("", "__proto__"), nonceDigest })
-      .map(({ user: who, product: named, info, nonceDigest: digest }) =>
-        register(who, {
-          product: named,
+      .map(({ user: name, product: productCode, info, nonceDigest: digest }) =>
+        register(name, {
+          product: productCode,
           nonceDigest: digest,
-          contact: { hostname: who, ip: "", info, peer: "10.0.0.7" },
+          contact: { hostname: name, ip: "", info, peer: "10.0.0.7" },
         }),
       ),
   },
@@ -92,34 +92,36 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     weight: 3,
     arbitrary: fc
       .record({ user, product, once, nonceDigest })
-      .map(({ user: who, ...told }) => borrow(who, null, told)),
+      .map(({ user: name, ...fields }) => borrow(name, null, fields)),
   },
-  fc.record({ user, product }).map((told) => unregister(told.user, { product: told.product })),
-  fc.option(product).map((named) => unregisterAll(named)),
+  fc
+    .record({ user, product })
+    .map((fields) => unregister(fields.user, { product: fields.product })),
+  fc.option(product).map((productCode) => unregisterAll(productCode)),
   {
     weight: 3,
     arbitrary: fc
       .record({ user, code, product })
-      .map((told) => registerFeature(told.user, told.code, { product: told.product })),
+      .map((fields) => registerFeature(fields.user, fields.code, { product: fields.product })),
   },
   fc
     .record({ user, code, product })
-    .map((told) => releaseFeature(told.user, told.code, { product: told.product })),
+    .map((fields) => releaseFeature(fields.user, fields.code, { product: fields.product })),
   fc.constant<Command>({ type: "ReleaseAllFeatures", peer: "10.0.0.9" }),
   {
     weight: 2,
     arbitrary: fc
       .record({ product, once, count: fc.integer({ min: -2, max: 5 }) })
-      .map(({ count, ...told }) => consume(count, told)),
+      .map(({ count, ...fields }) => consume(count, fields)),
   },
   fc
     .record({ code, product, count: fc.integer({ min: 1, max: 4 }) })
-    .map((told) => consumeFeature(told.code, told.count, { product: told.product })),
+    .map((fields) => consumeFeature(fields.code, fields.count, { product: fields.product })),
   fc
     .record({ product: fc.option(product), code: fc.constantFrom("__proto__", "unknown_product") })
-    .map((told): Command => ({
+    .map((fields): Command => ({
       type: "CountRefusals",
-      refusals: [{ ...told, count: 3, users: ["__proto__"] }],
+      refusals: [{ ...fields, count: 3, users: ["__proto__"] }],
     })),
 );
 
@@ -129,11 +131,11 @@ const after = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 20 }).map((count) => count * DAY) },
 );
 
-/** A life of a site; its first step puts a license there. */
+/** A random sequence of commands; the first one installs a license. */
 export const randomCommandSteps = (maxLength: number): fc.Arbitrary<CommandStep[]> =>
   fc
     .tuple(
-      fc.record({ after, command: installing }),
+      fc.record({ after, command: installCommand }),
       fc.array(fc.record({ after, command }), { maxLength, size: "max" }),
     )
     .map(([first, rest]) => [first, ...rest]);

@@ -1,4 +1,4 @@
-// What the README shows, as a reader would use it.
+// The examples of the README, run as a reader would run them.
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "./temp-folder.ts";
@@ -7,12 +7,12 @@ const root = join(import.meta.dir, "..", "..");
 
 export const readmeText = readFileSync(join(root, "README.md"), "utf8");
 
-export type LeaseCheck = (given: object) => Promise<{ readonly sub: string; readonly exp: number }>;
+export type LeaseCheck = (input: object) => Promise<{ readonly sub: string; readonly exp: number }>;
 
 /** The files that the two examples are saved as. */
 const EXAMPLES = { checkLease: "check-lease.mjs", checkLeaseByCode: "check-lease-by-code.mjs" };
 
-/** The very lines an application developer would paste, beside the library they import. */
+/** Loads an example exactly as the README prints it, with the library that it imports. */
 export async function loadLeaseCheck(name: keyof typeof EXAMPLES): Promise<LeaseCheck> {
   const blocks = [...readmeText.matchAll(/```js\n([\s\S]*?)```/g)].map(([, lines = ""]) => lines);
   const folder = tempFolder();
@@ -22,7 +22,7 @@ export async function loadLeaseCheck(name: keyof typeof EXAMPLES): Promise<Lease
     writeFileSync(join(folder, file), lines);
   }
   const module = (await import(join(folder, EXAMPLES[name]))) as Record<string, LeaseCheck>;
-  const found = module[name];
-  if (found === undefined) throw new Error(`the README has no ${name}`);
-  return found;
+  const check = module[name];
+  if (check === undefined) throw new Error(`the README has no function ${name}`);
+  return check;
 }

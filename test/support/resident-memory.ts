@@ -1,18 +1,18 @@
-// How much memory a process holds, read off the kernel.
+// Memory use of a process, as the kernel reports it.
 import { readFileSync } from "node:fs";
 import { PATIENCE } from "./patience.ts";
 
 const POLL_INTERVAL = 250;
 const STABLE_FOR = 2_000;
 
-/** Resident memory in MiB, once it has not moved for a while: what is free is given back late. */
+/** Resident memory in MiB once it is stable: the runtime returns free memory with a delay. */
 async function waitForStableMemory(pid: number): Promise<number> {
   let last = readResidentMiB(pid);
-  let still = 0;
-  for (let waited = 0; waited < PATIENCE && still < STABLE_FOR; waited += POLL_INTERVAL) {
+  let stableFor = 0;
+  for (let waited = 0; waited < PATIENCE && stableFor < STABLE_FOR; waited += POLL_INTERVAL) {
     await Bun.sleep(POLL_INTERVAL);
     const now = readResidentMiB(pid);
-    still = Math.abs(now - last) < 0.5 ? still + POLL_INTERVAL : 0;
+    stableFor = Math.abs(now - last) < 0.5 ? stableFor + POLL_INTERVAL : 0;
     last = now;
   }
   return last;
@@ -24,8 +24,8 @@ export function readResidentMiB(pid: number): number {
 }
 
 /**
- * What a process holds while a load goes on. What the collector leaves goes up for many looks and
- * then down by tens of MiB, so the lowest ones are compared: what is kept for ever is in them too.
+ * Samples the memory of a process under load. Because of garbage collection, memory grows over many
+ * samples and then falls by tens of MiB. So the lowest samples are compared: a leak is in them too.
  */
 export class MemoryCurve {
   readonly #pid: number;
@@ -39,7 +39,7 @@ export class MemoryCurve {
     this.#samples.push(await waitForStableMemory(this.#pid));
   }
 
-  /** How many MiB the lowest look of the later half is above that of the earlier one. */
+  /** Difference in MiB between the lowest samples of the later and the earlier half. */
   get growthMiB(): number {
     const half = Math.floor(this.#samples.length / 2);
     return Math.min(...this.#samples.slice(-half)) - Math.min(...this.#samples.slice(0, half));

@@ -1,4 +1,4 @@
-// The command line as a process of its own, with an environment of its own.
+// Runs commands as separate processes with their own environment.
 import { onTestFinished } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,19 +14,19 @@ export interface CommandResult {
 const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
 
 export interface ProcessOptions {
-  /** Not the executable, which starts in a seventh of the time, but what it is made of. */
+  /** Runs the sources instead of the executable, which starts seven times faster. */
   readonly fromSources?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** What stands on its standard input; left out: nothing. */
+  /** Its standard input; absent: none. */
   readonly stdin?: string;
 }
 
 const spawn = (
-  words: readonly string[],
+  args: readonly string[],
   { env = {}, cwd = tmpdir(), fromSources = false, stdin }: ProcessOptions,
 ) =>
-  Bun.spawn([...(fromSources ? [process.execPath, MAIN] : [buildBinary()]), ...words], {
+  Bun.spawn([...(fromSources ? [process.execPath, MAIN] : [buildBinary()]), ...args], {
     stdin: stdin === undefined ? "ignore" : Buffer.from(stdin),
     stdout: "pipe",
     stderr: "pipe",
@@ -36,10 +36,10 @@ const spawn = (
 
 /** Runs one command to its end. */
 export async function runBerth(
-  words: readonly string[],
-  around: ProcessOptions = {},
+  args: readonly string[],
+  options: ProcessOptions = {},
 ): Promise<CommandResult> {
-  const child = spawn(words, around);
+  const child = spawn(args, options);
   const [code, stdout, stderr] = await Promise.all([
     child.exited,
     child.stdout.text(),
@@ -48,66 +48,65 @@ export async function runBerth(
   return { code, stdout, stderr };
 }
 
-/** A command that is meant to be done; what it printed. */
+/** Runs a command that must succeed and returns its output. */
 export async function runOrThrow(
-  words: readonly string[],
-  around: ProcessOptions = {},
+  args: readonly string[],
+  options: ProcessOptions = {},
 ): Promise<string> {
-  const said = await runBerth(words, around);
-  if (said.code !== 0) throw new Error(`exit ${said.code}: ${said.stderr}${said.stdout}`);
-  return said.stdout;
+  const { code, stdout, stderr } = await runBerth(args, options);
+  if (code !== 0) throw new Error(`exit ${code}: ${stderr}${stdout}`);
+  return stdout;
 }
 
-/** What stood on the screen at the end, and how it ended. */
+/** The exit code, and everything that was on the screen. */
 export interface TerminalResult {
   readonly code: number;
   readonly text: string;
 }
 
-/** Runs one command on a terminal of its own. */
+/** Runs one command on a new terminal. */
 export async function runOnTerminal(
-  words: readonly string[],
-  read: (text: string, terminal: Bun.Terminal) => void = () => {},
+  args: readonly string[],
+  onText: (text: string, terminal: Bun.Terminal) => void = () => {},
 ): Promise<TerminalResult> {
   let text = "";
   const decoder = new TextDecoder();
-  let closed = (): void => {};
-  const whole = new Promise<void>((resolve) => (closed = resolve));
-  const child = Bun.spawn([buildBinary(), ...words], {
+  const closed = Promise.withResolvers<void>();
+  const child = Bun.spawn([buildBinary(), ...args], {
     cwd: tmpdir(),
     env: { PATH: process.env["PATH"] ?? "", HOME: tmpdir(), TMPDIR: tmpdir() },
     terminal: {
       data(terminal, part) {
         text += decoder.decode(part, { stream: true });
-        read(text, terminal);
+        onText(text, terminal);
       },
-      exit: () => closed(),
+      exit: () => closed.resolve(),
     },
   });
   const code = await child.exited;
-  await whole;
+  await closed.promise;
   return { code, text };
 }
 
-/** The same with an answer to its question; null closes the terminal instead. */
+/** Runs a command and answers its [y/N] question; null closes the terminal instead. */
 export const runWithAnswer = (
-  words: readonly string[],
+  args: readonly string[],
   answer: string | null,
-): Promise<TerminalResult> => runWithAnswers(words, [["[y/N]", answer]]);
+): Promise<TerminalResult> => runWithAnswers(args, [["[y/N]", answer]]);
 
-/** The same with several questions, each answered with an Enter as soon as it is on the screen. */
+/** Runs a command and answers each question, followed by Enter, as soon as it is on the screen. */
 export function runWithAnswers(
-  words: readonly string[],
+  args: readonly string[],
   answers: readonly (readonly [question: string, answer: string | null])[],
 ): Promise<TerminalResult> {
-  let [answered, readUpTo] = [0, 0];
-  return runOnTerminal(words, (text, terminal) => {
-    const next = answers[answered];
+  let [answerCount, readUpTo] = [0, 0];
+  return runOnTerminal(args, (text, terminal) => {
+    const next = answers[answerCount];
     if (next === undefined) return;
     const [question, answer] = next;
     const at = text.indexOf(question, readUpTo);
     if (at < 0) return;
-    answered += 1;
+    answerCount += 1;
     readUpTo = at + question.length;
     if (answer === null) terminal.close();
     else terminal.write(`${answer}\r`);
@@ -115,35 +114,35 @@ export function runWithAnswers(
 }
 
 export const runJsonOrThrow = async <T>(
-  words: readonly string[],
-  around: ProcessOptions = {},
-): Promise<T> => JSON.parse(await runOrThrow([...words, "--json"], around)) as T;
+  args: readonly string[],
+  options: ProcessOptions = {},
+): Promise<T> => JSON.parse(await runOrThrow([...args, "--json"], options)) as T;
 
 export interface RunningServer {
   readonly url: string;
   readonly pid: number;
-  /** All it printed until it was ready. */
+  /** Its standard output until `ready`. */
   readonly banner: string;
-  /** Tells it to stop; how it ended and what it complained of. */
+  /** Sends a signal; returns the exit code and standard error. */
   stop(signal?: "SIGTERM" | "SIGINT"): Promise<{ readonly code: number; readonly stderr: string }>;
   post(operation: string, fields: object): Promise<Response>;
 }
 
-/** Starts a server and waits until it is `ready`; it is gone with the end of the test at the latest. */
+/** Starts a server and waits until it is `ready`; it is killed after the test. */
 export async function startServer(
-  words: readonly string[],
-  around: ProcessOptions = {},
+  args: readonly string[],
+  options: ProcessOptions = {},
 ): Promise<RunningServer> {
-  // A demo that is killed leaves its temporary folder behind: it goes with this one.
+  // A demo that is killed leaves its temporary folder behind, so it is created in this one.
   const scratch = mkdtempSync(join(tmpdir(), "berth-scratch-"));
-  const env = { TMPDIR: scratch, ...around.env };
-  const child = spawn([...words, "--listen", "127.0.0.1:0"], { ...around, env });
+  const env = { TMPDIR: scratch, ...options.env };
+  const child = spawn([...args, "--listen", "127.0.0.1:0"], { ...options, env });
   onTestFinished(async () => {
     child.kill("SIGKILL");
     await child.exited;
     rmSync(scratch, { recursive: true, force: true });
   });
-  const complaints = child.stderr.text();
+  const stderr = child.stderr.text();
   let banner = "";
   const decoder = new TextDecoder();
   for await (const chunk of child.stdout) {
@@ -151,14 +150,14 @@ export async function startServer(
     if (/^ready$/m.test(banner)) break;
   }
   const url = /http:\/\/[\d.]+:\d+/.exec(banner)?.[0];
-  if (url === undefined) throw new Error(`it is not ready: ${banner}${await complaints}`);
+  if (url === undefined) throw new Error(`the server did not start: ${banner}${await stderr}`);
   return {
     url,
     pid: child.pid,
     banner,
     async stop(signal = "SIGTERM") {
       child.kill(signal);
-      return { code: await child.exited, stderr: await complaints };
+      return { code: await child.exited, stderr: await stderr };
     },
     post: (operation, fields) =>
       fetch(`${url}/api/v4/${operation}`, {

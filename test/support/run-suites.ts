@@ -1,10 +1,10 @@
-// Runs suites one after the other and adds up what they say. Words on the command line name the ones
-// to run; flags are handed on: `--soak` means larger numbers, the same code.
+// Runs suites one after the other and adds up their results. Arguments name the suites to run;
+// flags are passed on to them: `--soak` runs the same code with larger numbers.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 interface SuiteOptions {
-  /** Where their scripts are. */
+  /** The folder of the suites' scripts. */
   readonly folder: string;
   readonly everyRun: readonly string[];
   readonly soakOnly?: readonly string[];
@@ -16,24 +16,24 @@ interface Tally {
   skipped: number;
 }
 
-/** The last lines of a complaint: an error with the code around it, and where it was called. */
-const LINES = 30;
-/** For the last of it to arrive after the end. */
-const GRACE = 5_000;
+/** Last lines of standard error to repeat: enough for an error with its code and stack. */
+const STDERR_LINES = 30;
+/** How long to wait for the rest of standard error after the suite has ended. */
+const STDERR_GRACE = 5_000;
 
 export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOptions): Promise<never> {
-  const words = process.argv.slice(2);
-  const flags = words.filter((word) => word.startsWith("--"));
-  const named = words.filter((word) => !word.startsWith("--"));
+  const args = process.argv.slice(2);
+  const flags = args.filter((arg) => arg.startsWith("--"));
+  const suites = args.filter((arg) => !arg.startsWith("--"));
   const all = flags.includes("--soak") ? [...everyRun, ...soakOnly] : everyRun;
   const total: Tally = { passed: 0, failed: 0, skipped: 0 };
-  for (const suite of named.length === 0 ? all : named) {
+  for (const suite of suites.length === 0 ? all : suites) {
     console.log(`\n-- ${suite}`);
     const started = performance.now();
-    const said = await runSuite(scriptOf(folder, suite), suite, flags);
+    const tally = await runSuite(scriptOf(folder, suite), suite, flags);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     console.log(`   ${suite} took ${seconds} s`);
-    for (const name of ["passed", "failed", "skipped"] as const) total[name] += said[name];
+    for (const name of ["passed", "failed", "skipped"] as const) total[name] += tally[name];
   }
   console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
   process.exit(total.failed === 0 ? 0 : 1);
@@ -51,8 +51,8 @@ async function runSuite(script: string, suite: string, flags: readonly string[])
     stdout: "pipe",
     stderr: "pipe",
   });
-  const complaint = { lines: [] as string[] };
-  const complained = passOn(child.stderr, complaint);
+  const stderrTail = { lines: [] as string[] };
+  const stderrRead = forwardStderr(child.stderr, stderrTail);
   const decoder = new TextDecoder();
   let text = "";
   for await (const part of child.stdout) {
@@ -60,34 +60,34 @@ async function runSuite(script: string, suite: string, flags: readonly string[])
     text += decoder.decode(part, { stream: true });
   }
   const code = await child.exited;
-  // Whatever a suite has left running may hold it open for ever.
-  await Promise.race([complained, Bun.sleep(GRACE)]);
+  // A process that a suite left running may hold standard error open forever.
+  await Promise.race([stderrRead, Bun.sleep(STDERR_GRACE)]);
   const summary = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/m.exec(text);
   if (summary === null) {
-    tellEnd(`${suite} ended with code ${code} and without a summary`, complaint.lines);
+    reportFailure(`${suite} ended with code ${code} and without a summary`, stderrTail.lines);
     return { passed: 0, failed: 1, skipped: 0 };
   }
   const [, passed, failed, skipped = "0"] = summary;
-  const broken = code !== 0 && Number(failed) === 0 ? 1 : 0;
-  if (broken > 0) tellEnd(`${suite} ended with code ${code}`, complaint.lines);
-  return { passed: Number(passed), failed: Number(failed) + broken, skipped: Number(skipped) };
+  const crashed = code !== 0 && Number(failed) === 0 ? 1 : 0;
+  if (crashed > 0) reportFailure(`${suite} ended with code ${code}`, stderrTail.lines);
+  return { passed: Number(passed), failed: Number(failed) + crashed, skipped: Number(skipped) };
 }
 
-/** With its last lines on stderr, which else stand far above, where it said them. */
-function tellEnd(end: string, complaint: readonly string[]): void {
-  console.log(`FAILED ${end}`);
-  for (const line of complaint) console.log(`         ${line}`);
+/** Repeats the last lines of standard error, which otherwise are far above in the output. */
+function reportFailure(message: string, stderrLines: readonly string[]): void {
+  console.log(`FAILED ${message}`);
+  for (const line of stderrLines) console.log(`         ${line}`);
 }
 
-/** What comes on stderr goes to ours at once, and its last lines are kept. */
-async function passOn(
+/** Forwards standard error at once, and keeps its last lines in `tail`. */
+async function forwardStderr(
   stderr: ReadableStream<Uint8Array>,
-  kept: { lines: string[] },
+  tail: { lines: string[] },
 ): Promise<void> {
   const decoder = new TextDecoder();
   for await (const part of stderr) {
     process.stderr.write(part);
-    const text = kept.lines.join("\n") + decoder.decode(part, { stream: true });
-    kept.lines = text.split("\n").slice(-LINES);
+    const text = tail.lines.join("\n") + decoder.decode(part, { stream: true });
+    tail.lines = text.split("\n").slice(-STDERR_LINES);
   }
 }

@@ -1,5 +1,5 @@
-// A site's server as a process, with doors to be tried: started again, told things by the command
-// line, called from this machine and, by its own network address, from another one.
+// A site's server as a process, for tests of access control: it can be restarted, administered with
+// commands, and called from loopback or, through a network address, as from another machine.
 import { onTestFinished } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
@@ -9,11 +9,11 @@ import { tempFolder } from "./temp-folder.ts";
 
 export const PASSWORD = "correct horse battery";
 
-/** The machine's own address on a network: whoever calls from there is not loopback. */
+/** This machine's address on a network: a call to it does not come from loopback. */
 export const NETWORK_ADDRESS =
   Object.values(networkInterfaces())
     .flat()
-    .find((one) => one?.family === "IPv4" && !one.internal)?.address ?? null;
+    .find((entry) => entry?.family === "IPv4" && !entry.internal)?.address ?? null;
 
 export const bearerHeader = (token: string): Record<string, string> => ({
   authorization: `Bearer ${token}`,
@@ -28,15 +28,15 @@ export class RunningSite {
   #server: ServerProcess;
   #flags: readonly string[];
 
-  /** `folder`: one that is there already. */
-  static async open(words: readonly string[] = [], folder = join(tempFolder(), "data")) {
-    return new RunningSite(folder, words, await serve(folder, words));
+  /** `folder` may be an existing data folder. */
+  static async open(flags: readonly string[] = [], folder = join(tempFolder(), "data")) {
+    return new RunningSite(folder, flags, await serve(folder, flags));
   }
 
-  private constructor(folder: string, words: readonly string[], running: ServerProcess) {
+  private constructor(folder: string, flags: readonly string[], server: ServerProcess) {
     this.folder = folder;
-    this.#flags = words;
-    this.#server = running;
+    this.#flags = flags;
+    this.#server = server;
     onTestFinished(() => this.#server.kill());
   }
 
@@ -48,20 +48,20 @@ export class RunningSite {
     return new URL(this.#server.url).port;
   }
 
-  async restart(words = this.#flags): Promise<void> {
+  async restart(flags = this.#flags): Promise<void> {
     await this.#server.stop();
-    this.#flags = words;
-    this.#server = await serve(this.folder, words);
+    this.#flags = flags;
+    this.#server = await serve(this.folder, flags);
   }
 
-  /** The command line beside it. */
-  runCommand(words: readonly string[], input = ""): Promise<CommandResult> {
-    return runBinary([...words, "--data", this.folder], input);
+  /** Runs a command on the site's data folder. */
+  runCommand(args: readonly string[], input = ""): Promise<CommandResult> {
+    return runBinary([...args, "--data", this.folder], input);
   }
 
-  async createToken(...words: string[]): Promise<string> {
-    const { stdout } = await this.runCommand(["admin", "token", "--json", ...words]);
-    return (JSON.parse(stdout) as { createToken: string }).createToken;
+  async createToken(...flags: string[]): Promise<string> {
+    const { stdout } = await this.runCommand(["admin", "token", "--json", ...flags]);
+    return (JSON.parse(stdout) as { token: string }).token;
   }
 
   get(path: string, headers: Record<string, string> = {}, host = "127.0.0.1"): Promise<Response> {
@@ -81,37 +81,37 @@ export class RunningSite {
     });
   }
 
-  /** Waits until it has said something. */
+  /** Waits until the server's standard error contains the text. */
   async waitForStderr(text: string): Promise<void> {
     await waitUntil(() => this.#server.stderr().includes(text), text);
   }
 
-  /** The log, once it has so many lines; warnings to a person are none of it. */
-  async waitForLogLines(lines: number): Promise<Record<string, unknown>[]> {
-    const parsed = () =>
+  /** The JSON lines of the log, once there are `count` of them; plain warnings do not count. */
+  async waitForLogLines(count: number): Promise<Record<string, unknown>[]> {
+    const parseLog = () =>
       this.#server
         .stderr()
         .split("\n")
         .filter((line) => line.startsWith("{") && line.endsWith("}"))
         .map((line) => JSON.parse(line) as Record<string, unknown>);
-    await waitUntil(() => parsed().length >= lines, `${lines} lines`);
-    return parsed();
+    await waitUntil(() => parseLog().length >= count, `${count} log lines`);
+    return parseLog();
   }
 }
 
-export async function waitUntil(done: () => boolean, what: string): Promise<void> {
+export async function waitUntil(isTrue: () => boolean, description: string): Promise<void> {
   const deadline = performance.now() + PATIENCE;
-  while (!done()) {
-    if (performance.now() > deadline) throw new Error(`it never came: ${what}`);
+  while (!isTrue()) {
+    if (performance.now() > deadline) throw new Error(`timed out waiting for: ${description}`);
     await Bun.sleep(5);
   }
 }
 
-const serve = (folder: string, words: readonly string[]): Promise<ServerProcess> =>
+const serve = (folder: string, flags: readonly string[]): Promise<ServerProcess> =>
   startBinary(
     "serve",
     "--data",
     folder,
-    ...(words.includes("--listen") ? [] : ["--listen", "0.0.0.0:0"]),
-    ...words,
+    ...(flags.includes("--listen") ? [] : ["--listen", "0.0.0.0:0"]),
+    ...flags,
   );

@@ -1,6 +1,6 @@
-// Stories about the rules: given what happened, at an instant, when somebody wants something, this is
-// recorded or that is refused. Every story also checks, unasked, that a refusal changed nothing and
-// that replaying what was recorded gives the state that served.
+// Scenarios for the domain rules: given events, at an instant, when a command is executed, it
+// records events or is refused. Every scenario also checks that a refusal changes nothing, and that
+// replaying the recorded events gives the same state.
 import { expect } from "bun:test";
 import type * as commands from "../../src/domain/command.ts";
 import type { Command } from "../../src/domain/command.ts";
@@ -15,26 +15,26 @@ import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/tim
 import { transact } from "../../src/domain/transact.ts";
 import { answerTo, makeGrant, makeNewSite, requestIdFor } from "./new-site.ts";
 
-/** An event of which a test names only what it is about; undefined: it does not say so. */
+/** An event with only the fields that a test checks; undefined: the field must be absent. */
 export type ExpectedEvent = {
   [E in Event as E["type"]]: Pick<E, "type"> & { readonly [F in keyof E]?: E[F] | undefined };
 }[Event["type"]];
 
 export interface History {
   readonly events: readonly Event[];
-  at(moment: Instant | string): ScenarioInstant;
+  at(time: Instant | string): ScenarioInstant;
 }
 
 export interface ScenarioInstant {
   when<C extends Command>(command: C): CommandExpectation<C>;
-  /** The history goes on with what these commands recorded, all at this moment. */
+  /** Executes these commands at this instant and appends their events to the history. */
   execute(...commands: readonly Command[]): History;
 }
 
 export interface CommandExpectation<C extends Command> {
-  /** The command's own line, event by event; with none, that nothing was written. */
+  /** Expects the events of the command's line; without arguments, expects that none is written. */
   records(...events: readonly ExpectedEvent[]): CommandExpectation<C>;
-  /** The lines before the command's own: what ran out meanwhile. */
+  /** Expects the lines before the command's own, for what expired before it. */
   expires(...events: readonly ExpectedEvent[]): CommandExpectation<C>;
   answers(outcome: Partial<OutcomeOf<C>>): CommandExpectation<C>;
   refuses(fault: Fault): void;
@@ -43,8 +43,8 @@ export interface CommandExpectation<C extends Command> {
 export function given(...events: readonly Event[]): History {
   return {
     events,
-    at: (moment) => {
-      const at = typeof moment === "string" ? utc(moment) : moment;
+    at: (time) => {
+      const at = typeof time === "string" ? utc(time) : time;
       return {
         when: (command) => runCommand(events, command, at),
         execute: (...steps) =>
@@ -66,37 +66,37 @@ function runCommand<C extends Command>(
   if (result.ok)
     expect(dumpState(replayEvents([...events, ...lines.flat()]))).toEqual(dumpState(state));
   else expect(dumpState(state)).toEqual(before);
-  const granted = () => {
+  const unwrapResult = () => {
     if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.fault)}`);
     return result.value;
   };
-  const told: CommandExpectation<C> = {
-    records: (...wanted) => {
-      const { journalLines } = granted();
-      if (wanted.length === 0) expect(journalLines).toEqual([]);
-      expectEvents(journalLines.at(-1) ?? [], wanted);
-      return told;
+  const expectation: CommandExpectation<C> = {
+    records: (...expected) => {
+      const { journalLines } = unwrapResult();
+      if (expected.length === 0) expect(journalLines).toEqual([]);
+      expectEvents(journalLines.at(-1) ?? [], expected);
+      return expectation;
     },
-    expires: (...wanted) => {
-      const earlier = granted().journalLines.slice(0, -1);
+    expires: (...expected) => {
+      const earlier = unwrapResult().journalLines.slice(0, -1);
       expect(earlier.every((line) => line.length === 1)).toBe(true);
-      expectEvents(earlier.flat(), wanted);
-      return told;
+      expectEvents(earlier.flat(), expected);
+      return expectation;
     },
-    answers: (wanted) => {
-      const { outcome } = granted();
-      expect(outcome).toEqual(wanted === null ? wanted : { ...outcome, ...wanted });
-      return told;
+    answers: (expected) => {
+      const { outcome } = unwrapResult();
+      expect(outcome).toEqual(expected === null ? expected : { ...outcome, ...expected });
+      return expectation;
     },
     refuses: (fault) => expect(result).toEqual({ ok: false, fault }),
   };
-  return told;
+  return expectation;
 }
 
-function expectEvents(got: readonly Event[], wanted: readonly ExpectedEvent[]): void {
-  // A named field has to be there as named; the rest of the event is its own affair.
-  expect(got).toEqual(got.map((event, place) => Object.assign({}, event, wanted[place])));
-  expect(got.map(({ type }) => type)).toEqual(wanted.map(({ type }) => type));
+function expectEvents(events: readonly Event[], expected: readonly ExpectedEvent[]): void {
+  // Only the fields that a test names are compared.
+  expect(events).toEqual(events.map((event, index) => Object.assign({}, event, expected[index])));
+  expect(events.map(({ type }) => type)).toEqual(expected.map(({ type }) => type));
 }
 
 function appendCommandEvents(
@@ -105,7 +105,8 @@ function appendCommandEvents(
   at: Instant,
 ): readonly Event[] {
   const result = transact(replayEvents(past), command, at);
-  if (!result.ok) throw new Error(`history was refused: ${JSON.stringify(result.fault)}`);
+  if (!result.ok)
+    throw new Error(`a command of the history was refused: ${JSON.stringify(result.fault)}`);
   return [...past, ...result.value.journalLines.flat()];
 }
 
@@ -115,7 +116,7 @@ export function replayEvents(events: readonly Event[]): State {
   return state;
 }
 
-/** All there is in a state, as plain data that can be compared, in the order it is kept. */
+/** The whole state as plain data that can be compared, in its own order. */
 export const dumpState = ({
   isSignedForThisMachine: _isBound,
   slotCaps: _caps,
@@ -154,16 +155,16 @@ const dumpPool = (pool: SlotPool<SlotHolder>) => ({
 
 export const utc = (iso: string): Instant => instant(Temporal.Instant.from(iso).epochMilliseconds);
 
-/** When every story begins: nine in the morning, UTC, of 2 March 2026. */
+/** The start of every scenario: 09:00 UTC on 2 March 2026. */
 export const MONDAY = utc("2026-03-02T09:00:00Z");
 
 export const minutesLater = (count: number): Instant => later(MONDAY, count * MINUTE);
 export const hoursLater = (count: number): Instant => later(MONDAY, count * HOUR);
-export const justBefore = (moment: Instant): Instant => later(moment, -1);
+export const justBefore = (time: Instant): Instant => later(time, -1);
 
 export const CONTACT = { hostname: "desk", ip: "10.0.0.7", info: "", peer: "10.0.0.7" };
 
-/** Two slots, half an hour, lent for a day and given back at will; counts nothing. */
+/** Two slots, 30 minutes, borrowing for a day with early return, no consumption. */
 export const terms = (differing: Partial<Terms> = {}): Terms => ({
   product: "cad",
   productName: "CAD",
@@ -213,10 +214,10 @@ export const licenseInstalled = (
   differing: Partial<Terms> = {},
   at: Instant = MONDAY,
 ): LicenseInstalled => {
-  const granted = terms(differing);
-  const grant = makeGrant(license, granted);
-  const unasked = { request: null, activation: null, peer: "10.0.0.1" };
-  return { type: "LicenseInstalled", at, license, terms: granted, grant, ...unasked };
+  const fullTerms = terms(differing);
+  const grant = makeGrant(license, fullTerms);
+  const origin = { request: null, activation: null, peer: "10.0.0.1" };
+  return { type: "LicenseInstalled", at, license, terms: fullTerms, grant, ...origin };
 };
 
 export const slotTaken = (user: string, differing: Partial<SlotTaken> = {}): SlotTaken => {
@@ -226,28 +227,28 @@ export const slotTaken = (user: string, differing: Partial<SlotTaken> = {}): Slo
 };
 
 export const slotBorrowed = (user: string, until: Instant, slot = 1): SlotBorrowed => {
-  const named = { at: MONDAY, license: 1, user, slot };
-  return { type: "SlotBorrowed", ...named, until, end: until, contact: CONTACT, early: false };
+  const fields = { at: MONDAY, license: 1, user, slot };
+  return { type: "SlotBorrowed", ...fields, until, end: until, contact: CONTACT, early: false };
 };
 
 const TARGET = { product: "cad", licenseId: null };
 
-/** A command that differs from the plain one in what a test is about. */
+/** The fields of a command that a test sets; the others have defaults. */
 type CommandOverrides<C extends Command> = Partial<Omit<C, "type">>;
 
-/** A newer serial that nobody asked for. */
+/** A newer serial that answers no request. */
 export const renew = (
   license: number,
   serial: number,
   differing: Partial<Terms> = {},
 ): commands.InstallLicense => {
-  const granted = terms(differing);
-  const { hardware: _hardware, ...grant } = makeGrant(license, granted, serial);
-  const unasked = { answers: null, peer: "10.0.0.1" };
-  return { type: "InstallLicense", license, terms: granted, grant, ...unasked };
+  const fullTerms = terms(differing);
+  const { hardware: _hardware, ...grant } = makeGrant(license, fullTerms, serial);
+  const origin = { answers: null, peer: "10.0.0.1" };
+  return { type: "InstallLicense", license, terms: fullTerms, grant, ...origin };
 };
 
-/** In answer to the request that is open for this license; of one installed already, the renewal. */
+/** Answers the open request for this license; if it is installed, renews it. */
 export const install = (
   license: number,
   differing: Partial<Terms> = {},
@@ -266,8 +267,8 @@ export const register = (
   user: string | null,
   differing: CommandOverrides<commands.Register> = {},
 ): commands.Register => {
-  const plain = { ...TARGET, user, contact: CONTACT, nonceDigest: null };
-  return { type: "Register", ...plain, ...differing };
+  const defaults = { ...TARGET, user, contact: CONTACT, nonceDigest: null };
+  return { type: "Register", ...defaults, ...differing };
 };
 
 export const borrow = (
@@ -275,8 +276,8 @@ export const borrow = (
   until: Instant | null = null,
   differing: CommandOverrides<commands.Borrow> = {},
 ): commands.Borrow => {
-  const plain = { ...TARGET, user, until, contact: CONTACT, nonceDigest: null, once: null };
-  return { type: "Borrow", ...plain, ...differing };
+  const defaults = { ...TARGET, user, until, contact: CONTACT, nonceDigest: null, once: null };
+  return { type: "Borrow", ...defaults, ...differing };
 };
 
 export const unregister = (

@@ -1,6 +1,6 @@
 import { createRandom } from "./suite-harness.ts";
 
-/** Chance from a seed, in the words a simulation needs. */
+/** Reproducible random choices from a seed. */
 export class SeededRandom {
   readonly #random: () => number;
 
@@ -12,22 +12,23 @@ export class SeededRandom {
     return this.#random() < probability;
   }
 
-  /** A whole number from 0 to `count` - 1. */
+  /** An integer from 0 to `count` - 1. */
   intBelow(count: number): number {
     return Math.floor(this.#random() * count);
   }
 
-  intBetween(least: number, most: number): number {
-    return least + this.intBelow(most - least + 1);
+  /** An integer from `min` to `max`, both included. */
+  intBetween(min: number, max: number): number {
+    return min + this.intBelow(max - min + 1);
   }
 
-  pick<T>(from: readonly T[]): T {
-    const picked = from[this.intBelow(from.length)];
-    if (picked === undefined) throw new Error("nothing to pick from");
-    return picked;
+  pick<T>(items: readonly T[]): T {
+    const item = items[this.intBelow(items.length)];
+    if (item === undefined) throw new Error("there is nothing to pick from");
+    return item;
   }
 
-  /** One of the names, as often as its weight says. */
+  /** Picks a name with a probability in proportion to its weight. */
   pickWeighted<K extends string>(weights: Readonly<Record<K, number>>): K {
     const names = Object.keys(weights) as K[];
     let rest = this.#random() * names.reduce((sum, name) => sum + weights[name], 0);

@@ -1,4 +1,4 @@
-// What an operator who is not on the machine asks a running server for, and what it leaves there.
+// A running server that is administered over HTTP, and the files and processes it leaves behind.
 import { expect, onTestFinished } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,13 +14,13 @@ export interface ServedSite {
   readonly server: ServerProcess;
 }
 
-/** A server at work on a folder of its own, or on one that is there. */
+/** Starts a server on a new folder, or on an existing one. */
 export async function serveSite(
-  more: readonly string[] = [],
+  flags: readonly string[] = [],
   folder = join(tempFolder(), "data"),
 ): Promise<ServedSite> {
   if (!existsSync(folder)) await makeLicensedSite(folder, { product: "cad", slots: 100_000 });
-  const server = await startBinary("serve", "--data", folder, "--listen", "127.0.0.1:0", ...more);
+  const server = await startBinary("serve", "--data", folder, "--listen", "127.0.0.1:0", ...flags);
   onTestFinished(() => server.kill());
   return { folder, server };
 }
@@ -29,8 +29,8 @@ export const callAdmin = (
   { server }: ServedSite,
   method: string,
   path: string,
-  more: RequestInit = {},
-): Promise<Response> => fetch(`${server.url}${ADMIN_API}${path}`, { method, ...more });
+  init: RequestInit = {},
+): Promise<Response> => fetch(`${server.url}${ADMIN_API}${path}`, { method, ...init });
 
 export async function getAdminJson<T>(site: ServedSite, path: string): Promise<T> {
   const response = await callAdmin(site, "GET", path);
@@ -48,43 +48,43 @@ export async function register({ server }: ServedSite, user: string, info = ""):
   expect(response.status).toBe(200);
 }
 
-/** So many people with a lot to say, so that a backup has some megabytes. */
-export async function registerUsers(site: ServedSite, people: number): Promise<void> {
-  const names = Array.from({ length: people }, (_, index) => `user-${index}`);
-  for (let at = 0; at < people; at += 100) {
-    const some = names.slice(at, at + 100);
-    await Promise.all(some.map((name) => register(site, name, randomText(4_000))));
+/** Registers users with long info texts, so that a backup has some megabytes. */
+export async function registerUsers(site: ServedSite, count: number): Promise<void> {
+  const names = Array.from({ length: count }, (_, index) => `user-${index}`);
+  for (let start = 0; start < count; start += 100) {
+    const batch = names.slice(start, start + 100);
+    await Promise.all(batch.map((name) => register(site, name, randomText(4_000))));
   }
 }
 
 const randomText = (length: number): string =>
   Buffer.from(crypto.getRandomValues(new Uint8Array(length / 2))).toString("hex");
 
-/** Files made to be taken away that still have a name. */
+/** Download files that have not been unlinked yet. */
 export const listDownloads = (folder: string): string[] => {
-  const place = join(folder, "downloads");
-  if (!existsSync(place)) return [];
-  return readdirSync(place, { recursive: true })
+  const downloads = join(folder, "downloads");
+  if (!existsSync(downloads)) return [];
+  return readdirSync(downloads, { recursive: true })
     .map(String)
     .filter((name) => /\.tar/.test(name));
 };
 
 /**
- * The processes a server has beside it for somebody; its checkpoints are its own affair. One that
- * still looks like the server has only just been made: to hold it would hold the server as well.
+ * The child processes that a server runs for a caller; its own checkpoints do not count. A child
+ * that still looks like the server was only just forked: stopping it would stop the server as well.
  */
 export const listChildProcesses = (pid: number): number[] =>
   readdirSync(`/proc/${pid}/task`)
-    .flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(" "))
+    .flatMap((task) => readOrEmpty(`/proc/${pid}/task/${task}/children`).split(" "))
     .filter((child) => /^\d+$/.test(child))
     .filter((child) => {
-      const [program = "", command] = read(`/proc/${child}/cmdline`).split("\0");
+      const [program = "", command] = readOrEmpty(`/proc/${child}/cmdline`).split("\0");
       return program !== "" && command !== "checkpoint" && command !== "serve";
     })
     .map(Number);
 
-/** Empty: it is gone by now. */
-function read(path: string): string {
+/** Empty if the process is gone by now. */
+function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
@@ -92,11 +92,11 @@ function read(path: string): string {
   }
 }
 
-/** Looks again and again. */
-export async function waitUntil(what: string, holds: () => boolean): Promise<void> {
+/** Polls until the condition is true. */
+export async function waitUntil(description: string, isTrue: () => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`it never came to pass: ${what}`);
+  while (!isTrue()) {
+    if (performance.now() > deadline) throw new Error(`timed out waiting for: ${description}`);
     await Bun.sleep(5);
   }
 }

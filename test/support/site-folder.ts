@@ -1,5 +1,5 @@
-// A site's data folder with a license in it, made the way a site comes to one and closed again: an
-// identity of its own on this very machine, a vendor's desk, a request, and what the desk answers.
+// Creates a site's data folder with a license, in the way a real site gets one: an identity on this
+// machine, a vendor's desk, a request, and the desk's answer. The folder is closed again.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ import { unwrap } from "./licensed-store.ts";
 import { terms } from "./scenario.ts";
 import { toTermsDocument } from "./vendor.ts";
 
-/** The id of the license is the desk's to choose, and is given back. */
+/** Returns the license id, which the desk chooses. */
 export async function makeLicensedSite(folder: string, differing: Partial<Terms>): Promise<number> {
   const { store, licensing } = await openSiteFolder(folder, wallClock);
   try {
@@ -32,7 +32,7 @@ export async function makeLicensedSite(folder: string, differing: Partial<Terms>
   }
 }
 
-/** A folder that is worked on without a server, at whatever time it shall be. */
+/** Opens a data folder without a server, with a clock of the test. */
 export async function openSiteFolder(folder: string, clock: () => Instant) {
   const identity = new Identity(realDisk, folder, readMachineComponents());
   const store = await Store.open({
@@ -44,7 +44,7 @@ export async function openSiteFolder(folder: string, clock: () => Instant) {
     identify: () => identity.create(),
     recognize: (appliance) => identity.open(appliance),
     isBound: (license) => identity.matchHardware(license).isMatch,
-    checkpoint: (where, open) => checkpoint(realDisk, where, open),
+    checkpoint: (dataFolder, open) => checkpoint(realDisk, dataFolder, open),
     onFatal(error) {
       throw error;
     },
@@ -53,22 +53,22 @@ export async function openSiteFolder(folder: string, clock: () => Instant) {
   return { store, licensing: new Licensing(store, identity, credentials) };
 }
 
-/** A vendor of its own is trusted, asked and answers. */
-export async function installNewLicense(licensing: Licensing, granting: Terms): Promise<number> {
+/** Creates a new vendor, trusts it and installs a license from it; returns the license id. */
+export async function installNewLicense(licensing: Licensing, newTerms: Terms): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "berth-desk-"));
   try {
-    const named = { name: "Initrode", products: [granting.product], passphrase: null };
-    const desk = await Desk.create(realDisk, folder, named);
+    const options = { name: "Initrode", products: [newTerms.product], passphrase: null };
+    const desk = await Desk.create(realDisk, folder, options);
     unwrap(await licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
-    const { document, at } = unwrap(await licensing.request(granting.product, null, "test"));
-    const { license_key: _key, ...given } = toTermsDocument(granting);
+    const { document, at } = unwrap(await licensing.request(newTerms.product, null, "test"));
+    const { license_key: _key, ...changes } = toTermsDocument(newTerms);
     const issued = await issueLicense(desk, {
       request: unwrap(await verifyLicenseRequest(document)),
       renewLicenseId: null,
       licenseId: null,
       isNew: true,
-      licenseKey: granting.licenseKey,
-      terms: given,
+      licenseKey: newTerms.licenseKey,
+      terms: changes,
       allowWeakBinding: true,
       acceptForkReason: null,
       now: at,

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, spyOn } from "bun:test";
 import { SyncTimes } from "../../src/store/store-health.ts";
 
 /**
- * For tests of all that a server says of its state: that the disk of this machine is slow just now
- * is none of it.
+ * Suppresses the warning about slow syncs, for tests that compare every warning of a server:
+ * whether the disk of this machine is slow must not matter.
  */
 export function tellNoSlowSyncs(): void {
   let times: { mockRestore(): void } | null = null;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 export const repositoryRoot = join(import.meta.dir, "..", "..");
 
-/** What a copy of the sources needs to be compiled, besides its packages. */
+/** The files that a copy of the sources needs to be compiled, besides its packages. */
 export const compileInputs: readonly string[] = [
   "src",
   ...new Bun.Glob("build/*.ts").scanSync(repositoryRoot),

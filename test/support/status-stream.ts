@@ -1,11 +1,11 @@
-// Somebody who watches a server: the lines of its stream as they come.
+// A client of a server's status stream, which collects the lines as they arrive.
 import { onTestFinished } from "bun:test";
 import type { StatusReply } from "../../src/http/status.ts";
 import { PATIENCE } from "./patience.ts";
 
 export const STREAM_PATH = "/api/admin/v1/stream";
 
-/** All that was answered; of a stream, which has no end, its beginning. */
+/** The whole body; of a stream, which has no end, only the first part. */
 export async function readText(response: Response): Promise<string> {
   if (response.headers.get("content-type") !== "application/x-ndjson") return response.text();
   for await (const part of response.body ?? []) return new TextDecoder().decode(part);
@@ -14,47 +14,48 @@ export async function readText(response: Response): Promise<string> {
 
 export class StatusStream {
   readonly response: Response;
-  /** Every line so far, the empty ones too. */
+  /** Every line so far, including empty ones. */
   readonly lines: string[] = [];
-  /** Comes true when the server ends it, false when it breaks. */
+  /** Resolves to true if the server ends the stream, to false if the connection breaks. */
   readonly ended: Promise<boolean>;
   readonly #abort: AbortController;
 
   static async open(url: string, init: BunFetchRequestInit = {}): Promise<StatusStream> {
-    const leaving = new AbortController();
-    onTestFinished(() => leaving.abort());
-    const response = await fetch(`${url}${STREAM_PATH}`, { ...init, signal: leaving.signal });
-    return new StatusStream(response, leaving);
+    const abort = new AbortController();
+    onTestFinished(() => abort.abort());
+    const response = await fetch(`${url}${STREAM_PATH}`, { ...init, signal: abort.signal });
+    return new StatusStream(response, abort);
   }
 
-  private constructor(response: Response, leaving: AbortController) {
+  private constructor(response: Response, abort: AbortController) {
     this.response = response;
-    this.#abort = leaving;
+    this.#abort = abort;
     this.ended = this.#read().then(
       () => true,
       () => false,
     );
   }
 
-  /** What was told, oldest first. */
+  /** The received statuses, oldest first. */
   get statuses(): StatusReply[] {
     return this.lines
       .filter((line) => line !== "")
       .map((line) => (JSON.parse(line) as { status: StatusReply }).status);
   }
 
-  /** Waits until it holds of what was told last. */
-  async waitForStatus(wanted: (status: StatusReply) => boolean): Promise<StatusReply> {
+  /** Waits until the newest status matches, and returns it. */
+  async waitForStatus(isExpected: (status: StatusReply) => boolean): Promise<StatusReply> {
     const deadline = performance.now() + PATIENCE;
     for (;;) {
       const last = this.statuses.at(-1);
-      if (last !== undefined && wanted(last)) return last;
-      if (performance.now() > deadline) throw new Error(`it never came: ${JSON.stringify(last)}`);
+      if (last !== undefined && isExpected(last)) return last;
+      if (performance.now() > deadline)
+        throw new Error(`the expected status never came; the last one: ${JSON.stringify(last)}`);
       await Bun.sleep(10);
     }
   }
 
-  /** The way a page goes that is closed. */
+  /** Closes the connection, as closing a browser page does. */
   disconnect(): void {
     this.#abort.abort();
   }

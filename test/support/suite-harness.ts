@@ -1,34 +1,34 @@
-// What every fault rig shares: its sizes, its seed, its tally, and how it ends. A rig is a script
-// that breaks things on purpose and counts broken promises; `bun run test:faults` runs them all,
-// `bun run soak` runs the same code with larger numbers.
+// Shared by every suite: sizes, seed, results, and cleanup. A suite is a script that injects faults
+// and checks guarantees; `bun run test:faults` runs all fault suites, and `bun run soak` runs the
+// same code with larger numbers.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export const isSoak = process.argv.includes("--soak");
 
-/** Against a planted bug one broken promise is enough. */
+/** To detect a planted bug, one failed check is enough. */
 const stopsAtFirstFailure = process.argv.includes("--fail-fast");
 
-/** How much of something: in every run, and in a soak. */
+/** Chooses between the size for a usual run and for a soak run. */
 export const chooseSize = (usual: number, soak: number): number => (isSoak ? soak : usual);
 
-/** Another one every time, unless told: what is printed with a failure brings it back. */
+/** Different in every run, unless SEED is set; set it to reproduce a failure. */
 export const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000_000);
 
 const cleanups: (() => void)[] = [];
 
-/** Something to undo at the end, whatever the end is; the last one first. */
-export function atEnd(undo: () => void): void {
-  cleanups.push(undo);
+/** Registers a cleanup for the end of the process, also after a failure; the last runs first. */
+export function atEnd(cleanup: () => void): void {
+  cleanups.push(cleanup);
 }
 
 function cleanUp(): void {
-  for (const undo of cleanups.splice(0).toReversed()) {
+  for (const cleanup of cleanups.splice(0).toReversed()) {
     try {
-      undo();
+      cleanup();
     } catch (error) {
-      console.error(`cleaning up: ${String(error)}`);
+      console.error(`cleanup failed: ${String(error)}`);
     }
   }
 }
@@ -36,38 +36,38 @@ function cleanUp(): void {
 process.on("exit", cleanUp);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
 
-/** A folder of the rig's own, gone at the end; in memory where that is offered. */
+/** Creates a temporary folder, removed at the end; in memory if possible. */
 export function makeTempFolder(): string {
   const root = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
-  const folder = mkdtempSync(join(root, "berth-rig-"));
+  const folder = mkdtempSync(join(root, "berth-suite-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 const tally = { passed: 0, failed: 0, skipped: 0 };
 
-/** One promise, with the figures that show how hard it was tried. */
-export function check(promise: string, holds: boolean, detail: unknown = ""): void {
+/** Reports one check; its description includes the figures that show how much was tested. */
+export function check(description: string, holds: boolean, detail: unknown = ""): void {
   tally[holds ? "passed" : "failed"] += 1;
-  console.log(`${holds ? "ok    " : "FAILED"} ${promise}`);
+  console.log(`${holds ? "ok    " : "FAILED"} ${description}`);
   if (!holds) console.log(`         ${typeof detail === "string" ? detail : show(detail)}`);
   if (!holds && stopsAtFirstFailure) finish();
 }
 
 const reportedTenths = new Map<string, number>();
 
-/** In a soak, how far it came, at every tenth of the way: an hour is long before a still screen. */
-export function reportProgress(what: string, done: number, total: number): void {
+/** In a soak run, prints the progress at every tenth, because such a run takes hours. */
+export function reportProgress(unit: string, done: number, total: number): void {
   const tenths = Math.floor((10 * done) / total);
-  if (!isSoak || tenths <= (reportedTenths.get(what) ?? 0)) return;
-  reportedTenths.set(what, tenths);
-  console.log(`       ${done} of ${total} ${what}`);
+  if (!isSoak || tenths <= (reportedTenths.get(unit) ?? 0)) return;
+  reportedTenths.set(unit, tenths);
+  console.log(`       ${done} of ${total} ${unit}`);
 }
 
-/** What this machine does not allow is said, and counted. */
-export function skip(promise: string, why: string): void {
+/** Reports and counts a check that this machine cannot run. */
+export function skip(description: string, reason: string): void {
   tally.skipped += 1;
-  console.log(`skip   ${promise}: ${why}`);
+  console.log(`skip   ${description}: ${reason}`);
 }
 
 export function finish(): never {
@@ -77,7 +77,7 @@ export function finish(): never {
 
 const show = (value: unknown): string => JSON.stringify(value)?.slice(0, 2_000) ?? String(value);
 
-/** Numbers from a seed, the same on every machine: mulberry32. */
+/** A seeded random generator, the same on every machine: mulberry32. */
 export function createRandom(start: number): () => number {
   let a = start | 0;
   return () => {
@@ -88,10 +88,10 @@ export function createRandom(start: number): () => number {
   };
 }
 
-/** Debian packages, by a program or a file of each. */
+/** Debian packages, each with a program or a file that it contains. */
 type Packages = Readonly<Record<string, string>>;
 
-/** Installed when they are missing and this user may; else one line and the end. */
+/** Installs missing packages; if that is not possible, prints them and exits. */
 export function requirePackages(packages: Packages): void {
   if (ensurePackages(packages)) return;
   console.error(
@@ -100,7 +100,7 @@ export function requirePackages(packages: Packages): void {
   process.exit(1);
 }
 
-/** The same for what a rig can do without. */
+/** Installs missing packages that a suite can do without; false: they are missing. */
 export function ensurePackages(packages: Packages): boolean {
   const names = findMissingPackages(packages);
   if (names.length === 0) return true;
@@ -108,14 +108,14 @@ export function ensurePackages(packages: Packages): boolean {
   return findMissingPackages(packages).length === 0;
 }
 
-/** A mirror that did not answer once is not a missing package. */
+/** A mirror that fails once must not look like a missing package. */
 const RETRIES = ["-o", "Acquire::Retries=5"];
 
-/** One after the other: rigs run beside each other, and there is one list of packages. */
+/** Under a lock: suites run in parallel, and apt-get allows only one process. */
 export function installPackages(names: readonly string[]): void {
-  const alone = ["flock", join(tmpdir(), "berth-packages.lock"), "apt-get", "-qq", ...RETRIES];
-  for (const words of [["update"], ["install", "-y", "--no-install-recommends", ...names]]) {
-    Bun.spawnSync([...alone, ...words], { stdio: ["ignore", "ignore", "ignore"] });
+  const aptGet = ["flock", join(tmpdir(), "berth-packages.lock"), "apt-get", "-qq", ...RETRIES];
+  for (const args of [["update"], ["install", "-y", "--no-install-recommends", ...names]]) {
+    Bun.spawnSync([...aptGet, ...args], { stdio: ["ignore", "ignore", "ignore"] });
   }
 }
 

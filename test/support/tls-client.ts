@@ -1,14 +1,14 @@
-// Clients of a TLS listener that look closely, or that show what they should not.
+// TLS clients that report the details of a connection, or that present an unexpected certificate.
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 
 export interface TlsReply {
   readonly status: number;
   readonly protocol: string | null;
-  /** SHA-256 of the certificate that was shown. */
+  /** SHA-256 fingerprint of the server's certificate. */
   readonly certificate: string;
 }
 
-/** One request on a connection of its own; rejects when the two do not agree to talk. */
+/** Sends one request on a new connection; rejects if the handshake fails. */
 export function requestOnce(options: ConnectionOptions, host = "localhost"): Promise<TlsReply> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: "127.0.0.1", servername: "localhost", ...options }, () => {
@@ -23,39 +23,39 @@ export function requestOnce(options: ConnectionOptions, host = "localhost"): Pro
       socket.destroy();
     });
     socket.on("error", reject);
-    socket.on("close", () => reject(new Error("closed without an answer")));
+    socket.on("close", () => reject(new Error("the connection was closed without a response")));
   });
 }
 
-/** Asks again and again on a connection it keeps until it is told to end; counts the answers. */
+/** Repeats a request on one connection until `until` is true; returns the number of responses. */
 export function requestRepeatedly(
   options: ConnectionOptions,
   pause: number,
   until: () => boolean,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
-    let answers = 0;
-    const ask = (): void => {
+    let responses = 0;
+    const sendRequest = (): void => {
       if (until()) return end();
       socket.write("GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n");
     };
     const end = (): void => {
-      resolve(answers);
+      resolve(responses);
       socket.destroy();
     };
-    const socket = connect({ host: "127.0.0.1", servername: "localhost", ...options }, ask);
+    const socket = connect({ host: "127.0.0.1", servername: "localhost", ...options }, sendRequest);
     let text = "";
     socket.on("data", (part) => {
       text += String(part);
       if (!text.includes('"ok"}')) return;
-      answers += 1;
+      responses += 1;
       const isLast = /^connection: close/im.test(text);
       text = "";
       if (isLast) end();
-      else setTimeout(ask, pause);
+      else setTimeout(sendRequest, pause);
     });
     socket.on("error", reject);
-    socket.on("close", () => reject(new Error("closed while it waited for an answer")));
+    socket.on("close", () => reject(new Error("the connection was closed before the response")));
   });
 }
 

@@ -1,4 +1,4 @@
-// A vendor's desk through the commands that a vendor types, and a site that asks it for licenses.
+// A vendor's desk that is operated with commands, and a site that requests licenses from it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TermsDocument } from "../../src/license/terms.ts";
@@ -7,7 +7,7 @@ import { runBerth, runOrThrow, type CommandResult } from "./run-berth.ts";
 import { unwrap } from "./licensed-store.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** What a signed document says. */
+/** The payload of a signed document. */
 const payloadOf = (document: string): { readonly terms: TermsDocument } =>
   JSON.parse(Buffer.from(document.split(".")[1] ?? "", "base64url").toString()) as {
     readonly terms: TermsDocument;
@@ -37,7 +37,7 @@ export class VendorDesk {
     return join(this.folder, name);
   }
 
-  /** A file with this text; its path. */
+  /** Writes a file and returns its path. */
   writeFile(name: string, text: string): string {
     writeFileSync(this.path(name), text);
     return this.path(name);
@@ -55,35 +55,41 @@ export class VendorDesk {
     return this.run("policy", "--policy-id", "p", "--product", "CAD", ...flags);
   }
 
-  /** The terms of a policy that is signed with these flags. */
+  /** Signs a policy with these flags and returns its terms. */
   async readPolicyTerms(...flags: string[]): Promise<TermsDocument> {
-    const said = await this.makePolicy("--json", "--replace", ...flags);
-    if (said.code !== 0) throw new Error(said.stderr);
-    return payloadOf((JSON.parse(said.stdout) as { makePolicy: string }).makePolicy).terms;
+    const result = await this.makePolicy("--json", "--replace", ...flags);
+    if (result.code !== 0) throw new Error(result.stderr);
+    return payloadOf((JSON.parse(result.stdout) as { policy: string }).policy).terms;
   }
 
-  /** The site's next request; its path. */
+  /** Creates the site's next request and returns its path. */
   async makeRequest(): Promise<string> {
     this.#site ??= await openAppliance({ licenses: {} });
     const { document } = unwrap(await this.#site.licensing.request("CAD", null, "test"));
     return this.writeFile("request.jwt", document);
   }
 
-  /** A license with these terms for a site of its own; its id. */
+  /** Issues a license with these terms for the site and returns its id. */
   async issueLicense(...flags: string[]): Promise<string> {
-    const said = await this.run("issue", "--request", await this.makeRequest(), ...flags, "--json");
-    if (said.code !== 0) throw new Error(said.stderr);
-    return String((JSON.parse(said.stdout) as { license_id: number }).license_id);
+    const result = await this.run(
+      "issue",
+      "--request",
+      await this.makeRequest(),
+      ...flags,
+      "--json",
+    );
+    if (result.code !== 0) throw new Error(result.stderr);
+    return String((JSON.parse(result.stdout) as { license_id: number }).license_id);
   }
 
-  /** A renewal; what it said, and the terms that it signed. */
+  /** Renews a license; returns the command's result and the signed terms. */
   async renewLicense(
     id: string,
     ...flags: string[]
-  ): Promise<{ said: CommandResult; terms: TermsDocument }> {
-    const said = await this.run("issue", "--renew", id, ...flags, "--json");
-    if (said.code !== 0) throw new Error(said.stderr);
-    const { document } = JSON.parse(said.stdout) as { document: string };
-    return { said, terms: payloadOf(document).terms };
+  ): Promise<{ result: CommandResult; terms: TermsDocument }> {
+    const result = await this.run("issue", "--renew", id, ...flags, "--json");
+    if (result.code !== 0) throw new Error(result.stderr);
+    const { document } = JSON.parse(result.stdout) as { document: string };
+    return { result, terms: payloadOf(document).terms };
   }
 }
