@@ -1,4 +1,4 @@
-// `bun run test:faults`: runs every fault suite, or those that are named.
+// `bun run test:faults`: runs every fault suite, or only the suites named as arguments.
 import { runSuites } from "../support/run-suites.ts";
 
 await runSuites({

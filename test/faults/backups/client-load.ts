@@ -1,6 +1,6 @@
-// A site at work: clients that take, keep, borrow and give back slots and count consumption, each
-// after its own seeded plan, and a ledger of what was asked and answered, and when. In between they
-// send heartbeats, long ones, so that the journal grows and checkpoints come.
+// The load of a site in use. Clients register, renew, borrow and release slots and add consumption,
+// each by its own seeded sequence, and log every request with the times it was sent and answered.
+// In between they send long heartbeats, so that the journal grows and checkpoints are made.
 import { HOUR, MINUTE } from "../../../src/domain/time.ts";
 import { featureTerms, consumptionTerms } from "../../support/scenario.ts";
 import { createRandom } from "../../support/suite-harness.ts";
@@ -8,21 +8,21 @@ import { createRandom } from "../../support/suite-harness.ts";
 const PRODUCT = "cad";
 export const MODULE_FEATURE = "module";
 export const METER_FEATURE = "meter";
-/** Written with escapes in a journal line, so twice as long there. */
-const LONG = '\\"'.repeat(120);
-const BEATS = 4;
-const lasting = { slots: 1_000_000, timeoutMinutes: 24 * 60 };
+/** A journal line contains this with escapes, so it is twice as long there. */
+const LONG_NAME = '\\"'.repeat(120);
+const HEARTBEATS_PER_REQUEST = 4;
+const AMPLE_POOL = { slots: 1_000_000, timeoutMinutes: 24 * 60 };
 
-/** Nothing runs out or runs short while the rig runs. */
+/** Nothing expires and no slot is missing while the suite runs. */
 export const TERMS = {
   product: PRODUCT,
-  ...lasting,
+  ...AMPLE_POOL,
   borrowHours: 1_000,
   consumption: consumptionTerms({ max: null }),
   features: [
-    featureTerms(MODULE_FEATURE, { floating: lasting }),
+    featureTerms(MODULE_FEATURE, { floating: AMPLE_POOL }),
     featureTerms(METER_FEATURE, { consumption: consumptionTerms({ max: null }) }),
-    featureTerms(LONG, { floating: lasting }),
+    featureTerms(LONG_NAME, { floating: AMPLE_POOL }),
   ],
 };
 
@@ -33,11 +33,11 @@ export interface ClientRequest {
   readonly borrowedUntil: string | null;
   readonly count: number;
   readonly sentAt: number;
-  /** Infinity: not yet. */
+  /** Infinity until it is answered. */
   answeredAt: number;
 }
 
-/** What somebody holds, as the registrations show it. */
+/** A user's slot, as the list of registrations shows it. */
 export interface HeldSlot {
   readonly info: string;
   readonly borrowedUntil: string | null;
@@ -46,17 +46,19 @@ export interface HeldSlot {
 
 export type SlotsByUser = Map<string, HeldSlot>;
 
-/** One change to what a client holds; the same whether it is planned or looked back at. */
+/**
+ * Applies a granted request to a client's slots: by the client itself, and when a backup is judged.
+ */
 export function applyRequest(
-  held: SlotsByUser,
+  slots: SlotsByUser,
   { operation, user, info, borrowedUntil }: ClientRequest,
 ): void {
-  const before = held.get(user) ?? { info: "", borrowedUntil: null, hasModule: false };
-  if (operation === "register") held.set(user, { ...before, info });
-  if (operation === "borrow") held.set(user, { ...before, info, borrowedUntil });
-  if (operation === "featureRegister") held.set(user, { ...before, hasModule: true });
-  if (operation === "featureRelease") held.set(user, { ...before, hasModule: false });
-  if (operation === "unregister") held.delete(user);
+  const before = slots.get(user) ?? { info: "", borrowedUntil: null, hasModule: false };
+  if (operation === "register") slots.set(user, { ...before, info });
+  if (operation === "borrow") slots.set(user, { ...before, info, borrowedUntil });
+  if (operation === "featureRegister") slots.set(user, { ...before, hasModule: true });
+  if (operation === "featureRelease") slots.set(user, { ...before, hasModule: false });
+  if (operation === "unregister") slots.delete(user);
 }
 
 interface AnswerTiming {
@@ -67,9 +69,11 @@ interface AnswerTiming {
 export class ClientLoad {
   readonly #url: string;
   readonly #seed: number;
-  #stopped = false;
-  #resting: PromiseWithResolvers<void> | null = null;
-  /** Each client's requests in order; it sends one after the answer to the one before. */
+  #isStopped = false;
+  #pause: PromiseWithResolvers<void> | null = null;
+  /**
+   * Each client's requests in order; a client sends a request after the previous one is answered.
+   */
   readonly requestLogs: ClientRequest[][] = [];
   readonly answers: AnswerTiming[] = [];
   readonly failures: string[] = [];
@@ -82,103 +86,105 @@ export class ClientLoad {
 
   start(clients: number): void {
     for (let client = 0; client < clients; client += 1) {
-      const ledger: ClientRequest[] = [];
-      this.requestLogs.push(ledger);
+      const requestLog: ClientRequest[] = [];
+      this.requestLogs.push(requestLog);
       this.#running.push(
-        this.#work(client, ledger).catch((error: unknown) => {
+        this.#sendRequests(client, requestLog).catch((error: unknown) => {
           this.failures.push(`client ${client}: ${String(error)}`);
         }),
       );
     }
   }
 
-  /** Nobody asks for anything new until `goOn`. */
+  /** No client sends a new request until `resume`. */
   pause(): void {
-    this.#resting ??= Promise.withResolvers();
+    this.#pause ??= Promise.withResolvers();
   }
 
   resume(): void {
-    this.#resting?.resolve();
-    this.#resting = null;
+    this.#pause?.resolve();
+    this.#pause = null;
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#isStopped = true;
     this.resume();
     await Promise.all(this.#running);
   }
 
-  async #work(client: number, ledger: ClientRequest[]): Promise<void> {
+  async #sendRequests(client: number, requestLog: ClientRequest[]): Promise<void> {
     const random = createRandom(this.#seed + client);
-    const held: SlotsByUser = new Map();
-    const beater = `beater-${client}-${LONG}`;
-    await this.#call("register", { user: beater });
-    while (!this.#stopped) {
-      await this.#resting?.promise;
-      const asked = plan(random, client, ledger.length, held);
-      ledger.push(asked);
-      await this.#call(asked.operation, fieldsOf(asked));
-      asked.answeredAt = performance.now();
-      applyRequest(held, asked);
-      for (let beat = 0; beat < BEATS && !this.#stopped; beat += 1) {
-        await this.#call("featureRegister", { user: beater, feature: LONG });
+    const slots: SlotsByUser = new Map();
+    const heartbeatUser = `beater-${client}-${LONG_NAME}`;
+    await this.#call("register", { user: heartbeatUser });
+    while (!this.#isStopped) {
+      await this.#pause?.promise;
+      const request = planRequest(random, client, requestLog.length, slots);
+      requestLog.push(request);
+      await this.#call(request.operation, fieldsOf(request));
+      request.answeredAt = performance.now();
+      applyRequest(slots, request);
+      for (let beat = 0; beat < HEARTBEATS_PER_REQUEST && !this.#isStopped; beat += 1) {
+        await this.#call("featureRegister", { user: heartbeatUser, feature: LONG_NAME });
       }
     }
   }
 
   async #call(operation: string, fields: object): Promise<void> {
-    await this.#resting?.promise;
-    const at = performance.now();
+    await this.#pause?.promise;
+    const sentAt = performance.now();
     const response = await fetch(`${this.#url}/api/v4/${operation}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ product: PRODUCT, ...fields }),
     });
     const text = await response.text();
-    this.answers.push({ sentAt: at, durationMs: performance.now() - at });
-    if (response.status !== 200) throw new Error(`${operation}: ${response.status} ${text}`);
+    this.answers.push({ sentAt, durationMs: performance.now() - sentAt });
+    if (response.status !== 200)
+      throw new Error(`${operation} was answered with ${response.status} ${text}`);
   }
 }
 
-const MOST_HELD = 24;
+const MAX_SLOTS_PER_CLIENT = 24;
 
-/** Whose client a user is of. */
+/** The number of the client that a user belongs to. */
 export const CLIENT_USER_PATTERN = /^client-(\d+)-/;
 
-/** Every one of them leaves a trace by which it can be told whether it is in a backup. */
-function plan(
+/** Every request changes something by which a backup shows whether it contains the request. */
+function planRequest(
   random: () => number,
   client: number,
-  place: number,
-  held: SlotsByUser,
+  index: number,
+  slots: SlotsByUser,
 ): ClientRequest {
-  const dice = Math.floor(random() * 100);
-  const users = [...held.keys()];
+  const percentile = Math.floor(random() * 100);
+  const users = [...slots.keys()];
   const user = users[Math.floor(random() * users.length)] ?? "";
-  const mark = `request ${place}`;
-  // Now and then as long as it may be: the record grows, too.
-  const info = dice % 10 === 0 ? mark.padEnd(4_000, ".") : mark;
-  const until = new Date(Date.now() + HOUR + (place % 50_000) * MINUTE).toISOString();
-  const nothing = { user, info: "", borrowedUntil: null, count: 0 };
-  const asked = (operation: string, differing: Partial<ClientRequest>): ClientRequest => ({
-    ...nothing,
+  const shortInfo = `request ${index}`;
+  // One in ten is as long as allowed, so that the audit log grows, too.
+  const info = percentile % 10 === 0 ? shortInfo.padEnd(4_000, ".") : shortInfo;
+  const until = new Date(Date.now() + HOUR + (index % 50_000) * MINUTE).toISOString();
+  const defaults = { user, info: "", borrowedUntil: null, count: 0 };
+  const makeRequest = (operation: string, fields: Partial<ClientRequest>): ClientRequest => ({
+    ...defaults,
     operation,
     sentAt: performance.now(),
     answeredAt: Infinity,
-    ...differing,
+    ...fields,
   });
-  if (users.length === 0 || (dice < 25 && users.length < MOST_HELD)) {
-    return asked("register", { user: `client-${client}-${place}`, info });
+  if (users.length === 0 || (percentile < 25 && users.length < MAX_SLOTS_PER_CLIENT)) {
+    return makeRequest("register", { user: `client-${client}-${index}`, info });
   }
-  if (dice < 45) return asked("register", { info });
-  if (dice < 55) return asked("borrow", { info, borrowedUntil: until });
-  if (dice < 65) return asked("add_consumption", { count: 1 + (dice % 5) });
-  if (dice < 70) return asked("add_feature_consumption", { count: 1 + (dice % 3) });
-  if (dice < 85) {
-    const operation = held.get(user)?.hasModule === true ? "featureRelease" : "featureRegister";
-    return asked(operation, {});
+  if (percentile < 45) return makeRequest("register", { info });
+  if (percentile < 55) return makeRequest("borrow", { info, borrowedUntil: until });
+  if (percentile < 65) return makeRequest("add_consumption", { count: 1 + (percentile % 5) });
+  if (percentile < 70)
+    return makeRequest("add_feature_consumption", { count: 1 + (percentile % 3) });
+  if (percentile < 85) {
+    const operation = slots.get(user)?.hasModule === true ? "featureRelease" : "featureRegister";
+    return makeRequest(operation, {});
   }
-  return asked("unregister", {});
+  return makeRequest("unregister", {});
 }
 
 function fieldsOf({ operation, user, info, borrowedUntil, count }: ClientRequest): object {

@@ -1,5 +1,5 @@
-// Makes a command and a checkpoint meet at a chosen place of the work of both: one is stopped there
-// (SIGSTOP) until the other has passed, and nobody's sources know of it.
+// Interleaves a command and a checkpoint at chosen steps of their work: one process is stopped
+// there with SIGSTOP until the other has passed. No source of the product has to know of it.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../../src/platform/disk.ts";
@@ -10,11 +10,11 @@ import { atEnd } from "../../support/suite-harness.ts";
 
 export interface InterleavingPlan {
   readonly command: "backup" | "verify";
-  /** Where a checkpoint waits for the command; null: it does not. */
-  readonly pauseCheckpointAt: "begun" | "recording" | null;
-  /** Where the command waits for checkpoints to end; null: it does not. */
+  /** The step at which a checkpoint waits for the command; null: it does not wait. */
+  readonly pauseCheckpointAt: "started" | "audit log written" | null;
+  /** The step at which the command waits for checkpoints to end; null: it does not wait. */
   readonly pauseCommandAt: "state read" | "state copied" | null;
-  /** How many. */
+  /** How many checkpoints the command waits for. */
   readonly checkpointsToPass: number;
   readonly commandCount: number;
 }
@@ -23,112 +23,118 @@ type Child = Pick<Bun.Subprocess, "pid" | "exitCode" | "exited">;
 
 export class Interleaver {
   readonly #folder: string;
-  readonly #events: FolderWatcher;
-  readonly #record: FolderWatcher;
-  readonly #stopped = new Set<number>();
-  /** How often since the beginning. */
-  readonly #seen = { rotated: 0, opened: 0, replaced: 0, recorded: 0 };
+  readonly #folderEvents: FolderWatcher;
+  readonly #auditLogEvents: FolderWatcher;
+  readonly #stoppedPids = new Set<number>();
+  /** How often each event was seen since the beginning. */
+  readonly #counts = { rotations: 0, stateOpens: 0, stateReplacements: 0, auditLogWrites: 0 };
 
   constructor(folder: string) {
     this.#folder = folder;
-    this.#events = new FolderWatcher(folder, ["opened", "arrived", "made"]);
-    this.#record = new FolderWatcher(join(folder, "history"), ["changed"]);
+    this.#folderEvents = new FolderWatcher(folder, ["opened", "renamed", "created"]);
+    this.#auditLogEvents = new FolderWatcher(join(folder, "history"), ["changed"]);
     atEnd(() => {
-      for (const pid of this.#stopped) signal(pid, "SIGKILL");
+      for (const pid of this.#stoppedPids) sendSignal(pid, "SIGKILL");
     });
   }
 
-  /** Checkpoints that ended so far. */
+  /** The number of checkpoints that were completed so far. */
   get completedCheckpoints(): number {
-    this.#look();
-    return this.#seen.replaced;
+    this.#countEvents();
+    return this.#counts.stateReplacements;
   }
 
-  /** Starts commands when a checkpoint begins, and ends when they do. */
+  /** Starts the commands when a checkpoint starts; returns when they have exited. */
   async runPlan(
     { pauseCheckpointAt, pauseCommandAt, checkpointsToPass }: InterleavingPlan,
     start: () => readonly Child[],
   ): Promise<void> {
-    const checkpoint = await this.#checkpoint(pauseCheckpointAt);
-    const { opened } = this.#seen;
+    const checkpointPid = await this.#awaitCheckpoint(pauseCheckpointAt);
+    const { stateOpens } = this.#counts;
     const children = start();
-    const ended = (): boolean => children.some(({ exitCode }) => exitCode !== null);
+    const hasAnyExited = (): boolean => children.some(({ exitCode }) => exitCode !== null);
     if (pauseCommandAt !== null) {
-      // The only one to open it: the checkpoint is stopped.
-      const times = pauseCommandAt === "state read" ? 1 : 2;
-      await this.#until("the command", () => this.#seen.opened >= opened + times || ended());
-      for (const { pid } of children) this.#stop(pid);
-      const { replaced } = this.#seen;
-      if (checkpoint !== null) this.#goOn(checkpoint);
-      await this.#until(
-        "checkpoints",
-        () => this.#seen.replaced >= replaced + checkpointsToPass || ended(),
+      // While the checkpoint is stopped, only the command opens state.json.
+      const opens = pauseCommandAt === "state read" ? 1 : 2;
+      await this.#waitUntil(
+        `the command to reach "${pauseCommandAt}"`,
+        () => this.#counts.stateOpens >= stateOpens + opens || hasAnyExited(),
       );
-      for (const { pid } of children) this.#goOn(pid);
+      for (const { pid } of children) this.#stop(pid);
+      const { stateReplacements } = this.#counts;
+      if (checkpointPid !== null) this.#continue(checkpointPid);
+      await this.#waitUntil(
+        `${checkpointsToPass} checkpoints to end`,
+        () =>
+          this.#counts.stateReplacements >= stateReplacements + checkpointsToPass || hasAnyExited(),
+      );
+      for (const { pid } of children) this.#continue(pid);
     }
     await Promise.all(children.map(({ exited }) => exited));
-    if (checkpoint !== null) this.#goOn(checkpoint);
+    if (checkpointPid !== null) this.#continue(checkpointPid);
   }
 
-  /** The pid of a checkpoint that is stopped there; null: it was not to be stopped. */
-  async #checkpoint(at: InterleavingPlan["pauseCheckpointAt"]): Promise<number | null> {
+  /** Waits for a checkpoint and stops it at a step; returns its pid, or null if `at` is null. */
+  async #awaitCheckpoint(at: InterleavingPlan["pauseCheckpointAt"]): Promise<number | null> {
     for (;;) {
-      this.#look();
-      const { rotated } = this.#seen;
-      await this.#until("a rotation", () => this.#seen.rotated > rotated);
+      this.#countEvents();
+      const { rotations } = this.#counts;
+      await this.#waitUntil("a journal rotation", () => this.#counts.rotations > rotations);
       if (at === null) return null;
-      const { replaced, recorded } = this.#seen;
+      const { stateReplacements, auditLogWrites } = this.#counts;
       let pid: number | null = null;
-      await this.#until("a checkpoint", () => {
-        if (at === "recording" && this.#seen.recorded === recorded) return false;
-        pid = this.#holder();
-        return pid !== null || this.#seen.replaced > replaced;
+      await this.#waitUntil("a checkpoint", () => {
+        if (at === "audit log written" && this.#counts.auditLogWrites === auditLogWrites) {
+          return false;
+        }
+        pid = this.#readLockHolder();
+        return pid !== null || this.#counts.stateReplacements > stateReplacements;
       });
       if (pid === null) continue;
       this.#stop(pid);
-      this.#look();
-      // It may have been done already; then the next one.
-      if (this.#seen.replaced === replaced) return pid;
-      this.#goOn(pid);
+      this.#countEvents();
+      // It may have completed before it was stopped; then the next checkpoint is awaited.
+      if (this.#counts.stateReplacements === stateReplacements) return pid;
+      this.#continue(pid);
     }
   }
 
-  /** Who makes a checkpoint notes its pid in the lock it holds. */
-  #holder(): number | null {
+  /** The process that makes a checkpoint writes its pid into the lock file. */
+  #readLockHolder(): number | null {
     const text = readFileSync(join(this.#folder, "checkpoint.lock"), "utf8");
     return /^\d+$/.test(text) ? Number(text) : null;
   }
 
   #stop(pid: number): void {
-    this.#stopped.add(pid);
-    signal(pid, "SIGSTOP");
+    this.#stoppedPids.add(pid);
+    sendSignal(pid, "SIGSTOP");
   }
 
-  #goOn(pid: number): void {
-    signal(pid, "SIGCONT");
-    this.#stopped.delete(pid);
+  #continue(pid: number): void {
+    sendSignal(pid, "SIGCONT");
+    this.#stoppedPids.delete(pid);
   }
 
-  #look(): void {
-    for (const { kind, name } of this.#events.takeEvents()) {
-      if (kind === "made" && name.startsWith("journal-")) this.#seen.rotated += 1;
-      if (kind === "opened" && name === "state.json") this.#seen.opened += 1;
-      if (kind === "arrived" && name === "state.json") this.#seen.replaced += 1;
+  #countEvents(): void {
+    for (const { kind, name } of this.#folderEvents.takeEvents()) {
+      if (kind === "created" && name.startsWith("journal-")) this.#counts.rotations += 1;
+      if (kind === "opened" && name === "state.json") this.#counts.stateOpens += 1;
+      if (kind === "renamed" && name === "state.json") this.#counts.stateReplacements += 1;
     }
-    this.#seen.recorded += this.#record.takeEvents().length;
+    this.#counts.auditLogWrites += this.#auditLogEvents.takeEvents().length;
   }
 
-  async #until(what: string, is: () => boolean): Promise<void> {
-    const end = performance.now() + PATIENCE;
-    for (this.#look(); !is(); this.#look()) {
-      if (performance.now() > end)
-        throw new BackupViolation("served", `waited for ${what} in vain`);
+  async #waitUntil(event: string, hasHappened: () => boolean): Promise<void> {
+    const deadline = performance.now() + PATIENCE;
+    for (this.#countEvents(); !hasHappened(); this.#countEvents()) {
+      if (performance.now() > deadline)
+        throw new BackupViolation("served", `timed out while waiting for ${event}`);
       await new Promise(setImmediate);
     }
   }
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
+function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {

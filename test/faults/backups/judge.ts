@@ -1,6 +1,6 @@
-// Brings a backup back into an empty folder and compares: with what clients had been promised when it
-// began, with what nobody had asked for before it ended, and with its own record, which is read here
-// without the product's help.
+// Restores a backup into an empty folder and compares it with the clients' logs. It must contain
+// what was answered before the backup started and nothing that was sent after it ended. Its audit
+// log is read here without code of the product.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GENESIS, sha256 } from "../../../src/platform/hash.ts";
@@ -25,12 +25,12 @@ import {
   type SlotsByUser,
 } from "./client-load.ts";
 
-const around = { cwd: "/", env: {}, stdout: "pipe", stderr: "pipe" } as const;
+const SPAWN_OPTIONS = { cwd: "/", env: {}, stdout: "pipe", stderr: "pipe" } as const;
 
-export const spawnBerth = (words: readonly string[]) =>
-  Bun.spawn([buildBinary(), ...words], { ...around, stdin: "ignore" });
+export const spawnBerth = (args: readonly string[]) =>
+  Bun.spawn([buildBinary(), ...args], { ...SPAWN_OPTIONS, stdin: "ignore" });
 
-/** What `--json` says, as far as it is looked at here. */
+/** The fields of the `--json` output that this suite reads. */
 export interface BackupFacts {
   readonly seq: number;
   readonly audit_seq: number;
@@ -43,17 +43,17 @@ export async function readFacts(
   child: ReturnType<typeof spawnBerth>,
   promise: BackupPromise,
 ): Promise<BackupFacts> {
-  const [code, out, complaint] = await Promise.all([
+  const [code, stdout, stderr] = await Promise.all([
     child.exited,
     child.stdout.text(),
     child.stderr.text(),
   ]);
-  if (code !== 0) throw new BackupViolation(promise, `exit ${code}: ${complaint}${out}`);
-  return JSON.parse(out) as BackupFacts;
+  if (code !== 0) throw new BackupViolation(promise, `exit code ${code}: ${stderr}${stdout}`);
+  return JSON.parse(stdout) as BackupFacts;
 }
 
-const told = (command: string, ...words: string[]): Promise<BackupFacts> =>
-  withContext(command, readFacts(spawnBerth([command, ...words, "--json"]), "restored"));
+const runForFacts = (command: string, ...args: string[]): Promise<BackupFacts> =>
+  withContext(command, readFacts(spawnBerth([command, ...args, "--json"]), "restored"));
 
 export interface Backup extends BackupWindow {
   readonly name: string;
@@ -62,66 +62,72 @@ export interface Backup extends BackupWindow {
 }
 
 export interface BackupJudgement {
-  /** Answered before it began: all of these had to be there. */
+  /** Requests answered before the backup started: it must contain all of them. */
   readonly answeredBefore: number;
-  /** Under way meanwhile: any of these could be there. */
+  /** Requests under way during the backup: it may contain any of them. */
   readonly inFlight: number;
 }
 
-/** Throws `Broken` for the first promise it finds broken; `folder` is where to restore to. */
+/** Restores into `folder`; throws a `BackupViolation` for the first broken promise. */
 export async function judgeBackup(
   backup: Backup,
   folder: string,
-  ledgers: readonly RequestLog[],
+  requestLogs: readonly RequestLog[],
 ): Promise<BackupJudgement> {
   const { file, facts, startedAt, endedAt } = backup;
-  const restored = await told("restore", file, "--data", folder);
-  const walked = await told("verify", "--data", folder);
-  if (walked.seq !== facts.seq + 1 || walked.audit_seq !== facts.audit_seq + 1) {
+  const restored = await runForFacts("restore", file, "--data", folder);
+  const verified = await runForFacts("verify", "--data", folder);
+  if (verified.seq !== facts.seq + 1 || verified.audit_seq !== facts.audit_seq + 1) {
     throw new BackupViolation(
-      "recorded",
-      `a restore adds one line: ${JSON.stringify({ facts, walked })}`,
+      "auditLog",
+      `a restore must add exactly one line: ${JSON.stringify({ facts, verified })}`,
     );
   }
   if (facts.torn_bytes > 0 || facts.audit_unfinished_bytes > 0) {
     throw new BackupViolation(
-      "recorded",
-      `more was copied than its state knows of: ${JSON.stringify(facts)}`,
+      "auditLog",
+      `the backup contains bytes that its state does not cover: ${JSON.stringify(facts)}`,
     );
   }
-  const record = readAuditLog(folder);
-  const lineage = record.last?.type === "Restored" ? record.last.restore?.lineage : null;
-  if (lineage === null || lineage !== restored.lineage || record.lines !== walked.audit_seq) {
-    const end = `${record.lines} lines, the last ${JSON.stringify(record.last)}`;
-    throw new BackupViolation("recorded", `${JSON.stringify(restored)}, and on record are ${end}`);
+  const auditLog = readAuditLog(folder);
+  const lineage = auditLog.last?.type === "Restored" ? auditLog.last.restore?.lineage : null;
+  if (lineage === null || lineage !== restored.lineage || auditLog.lines !== verified.audit_seq) {
+    const end = `${auditLog.lines} lines, the last is ${JSON.stringify(auditLog.last)}`;
+    throw new BackupViolation(
+      "auditLog",
+      `berth restore printed ${JSON.stringify(restored)}, but the audit log has ${end}`,
+    );
   }
-  const served = await serve(folder);
-  // A start more than a minute after the last line adds lines of its own: the clock's.
-  const stopped = await told("verify", "--data", folder);
-  const covered = coveredIn(folder);
-  if (covered !== stopped.seq || covered < walked.seq) {
-    const lines = `${walked.seq} lines at the start, ${stopped.seq} at the end`;
-    throw new BackupViolation("restored", `a clean stop folds ${covered}: ${lines}`);
+  const served = await readFromServer(folder);
+  // A start more than a minute after the last line adds lines about the clock.
+  const verifiedAfterStop = await runForFacts("verify", "--data", folder);
+  const covered = readCoveredSeq(folder);
+  if (covered !== verifiedAfterStop.seq || covered < verified.seq) {
+    const lines = `${verified.seq} at the start and ${verifiedAfterStop.seq} at the end`;
+    throw new BackupViolation(
+      "restored",
+      `after a clean stop state.json covers ${covered} lines; the journal had ${lines}`,
+    );
   }
-  const cuts = ledgers.map((ledger, client) =>
-    findRequestCut(ledger, served.held[client] ?? new Map(), backup),
+  const cuts = requestLogs.map((requestLog, client) =>
+    findRequestCut(requestLog, served.slotsByClient[client] ?? new Map(), backup),
   );
-  checkOneInstant(ledgers, cuts);
+  checkOneInstant(requestLogs, cuts);
   for (const [operation, total] of Object.entries(served.totals)) {
-    const { least, most } = sumConsumption(ledgers, cuts, operation);
-    const recorded = record.totals.get(operation) ?? 0;
+    const { least, most } = sumConsumption(requestLogs, cuts, operation);
+    const recorded = auditLog.totals.get(operation) ?? 0;
     if (total < least || total > most || total !== recorded) {
-      const bounds = `between ${least} and ${most} were asked for`;
+      const bounds = `between ${least} and ${most} were requested`;
       throw new BackupViolation(
-        "kept",
-        `${operation}: ${total} counted, ${recorded} on record, ${bounds}`,
+        "requests",
+        `${operation}: the counter shows ${total}, the audit log ${recorded}, and ${bounds}`,
       );
     }
   }
-  const promised = sum(ledgers.map((ledger) => countAnsweredBefore(ledger, startedAt)));
+  const answeredBefore = sum(requestLogs.map((log) => countAnsweredBefore(log, startedAt)));
   return {
-    answeredBefore: promised,
-    inFlight: sum(ledgers.map((ledger) => countSentBefore(ledger, endedAt))) - promised,
+    answeredBefore,
+    inFlight: sum(requestLogs.map((log) => countSentBefore(log, endedAt))) - answeredBefore,
   };
 }
 
@@ -141,34 +147,37 @@ interface AuditLine {
   readonly sum: string;
 }
 
-const COUNTED: Readonly<Record<string, string>> = {
+const OPERATIONS: Readonly<Record<string, string>> = {
   ConsumptionAdded: "add_consumption",
   FeatureConsumptionAdded: "add_feature_consumption",
 };
 
-/** The audit chain from its first line on: the record, and what the journal has beyond the state. */
+/**
+ * The chain from its first line on: the audit log, then the journal lines that the state does not
+ * cover.
+ */
 function readAuditLog(folder: string) {
-  const covered = coveredIn(folder);
-  const history = readdirSync(join(folder, "history")).map((name) => join("history", name));
-  const journal = readdirSync(folder).filter((name) => name.startsWith("journal-"));
+  const covered = readCoveredSeq(folder);
+  const auditFiles = readdirSync(join(folder, "history")).map((name) => join("history", name));
+  const segments = readdirSync(folder).filter((name) => name.startsWith("journal-"));
   const totals = new Map<string, number>();
-  let [lines, end]: [number, string] = [0, GENESIS];
+  let [lines, previousSum]: [number, string] = [0, GENESIS];
   let last: AuditEvent | undefined;
-  for (const name of [...history.toSorted(), ...journal.toSorted(byNumber)]) {
+  for (const name of [...auditFiles.toSorted(), ...segments.toSorted(byNumber)]) {
     for (const text of readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1)) {
       const line = JSON.parse(text) as AuditLine;
-      const folded = journal.includes(name) && line.seq <= covered;
-      if (folded || line.audit_seq === undefined) continue;
-      const whole = sha256(text.slice(0, text.lastIndexOf(',"sum":'))) === line.sum;
-      if (!whole || line.audit_seq !== lines + 1 || line.audit_prev !== end) {
+      const isCovered = segments.includes(name) && line.seq <= covered;
+      if (isCovered || line.audit_seq === undefined) continue;
+      const isIntact = sha256(text.slice(0, text.lastIndexOf(',"sum":'))) === line.sum;
+      if (!isIntact || line.audit_seq !== lines + 1 || line.audit_prev !== previousSum) {
         throw new BackupViolation(
-          "recorded",
-          `line ${lines + 1} of the record should follow in ${name}: ${text}`,
+          "auditLog",
+          `${name} should continue with line ${lines + 1} of the audit log, but has: ${text}`,
         );
       }
-      [lines, end, last] = [lines + 1, line.sum, line.events.at(-1)];
+      [lines, previousSum, last] = [lines + 1, line.sum, line.events.at(-1)];
       for (const { type, count = 0 } of line.events) {
-        const operation = COUNTED[type];
+        const operation = OPERATIONS[type];
         if (operation !== undefined) totals.set(operation, (totals.get(operation) ?? 0) + count);
       }
     }
@@ -176,7 +185,7 @@ function readAuditLog(folder: string) {
   return { lines, last, totals };
 }
 
-function coveredIn(folder: string): number {
+function readCoveredSeq(folder: string): number {
   const text = readFileSync(join(folder, "state.json"), "utf8");
   return (JSON.parse(text) as { readonly covers: { readonly seq: number } }).covers.seq;
 }
@@ -196,9 +205,9 @@ interface LicenseReply {
   readonly product_features: readonly { readonly code: string; total_consumptions: number }[];
 }
 
-/** What a server on the folder says: who holds what, by client, and what was counted. */
-async function serve(folder: string) {
-  // What it was made of is served meanwhile.
+/** Serves the folder and reads the slots, by client, and the consumption totals. */
+async function readFromServer(folder: string) {
+  // The original site is served at the same time, so this must look like another machine.
   const server = await serveAsSeparateMachine(folder, "--listen", "127.0.0.1:0").catch(
     (error: unknown) => {
       throw new BackupViolation("restored", String(error));
@@ -212,16 +221,18 @@ async function serve(folder: string) {
     get("licenses") as Promise<LicenseReply[]>,
   ]);
   if ((await server.stop()) !== 0)
-    throw new BackupViolation("restored", "it does not stop cleanly");
-  const held: SlotsByUser[] = [];
+    throw new BackupViolation(
+      "restored",
+      "the server of the restored folder does not stop cleanly",
+    );
+  const slotsByClient: SlotsByUser[] = [];
   for (const { user, user_info: info, borrowed_until: until, features } of slots) {
     const client = CLIENT_USER_PATTERN.exec(user)?.[1];
     if (client === undefined) continue;
-    const module = features.includes(MODULE_FEATURE);
-    (held[Number(client)] ??= new Map()).set(user, {
+    (slotsByClient[Number(client)] ??= new Map()).set(user, {
       info,
       borrowedUntil: until,
-      hasModule: module,
+      hasModule: features.includes(MODULE_FEATURE),
     });
   }
   const meter = license?.product_features.find(({ code }) => code === METER_FEATURE);
@@ -229,5 +240,5 @@ async function serve(folder: string) {
     add_consumption: license?.total_consumptions ?? -1,
     add_feature_consumption: meter?.total_consumptions ?? -1,
   };
-  return { held, totals };
+  return { slotsByClient, totals };
 }

@@ -1,37 +1,40 @@
-// Which of the clients' requests are in a backup: for each client a beginning of its ledger, and all
-// of these together one moment of the server's.
+// Finds which of the clients' requests a backup contains. For each client these must be the first
+// requests of its log, and all of these cuts together must be one instant of the server.
 import { applyRequest, type ClientRequest, type SlotsByUser } from "./client-load.ts";
 
 export type BackupPromise =
-  "made" | "looked" | "restored" | "kept" | "recorded" | "secret" | "served";
+  "created" | "verified" | "restored" | "requests" | "auditLog" | "secrets" | "served";
 
-/** A promise that was broken, and how. */
+/** A broken promise, with the reason as its message. */
 export class BackupViolation extends Error {
   readonly promise: BackupPromise;
 
-  constructor(promise: BackupPromise, how: string) {
-    super(how);
+  constructor(promise: BackupPromise, reason: string) {
+    super(reason);
     this.promise = promise;
   }
 }
 
-/** Says where, if something is broken there. */
-export async function withContext<T>(place: string, work: Promise<T>): Promise<T> {
+/** Adds the context to the message of a violation. */
+export async function withContext<T>(context: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     if (!(error instanceof BackupViolation)) throw error;
-    throw new BackupViolation(error.promise, `${place}: ${error.message}`);
+    throw new BackupViolation(error.promise, `${context}: ${error.message}`);
   }
 }
 
-/** When the backup was made, as its caller knows it. */
+/** When the backup was made, as measured by its caller. */
 export interface BackupWindow {
   readonly startedAt: number;
   readonly endedAt: number;
 }
 
-/** After how many of a client's requests it holds what was found; more than one may leave no trace. */
+/**
+ * After how many of its requests a client has the slots of the backup. It is a range, because some
+ * requests in a row may not change the slots.
+ */
 export interface RequestCut {
   readonly least: number;
   readonly most: number;
@@ -39,83 +42,88 @@ export interface RequestCut {
 
 export type RequestLog = readonly ClientRequest[];
 
-export const countAnsweredBefore = (ledger: RequestLog, moment: number): number =>
-  ledger.findLastIndex(({ answeredAt }) => answeredAt < moment) + 1;
+export const countAnsweredBefore = (requestLog: RequestLog, instant: number): number =>
+  requestLog.findLastIndex(({ answeredAt }) => answeredAt < instant) + 1;
 
-export const countSentBefore = (ledger: RequestLog, moment: number): number =>
-  ledger.findLastIndex(({ sentAt }) => sentAt < moment) + 1;
+export const countSentBefore = (requestLog: RequestLog, instant: number): number =>
+  requestLog.findLastIndex(({ sentAt }) => sentAt < instant) + 1;
 
-/** Everything answered before the backup began is in it, and nothing asked after it ended. */
+/** All requests answered before the backup started are in it, and none sent after it ended. */
 export function findRequestCut(
-  ledger: RequestLog,
-  found: SlotsByUser,
+  requestLog: RequestLog,
+  backupSlots: SlotsByUser,
   { startedAt, endedAt }: BackupWindow,
 ): RequestCut {
-  const [promised, possible] = [
-    countAnsweredBefore(ledger, startedAt),
-    countSentBefore(ledger, endedAt),
-  ];
-  const held: SlotsByUser = new Map();
-  const fitting: number[] = [];
-  let differences = "";
-  for (let count = 0; count <= possible; count += 1) {
-    if (count >= promised) {
-      const difference = differenceOf(held, found);
-      if (difference === null) fitting.push(count);
-      else differences ||= difference;
+  const minimum = countAnsweredBefore(requestLog, startedAt);
+  const maximum = countSentBefore(requestLog, endedAt);
+  const slots: SlotsByUser = new Map();
+  const matches: number[] = [];
+  let firstDifference = "";
+  for (let count = 0; count <= maximum; count += 1) {
+    if (count >= minimum) {
+      const difference = describeDifference(slots, backupSlots);
+      if (difference === null) matches.push(count);
+      else firstDifference ||= difference;
     }
-    const next = ledger[count];
-    if (next !== undefined) applyRequest(held, next);
+    const next = requestLog[count];
+    if (next !== undefined) applyRequest(slots, next);
   }
-  const [least] = fitting;
+  const [least] = matches;
   if (least === undefined) {
     throw new BackupViolation(
-      "kept",
-      `no number of a client's requests from ${promised} (answered before it began) to ` +
-        `${possible} (asked before it ended) leads to what it holds; after ${promised}: ${differences}`,
+      "requests",
+      `the slots in the backup match no cut of the client's requests from ${minimum} (answered ` +
+        `before it started) to ${maximum} (sent before it ended); after ${minimum}: ${firstDifference}`,
     );
   }
-  return { least, most: fitting.at(-1) ?? least };
+  return { least, most: matches.at(-1) ?? least };
 }
 
-function differenceOf(held: SlotsByUser, found: SlotsByUser): string | null {
-  for (const user of new Set([...held.keys(), ...found.keys()])) {
-    const [wanted, got] = [held.get(user), found.get(user)];
-    if (!Bun.deepEquals(wanted, got)) {
-      return `${user} should be ${short(wanted)} and is ${short(got)}`;
+function describeDifference(slots: SlotsByUser, backupSlots: SlotsByUser): string | null {
+  for (const user of new Set([...slots.keys(), ...backupSlots.keys()])) {
+    const [expected, actual] = [slots.get(user), backupSlots.get(user)];
+    if (!Bun.deepEquals(expected, actual)) {
+      return `${user} should be ${abbreviate(expected)}, but is ${abbreviate(actual)}`;
     }
   }
   return null;
 }
 
-const short = (value: unknown): string => (JSON.stringify(value) ?? "absent").slice(0, 200);
+const abbreviate = (value: unknown): string => (JSON.stringify(value) ?? "absent").slice(0, 200);
 
-/** What was answered before something else was asked is older: the backup has it if it has that. */
-export function checkOneInstant(ledgers: readonly RequestLog[], cuts: readonly RequestCut[]): void {
-  const newest = Math.max(
-    ...ledgers.map((ledger, client) => ledger[(cuts[client]?.least ?? 0) - 1]?.sentAt ?? 0),
+/**
+ * A request that was answered before another one was sent is older, also across clients: a backup
+ * with the newer request must contain the older one.
+ */
+export function checkOneInstant(
+  requestLogs: readonly RequestLog[],
+  cuts: readonly RequestCut[],
+): void {
+  const newestSent = Math.max(
+    ...requestLogs.map((log, client) => log[(cuts[client]?.least ?? 0) - 1]?.sentAt ?? 0),
   );
-  const missing = Math.min(
-    ...ledgers.map((ledger, client) => ledger[cuts[client]?.most ?? 0]?.answeredAt ?? Infinity),
+  const oldestMissing = Math.min(
+    ...requestLogs.map((log, client) => log[cuts[client]?.most ?? 0]?.answeredAt ?? Infinity),
   );
-  if (missing < newest) {
+  if (oldestMissing < newestSent) {
     throw new BackupViolation(
-      "kept",
-      `it lacks a request answered at ${missing} and has one asked ${newest - missing} ms later`,
+      "requests",
+      `the backup lacks a request answered at ${oldestMissing}, but contains a request sent ` +
+        `${newestSent - oldestMissing} ms later`,
     );
   }
 }
 
-/** What may have been counted: of each client at least and at most this. */
+/** The least and the most consumption that the backup may contain. */
 export function sumConsumption(
-  ledgers: readonly RequestLog[],
+  requestLogs: readonly RequestLog[],
   cuts: readonly RequestCut[],
   operation: string,
 ): RequestCut {
-  const upTo = (which: keyof RequestCut): number =>
-    ledgers
-      .flatMap((ledger, client) => ledger.slice(0, cuts[client]?.[which] ?? 0))
-      .filter((asked) => asked.operation === operation)
+  const sumUpTo = (bound: keyof RequestCut): number =>
+    requestLogs
+      .flatMap((log, client) => log.slice(0, cuts[client]?.[bound] ?? 0))
+      .filter((request) => request.operation === operation)
       .reduce((total, { count }) => total + count, 0);
-  return { least: upTo("least"), most: upTo("most") };
+  return { least: sumUpTo("least"), most: sumUpTo("most") };
 }

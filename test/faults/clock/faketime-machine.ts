@@ -1,5 +1,5 @@
-// A machine whose wall clock goes where it is told: the compiled binary under libfaketime, which
-// leaves the monotonic clock alone.
+// A machine whose wall clock a test can set: it runs the compiled binary under libfaketime, which
+// does not change the monotonic clock.
 import {
   existsSync,
   mkdirSync,
@@ -15,7 +15,7 @@ import { SECOND } from "../../../src/domain/time.ts";
 import { buildBinary } from "../../support/binary.ts";
 import { installPackages } from "../../support/suite-harness.ts";
 
-const END = "2099-12-31";
+const VALID_UNTIL = "2099-12-31";
 
 interface CommandResult {
   readonly code: number;
@@ -30,10 +30,10 @@ export interface ClockReply {
   readonly code: string | null;
 }
 
-/** A machine with a clock of its own, a site's folder on it, and the vendor's desk beside it. */
+/** A machine with its own clock, the data folder of a site, and a vendor's desk. */
 export class FaketimeMachine {
   readonly #folder = mkdtempSync(join(tmpdir(), "berth-clock-"));
-  readonly #time = join(this.#folder, "time");
+  readonly #timeFile = join(this.#folder, "time");
   readonly #library: string;
   #offset = 0;
   #url = "";
@@ -44,37 +44,38 @@ export class FaketimeMachine {
     this.setClockOffset(0);
   }
 
-  /** The wall clock from here on: so far from the true one. */
+  /** Sets the wall clock to the true time plus `offset`. */
   setClockOffset(offset: number): void {
     this.#offset = offset;
     const seconds = Math.round(offset / SECOND);
-    writeFileSync(`${this.#time}.new`, `${seconds < 0 ? "" : "+"}${seconds}\n`);
-    renameSync(`${this.#time}.new`, this.#time);
+    writeFileSync(`${this.#timeFile}.new`, `${seconds < 0 ? "" : "+"}${seconds}\n`);
+    renameSync(`${this.#timeFile}.new`, this.#timeFile);
   }
 
   path(name: string): string {
     return join(this.#folder, name);
   }
 
-  async runBerth(...words: string[]): Promise<CommandResult> {
-    const child = this.#spawn(words);
-    const [code, out, err] = await Promise.all([
+  async runBerth(...args: string[]): Promise<CommandResult> {
+    const child = this.#spawn(args);
+    const [code, stdout, stderr] = await Promise.all([
       child.exited,
       new Response(child.stdout).text(),
       new Response(child.stderr).text(),
     ]);
-    return { code, stdout: out, stderr: err };
+    return { code, stdout, stderr };
   }
 
-  async runBerthOrThrow(...words: string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.runBerth(...words);
-    if (code !== 0) throw new Error(`berth ${words.join(" ")}: exit ${code}: ${stderr}${stdout}`);
+  async runBerthOrThrow(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.runBerth(...args);
+    if (code !== 0)
+      throw new Error(`berth ${args.join(" ")} exited with code ${code}: ${stderr}${stdout}`);
     return stdout;
   }
 
   async startServer(): Promise<void> {
-    const listen = ["--listen", "127.0.0.1:0", "--data", this.path("site")];
-    const child = this.#spawn(["serve", ...listen]);
+    const flags = ["--listen", "127.0.0.1:0", "--data", this.path("site")];
+    const child = this.#spawn(["serve", ...flags]);
     this.#server = child;
     const decoder = new TextDecoder();
     let text = "";
@@ -83,7 +84,8 @@ export class FaketimeMachine {
       if (/^ready$/m.test(text)) break;
     }
     const url = /http:\/\/[\d.]+:\d+/.exec(text)?.[0];
-    if (url === undefined) throw new Error(`it is not ready: ${text}`);
+    if (url === undefined)
+      throw new Error(`berth serve printed no address before it was ready: ${text}`);
     this.#url = url;
   }
 
@@ -103,7 +105,7 @@ export class FaketimeMachine {
     return this.#url;
   }
 
-  /** What came of a call: `ok`, or the code it was refused with. */
+  /** The outcome of a call: `ok`, or the code of its refusal. */
   async call(operation: string, fields: object): Promise<string> {
     const response = await fetch(`${this.#url}/api/v4/${operation}`, {
       method: "POST",
@@ -115,9 +117,9 @@ export class FaketimeMachine {
     return code;
   }
 
-  async runClockCommand(...words: string[]): Promise<ClockReply> {
+  async runClockCommand(...args: string[]): Promise<ClockReply> {
     const data = ["--data", this.path("site"), "--json"];
-    return JSON.parse(await this.runBerthOrThrow("clock", ...words, ...data)) as ClockReply;
+    return JSON.parse(await this.runBerthOrThrow("clock", ...args, ...data)) as ClockReply;
   }
 
   async readStatus(): Promise<{ readonly now: string }> {
@@ -125,7 +127,7 @@ export class FaketimeMachine {
     return JSON.parse(text) as { readonly now: string };
   }
 
-  /** The way every license comes in. */
+  /** Requests, issues and installs a license, as at any site. */
   async addLicense(product: string, ...terms: string[]): Promise<void> {
     const [request, license] = [this.path(`${product}-request`), this.path(`${product}-license`)];
     const [data, desk] = [
@@ -162,11 +164,18 @@ export class FaketimeMachine {
     await this.startServer();
     const trust = this.path("desk/trust.jwt");
     await this.runBerthOrThrow("trust", "add", trust, "--yes", "--data", this.path("site"));
-    const lent = ["--slots", "9", "--timeout-minutes", "240"];
-    await this.addLicense("MESH", ...lent);
-    await this.addLicense("CAD", ...lent, "--borrow-hours", "24", "--valid-until", END);
-    const counted = ["--consumptions", "100", "--period", "daily"];
-    await this.addLicense("TRIP", "--slots", "5", "--borrow-hours", "240", ...counted);
+    const floatingTerms = ["--slots", "9", "--timeout-minutes", "240"];
+    await this.addLicense("MESH", ...floatingTerms);
+    await this.addLicense(
+      "CAD",
+      ...floatingTerms,
+      "--borrow-hours",
+      "24",
+      "--valid-until",
+      VALID_UNTIL,
+    );
+    const consumptionTerms = ["--consumptions", "100", "--period", "daily"];
+    await this.addLicense("TRIP", "--slots", "5", "--borrow-hours", "240", ...consumptionTerms);
   }
 
   async tearDown(): Promise<void> {
@@ -174,8 +183,8 @@ export class FaketimeMachine {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  #spawn(words: readonly string[]) {
-    return Bun.spawn([buildBinary(), ...words], {
+  #spawn(args: readonly string[]) {
+    return Bun.spawn([buildBinary(), ...args], {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
@@ -183,10 +192,10 @@ export class FaketimeMachine {
       env: {
         TMPDIR: this.path("tmp"),
         LD_PRELOAD: this.#library,
-        FAKETIME_TIMESTAMP_FILE: this.#time,
+        FAKETIME_TIMESTAMP_FILE: this.#timeFile,
         FAKETIME_NO_CACHE: "1",
         NO_FAKE_STAT: "1",
-        // One name for each age of the library.
+        // Old and new versions of the library use different names.
         DONT_FAKE_MONOTONIC: "1",
         FAKETIME_DONT_FAKE_MONOTONIC: "1",
       },
@@ -194,16 +203,16 @@ export class FaketimeMachine {
   }
 }
 
-/** Where libfaketime is; it is installed when it is missing and may be. Null: neither. */
+/** The path of libfaketime, installed if it is missing; null if it cannot be installed. */
 export const findOrInstallFaketime = (): string | null => findFaketime() ?? installFaketime();
 
 function findFaketime(): string | null {
-  const folders = ["/usr/lib64", "/usr/local/lib", ...readdirSync("/usr/lib").map(inLib)];
+  const folders = ["/usr/lib64", "/usr/local/lib", ...readdirSync("/usr/lib").map(pathInLib)];
   const paths = folders.map((folder) => join(folder, "faketime", "libfaketime.so.1"));
   return paths.find((path) => existsSync(path)) ?? null;
 }
 
-const inLib = (name: string): string => join("/usr/lib", name);
+const pathInLib = (name: string): string => join("/usr/lib", name);
 
 function installFaketime(): string | null {
   if (process.getuid?.() !== 0 || Bun.which("apt-get") === null) return null;

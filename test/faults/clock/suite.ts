@@ -1,199 +1,380 @@
-// A real server on a machine whose clock jumps while it runs: ahead, far ahead, back, far back, and
-// every way out. Run by `bun run test:faults`; takes seconds.
+// Runs a real server on a machine whose clock jumps: ahead, far ahead, back and far back. Checks
+// what the server grants meanwhile, and every way to correct the clock. Takes seconds.
 import { rmSync } from "node:fs";
 import { DAY, HOUR, MINUTE } from "../../../src/domain/time.ts";
 import { findOrInstallFaketime, FaketimeMachine, type ClockReply } from "./faketime-machine.ts";
 import { check, finish } from "../../support/suite-harness.ts";
 
-/** What passes between a reading and its check. */
-const SLACK = 20 * MINUTE;
+/** More time than passes between a reading and its check. */
+const TOLERANCE = 20 * MINUTE;
 
-function is(what: string, got: unknown, wanted: unknown): void {
-  check(what, Bun.deepEquals(got, wanted), { got, wanted });
+function checkEqual(description: string, actual: unknown, expected: unknown): void {
+  check(description, Bun.deepEquals(actual, expected), { actual, expected });
 }
 
-/** How far an instant is from the true time, in whole hours; what passes meanwhile is let go. */
-function off(time: string): number | string {
+/** How far an instant is from the true time, in whole hours; a text if it is not whole hours. */
+function hoursOff(time: string): number | string {
   const hours = (Date.parse(time) - Date.now()) / HOUR;
-  // Zero has a sign, which is not meant here.
+  // Adding 0 turns -0 into 0, which deepEquals tells apart.
   const whole = Math.round(hours) + 0;
-  return Math.abs(hours - whole) * HOUR < SLACK ? whole : `${hours} h`;
+  return Math.abs(hours - whole) * HOUR < TOLERANCE ? whole : `${hours} h`;
 }
 
-const told = ({ state, now }: ClockReply) => ({ state, off: off(now) });
+const summarize = ({ state, now }: ClockReply) => ({ state, hoursOff: hoursOff(now) });
 
-async function ahead(site: FaketimeMachine): Promise<void> {
-  is("at first the clock is right", told(await site.runClockCommand()), { state: "ok", off: 0 });
-  is("ada registers on a license with an end", await register(site, "ada"), "ok");
+async function checkClockAhead(site: FaketimeMachine): Promise<void> {
+  checkEqual(
+    "berth clock reports ok on a machine with the right time",
+    summarize(await site.runClockCommand()),
+    { state: "ok", hoursOff: 0 },
+  );
+  checkEqual("a user registers on a license that expires", await register(site, "ada"), "ok");
 
   site.setClockOffset(HOUR);
-  is("an hour ahead: followed at once", told(await site.runClockCommand()), {
-    state: "ok",
-    off: 1,
-  });
-  is("and by status", off((await site.readStatus()).now), 1);
-  is("ada's heartbeat goes on", await register(site, "ada"), "ok");
+  checkEqual(
+    "berth clock follows a clock set one hour ahead at once",
+    summarize(await site.runClockCommand()),
+    {
+      state: "ok",
+      hoursOff: 1,
+    },
+  );
+  checkEqual(
+    "berth status follows a clock set one hour ahead",
+    hoursOff((await site.readStatus()).now),
+    1,
+  );
+  checkEqual(
+    "a user renews after the clock was set one hour ahead",
+    await register(site, "ada"),
+    "ok",
+  );
 
   site.setClockOffset(-HOUR);
   const behind = await site.runClockCommand();
-  is("back two hours: time goes on", told(behind), { state: "behind", off: 1 });
-  is("and the system's clock is shown as it is", off(behind.system_clock), -1);
-  is("with a code for the vendor", typeof behind.code, "string");
-  is("which is a warning only: bob registers", await register(site, "bob"), "ok");
+  checkEqual(
+    "berth clock reports behind, and does not go back, after the clock is set back two hours",
+    summarize(behind),
+    { state: "behind", hoursOff: 1 },
+  );
+  checkEqual(
+    "berth clock shows the system clock as it is while it is behind",
+    hoursOff(behind.system_clock),
+    -1,
+  );
+  checkEqual(
+    "berth clock shows a code for the vendor while the system clock is behind",
+    typeof behind.code,
+    "string",
+  );
+  checkEqual(
+    "a new user registers while the system clock is two hours behind",
+    await register(site, "bob"),
+    "ok",
+  );
 
   site.setClockOffset(30 * DAY);
-  is("30 days ahead: held", told(await site.runClockCommand()), { state: "ahead", off: 1 });
-  is("and by status, so the monotonic clock is real", off((await site.readStatus()).now), 1);
-  is("nobody lost a slot by it", await register(site, "ada"), "ok");
+  checkEqual(
+    "berth clock reports ahead, and does not follow, a clock set 30 days ahead",
+    summarize(await site.runClockCommand()),
+    { state: "ahead", hoursOff: 1 },
+  );
+  checkEqual(
+    "berth status does not follow a clock set 30 days ahead while the monotonic clock is right",
+    hoursOff((await site.readStatus()).now),
+    1,
+  );
+  checkEqual(
+    "a user keeps the slot when the clock is set 30 days ahead",
+    await register(site, "ada"),
+    "ok",
+  );
   const accepted = await site.runClockCommand("accept");
-  is("berth clock accept: believed", told(accepted), { state: "ok", off: 720 });
+  checkEqual("berth clock accept accepts a clock set 30 days ahead", summarize(accepted), {
+    state: "ok",
+    hoursOff: 720,
+  });
 
   await site.restartServer("SIGTERM", 60 * DAY);
-  is("30 more at a start: at once", told(await site.runClockCommand()), { state: "ok", off: 1440 });
-  is("and on record with the next change", await register(site, "ada"), "ok");
+  checkEqual(
+    "a start follows a clock that is 30 days ahead at once",
+    summarize(await site.runClockCommand()),
+    { state: "ok", hoursOff: 1440 },
+  );
+  checkEqual(
+    "a user registers after a start that followed 30 days ahead",
+    await register(site, "ada"),
+    "ok",
+  );
   await site.restartServer("SIGKILL", 600 * DAY);
-  is("540 more at a start: held", told(await site.runClockCommand()), {
-    state: "ahead",
-    off: 1440,
-  });
+  checkEqual(
+    "a start reports ahead, and does not follow, a clock that is 540 days ahead",
+    summarize(await site.runClockCommand()),
+    {
+      state: "ahead",
+      hoursOff: 1440,
+    },
+  );
   site.setClockOffset(60 * DAY);
-  is("right again: followed", told(await site.runClockCommand()), { state: "ok", off: 1440 });
+  checkEqual(
+    "berth clock reports ok when a clock that was ahead is set right",
+    summarize(await site.runClockCommand()),
+    { state: "ok", hoursOff: 1440 },
+  );
 }
 
 const register = (site: FaketimeMachine, user: string, product = "CAD"): Promise<string> =>
   site.call("register", { product, user });
 
-async function suspect(site: FaketimeMachine): Promise<string> {
-  is("ada registers anew", await register(site, "ada"), "ok");
+async function checkClockSuspect(site: FaketimeMachine): Promise<string> {
+  checkEqual(
+    "a user registers before the clock is set back three days",
+    await register(site, "ada"),
+    "ok",
+  );
   site.setClockOffset(57 * DAY);
   const clock = await site.runClockCommand();
-  is("back three days: suspect", told(clock), { state: "suspect", off: 1440 });
-  is("nobody new on a license with an end", await register(site, "eve"), "clock_suspect");
+  checkEqual(
+    "berth clock reports suspect after the clock is set back three days",
+    summarize(clock),
+    { state: "suspect", hoursOff: 1440 },
+  );
+  checkEqual(
+    "a suspect clock refuses a new user on a license that expires",
+    await register(site, "eve"),
+    "clock_suspect",
+  );
   const borrow = { product: "CAD", user: "ada" };
-  is("nothing borrowed from it", await site.call("borrow", borrow), "clock_suspect");
-  is("ada's heartbeat goes on", await register(site, "ada"), "ok");
-  is("a perpetual license is lent", await register(site, "eve", "MESH"), "ok");
-  is("slots are given back", await site.call("unregister", borrow), "ok");
+  checkEqual(
+    "a suspect clock refuses a borrow from a license that expires",
+    await site.call("borrow", borrow),
+    "clock_suspect",
+  );
+  checkEqual("a user renews while the clock is suspect", await register(site, "ada"), "ok");
+  checkEqual(
+    "a perpetual license grants a slot while the clock is suspect",
+    await register(site, "eve", "MESH"),
+    "ok",
+  );
+  checkEqual(
+    "a slot is released while the clock is suspect",
+    await site.call("unregister", borrow),
+    "ok",
+  );
   await site.restartServer("SIGKILL");
-  is("a restart is no way out", await register(site, "eve"), "clock_suspect");
-  const stuck = await site.runClockCommand("accept");
-  is("nor is berth clock accept", told(stuck), { state: "suspect", off: 1440 });
+  checkEqual(
+    "a restart does not end the refusals of a suspect clock",
+    await register(site, "eve"),
+    "clock_suspect",
+  );
+  const unchanged = await site.runClockCommand("accept");
+  checkEqual("berth clock accept does not accept a suspect clock", summarize(unchanged), {
+    state: "suspect",
+    hoursOff: 1440,
+  });
   return clock.code ?? "";
 }
 
-async function repair(site: FaketimeMachine, shownCode: string): Promise<void> {
+async function checkRepair(site: FaketimeMachine, shownCode: string): Promise<void> {
   const data = ["--data", site.path("site")];
-  const answer = async (code: string, name: string): Promise<string> => {
+  const issueAnswer = async (code: string, name: string): Promise<string> => {
     const out = ["--dir", site.path("desk"), "--out", site.path(name)];
     await site.runBerthOrThrow("vendor", "time", "--code", code, ...out);
     return site.path(name);
   };
-  is("looking again does not void the code", (await site.runClockCommand()).code, shownCode);
-  const newer = await answer(shownCode, "newer");
+  checkEqual(
+    "running berth clock again shows the same code",
+    (await site.runClockCommand()).code,
+    shownCode,
+  );
+  const answer = await issueAnswer(shownCode, "time-answer");
   const wrong = await site.runBerth("vendor", "time", "--code", "0", "--dir", site.path("desk"));
-  is("a vendor is told that a code is none", wrong.code, 1);
+  checkEqual("berth vendor time refuses a malformed code", wrong.code, 1);
 
-  const right = { state: "ok", off: 57 * 24 };
-  is(
-    "berth clock repair: time is set back",
-    told(await site.runClockCommand("repair", newer)),
+  const right = { state: "ok", hoursOff: 57 * 24 };
+  checkEqual(
+    "berth clock repair sets the time back with the vendor's answer",
+    summarize(await site.runClockCommand("repair", answer)),
     right,
   );
-  is("a license with an end is lent again", await register(site, "eve"), "ok");
-  const again = await site.runBerth("clock", "repair", newer, ...data);
-  is("the answer counts once", again.code, 1);
+  checkEqual(
+    "a license that expires grants slots again after berth clock repair",
+    await register(site, "eve"),
+    "ok",
+  );
+  const again = await site.runBerth("clock", "repair", answer, ...data);
+  checkEqual("berth clock repair refuses the same answer a second time", again.code, 1);
   await site.restartServer("SIGKILL");
-  is("a kill and a restart later too", told(await site.runClockCommand()), right);
+  checkEqual(
+    "the repaired time remains after a kill and a restart",
+    summarize(await site.runClockCommand()),
+    right,
+  );
 }
 
-/** Nothing was lent that has an end: nobody gains by a clock that runs back. */
-async function free(site: FaketimeMachine): Promise<void> {
-  is("a perpetual license is lent", await register(site, "ada", "MESH"), "ok");
+/** While no slot of a license that expires is in use, a clock that runs back extends nothing. */
+async function checkFreeSetBack(site: FaketimeMachine): Promise<void> {
+  checkEqual(
+    "a perpetual license grants a slot on a machine with the right time",
+    await register(site, "ada", "MESH"),
+    "ok",
+  );
   await site.restartServer("SIGTERM", -3 * DAY);
   const clock = await site.runClockCommand();
-  is("back three days while free: followed", told(clock), { state: "ok", off: -72 });
-  is("and a license with an end is lent", await register(site, "ada"), "ok");
+  checkEqual(
+    "a start follows a clock set back three days while only a perpetual license is in use",
+    summarize(clock),
+    { state: "ok", hoursOff: -72 },
+  );
+  checkEqual(
+    "a license that expires grants a slot after the clock was set back freely",
+    await register(site, "ada"),
+    "ok",
+  );
 }
 
-const FIRST = ["ada", "bob", "cid", "dan", "eve"];
-const OTHERS = ["fay", "gus", "hal", "ivy", "joe"];
+const BORROWERS = ["ada", "bob", "cid", "dan", "eve"];
+const OTHER_USERS = ["fay", "gus", "hal", "ivy", "joe"];
 
-/** Of those who ask one after the other, what each one gets. */
-async function borrowed(site: FaketimeMachine, users: readonly string[]): Promise<string[]> {
-  const got: string[] = [];
-  for (const user of users) got.push(await site.call("borrow", { product: "TRIP", user }));
-  return got;
+/** Borrows for the users one after the other; returns the outcome of each call. */
+async function borrowEach(site: FaketimeMachine, users: readonly string[]): Promise<string[]> {
+  const outcomes: string[] = [];
+  for (const user of users) outcomes.push(await site.call("borrow", { product: "TRIP", user }));
+  return outcomes;
 }
 
-/** Borrows of the right time outlive a clock that was wrong, and no slot is lent twice. */
-async function lentOnce(site: FaketimeMachine): Promise<void> {
-  const granted = FIRST.map(() => "ok");
-  is("five borrow for ten days", await borrowed(site, FIRST), granted);
-  is("a sixth does not", await borrowed(site, ["fay"]), ["floating_not_available"]);
-  const slots = async (): Promise<string[]> => {
+/** Borrows outlive a clock that was wrong for a time, and no slot is granted twice. */
+async function checkBorrowsOutliveWrongClock(site: FaketimeMachine): Promise<void> {
+  const granted = BORROWERS.map(() => "ok");
+  checkEqual(
+    "five users borrow all five slots for ten days",
+    await borrowEach(site, BORROWERS),
+    granted,
+  );
+  checkEqual(
+    "a sixth user cannot borrow while five slots are borrowed",
+    await borrowEach(site, ["fay"]),
+    ["floating_not_available"],
+  );
+  const readBorrowers = async (): Promise<string[]> => {
     const text = await site.runBerthOrThrow("slots", "--data", site.path("site"), "--json");
-    const all = JSON.parse(text) as { readonly user: string; readonly product: string }[];
-    return all.flatMap(({ user, product }) => (product === "TRIP" ? [user] : [])).toSorted();
+    const slots = JSON.parse(text) as { readonly user: string; readonly product: string }[];
+    return slots.flatMap(({ user, product }) => (product === "TRIP" ? [user] : [])).toSorted();
   };
   await site.restartServer("SIGTERM", 30 * DAY);
-  is("started 30 days ahead: believed", told(await site.runClockCommand()), {
-    state: "ok",
-    off: 720,
-  });
+  checkEqual(
+    "a start 30 days ahead is followed after the borrows",
+    summarize(await site.runClockCommand()),
+    {
+      state: "ok",
+      hoursOff: 720,
+    },
+  );
   await site.restartServer("SIGTERM", 0);
-  is("right again: suspect", told(await site.runClockCommand()), { state: "suspect", off: 720 });
-  const refused = OTHERS.map(() => "clock_suspect");
-  is("nobody else gets their slots", await borrowed(site, OTHERS), refused);
-  await setRight(site);
-  is("set right: all five are held", await slots(), FIRST);
-  const none = OTHERS.map(() => "floating_not_available");
-  is("and nobody else gets a slot", await borrowed(site, OTHERS), none);
+  checkEqual(
+    "a clock that was 30 days ahead and is set right is suspect",
+    summarize(await site.runClockCommand()),
+    { state: "suspect", hoursOff: 720 },
+  );
+  const refused = OTHER_USERS.map(() => "clock_suspect");
+  checkEqual(
+    "a suspect clock refuses to grant the borrowed slots to other users",
+    await borrowEach(site, OTHER_USERS),
+    refused,
+  );
+  await repairClock(site);
+  checkEqual(
+    "all five borrows remain after 30 days ahead and a repair",
+    await readBorrowers(),
+    BORROWERS,
+  );
+  const none = OTHER_USERS.map(() => "floating_not_available");
+  checkEqual(
+    "no other user gets a borrowed slot after 30 days ahead and a repair",
+    await borrowEach(site, OTHER_USERS),
+    none,
+  );
 
   site.setClockOffset(20 * HOUR);
-  is("20 hours ahead: believed at once", told(await site.runClockCommand()), {
-    state: "ok",
-    off: 20,
-  });
-  is("a heartbeat in that time", await register(site, "ada", "TRIP"), "ok");
+  checkEqual(
+    "berth clock follows a clock set 20 hours ahead at once",
+    summarize(await site.runClockCommand()),
+    {
+      state: "ok",
+      hoursOff: 20,
+    },
+  );
+  checkEqual(
+    "a borrower renews while the clock is 20 hours ahead",
+    await register(site, "ada", "TRIP"),
+    "ok",
+  );
   site.setClockOffset(0);
-  is("right again: behind", (await site.runClockCommand()).state, "behind");
-  await setRight(site);
-  is("set right: all five are held still", await slots(), FIRST);
-  is("and nobody else gets a slot then", await borrowed(site, OTHERS), none);
+  checkEqual(
+    "a clock that was 20 hours ahead and is set right is behind",
+    (await site.runClockCommand()).state,
+    "behind",
+  );
+  await repairClock(site);
+  checkEqual(
+    "all five borrows remain after 20 hours ahead and a repair",
+    await readBorrowers(),
+    BORROWERS,
+  );
+  checkEqual(
+    "no other user gets a borrowed slot after 20 hours ahead and a repair",
+    await borrowEach(site, OTHER_USERS),
+    none,
+  );
   await site.restartServer("SIGKILL");
-  is("nor after a kill", await borrowed(site, OTHERS), none);
+  checkEqual(
+    "no other user gets a borrowed slot after a kill",
+    await borrowEach(site, OTHER_USERS),
+    none,
+  );
 }
 
-async function setRight(site: FaketimeMachine): Promise<void> {
+async function repairClock(site: FaketimeMachine): Promise<void> {
   const { code } = await site.runClockCommand();
   const file = site.path("time-answer");
   rmSync(file, { force: true });
   const desk = ["--dir", site.path("desk"), "--out", file];
   await site.runBerthOrThrow("vendor", "time", "--code", code ?? "", ...desk);
-  const { state, off: by } = told(await site.runClockCommand("repair", file));
-  is("the vendor's word sets it right", { state, off: by }, { state: "ok", off: 0 });
+  const repaired = await site.runClockCommand("repair", file);
+  checkEqual("berth clock repair sets the clock to the true time", summarize(repaired), {
+    state: "ok",
+    hoursOff: 0,
+  });
 }
 
-/** A clock that is stepped with every call: a daily limit is not to be had sixty times. */
-async function steppedOften(site: FaketimeMachine): Promise<void> {
-  const count = { product: "TRIP", consumptions: "100" };
-  const got: string[] = [];
+/** A clock that jumps before every call must not grant a daily limit sixty times. */
+async function checkRepeatedJumps(site: FaketimeMachine): Promise<void> {
+  const consumption = { product: "TRIP", consumptions: "100" };
+  const outcomes: string[] = [];
   for (let step = 1; step <= 60; step += 1) {
     site.setClockOffset(step * (23 * HOUR + 50 * MINUTE));
-    got.push(await site.call("add_consumption", count));
+    outcomes.push(await site.call("add_consumption", consumption));
   }
-  // One day's, and another's if a midnight comes while this runs.
-  const granted = got.filter((answer) => answer === "ok").length;
-  const what = "60 steps of 23 h 50 min: the limit of one day is granted, not of sixty";
-  check(what, granted === 1 || granted === 2, { granted });
-  is("the rest is not believed", (await site.runClockCommand()).state, "ahead");
+  // Two if midnight passes while this runs.
+  const granted = outcomes.filter((outcome) => outcome === "ok").length;
+  const description =
+    "60 jumps of 23 h 50 min grant the daily limit once, or twice at midnight, not 60 times";
+  check(description, granted === 1 || granted === 2, { granted });
+  checkEqual(
+    "berth clock reports ahead after 60 jumps of 23 h 50 min",
+    (await site.runClockCommand()).state,
+    "ahead",
+  );
 }
 
-async function on(library: string, tell: (site: FaketimeMachine) => Promise<void>): Promise<void> {
+async function withMachine(
+  library: string,
+  runChecks: (site: FaketimeMachine) => Promise<void>,
+): Promise<void> {
   const site = new FaketimeMachine(library);
   try {
     await site.setUp();
-    await tell(site);
+    await runChecks(site);
   } finally {
     await site.tearDown();
   }
@@ -201,14 +382,14 @@ async function on(library: string, tell: (site: FaketimeMachine) => Promise<void
 
 const library = findOrInstallFaketime();
 if (library === null) {
-  console.error("this needs a Debian package: apt-get install libfaketime");
+  console.error("the clock suite needs a Debian package: apt-get install libfaketime");
   process.exit(1);
 }
-await on(library, async (site) => {
-  await ahead(site);
-  await repair(site, await suspect(site));
+await withMachine(library, async (site) => {
+  await checkClockAhead(site);
+  await checkRepair(site, await checkClockSuspect(site));
 });
-await on(library, free);
-await on(library, lentOnce);
-await on(library, steppedOften);
+await withMachine(library, checkFreeSetBack);
+await withMachine(library, checkBorrowsOutliveWrongClock);
+await withMachine(library, checkRepeatedJumps);
 finish();

@@ -1,5 +1,5 @@
-// Many servers started on one folder at the same instant: a service manager, an operator and a cron
-// job that all mean well. One of them gets it; the others say who has it and leave everything alone.
+// Starts many servers on one data folder at the same time, as a service manager, an operator and a
+// cron job may do. One of them gets the folder; the others name its process and change nothing.
 import { join } from "node:path";
 import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
 import type { StatusReply } from "../../../src/http/status.ts";
@@ -18,46 +18,51 @@ import { findFreePorts, startServer, type ServerProcess } from "../shared/server
 
 const PROCESSES = chooseSize(20, 100);
 const ROUNDS = chooseSize(10, 20);
-/** How long a holder takes its time before it says who it is: a busy machine's moment. */
-const LATE = 300;
+/** How long a lock holder waits before it writes its pid, as on a busy machine; in milliseconds. */
+const PID_DELAY = 300;
 
 const ports = findFreePorts(PROCESSES, createRandom(seed));
 const root = makeTempFolder();
 const site = join(root, "site");
 
-/** What broke each promise. */
-const broken = { one: [] as string[], named: [] as string[], whole: [] as string[] };
-const tally = { rounds: 0, refused: 0 };
-let lastWinner = 0;
+/** The violations of each promise. */
+const violations = {
+  singleWinner: [] as string[],
+  refusals: [] as string[],
+  servedState: [] as string[],
+};
+const counts = { rounds: 0, refused: 0 };
+let lastWinnerPid = 0;
 
-/** The promise about what the one serves; complaints. */
-type Whole = (served: ServerProcess) => Promise<string[]>;
+/** Checks the state that the winner serves; returns violations. */
+type StateCheck = (server: ServerProcess) => Promise<string[]>;
 
-async function round(name: string, folder: string, whole: Whole): Promise<void> {
-  tally.rounds += 1;
-  const all = ports.map((port) => startServer(folder, port));
+async function runRound(name: string, folder: string, checkState: StateCheck): Promise<void> {
+  counts.rounds += 1;
+  const servers = ports.map((port) => startServer(folder, port));
   const ready: ServerProcess[] = [];
   const refused: ServerProcess[] = [];
   await Promise.all(
-    all.map(async (served) => void ((await served.ready) ? ready : refused).push(served)),
+    servers.map(async (server) => void ((await server.ready) ? ready : refused).push(server)),
   );
   const [winner] = ready;
-  if (winner === undefined || ready.length > 1) broken.one.push(`${name}: ${ready.length}`);
-  for (const served of refused) {
-    const { code, stderr } = await served.exited;
-    tally.refused += 1;
+  if (winner === undefined || ready.length > 1)
+    violations.singleWinner.push(`${name}: ${ready.length} servers are ready`);
+  for (const server of refused) {
+    const { code, stderr } = await server.exited;
+    counts.refused += 1;
     if (code === 1 && stderr.includes(`is in use by process ${winner?.pid} (`)) continue;
-    const said = `${served.pid} ended with ${code}: ${stderr.trim()}`;
-    broken.named.push(`${name}: ${said} (the one is ${winner?.pid})`);
+    const outcome = `process ${server.pid} exited with code ${code}: ${stderr.trim()}`;
+    violations.refusals.push(`${name}: ${outcome} (process ${winner?.pid} has the folder)`);
   }
   if (winner !== undefined) {
-    const complaints = await whole(winner).catch((error: unknown) => [String(error)]);
-    broken.whole.push(...complaints.map((complaint) => `${name}: ${complaint}`));
-    lastWinner = winner.pid;
+    const reasons = await checkState(winner).catch((error: unknown) => [String(error)]);
+    violations.servedState.push(...reasons.map((reason) => `${name}: ${reason}`));
+    lastWinnerPid = winner.pid;
   }
-  for (const served of ready) {
-    served.kill("group");
-    await served.exited;
+  for (const server of ready) {
+    server.kill("group");
+    await server.exited;
   }
 }
 
@@ -68,66 +73,86 @@ async function call<T>(url: string, path: string, body: object | null = null): P
     headers: { "content-type": "application/json" },
     keepalive: false,
   });
-  if (response.status !== 200) throw new Error(`${path} is answered with ${response.status}`);
+  if (response.status !== 200) throw new Error(`${path} was answered with ${response.status}`);
   return (await response.json()) as T;
 }
 
-/** A new folder holds one appliance, made once, however many tried. */
-async function isNew({ pid, url }: ServerProcess): Promise<string[]> {
+/** A new folder contains one appliance, created once, however many servers were started. */
+async function checkNewFolder({ pid, url }: ServerProcess): Promise<string[]> {
   const status = await call<StatusReply>(url, "/api/admin/v1/status");
   const { seq, recovery_notes } = status.storage;
-  const found = { pid: status.pid, kind: status.kind, seq, notes: recovery_notes };
-  const wanted = { pid, kind: "site", seq: 1, notes: [] };
-  return Bun.deepEquals(found, wanted) ? [] : [`it says ${JSON.stringify(found)}`];
+  const actual = { pid: status.pid, kind: status.kind, seq, notes: recovery_notes };
+  const expected = { pid, kind: "site", seq: 1, notes: [] };
+  return Bun.deepEquals(actual, expected)
+    ? []
+    : [`the status is ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`];
 }
 
-const registered: string[] = [];
+const registeredUsers: string[] = [];
 
-/** Everybody registered in earlier rounds is there, and one more finds room. */
-async function isTheSame({ url }: ServerProcess): Promise<string[]> {
-  const found = await call<RegistrationReply[]>(url, "/api/admin/v1/registrations");
-  const users = found.map(({ user }) => user);
-  const user = `user-${registered.length}`;
+/** All users registered in earlier rounds are there, and one more can register. */
+async function checkLicensedSite({ url }: ServerProcess): Promise<string[]> {
+  const registrations = await call<RegistrationReply[]>(url, "/api/admin/v1/registrations");
+  const users = registrations.map(({ user }) => user);
+  const user = `user-${registeredUsers.length}`;
   await call(url, "/api/v4/register", { user });
-  const wanted = registered.slice();
-  registered.push(user);
-  if (Bun.deepEquals(users, wanted)) return [];
-  return [`${JSON.stringify(users)} are there, not ${JSON.stringify(wanted)}`];
+  const expected = registeredUsers.slice();
+  registeredUsers.push(user);
+  if (Bun.deepEquals(users, expected)) return [];
+  return [`registered are ${JSON.stringify(users)}, not ${JSON.stringify(expected)}`];
 }
 
 /**
- * Who takes the lock says who it is a moment later. Until then the file is empty, or names the last
- * holder, who was killed: whoever finds it so must not send an operator after the wrong process.
+ * A process takes the lock first and writes its pid shortly after. Until then the lock file is
+ * empty, or names the previous holder, which was killed. A server that is refused meanwhile must
+ * wait for the pid, so that an operator does not look for the wrong process.
  */
-async function namesLateHolder(left: string): Promise<string[]> {
+async function checkLateLockHolder(leftover: string): Promise<string[]> {
   const lock = realDisk.lock(join(site, FOLDER_LOCK_FILE));
-  if (lock === null) return ["the folder is still held"];
-  lock.note(left);
-  const served = startServer(site, ports[0] ?? 0);
-  await Promise.race([served.exited, Bun.sleep(LATE)]);
+  if (lock === null) return ["the folder is still locked"];
+  lock.note(leftover);
+  const server = startServer(site, ports[0] ?? 0);
+  await Promise.race([server.exited, Bun.sleep(PID_DELAY)]);
   lock.note(String(process.pid));
-  const { code, stderr } = await served.exited;
+  const { code, stderr } = await server.exited;
   lock.release();
   if (code === 1 && stderr.includes(`is in use by process ${process.pid} (`)) return [];
-  return [`with "${left}" in it first: ${code}, ${stderr.trim()} (it is ${process.pid})`];
+  return [
+    `with "${leftover}" in the lock file first: exit code ${code}, ${stderr.trim()} ` +
+      `(process ${process.pid} has the lock)`,
+  ];
 }
 
-for (let n = 1; n <= ROUNDS && broken.one.length === 0; n += 1) {
-  await round(`new folder ${n}`, join(root, `new-${n}`), isNew);
+for (let n = 1; n <= ROUNDS && violations.singleWinner.length === 0; n += 1) {
+  await runRound(`new folder ${n}`, join(root, `new-${n}`), checkNewFolder);
 }
 await makeLicensedSite(site, { product: "cad", slots: 2 * ROUNDS, timeoutMinutes: 24 * 60 });
-for (let n = 1; n <= ROUNDS && broken.one.length === 0; n += 1) {
-  await round(`site ${n}`, site, isTheSame);
+for (let n = 1; n <= ROUNDS && violations.singleWinner.length === 0; n += 1) {
+  await runRound(`licensed site ${n}`, site, checkLicensedSite);
 }
 
-const tried = `${tally.rounds} times ${PROCESSES} servers at once, on new folders and after kills`;
-check(`${tried}: exactly one gets ready`, broken.one.length === 0, broken.one);
 check(
-  `the other ${tally.refused} end with code 1 and name the one that has the folder`,
-  broken.named.length === 0,
-  broken.named.join("\n         "),
+  `exactly one of ${PROCESSES} servers started at once on a folder becomes ready (${counts.rounds} times, on new folders and after kills)`,
+  violations.singleWinner.length === 0,
+  violations.singleWinner,
 );
-check("the one serves, and what it serves is whole", broken.whole.length === 0, broken.whole);
-const late = [...(await namesLateHolder("")), ...(await namesLateHolder(String(lastWinner)))];
-check("a holder that says late who it is is named all the same (2)", late.length === 0, late);
+check(
+  `the other ${counts.refused} servers exit with code 1 and name the process that has the folder`,
+  violations.refusals.length === 0,
+  violations.refusals.join("\n         "),
+);
+check(
+  "the server that has the folder serves its complete state",
+  violations.servedState.length === 0,
+  violations.servedState,
+);
+const lateHolderViolations = [
+  ...(await checkLateLockHolder("")),
+  ...(await checkLateLockHolder(String(lastWinnerPid))),
+];
+check(
+  `a refused server names a lock holder that writes its pid ${PID_DELAY} ms late (2 times)`,
+  lateHolderViolations.length === 0,
+  lateHolderViolations,
+);
 finish();

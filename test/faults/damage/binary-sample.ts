@@ -1,5 +1,5 @@
-// A sample of damaged folders put before the compiled binary: its exit code, what it prints, and
-// whether the command it prints does what it says.
+// Runs the compiled binary on a sample of the damaged folders. Checks its exit code, its output,
+// and whether the command that it prints recovers the folder.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary } from "../../support/binary.ts";
@@ -15,85 +15,87 @@ export interface DamageCase {
   readonly expected: ExpectedStart;
 }
 
-/** Some of every kind, whatever their number: those that come later push out earlier ones. */
+/** A random sample of each kind with a fixed maximum size (reservoir sampling). */
 export class CaseSample {
-  readonly #kinds = new Map<string, { seen: number; readonly kept: DamageCase[] }>();
+  readonly #kinds = new Map<string, { offered: number; readonly cases: DamageCase[] }>();
   readonly #random: () => number;
-  readonly #each: number;
+  readonly #maxPerKind: number;
 
-  constructor(random: () => number, each: number) {
+  constructor(random: () => number, maxPerKind: number) {
     this.#random = random;
-    this.#each = each;
+    this.#maxPerKind = maxPerKind;
   }
 
-  offer(kind: string, one: DamageCase): void {
-    const bin = this.#kinds.get(kind) ?? { seen: 0, kept: [] };
-    this.#kinds.set(kind, bin);
-    bin.seen += 1;
-    if (bin.kept.length < this.#each) bin.kept.push(one);
+  offer(kind: string, damageCase: DamageCase): void {
+    const sample = this.#kinds.get(kind) ?? { offered: 0, cases: [] };
+    this.#kinds.set(kind, sample);
+    sample.offered += 1;
+    if (sample.cases.length < this.#maxPerKind) sample.cases.push(damageCase);
     else {
-      const place = Math.floor(this.#random() * bin.seen);
-      if (place < this.#each) bin.kept[place] = one;
+      const index = Math.floor(this.#random() * sample.offered);
+      if (index < this.#maxPerKind) sample.cases[index] = damageCase;
     }
   }
 
   get cases(): readonly DamageCase[] {
-    return [...this.#kinds.values()].flatMap(({ kept }) => kept);
+    return [...this.#kinds.values()].flatMap(({ cases }) => cases);
   }
 }
 
-const NEEDS_OPERATOR = 78;
+const EXIT_NEEDS_OPERATOR = 78;
 
-/** A server that starts where it should refuse would run for ever. */
-const PATIENCE = 60_000;
+/** A server that starts although it should refuse would never exit. */
+const COMMAND_TIMEOUT = 60_000;
 
 export interface BinaryResult {
   readonly violation: string | null;
   readonly wasRefused: boolean;
-  /** A command was printed, and run. */
+  /** The hint was a command, and it was run. */
   readonly ranCommand: boolean;
 }
 
-/** A name that a command must quote. */
-const folderFor = (root: string, place: number): string => join(root, `it's $HOME ${place}`);
+/** A path that a shell command must quote. */
+const folderFor = (root: string, index: number): string => join(root, `it's $HOME ${index}`);
 
 export async function tryBinary(
   oracle: Oracle,
   root: string,
-  place: number,
-  one: DamageCase,
+  index: number,
+  damageCase: DamageCase,
 ): Promise<BinaryResult> {
-  const folder = folderFor(root, place);
+  const folder = folderFor(root, index);
   mkdirSync(root, { recursive: true });
-  writeTree(one.tree, folder);
-  const { expected } = one;
+  const { expected, snapshot, tree } = damageCase;
+  writeTree(tree, folder);
   const before = readTree(folder);
-  // A server refuses as a look does; one that should start is looked at, which ends by itself.
-  const serves = expected.refusal !== null && place % 2 === 0;
-  const words = serves ? ["serve", "--listen", "127.0.0.1:0"] : ["status", "--json"];
-  const said = await runBerth(...words, "--data", folder);
+  // Both commands must refuse in the same way. If the start should succeed, only berth status is
+  // run, because it exits by itself.
+  const usesServer = expected.refusal !== null && index % 2 === 0;
+  const args = usesServer ? ["serve", "--listen", "127.0.0.1:0"] : ["status", "--json"];
+  const result = await runBerth(...args, "--data", folder);
   if (expected.refusal === null) {
-    const lenient = expected.allowedRefusal !== null && said.code === NEEDS_OPERATOR;
-    const broken = lenient ? null : await wrongStart(folder, said, expected);
-    return { violation: broken, wasRefused: false, ranCommand: false };
+    const isAllowedRefusal =
+      expected.allowedRefusal !== null && result.code === EXIT_NEEDS_OPERATOR;
+    const violation = isAllowedRefusal ? null : await judgeStart(folder, result, expected);
+    return { violation, wasRefused: false, ranCommand: false };
   }
-  const allowed = expected.cut === null ? [] : [expected.cut.file, tornOf(expected.cut)];
+  const allowed = expected.cut === null ? [] : [expected.cut.file, tornCopyName(expected.cut)];
   const changed = changedFiles(before, readTree(folder)).filter((name) => !allowed.includes(name));
-  const complaint = wrongRefusal(folder, said, expected.refusal.file);
-  if (complaint !== null || changed.length > 0) {
-    const broken = complaint ?? `it was refused, and changed: ${changed.join(", ")}`;
-    return { violation: broken, wasRefused: true, ranCommand: false };
+  const reason = judgeRefusal(folder, result, expected.refusal.file);
+  if (reason !== null || changed.length > 0) {
+    const violation = reason ?? `the start was refused, but changed ${changed.join(", ")}`;
+    return { violation, wasRefused: true, ranCommand: false };
   }
-  const hint = /^berth: hint: (cp .*)$/m.exec(said.stderr)?.[1];
+  const hint = /^berth: hint: (cp .*)$/m.exec(result.stderr)?.[1];
   if (hint === undefined) return { violation: null, wasRefused: true, ranCommand: false };
   return {
-    violation: await wrongCommand(oracle, one.snapshot, folder, hint),
+    violation: await judgeCommand(oracle, snapshot, folder, hint),
     wasRefused: true,
     ranCommand: true,
   };
 }
 
-const tornOf = ({ file, offset }: NonNullable<ExpectedStart["cut"]>): string =>
+const tornCopyName = ({ file, offset }: NonNullable<ExpectedStart["cut"]>): string =>
   `${file}.${offset}.torn`;
 
 interface CommandResult {
@@ -102,77 +104,81 @@ interface CommandResult {
   readonly stderr: string;
 }
 
-async function runBerth(...words: readonly string[]): Promise<CommandResult> {
-  const child = Bun.spawn([buildBinary(), ...words], {
+async function runBerth(...args: readonly string[]): Promise<CommandResult> {
+  const child = Bun.spawn([buildBinary(), ...args], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
     cwd: "/",
-    // Copies of one folder are served at once.
-    env: { BERTH_TEST_MACHINE: words.join(" ") },
-    timeout: PATIENCE,
+    // Copies of one folder run at the same time, so each must look like another machine.
+    env: { BERTH_TEST_MACHINE: args.join(" ") },
+    timeout: COMMAND_TIMEOUT,
   });
-  const [code, out, err] = await Promise.all([
+  const [code, stdout, stderr] = await Promise.all([
     child.exited,
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
   ]);
-  return { code, stdout: out, stderr: err };
+  return { code, stdout, stderr };
 }
 
-const show = ({ code, stdout, stderr }: CommandResult): string =>
-  `exit ${code}: ${stderr.slice(0, 600)}${stdout.slice(0, 200)}`;
+const describeResult = ({ code, stdout, stderr }: CommandResult): string =>
+  `exit code ${code}: ${stderr.slice(0, 600)}${stdout.slice(0, 200)}`;
 
-function wrongRefusal(folder: string, said: CommandResult, file: string): string | null {
-  const [error = "", hint = "", ...more] = said.stderr.split("\n");
-  const right =
-    said.code === NEEDS_OPERATOR &&
-    isRefusal(said.stdout) &&
+function judgeRefusal(folder: string, result: CommandResult, file: string): string | null {
+  const [error = "", hint = "", ...rest] = result.stderr.split("\n");
+  const isRight =
+    result.code === EXIT_NEEDS_OPERATOR &&
+    isRefusalOutput(result.stdout) &&
     error.startsWith("berth: error: ") &&
     error.includes(join(folder, file)) &&
     /^berth: hint: ./.test(hint) &&
-    more.join("") === "";
-  return right ? null : `should be refused with ${file} named: ${show(said)}`;
+    rest.join("") === "";
+  return isRight
+    ? null
+    : `the start should be refused with an error that names ${file}: ${describeResult(result)}`;
 }
 
-/** A server prints nothing; a command with --json prints why it was refused, and nothing else. */
-const isRefusal = (out: string): boolean =>
-  out === "" || /^\{"code":"\w+","message":/.test(out.replaceAll(/\n *| (?=")/g, ""));
+/** A server prints nothing; a command with --json prints only the refusal. */
+const isRefusalOutput = (stdout: string): boolean =>
+  stdout === "" || /^\{"code":"\w+","message":/.test(stdout.replaceAll(/\n *| (?=")/g, ""));
 
 interface Status {
   readonly storage: { readonly seq: number; readonly recovery_notes: readonly string[] };
 }
 
-/** What it says, and what it left behind: a stop folds everything into the state. */
-async function wrongStart(
+/** Judges the output, and the folder after it: a stop makes a checkpoint of the complete state. */
+async function judgeStart(
   folder: string,
-  said: CommandResult,
+  result: CommandResult,
   expected: ExpectedStart,
 ): Promise<string | null> {
-  if (said.code !== 0) return `should start at ${expected.seq}: ${show(said)}`;
-  const { storage } = JSON.parse(said.stdout) as Status;
+  if (result.code !== 0)
+    return `the start should succeed with line ${expected.seq}: ${describeResult(result)}`;
+  const { storage } = JSON.parse(result.stdout) as Status;
   const notes = expected.cut === null ? 0 : 1;
   if (storage.seq !== expected.seq || storage.recovery_notes.length !== notes) {
-    return `should start at ${expected.seq} with ${notes} notes: ${JSON.stringify(storage)}`;
+    return `the start should reach line ${expected.seq} with ${notes} notes: ${JSON.stringify(storage)}`;
   }
   const { state } = await startFromTree(readTree(folder));
-  return state === expected.state ? null : "it left another state behind";
+  return state === expected.state ? null : "the folder has another state after the stop";
 }
 
-async function wrongCommand(
+async function judgeCommand(
   oracle: Oracle,
-  moment: FolderSnapshot,
+  snapshot: FolderSnapshot,
   folder: string,
   hint: string,
 ): Promise<string | null> {
-  const ran = Bun.spawnSync(["sh", "-c", hint], { stderr: "pipe" });
-  if (!ran.success) return `${hint}: ${ran.stderr.toString()}`;
-  const copied = readTree(folder);
-  const { state, refusal } = await startFromTree(copied);
-  const expected = oracle.expect(moment, copied);
+  const shell = Bun.spawnSync(["sh", "-c", hint], { stderr: "pipe" });
+  if (!shell.success) return `${hint} failed: ${shell.stderr.toString()}`;
+  const recovered = readTree(folder);
+  const { state, refusal } = await startFromTree(recovered);
+  const expected = oracle.expect(snapshot, recovered);
   if (!isRecovered(expected, state, refusal)) return `after ${hint}: ${refusal ?? "another state"}`;
-  const said = await runBerth("status", "--data", folder, "--json");
-  if (said.code !== (refusal === null ? 0 : NEEDS_OPERATOR)) return `after ${hint}: ${show(said)}`;
+  const result = await runBerth("status", "--data", folder, "--json");
+  if (result.code !== (refusal === null ? 0 : EXIT_NEEDS_OPERATOR))
+    return `after ${hint}: ${describeResult(result)}`;
   const again = await startFromTree(readTree(folder));
-  return again.state === state ? null : `after ${hint} it left another state behind`;
+  return again.state === state ? null : `after ${hint} the folder has another state after the stop`;
 }

@@ -1,4 +1,5 @@
-// Everything a disk, a slip of the shell or a bad copy does to the files of a data folder.
+// Generates damaged copies of a data folder: what a disk, a wrong shell command or a bad copy may
+// do.
 import {
   fileBytes,
   replaceInode,
@@ -11,18 +12,18 @@ import {
 import type { Bytes, FileTree } from "../shared/memory-disk.ts";
 
 export interface DamagedFolder {
-  /** What was done, in words that suffice to do it again. */
+  /** The damage, in enough detail to repeat it. */
   readonly description: string;
-  /** The files it was done to. */
+  /** The damaged files. */
   readonly files: readonly string[];
   readonly tree: FileTree;
 }
 
-/** How much of each kind; what there is less of is done in full. */
+/** How many cases of each kind of damage; if fewer are possible, all of them are generated. */
 export interface DamageAmounts {
-  /** Of each file. */
+  /** Flipped bits in each file. */
   readonly flips: number;
-  /** Up to this size a file is cut at every length. */
+  /** A file up to this size is cut at every length. */
   readonly maxSizeCutEverywhere: number;
   readonly swaps: number;
   readonly pairs: number;
@@ -30,13 +31,13 @@ export interface DamageAmounts {
 
 interface FileEdit {
   readonly description: string;
-  /** Null: there is no file any more. */
+  /** Null if the file is removed. */
   readonly bytes: Bytes | null;
 }
 
 const REMOVED: FileEdit = { description: "removed", bytes: null };
 
-const edited = (tree: FileTree, name: string, { bytes }: FileEdit): FileTree =>
+const applyEdit = (tree: FileTree, name: string, { bytes }: FileEdit): FileTree =>
   bytes === null ? withoutFiles(tree, name) : replaceInode(tree, name, bytes);
 
 const SECTOR = 512;
@@ -44,88 +45,98 @@ const LF = 10;
 
 type Random = () => number;
 
-const below = (random: Random, limit: number): number => Math.floor(random() * limit);
+const randomBelow = (random: Random, limit: number): number => Math.floor(random() * limit);
 
 /**
- * The folder damaged in one place after the other, then in two at once. `others` are trees whose
- * files can be taken for these: older ones of the same folder, and another folder's.
+ * Damages one file at a time, then two at once. `replacements` are trees with files that can be
+ * mistaken for those of this folder: older ones of the same folder, and those of another folder.
  */
 export function* generateDamagedFolders(
   tree: FileTree,
-  others: Readonly<Record<string, FileTree>>,
+  replacements: Readonly<Record<string, FileTree>>,
   random: Random,
   amounts: DamageAmounts,
 ): Generator<DamagedFolder> {
   const names = [...tree.keys()].toSorted();
   for (const name of names) {
     const before = fileBytes(tree, name);
-    for (const edit of edits(before, random, amounts)) {
+    for (const edit of generateEdits(before, random, amounts)) {
       if (edit.bytes !== null && isSameBytes(edit.bytes, before)) continue;
       yield {
         description: `${name} ${edit.description}`,
         files: [name],
-        tree: edited(tree, name, edit),
+        tree: applyEdit(tree, name, edit),
       };
     }
-    for (const [what, bytes] of foreignFilesFor(name, tree, others)) {
+    for (const [source, bytes] of listReplacements(name, tree, replacements)) {
       if (isSameBytes(bytes, before)) continue;
-      const instead = replaceFile(tree, name, bytes);
-      yield { description: `${name} replaced by ${what}`, files: [name], tree: instead };
+      yield {
+        description: `${name} replaced by ${source}`,
+        files: [name],
+        tree: replaceFile(tree, name, bytes),
+      };
     }
   }
-  yield* swapsBetween(tree, random, amounts.swaps);
-  yield* stateless(tree, random, amounts.flips);
+  yield* swapSectors(tree, random, amounts.swaps);
+  yield* removeStates(tree, random, amounts.flips);
   for (let count = 0; count < amounts.pairs; count += 1) {
-    const [one, other] = shuffled(names, random);
-    if (one === undefined || other === undefined) return;
-    const first = oneEdit(fileBytes(tree, one), random);
-    const second = oneEdit(fileBytes(tree, other), random);
+    const [firstName, secondName] = shuffle(names, random);
+    if (firstName === undefined || secondName === undefined) return;
+    const first = randomEdit(fileBytes(tree, firstName), random);
+    const second = randomEdit(fileBytes(tree, secondName), random);
     yield {
-      description: `${one} ${first.description} and ${other} ${second.description}`,
-      files: [one, other],
-      tree: edited(edited(tree, one, first), other, second),
+      description: `${firstName} ${first.description} and ${secondName} ${second.description}`,
+      files: [firstName, secondName],
+      tree: applyEdit(applyEdit(tree, firstName, first), secondName, second),
     };
   }
 }
 
-/** What can happen within one file. */
-function* edits(before: Bytes, random: Random, amounts: DamageAmounts): Generator<FileEdit> {
-  for (const length of lengths(before, amounts.maxSizeCutEverywhere)) yield cutTo(before, length);
-  const bits = before.length * 8;
-  const all = bits <= amounts.flips;
-  for (let count = 0; count < Math.min(bits, amounts.flips); count += 1) {
-    yield flipped(before, all ? count : below(random, bits));
+/** All kinds of damage within one file. */
+function* generateEdits(
+  before: Bytes,
+  random: Random,
+  amounts: DamageAmounts,
+): Generator<FileEdit> {
+  for (const length of chooseLengths(before, amounts.maxSizeCutEverywhere))
+    yield cutTo(before, length);
+  const bitCount = before.length * 8;
+  const flipsAllBits = bitCount <= amounts.flips;
+  for (let count = 0; count < Math.min(bitCount, amounts.flips); count += 1) {
+    yield flipBit(before, flipsAllBits ? count : randomBelow(random, bitCount));
   }
-  // Where one line ends and the next begins is worth more than chance.
+  // Line ends are always damaged: random bits would rarely hit them.
   for (let at = before.indexOf(LF); at >= 0; at = before.indexOf(LF, at + 1)) {
-    yield flipped(before, at * 8);
+    yield flipBit(before, at * 8);
   }
   const sectors = Math.ceil(before.length / SECTOR);
   for (let sector = 0; sector < sectors; sector += 1) {
-    yield zeroed(before, sector, sector + 1);
-    yield zeroed(before, sector, sectors);
+    yield zeroSectors(before, sector, sector + 1);
+    yield zeroSectors(before, sector, sectors);
   }
-  for (const [one, other] of pairsOf(sectors, random, amounts.swaps)) {
-    const bytes = putSector(before, one, sectorOf(before, other));
-    const what = `sectors ${one} and ${other} swapped`;
-    yield { description: what, bytes: putSector(bytes, other, sectorOf(before, one)) };
+  for (const [first, second] of choosePairs(sectors, random, amounts.swaps)) {
+    const bytes = putSector(before, first, readSector(before, second));
+    yield {
+      description: `with sectors ${first} and ${second} swapped`,
+      bytes: putSector(bytes, second, readSector(before, first)),
+    };
   }
-  yield* lineEdits(before);
-  yield* appended(before, random);
+  yield* editLines(before);
+  yield* appendTails(before, random);
   yield REMOVED;
 }
 
-function* lengths(bytes: Bytes, everyLength: number): Generator<number> {
-  if (bytes.length <= everyLength) {
+function* chooseLengths(bytes: Bytes, maxSizeCutEverywhere: number): Generator<number> {
+  if (bytes.length <= maxSizeCutEverywhere) {
     for (let length = 0; length < bytes.length; length += 1) yield length;
     return;
   }
-  const some = new Set<number>();
-  for (let length = 0; length < bytes.length; length += SECTOR) some.add(length);
+  const lengths = new Set<number>();
+  for (let length = 0; length < bytes.length; length += SECTOR) lengths.add(length);
   for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1)) {
-    for (const length of [at, at + 1, at + 2]) if (length < bytes.length) some.add(length);
+    for (const length of [at, at + 1, at + 2]) if (length < bytes.length) lengths.add(length);
   }
-  yield* some;
+  yield* lengths;
 }
 
 const cutTo = (before: Bytes, length: number): FileEdit => ({
@@ -133,20 +144,22 @@ const cutTo = (before: Bytes, length: number): FileEdit => ({
   bytes: before.slice(0, length),
 });
 
-function flipped(before: Bytes, bit: number): FileEdit {
+function flipBit(before: Bytes, bit: number): FileEdit {
   const bytes = before.slice();
   bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
   return { description: `with bit ${bit & 7} of byte ${bit >> 3} flipped`, bytes };
 }
 
-function zeroed(before: Bytes, from: number, to: number): FileEdit {
+function zeroSectors(before: Bytes, from: number, to: number): FileEdit {
   const bytes = before.slice();
   bytes.fill(0, from * SECTOR, to * SECTOR);
   return { description: `with sectors ${from} to ${to - 1} zeroed`, bytes };
 }
 
-/** What a hand does in an editor: every line whole, and not all of them where they were. */
-function* lineEdits(before: Bytes): Generator<FileEdit> {
+/**
+ * What a person may do in an editor: every line is intact, but some are moved, repeated or removed.
+ */
+function* editLines(before: Bytes): Generator<FileEdit> {
   const text = Buffer.from(before).toString("latin1").replaceAll("\n", "\r\n");
   yield { description: "with CR LF line ends", bytes: new Uint8Array(Buffer.from(text, "latin1")) };
   const lines: Bytes[] = [];
@@ -171,9 +184,9 @@ function* lineEdits(before: Bytes): Generator<FileEdit> {
   }
 }
 
-/** Grown by what a crash, a stuck editor or a doubled write leaves behind. */
-function* appended(before: Bytes, random: Random): Generator<FileEdit> {
-  const noise = Uint8Array.from({ length: 700 }, () => below(random, 256));
+/** Appends what a crash, an editor or a repeated write may leave at the end of a file. */
+function* appendTails(before: Bytes, random: Random): Generator<FileEdit> {
+  const noise = Uint8Array.from({ length: 700 }, () => randomBelow(random, 256));
   const lastLine = before.slice(before.lastIndexOf(LF, before.length - 2) + 1);
   const firstLine = before.slice(0, before.indexOf(LF) + 1);
   const tails: Record<string, Uint8Array> = {
@@ -186,89 +199,100 @@ function* appended(before: Bytes, random: Random): Generator<FileEdit> {
     "its first line again": firstLine,
     "all of it again": before,
   };
-  for (const [what, tail] of Object.entries(tails)) {
-    yield { description: `followed by ${what}`, bytes: concatBytes(before, tail) };
+  for (const [description, tail] of Object.entries(tails)) {
+    yield { description: `followed by ${description}`, bytes: concatBytes(before, tail) };
   }
 }
 
-/** What else could lie under that name. */
-function* foreignFilesFor(
+/** Other files of the same kind, which could get this name by mistake. */
+function* listReplacements(
   name: string,
   tree: FileTree,
-  others: Readonly<Record<string, FileTree>>,
+  replacements: Readonly<Record<string, FileTree>>,
 ): Generator<[string, Bytes]> {
   const kind = kindOf(name);
   for (const other of tree.keys()) {
     if (other !== name && kindOf(other) === kind) yield [other, fileBytes(tree, other)];
   }
-  for (const [whose, files] of Object.entries(others)) {
+  for (const [origin, files] of Object.entries(replacements)) {
     for (const other of files.keys()) {
       if (kindOf(other) !== kind) continue;
-      yield [`${other} of ${whose}`, fileBytes(files, other)];
+      yield [`${other} of ${origin}`, fileBytes(files, other)];
     }
   }
 }
 
 const kindOf = (name: string): string => name.replaceAll(/[-\d]/g, "").replace(/\.new$/, "");
 
-function* swapsBetween(tree: FileTree, random: Random, count: number): Generator<DamagedFolder> {
+function* swapSectors(tree: FileTree, random: Random, count: number): Generator<DamagedFolder> {
   const names = [...tree.keys()].filter(
     (name) => fileBytes(tree, name).length > 0 && !isLock(name),
   );
-  for (let done = 0; done < count; done += 1) {
-    const [one = "", other = ""] = shuffled(names, random);
-    const [a, b] = [fileBytes(tree, one), fileBytes(tree, other)];
-    const first = below(random, Math.ceil(a.length / SECTOR));
-    const second = below(random, Math.ceil(b.length / SECTOR));
-    const once = replaceInode(tree, one, putSector(a, first, sectorOf(b, second)));
+  for (let swaps = 0; swaps < count; swaps += 1) {
+    const [firstName = "", secondName = ""] = shuffle(names, random);
+    const [firstBytes, secondBytes] = [fileBytes(tree, firstName), fileBytes(tree, secondName)];
+    const first = randomBelow(random, Math.ceil(firstBytes.length / SECTOR));
+    const second = randomBelow(random, Math.ceil(secondBytes.length / SECTOR));
+    const firstReplaced = replaceInode(
+      tree,
+      firstName,
+      putSector(firstBytes, first, readSector(secondBytes, second)),
+    );
     yield {
-      description: `sector ${first} of ${one} and ${second} of ${other} swapped`,
-      files: [one, other],
-      tree: replaceInode(once, other, putSector(b, second, sectorOf(a, first))),
+      description: `sector ${first} of ${firstName} and sector ${second} of ${secondName} swapped`,
+      files: [firstName, secondName],
+      tree: replaceInode(
+        firstReplaced,
+        secondName,
+        putSector(secondBytes, second, readSector(firstBytes, first)),
+      ),
     };
   }
 }
 
 const isLock = (name: string): boolean => LOCK_FILES.has(name);
 
-/** No state of any age is left, and the journal is damaged: not to be taken for a first start. */
-function* stateless(tree: FileTree, random: Random, count: number): Generator<DamagedFolder> {
+/** Removes all states and damages the journal: this must not be mistaken for a first start. */
+function* removeStates(tree: FileTree, random: Random, count: number): Generator<DamagedFolder> {
   const states = [...tree.keys()].filter((name) => name.startsWith("state"));
-  const bare = withoutFiles(tree, ...states);
-  const files = [...states, ...[...bare.keys()].filter((name) => name.startsWith("journal"))];
-  yield { description: "every state removed", files, tree: bare };
+  const withoutStates = withoutFiles(tree, ...states);
+  const files = [
+    ...states,
+    ...[...withoutStates.keys()].filter((name) => name.startsWith("journal")),
+  ];
+  yield { description: "every state removed", files, tree: withoutStates };
   for (const name of files.slice(states.length)) {
     if (fileBytes(tree, name).length === 0) continue;
-    for (let done = 0; done < count / 16; done += 1) {
-      const edit = oneEdit(fileBytes(tree, name), random);
-      const what = `every state removed and ${name} ${edit.description}`;
-      yield { description: what, files, tree: edited(bare, name, edit) };
+    for (let edits = 0; edits < count / 16; edits += 1) {
+      const edit = randomEdit(fileBytes(tree, name), random);
+      const description = `every state removed and ${name} ${edit.description}`;
+      yield { description, files, tree: applyEdit(withoutStates, name, edit) };
     }
   }
 }
 
-function oneEdit(before: Bytes, random: Random): FileEdit {
+function randomEdit(before: Bytes, random: Random): FileEdit {
   const sectors = Math.ceil(before.length / SECTOR);
   if (sectors === 0) return { description: "with a zero in it", bytes: new Uint8Array(1) };
-  switch (below(random, 5)) {
+  switch (randomBelow(random, 5)) {
     case 0:
-      return cutTo(before, below(random, before.length));
+      return cutTo(before, randomBelow(random, before.length));
     case 1: {
-      const sector = below(random, sectors);
-      return zeroed(before, sector, sector + 1);
+      const sector = randomBelow(random, sectors);
+      return zeroSectors(before, sector, sector + 1);
     }
     case 2:
       return REMOVED;
     default:
-      return flipped(before, below(random, before.length * 8));
+      return flipBit(before, randomBelow(random, before.length * 8));
   }
 }
 
-/** With what lies behind the end of a file: zeros. */
-function sectorOf(bytes: Bytes, sector: number): Bytes {
-  const found = new Uint8Array(SECTOR);
-  found.set(bytes.subarray(sector * SECTOR, (sector + 1) * SECTOR));
-  return found;
+/** A sector that goes beyond the end of the file is filled with zeros. */
+function readSector(bytes: Bytes, sector: number): Bytes {
+  const content = new Uint8Array(SECTOR);
+  content.set(bytes.subarray(sector * SECTOR, (sector + 1) * SECTOR));
+  return content;
 }
 
 function putSector(before: Bytes, sector: number, content: Bytes): Bytes {
@@ -277,16 +301,16 @@ function putSector(before: Bytes, sector: number, content: Bytes): Bytes {
   return bytes;
 }
 
-/** All pairs where there are few, else some of them. */
-function pairsOf(count: number, random: Random, most: number): [number, number][] {
+/** All pairs if there are at most `limit`, else a random choice of them. */
+function choosePairs(count: number, random: Random, limit: number): [number, number][] {
   const pairs: [number, number][] = [];
-  for (let one = 0; one < count; one += 1) {
-    for (let other = one + 1; other < count; other += 1) pairs.push([one, other]);
+  for (let first = 0; first < count; first += 1) {
+    for (let second = first + 1; second < count; second += 1) pairs.push([first, second]);
   }
-  return pairs.length <= most ? pairs : shuffled(pairs, random).slice(0, most);
+  return pairs.length <= limit ? pairs : shuffle(pairs, random).slice(0, limit);
 }
 
-function shuffled<T>(items: readonly T[], random: Random): T[] {
-  const left = [...items];
-  return items.flatMap(() => left.splice(below(random, left.length), 1));
+function shuffle<T>(items: readonly T[], random: Random): T[] {
+  const rest = [...items];
+  return items.flatMap(() => rest.splice(randomBelow(random, rest.length), 1));
 }

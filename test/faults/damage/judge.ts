@@ -1,4 +1,4 @@
-// Starts from a damaged folder and compares what comes of it with what must.
+// Starts from a damaged folder and compares the outcome with the expected one.
 import { MONDAY } from "../../support/scenario.ts";
 import { Identity } from "../../../src/operations/identity.ts";
 import { openFolder } from "../../../src/store/folder.ts";
@@ -15,9 +15,9 @@ import {
   type FileTree,
 } from "../shared/memory-disk.ts";
 
-/** What came of a start, and the folder after it. */
+/** The outcome of a start, and the folder after it. */
 export interface StartOutcome {
-  /** Null: it was refused. */
+  /** Null if the start was refused. */
   readonly state: string | null;
   readonly seq: number;
   readonly notes: readonly string[];
@@ -25,7 +25,10 @@ export interface StartOutcome {
   readonly treeAfter: FileTree;
 }
 
-/** As a server does it, up to where it would listen. Anything but a refusal is thrown on. */
+/**
+ * Starts as a server does, up to the step where it would listen. Errors other than refusals are
+ * rethrown.
+ */
 export const startFromTree = (tree: FileTree): Promise<StartOutcome> =>
   startOnDisk(new MemoryDisk(tree));
 
@@ -57,11 +60,11 @@ export async function startOnDisk(disk: MemoryDisk): Promise<StartOutcome> {
 }
 
 export const DAMAGE_PROMISES = {
-  exact: "the exact state or a refusal, never another state, never an exception",
-  named: "a refusal names the file, the byte where there is one, and what helps",
-  untouched: "a refusal changes nothing, a start nothing but a torn tail",
-  torn: "a torn tail is kept in a copy and told, and the next start is clean",
-  wayBack: "the command a refusal prints brings everything back",
+  exact: "a start from a damaged folder reaches the exact state or is refused, and never throws",
+  named: "a refusal names the damaged file, the byte offset if there is one, and a hint",
+  untouched: "a refused start changes no file, and a successful start only cuts a torn tail",
+  torn: "a start copies and reports a torn tail before it cuts it, and the next start is clean",
+  recovery: "the command that a refusal prints recovers the complete state",
 } as const;
 
 export type DamagePromise = keyof typeof DAMAGE_PROMISES;
@@ -74,34 +77,36 @@ export interface DamageViolation {
 export interface DamageJudgement {
   readonly violations: readonly DamageViolation[];
   readonly expected: ExpectedStart;
-  /** The command of the refusal, if it has one. */
+  /** The command in the hint of the refusal, if there is one. */
   readonly command: string | null;
 }
 
-/** One damaged folder, and all promises about it. */
+/** Judges all promises for one damaged folder. */
 export async function judgeDamagedFolder(
   oracle: Oracle,
-  moment: FolderSnapshot,
+  snapshot: FolderSnapshot,
   tree: FileTree,
 ): Promise<DamageJudgement> {
-  const expected = oracle.expect(moment, tree);
+  const expected = oracle.expect(snapshot, tree);
   let outcome: StartOutcome;
   try {
     outcome = await startFromTree(tree);
   } catch (error) {
-    const why = `it threw ${error instanceof Error ? error.stack : String(error)}`;
-    return { violations: [{ promise: "exact", reason: why }], expected, command: null };
+    const reason = `the start threw ${error instanceof Error ? error.stack : String(error)}`;
+    return { violations: [{ promise: "exact", reason }], expected, command: null };
   }
   const { refusal } = outcome;
   if (refusal === null) {
-    const broken = [...judgeStart(tree, expected, outcome)];
-    if (expected.cut !== null && broken.length === 0) broken.push(...(await judgeNext(outcome)));
-    return { violations: broken, expected, command: null };
+    const violations = [...judgeStart(tree, expected, outcome)];
+    if (expected.cut !== null && violations.length === 0) {
+      violations.push(...(await judgeNextStart(outcome)));
+    }
+    return { violations, expected, command: null };
   }
   const command = refusal.hint.startsWith("cp ") ? refusal.hint : null;
-  const broken = [...judgeRefusal(tree, expected, outcome, refusal)];
-  if (command !== null) broken.push(...(await judgeWayBack(oracle, moment, tree, command)));
-  return { violations: broken, expected, command };
+  const violations = [...judgeRefusal(tree, expected, outcome, refusal)];
+  if (command !== null) violations.push(...(await judgeCommand(oracle, snapshot, tree, command)));
+  return { violations, expected, command };
 }
 
 function* judgeStart(
@@ -110,67 +115,80 @@ function* judgeStart(
   outcome: StartOutcome,
 ): Generator<DamageViolation> {
   if (expected.refusal !== null) {
-    const why = `it started at ${outcome.seq} and should refuse ${JSON.stringify(expected.refusal)}`;
-    yield { promise: "exact", reason: why };
+    const reason = `it started with line ${outcome.seq}, but should refuse with ${JSON.stringify(expected.refusal)}`;
+    yield { promise: "exact", reason };
     return;
   }
   if (outcome.state !== expected.state || outcome.seq !== expected.seq) {
-    const why = `it started at ${outcome.seq}, not ${expected.seq}, with ${outcome.state?.slice(0, 300)}`;
-    yield { promise: "exact", reason: why };
+    const reason = `it started with line ${outcome.seq}, not ${expected.seq}, and with the state ${outcome.state?.slice(0, 300)}`;
+    yield { promise: "exact", reason };
     return;
   }
-  const isBegun = !tree.has("state.json");
-  if (!isBegun) yield* judgeChanges(tree, expected, outcome);
+  const isFirstStart = !tree.has("state.json");
+  if (!isFirstStart) yield* judgeChanges(tree, expected, outcome);
 }
 
-/** Nothing may be different now but what was cut, its copy, and what a checkpoint left behind. */
+/** Only these may change: the file that was cut, its copy, and leftovers of a checkpoint. */
 function* judgeChanges(
   tree: FileTree,
   { cut }: ExpectedStart,
   outcome: StartOutcome,
 ): Generator<DamageViolation> {
   const { treeAfter, notes, refusal } = outcome;
-  const torn = cut === null ? "" : `${cut.file}.${cut.offset}.torn`;
-  const allowed = cut === null ? [] : [cut.file, torn];
-  const others = changedFiles(tree, treeAfter)
+  const copyName = cut === null ? "" : `${cut.file}.${cut.offset}.torn`;
+  const allowed = cut === null ? [] : [cut.file, copyName];
+  const unexpected = changedFiles(tree, treeAfter)
     .filter((name) => !allowed.includes(name))
     .filter((name) => refusal !== null || !isLeftover(tree, treeAfter, name));
-  if (others.length > 0) yield { promise: "untouched", reason: `changed: ${others.join(", ")}` };
+  if (unexpected.length > 0) {
+    yield { promise: "untouched", reason: `the start changed ${unexpected.join(", ")}` };
+  }
   if (cut === null) {
-    if (notes.length > 0) yield { promise: "torn", reason: `it says: ${notes.join("; ")}` };
+    if (notes.length > 0)
+      yield { promise: "torn", reason: `unexpected notes: ${notes.join("; ")}` };
     return;
   }
-  const [before, left] = [fileBytes(tree, cut.file), fileBytes(treeAfter, cut.file)];
-  const kept = fileBytes(treeAfter, torn);
+  const [before, after] = [fileBytes(tree, cut.file), fileBytes(treeAfter, cut.file)];
+  const copy = fileBytes(treeAfter, copyName);
   if (
-    !isSameBytes(left, before.slice(0, cut.offset)) ||
-    !isSameBytes(kept, before.slice(cut.offset))
+    !isSameBytes(after, before.slice(0, cut.offset)) ||
+    !isSameBytes(copy, before.slice(cut.offset))
   ) {
-    yield { promise: "torn", reason: `${cut.file} was not cut at ${cut.offset} into ${torn}` };
+    yield {
+      promise: "torn",
+      reason: `${cut.file} was not cut at byte ${cut.offset} with a copy in ${copyName}`,
+    };
   }
-  const told = outcome.refusal !== null || notes.some((note) => note.includes(torn));
-  if (!told) yield { promise: "torn", reason: `nobody is told of ${torn}` };
+  const isReported = outcome.refusal !== null || notes.some((note) => note.includes(copyName));
+  if (!isReported) yield { promise: "torn", reason: `no note names ${copyName}` };
 }
 
-/** A start may drop an unfinished state, and of the record what the journal has to the byte. */
-function isLeftover(tree: FileTree, after: FileTree, name: string): boolean {
-  if (name === "state.json.new") return !after.has(name);
-  const [before, left] = [fileBytes(tree, name), fileBytes(after, name)];
-  if (!name.startsWith("history/") || !isSameBytes(before.slice(0, left.length), left))
+/**
+ * A start may remove an unfinished state, and lines at the end of the audit log that the journal
+ * contains byte for byte.
+ */
+function isLeftover(tree: FileTree, treeAfter: FileTree, name: string): boolean {
+  if (name === "state.json.new") return !treeAfter.has(name);
+  const [before, after] = [fileBytes(tree, name), fileBytes(treeAfter, name)];
+  if (!name.startsWith("history/") || !isSameBytes(before.slice(0, after.length), after))
     return false;
-  const journal = [...after.keys()].filter((other) => other.startsWith("journal-"));
-  const kept = journal.map((other) => Buffer.from(fileBytes(after, other)).toString("latin1"));
-  const gone = Buffer.from(before.slice(left.length)).toString("latin1");
-  const lines = gone.match(/.*\n/g) ?? [];
-  return lines.join("") === gone && lines.every((line) => kept.some((text) => text.includes(line)));
+  const segments = [...treeAfter.keys()].filter((other) => other.startsWith("journal-"));
+  const journal = segments.map((segment) =>
+    Buffer.from(fileBytes(treeAfter, segment)).toString("latin1"),
+  );
+  const removed = Buffer.from(before.slice(after.length)).toString("latin1");
+  const lines = removed.match(/.*\n/g) ?? [];
+  return (
+    lines.join("") === removed && lines.every((line) => journal.some((text) => text.includes(line)))
+  );
 }
 
-async function judgeNext({ treeAfter, state }: StartOutcome): Promise<DamageViolation[]> {
+async function judgeNextStart({ treeAfter, state }: StartOutcome): Promise<DamageViolation[]> {
   const next = await startFromTree(treeAfter);
-  const clean = next.state === state && next.notes.length === 0;
-  if (clean && changedFiles(treeAfter, next.treeAfter).length === 0) return [];
-  const said = next.refusal?.message ?? next.notes.join("; ");
-  return [{ promise: "torn", reason: `the next start is not clean: ${said}` }];
+  const isClean = next.state === state && next.notes.length === 0;
+  if (isClean && changedFiles(treeAfter, next.treeAfter).length === 0) return [];
+  const message = next.refusal?.message ?? next.notes.join("; ");
+  return [{ promise: "torn", reason: `the next start is not clean: ${message}` }];
 }
 
 function* judgeRefusal(
@@ -182,54 +200,59 @@ function* judgeRefusal(
   const { refusal, allowedRefusal } = expected;
   if (refusal === null) {
     if (allowedRefusal !== null && message.includes(allowedRefusal)) return;
-    yield { promise: "exact", reason: `refused and should start at ${expected.seq}: ${message}` };
+    yield {
+      promise: "exact",
+      reason: `it was refused, but should start with line ${expected.seq}: ${message}`,
+    };
     return;
   }
   yield* judgeChanges(tree, expected, outcome);
   if (!isNamed(refusal, message) || hint === "") {
-    const why = `should name ${JSON.stringify(refusal)}: ${message} (${hint})`;
-    yield { promise: "named", reason: why };
+    const reason = `the refusal should name ${JSON.stringify(refusal)}: ${message} (${hint})`;
+    yield { promise: "named", reason };
   }
   if (refusal.recoveryGeneration === undefined) return;
   const offered = /^cp -p '([^']+)' /.exec(hint)?.[1]?.slice(MEMORY_FOLDER.length + 1) ?? null;
   if (offered !== refusal.recoveryGeneration) {
     yield {
-      promise: "wayBack",
-      reason: `${refusal.recoveryGeneration} leads back, and it says: ${hint}`,
+      promise: "recovery",
+      reason: `the generation ${refusal.recoveryGeneration} would recover the folder, but the hint is: ${hint}`,
     };
   }
 }
 
 function isNamed({ file, offset }: ExpectedRefusal, message: string): boolean {
-  const named = message.includes(`${MEMORY_FOLDER}/${file}`);
+  const namesFile = message.includes(`${MEMORY_FOLDER}/${file}`);
   return (
-    named &&
+    namesFile &&
     (offset === null || message.includes(`${MEMORY_FOLDER}/${file} is damaged at byte ${offset},`))
   );
 }
 
-/** What the command says it does, done in memory. */
-async function judgeWayBack(
+/** Does in memory what the printed command does, and starts from the result. */
+async function judgeCommand(
   oracle: Oracle,
-  moment: FolderSnapshot,
+  snapshot: FolderSnapshot,
   tree: FileTree,
   command: string,
 ): Promise<DamageViolation[]> {
   const [, from, to] = /^cp -p '([^']+)' '([^']+)' # nothing is lost/.exec(command) ?? [];
   if (from === undefined || to === undefined) {
-    return [{ promise: "wayBack", reason: `it is not a command that can be run: ${command}` }];
+    return [
+      { promise: "recovery", reason: `the hint is not a command that can be run: ${command}` },
+    ];
   }
   const [source, target] = [from, to].map((path) => path.slice(MEMORY_FOLDER.length + 1));
-  const copied = replaceFile(tree, target ?? "", fileBytes(tree, source ?? ""));
-  const expected = oracle.expect(moment, copied);
-  const { state, refusal } = await startFromTree(copied);
+  const recovered = replaceFile(tree, target ?? "", fileBytes(tree, source ?? ""));
+  const expected = oracle.expect(snapshot, recovered);
+  const { state, refusal } = await startFromTree(recovered);
   if (isRecovered(expected, state, refusal)) return [];
   return [
-    { promise: "wayBack", reason: `after ${command}: ${refusal?.message ?? "another state"}` },
+    { promise: "recovery", reason: `after ${command}: ${refusal?.message ?? "another state"}` },
   ];
 }
 
-/** Everything is back; a key that was as bad before is named next. */
+/** The state is complete again; a damaged identity key, if there is one, is refused next. */
 export function isRecovered(
   expected: ExpectedStart,
   state: string | null,

@@ -1,11 +1,11 @@
-// What a start must make of a damaged folder, told by someone who knows every line that was ever
-// written: nothing here looks at a checksum, only at whether bytes are the ones that were there.
+// Computes the expected outcome of a start from a damaged folder. The oracle knows every line that
+// was ever written. It checks no checksum, only whether the bytes are the ones that were written.
 import type { JournalLine } from "../../../src/store/journal.ts";
 import type { Snapshot } from "../../../src/store/snapshot.ts";
 import type { SiteHistory, FolderSnapshot } from "./site-history.ts";
 import { fileBytes, isSameBytes, type Bytes, type FileTree } from "../shared/memory-disk.ts";
 
-/** The end of the newest segment that may be cut, and what the state is then. */
+/** Where the newest segment may be cut. */
 export interface TailCut {
   readonly file: string;
   readonly offset: number;
@@ -15,20 +15,21 @@ export interface ExpectedRefusal {
   readonly file: string;
   readonly offset: number | null;
   /**
-   * For a bad state: the generation that leads on, null for none; undefined where none could.
+   * For a damaged state: the generation that recovers the folder, or null if none does; undefined
+   * for damage that no generation could repair.
    */
   readonly recoveryGeneration?: string | null;
 }
 
 export interface ExpectedStart {
-  /** The whole state, as text; null: no start. */
+  /** The complete state as text; null if the start must be refused. */
   readonly state: string | null;
   readonly seq: number;
   readonly cut: TailCut | null;
   readonly refusal: ExpectedRefusal | null;
-  /** Batches that were synced once, of which nothing is left to tell. */
+  /** Synced batches are lost, and nothing in the folder shows that they existed. */
   readonly hasLostBatches: boolean;
-  /** Where to be stricter would be right as well. */
+  /** A file name: a refusal that names it would be right as well. */
   readonly allowedRefusal: string | null;
 }
 
@@ -37,7 +38,7 @@ interface LineHead {
   readonly sum: string;
 }
 
-interface JournalWalk {
+interface JournalReading {
   readonly head: LineHead;
   readonly cut: TailCut | null;
   readonly refusal: ExpectedRefusal | null;
@@ -47,115 +48,123 @@ const GENESIS: LineHead = { seq: 0, sum: "0".repeat(64) };
 const CREATED_ONLY = 1;
 
 export class Oracle {
-  readonly #own: SiteHistory;
-  readonly #lives: readonly SiteHistory[];
-  /** Every line of every life, by its text. */
+  readonly #site: SiteHistory;
+  readonly #histories: readonly SiteHistory[];
+  /** Every line of every history, by its text. */
   readonly #lines = new Map<string, JournalLine>();
-  readonly #raws: readonly { readonly line: JournalLine; readonly raw: Bytes }[];
-  readonly #snapshots = new Map<string, LineHead>();
+  readonly #writtenLines: readonly { readonly line: JournalLine; readonly raw: Bytes }[];
+  /** The last line that each written state covers, by the text of the state. */
+  readonly #coveredHeads = new Map<string, LineHead>();
 
-  constructor(own: SiteHistory, ...others: readonly SiteHistory[]) {
-    this.#own = own;
-    this.#lives = [own, ...others];
-    this.#raws = this.#lives.flatMap(({ lines }) => lines);
-    for (const { line, raw } of this.#raws) this.#lines.set(textOf(raw), line);
-    for (const { tree } of this.#lives.flatMap(({ snapshots }) => snapshots)) {
+  constructor(site: SiteHistory, ...otherSites: readonly SiteHistory[]) {
+    this.#site = site;
+    this.#histories = [site, ...otherSites];
+    this.#writtenLines = this.#histories.flatMap(({ lines }) => lines);
+    for (const { line, raw } of this.#writtenLines) this.#lines.set(textOf(raw), line);
+    for (const { tree } of this.#histories.flatMap(({ snapshots }) => snapshots)) {
       for (const name of tree.keys()) {
         if (!name.startsWith("state")) continue;
         const { covers } = JSON.parse(textOf(fileBytes(tree, name))) as Snapshot;
-        this.#snapshots.set(textOf(fileBytes(tree, name)), covers);
+        this.#coveredHeads.set(textOf(fileBytes(tree, name)), covers);
       }
     }
   }
 
-  /** What a start finds in `tree`, which was `moment` before it was damaged. */
-  expect(moment: FolderSnapshot, tree: FileTree): ExpectedStart {
-    const whole = this.#walk(moment.tree, this.#stateIn(moment.tree) ?? GENESIS);
-    const synced = (this.#line(whole.head)?.from ?? 1) - 1;
-    const covers = this.#stateIn(tree);
-    if (covers === null) return this.#stateless(tree);
-    const { head, cut, refusal } = this.#walk(tree, covers);
+  /** The expected outcome for `tree`, which was `snapshot` before it was damaged. */
+  expect(snapshot: FolderSnapshot, tree: FileTree): ExpectedStart {
+    const undamaged = this.#readJournal(snapshot.tree, this.#coveredHead(snapshot.tree) ?? GENESIS);
+    const syncedSeq = (this.#findLine(undamaged.head)?.from ?? 1) - 1;
+    const covers = this.#coveredHead(tree);
+    if (covers === null) return this.#expectWithoutState(tree);
+    const { head, cut, refusal } = this.#readJournal(tree, covers);
     if (refusal !== null) return { ...NO_START, refusal };
-    const swallowed = head.seq < synced;
-    const owner = this.#lives.find(({ statesBySum }) => statesBySum.has(head.sum));
-    const key = owner === undefined ? "other" : keyIn(tree, owner);
+    const hasLostBatches = head.seq < syncedSeq;
+    const owner = this.#histories.find(({ statesBySum }) => statesBySum.has(head.sum));
+    const key = owner === undefined ? "other" : compareKey(tree, owner);
     if (key === "other") {
       return {
         ...NO_START,
         cut,
-        hasLostBatches: swallowed,
+        hasLostBatches,
         refusal: { file: "identity.jwk", offset: null },
       };
     }
     const state = owner?.statesBySum.get(head.sum) ?? null;
-    const mayRefuse = key === "respelled" ? "identity.jwk" : swallowed ? "journal-" : null;
+    const allowedRefusal =
+      key === "re-encoded" ? "identity.jwk" : hasLostBatches ? "journal-" : null;
     return {
       state,
       seq: head.seq,
       cut,
       refusal: null,
-      hasLostBatches: swallowed,
-      allowedRefusal: mayRefuse,
+      hasLostBatches,
+      allowedRefusal,
     };
   }
 
-  #stateless(tree: FileTree): ExpectedStart {
-    const isThere = tree.has("state.json");
-    const generations = numbered(tree, STATES);
-    const segments = numbered(tree, SEGMENTS);
-    const refusal = { file: "state.json", offset: null, wayBack: this.#wayBack(tree) };
-    if (isThere || generations.length > 0 || segments.length > 1) return { ...NO_START, refusal };
-    const [only] = segments;
-    // The one line a first start writes, or less: there is nothing to lose.
-    const bytes = only === undefined ? new Uint8Array() : fileBytes(tree, only.name);
-    const feed = bytes.indexOf(LF);
-    const isMore = feed >= 0 && feed + 1 < bytes.length;
-    if (isMore || (only !== undefined && only.number !== 1)) {
+  #expectWithoutState(tree: FileTree): ExpectedStart {
+    const hasState = tree.has("state.json");
+    const generations = listNumberedFiles(tree, GENERATION_PATTERN);
+    const segments = listNumberedFiles(tree, SEGMENT_PATTERN);
+    const refusal = {
+      file: "state.json",
+      offset: null,
+      recoveryGeneration: this.#findRecoveryGeneration(tree),
+    };
+    if (hasState || generations.length > 0 || segments.length > 1) return { ...NO_START, refusal };
+    const [segment] = segments;
+    // With at most the one line that a first start writes, there is nothing to lose.
+    const bytes = segment === undefined ? new Uint8Array() : fileBytes(tree, segment.name);
+    const lineFeed = bytes.indexOf(LF);
+    const hasMoreLines = lineFeed >= 0 && lineFeed + 1 < bytes.length;
+    if (hasMoreLines || (segment !== undefined && segment.number !== 1)) {
       return { ...NO_START, refusal };
     }
-    const first = this.#own.lines[0]?.line;
-    const state = this.#own.statesBySum.get(first?.sum ?? "") ?? null;
+    const first = this.#site.lines[0]?.line;
+    const state = this.#site.statesBySum.get(first?.sum ?? "") ?? null;
     return { ...NO_START, state, seq: CREATED_ONLY, refusal: null };
   }
 
-  #stateIn(tree: FileTree, name = "state.json"): LineHead | null {
-    return this.#snapshots.get(textOf(fileBytes(tree, name))) ?? null;
+  #coveredHead(tree: FileTree, name = "state.json"): LineHead | null {
+    return this.#coveredHeads.get(textOf(fileBytes(tree, name))) ?? null;
   }
 
-  /** The newest generation from which everything is there. */
-  #wayBack(tree: FileTree): string | null {
-    for (const { name, number } of numbered(tree, STATES).toReversed()) {
-      const covers = this.#stateIn(tree, name);
-      if (covers?.seq === number && this.#walk(tree, covers).refusal === null) return name;
+  /** The newest generation from which the journal is complete. */
+  #findRecoveryGeneration(tree: FileTree): string | null {
+    for (const { name, number } of listNumberedFiles(tree, GENERATION_PATTERN).toReversed()) {
+      const covers = this.#coveredHead(tree, name);
+      if (covers?.seq === number && this.#readJournal(tree, covers).refusal === null) return name;
     }
     return null;
   }
 
-  #line({ sum }: LineHead): JournalLine | undefined {
-    return this.#raws.find(({ line }) => line.sum === sum)?.line;
+  #findLine({ sum }: LineHead): JournalLine | undefined {
+    return this.#writtenLines.find(({ line }) => line.sum === sum)?.line;
   }
 
-  /** From a state on through the journal, as far as it is what was written. */
-  #walk(tree: FileTree, from: LineHead): JournalWalk {
-    const segments = numbered(tree, SEGMENTS).filter(({ number }) => number > from.seq);
+  /** Reads the journal after a state, as far as its bytes are those that were written. */
+  #readJournal(tree: FileTree, from: LineHead): JournalReading {
+    const segments = listNumberedFiles(tree, SEGMENT_PATTERN).filter(
+      ({ number }) => number > from.seq,
+    );
     const newest = segments.at(-1);
     let head = from;
     for (const segment of segments) {
       if (segment.number !== head.seq + 1) return { head, cut: null, refusal: gapAt(head) };
       const bytes = fileBytes(tree, segment.name);
-      const { after, offset } = this.#read(bytes, head);
+      const { after, offset } = this.#readLines(bytes, head);
       head = after;
       if (offset === bytes.length) continue;
-      const place = { file: segment.name, offset };
-      if (segment !== newest || this.#wasSafe(bytes, offset, head)) {
-        return { head, cut: null, refusal: place };
+      const damage = { file: segment.name, offset };
+      if (segment !== newest || this.#isProvablyDamaged(bytes, offset, head)) {
+        return { head, cut: null, refusal: damage };
       }
-      return { head, cut: place, refusal: null };
+      return { head, cut: damage, refusal: null };
     }
     return { head, cut: null, refusal: newest === undefined ? gapAt(head) : null };
   }
 
-  #read(bytes: Bytes, from: LineHead): { readonly after: LineHead; readonly offset: number } {
+  #readLines(bytes: Bytes, from: LineHead): { readonly after: LineHead; readonly offset: number } {
     let after = from;
     let offset = 0;
     for (;;) {
@@ -172,17 +181,17 @@ export class Oracle {
     return end === 0 ? null : (this.#lines.get(textOf(bytes.subarray(offset, end))) ?? null);
   }
 
-  /** Does anything say that the line missing here had been synced, or that it was never next? */
-  #wasSafe(bytes: Bytes, offset: number, head: LineHead): boolean {
+  /** Whether anything shows that the missing line was synced, or that another line was next. */
+  #isProvablyDamaged(bytes: Bytes, offset: number, head: LineHead): boolean {
     if (this.#lineAt(bytes, offset) !== null) return true;
     const rest = Buffer.from(bytes.buffer, bytes.byteOffset + offset, bytes.length - offset);
-    return this.#raws.some(
+    return this.#writtenLines.some(
       ({ line }) => line.from > head.seq + 1 && rest.includes(beginningOf(line)),
     );
   }
 }
 
-/** How a line begins: no other line and nothing within one looks like that. */
+/** The beginning of a line, which occurs nowhere else: not in other lines and not within one. */
 const beginningOf = ({ seq, from, at }: JournalLine): string =>
   `{"seq":${seq},"from":${from},"at":${at},`;
 
@@ -197,19 +206,22 @@ const gapAt = ({ seq }: LineHead): ExpectedRefusal => ({
 const textOf = (bytes: Bytes): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 
-const SEGMENTS = /^journal-([1-9]\d*)\.jsonl$/;
-const STATES = /^state-(\d+)\.json$/;
+const SEGMENT_PATTERN = /^journal-([1-9]\d*)\.jsonl$/;
+const GENERATION_PATTERN = /^state-(\d+)\.json$/;
 
-function numbered(tree: FileTree, pattern: RegExp): { readonly name: string; number: number }[] {
-  const found = [...tree.keys()].flatMap((name) => {
+function listNumberedFiles(
+  tree: FileTree,
+  pattern: RegExp,
+): { readonly name: string; number: number }[] {
+  const files = [...tree.keys()].flatMap((name) => {
     const digits = pattern.exec(name)?.[1];
     return digits === undefined ? [] : [{ name, number: Number(digits) }];
   });
-  return found.toSorted((a, b) => a.number - b.number);
+  return files.toSorted((a, b) => a.number - b.number);
 }
 
-/** A line feed less is no damage to a key; another spelling of the same bits may be taken for it. */
-function keyIn(tree: FileTree, { key }: SiteHistory): "same" | "respelled" | "other" {
+/** A missing line feed does not damage a key; another encoding of the same bits may be accepted. */
+function compareKey(tree: FileTree, { key }: SiteHistory): "same" | "re-encoded" | "other" {
   let found: Partial<typeof key>;
   try {
     found = JSON.parse(Buffer.from(fileBytes(tree, "identity.jwk")).toString()) as typeof found;
@@ -219,9 +231,9 @@ function keyIn(tree: FileTree, { key }: SiteHistory): "same" | "respelled" | "ot
   const parts = ["x", "d"] as const;
   if (found.kty !== key.kty || found.crv !== key.crv) return "other";
   if (parts.every((part) => found[part] === key[part])) return "same";
-  return parts.every((part) => isSameBytes(bits(found[part]), bits(key[part])))
-    ? "respelled"
+  return parts.every((part) => isSameBytes(decodeBits(found[part]), decodeBits(key[part])))
+    ? "re-encoded"
     : "other";
 }
 
-const bits = (text = ""): Bytes => new Uint8Array(Buffer.from(text, "base64url"));
+const decodeBits = (text = ""): Bytes => new Uint8Array(Buffer.from(text, "base64url"));

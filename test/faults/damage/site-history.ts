@@ -1,5 +1,5 @@
-// The life of a site, on a real folder through the real store, and the folder as it was at moments
-// of that life. Everything in it is decided here, so that damage to it can be done again.
+// Runs a site on a real folder through the real store and takes snapshots of the folder on the way.
+// Keys, users and times are fixed here, so that damage to a snapshot can be repeated.
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -40,13 +40,13 @@ export interface FolderSnapshot {
   readonly tree: FileTree;
 }
 
-/** A line of the journal as it was written. */
+/** A journal line with its bytes as they were written. */
 export interface WrittenLine {
   readonly line: JournalLine;
   readonly raw: Bytes;
 }
 
-/** A moment of which the next thing to come is a fold, into some month of the record. */
+/** A snapshot just before a checkpoint, which appends to the month `name` of the audit log. */
 export interface PendingCheckpoint extends FolderSnapshot {
   readonly openSegment: number;
 }
@@ -58,7 +58,7 @@ export interface SiteHistory {
   readonly pendingCheckpoints: readonly PendingCheckpoint[];
   /** Every line that was ever written, in order. */
   readonly lines: readonly WrittenLine[];
-  /** The whole state after each line, by the line's sum. */
+  /** The complete state after each line, by the checksum of the line. */
   readonly statesBySum: ReadonlyMap<string, string>;
 }
 
@@ -73,86 +73,96 @@ const CAD = {
   ],
 };
 
-/** Made in `folder`; two lives of different names have no line in common. */
-export async function recordSiteHistory(folder: string, named: string): Promise<SiteHistory> {
-  const key = keyOf(named);
-  const moments: FolderSnapshot[] = [];
-  const foldable: PendingCheckpoint[] = [];
-  const seen = new Map<number, WrittenLine>();
+/** Runs the site in `folder`. Two sites with different names have no journal line in common. */
+export async function recordSiteHistory(folder: string, siteName: string): Promise<SiteHistory> {
+  const key = deriveKey(siteName);
+  const snapshots: FolderSnapshot[] = [];
+  const pendingCheckpoints: PendingCheckpoint[] = [];
+  const linesBySeq = new Map<number, WrittenLine>();
   const clock = { now: MONDAY };
-  const look = (name: string): void => {
-    moments.push({ name, tree: readTree(folder) });
+  const takeSnapshot = (name: string): void => {
+    snapshots.push({ name, tree: readTree(folder) });
   };
-  /** Old segments go with a checkpoint: their lines are taken down before. */
-  const checkpointed = (): Promise<void> => {
-    for (const written of linesIn(readTree(folder))) seen.set(written.line.seq, written);
+  /** A checkpoint removes old segments, so their lines are read before. */
+  const makeCheckpoint = (): Promise<void> => {
+    for (const written of readLines(readTree(folder))) linesBySeq.set(written.line.seq, written);
     return store.checkpoint();
   };
   mkdirSync(folder, { mode: 0o700 });
   writeFileSync(join(folder, "identity.jwk"), `${JSON.stringify(key)}\n`, { mode: 0o600 });
-  const fold = { with: realDisk };
-  const store = await openStore(folder, clock, fold);
-  look("fresh");
-  const who = (user: string): string => `${user} of ${named}`;
-  const together = (...commands: Command[]): Promise<void> =>
+  const checkpointDisk = { current: realDisk };
+  const store = await openStore(folder, clock, checkpointDisk);
+  takeSnapshot("fresh");
+  const nameUser = (user: string): string => `${user} of ${siteName}`;
+  const transactTogether = (...commands: Command[]): Promise<void> =>
     transactInOneBatch(store, ...commands);
-  const oneByOne = async (...commands: Command[]): Promise<void> => {
-    for (const command of commands) await together(command);
+  const transactEach = async (...commands: Command[]): Promise<void> => {
+    for (const command of commands) await transactTogether(command);
   };
 
   const vendor = { ...VENDOR, vendor: keyIdOf(VENDOR_KEY), keys: [publicPart(VENDOR_KEY)] };
   const trust: Command = { type: "TrustVendor", vendor, peer: "10.0.0.9" };
-  const installing = await signedFor(key, install(1, CAD));
-  await oneByOne(trust, makeRequestCommand(requestIdFor(1)), installing, register(who("ada")));
-  await together(register(who("bob")), register(who("cem")), consume(2));
-  look("young");
-  await checkpointed();
+  const installLicense = await signLicenseFor(key, install(1, CAD));
+  await transactEach(
+    trust,
+    makeRequestCommand(requestIdFor(1)),
+    installLicense,
+    register(nameUser("ada")),
+  );
+  await transactTogether(register(nameUser("bob")), register(nameUser("cem")), consume(2));
+  takeSnapshot("licensed");
+  await makeCheckpoint();
 
   const sealed = new SealedFile(realDisk, folder);
   await new CloudCredentials(store, sealed).set(CREDENTIALS, "10.0.0.9");
   const once = { key: "__proto__", fingerprint: "a" };
-  await together(borrow(who("ada"), null, { once }), registerFeature(who("bob"), "view"));
-  await checkpointed();
-  // A month later: what ran out meanwhile is written too.
+  await transactTogether(
+    borrow(nameUser("ada"), null, { once }),
+    registerFeature(nameUser("bob"), "view"),
+  );
+  await makeCheckpoint();
+  // A month later: registrations that expired meanwhile are written, too.
   clock.now = later(MONDAY, 34 * DAY);
-  await together(register(who("dua")), consumeFeature("plot", 3));
-  await oneByOne(register(who('ä\n\u2028"🙂')), unregister(who("dua")));
-  await checkpointed();
-  // Back into a month that has its file already, by the vendor's word.
+  await transactTogether(register(nameUser("dua")), consumeFeature("plot", 3));
+  await transactEach(register(nameUser('ä\n\u2028"🙂')), unregister(nameUser("dua")));
+  await makeCheckpoint();
+  // The vendor's answer sets the clock back, into a month that already has an audit log file.
   clock.now = later(MONDAY, 20 * DAY);
   const question = { nonce: "00ff10a5c3", peer: "clock" } as const;
-  const back = { type: "SetClockBack", to: clock.now, ...question } as const;
-  await oneByOne({ type: "AskClock", ...question }, back, register(who("eve")));
-  await checkpointed();
+  const setBack = { type: "SetClockBack", to: clock.now, ...question } as const;
+  await transactEach({ type: "AskClock", ...question }, setBack, register(nameUser("eve")));
+  await makeCheckpoint();
 
-  await batches(store, clock, who, "f");
-  look("running");
+  await writeBatches(store, clock, nameUser, "f");
+  takeSnapshot("running");
   for (const days of [1, 15, 45]) {
-    foldable.push(await makePendingCheckpoint(folder, later(clock.now, days * DAY), named));
+    pendingCheckpoints.push(
+      await makePendingCheckpoint(folder, later(clock.now, days * DAY), siteName),
+    );
   }
-  await together(consume(1));
-  look("lone");
-  fold.with = refusingToRename;
-  await checkpointed();
-  fold.with = realDisk;
-  await batches(store, clock, who, "g");
-  look("interrupted");
-  await checkpointed();
+  await transactTogether(consume(1));
+  takeSnapshot("one more batch");
+  checkpointDisk.current = diskRefusingRename;
+  await makeCheckpoint();
+  checkpointDisk.current = realDisk;
+  await writeBatches(store, clock, nameUser, "g");
+  takeSnapshot("interrupted");
+  await makeCheckpoint();
   await store.close();
-  look("stopped");
-  const lines = [...seen.values()].toSorted((a, b) => a.line.seq - b.line.seq);
+  takeSnapshot("stopped");
+  const lines = [...linesBySeq.values()].toSorted((a, b) => a.line.seq - b.line.seq);
   return {
     appliance: keyIdOf(key),
     key,
-    snapshots: moments,
-    pendingCheckpoints: foldable,
+    snapshots,
+    pendingCheckpoints,
     lines,
-    statesBySum: statesOf(lines),
+    statesBySum: computeStates(lines),
   };
 }
 
-/** The same, with a document behind it that the vendor signed for this appliance. */
-async function signedFor(key: PrivateKey, command: InstallLicense): Promise<InstallLicense> {
+/** Adds a license document that the vendor signed for this appliance. */
+async function signLicenseFor(key: PrivateKey, command: InstallLicense): Promise<InstallLicense> {
   const { license, terms, grant } = command;
   const document = await signLicense(
     {
@@ -173,11 +183,11 @@ async function signedFor(key: PrivateKey, command: InstallLicense): Promise<Inst
   return { ...command, grant: { ...grant, ...signed } };
 }
 
-/** The clock is read when a line is due, and folding takes the disk of the moment. */
+/** Both the clock and the disk of a checkpoint can be changed while the store is open. */
 async function openStore(
   folder: string,
   clock: { now: Instant },
-  fold: { with: Disk },
+  checkpointDisk: { current: Disk },
 ): Promise<Store> {
   const identity = new Identity(realDisk, folder, []);
   return Store.open({
@@ -187,24 +197,24 @@ async function openStore(
     create: true,
     clock: () => clock.now,
     identify: () => identity.create(),
-    checkpoint: (where, open) => checkpoint(fold.with, where, open),
+    checkpoint: (path, openSegment) => checkpoint(checkpointDisk.current, path, openSegment),
     onFatal(error) {
       throw error;
     },
   });
 }
 
-/** What a running server leaves in its newest segment: batches of one line and of several. */
-async function batches(
+/** Writes what a running server has in its newest segment: batches of one line and of several. */
+async function writeBatches(
   store: Store,
   clock: { now: Instant },
-  who: (user: string) => string,
+  nameUser: (user: string) => string,
   prefix: string,
 ): Promise<void> {
-  const users = [1, 2, 3, 4].map((count) => who(`${prefix}${count}`));
+  const users = [1, 2, 3, 4].map((count) => nameUser(`${prefix}${count}`));
   await transactInOneBatch(store, register(users[0] ?? ""));
   clock.now = later(clock.now, MINUTE);
-  // The first of these is a heartbeat: on no record.
+  // The first of these is a heartbeat, which is not in the audit log.
   await transactInOneBatch(store, ...users.slice(0, 3).map((user) => register(user)));
   clock.now = later(clock.now, HOUR);
   await transactInOneBatch(store, consume(1));
@@ -215,53 +225,55 @@ async function batches(
   );
 }
 
-/** The disk of a checkpoint that is killed when its state is written and not yet in place. */
-const refusingToRename: Disk = {
+/**
+ * The disk of a checkpoint that is interrupted after it wrote its state and before it renamed it.
+ */
+const diskRefusingRename: Disk = {
   ...realDisk,
   rename() {
     throw makeDiskError("EIO");
   },
 };
 
-/** The same folder after some more changes at `at`, with its segment closed and nothing folded. */
+/** The same folder after more changes at `at`, with its segment closed and no checkpoint made. */
 async function makePendingCheckpoint(
   folder: string,
   at: Instant,
-  named: string,
+  siteName: string,
 ): Promise<PendingCheckpoint> {
   const copy = `${folder}-${at}`;
   if (!Bun.spawnSync(["cp", "-a", folder, copy]).success) throw new Error(`cp to ${copy} failed`);
-  const store = await openStore(copy, { now: at }, { with: refusingToRename });
-  await transactInOneBatch(store, register(`zoe of ${named}`), consume(5));
+  const store = await openStore(copy, { now: at }, { current: diskRefusingRename });
+  await transactInOneBatch(store, register(`zoe of ${siteName}`), consume(5));
   const before = readTree(copy);
   await store.checkpoint();
-  const open = store.health().seq + 1;
+  const openSegment = store.health().seq + 1;
   await store.close();
-  const tree = new Map([...before, [`journal-${open}.jsonl`, { bytes: new Uint8Array() }]]);
-  return { name: new Date(at).toISOString().slice(0, 7), tree, openSegment: open };
+  const tree = new Map([...before, [`journal-${openSegment}.jsonl`, { bytes: new Uint8Array() }]]);
+  return { name: new Date(at).toISOString().slice(0, 7), tree, openSegment };
 }
 
-/** Every line in the journal of a folder. */
-function linesIn(tree: FileTree): WrittenLine[] {
-  const found: WrittenLine[] = [];
+/** Reads every line in the journal of a folder. */
+function readLines(tree: FileTree): WrittenLine[] {
+  const lines: WrittenLine[] = [];
   for (const name of tree.keys()) {
     if (!name.startsWith("journal-")) continue;
     const bytes = fileBytes(tree, name);
     for (let offset = 0; offset < bytes.length;) {
       const end = bytes.indexOf(10, offset) + 1;
       const line = decodeLine(bytes.subarray(offset, end - 1));
-      if (line === null) throw new Error(`${name} has a bad line at ${offset}`);
-      found.push({ line, raw: bytes.slice(offset, end) });
+      if (line === null) throw new Error(`${name} has a damaged line at byte ${offset}`);
+      lines.push({ line, raw: bytes.slice(offset, end) });
       offset = end;
     }
   }
-  return found;
+  return lines;
 }
 
 export const serializeState = (state: Parameters<typeof dumpStateSorted>[0]): string =>
   JSON.stringify(dumpStateSorted(state));
 
-function statesOf(lines: readonly WrittenLine[]): Map<string, string> {
+function computeStates(lines: readonly WrittenLine[]): Map<string, string> {
   const state = emptyState("site");
   const states = new Map<string, string>();
   for (const { line } of lines) {
@@ -271,13 +283,13 @@ function statesOf(lines: readonly WrittenLine[]): Map<string, string> {
   return states;
 }
 
-const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
+const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** The same name, the same key. */
-function keyOf(named: string): PrivateKey {
-  const secret = new Bun.CryptoHasher("sha256").update(named).digest();
+/** Derives a key from a name: the same name gives the same key. */
+function deriveKey(name: string): PrivateKey {
+  const secret = new Bun.CryptoHasher("sha256").update(name).digest();
   const key = createPrivateKey({
-    key: Buffer.concat([PKCS8, secret]),
+    key: Buffer.concat([PKCS8_PREFIX, secret]),
     format: "der",
     type: "pkcs8",
   });
@@ -285,4 +297,4 @@ function keyOf(named: string): PrivateKey {
   return { kty: "OKP", crv: "Ed25519", x, d: secret.toString("base64url") };
 }
 
-const VENDOR_KEY = keyOf("the vendor");
+const VENDOR_KEY = deriveKey("the vendor");

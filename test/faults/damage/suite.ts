@@ -1,5 +1,5 @@
-// Damages every file of a data folder in every way a disk or a hand does it, one start for each,
-// and counts the starts that came to anything but the exact state or a refusal that helps.
+// Damages every file of a data folder in the ways a disk or a person may damage it, and starts from
+// each damaged folder. Every start must reach the exact state, or refuse with a hint that helps.
 import { join } from "node:path";
 import { runCheckpoint, judgeCheckpoint, judgeCredentials } from "./unread-files.ts";
 import { CaseSample, tryBinary, type BinaryResult } from "./binary-sample.ts";
@@ -21,107 +21,126 @@ import {
 } from "../../support/suite-harness.ts";
 import type { FileTree } from "../shared/memory-disk.ts";
 
-/** So many broken promises of a kind are told; the rest are counted. */
-const TOLD = 5;
-/** The folds to come were made ready from this moment. */
-const FOLDED = "running";
-const isHunt = process.argv.includes("--fail-fast");
+/** How many violations of a promise are printed; the others are only counted. */
+const MAX_PRINTED = 5;
+/** The snapshot from which the pending checkpoints were made. */
+const CHECKPOINT_SNAPSHOT = "running";
+const stopsAtFirstViolation = process.argv.includes("--fail-fast");
 
-type CheckedPromise = DamagePromise | "fold" | "sealed" | "binary";
+type CheckedPromise = DamagePromise | "checkpoint" | "credentials" | "binary";
 
-const broken = new Map<CheckedPromise, string[]>();
-const counts = { exact: 0, refused: 0, cut: 0, swallowed: 0, commands: 0, folds: 0, sealed: 0 };
+const violations = new Map<CheckedPromise, string[]>();
+const counts = {
+  exact: 0,
+  refused: 0,
+  cut: 0,
+  lost: 0,
+  commands: 0,
+  checkpoints: 0,
+  credentials: 0,
+};
 
 const folder = makeTempFolder();
-const own = await recordSiteHistory(join(folder, "own"), "own");
-const other = await recordSiteHistory(join(folder, "other"), "other");
-const oracle = new Oracle(own, other);
-const sample = new CaseSample(createRandom(seed), chooseSize(2, 8));
-const cleanFolds = await Promise.all(own.pendingCheckpoints.map(runCheckpoint));
+const site = await recordSiteHistory(join(folder, "own"), "own");
+const otherSite = await recordSiteHistory(join(folder, "other"), "other");
+const oracle = new Oracle(site, otherSite);
+const binarySample = new CaseSample(createRandom(seed), chooseSize(2, 8));
+const cleanCheckpoints = await Promise.all(site.pendingCheckpoints.map(runCheckpoint));
 
-// The one that is gone into most comes last: what is easy to see is seen soon.
-const THOROUGH = "running";
-const isLast = ({ name }: FolderSnapshot): number => Number(name === THOROUGH);
-for (const moment of own.snapshots.toSorted((a, b) => isLast(a) - isLast(b))) await damage(moment);
+// The snapshot with the most cases comes last, so that obvious violations are found early.
+const THOROUGH_SNAPSHOT = "running";
+const sortKey = ({ name }: FolderSnapshot): number => Number(name === THOROUGH_SNAPSHOT);
+for (const snapshot of site.snapshots.toSorted((a, b) => sortKey(a) - sortKey(b))) {
+  await damageSnapshot(snapshot);
+}
 report();
-await askBinary();
+await checkBinary();
 finish();
 
-async function damage(moment: FolderSnapshot): Promise<void> {
-  if (isHunt && broken.size > 0) return;
+async function damageSnapshot(snapshot: FolderSnapshot): Promise<void> {
+  if (stopsAtFirstViolation && violations.size > 0) return;
   const random = createRandom(seed);
-  const amounts = amountsFor(moment);
-  for (const damaged of generateDamagedFolders(moment.tree, othersFor(moment), random, amounts)) {
+  const amounts = amountsFor(snapshot);
+  const replacements = replacementsFor(snapshot);
+  for (const damaged of generateDamagedFolders(snapshot.tree, replacements, random, amounts)) {
     const { description, tree } = damaged;
-    const where = `SEED=${seed}, ${moment.name}: ${description}`;
-    const { violations: found, expected, command } = await judgeDamagedFolder(oracle, moment, tree);
-    for (const { promise, reason } of found) note(promise, `${where}: ${reason}`);
-    const came = count(expected);
+    const context = `SEED=${seed}, ${snapshot.name}: ${description}`;
+    const judgement = await judgeDamagedFolder(oracle, snapshot, tree);
+    const { expected, command } = judgement;
+    for (const { promise, reason } of judgement.violations) {
+      recordViolation(promise, `${context}: ${reason}`);
+    }
+    const outcome = countOutcome(expected);
     if (command !== null) counts.commands += 1;
-    await lookBeside(moment, damaged, where, random);
-    const one = { description: where, snapshot: moment, tree, expected };
-    sample.offer(`${kindOf(damaged)} ${came} ${command !== null}`, one);
-    if (isHunt && broken.size > 0) return;
+    await judgeUnreadFiles(snapshot, damaged, context, random);
+    const damageCase = { description: context, snapshot, tree, expected };
+    binarySample.offer(`${kindOf(damaged)} ${outcome} ${command !== null}`, damageCase);
+    if (stopsAtFirstViolation && violations.size > 0) return;
   }
 }
 
-function note(promise: CheckedPromise, what: string): void {
-  broken.set(promise, [...(broken.get(promise) ?? []), what]);
+function recordViolation(promise: CheckedPromise, violation: string): void {
+  violations.set(promise, [...(violations.get(promise) ?? []), violation]);
 }
 
-function count({
+function countOutcome({
   refusal,
   cut,
   hasLostBatches,
-}: ExpectedStart): "exact" | "refused" | "cut" | "swallowed" {
-  const came =
-    refusal !== null ? "refused" : hasLostBatches ? "swallowed" : cut === null ? "exact" : "cut";
-  counts[came] += 1;
-  return came;
+}: ExpectedStart): "exact" | "refused" | "cut" | "lost" {
+  const outcome =
+    refusal !== null ? "refused" : hasLostBatches ? "lost" : cut === null ? "exact" : "cut";
+  counts[outcome] += 1;
+  return outcome;
 }
 
-/** The record and the credentials, where they are what was damaged. */
-async function lookBeside(
-  { name: moment, tree: before }: FolderSnapshot,
+/**
+ * Judges the audit log and the credentials, if these files were damaged: a start does not read
+ * them.
+ */
+async function judgeUnreadFiles(
+  { name: snapshotName, tree: before }: FolderSnapshot,
   { files: [name = ""], tree }: DamagedFolder,
-  where: string,
+  context: string,
   random: () => number,
 ): Promise<void> {
   if (before.has("sealing.key") && /^credentials|^sealing/.test(name)) {
-    counts.sealed += 1;
-    const why = await judgeCredentials(before, tree);
-    if (why !== null) note("sealed", `${where}: ${why}`);
+    counts.credentials += 1;
+    const reason = await judgeCredentials(before, tree);
+    if (reason !== null) recordViolation("credentials", `${context}: ${reason}`);
   }
-  if (moment !== FOLDED || !name.startsWith("history/")) return;
+  if (snapshotName !== CHECKPOINT_SNAPSHOT || !name.startsWith("history/")) return;
   if (random() > chooseSize(0.25, 1)) return;
-  const which = Math.floor(random() * own.pendingCheckpoints.length);
-  const [next, clean] = [own.pendingCheckpoints[which], cleanFolds[which]];
+  const index = Math.floor(random() * site.pendingCheckpoints.length);
+  const [next, clean] = [site.pendingCheckpoints[index], cleanCheckpoints[index]];
   if (next === undefined || clean === undefined) return;
-  counts.folds += 1;
-  const why = await judgeCheckpoint(next, clean, name, tree);
-  if (why !== null) note("fold", `${where}, then a fold into ${next.name}: ${why}`);
+  counts.checkpoints += 1;
+  const reason = await judgeCheckpoint(next, clean, name, tree);
+  if (reason !== null) {
+    recordViolation("checkpoint", `${context}, then a checkpoint into ${next.name}: ${reason}`);
+  }
 }
 
-/** One of a kind is enough for the binary. */
+/** The kind of damaged file, by which the sample for the binary is chosen. */
 function kindOf({ files }: DamagedFolder): string {
   return files.length > 1 ? "several" : (files[0] ?? "").replaceAll(/\d+/g, "N");
 }
 
-/** Files that could be taken for these. */
-function othersFor({ name }: FolderSnapshot): Record<string, FileTree> {
-  const named = (moments: readonly FolderSnapshot[], wanted: string): FileTree =>
-    moments.find((moment) => moment.name === wanted)?.tree ?? new Map();
+/** Trees with files that can be mistaken for those of this snapshot. */
+function replacementsFor({ name }: FolderSnapshot): Record<string, FileTree> {
+  const treeNamed = (snapshots: readonly FolderSnapshot[], wanted: string): FileTree =>
+    snapshots.find((snapshot) => snapshot.name === wanted)?.tree ?? new Map();
   return {
-    "another folder": named(other.snapshots, name),
-    "this folder when young": named(own.snapshots, "young"),
-    "this folder when stopped": named(own.snapshots, "stopped"),
+    "another folder": treeNamed(otherSite.snapshots, name),
+    "the licensed snapshot of this folder": treeNamed(site.snapshots, "licensed"),
+    "the stopped snapshot of this folder": treeNamed(site.snapshots, "stopped"),
   };
 }
 
 function amountsFor({ name }: FolderSnapshot): DamageAmounts {
   const swaps = chooseSize(100, 500);
   const pairs = chooseSize(1_000, 10_000);
-  if (name === THOROUGH)
+  if (name === THOROUGH_SNAPSHOT)
     return { flips: chooseSize(4_096, 16_384), maxSizeCutEverywhere: 65_536, swaps, pairs };
   return {
     flips: chooseSize(512, 2_048),
@@ -132,50 +151,53 @@ function amountsFor({ name }: FolderSnapshot): DamageAmounts {
 }
 
 function report(): void {
-  const { exact, refused, cut, swallowed, commands, folds, sealed } = counts;
-  const cases = exact + refused + cut + swallowed;
-  const figures: Record<DamagePromise | "fold" | "sealed", string> = {
-    exact: `${cases} damaged folders: ${exact} exact, ${refused} refused, ${cut} without the end of the last batch, ${swallowed} with nothing left behind the damage, back to whole commands before it`,
+  const { exact, refused, cut, lost, commands, checkpoints, credentials } = counts;
+  const cases = exact + refused + cut + lost;
+  const figures: Record<DamagePromise | "checkpoint" | "credentials", string> = {
+    exact: `${cases} damaged folders: ${exact} start with the exact state, ${refused} are refused, ${cut} lose the torn end of the last batch, ${lost} lose whole batches of which no trace is left`,
     named: `${refused} refusals`,
     untouched: `${cases} starts`,
     torn: `${cut} torn tails`,
-    wayBack: `${commands} commands`,
-    fold: `${folds} folds`,
-    sealed: `${sealed} damaged pairs`,
+    recovery: `${commands} commands`,
+    checkpoint: `${checkpoints} checkpoints`,
+    credentials: `${credentials} damaged pairs of files`,
   };
   const promises = {
     ...DAMAGE_PROMISES,
-    fold: "a fold loses nothing of a damaged record and does not go on where it is too short",
-    sealed: "credentials come back as they were or not at all",
+    checkpoint:
+      "a checkpoint loses no line of a damaged audit log and does not append to a short one",
+    credentials: "damaged credentials are read as they were set, or not at all",
   };
   for (const promise of Object.keys(figures) as (keyof typeof figures)[]) {
-    checkNone(promise, `${promises[promise]} (${figures[promise]})`);
+    checkNoViolations(promise, `${promises[promise]} (${figures[promise]})`);
   }
 }
 
-function checkNone(promise: CheckedPromise, text: string): void {
-  const list = broken.get(promise) ?? [];
-  const told = [`broken ${list.length} times`, ...list.slice(0, TOLD)];
-  check(text, list.length === 0, told.join("\n         "));
+function checkNoViolations(promise: CheckedPromise, text: string): void {
+  const list = violations.get(promise) ?? [];
+  const details = [`violated ${list.length} times`, ...list.slice(0, MAX_PRINTED)];
+  check(text, list.length === 0, details.join("\n         "));
 }
 
-async function askBinary(): Promise<void> {
-  const queue = sample.cases.map((one, place) => ({ one, place }));
+async function checkBinary(): Promise<void> {
+  const queue = binarySample.cases.map((damageCase, index) => ({ damageCase, index }));
   const total = queue.length;
-  const tried: BinaryResult[] = [];
-  const ask = async (): Promise<void> => {
+  const results: BinaryResult[] = [];
+  const runQueue = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const { one, place } = next;
-      const result = await tryBinary(oracle, join(folder, "asked"), place, one);
-      tried.push(result);
-      if (result.violation !== null) note("binary", `${one.description}: ${result.violation}`);
+      const { damageCase, index } = next;
+      const result = await tryBinary(oracle, join(folder, "binary"), index, damageCase);
+      results.push(result);
+      if (result.violation !== null) {
+        recordViolation("binary", `${damageCase.description}: ${result.violation}`);
+      }
     }
   };
-  await Promise.all([ask(), ask()]);
-  const refused = tried.filter((result) => result.wasRefused).length;
-  const commands = tried.filter(({ ranCommand }) => ranCommand).length;
-  checkNone(
+  await Promise.all([runQueue(), runQueue()]);
+  const refused = results.filter((result) => result.wasRefused).length;
+  const commands = results.filter(({ ranCommand }) => ranCommand).length;
+  checkNoViolations(
     "binary",
-    `the binary starts or ends with 78, an error and a hint, and its commands help (${total} folders, ${refused} refused, ${commands} commands run)`,
+    `on a damaged folder the binary starts, or exits with code 78, an error and a hint whose command recovers the folder (${total} folders, ${refused} refused, ${commands} commands run)`,
   );
 }

@@ -1,5 +1,5 @@
-// Files a start does not read: what the next checkpoint makes of a damaged record, and what is
-// opened of damaged credentials.
+// Judges files that a start does not read: the audit log, which the next checkpoint appends to, and
+// the sealed credentials.
 import { checkpoint } from "../../../src/store/checkpoint.ts";
 import type { Snapshot } from "../../../src/store/snapshot.ts";
 import { SealedFile } from "../../../src/store/sealed-file.ts";
@@ -17,7 +17,7 @@ import {
   type FileTree,
 } from "../shared/memory-disk.ts";
 
-/** The same fold with nothing damaged, to compare with. */
+/** Runs the checkpoint on the undamaged folder, to compare with. */
 export async function runCheckpoint({ tree, openSegment }: PendingCheckpoint): Promise<FileTree> {
   const disk = new MemoryDisk(tree);
   await checkpoint(disk, MEMORY_FOLDER, openSegment);
@@ -25,8 +25,8 @@ export async function runCheckpoint({ tree, openSegment }: PendingCheckpoint): P
 }
 
 /**
- * The record may be written on only from where the state says it ends, and nothing that is on it
- * may be lost: neither cut, nor overwritten, nor taken for the leftover of an unfinished fold.
+ * A checkpoint may append to the audit log only where the state says that it ends. No line in it
+ * may be lost: cut, overwritten, or mistaken for the leftover of an unfinished checkpoint.
  */
 export async function judgeCheckpoint(
   { tree, openSegment }: PendingCheckpoint,
@@ -37,58 +37,64 @@ export async function judgeCheckpoint(
   const bytes = damaged.get(name)?.bytes;
   const before = bytes === undefined ? withoutFiles(tree, name) : replaceInode(tree, name, bytes);
   const { audit } = JSON.parse(Buffer.from(fileBytes(tree, "state.json")).toString()) as Snapshot;
-  const isEnd = name === `history/${audit.file}`;
-  const isShort = isEnd && (bytes?.length ?? 0) < audit.length;
+  const isNewestMonth = name === `history/${audit.file}`;
+  const isTooShort = isNewestMonth && (bytes?.length ?? 0) < audit.length;
   const disk = new MemoryDisk(before);
-  const complaint = await checkpoint(disk, MEMORY_FOLDER, openSegment).then(
+  const failure = await checkpoint(disk, MEMORY_FOLDER, openSegment).then(
     () => null,
     (error: unknown) => String(error),
   );
   const after = disk.toTree();
-  if (isShort) {
+  if (isTooShort) {
     const changed = changedFiles(before, after);
-    // Either the journal had the rest of it, or nothing is written behind a hole.
-    if (complaint === null) return wrong(after, clean);
-    return changed.length === 0 ? null : `refused (${complaint}), and changed: ${changed.join()}`;
+    // Either the journal had the missing part, or nothing may be written after the gap.
+    if (failure === null) return compareTrees(after, clean);
+    return changed.length === 0
+      ? null
+      : `the checkpoint failed (${failure}), but changed ${changed.join()}`;
   }
-  if (complaint !== null) return `it was not folded: ${complaint}`;
+  if (failure !== null) return `the checkpoint failed: ${failure}`;
   if (bytes === undefined || !bytes.includes(LF)) return null;
-  if (!isEnd && !holdsLineOf(bytes, fileBytes(tree, name))) return lost(after, bytes);
-  const added = fileBytes(clean, name).slice(isEnd ? audit.length : fileBytes(tree, name).length);
-  const wanted = isEnd ? concatBytes(bytes.slice(0, audit.length), added) : bytes;
-  return wrong(after, new Map([...clean, [name, { bytes: wanted }]]));
+  if (!isNewestMonth && !hasLineOf(bytes, fileBytes(tree, name))) return findLoss(after, bytes);
+  const appended = fileBytes(clean, name).slice(
+    isNewestMonth ? audit.length : fileBytes(tree, name).length,
+  );
+  const expected = isNewestMonth ? concatBytes(bytes.slice(0, audit.length), appended) : bytes;
+  return compareTrees(after, new Map([...clean, [name, { bytes: expected }]]));
 }
 
 const LF = 10;
 
-/** Is a line of it left that says what it was? */
-function holdsLineOf(bytes: Bytes, before: Bytes): boolean {
+/** Whether a complete line of the file is left, by which it can be recognized. */
+function hasLineOf(bytes: Bytes, before: Bytes): boolean {
   const text = Buffer.from(bytes).toString("latin1");
   const lines = Buffer.from(before).toString("latin1").match(/.*\n/g) ?? [];
   return lines.some((line) => text.startsWith(line) || text.includes(`\n${line}`));
 }
 
-/** What cannot be told from a leftover may go elsewhere, but not away. */
-function lost(after: FileTree, bytes: Bytes): string | null {
-  const kept = [...after.values()].some((inode) => isSameBytes(inode.bytes, bytes));
-  return kept ? null : "it was taken for a leftover, and is gone";
+/** A file that looks like a leftover may be moved, but not removed. */
+function findLoss(after: FileTree, bytes: Bytes): string | null {
+  const isKept = [...after.values()].some((inode) => isSameBytes(inode.bytes, bytes));
+  return isKept ? null : "the file was mistaken for a leftover and removed";
 }
 
-function wrong(after: FileTree, wanted: FileTree): string | null {
-  const names = changedFiles(wanted, after);
-  return names.length === 0 ? null : `the fold made another ${names.join(", ")}`;
+function compareTrees(after: FileTree, expected: FileTree): string | null {
+  const names = changedFiles(expected, after);
+  return names.length === 0 ? null : `the checkpoint wrote another ${names.join(", ")}`;
 }
 
-/** Both credentials as they were set, or none. */
+/** Both credentials must be read as they were set, or neither. */
 export async function judgeCredentials(tree: FileTree, damaged: FileTree): Promise<string | null> {
   const { status, apiKey, sharedKey } = await new SealedFile(
     new MemoryDisk(damaged),
     MEMORY_FOLDER,
   ).read();
   const files = ["credentials.sealed", "sealing.key"];
-  const whole = files.every((name) => isSameBytes(fileBytes(tree, name), fileBytes(damaged, name)));
-  const pair: Record<string, string | null> = { apiKey, sharedKey };
-  const wanted = whole ? CREDENTIALS : { apiKey: null, sharedKey: null };
-  if (Bun.deepEquals(pair, wanted) && (status === "opened") === whole) return null;
-  return `${status}: ${JSON.stringify(pair)}`;
+  const isIntact = files.every((name) =>
+    isSameBytes(fileBytes(tree, name), fileBytes(damaged, name)),
+  );
+  const actual: Record<string, string | null> = { apiKey, sharedKey };
+  const expected = isIntact ? CREDENTIALS : { apiKey: null, sharedKey: null };
+  if (Bun.deepEquals(actual, expected) && (status === "opened") === isIntact) return null;
+  return `the credentials are "${status}" and read as ${JSON.stringify(actual)}`;
 }

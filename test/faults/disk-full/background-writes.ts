@@ -1,5 +1,5 @@
-// A disk that runs out of room where no client waits: while a state or the record is written, at a
-// start, in a rotation, at a stop, and while credentials are changed.
+// Fills the disk while no client waits for an answer: while a checkpoint writes the state or the
+// audit log, at a start, in a rotation, at a stop, and while credentials are changed.
 import { errorCode } from "../../../src/platform/disk.ts";
 import { checkpoint } from "../../../src/store/checkpoint.ts";
 import { SealedFile } from "../../../src/store/sealed-file.ts";
@@ -17,7 +17,7 @@ import {
   type FileTree,
 } from "../shared/memory-disk.ts";
 
-/** Null when it was done, a text when it failed for want of room; anything else is thrown on. */
+/** Null if the work succeeded, `ENOSPC` if the disk was full; any other error is rethrown. */
 async function catchDiskFull(work: () => Promise<unknown>): Promise<string | null> {
   try {
     await work();
@@ -29,130 +29,148 @@ async function catchDiskFull(work: () => Promise<unknown>): Promise<string | nul
 }
 
 /**
- * A fold that finds this much room, and less than it was told: all of it or nothing, without a byte
- * left behind, and the next one makes up for it.
+ * A checkpoint with this much free space, although the disk claims to have enough. It must succeed
+ * or leave nothing behind, and the next checkpoint must write what is missing.
  */
 export async function tryCheckpoint(
   { tree, openSegment }: PendingCheckpoint,
   clean: FileTree,
   state: string,
-  room: number,
+  freeBytes: number,
 ): Promise<string | null> {
   const disk = new MemoryDisk(tree);
   const before = disk.usedBytes;
-  disk.capacity = before + room;
+  disk.capacity = before + freeBytes;
   disk.claimedFreeBytes = Infinity;
-  const failed = await catchDiskFull(() => checkpoint(disk, MEMORY_FOLDER, openSegment));
-  const between = await startFromTree(disk.toTree());
-  if (between.state !== state) return `a restart finds ${between.refusal ?? "another state"}`;
-  if (failed !== null && changedFiles(tree, disk.toTree()).includes("state.json")) {
-    return "it failed, and the state was replaced";
+  const failure = await catchDiskFull(() => checkpoint(disk, MEMORY_FOLDER, openSegment));
+  const restarted = await startFromTree(disk.toTree());
+  if (restarted.state !== state) return `a restart finds ${restarted.refusal ?? "another state"}`;
+  if (failure !== null && changedFiles(tree, disk.toTree()).includes("state.json")) {
+    return "the checkpoint failed, but replaced the state";
   }
-  const left = disk.usedBytes - before;
-  if (failed !== null && left > LOCK_NOTE) return `it failed, and left ${left} bytes behind`;
+  const leftBytes = disk.usedBytes - before;
+  if (failure !== null && leftBytes > LOCK_NOTE_BYTES) {
+    return `the checkpoint failed and left ${leftBytes} bytes behind`;
+  }
   disk.capacity = Infinity;
   await checkpoint(disk, MEMORY_FOLDER, openSegment);
-  const wrong = changedFiles(clean, disk.toTree());
-  return wrong.length === 0 ? null : `with room again it made another ${wrong.join(", ")}`;
+  const differences = changedFiles(clean, disk.toTree());
+  return differences.length === 0
+    ? null
+    : `with free space again the checkpoint wrote another ${differences.join(", ")}`;
 }
 
-/** A pid, in the lock that it held. */
-const LOCK_NOTE = 10;
+/** The pid that a checkpoint leaves in its lock file. */
+const LOCK_NOTE_BYTES = 10;
 
-/** A fold that would not fit and is told so: it is not begun. */
+/** A checkpoint that does not fit, on a disk that says so: it must not start. */
 export async function tryRefusedCheckpoint(
   { tree, openSegment }: PendingCheckpoint,
-  room: number,
+  freeBytes: number,
 ): Promise<string | null> {
   const disk = new MemoryDisk(tree);
-  disk.capacity = disk.usedBytes + room;
-  const failed = await catchDiskFull(() => checkpoint(disk, MEMORY_FOLDER, openSegment));
-  if (failed === null) return "it was made without room for it";
-  if (disk.writtenBytes > 0) return `it was begun: ${disk.writtenBytes} bytes were written`;
+  disk.capacity = disk.usedBytes + freeBytes;
+  const failure = await catchDiskFull(() => checkpoint(disk, MEMORY_FOLDER, openSegment));
+  if (failure === null) return "the checkpoint succeeded without enough free space";
+  if (disk.writtenBytes > 0) return `the checkpoint started and wrote ${disk.writtenBytes} bytes`;
   const changed = changedFiles(tree, disk.toTree());
-  return changed.length === 0 ? null : `it was not to be begun, and changed ${changed.join()}`;
+  return changed.length === 0
+    ? null
+    : `the checkpoint should not start, but changed ${changed.join()}`;
 }
 
-/** A start that has a torn tail to put aside: nothing is cut before its copy is safe. */
+/** A start with a torn tail: it must not be cut before its copy is durable. */
 export async function tryStartWithTornTail(
   tree: FileTree,
   state: string,
-  room: number,
+  freeBytes: number,
 ): Promise<string | null> {
   const disk = new MemoryDisk(tree);
-  disk.capacity = disk.usedBytes + room;
-  const failed = await catchDiskFull(() => startOnDisk(disk));
+  disk.capacity = disk.usedBytes + freeBytes;
+  const failure = await catchDiskFull(() => startOnDisk(disk));
   const changed = changedFiles(tree, disk.toTree()).filter((name) => !name.endsWith(".torn"));
-  if (failed !== null && changed.length > 0) return `it failed, and changed ${changed.join()}`;
+  if (failure !== null && changed.length > 0)
+    return `the start failed, but changed ${changed.join()}`;
   disk.capacity = Infinity;
-  const again = await startOnDisk(disk);
-  const told = failed === null ? 0 : 1;
-  if (again.state === state && again.notes.length === told) return null;
-  const notes = again.notes.join("; ");
-  return `with room again it finds ${again.refusal?.message ?? `another state, or says ${notes}`}`;
+  const restarted = await startOnDisk(disk);
+  const noteCount = failure === null ? 0 : 1;
+  if (restarted.state === state && restarted.notes.length === noteCount) return null;
+  const notes = restarted.notes.join("; ");
+  return `with free space again a start finds ${restarted.refusal?.message ?? `another state, or notes ${notes}`}`;
 }
 
-/** A first start: begun again when there is room, as the same appliance. */
-export async function tryFirstStart(room: number): Promise<string | null> {
+/** An interrupted first start is repeated when there is free space, as the same appliance. */
+export async function tryFirstStart(freeBytes: number): Promise<string | null> {
   const disk = new MemoryDisk(new Map());
-  disk.capacity = room;
+  disk.capacity = freeBytes;
   await catchDiskFull(() => startOnDisk(disk));
   const key = disk.toTree().get("identity.jwk")?.bytes;
   disk.capacity = Infinity;
   const { seq, refusal } = await startOnDisk(disk);
-  if (seq !== 1) return `with room again it is not begun again: ${refusal ?? seq}`;
-  const changed = key !== undefined && fileBytes(disk.toTree(), "identity.jwk") !== key;
-  return changed && Buffer.compare(key, fileBytes(disk.toTree(), "identity.jwk")) !== 0
-    ? "it became another appliance"
+  if (seq !== 1) return `with free space again the first start is not repeated: ${refusal ?? seq}`;
+  const isReplaced = key !== undefined && fileBytes(disk.toTree(), "identity.jwk") !== key;
+  return isReplaced && Buffer.compare(key, fileBytes(disk.toTree(), "identity.jwk")) !== 0
+    ? "the folder became another appliance"
     : null;
 }
 
-/** A pair of credentials is replaced, or the old one stays. */
-export async function tryCredentialsChange(tree: FileTree, room: number): Promise<string | null> {
+/** Changing credentials replaces both of them, or neither. */
+export async function tryCredentialsChange(
+  tree: FileTree,
+  freeBytes: number,
+): Promise<string | null> {
   const disk = new MemoryDisk(tree);
-  disk.capacity = disk.usedBytes + room;
-  const fresh = { apiKey: "another api key", sharedKey: "another shared key" };
-  const failed = await catchDiskFull(() => new SealedFile(disk, MEMORY_FOLDER).change(fresh));
+  disk.capacity = disk.usedBytes + freeBytes;
+  const newCredentials = { apiKey: "another api key", sharedKey: "another shared key" };
+  const failure = await catchDiskFull(() =>
+    new SealedFile(disk, MEMORY_FOLDER).change(newCredentials),
+  );
   disk.capacity = Infinity;
   const { apiKey, sharedKey } = await new SealedFile(disk, MEMORY_FOLDER).read();
-  const wanted = failed === null ? fresh : CREDENTIALS;
-  const same = apiKey === wanted.apiKey && sharedKey === wanted.sharedKey;
-  return same ? null : `${failed ?? "changed"}, and it finds ${apiKey}, ${sharedKey}`;
+  const expected = failure === null ? newCredentials : CREDENTIALS;
+  const isExpected = apiKey === expected.apiKey && sharedKey === expected.sharedKey;
+  return isExpected
+    ? null
+    : `the change ${failure === null ? "succeeded" : `failed with ${failure}`}, but the credentials are ${apiKey}, ${sharedKey}`;
 }
 
-/** No room for a new segment: the one in use goes on. */
+/** If a new segment cannot be created, the store continues with the current one. */
 export async function tryRotationWithoutNewFiles(tree: FileTree): Promise<string | null> {
   const { store, disk, fatalErrors } = await openStore(tree);
   disk.canCreateFiles = false;
   await store.checkpoint();
-  const complaint = store.health().checkpointError;
-  const went = await transactCommand(store, consume(1));
+  const errorWhileFull = store.health().checkpointError;
+  const result = await transactCommand(store, consume(1));
   const state = await readStateText(store);
   const restarted = await startFromTree(disk.toTree());
   disk.canCreateFiles = true;
   await store.checkpoint();
-  const after = store.health().checkpointError;
+  const errorAfter = store.health().checkpointError;
   await store.close();
-  if (complaint?.includes("ENOSPC") !== true) return `health says ${complaint}`;
-  if (!went.ok || fatalErrors.length > 0) return `changes did not go on: ${JSON.stringify(went)}`;
+  if (errorWhileFull?.includes("ENOSPC") !== true) {
+    return `the checkpoint error is ${errorWhileFull}, not ENOSPC`;
+  }
+  if (!result.ok || fatalErrors.length > 0) {
+    return `a change after the failed rotation got ${JSON.stringify(result)}`;
+  }
   if (restarted.state !== state) return "a restart finds another state";
-  return after === null ? null : `with room again it says ${after}`;
+  return errorAfter === null ? null : `with free space again the checkpoint error is ${errorAfter}`;
 }
 
-/** A stop with this much room: what could not be folded is found by the next start. */
-export async function tryStop(tree: FileTree, room: number): Promise<string | null> {
+/** A stop with this much free space: if its checkpoint fails, the next start reads the journal. */
+export async function tryStop(tree: FileTree, freeBytes: number): Promise<string | null> {
   const { store, disk } = await openStore(tree);
-  const went = await transactCommand(store, consume(1));
+  const result = await transactCommand(store, consume(1));
   const state = await readStateText(store);
-  disk.capacity = disk.usedBytes + room;
+  disk.capacity = disk.usedBytes + freeBytes;
   disk.claimedFreeBytes = Infinity;
   await store.close();
   const restarted = await startFromTree(disk.toTree());
-  if (went.ok && restarted.state === state) return null;
+  if (result.ok && restarted.state === state) return null;
   return `a restart finds ${restarted.refusal ?? "another state"}`;
 }
 
-/** The newest segment with the last line of its last batch but half there, and then some. */
+/** Cuts the last 100 bytes of a segment, so that its last line is torn. */
 export function tearSegment(tree: FileTree, segment: string): FileTree {
   const bytes = fileBytes(tree, segment);
   return replaceInode(tree, segment, bytes.slice(0, bytes.length - 100));

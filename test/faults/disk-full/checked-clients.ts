@@ -1,14 +1,14 @@
-// Clients of one server who keep a book of their own: what was granted and what was refused, in
-// which nothing that a read shows may be missing, and nothing that was refused may turn up.
+// Clients of one server that log what was granted and what was refused. A read must show every
+// granted change, and never one that was refused.
 import { waitWithin } from "./journal-writes.ts";
 
 const PRODUCT = "cad";
 const PAUSE = 10;
 
-/** One user's slot as the client knows it; `moving` while an answer is awaited. */
+/** One user's slot as its client knows it; `pending` while the client waits for an answer. */
 interface ClientSlot {
-  state: "moving" | "held" | "gone" | "refused";
-  /** The reading of the book's own clock when it came to that. */
+  state: "pending" | "registered" | "released" | "refused";
+  /** The value of the logical clock when the slot got this state. */
   since: number;
 }
 
@@ -20,39 +20,39 @@ export interface CallReply {
 
 export class CheckedClients {
   readonly #slots = new Map<string, ClientSlot>();
-  readonly #everSeen = new Set<string>();
+  readonly #usersEverShown = new Set<string>();
   readonly violations: string[] = [];
   readonly counts = { granted: 0, refused: 0, reads: 0 };
   url = "";
   #consumed = 0;
-  #clock = 0;
-  #names = 0;
-  #stopping = false;
+  #logicalClock = 0;
+  #userCount = 0;
+  #isStopping = false;
   #load: Promise<unknown> = Promise.resolve();
 
-  /** Sends until told to stop: so many who change things, and two who look. */
+  /** Starts this many clients that change slots, and two that read; they run until `stop`. */
   start(clients: number): void {
-    this.#stopping = false;
-    const changing = Array.from({ length: clients }, () => this.#repeat(() => this.#change()));
-    const looking = [1, 2].map(() => this.#repeat(() => this.readAndCompare(false)));
-    this.#load = Promise.all([...changing, ...looking]);
+    this.#isStopping = false;
+    const writers = Array.from({ length: clients }, () => this.#repeat(() => this.#change()));
+    const readers = [1, 2].map(() => this.#repeat(() => this.readAndCompare(false)));
+    this.#load = Promise.all([...writers, ...readers]);
   }
 
   async stop(): Promise<void> {
-    this.#stopping = true;
+    this.#isStopping = true;
     await this.#load;
   }
 
-  /** Waits until so many more were granted, or refused. */
+  /** Waits until this many more calls were granted or refused; false if the time ran out. */
   async waitForMore(
-    what: "granted" | "refused",
+    outcome: "granted" | "refused",
     count: number,
     milliseconds: number,
   ): Promise<boolean> {
-    const wanted = this.counts[what] + count;
+    const target = this.counts[outcome] + count;
     return waitWithin(
       milliseconds,
-      () => this.violations.length > 0 || this.counts[what] >= wanted,
+      () => this.violations.length > 0 || this.counts[outcome] >= target,
     );
   }
 
@@ -69,29 +69,32 @@ export class CheckedClients {
     return { status: response.status, code, text };
   }
 
-  /** A look at who holds what. With `must` it has to be answered; else it may be refused once. */
-  async readAndCompare(must: boolean): Promise<void> {
-    const refusedBefore = this.counts.refused > 0;
-    this.#clock += 1;
-    const asked = this.#clock;
+  /**
+   * Reads the registrations. Unless `mustSucceed`, the read may be refused until a change is
+   * refused.
+   */
+  async readAndCompare(mustSucceed: boolean): Promise<void> {
+    const hadRefusals = this.counts.refused > 0;
+    this.#logicalClock += 1;
+    const sentAt = this.#logicalClock;
     const { status, code, text } = await this.call(
       `/api/admin/v1/registrations?product=${PRODUCT}`,
     );
     this.counts.reads += 1;
     if (status !== 200) {
-      // Who reads what is being written shares its fate; who asks later does not.
-      if (must || code !== "storage_full" || refusedBefore) {
-        this.violations.push(`a read was answered ${status} ${code}`);
+      // A read of a change that is being written is refused with it; a later read is not.
+      if (mustSucceed || code !== "storage_full" || hadRefusals) {
+        this.violations.push(`a read was answered with ${status} ${code}`);
       }
       return;
     }
     const users = (JSON.parse(text) as { readonly user: string }[]).map(({ user }) => user);
-    this.#compare(new Set(users), asked);
+    this.#compare(new Set(users), sentAt);
     await Bun.sleep(PAUSE);
   }
 
-  /** Nothing is under way: the server and the book must agree in everything. */
-  async checkAgreement(when: string): Promise<void> {
+  /** While no call is pending, the server and the clients' log must agree completely. */
+  async checkAgreement(context: string): Promise<void> {
     const before = this.violations.length;
     await this.readAndCompare(true);
     const status = await this.call("/api/admin/v1/status");
@@ -99,75 +102,80 @@ export class CheckedClients {
       readonly licenses: readonly { readonly total_consumptions: number }[];
     };
     const total = licenses[0]?.total_consumptions;
-    if (total !== this.#consumed) this.violations.push(`consumed ${total}, not ${this.#consumed}`);
+    if (total !== this.#consumed)
+      this.violations.push(`the consumption is ${total}, not ${this.#consumed}`);
     for (const [user, { state }] of this.#slots) {
-      if (state === "refused" && this.#everSeen.has(user)) {
-        this.violations.push(`${user} was refused, and was seen`);
+      if (state === "refused" && this.#usersEverShown.has(user)) {
+        this.violations.push(`${user} was refused, but a read showed the user`);
       }
     }
-    for (const at of this.violations.keys()) {
-      if (at >= before) this.violations[at] = `${when}: ${this.violations[at]}`;
+    for (const index of this.violations.keys()) {
+      if (index >= before) this.violations[index] = `${context}: ${this.violations[index]}`;
     }
   }
 
-  /** Everybody gives back, so that the next round begins with little to look at. */
+  /** Releases all slots, so that the next round starts with few registrations to compare. */
   async unregisterAll(): Promise<void> {
     const { status, code } = await this.call("/api/v4/unregister/all", {});
-    if (status !== 200) this.violations.push(`unregister/all was answered ${status} ${code}`);
+    if (status !== 200) this.violations.push(`unregister/all was answered with ${status} ${code}`);
     this.#slots.clear();
-    this.#everSeen.clear();
+    this.#usersEverShown.clear();
     this.counts.refused = 0;
   }
 
-  async #repeat(step: () => Promise<void>): Promise<void> {
+  async #repeat(callOnce: () => Promise<void>): Promise<void> {
     try {
-      while (!this.#stopping && this.violations.length === 0) await step();
+      while (!this.#isStopping && this.violations.length === 0) await callOnce();
     } catch (error) {
       this.violations.push(`a call failed: ${String(error)}`);
     }
   }
 
   async #change(): Promise<void> {
-    this.#names += 1;
-    const name = `user ${this.#names}`;
-    const slot: ClientSlot = { state: "moving", since: 0 };
+    this.#userCount += 1;
+    const name = `user ${this.#userCount}`;
+    const slot: ClientSlot = { state: "pending", since: 0 };
     this.#slots.set(name, slot);
-    const granted = await this.#sent("register", { user: name });
-    this.#settle(slot, granted ? "held" : "refused");
-    if (!granted) return;
-    if (this.#names % 3 === 0 && (await this.#sent("add_consumption", { consumptions: "2" }))) {
+    const isGranted = await this.#send("register", { user: name });
+    this.#settle(slot, isGranted ? "registered" : "refused");
+    if (!isGranted) return;
+    if (this.#userCount % 3 === 0 && (await this.#send("add_consumption", { consumptions: "2" }))) {
       this.#consumed += 2;
     }
-    if (this.#names % 4 !== 0) return;
+    if (this.#userCount % 4 !== 0) return;
     const { since } = slot;
-    slot.state = "moving";
-    if (await this.#sent("unregister", { user: name })) this.#settle(slot, "gone");
-    else Object.assign(slot, { state: "held", since });
+    slot.state = "pending";
+    if (await this.#send("unregister", { user: name })) this.#settle(slot, "released");
+    else Object.assign(slot, { state: "registered", since });
   }
 
-  #settle(slot: ClientSlot, state: "held" | "gone" | "refused"): void {
-    this.#clock += 1;
-    Object.assign(slot, { state, since: this.#clock });
+  #settle(slot: ClientSlot, state: "registered" | "released" | "refused"): void {
+    this.#logicalClock += 1;
+    Object.assign(slot, { state, since: this.#logicalClock });
   }
 
-  /** Was it granted? A full disk is the only reason not to. */
-  async #sent(operation: string, fields: object): Promise<boolean> {
+  /**
+   * Sends a change; true if it was granted. A full disk is the only allowed reason for a refusal.
+   */
+  async #send(operation: string, fields: object): Promise<boolean> {
     const body = { product: PRODUCT, ...fields };
     const { status, code } = await this.call(`/api/v4/${operation}`, body);
     if (status === 200) this.counts.granted += 1;
     else if (status === 503 && code === "storage_full") this.counts.refused += 1;
-    else this.violations.push(`${operation} was answered ${status} ${code}`);
+    else this.violations.push(`${operation} was answered with ${status} ${code}`);
     if (status !== 200) await Bun.sleep(PAUSE);
     return status === 200;
   }
 
-  #compare(seen: ReadonlySet<string>, asked: number): void {
-    for (const user of seen) this.#everSeen.add(user);
+  #compare(shownUsers: ReadonlySet<string>, sentAt: number): void {
+    for (const user of shownUsers) this.#usersEverShown.add(user);
     for (const [user, { state, since }] of this.#slots) {
-      const settled = since < asked;
-      if (state === "held" && settled && !seen.has(user))
-        this.violations.push(`${user} is missing`);
-      if (state === "gone" && settled && seen.has(user)) this.violations.push(`${user} is back`);
+      const isSettled = since < sentAt;
+      if (!isSettled) continue;
+      if (state === "registered" && !shownUsers.has(user))
+        this.violations.push(`a read does not show ${user}, who is registered`);
+      if (state === "released" && shownUsers.has(user))
+        this.violations.push(`a read shows ${user}, whose slot was released`);
     }
   }
 }

@@ -1,4 +1,4 @@
-// The compiled binary on a disk that fills up under its clients, again and again.
+// Runs the compiled binary on a small disk that is filled and emptied repeatedly under load.
 import { appendFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PATIENCE } from "../../support/patience.ts";
@@ -10,15 +10,15 @@ import { waitWithin } from "./journal-writes.ts";
 import { startServer, type ServerProcess } from "../shared/server-process.ts";
 
 const CLIENTS = 12;
-/** More pages than a batch of all clients takes. */
-const MOST_PAGES = 12;
-/** Room for many changes, and for a third of the state of so many users. */
-const LITTLE_PAGES = 40;
+/** More pages than one batch of all clients needs. */
+const MAX_FREE_PAGES = 12;
+/** Space for many changes, but only for a third of the state of `MANY_USERS`. */
+const LITTLE_SPACE_PAGES = 40;
 const MANY_USERS = 2_000;
 
 export interface RoundResult {
   readonly violations: readonly string[];
-  /** From room to the next change that was granted, in milliseconds. */
+  /** Milliseconds from free space to the next granted change. */
   readonly recoveryMs: number;
   readonly granted: number;
   readonly refused: number;
@@ -30,14 +30,14 @@ export class FullSite {
   readonly #disk: SmallDisk;
   readonly #port: number;
   readonly #folder: string;
-  readonly #book = new CheckedClients();
+  readonly #clients = new CheckedClients();
   #server: ServerProcess | null = null;
 
   private constructor(disk: SmallDisk, port: number) {
     this.#disk = disk;
     this.#port = port;
     this.#folder = join(disk.folder, "data");
-    this.#book.url = `http://127.0.0.1:${port}`;
+    this.#clients.url = `http://127.0.0.1:${port}`;
   }
 
   static async start(disk: SmallDisk, port: number): Promise<FullSite> {
@@ -48,61 +48,82 @@ export class FullSite {
     return site;
   }
 
-  /** Fills up under load with so much left, is read, gets room, is killed, and starts again. */
+  /** Fills the disk under load, checks reads, frees space, kills the server and starts it again. */
   async runRound(random: () => number): Promise<RoundResult> {
-    const book = this.#book;
-    const before = { ...book.counts };
-    book.start(CLIENTS);
-    await this.#must("nothing is granted", book.waitForMore("granted", 30, PATIENCE));
-    this.#disk.fill(Math.floor(random() * MOST_PAGES));
-    await this.#must("a full disk is not noticed", book.waitForMore("refused", 1, PATIENCE));
-    await this.#whileFull();
-    await this.#must("changes go on while it is full", book.waitForMore("refused", 40, PATIENCE));
-    this.#disk.removeBallast();
-    const since = performance.now();
-    await this.#must(
-      "it does not notice that there is room",
-      book.waitForMore("granted", 1, PATIENCE),
+    const clients = this.#clients;
+    const before = { ...clients.counts };
+    clients.start(CLIENTS);
+    await this.#require(
+      "the server grants no change on a disk with free space",
+      clients.waitForMore("granted", 30, PATIENCE),
     );
-    const back = performance.now() - since;
-    await this.#must("it does not go on", book.waitForMore("granted", 30, PATIENCE));
-    await book.stop();
-    const { granted, refused, reads } = book.counts;
-    await this.#agrees("before the kill");
+    this.#disk.fill(Math.floor(random() * MAX_FREE_PAGES));
+    await this.#require(
+      "the server does not notice that the disk is full",
+      clients.waitForMore("refused", 1, PATIENCE),
+    );
+    await this.#checkReadsWhileFull();
+    await this.#require(
+      "the server grants changes while the disk is full",
+      clients.waitForMore("refused", 40, PATIENCE),
+    );
+    this.#disk.removeBallast();
+    const freedAt = performance.now();
+    await this.#require(
+      "the server does not notice that there is free space again",
+      clients.waitForMore("granted", 1, PATIENCE),
+    );
+    const recoveryMs = performance.now() - freedAt;
+    await this.#require(
+      "the server stops granting changes after the disk has free space again",
+      clients.waitForMore("granted", 30, PATIENCE),
+    );
+    await clients.stop();
+    const { granted, refused, reads } = clients.counts;
+    await this.#checkAgreement("before the kill");
     await this.#kill();
     await this.#start();
-    await this.#agrees("after the kill");
-    await book.unregisterAll();
+    await this.#checkAgreement("after the kill");
+    await clients.unregisterAll();
     return {
-      violations: book.violations.splice(0),
-      recoveryMs: back,
+      violations: clients.violations.splice(0),
+      recoveryMs,
       granted: granted - before.granted,
       refused,
       reads: reads - before.reads,
     };
   }
 
-  /** A start, or a stop, with the disk full: what it says, and that nothing is lost by it. */
-  async runEdgeCase(how: EdgeCase): Promise<string | null> {
-    const book = this.#book;
-    book.start(CLIENTS);
-    const users = how === "stop with little room" ? MANY_USERS : 30;
-    await this.#must("nothing is granted", book.waitForMore("granted", users, PATIENCE));
-    const stops = how.startsWith("stop");
-    if (how === "stop after a refusal") {
+  /** Starts or stops the server on a full disk: it must report the full disk and lose nothing. */
+  async runEdgeCase(edgeCase: EdgeCase): Promise<string | null> {
+    const clients = this.#clients;
+    clients.start(CLIENTS);
+    const users = edgeCase === "stop with little space" ? MANY_USERS : 30;
+    await this.#require(
+      "the server grants no change on a disk with free space",
+      clients.waitForMore("granted", users, PATIENCE),
+    );
+    const isStop = edgeCase.startsWith("stop");
+    if (edgeCase === "stop after a refusal") {
       this.#disk.fill(0);
-      await this.#must("a full disk is not noticed", book.waitForMore("refused", 1, PATIENCE));
+      await this.#require(
+        "the server does not notice that the disk is full",
+        clients.waitForMore("refused", 1, PATIENCE),
+      );
     }
-    await book.stop();
-    const pages = how === "stop with little room" ? LITTLE_PAGES : 0;
-    const complaint = stops ? await this.#stopFull(pages) : await this.#startFull(how);
-    if (pages > 0) await this.#goOnWithLittle();
+    await clients.stop();
+    const pages = edgeCase === "stop with little space" ? LITTLE_SPACE_PAGES : 0;
+    const violation = isStop
+      ? await this.#stopOnFullDisk(pages)
+      : await this.#startOnFullDisk(edgeCase);
+    if (pages > 0) await this.#checkChangesWithLittleSpace();
     this.#disk.removeBallast();
     await this.#start();
-    await this.#agrees(how);
-    await book.unregisterAll();
+    await this.#checkAgreement(edgeCase);
+    await clients.unregisterAll();
     return (
-      [...(complaint === null ? [] : [complaint]), ...book.violations.splice(0)].join("; ") || null
+      [...(violation === null ? [] : [violation]), ...clients.violations.splice(0)].join("; ") ||
+      null
     );
   }
 
@@ -111,74 +132,75 @@ export class FullSite {
     await this.#kill();
   }
 
-  /** What a checkpoint that did not fit has not taken is enough for many changes. */
-  async #goOnWithLittle(): Promise<void> {
+  /** A checkpoint that does not fit leaves the free space to the journal, for many changes. */
+  async #checkChangesWithLittleSpace(): Promise<void> {
     await this.#start();
-    this.#book.start(CLIENTS);
-    await this.#must(
-      "with the room that was left it grants nothing",
-      this.#book.waitForMore("granted", 30, PATIENCE),
+    this.#clients.start(CLIENTS);
+    await this.#require(
+      "the server grants no change with little free space after a failed checkpoint",
+      this.#clients.waitForMore("granted", 30, PATIENCE),
     );
-    await this.#book.stop();
+    await this.#clients.stop();
     await this.#kill();
   }
 
-  async #stopFull(pages: number): Promise<string | null> {
+  async #stopOnFullDisk(pages: number): Promise<string | null> {
     this.#disk.fill(pages);
     this.#server?.terminate();
-    const ended = await this.#server?.exited;
+    const exit = await this.#server?.exited;
     this.#server = null;
-    if (ended?.code !== 1) return `it ended with ${ended?.code}: ${ended?.stderr}`;
-    return namesDiskSpace(ended.stderr)
+    if (exit?.code !== 1) return `the stop exited with code ${exit?.code}: ${exit?.stderr}`;
+    return namesDiskSpace(exit.stderr)
       ? null
-      : `a stop that could not fold says "${ended.stderr}"`;
+      : `a stop without a checkpoint does not name the disk space: "${exit.stderr}"`;
   }
 
-  async #startFull(how: EdgeCase): Promise<string | null> {
+  async #startOnFullDisk(edgeCase: EdgeCase): Promise<string | null> {
     await this.#kill();
-    if (how === "start with nothing to write the pid to") rmSync(join(this.#folder, "lock"));
-    if (how === "start with a torn tail") appendFileSync(this.#newest(), '{"seq":');
+    if (edgeCase === "start without a lock file") rmSync(join(this.#folder, "lock"));
+    if (edgeCase === "start with a torn tail") appendFileSync(this.#newestSegment(), '{"seq":');
     this.#disk.fill(0);
     const server = startServer(this.#folder, this.#port);
     this.#server = server;
     if (await server.ready) {
-      const { status } = await this.#book.call("/api/v4/license?product=cad");
+      const { status } = await this.#clients.call("/api/v4/license?product=cad");
       await this.#kill();
-      return status === 200 ? null : `a license is answered with ${status}`;
+      return status === 200
+        ? null
+        : `reading the license on a full disk was answered with ${status}`;
     }
     const { code, stderr } = await server.exited;
     this.#server = null;
-    return code === 1 && namesDiskSpace(stderr) ? null : `it ended with ${code}: ${stderr}`;
+    return code === 1 && namesDiskSpace(stderr)
+      ? null
+      : `the start exited with code ${code}: ${stderr}`;
   }
 
-  async #whileFull(): Promise<void> {
-    const { call, broken } = {
-      call: (path: string) => this.#book.call(path),
-      broken: this.#book.violations,
-    };
-    const [health, license] = [
-      await call("/api/v4/health"),
-      await call("/api/v4/license?product=cad"),
-    ];
+  async #checkReadsWhileFull(): Promise<void> {
+    const { violations } = this.#clients;
+    const health = await this.#clients.call("/api/v4/health");
+    const license = await this.#clients.call("/api/v4/license?product=cad");
     if (health.status !== 503 || health.code !== "storage_full") {
-      broken.push(`health is answered ${health.status} ${health.code} while the disk is full`);
+      violations.push(`health was answered with ${health.status} ${health.code} on a full disk`);
     }
-    if (license.status !== 200) broken.push(`a license is answered ${license.status} while full`);
+    if (license.status !== 200) {
+      violations.push(`reading the license was answered with ${license.status} on a full disk`);
+    }
   }
 
-  async #agrees(when: string): Promise<void> {
-    if (this.#book.violations.length === 0) await this.#book.checkAgreement(when);
+  async #checkAgreement(context: string): Promise<void> {
+    if (this.#clients.violations.length === 0) await this.#clients.checkAgreement(context);
   }
 
-  async #must(complaint: string, condition: Promise<boolean>): Promise<void> {
-    if (!(await condition)) this.#book.violations.push(complaint);
+  async #require(violation: string, condition: Promise<boolean>): Promise<void> {
+    if (!(await condition)) this.#clients.violations.push(violation);
   }
 
   async #start(): Promise<void> {
     const server = startServer(this.#folder, this.#port);
     this.#server = server;
     if (await server.ready) return;
-    throw new Error(`it did not get ready: ${(await server.exited).stderr}`);
+    throw new Error(`berth serve did not become ready: ${(await server.exited).stderr}`);
   }
 
   async #kill(): Promise<void> {
@@ -188,24 +210,25 @@ export class FullSite {
     if (server !== null) await waitWithin(PATIENCE, () => server.hasExited());
   }
 
-  #newest(): string {
+  #newestSegment(): string {
     const names = readdirSync(this.#folder).filter((name) => /^journal-\d+\.jsonl$/.test(name));
-    const first = (name: string): number => Number(/\d+/.exec(name)?.[0]);
-    return join(this.#folder, names.toSorted((a, b) => first(b) - first(a))[0] ?? "");
+    const firstSeq = (name: string): number => Number(/\d+/.exec(name)?.[0]);
+    return join(this.#folder, names.toSorted((a, b) => firstSeq(b) - firstSeq(a))[0] ?? "");
   }
 }
 
 export const EDGE_CASES = {
-  stop: "a stop before anybody has noticed",
-  "stop after a refusal": "a stop after a refusal",
-  "stop with little room": "a stop with room for changes, but for no checkpoint",
+  stop: "a stop before the full disk is noticed",
+  "stop after a refusal": "a stop after a refused change",
+  "stop with little space": "a stop with space for changes, but not for a checkpoint",
   start: "a start",
-  "start with nothing to write the pid to": "a start that cannot leave its pid",
-  "start with a torn tail": "a start that has a torn tail to put aside",
+  "start without a lock file": "a start that cannot write its pid",
+  "start with a torn tail": "a start with a torn tail to copy",
 } as const;
 
 export type EdgeCase = keyof typeof EDGE_CASES;
 
-/** It is said that room is what is missing. */
-const namesDiskSpace = (complaint: string): boolean =>
-  /^berth: (?:error|warning): /m.test(complaint) && /no space|full|room/i.test(complaint);
+/** Whether an error or a warning names the disk space. */
+const namesDiskSpace = (stderr: string): boolean =>
+  /^berth: (?:error|warning): /m.test(stderr) &&
+  /no space|full|disk space|on the disk of/i.test(stderr);

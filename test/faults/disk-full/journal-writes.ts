@@ -1,5 +1,5 @@
-// A store whose disk runs out of room at one byte or another of its journal: who hears what, what
-// is left, and how it goes on when there is room again.
+// Fills the disk of a store at a chosen byte of its journal. Checks what each caller is answered,
+// what remains on the disk, and how the store continues when there is free space again.
 import type { Command } from "../../../src/domain/command.ts";
 import { checkpoint } from "../../../src/store/checkpoint.ts";
 import { Store } from "../../../src/store/store.ts";
@@ -17,58 +17,58 @@ import {
   type FileTree,
 } from "../shared/memory-disk.ts";
 
-/** What is asked in one turn of the event loop is one batch. */
+/** Commands sent in one turn of the event loop are one batch. */
 export const BATCHES: readonly (readonly Command[])[] = [
   [register("ida")],
   [register("jim"), register('ä\n\u2028"🙂'), consume(3)],
   [register("ida"), register("kai"), consumeFeature("plot", 2), register("lea")],
 ];
 
-/** The same batches on a disk with room: what every other run is compared with. */
+/** The same batches on a large disk, to compare every other run with. */
 export interface ReferenceRun {
   readonly tree: FileTree;
   readonly segment: string;
   /** The newest segment after all batches. */
   readonly journal: Bytes;
-  /** How long it is before any batch, and after each. */
+  /** The length of the segment before the first batch and after each. */
   readonly batchEnds: readonly number[];
-  /** The whole state at these points. */
+  /** The complete state before the first batch and after each. */
   readonly states: readonly string[];
 }
 
 export async function makeReferenceRun(tree: FileTree, segment: string): Promise<ReferenceRun> {
   const { store, disk } = await openStore(tree);
-  const ends = [fileBytes(disk.toTree(), segment).length];
+  const batchEnds = [fileBytes(disk.toTree(), segment).length];
   const states = [await readStateText(store)];
   for (const batch of BATCHES) {
     const answers = await Promise.all(batch.map((command) => transactCommand(store, command)));
     if (answers.some(({ ok }) => !ok)) throw new Error(JSON.stringify(answers));
-    ends.push(fileBytes(disk.toTree(), segment).length);
+    batchEnds.push(fileBytes(disk.toTree(), segment).length);
     states.push(await readStateText(store));
   }
   const journal = fileBytes(disk.toTree(), segment);
   await store.close();
-  return { tree, segment, journal, batchEnds: ends, states };
+  return { tree, segment, journal, batchEnds, states };
 }
 
 export interface OpenedStore {
   readonly store: Store;
   readonly disk: MemoryDisk;
   readonly fatalErrors: readonly Error[];
-  /** Lets a second pass, or however long the store wants to wait between two looks. */
+  /** Runs the store's next check for free space without waiting for its interval. */
   readonly runProbe: () => Promise<void>;
-  /** That long, in milliseconds. */
+  /** The interval between two checks, in milliseconds. */
   readonly probeIntervalMs: number;
 }
 
-/** The clock stands still: the same commands make the same lines. */
+/** Opens a store with a clock that stands still, so that the same commands write the same lines. */
 export async function openStore(tree: FileTree): Promise<OpenedStore> {
   const disk = new MemoryDisk(tree);
-  const fatal: Error[] = [];
+  const fatalErrors: Error[] = [];
   const {
-    made: store,
+    result: store,
     tick,
-    every,
+    intervalMs,
   } = await withManualTimer(() =>
     Store.open({
       disk,
@@ -76,67 +76,72 @@ export async function openStore(tree: FileTree): Promise<OpenedStore> {
       kind: "site",
       create: false,
       clock: (mark) => mark,
-      checkpoint: (folder, open) => checkpoint(disk, folder, open),
-      onFatal: (error) => fatal.push(error),
+      checkpoint: (folder, openSegment) => checkpoint(disk, folder, openSegment),
+      onFatal: (error) => fatalErrors.push(error),
       uid: 0,
     }),
   );
-  const look = async (): Promise<void> => {
+  const runProbe = async (): Promise<void> => {
     tick();
-    for (let turns = 0; turns < TURNS; turns += 1) await new Promise(setImmediate);
+    for (let turns = 0; turns < EVENT_LOOP_TURNS; turns += 1) await new Promise(setImmediate);
   };
-  return { store, disk, fatalErrors: fatal, runProbe: look, probeIntervalMs: every };
+  return { store, disk, fatalErrors, runProbe, probeIntervalMs: intervalMs };
 }
 
-/** More turns of the event loop than anything takes on a disk in memory. */
-const TURNS = 20;
+/** More turns of the event loop than a check needs on a disk in memory. */
+const EVENT_LOOP_TURNS = 20;
 
 interface ManualTimer<T> {
-  readonly made: T;
+  readonly result: T;
   readonly tick: () => void;
-  readonly every: number;
+  readonly intervalMs: number;
 }
 
-/** The interval that is set meanwhile passes when it is told to: thousands of waits take no time. */
-async function withManualTimer<T>(make: () => Promise<T>): Promise<ManualTimer<T>> {
+/**
+ * Replaces the interval that `work` sets by a manual `tick`, so that thousands of waits take no
+ * time.
+ */
+async function withManualTimer<T>(work: () => Promise<T>): Promise<ManualTimer<T>> {
   const original = globalThis.setInterval;
   let tick = (): void => {};
-  let every = 0;
-  const own = (callback: () => void, milliseconds: number): Timer => {
+  let intervalMs = 0;
+  const replacement = (callback: () => void, milliseconds: number): Timer => {
     tick = callback;
-    every = milliseconds;
-    return original(() => {}, FAR);
+    intervalMs = milliseconds;
+    return original(() => {}, NEVER_MS);
   };
-  globalThis.setInterval = Object.assign(own, original);
+  globalThis.setInterval = Object.assign(replacement, original);
   try {
-    return { made: await make(), tick, every };
+    return { result: await work(), tick, intervalMs };
   } finally {
     globalThis.setInterval = original;
   }
 }
 
-const FAR = 1_000_000_000;
+const NEVER_MS = 1_000_000_000;
 
 export async function readStateText(store: Store): Promise<string> {
   const read = await store.read(serializeState);
   return read.ok ? read.value : JSON.stringify(read.fault);
 }
 
-/** So many bytes fit, then none; later all there are. */
+/**
+ * The journal can grow by `freeBytes`; then the disk is full, and later it has free space again.
+ */
 export async function tryFullJournal(
   reference: ReferenceRun,
-  room: number,
+  freeBytes: number,
 ): Promise<string | null> {
   const site = await openStore(reference.tree);
   const { store, disk } = site;
-  disk.capacity = disk.usedBytes + room;
+  disk.capacity = disk.usedBytes + freeBytes;
   try {
-    const whole = await playInto(reference, store, room);
-    if (typeof whole === "string") return whole;
-    const wrong = await wrongWhileFull(reference, site, whole);
-    if (wrong !== null) return wrong;
+    const grantedBatches = await sendBatches(reference, store, freeBytes);
+    if (typeof grantedBatches === "string") return grantedBatches;
+    const violation = await checkWhileFull(reference, site, grantedBatches);
+    if (violation !== null) return violation;
     disk.capacity = Infinity;
-    return await goOn(reference, site, whole);
+    return await checkRecovery(reference, site, grantedBatches);
   } finally {
     disk.capacity = Infinity;
     await store.close();
@@ -145,106 +150,125 @@ export async function tryFullJournal(
 
 const FULL = "storage_full";
 
-/** From room to the next change. */
+/** The longest time from free space to the next granted change. */
 const RECOVERY_LIMIT_MS = 5_000;
 
-/** False when the time ran out first. */
+/** Waits for a condition; false if the time ran out first. */
 export async function waitWithin(
   milliseconds: number,
   condition: () => boolean | Promise<boolean>,
 ): Promise<boolean> {
-  const end = performance.now() + milliseconds;
+  const deadline = performance.now() + milliseconds;
   while (!(await condition())) {
-    if (performance.now() > end) return false;
+    if (performance.now() > deadline) return false;
     await Bun.sleep(10);
   }
   return true;
 }
 
-/** How many batches were granted; a text for anything but those that fit, and none after. */
-async function playInto(
+/**
+ * Returns the number of granted batches, or a violation unless exactly those that fit are granted.
+ */
+async function sendBatches(
   { batchEnds, states }: ReferenceRun,
   store: Store,
-  room: number,
+  freeBytes: number,
 ): Promise<number | string> {
-  const fits = batchEnds.slice(1).filter((end) => end - (batchEnds[0] ?? 0) <= room).length;
-  for (const [place, batch] of BATCHES.entries()) {
-    const waiting = batch.map((command) => transactCommand(store, command));
+  const fittingBatches = batchEnds
+    .slice(1)
+    .filter((end) => end - (batchEnds[0] ?? 0) <= freeBytes).length;
+  for (const [index, batch] of BATCHES.entries()) {
+    const calls = batch.map((command) => transactCommand(store, command));
     const reading = store.read(serializeState);
-    const answers = await Promise.all(waiting);
+    const answers = await Promise.all(calls);
     const read = await reading;
-    const heard = answers.map((answer) => (answer.ok ? "ok" : answer.fault.code));
-    const wanted = place < fits ? "ok" : FULL;
-    if (heard.some((word) => word !== wanted)) {
-      return `batch ${place} heard ${heard.join(", ")}, not ${wanted}`;
+    const outcomes = answers.map((answer) => (answer.ok ? "ok" : answer.fault.code));
+    const expected = index < fittingBatches ? "ok" : FULL;
+    if (outcomes.some((outcome) => outcome !== expected)) {
+      return `batch ${index} was answered with ${outcomes.join(", ")}, not ${expected}`;
     }
-    const seen = states[Math.min(place + 1, fits)];
-    if (read.ok && read.value !== seen) return `a read beside batch ${place} saw what was refused`;
+    const expectedState = states[Math.min(index + 1, fittingBatches)];
+    if (read.ok && read.value !== expectedState) {
+      return `a read during batch ${index} showed a refused change`;
+    }
   }
-  return fits;
+  return fittingBatches;
 }
 
-/** The disk holds what was granted and no byte more; so does memory, and so would a restart. */
-async function wrongWhileFull(
+/** The disk, reads and a restart all show what was granted, and not a byte more. */
+async function checkWhileFull(
   { segment, journal, batchEnds, states }: ReferenceRun,
   { store, disk, fatalErrors }: OpenedStore,
-  whole: number,
+  grantedBatches: number,
 ): Promise<string | null> {
-  const state = states[whole];
+  const state = states[grantedBatches];
   const fault = store.health().fault?.code ?? null;
-  if (fault !== (whole < BATCHES.length ? FULL : null)) return `health says ${fault}`;
-  if ((await readStateText(store)) !== state) return `reads show other than ${whole} batches`;
-  if (!isSameBytes(fileBytes(disk.toTree(), segment), journal.slice(0, batchEnds[whole]))) {
-    return `the journal does not end with batch ${whole}`;
+  if (fault !== (grantedBatches < BATCHES.length ? FULL : null)) {
+    return `the fault in the store health is ${fault}`;
+  }
+  if ((await readStateText(store)) !== state)
+    return `reads do not show exactly ${grantedBatches} batches`;
+  if (
+    !isSameBytes(fileBytes(disk.toTree(), segment), journal.slice(0, batchEnds[grantedBatches]))
+  ) {
+    return `the journal does not end with batch ${grantedBatches}`;
   }
   const restarted = await startFromTree(disk.toTree());
   if (restarted.state !== state || restarted.notes.length > 0) {
     const notes = restarted.notes.join("; ");
-    return `a restart finds ${restarted.refusal?.message ?? `another state, or says ${notes}`}`;
+    return `a restart finds ${restarted.refusal?.message ?? `another state, or notes ${notes}`}`;
   }
-  return fatalErrors.length > 0 ? `it gave up: ${String(fatalErrors[0])}` : null;
+  return fatalErrors.length > 0
+    ? `the store reported a fatal error: ${String(fatalErrors[0])}`
+    : null;
 }
 
-/** What was refused is asked again: in the end the journal is the one of a larger disk. */
-async function goOn(
+/** Sends the refused batches again: in the end the journal is the one of a large disk. */
+async function checkRecovery(
   { segment, journal, states }: ReferenceRun,
   { store, disk, runProbe, probeIntervalMs }: OpenedStore,
-  whole: number,
+  grantedBatches: number,
 ): Promise<string | null> {
   await runProbe();
   if (store.health().fault !== null || probeIntervalMs > RECOVERY_LIMIT_MS / 2) {
-    return `there is room, and after one look in ${probeIntervalMs} ms it is still full`;
+    return `the store is still full after one check for free space, with ${probeIntervalMs} ms between checks`;
   }
-  for (const batch of BATCHES.slice(whole)) {
+  for (const batch of BATCHES.slice(grantedBatches)) {
     const answers = await Promise.all(batch.map((command) => transactCommand(store, command)));
-    if (answers.some(({ ok }) => !ok)) return `with room it says ${JSON.stringify(answers)}`;
+    if (answers.some(({ ok }) => !ok)) {
+      return `with free space again a batch was answered with ${JSON.stringify(answers)}`;
+    }
   }
   const tree = disk.toTree();
   if (!isSameBytes(fileBytes(tree, segment), journal))
-    return "it is not the journal of a larger disk";
+    return "the journal differs from the one of a large disk";
   const { state } = await startFromTree(tree);
   if (state !== states.at(-1)) return "a restart finds another state";
-  return tree.has("probe") ? "the probe was left behind" : null;
+  return tree.has("probe") ? "the probe file was left behind" : null;
 }
 
-/** Full, then so much room for whoever looks for it. */
-export async function tryProbe(reference: ReferenceRun, room: number): Promise<string | null> {
+/** Fills the disk, then frees this much space and runs the check for free space. */
+export async function tryProbe(reference: ReferenceRun, freeBytes: number): Promise<string | null> {
   const { store, disk, runProbe } = await openStore(reference.tree);
   try {
     disk.capacity = disk.usedBytes;
     await transactCommand(store, register("ida"));
     const before = disk.toTree();
-    disk.capacity = disk.usedBytes + room;
-    for (let looks = 0; looks < 3; looks += 1) await runProbe();
-    const left = changedFiles(before, disk.toTree());
-    if (left.length > 0) return `it left ${left.join()} behind`;
+    disk.capacity = disk.usedBytes + freeBytes;
+    for (let probes = 0; probes < 3; probes += 1) await runProbe();
+    const leftovers = changedFiles(before, disk.toTree());
+    if (leftovers.length > 0) return `the check for free space left ${leftovers.join()} behind`;
     const fault = store.health().fault?.code ?? null;
-    if (room === 0) return fault === FULL ? null : "there is no room, and it says there is";
-    return fault === null || room < PLENTY ? null : "there is room, and it does not notice";
+    if (freeBytes === 0)
+      return fault === FULL ? null : "the store reports free space on a full disk";
+    return fault === null || freeBytes < AMPLE_BYTES
+      ? null
+      : `the store does not notice ${freeBytes} bytes of free space`;
   } finally {
     disk.capacity = Infinity;
     await store.close();
   }
 }
 
-const PLENTY = 1024 * 1024;
+/** With this much free space the store must accept changes again. */
+const AMPLE_BYTES = 1024 * 1024;

@@ -1,4 +1,4 @@
-// A real file system with little room, and a file beside the data that takes up the rest of it.
+// A small tmpfs, with a ballast file beside the data that fills it.
 import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../../src/platform/disk.ts";
@@ -15,28 +15,30 @@ export class SmallDisk {
     this.#ballast = join(folder, "ballast");
   }
 
-  /** Or why there is none. */
+  /** Mounts a disk; returns the reason as a text if that is not possible. */
   static mount(mebibytes: number): SmallDisk | string {
     const folder = join(makeTempFolder(), "small");
     mkdirSync(folder);
     const options = `size=${mebibytes}m,mode=700`;
-    const words = ["mount", "-t", "tmpfs", "-o", options, "berth-full", folder];
-    if (Bun.which("mount") === null) return "there is no mount";
-    const mounted = Bun.spawnSync(words, { stderr: "pipe" });
+    const command = ["mount", "-t", "tmpfs", "-o", options, "berth-full", folder];
+    if (Bun.which("mount") === null) return "the mount command is missing";
+    const mounted = Bun.spawnSync(command, { stderr: "pipe" });
     if (!mounted.success) return mounted.stderr.toString().trim();
-    // Whoever still has a file open there is on its way out: the name goes at once.
+    // Lazily: a process that still has a file open there is about to exit.
     atEnd(() => Bun.spawnSync(["umount", "-l", folder]));
     return new SmallDisk(folder);
   }
 
-  /** Takes all but so many pages, or all there are if others are quicker. */
+  /**
+   * Fills the disk except for `pagesLeft` pages, or completely if other processes write meanwhile.
+   */
   fill(pagesLeft: number): void {
     const { bavail, bsize } = statfsSync(this.folder);
     const file = openSync(this.#ballast, "a");
     try {
-      let left = Math.floor((bavail * bsize) / PAGE) - pagesLeft;
+      let pagesToWrite = Math.floor((bavail * bsize) / PAGE) - pagesLeft;
       const page = new Uint8Array(PAGE);
-      for (; left > 0; left -= 1) if (writeSync(file, page) < PAGE) return;
+      for (; pagesToWrite > 0; pagesToWrite -= 1) if (writeSync(file, page) < PAGE) return;
     } catch (error) {
       if (errorCode(error) !== "ENOSPC") throw error;
     } finally {

@@ -1,4 +1,4 @@
-// The auditor's record as an auditor would read it: with nothing but its own lines.
+// Checks the audit log as an auditor would: from its own lines only, without code of the server.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Snapshot } from "../../../src/store/snapshot.ts";
@@ -6,7 +6,7 @@ import { FLOATING_FEATURE } from "./calls.ts";
 import type { KillResults } from "./results.ts";
 import type { ExpectedState } from "./expected-state.ts";
 
-interface Line {
+interface AuditLine {
   readonly audit_seq: number;
   readonly audit_prev: string;
   readonly events: readonly {
@@ -17,55 +17,58 @@ interface Line {
   }[];
 }
 
-/** What the record adds up to. */
+/** The totals of all lines of the audit log. */
 interface AuditTotals {
   readonly lines: number;
   readonly counted: { license: number; feature: number };
-  /** Slots taken and not given back, by user, and by user and feature. */
+  /** Slots taken and not released, by user, and by user and feature. */
   readonly slots: ReadonlyMap<string, number>;
 }
 
-/** After any clean stop: one chain, on which every request stands where it says; null: not so. */
+/**
+ * Reads the audit log after a clean stop. It must be one chain, with the line that each license
+ * request names; null after a violation.
+ */
 export function readAuditLog(
   folder: string,
-  ledger: ExpectedState,
-  figures: KillResults,
+  expectedState: ExpectedState,
+  results: KillResults,
 ): AuditTotals | null {
   const sums = ["0".repeat(64)];
   const counted = { license: 0, feature: 0 };
   const slots = new Map<string, number>();
-  const wrong = (detail: string): null => {
-    figures.recordViolation("record", detail);
+  const fail = (detail: string): null => {
+    results.recordViolation("auditLog", detail);
     return null;
   };
-  for (const { line, place } of linesOf(join(folder, "history"))) {
+  for (const { line, location } of readLines(join(folder, "history"))) {
     const [content = "", sum = ""] = line.split(/,"sum":"([0-9a-f]{64})"\}$/);
     if (new Bun.CryptoHasher("sha256").update(content).digest("hex") !== sum) {
-      return wrong(`${place}: the line does not match its checksum`);
+      return fail(`${location}: the line does not match its checksum`);
     }
-    const { audit_seq: seq, audit_prev: prev, events } = JSON.parse(line) as Line;
+    const { audit_seq: seq, audit_prev: prev, events } = JSON.parse(line) as AuditLine;
     if (seq !== sums.length || prev !== sums.at(-1)) {
-      return wrong(`${place}: line ${seq} follows line ${sums.length - 1}`);
+      return fail(`${location}: line ${seq} follows line ${sums.length - 1}`);
     }
     sums.push(sum);
     for (const { type, user = "", feature, count = 0 } of events) {
       if (type === "ConsumptionAdded") counted.license += count;
       if (type === "FeatureConsumptionAdded") counted.feature += count;
-      const step = STEPS.get(type) ?? 0;
-      const held = feature === undefined ? user : `${user}, ${feature}`;
-      if (step !== 0) slots.set(held, (slots.get(held) ?? 0) + step);
+      const change = SLOT_CHANGES.get(type) ?? 0;
+      const key = feature === undefined ? user : `${user}, ${feature}`;
+      if (change !== 0) slots.set(key, (slots.get(key) ?? 0) + change);
     }
   }
-  for (const { id, audit } of ledger.requests) {
-    const found = sums[audit.seq];
-    if (found !== audit.sum) {
-      return wrong(`request ${id} says that line ${audit.seq} is ${audit.sum}, not ${found}`);
+  for (const { id, audit } of expectedState.requests) {
+    const sum = sums[audit.seq];
+    if (sum !== audit.sum) {
+      return fail(`request ${id} names line ${audit.seq} with checksum ${audit.sum}, not ${sum}`);
     }
   }
   return { lines: sums.length - 1, counted, slots };
 }
 
-const STEPS: ReadonlyMap<string, number> = new Map([
+const SLOT_CHANGES: ReadonlyMap<string, number> = new Map([
   ["SlotTaken", 1],
   ["SlotReleased", -1],
   ["SlotExpired", -1],
@@ -74,42 +77,52 @@ const STEPS: ReadonlyMap<string, number> = new Map([
   ["FeatureExpired", -1],
 ]);
 
-/** With nothing open any more: it adds up to all that is known. */
+/** With no call unanswered, the audit log must add up exactly to the expected state. */
 export function checkAuditLog(
   folder: string,
   state: Snapshot,
-  ledger: ExpectedState,
-  figures: KillResults,
+  expectedState: ExpectedState,
+  results: KillResults,
 ): void {
-  const sums = readAuditLog(folder, ledger, figures);
-  if (sums === null) return;
-  const wrong = (detail: string): void => figures.recordViolation("record", detail);
-  figures.counts.recorded += sums.lines;
-  if (sums.lines !== state.audit.seq) {
-    wrong(`it ends with line ${sums.lines}, the state says ${state.audit.seq}`);
+  const totals = readAuditLog(folder, expectedState, results);
+  if (totals === null) return;
+  const recordViolation = (detail: string): void => results.recordViolation("auditLog", detail);
+  results.counts.auditLines += totals.lines;
+  if (totals.lines !== state.audit.seq) {
+    recordViolation(`it ends with line ${totals.lines}, but state.json says ${state.audit.seq}`);
   }
   for (const which of ["license", "feature"] as const) {
-    const { acknowledged } = ledger.counters[which];
-    const counted = sums.counted[which];
-    if (counted !== acknowledged) wrong(`${which}: ${counted} of ${acknowledged} are recorded`);
+    const { acknowledged } = expectedState.counters[which];
+    const counted = totals.counted[which];
+    if (counted !== acknowledged) {
+      recordViolation(
+        `${which}: the audit log has ${counted} of ${acknowledged} acknowledged counts`,
+      );
+    }
   }
-  for (const { name, slot } of ledger.users.values()) {
-    const found = [sums.slots.get(name) ?? 0, sums.slots.get(`${name}, ${FLOATING_FEATURE}`) ?? 0];
-    if (!Bun.deepEquals(found, [slot === null ? 0 : 1, slot?.features.length ?? 0])) {
-      wrong(`${name} holds ${found.join(" and ")} by the record, and ${JSON.stringify(slot)}`);
+  for (const { name, slot } of expectedState.users.values()) {
+    const slotCount = totals.slots.get(name) ?? 0;
+    const featureCount = totals.slots.get(`${name}, ${FLOATING_FEATURE}`) ?? 0;
+    if (slotCount !== (slot === null ? 0 : 1) || featureCount !== (slot?.features.length ?? 0)) {
+      recordViolation(
+        `by the audit log ${name} has ${slotCount} slots and ${featureCount} features, ` +
+          `but the expected slot is ${JSON.stringify(slot)}`,
+      );
     }
   }
 }
 
-/** Line by line, file after file in the order of their first lines. */
-function* linesOf(folder: string): Generator<{ readonly line: string; readonly place: string }> {
+/** Reads the files line by line, in the order of their first lines. */
+function* readLines(
+  folder: string,
+): Generator<{ readonly line: string; readonly location: string }> {
   const files = readdirSync(folder).map((name) => {
     const lines = readFileSync(join(folder, name), "utf8").trimEnd().split("\n");
-    return { name, lines, first: (JSON.parse(lines[0] ?? "{}") as Line).audit_seq };
+    return { name, lines, first: (JSON.parse(lines[0] ?? "{}") as AuditLine).audit_seq };
   });
   for (const { name, lines } of files.toSorted((a, b) => a.first - b.first)) {
     for (const [index, line] of lines.entries()) {
-      yield { line, place: `${name}, line ${index + 1}` };
+      yield { line, location: `${name}, line ${index + 1}` };
     }
   }
 }

@@ -1,4 +1,4 @@
-// The calls that are made while a server is killed, and what each would change.
+// The calls that clients send until a server is killed, and the change that each would make.
 import type { KillResults } from "./results.ts";
 import type { MaybeSlot, ExpectedSlot, ExpectedUser } from "./expected-state.ts";
 
@@ -6,18 +6,18 @@ export const PRODUCT = "cad";
 export const FLOATING_FEATURE = "render";
 export const COUNTING_FEATURE = "export";
 
-/** One server from its start to its end, as its callers see it. */
+/** One run of a server, from its start to its end, as its clients see it. */
 export interface ServerRun {
   readonly url: string;
-  /** Long texts, so that the journal grows. */
+  /** Whether clients send long texts, so that the journal grows and rotates. */
   readonly usesLongTexts: boolean;
-  /** No more calls. */
+  /** Clients send no more calls. */
   isOver: boolean;
-  /** It was told to end, or killed: a call that fails is no surprise from here on. */
+  /** The server was terminated or killed: from here on calls may fail. */
   isEnding: boolean;
-  /** An answer has come, this instant. */
+  /** Called at the instant an answer has arrived. */
   onAnswer(): void;
-  /** A read has shown what is not answered yet, this instant. */
+  /** Called at the instant a read has shown a change that is not answered yet. */
   onEarlyRead(): void;
 }
 
@@ -26,16 +26,16 @@ export interface CallAnswer {
   readonly body: unknown;
 }
 
-/** Null when no answer came. */
+/** Calls the server; null if no answer arrived. */
 export async function callServer(
-  life: ServerRun,
-  figures: KillResults,
+  run: ServerRun,
+  results: KillResults,
   path: string,
   body: object | null,
   key: string | null = null,
 ): Promise<CallAnswer | null> {
   try {
-    const response = await fetch(`${life.url}${path}`, {
+    const response = await fetch(`${run.url}${path}`, {
       method: body === null ? "GET" : "POST",
       ...(body !== null && { body: JSON.stringify(body) }),
       headers: {
@@ -44,12 +44,15 @@ export async function callServer(
       },
     });
     const text = await response.text();
-    life.onAnswer();
+    run.onAnswer();
     const isJson = response.headers.get("content-type")?.includes("json") === true;
     return { status: response.status, body: isJson ? JSON.parse(text) : text };
   } catch (error) {
-    if (!life.isEnding)
-      figures.recordViolation("answers", `${path} failed by itself: ${String(error)}`);
+    if (!run.isEnding)
+      results.recordViolation(
+        "answers",
+        `${path} failed before the server was killed: ${String(error)}`,
+      );
     return null;
   }
 }
@@ -59,12 +62,12 @@ export interface ChangeCall {
   readonly path: string;
   readonly body: object;
   readonly slotAfter: MaybeSlot;
-  /** The one refusal that is right here; null: none is. */
+  /** The code of the only refusal that is allowed; null if none is. */
   readonly expectedRefusal: string | null;
   readonly key?: string;
 }
 
-const NEW: ExpectedSlot = {
+const NEW_SLOT: ExpectedSlot = {
   info: "",
   borrowedUntil: null,
   features: [],
@@ -72,7 +75,7 @@ const NEW: ExpectedSlot = {
   expiresAt: null,
 };
 
-export const slotOrNew = ({ slot }: ExpectedUser): ExpectedSlot => slot ?? NEW;
+export const slotOrNew = ({ slot }: ExpectedUser): ExpectedSlot => slot ?? NEW_SLOT;
 
 const userFields = (user: ExpectedUser) => ({ product: PRODUCT, user: user.name });
 
@@ -99,25 +102,25 @@ export const unregisterCall = (user: ExpectedUser): ChangeCall => ({
 
 export function registerFeatureCall(user: ExpectedUser): ChangeCall {
   const { slot } = user;
-  const has = slot?.features.includes(FLOATING_FEATURE) === true;
-  const no = has ? null : "floating_not_available";
+  const hasFeature = slot?.features.includes(FLOATING_FEATURE) === true;
+  const refusal = hasFeature ? null : "floating_not_available";
   return {
     user,
     path: "featureRegister",
     body: { ...userFields(user), feature: FLOATING_FEATURE },
     slotAfter: slot && { ...slot, features: [FLOATING_FEATURE] },
-    expectedRefusal: slot === null ? "user_not_registered" : no,
+    expectedRefusal: slot === null ? "user_not_registered" : refusal,
   };
 }
 
 export function releaseFeatureCall(user: ExpectedUser): ChangeCall {
   const { slot } = user;
-  const has = slot?.features.includes(FLOATING_FEATURE) === true;
+  const hasFeature = slot?.features.includes(FLOATING_FEATURE) === true;
   return {
     user,
     path: "featureRelease",
     body: { ...userFields(user), feature: FLOATING_FEATURE },
     slotAfter: slot && { ...slot, features: [] },
-    expectedRefusal: has ? null : "user_not_registered",
+    expectedRefusal: hasFeature ? null : "user_not_registered",
   };
 }

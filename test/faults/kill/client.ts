@@ -1,5 +1,5 @@
-// The load while a server is killed: applications that change something, one call at a time each,
-// and note in the ledger what they asked and what they were told.
+// A client of a server that will be killed. It sends changes, one call at a time, and records in
+// the expected state what it sent and what it was answered.
 import { HOUR } from "../../../src/domain/time.ts";
 import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
 import {
@@ -24,16 +24,16 @@ import {
   type CounterName,
 } from "./expected-state.ts";
 
-/** A call that is safe to repeat, as it was made. */
+/** A call with an idempotency key, as it was sent, to repeat it after a restart. */
 type KeyedCall =
   | {
-      readonly what: "count";
+      readonly kind: "count";
       readonly which: CounterName;
       readonly key: string;
       isCounted: boolean;
     }
   | {
-      readonly what: "borrow";
+      readonly kind: "borrow";
       readonly key: string;
       readonly user: ExpectedUser;
       readonly slot: ExpectedSlot;
@@ -43,119 +43,131 @@ const PADDING = "x".repeat(4_000);
 
 export class KillClient {
   readonly users: readonly ExpectedUser[];
-  /** What it adds to a counter: nobody else's, so that a total tells who was counted. */
+  /**
+   * What this client adds to a counter: a unique power of two, so that a total shows who was
+   * counted.
+   */
   readonly weight: number;
   readonly #index: number;
-  readonly #ledger: () => ExpectedState;
-  readonly #figures: KillResults;
+  readonly #getExpectedState: () => ExpectedState;
+  readonly #results: KillResults;
   readonly #random: () => number;
-  #calls = 0;
-  #unanswered: KeyedCall | null = null;
-  #answered: { readonly which: CounterName; readonly key: string; readonly total: number } | null =
-    null;
+  #callCount = 0;
+  #unansweredCall: KeyedCall | null = null;
+  #answeredCount: {
+    readonly which: CounterName;
+    readonly key: string;
+    readonly total: number;
+  } | null = null;
 
   constructor(
     index: number,
     users: number,
-    ledger: () => ExpectedState,
-    figures: KillResults,
+    getExpectedState: () => ExpectedState,
+    results: KillResults,
     random: () => number,
   ) {
     this.#index = index;
     this.weight = 2 ** index;
     this.users = Array.from({ length: users }, (_, n) => new ExpectedUser(`user-${index}-${n}`));
-    this.#ledger = ledger;
-    this.#figures = figures;
+    this.#getExpectedState = getExpectedState;
+    this.#results = results;
     this.#random = random;
   }
 
-  /** After a restart: which of the unanswered counts turned out to be counted. */
+  /** After a restart, records whether the unanswered call was counted. */
   reconcileCount(which: CounterName, counted: ReadonlySet<number>): void {
-    const open = this.#unanswered;
-    if (open?.what === "count" && open.which === which) open.isCounted ||= counted.has(this.weight);
+    const pending = this.#unansweredCall;
+    if (pending?.kind === "count" && pending.which === which)
+      pending.isCounted ||= counted.has(this.weight);
   }
 
-  /** Calls until the server is gone or nobody wants any more. */
-  async run(life: ServerRun): Promise<void> {
-    const open = this.#unanswered;
-    // Most callers try again what they heard nothing of, and some never do.
-    if (open !== null && this.#random() < 0.8) {
-      if (!(await this.#repeatUnanswered(life, open))) return;
+  /** Sends calls until the server does not answer or the run is over. */
+  async run(run: ServerRun): Promise<void> {
+    const pending = this.#unansweredCall;
+    // Most applications repeat a call without an answer, and some never do.
+    if (pending !== null && this.#random() < 0.8) {
+      if (!(await this.#repeatUnanswered(run, pending))) return;
     }
-    this.#unanswered = null;
-    while (!life.isOver) if (!(await this.#callOnce(life))) return;
+    this.#unansweredCall = null;
+    while (!run.isOver) if (!(await this.#callOnce(run))) return;
   }
 
-  async #callOnce(life: ServerRun): Promise<boolean> {
-    this.#calls += 1;
+  async #callOnce(run: ServerRun): Promise<boolean> {
+    this.#callCount += 1;
     const user =
-      this.users[Math.floor(this.#random() * this.users.length)] ?? new ExpectedUser("nobody");
-    const dice = this.#random() * 100;
-    if (dice < 26) return this.#register(life, user, this.#text(life));
-    if (dice < 38) return this.#register(life, user, user.slot?.info ?? "first");
-    if (dice < 50) return this.#borrow(life, user);
-    if (dice < 60) return this.#change(life, unregisterCall(user));
-    if (dice < 70) return this.#change(life, registerFeatureCall(user));
-    if (dice < 76) return this.#change(life, releaseFeatureCall(user));
-    if (dice < 94) return this.#countSomething(life);
-    if (dice < 98) return this.#repeatAnswered(life);
-    return this.#index === 0 ? this.#request(life) : this.#countSomething(life);
+      this.users[Math.floor(this.#random() * this.users.length)] ?? new ExpectedUser("unknown");
+    const percentile = this.#random() * 100;
+    if (percentile < 26) return this.#register(run, user, this.#makeInfo(run));
+    if (percentile < 38) return this.#register(run, user, user.slot?.info ?? "first");
+    if (percentile < 50) return this.#borrow(run, user);
+    if (percentile < 60) return this.#change(run, unregisterCall(user));
+    if (percentile < 70) return this.#change(run, registerFeatureCall(user));
+    if (percentile < 76) return this.#change(run, releaseFeatureCall(user));
+    if (percentile < 94) return this.#addConsumption(run);
+    if (percentile < 98) return this.#repeatAnswered(run);
+    return this.#index === 0 ? this.#createRequest(run) : this.#addConsumption(run);
   }
 
-  #text(life: ServerRun): string {
-    return `${this.#index}.${this.#calls}${life.usesLongTexts ? PADDING : ""}`;
+  #makeInfo(run: ServerRun): string {
+    return `${this.#index}.${this.#callCount}${run.usesLongTexts ? PADDING : ""}`;
   }
 
-  #key(): string | null {
-    return this.#random() < 0.6 ? `key-${this.#index}.${this.#calls}` : null;
+  #chooseKey(): string | null {
+    return this.#random() < 0.6 ? `key-${this.#index}.${this.#callCount}` : null;
   }
 
-  #register(life: ServerRun, user: ExpectedUser, info: string): Promise<boolean> {
-    const after = { ...slotOrNew(user), info, expiresAt: null };
-    return this.#change(life, {
+  #register(run: ServerRun, user: ExpectedUser, info: string): Promise<boolean> {
+    const slotAfter = { ...slotOrNew(user), info, expiresAt: null };
+    return this.#change(run, {
       user,
       path: "register",
       body: { product: PRODUCT, user: user.name, user_info: info },
-      slotAfter: after,
+      slotAfter,
       expectedRefusal: user.slot === null ? "floating_not_available" : null,
     });
   }
 
-  async #borrow(life: ServerRun, user: ExpectedUser): Promise<boolean> {
+  async #borrow(run: ServerRun, user: ExpectedUser): Promise<boolean> {
     const until = Date.now() + Math.floor((2 + this.#random() * 200) * HOUR);
     const slot = {
       ...slotOrNew(user),
-      info: this.#text(life),
+      info: this.#makeInfo(run),
       borrowedUntil: new Date(until).toISOString(),
       expiresAt: null,
     };
-    const key = this.#key();
-    if (key !== null) this.#unanswered = { what: "borrow", key, user, slot };
-    const went = await this.#change(life, borrowCall(user, slot, key));
-    if (went) this.#unanswered = null;
-    return went;
+    const key = this.#chooseKey();
+    if (key !== null) this.#unansweredCall = { kind: "borrow", key, user, slot };
+    const wasAnswered = await this.#change(run, borrowCall(user, slot, key));
+    if (wasAnswered) this.#unansweredCall = null;
+    return wasAnswered;
   }
 
-  /** Asks, and notes what came of it. False: no answer. */
+  /** Sends a change and records its outcome; false if no answer arrived. */
   async #change(
-    life: ServerRun,
+    run: ServerRun,
     { user, path, body, slotAfter, expectedRefusal, key }: ChangeCall,
   ): Promise<boolean> {
     const { slot } = user;
     user.beginCall(path, slotAfter);
-    const answer = await callServer(life, this.#figures, `/api/v4/${path}`, body, key);
+    const answer = await callServer(run, this.#results, `/api/v4/${path}`, body, key);
     if (answer === null) return false;
     const code = (answer.body as { readonly code?: string }).code;
     if (answer.status === 200 && slotAfter !== null && (path === "register" || path === "borrow")) {
       const { user_info: info, ...row } = answer.body as RegistrationReply;
-      const told = { ...slotAfter, info, borrowedUntil: row.borrowed_until };
-      user.recordAnswer({ ...told, registeredAt: row.registered_at, expiresAt: row.expires_at });
+      user.recordAnswer({
+        ...slotAfter,
+        info,
+        borrowedUntil: row.borrowed_until,
+        registeredAt: row.registered_at,
+        expiresAt: row.expires_at,
+      });
       if (!isConsistentSlot(slotAfter, user.slot))
         this.#reportWrongAnswer(path, user.name, slot, answer);
-      this.#figures.counts.changes += 1;
+      this.#results.counts.changes += 1;
     } else if (answer.status === 200 && expectedRefusal !== "user_not_registered") {
       user.recordAnswer(slotAfter);
-      this.#figures.counts.changes += 1;
+      this.#results.counts.changes += 1;
     } else {
       if (
         answer.status !== 400 ||
@@ -171,94 +183,90 @@ export class KillClient {
 
   #reportWrongAnswer(
     path: string,
-    name: string,
-    held: unknown,
+    caller: string,
+    context: unknown,
     { status, body }: CallAnswer,
   ): void {
-    const told = JSON.stringify(body).slice(0, 400);
-    this.#figures.recordViolation(
+    const answer = JSON.stringify(body).slice(0, 400);
+    this.#results.recordViolation(
       "answers",
-      `${path} of ${name} with ${JSON.stringify(held)}: ${status} ${told}`,
+      `${path} of ${caller} with ${JSON.stringify(context)} was answered with ${status} ${answer}`,
     );
   }
 
-  async #countSomething(life: ServerRun): Promise<boolean> {
+  async #addConsumption(run: ServerRun): Promise<boolean> {
     const which: CounterName = this.#random() < 0.7 ? "license" : "feature";
-    const key = this.#key();
-    if (key !== null) this.#unanswered = { what: "count", which, key, isCounted: false };
-    const total = await this.#count(life, which, key);
+    const key = this.#chooseKey();
+    if (key !== null) this.#unansweredCall = { kind: "count", which, key, isCounted: false };
+    const total = await this.#count(run, which, key);
     if (total === null) return false;
-    this.#unanswered = null;
-    if (key !== null) this.#answered = { which, key, total };
+    this.#unansweredCall = null;
+    if (key !== null) this.#answeredCount = { which, key, total };
     return true;
   }
 
-  async #count(life: ServerRun, which: CounterName, key: string | null): Promise<number | null> {
-    const counter = this.#ledger().counters[which];
+  async #count(run: ServerRun, which: CounterName, key: string | null): Promise<number | null> {
+    const counter = this.#getExpectedState().counters[which];
     const least = Math.max(counter.acknowledged, counter.highestShown) + this.weight;
     counter.pendingWeights.add(this.weight);
-    const answer = await this.#sendCount(life, which, key);
+    const answer = await this.#sendCount(run, which, key);
     if (answer === null) return null;
     counter.recordAnswer(this.weight);
-    this.#figures.counts.counts += 1;
-    const complaint = counter.recordShown(answer, least);
-    if (complaint !== null) this.#figures.recordViolation("answers", `${which}: ${complaint}`);
+    this.#results.counts.counts += 1;
+    const violation = counter.recordShown(answer, least);
+    if (violation !== null) this.#results.recordViolation("answers", `${which}: ${violation}`);
     return answer;
   }
 
-  /** The total that was answered. */
-  async #sendCount(
-    life: ServerRun,
-    which: CounterName,
-    key: string | null,
-  ): Promise<number | null> {
-    const counted = which === "license" ? {} : { feature: COUNTING_FEATURE };
+  /** Sends a count; returns the total in the answer, or null if none arrived. */
+  async #sendCount(run: ServerRun, which: CounterName, key: string | null): Promise<number | null> {
+    const featureField = which === "license" ? {} : { feature: COUNTING_FEATURE };
     const path = which === "license" ? "add_consumption" : "add_feature_consumption";
-    const body = { product: PRODUCT, ...counted, consumptions: String(this.weight) };
-    const answer = await callServer(life, this.#figures, `/api/v4/${path}`, body, key);
+    const body = { product: PRODUCT, ...featureField, consumptions: String(this.weight) };
+    const answer = await callServer(run, this.#results, `/api/v4/${path}`, body, key);
     if (answer === null) return null;
     if (answer.status !== 200) this.#reportWrongAnswer(path, `client ${this.#index}`, key, answer);
     return (answer.body as { readonly total_consumptions: number }).total_consumptions;
   }
 
-  async #repeatUnanswered(life: ServerRun, open: KeyedCall): Promise<boolean> {
-    this.#figures.counts.repeats += 1;
-    if (open.what === "borrow")
-      return this.#change(life, borrowCall(open.user, open.slot, open.key));
-    const { which, key, isCounted } = open;
-    if (!isCounted) return (await this.#count(life, which, key)) !== null;
-    const total = await this.#sendCount(life, which, key);
+  async #repeatUnanswered(run: ServerRun, pending: KeyedCall): Promise<boolean> {
+    this.#results.counts.repeats += 1;
+    if (pending.kind === "borrow")
+      return this.#change(run, borrowCall(pending.user, pending.slot, pending.key));
+    const { which, key, isCounted } = pending;
+    if (!isCounted) return (await this.#count(run, which, key)) !== null;
+    const total = await this.#sendCount(run, which, key);
     if (total === null) return false;
-    const { acknowledged } = this.#ledger().counters[which];
+    const { acknowledged } = this.#getExpectedState().counters[which];
     if (total < this.weight || total > acknowledged) {
-      this.#figures.recordViolation(
+      this.#results.recordViolation(
         "repeats",
-        `${which}, key ${key}: ${total} is told of ${acknowledged}`,
+        `${which}, key ${key}: the repeated call shows a total of ${total}; ${acknowledged} is acknowledged`,
       );
     }
     return true;
   }
 
-  async #repeatAnswered(life: ServerRun): Promise<boolean> {
-    if (this.#answered === null) return true;
-    const { which, key, total } = this.#answered;
-    const again = await this.#sendCount(life, which, key);
-    if (again === null) return false;
-    this.#figures.counts.repeats += 1;
-    if (again !== total) {
-      this.#figures.recordViolation(
+  async #repeatAnswered(run: ServerRun): Promise<boolean> {
+    if (this.#answeredCount === null) return true;
+    const { which, key, total } = this.#answeredCount;
+    const repeatedTotal = await this.#sendCount(run, which, key);
+    if (repeatedTotal === null) return false;
+    this.#results.counts.repeats += 1;
+    if (repeatedTotal !== total) {
+      this.#results.recordViolation(
         "repeats",
-        `${which}, key ${key}: ${again} is told, ${total} was`,
+        `${which}, key ${key}: the repeated call shows a total of ${repeatedTotal}, the first ${total}`,
       );
     }
     return true;
   }
 
-  async #request(life: ServerRun): Promise<boolean> {
-    const counter = this.#ledger().counters.license;
+  async #createRequest(run: ServerRun): Promise<boolean> {
+    const counter = this.#getExpectedState().counters.license;
     const least = Math.max(counter.acknowledged, counter.highestShown);
     const path = "/api/v4/license/generate";
-    const answer = await callServer(life, this.#figures, path, { product: PRODUCT });
+    const answer = await callServer(run, this.#results, path, { product: PRODUCT });
     if (answer === null) return false;
     if (answer.status !== 200) this.#reportWrongAnswer(path, "the site", null, answer);
     const { request_id: id, payload } = answer.body as { request_id: string; payload: string };
@@ -266,11 +274,11 @@ export class KillClient {
       readonly audit: { readonly seq: number; readonly sum: string };
       readonly licenses: readonly { readonly total_consumptions: number }[];
     };
-    const complaint = counter.recordShown(claims.licenses[0]?.total_consumptions ?? -1, least);
-    if (complaint !== null)
-      this.#figures.recordViolation("answers", `license/generate: ${complaint}`);
-    this.#ledger().requests.push({ id, audit: claims.audit });
-    this.#figures.counts.requests += 1;
+    const violation = counter.recordShown(claims.licenses[0]?.total_consumptions ?? -1, least);
+    if (violation !== null)
+      this.#results.recordViolation("answers", `license/generate: ${violation}`);
+    this.#getExpectedState().requests.push({ id, audit: claims.audit });
+    this.#results.counts.requests += 1;
     return true;
   }
 }

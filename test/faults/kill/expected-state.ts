@@ -1,8 +1,9 @@
-// What must be true of a server, as somebody outside can know it: what was answered is certain, what
-// was asked and not answered may be either, and what a read has shown is certain from then on.
+// The state that the clients of a server can expect. An answered change is certain; a change that
+// was sent and not answered may have happened or not; what a read has shown is certain from then
+// on.
 import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
 
-/** A user's slot. What nobody was told yet is null: it may be anything. */
+/** A user's slot. The times are null until an answer has shown them: then any value is allowed. */
 export interface ExpectedSlot {
   readonly info: string;
   readonly borrowedUntil: string | null;
@@ -13,11 +14,11 @@ export interface ExpectedSlot {
 
 export type MaybeSlot = ExpectedSlot | null;
 
-/** Asked for and not answered: the slot may have become `after`. */
+/** A call that is sent and not answered: the slot may have become `slotAfter`. */
 interface PendingCall {
   readonly operation: string;
   readonly slotAfter: MaybeSlot;
-  /** A read has shown `after`: it is not open any more. */
+  /** A read has shown `slotAfter`: the change is certain. */
   wasShown: boolean;
 }
 
@@ -25,34 +26,36 @@ export class ExpectedUser {
   readonly name: string;
   slot: MaybeSlot = null;
   pendingCall: PendingCall | null = null;
-  /** Raised with every answer, so that a read can tell what did not change meanwhile. */
+  /**
+   * Incremented with every answer, so that a reader can skip users that changed during its read.
+   */
   version = 0;
 
   constructor(name: string) {
     this.name = name;
   }
 
-  beginCall(what: string, after: MaybeSlot): void {
-    this.pendingCall = { operation: what, slotAfter: after, wasShown: false };
+  beginCall(operation: string, slotAfter: MaybeSlot): void {
+    this.pendingCall = { operation, slotAfter, wasShown: false };
   }
 
-  /** What was asked is done (`after` as it was told), or was refused (what is held stays). */
-  recordAnswer(held: MaybeSlot): void {
-    this.slot = held;
+  /** Records the slot after an answer: the new slot, or the unchanged one after a refusal. */
+  recordAnswer(slot: MaybeSlot): void {
+    this.slot = slot;
     this.pendingCall = null;
     this.version += 1;
   }
 
-  /** A read that nothing was answered during shows the one or the other; null: neither. */
-  compareRead(found: MaybeSlot): "before" | "after" | null {
+  /** Whether a read shows the slot before or after the pending call; null if neither. */
+  compareRead(shown: MaybeSlot): "before" | "after" | null {
     const { slot, pendingCall } = this;
-    if (isConsistentSlot(slot, found)) return "before";
-    if (pendingCall === null || !isConsistentSlot(pendingCall.slotAfter, found)) return null;
+    if (isConsistentSlot(slot, shown)) return "before";
+    if (pendingCall === null || !isConsistentSlot(pendingCall.slotAfter, shown)) return null;
     pendingCall.wasShown = true;
     return "after";
   }
 
-  /** After a restart: what is there is certain now, or a complaint. */
+  /** After a restart, accepts the slot that was found as certain, or returns a violation. */
   reconcile(found: MaybeSlot): string | null {
     const { slot, pendingCall } = this;
     this.pendingCall = null;
@@ -66,11 +69,11 @@ export class ExpectedUser {
       return null;
     }
     if (!isConsistentSlot(slot, found)) {
-      const or =
+      const alternative =
         pendingCall === null
           ? ""
-          : ` or after ${pendingCall.operation} ${JSON.stringify(pendingCall.slotAfter)}`;
-      return `${this.name} is ${JSON.stringify(found)}, not ${JSON.stringify(slot)}${or}`;
+          : `, nor after ${pendingCall.operation} ${JSON.stringify(pendingCall.slotAfter)}`;
+      return `${this.name} is ${JSON.stringify(found)}, not ${JSON.stringify(slot)}${alternative}`;
     }
     if (pendingCall?.wasShown !== true) return null;
     return `${this.name} is ${JSON.stringify(found)}; a read had shown ${JSON.stringify(pendingCall.slotAfter)}`;
@@ -78,28 +81,28 @@ export class ExpectedUser {
 }
 
 /**
- * A borrow by a holder with other words of itself is a renewal and then the borrow, a line each:
- * what was never answered may end between the two, and then it was a heartbeat.
+ * A borrow with a changed user_info is two journal lines: a renewal, then the borrow. If it was not
+ * answered, a kill may fall between the two, and then only the renewal happened.
  */
 const isInterruptedBorrow = (
-  open: PendingCall | null,
-  held: MaybeSlot,
+  pendingCall: PendingCall | null,
+  slotBefore: MaybeSlot,
   found: MaybeSlot,
 ): boolean =>
-  open?.operation === "borrow" &&
-  !open.wasShown &&
-  open.slotAfter !== null &&
-  held !== null &&
-  isConsistentSlot({ ...held, info: open.slotAfter.info, expiresAt: null }, found);
+  pendingCall?.operation === "borrow" &&
+  !pendingCall.wasShown &&
+  pendingCall.slotAfter !== null &&
+  slotBefore !== null &&
+  isConsistentSlot({ ...slotBefore, info: pendingCall.slotAfter.info, expiresAt: null }, found);
 
-export function isConsistentSlot(known: MaybeSlot, found: MaybeSlot): boolean {
-  if (known === null || found === null) return known === found;
+export function isConsistentSlot(expected: MaybeSlot, found: MaybeSlot): boolean {
+  if (expected === null || found === null) return expected === found;
   return (
-    known.info === found.info &&
-    known.borrowedUntil === found.borrowedUntil &&
-    known.features.join() === found.features.join() &&
-    (known.registeredAt ?? found.registeredAt) === found.registeredAt &&
-    (known.expiresAt ?? found.expiresAt) === found.expiresAt
+    expected.info === found.info &&
+    expected.borrowedUntil === found.borrowedUntil &&
+    expected.features.join() === found.features.join() &&
+    (expected.registeredAt ?? found.registeredAt) === found.registeredAt &&
+    (expected.expiresAt ?? found.expiresAt) === found.expiresAt
   );
 }
 
@@ -112,16 +115,16 @@ export const slotFromReply = (row: RegistrationReply): ExpectedSlot => ({
 });
 
 type ReconcileResult =
-  | { readonly broken: "counts" | "reads"; readonly complaint: string }
-  | { readonly broken: null; readonly counted: ReadonlySet<number> };
+  | { readonly brokenPromise: "counts" | "reads"; readonly reason: string }
+  | { readonly brokenPromise: null; readonly counted: ReadonlySet<number> };
 
 /**
- * A count that only grows. Every client adds a power of two of its own, so the total alone tells
- * which of the unanswered ones were counted.
+ * A counter that only grows. Every client adds its own power of two, so the total alone shows which
+ * of the unanswered calls were counted.
  */
 class ExpectedCounter {
   acknowledged = 0;
-  /** The most that anybody was shown. */
+  /** The highest total that an answer or a read has shown. */
   highestShown = 0;
   readonly pendingWeights = new Set<number>();
 
@@ -134,50 +137,50 @@ class ExpectedCounter {
     this.acknowledged += weight;
   }
 
-  /** An answer or a read that was begun when `least` was certain shows this total. */
+  /** Checks a total shown by a call that was sent when `least` was certain; returns a violation. */
   recordShown(total: number, least: number): string | null {
     if (total < least || total > this.maximum) {
-      return `a total of ${total} is shown, which must be from ${least} to ${this.maximum}`;
+      return `the total shown is ${total}, but must be from ${least} to ${this.maximum}`;
     }
     this.highestShown = Math.max(this.highestShown, total);
     return null;
   }
 
-  /** After a restart: which of the open ones were counted, or a complaint. */
+  /** After a restart, finds which of the unanswered calls were counted, or a violation. */
   reconcile(total: number): ReconcileResult {
     const { acknowledged, highestShown } = this;
-    const open = [...this.pendingWeights];
+    const pending = [...this.pendingWeights];
     const extra = total - acknowledged;
-    const counted = open.filter((weight) => Math.floor(extra / weight) % 2 === 1);
+    const counted = pending.filter((weight) => Math.floor(extra / weight) % 2 === 1);
     const explained = counted.reduce((sum, weight) => sum + weight, 0);
     this.pendingWeights.clear();
     this.acknowledged = total;
     if (extra !== explained) {
-      const asked = `${acknowledged} were acknowledged, ${open.join("+") || 0} are open`;
-      return { broken: "counts", complaint: `the total is ${total}: ${asked}` };
+      const sent = `${acknowledged} was acknowledged, ${pending.join("+") || 0} was not answered`;
+      return { brokenPromise: "counts", reason: `the total is ${total}: ${sent}` };
     }
     if (total < highestShown) {
       return {
-        broken: "reads",
-        complaint: `the total is ${total}; a read had shown ${highestShown}`,
+        brokenPromise: "reads",
+        reason: `the total is ${total}; a read had shown ${highestShown}`,
       };
     }
-    return { broken: null, counted: new Set(counted) };
+    return { brokenPromise: null, counted: new Set(counted) };
   }
 }
 
-/** A license request that was handed out, with what it says of the auditor's record. */
+/** A license request that the server created, with the line of the audit log it names. */
 export interface IssuedRequest {
   readonly id: string;
   readonly audit: { readonly seq: number; readonly sum: string };
 }
 
-/** All that is known of one folder. */
+/** All that the clients know about one data folder. */
 export class ExpectedState {
   readonly users: ReadonlyMap<string, ExpectedUser>;
   readonly counters = { license: new ExpectedCounter(), feature: new ExpectedCounter() };
   readonly requests: IssuedRequest[] = [];
-  /** The newest line of the journal that anybody was shown. */
+  /** The newest journal line that a read has shown. */
   highestShownSeq = 0;
 
   constructor(users: readonly ExpectedUser[]) {

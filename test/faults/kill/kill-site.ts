@@ -1,5 +1,5 @@
-// One data folder through many lives: a server is started on it, spoken to by many at once and
-// killed, again and again, with all that is known of it kept here.
+// One data folder with many runs of a server. Each run is started, called by many clients at once
+// and killed; the expected state is carried from run to run.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { consumptionTerms, featureTerms } from "../../support/scenario.ts";
@@ -15,49 +15,52 @@ import { checkAuditLog, readAuditLog } from "./audit-log-check.ts";
 import { startServer, type ServerProcess } from "../shared/server-process.ts";
 
 const CLIENTS = 12;
-const USERS_EACH = 4;
-/** Too few for everybody: some must be refused. */
+const USERS_PER_CLIENT = 4;
+/** Fewer slots than users, so that some calls are refused. */
 const SLOTS = 40;
 const FEATURE_SLOTS = 20;
 
 /** How long a load lasts at most, in milliseconds. */
-const LOAD = 60;
-const ANSWERS = 200;
-const EARLY_READS = 10;
-/** From a new segment's first byte to the end of the checkpoint it is made for, and a little more. */
-const ROTATION = 300;
-/** Long enough for reads to show something early, where they ever do. */
-const CALM = 3_000;
+const MAX_LOAD_MS = 60;
+/** A kill comes at the latest after this many answers, or early reads. */
+const MAX_ANSWERS = 200;
+const MAX_EARLY_READS = 10;
+/** A little more than the time from a new segment's first byte to the end of its checkpoint. */
+const MAX_ROTATION_MS = 300;
+/** Long enough for early reads to occur, if the server shows changes early at all. */
+const EARLY_READ_TIMEOUT = 3_000;
 
 export class KillSite {
   readonly path: string;
   readonly #port: number;
   readonly #random: () => number;
-  readonly #figures: KillResults;
-  readonly #name: string;
+  readonly #results: KillResults;
+  readonly #baseContext: string;
   readonly #clients: readonly KillClient[];
-  readonly #ledger: ExpectedState;
-  /** How long it takes to start and to stop here, as seen so far. */
-  #startTime = 60;
-  #stopTime = 150;
-  #lives = 0;
-  #lastEnding = "nothing";
+  readonly #expectedState: ExpectedState;
+  /** Running averages of the time to start and to stop on this machine, in milliseconds. */
+  #startMs = 60;
+  #stopMs = 150;
+  #runCount = 0;
+  #previousEnding = "nothing";
 
-  constructor(path: string, port: number, random: () => number, figures: KillResults) {
+  constructor(path: string, port: number, random: () => number, results: KillResults) {
     this.path = path;
     this.#port = port;
     this.#random = random;
-    this.#figures = figures;
-    this.#name = figures.context;
-    const ledger = (): ExpectedState => this.#ledger;
+    this.#results = results;
+    this.#baseContext = results.context;
+    const getExpectedState = (): ExpectedState => this.#expectedState;
     this.#clients = Array.from(
       { length: CLIENTS },
-      (_, index) => new KillClient(index, USERS_EACH, ledger, figures, random),
+      (_, index) => new KillClient(index, USERS_PER_CLIENT, getExpectedState, results, random),
     );
-    this.#ledger = new ExpectedState(this.#clients.flatMap(({ users }) => users));
+    this.#expectedState = new ExpectedState(this.#clients.flatMap(({ users }) => users));
   }
 
-  /** With a license for everything that is tried, and nothing in it that runs out meanwhile. */
+  /**
+   * Creates a licensed site for all the calls; nothing in its license expires while the suite runs.
+   */
   async create(): Promise<void> {
     await makeLicensedSite(this.path, {
       product: PRODUCT,
@@ -74,161 +77,178 @@ export class KillSite {
     });
   }
 
-  /** One life, ended in this way. */
-  async runAndKill(ending: Exclude<KillPoint, "first" | "late">): Promise<void> {
-    this.#next(ending);
-    const served = startServer(this.path, this.#port);
-    if (ending === "start") {
-      await Bun.sleep(this.#random() * this.#startTime * 1.2);
-      served.kill("group");
-      await this.#ended(served, ending);
+  /** Runs a server and kills it at this kill point. */
+  async runAndKill(killPoint: Exclude<KillPoint, "first" | "late">): Promise<void> {
+    this.#beginContext(killPoint);
+    const server = startServer(this.path, this.#port);
+    if (killPoint === "start") {
+      await Bun.sleep(this.#random() * this.#startMs * 1.2);
+      server.kill("group");
+      await this.#checkExit(server, killPoint);
       return;
     }
-    const life = await this.#begin(served, ending === "rotation");
-    if (life === null) return;
-    const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
-    // In that very instant: whoever was answered too early has nothing on disk yet.
-    const killAfter = (times: number) => () => {
-      times -= 1;
-      if (times !== 0) return;
-      this.#kill(life, served, "group");
-      reach();
+    const run = await this.#awaitReady(server, killPoint === "rotation");
+    if (run === null) return;
+    const { promise: killed, resolve: resolveKilled } = Promise.withResolvers<void>();
+    // At that very instant: if the answer came too early, its change is not on disk yet.
+    const killAfter = (count: number) => () => {
+      count -= 1;
+      if (count !== 0) return;
+      this.#kill(run, server, "group");
+      resolveKilled();
     };
-    if (ending === "answer") life.onAnswer = killAfter(1 + Math.floor(this.#random() * ANSWERS));
-    if (ending === "read")
-      life.onEarlyRead = killAfter(1 + Math.floor(this.#random() * EARLY_READS));
-    const load = this.#load(life);
-    if (ending === "load") {
-      await Bun.sleep(this.#random() * LOAD);
-      this.#kill(life, served, "group");
-    } else if (ending === "answer" || ending === "read") {
-      const isReached = await within(ending === "answer" ? PATIENCE : CALM, reached);
-      if (!isReached) this.#kill(life, served, "group");
-      if (!isReached && ending === "answer")
-        this.#figures.recordViolation("answers", "no answer came");
-    } else if (ending === "rotation") {
-      await this.#rotated(served);
-      await Bun.sleep(this.#random() * ROTATION);
-      this.#kill(life, served, this.#random() < 0.5 ? "group" : "server");
+    if (killPoint === "answer")
+      run.onAnswer = killAfter(1 + Math.floor(this.#random() * MAX_ANSWERS));
+    if (killPoint === "read")
+      run.onEarlyRead = killAfter(1 + Math.floor(this.#random() * MAX_EARLY_READS));
+    const load = this.#load(run);
+    if (killPoint === "load") {
+      await Bun.sleep(this.#random() * MAX_LOAD_MS);
+      this.#kill(run, server, "group");
+    } else if (killPoint === "answer" || killPoint === "read") {
+      const wasKilled = await settlesWithin(
+        killPoint === "answer" ? PATIENCE : EARLY_READ_TIMEOUT,
+        killed,
+      );
+      if (!wasKilled) this.#kill(run, server, "group");
+      if (!wasKilled && killPoint === "answer")
+        this.#results.recordViolation("answers", "the server answered no call in time");
+    } else if (killPoint === "rotation") {
+      await this.#awaitRotation(server);
+      await Bun.sleep(this.#random() * MAX_ROTATION_MS);
+      this.#kill(run, server, this.#random() < 0.5 ? "group" : "server");
     } else {
-      await Bun.sleep((this.#random() * LOAD) / 2);
-      await this.#stop(life, served, ending === "orphan" ? "server" : "group");
+      await Bun.sleep((this.#random() * MAX_LOAD_MS) / 2);
+      await this.#stop(run, server, killPoint === "orphan" ? "server" : "group");
     }
     await load;
-    await this.#ended(served, ending);
+    await this.#checkExit(server, killPoint);
   }
 
-  /** The last life: nobody is cut off, and what is left on disk is compared to the last bit. */
+  /**
+   * The last run: no call is cut off, and the files on disk must match the expected state exactly.
+   */
   async runToCleanStop(): Promise<void> {
-    this.#next("a clean stop");
-    const served = startServer(this.path, this.#port);
-    const life = await this.#begin(served, false);
-    if (life === null) return;
-    const load = this.#load(life);
-    await Bun.sleep(LOAD);
-    life.isOver = true;
+    this.#beginContext("a clean stop");
+    const server = startServer(this.path, this.#port);
+    const run = await this.#awaitReady(server, false);
+    if (run === null) return;
+    const load = this.#load(run);
+    await Bun.sleep(MAX_LOAD_MS);
+    run.isOver = true;
     await load;
-    life.isEnding = true;
-    served.terminate();
-    if (!(await within(PATIENCE, served.exited))) served.kill("group");
-    const { code, stderr } = await served.exited;
+    run.isEnding = true;
+    server.terminate();
+    if (!(await settlesWithin(PATIENCE, server.exited))) server.kill("group");
+    const { code, stderr } = await server.exited;
     if (code !== 0)
-      return this.#figures.recordViolation("stops", `it ended with ${code}: ${stderr}`);
-    this.#figures.counts.cleanStops += 1;
-    const state = checkState(this.path, this.#ledger, this.#figures);
-    checkAuditLog(this.path, state, this.#ledger, this.#figures);
+      return this.#results.recordViolation(
+        "stops",
+        `the server exited with code ${code}: ${stderr}`,
+      );
+    this.#results.counts.cleanStops += 1;
+    const state = checkState(this.path, this.#expectedState, this.#results);
+    checkAuditLog(this.path, state, this.#expectedState, this.#results);
   }
 
-  #next(ending: string): void {
-    this.#lives += 1;
-    const lives = `life ${this.#lives} after ${this.#lastEnding}, to end by ${ending}`;
-    this.#figures.context = `${this.#name}, ${lives}`;
-    this.#lastEnding = ending;
+  #beginContext(ending: string): void {
+    this.#runCount += 1;
+    const context = `run ${this.#runCount} after ${this.#previousEnding}, ending: ${ending}`;
+    this.#results.context = `${this.#baseContext}, ${context}`;
+    this.#previousEnding = ending;
   }
 
-  /** Waits until it serves, and compares all that is there; null when it does not serve. */
-  async #begin(served: ServerProcess, padded: boolean): Promise<ServerRun | null> {
+  /** Waits until the server is ready and compares its state; null if it does not become ready. */
+  async #awaitReady(server: ServerProcess, usesLongTexts: boolean): Promise<ServerRun | null> {
     const started = performance.now();
-    if (!(await within(PATIENCE, served.ready)) || !(await served.ready)) {
-      served.kill("group");
-      const { code, stderr } = await served.exited;
-      this.#figures.recordViolation(
+    if (!(await settlesWithin(PATIENCE, server.ready)) || !(await server.ready)) {
+      server.kill("group");
+      const { code, stderr } = await server.exited;
+      this.#results.recordViolation(
         "starts",
-        `it ended with ${code ?? "a kill, too late"}: ${stderr}`,
+        code === null
+          ? `the server did not become ready in time: ${stderr}`
+          : `the server exited with code ${code} before it was ready: ${stderr}`,
       );
       return null;
     }
-    this.#startTime += (performance.now() - started - this.#startTime) / 10;
-    this.#figures.counts.starts += 1;
-    const life: ServerRun = {
-      url: served.url,
-      usesLongTexts: padded,
+    this.#startMs += (performance.now() - started - this.#startMs) / 10;
+    this.#results.counts.starts += 1;
+    const run: ServerRun = {
+      url: server.url,
+      usesLongTexts,
       isOver: false,
       isEnding: false,
       onAnswer() {},
       onEarlyRead() {},
     };
-    await reconcileAfterRestart(life, this.#ledger, this.#figures, (which, counted) => {
+    await reconcileAfterRestart(run, this.#expectedState, this.#results, (which, counted) => {
       for (const client of this.#clients) client.reconcileCount(which, counted);
     });
-    return life;
+    return run;
   }
 
-  async #load(life: ServerRun): Promise<void> {
-    const clients = this.#clients.map((client) => client.run(life));
-    await Promise.all([...clients, readRepeatedly(life, this.#ledger, this.#figures)]);
+  async #load(run: ServerRun): Promise<void> {
+    const clients = this.#clients.map((client) => client.run(run));
+    await Promise.all([...clients, readRepeatedly(run, this.#expectedState, this.#results)]);
   }
 
-  #kill(life: ServerRun, served: ServerProcess, whom: "server" | "group"): void {
-    life.isEnding = true;
-    if (served.hasExited()) this.#figures.recordViolation("starts", "it ended by itself");
-    served.kill(whom);
-    life.isOver = true;
+  #kill(run: ServerRun, server: ServerProcess, target: "server" | "group"): void {
+    run.isEnding = true;
+    if (server.hasExited())
+      this.#results.recordViolation("starts", "the server exited before it was killed");
+    server.kill(target);
+    run.isOver = true;
   }
 
-  /** Tells it to end, and kills it while it does, or not: sometimes it is quicker. */
-  async #stop(life: ServerRun, served: ServerProcess, whom: "server" | "group"): Promise<void> {
-    life.isEnding = true;
-    life.isOver = true;
-    const told = performance.now();
-    served.terminate();
-    await Promise.race([Bun.sleep(this.#random() * this.#stopTime), served.exited]);
-    const took = performance.now() - told;
-    // So that one in a few is quicker than the kill, on any machine.
-    this.#stopTime = served.hasExited() ? (this.#stopTime + took * 1.3) / 2 : this.#stopTime * 1.1;
-    served.kill(whom);
+  /**
+   * Terminates the server and kills it during its stop; sometimes the stop ends before the kill.
+   */
+  async #stop(run: ServerRun, server: ServerProcess, target: "server" | "group"): Promise<void> {
+    run.isEnding = true;
+    run.isOver = true;
+    const terminatedAt = performance.now();
+    server.terminate();
+    await Promise.race([Bun.sleep(this.#random() * this.#stopMs), server.exited]);
+    const elapsed = performance.now() - terminatedAt;
+    // Adapts the delay, so that on any machine a few stops end before the kill.
+    this.#stopMs = server.hasExited() ? (this.#stopMs + elapsed * 1.3) / 2 : this.#stopMs * 1.1;
+    server.kill(target);
   }
 
-  async #rotated(served: ServerProcess): Promise<void> {
-    const newest = (): number =>
+  async #awaitRotation(server: ServerProcess): Promise<void> {
+    const newestSegment = (): number =>
       Math.max(
         ...readdirSync(this.path).map((name) =>
           Number(/^journal-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0),
         ),
       );
-    const before = newest();
+    const before = newestSegment();
     const deadline = performance.now() + PATIENCE;
-    while (newest() <= before && !served.hasExited() && performance.now() < deadline) {
+    while (newestSegment() <= before && !server.hasExited() && performance.now() < deadline) {
       await Bun.sleep(2);
     }
   }
 
-  async #ended(served: ServerProcess, ending: KillPoint): Promise<void> {
-    const { code, stderr } = await served.exited;
-    if (stderr.includes("interrupted write")) this.#figures.counts.tornTails += 1;
+  async #checkExit(server: ServerProcess, killPoint: KillPoint): Promise<void> {
+    const { code, stderr } = await server.exited;
+    if (stderr.includes("interrupted write")) this.#results.counts.tornTails += 1;
     if (code === null) {
-      this.#figures.killsByPoint[ending] += 1;
-      if (this.#isOrphaned()) this.#figures.counts.orphans += 1;
+      this.#results.killsByPoint[killPoint] += 1;
+      if (this.#hasOrphanedCheckpoint()) this.#results.counts.orphans += 1;
       return;
     }
     if (code !== 0)
-      return this.#figures.recordViolation("stops", `it ended with ${code}: ${stderr}`);
-    this.#figures.counts.cleanStops += 1;
-    checkState(this.path, this.#ledger, this.#figures);
-    readAuditLog(this.path, this.#ledger, this.#figures);
+      return this.#results.recordViolation(
+        "stops",
+        `the server exited with code ${code}: ${stderr}`,
+      );
+    this.#results.counts.cleanStops += 1;
+    checkState(this.path, this.#expectedState, this.#results);
+    readAuditLog(this.path, this.#expectedState, this.#results);
   }
 
-  #isOrphaned(): boolean {
+  #hasOrphanedCheckpoint(): boolean {
     try {
       const pid = readFileSync(join(this.path, "checkpoint.lock"), "utf8");
       return pid !== "" && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("checkpoint");
@@ -238,6 +258,6 @@ export class KillSite {
   }
 }
 
-/** Whether it came in time. */
-const within = (patience: number, awaited: Promise<unknown>): Promise<boolean> =>
-  Promise.race([awaited.then(() => true), Bun.sleep(patience).then(() => false)]);
+/** Whether a promise is fulfilled before the timeout. */
+const settlesWithin = (timeoutMs: number, promise: Promise<unknown>): Promise<boolean> =>
+  Promise.race([promise.then(() => true), Bun.sleep(timeoutMs).then(() => false)]);

@@ -1,6 +1,6 @@
-// A checkpoint that outlives its server, caught at two moments: at work, with its lock, and before it
-// has begun, without one, so that the next server cannot know of it. Either way the folder is the
-// next server's alone.
+// Stops a checkpoint process, kills its server and starts the next one. The checkpoint is stopped
+// while it works with its lock, or before it has taken the lock, so that the next server cannot
+// detect it. In both cases it must not change the folder of the next server.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
@@ -15,127 +15,141 @@ export async function checkLateCheckpoints(
   times: number,
   root: string,
   port: number,
-  figures: KillResults,
+  results: KillResults,
 ): Promise<void> {
   const folder = join(root, "late");
   await makeLicensedSite(folder, { product: "cad", slots: 1_000, timeoutMinutes: 24 * 60 });
   const deadline = performance.now() + times * PATIENCE;
   while (
-    figures.killsByPoint.late < times &&
-    !figures.hasViolations &&
+    results.killsByPoint.late < times &&
+    !results.hasViolations &&
     performance.now() < deadline
   ) {
-    const n = figures.killsByPoint.late + 1;
-    figures.context = `late checkpoint ${n}`;
+    const n = results.killsByPoint.late + 1;
+    results.context = `late checkpoint ${n}`;
     const first = startServer(folder, port);
     await register(first);
     first.terminate();
-    const checkpoint = await checkpointOf(first);
-    // Every second one is let go until it holds its lock.
-    if (checkpoint !== null && n % 2 === 0) untilHeld(folder, checkpoint);
-    if (checkpoint !== null) signal(checkpoint, "SIGSTOP");
+    const checkpoint = await findCheckpoint(first);
+    // Every second checkpoint may continue until it has its lock.
+    if (checkpoint !== null && n % 2 === 0) waitForLock(folder, checkpoint);
+    if (checkpoint !== null) sendSignal(checkpoint, "SIGSTOP");
     first.kill("server");
     const { code } = await first.exited;
-    // Some are done before they can be caught.
+    // Some checkpoints end before they can be stopped.
     if (checkpoint === null || code !== null) continue;
-    const holds = lockOf(folder, checkpoint);
-    if (holds === "unsaid") {
-      signal(checkpoint, "SIGKILL");
+    const lockState = readLockState(folder, checkpoint);
+    if (lockState === "locked without pid") {
+      sendSignal(checkpoint, "SIGKILL");
       continue;
     }
-    figures.killsByPoint.late += 1;
+    results.killsByPoint.late += 1;
     const second = startServer(folder, port);
     try {
-      await succeed(folder, second, checkpoint, holds === "yes", figures);
+      await checkNextServer(folder, second, checkpoint, lockState === "locked", results);
     } catch (error) {
-      figures.recordViolation("starts", String(error));
+      results.recordViolation("starts", String(error));
     } finally {
-      signal(checkpoint, "SIGKILL");
+      sendSignal(checkpoint, "SIGKILL");
       second.kill("group");
       await second.exited;
     }
   }
 }
 
-/** The next server: nothing changes under it, and its own checkpoint is in nobody's way. */
-async function succeed(
+/** The next server: its folder must not change, and its own checkpoint must succeed. */
+async function checkNextServer(
   folder: string,
   second: ServerProcess,
   checkpoint: number,
   holdsLock: boolean,
-  figures: KillResults,
+  results: KillResults,
 ): Promise<void> {
-  const state = join(folder, "state.json");
+  const statePath = join(folder, "state.json");
   await register(second);
   if (holdsLock && isAlive(checkpoint)) {
-    return figures.recordViolation(
+    return results.recordViolation(
       "orphans",
-      "the next server serves beside one that has its lock",
+      "the next server is ready while the old checkpoint still has its lock",
     );
   }
-  const before = readFileSync(state, "utf8");
-  signal(checkpoint, "SIGCONT");
-  await until(() => !isAlive(checkpoint));
-  if (readFileSync(state, "utf8") !== before) {
-    figures.recordViolation("orphans", "state.json was replaced under the next server");
+  const before = readFileSync(statePath, "utf8");
+  sendSignal(checkpoint, "SIGCONT");
+  await waitUntil(() => !isAlive(checkpoint));
+  if (readFileSync(statePath, "utf8") !== before) {
+    results.recordViolation(
+      "orphans",
+      "the old checkpoint replaced state.json under the next server",
+    );
   }
   const response = await fetch(`${second.url}/api/admin/v1/registrations`, { keepalive: false });
-  const shown = ((await response.json()) as readonly object[]).length;
+  const shownCount = ((await response.json()) as readonly object[]).length;
   second.terminate();
   const { code, stderr } = await second.exited;
-  const kept = (JSON.parse(readFileSync(state, "utf8")) as Snapshot).registrations.length;
-  if (code === 0 && kept === shown) return;
-  figures.recordViolation("stops", `code ${code}, ${kept} of ${shown} are kept: ${stderr}`);
+  const storedCount = (JSON.parse(readFileSync(statePath, "utf8")) as Snapshot).registrations
+    .length;
+  if (code === 0 && storedCount === shownCount) return;
+  results.recordViolation(
+    "stops",
+    `the stop exited with code ${code} and stored ${storedCount} of ${shownCount} registrations: ${stderr}`,
+  );
 }
 
-/** To one that may be gone by now. */
-function signal(pid: number, what: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
+/** Sends a signal to a process that may have exited. */
+function sendSignal(pid: number, signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
   if (!isAlive(pid)) return;
   try {
-    process.kill(pid, what);
+    process.kill(pid, signal);
   } catch {
-    // In between.
+    // It exited after the check.
   }
 }
 
-/** Stopped between taking its lock and saying so, it would draw out what is an instant. */
-function lockOf(folder: string, checkpoint: number): "yes" | "no" | "unsaid" {
+/**
+ * `locked without pid`: the checkpoint was stopped between taking its lock and writing its pid.
+ * Such a case is not used, because in practice that state lasts only an instant.
+ */
+function readLockState(
+  folder: string,
+  checkpoint: number,
+): "locked" | "unlocked" | "locked without pid" {
   const lock = realDisk.lock(join(folder, CHECKPOINT_LOCK_FILE));
   lock?.release();
-  if (lock !== null) return "no";
-  return noteOf(folder) === String(checkpoint) ? "yes" : "unsaid";
+  if (lock !== null) return "unlocked";
+  return readLockNote(folder) === String(checkpoint) ? "locked" : "locked without pid";
 }
 
-const noteOf = (folder: string): string => readFileSync(join(folder, CHECKPOINT_LOCK_FILE), "utf8");
+const readLockNote = (folder: string): string =>
+  readFileSync(join(folder, CHECKPOINT_LOCK_FILE), "utf8");
 
-/** Without a pause: the work is done in a few milliseconds. */
-function untilHeld(folder: string, checkpoint: number): void {
-  while (isAlive(checkpoint) && noteOf(folder) !== String(checkpoint));
+/** A busy loop, because the checkpoint takes only a few milliseconds. */
+function waitForLock(folder: string, checkpoint: number): void {
+  while (isAlive(checkpoint) && readLockNote(folder) !== String(checkpoint));
 }
 
-/** Something to fold. */
-async function register(served: ServerProcess): Promise<void> {
-  if (!(await served.ready)) throw new Error((await served.exited).stderr);
-  const response = await fetch(`${served.url}/api/v4/register`, {
+/** Makes a change, so that there is something to checkpoint. */
+async function register(server: ServerProcess): Promise<void> {
+  if (!(await server.ready)) throw new Error((await server.exited).stderr);
+  const response = await fetch(`${server.url}/api/v4/register`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ user: `user-${served.pid}` }),
+    body: JSON.stringify({ user: `user-${server.pid}` }),
     keepalive: false,
   });
   if (response.status !== 200) throw new Error(await response.text());
 }
 
-/** The pid of the checkpoint this server started; null when it ended without. */
-async function checkpointOf(served: ServerProcess): Promise<number | null> {
-  let found: number | undefined;
-  await until(() => {
-    found = childrenOf(served.pid).find(isCheckpoint);
-    return found !== undefined || served.hasExited();
+/** The pid of the checkpoint that this server started; null if the server exited without one. */
+async function findCheckpoint(server: ServerProcess): Promise<number | null> {
+  let pid: number | undefined;
+  await waitUntil(() => {
+    pid = listChildren(server.pid).find(isCheckpoint);
+    return pid !== undefined || server.hasExited();
   });
-  return found ?? null;
+  return pid ?? null;
 }
 
-function childrenOf(pid: number): number[] {
+function listChildren(pid: number): number[] {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
     const children = threads.map((thread) =>
@@ -147,7 +161,10 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** Not before it is one: a child that is still its parent's copy holds what its parent holds. */
+/**
+ * False until the child has called exec: before, it is a copy of its parent with the parent's
+ * locks.
+ */
 function isCheckpoint(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[1] === "checkpoint";
@@ -156,7 +173,7 @@ function isCheckpoint(pid: number): boolean {
   }
 }
 
-/** A zombie that nobody has asked after is gone all the same. */
+/** A zombie, whose exit status is not read yet, counts as exited. */
 function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -165,10 +182,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function until(met: () => boolean): Promise<void> {
+async function waitUntil(condition: () => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE;
-  while (!met()) {
-    if (performance.now() > deadline) throw new Error("it does not come");
+  while (!condition()) {
+    if (performance.now() > deadline)
+      throw new Error("timed out while waiting for a checkpoint process");
     await Bun.sleep(1);
   }
 }

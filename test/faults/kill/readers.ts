@@ -1,5 +1,5 @@
-// Those who only look, while a server is killed and right after it came back. What they are shown
-// is a promise like any answer.
+// Clients that only read, until a server is killed and right after it has restarted. What a read
+// shows must survive the kill, like an answered change.
 import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
 import type { StatusReply } from "../../../src/http/status.ts";
 import type { LicenseObject } from "../../../src/http/license-object.ts";
@@ -13,45 +13,51 @@ const REGISTRATIONS = "/api/admin/v1/registrations";
 const LICENSE = `/api/v4/license?product=${PRODUCT}`;
 const STATUS = "/api/admin/v1/status";
 
-type ReadCheck = (life: ServerRun, ledger: ExpectedState, figures: KillResults) => Promise<boolean>;
+type ReadCheck = (
+  run: ServerRun,
+  expectedState: ExpectedState,
+  results: KillResults,
+) => Promise<boolean>;
 
-/** Counters are read by two: they change most often. */
+/** Two readers read the counters, because these change most often. */
 const readers: readonly ReadCheck[] = [readRegistrations, readLicense, readLicense, readStatus];
 
 export async function readRepeatedly(
-  life: ServerRun,
-  ledger: ExpectedState,
-  figures: KillResults,
+  run: ServerRun,
+  expectedState: ExpectedState,
+  results: KillResults,
 ): Promise<void> {
-  const again = async (reader: ReadCheck): Promise<void> => {
-    while (!life.isOver) if (!(await reader(life, ledger, figures))) return;
+  const repeat = async (reader: ReadCheck): Promise<void> => {
+    while (!run.isOver) if (!(await reader(run, expectedState, results))) return;
   };
-  // Long texts would keep everybody busy with the longest of all answers.
-  const reading = life.usesLongTexts ? readers.filter((one) => one !== readRegistrations) : readers;
-  await Promise.all(reading.map(again));
+  // With long texts the registrations are by far the longest answer, and would slow down all calls.
+  const activeReaders = run.usesLongTexts
+    ? readers.filter((reader) => reader !== readRegistrations)
+    : readers;
+  await Promise.all(activeReaders.map(repeat));
 }
 
 async function readRegistrations(
-  life: ServerRun,
-  ledger: ExpectedState,
-  figures: KillResults,
+  run: ServerRun,
+  expectedState: ExpectedState,
+  results: KillResults,
 ): Promise<boolean> {
-  const versions = [...ledger.users.values()].map(({ version }) => version);
-  const answer = await callServer(life, figures, REGISTRATIONS, null);
+  const versions = [...expectedState.users.values()].map(({ version }) => version);
+  const answer = await callServer(run, results, REGISTRATIONS, null);
   if (answer === null) return false;
-  const found = slotsIn(answer);
-  for (const [index, user] of [...ledger.users.values()].entries()) {
-    // Something was answered meanwhile: the read may be from before or after it.
+  const slotsByUser = slotsIn(answer);
+  for (const [index, user] of [...expectedState.users.values()].entries()) {
+    // A change was answered meanwhile: the read may be from before or after it.
     if (versions[index] !== user.version) continue;
-    const slot = found.get(user.name) ?? null;
-    const which = user.compareRead(slot);
-    figures.counts.reads += 1;
-    if (which === "after") sawEarly(life, figures);
-    if (which === null) {
-      const { slot: held, pendingCall } = user;
-      figures.recordViolation(
+    const slot = slotsByUser.get(user.name) ?? null;
+    const match = user.compareRead(slot);
+    results.counts.reads += 1;
+    if (match === "after") recordEarlyRead(run, results);
+    if (match === null) {
+      const { slot: expected, pendingCall } = user;
+      results.recordViolation(
         "reads",
-        `${user.name} is shown as ${JSON.stringify({ slot, held, open: pendingCall })}`,
+        `a read shows ${user.name} as ${JSON.stringify({ slot, expected, pendingCall })}`,
       );
     }
   }
@@ -59,87 +65,92 @@ async function readRegistrations(
 }
 
 async function readLicense(
-  life: ServerRun,
-  ledger: ExpectedState,
-  figures: KillResults,
+  run: ServerRun,
+  expectedState: ExpectedState,
+  results: KillResults,
 ): Promise<boolean> {
-  const { license, feature } = ledger.counters;
+  const { license, feature } = expectedState.counters;
   const least = {
     license: Math.max(license.acknowledged, license.highestShown),
     feature: Math.max(feature.acknowledged, feature.highestShown),
   };
-  const answer = await callServer(life, figures, LICENSE, null);
+  const answer = await callServer(run, results, LICENSE, null);
   if (answer === null) return false;
   const totals = totalsIn(answer);
   for (const which of ["license", "feature"] as const) {
-    const counter = ledger.counters[which];
-    figures.counts.reads += 1;
-    if (totals[which] > counter.acknowledged) sawEarly(life, figures);
-    const complaint = counter.recordShown(totals[which], least[which]);
-    if (complaint !== null) figures.recordViolation("reads", `${which}: ${complaint}`);
+    const counter = expectedState.counters[which];
+    results.counts.reads += 1;
+    if (totals[which] > counter.acknowledged) recordEarlyRead(run, results);
+    const violation = counter.recordShown(totals[which], least[which]);
+    if (violation !== null) results.recordViolation("reads", `${which}: ${violation}`);
   }
   return true;
 }
 
 async function readStatus(
-  life: ServerRun,
-  ledger: ExpectedState,
-  figures: KillResults,
+  run: ServerRun,
+  expectedState: ExpectedState,
+  results: KillResults,
 ): Promise<boolean> {
-  const least = ledger.highestShownSeq;
-  const answer = await callServer(life, figures, STATUS, null);
+  const least = expectedState.highestShownSeq;
+  const answer = await callServer(run, results, STATUS, null);
   if (answer === null) return false;
   const { seq } = (answer.body as StatusReply).storage;
-  figures.counts.reads += 1;
+  results.counts.reads += 1;
   if (seq < least)
-    figures.recordViolation("reads", `line ${seq} is shown as the newest, ${least} was`);
-  ledger.highestShownSeq = Math.max(ledger.highestShownSeq, seq);
+    results.recordViolation(
+      "reads",
+      `a read shows line ${seq} as the newest; an earlier read showed ${least}`,
+    );
+  expectedState.highestShownSeq = Math.max(expectedState.highestShownSeq, seq);
   return true;
 }
 
-function sawEarly(life: ServerRun, figures: KillResults): void {
-  figures.counts.early += 1;
-  life.onEarlyRead();
+function recordEarlyRead(run: ServerRun, results: KillResults): void {
+  results.counts.earlyReads += 1;
+  run.onEarlyRead();
 }
 
-/** A server is back: everything it shows is compared, and is certain from here on. */
+/** After a restart, compares everything the server shows; from here on it is the expected state. */
 export async function reconcileAfterRestart(
-  life: ServerRun,
-  ledger: ExpectedState,
-  figures: KillResults,
-  counted: (which: CounterName, weights: ReadonlySet<number>) => void,
+  run: ServerRun,
+  expectedState: ExpectedState,
+  results: KillResults,
+  onReconciled: (which: CounterName, countedWeights: ReadonlySet<number>) => void,
 ): Promise<void> {
   const [registrations, license, status] = await Promise.all(
-    [REGISTRATIONS, LICENSE, STATUS].map((path) => callServer(life, figures, path, null)),
+    [REGISTRATIONS, LICENSE, STATUS].map((path) => callServer(run, results, path, null)),
   );
   if (registrations == null || license == null || status == null) return;
-  const found = slotsIn(registrations);
-  for (const user of ledger.users.values()) {
-    if (user.pendingCall !== null) figures.counts.openSlots += 1;
+  const slotsByUser = slotsIn(registrations);
+  for (const user of expectedState.users.values()) {
+    if (user.pendingCall !== null) results.counts.unansweredSlots += 1;
     const wasShown = user.pendingCall?.wasShown === true;
-    const complaint = user.reconcile(found.get(user.name) ?? null);
-    if (complaint !== null) figures.recordViolation(wasShown ? "reads" : "slots", complaint);
-    found.delete(user.name);
+    const violation = user.reconcile(slotsByUser.get(user.name) ?? null);
+    if (violation !== null) results.recordViolation(wasShown ? "reads" : "slots", violation);
+    slotsByUser.delete(user.name);
   }
-  for (const name of found.keys()) figures.recordViolation("slots", `${name} was never asked for`);
+  for (const name of slotsByUser.keys()) {
+    results.recordViolation("slots", `${name} is registered, but no client registered this user`);
+  }
 
   const totals = totalsIn(license);
   for (const which of ["license", "feature"] as const) {
-    const counter = ledger.counters[which];
-    figures.counts.openCounts += counter.pendingWeights.size;
-    const settled = counter.reconcile(totals[which]);
-    if (settled.broken === null) counted(which, settled.counted);
-    else figures.recordViolation(settled.broken, `${which}: ${settled.complaint}`);
+    const counter = expectedState.counters[which];
+    results.counts.unansweredCounts += counter.pendingWeights.size;
+    const reconciled = counter.reconcile(totals[which]);
+    if (reconciled.brokenPromise === null) onReconciled(which, reconciled.counted);
+    else results.recordViolation(reconciled.brokenPromise, `${which}: ${reconciled.reason}`);
   }
 
   const { seq } = (status.body as StatusReply).storage;
-  if (seq < ledger.highestShownSeq) {
-    figures.recordViolation(
+  if (seq < expectedState.highestShownSeq) {
+    results.recordViolation(
       "reads",
-      `the newest line is ${seq}; a read had shown ${ledger.highestShownSeq}`,
+      `the newest line is ${seq} after the restart; a read had shown ${expectedState.highestShownSeq}`,
     );
   }
-  ledger.highestShownSeq = seq;
+  expectedState.highestShownSeq = seq;
 }
 
 const slotsIn = ({ body }: CallAnswer) =>

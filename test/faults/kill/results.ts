@@ -1,4 +1,4 @@
-// What the kills came to: figures for every promise, and whatever broke one.
+// The results of the kills: counts for every promise, and the violations.
 import { check } from "../../support/suite-harness.ts";
 
 export type KillPromise =
@@ -10,10 +10,10 @@ export type KillPromise =
   | "answers"
   | "requests"
   | "stops"
-  | "record"
+  | "auditLog"
   | "orphans";
 
-/** The moments a kill can fall into. */
+/** What the server is doing when it is killed. */
 const KILL_POINTS = [
   "load",
   "answer",
@@ -28,24 +28,24 @@ const KILL_POINTS = [
 
 export type KillPoint = (typeof KILL_POINTS)[number];
 
-const COUNTED = [
+const COUNT_NAMES = [
   "starts",
   "firstStarts",
   "tornTails",
-  /** Checkpoints that were alive after their server had been killed without them. */
+  /** Checkpoints that still ran after their server was killed alone. */
   "orphans",
   "changes",
   "counts",
-  /** Unanswered when the server was killed. */
-  "openSlots",
-  "openCounts",
+  /** Calls that were unanswered when the server was killed. */
+  "unansweredSlots",
+  "unansweredCounts",
   "reads",
-  /** Reads that showed what was not answered yet. */
-  "early",
+  /** Reads that showed a change before it was answered. */
+  "earlyReads",
   "repeats",
   "requests",
   "cleanStops",
-  "recorded",
+  "auditLines",
 ] as const;
 
 const zeroCounts = <N extends string>(names: readonly N[]): Record<N, number> =>
@@ -53,27 +53,27 @@ const zeroCounts = <N extends string>(names: readonly N[]): Record<N, number> =>
 
 export class KillResults {
   readonly killsByPoint = zeroCounts(KILL_POINTS);
-  readonly counts = zeroCounts(COUNTED);
+  readonly counts = zeroCounts(COUNT_NAMES);
   readonly violations: { readonly kind: KillPromise; readonly detail: string }[] = [];
-  /** Where things stand, for whoever has to find out why. */
+  /** The run that a violation belongs to, printed with it. */
   context: string;
 
-  constructor(place: string) {
-    this.context = place;
+  constructor(context: string) {
+    this.context = context;
   }
 
   static sum(all: readonly KillResults[]): KillResults {
     const sum = new KillResults("");
     for (const { killsByPoint, counts, violations } of all) {
       for (const name of KILL_POINTS) sum.killsByPoint[name] += killsByPoint[name];
-      for (const name of COUNTED) sum.counts[name] += counts[name];
+      for (const name of COUNT_NAMES) sum.counts[name] += counts[name];
       sum.violations.push(...violations);
     }
     return sum;
   }
 
   recordViolation(kind: KillPromise, detail: string): void {
-    // What follows from the first ones is of no use.
+    // Later violations mostly follow from the first ones.
     if (this.violations.length < 20)
       this.violations.push({ kind, detail: `${this.context}: ${detail}` });
   }
@@ -86,20 +86,20 @@ export class KillResults {
     return Object.values(this.killsByPoint).reduce((sum, count) => sum + count, 0);
   }
 
-  /** One promise each. */
+  /** Reports one check for each promise. */
   checkPromises(): void {
     for (const [kind, promise] of Object.entries(this.#promises())) {
-      const found = this.violations.filter((one) => one.kind === kind);
-      const details = found.slice(0, 3).map(({ detail }) => detail.slice(0, 2_000));
-      check(promise, found.length === 0, details.join("\n         "));
+      const violations = this.violations.filter((violation) => violation.kind === kind);
+      const details = violations.slice(0, 3).map(({ detail }) => detail.slice(0, 2_000));
+      check(promise, violations.length === 0, details.join("\n         "));
     }
     const { killsByPoint, counts } = this;
-    const covered = KILL_POINTS.map((ending) => `${ending} ${killsByPoint[ending]}`).join(", ");
+    const coverage = KILL_POINTS.map((point) => `${point} ${killsByPoint[point]}`).join(", ");
     check(
-      `kills fell into every kind of moment: ${covered}`,
+      `the suite killed servers at every kill point and orphaned a checkpoint (${coverage})`,
       this.hasViolations ||
-        (KILL_POINTS.every((ending) => killsByPoint[ending] > 0) && counts.orphans > 0),
-      "a kind of kill that did not happen proves nothing",
+        (KILL_POINTS.every((point) => killsByPoint[point] > 0) && counts.orphans > 0),
+      "a kill point that did not occur was not tested",
     );
   }
 
@@ -107,27 +107,27 @@ export class KillResults {
     const { counts } = this;
     return {
       slots:
-        `${this.killCount} kills: no acknowledged slot, borrow or feature was lost, none invented ` +
-        `(${counts.changes} acknowledged changes, ${counts.openSlots} unanswered at a kill)`,
+        `after ${this.killCount} kills no acknowledged slot, borrow or feature is lost, and none is added ` +
+        `(${counts.changes} acknowledged changes, ${counts.unansweredSlots} unanswered at a kill)`,
       counts:
-        "no count was lost or counted twice " +
-        `(${counts.counts} acknowledged, ${counts.openCounts} unanswered at a kill)`,
+        "after a kill no consumption is lost or counted twice " +
+        `(${counts.counts} acknowledged, ${counts.unansweredCounts} unanswered at a kill)`,
       reads:
-        "what a read had shown was there after the kill " +
-        `(${counts.reads} reads compared, ${counts.early} of them showed what was not answered yet)`,
-      repeats: `the same call with the same key counted once (${counts.repeats} repeats)`,
-      answers: "every answer was one that what is certain allows",
+        "after a kill everything is there that a read had shown " +
+        `(${counts.reads} reads compared, ${counts.earlyReads} of them showed a change before it was answered)`,
+      repeats: `a call repeated with the same idempotency key counts once (${counts.repeats} repeats)`,
+      answers: "every answer agrees with the changes answered before it",
       starts:
-        `${counts.starts} starts got ready, ${counts.firstStarts} of them first starts ` +
-        `(${counts.tornTails} torn tails cut, ${counts.orphans} orphaned checkpoints outlived)`,
-      requests: `no license request that was handed out was forgotten (${counts.requests})`,
+        `all ${counts.starts} starts after a kill become ready, ${counts.firstStarts} of them on new folders ` +
+        `(${counts.tornTails} torn tails cut, ${counts.orphans} checkpoints outlived their server)`,
+      requests: `no license request is lost by a kill (${counts.requests} requests)`,
       orphans:
-        "a checkpoint that wakes up after its server was killed leaves the folder to the next " +
-        `(${this.killsByPoint.late})`,
-      stops: `${counts.cleanStops} clean stops left everything in state.json`,
-      record:
-        "the auditor's record is one chain and adds up to what is counted and held " +
-        `(${counts.recorded} lines)`,
+        "a checkpoint that outlives its killed server does not change the folder of the next server " +
+        `(${this.killsByPoint.late} times)`,
+      stops: `all ${counts.cleanStops} clean stops write the complete state to state.json`,
+      auditLog:
+        "the audit log is one intact chain and adds up to the consumption and slots in the state " +
+        `(${counts.auditLines} lines)`,
     };
   }
 }

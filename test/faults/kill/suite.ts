@@ -1,5 +1,5 @@
-// kill -9 at random moments, under load, hundreds of times: whatever was answered or shown must be
-// there when the server is back, and nothing else.
+// Kills the server with SIGKILL at random times under load, hundreds of times. Every change that
+// was answered or shown must be there after the restart, and no other.
 import { cpSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,12 +22,14 @@ type LicensedKillPoint = Exclude<KillPoint, "first" | "late">;
 const KILLS = chooseSize(300, 10_000);
 const FIRST_STARTS = chooseSize(20, 400);
 const LATE_CHECKPOINTS = chooseSize(6, 100);
-const LANES = Math.min(4, availableParallelism());
-/** A folder is given up after as many: what it has to remember would slow its starts down. */
-const LIVES_EACH = 160;
+const PARALLEL_SITES = Math.min(4, availableParallelism());
+/**
+ * A folder is replaced after this many runs, because its growing state would slow down its starts.
+ */
+const RUNS_PER_FOLDER = 160;
 
-/** Of so many lives, how many end in which way; the order is shuffled. */
-const ENDINGS: Readonly<Record<LicensedKillPoint, number>> = {
+/** How many runs in each cycle end at which kill point; the order is shuffled. */
+const KILLS_PER_CYCLE: Readonly<Record<LicensedKillPoint, number>> = {
   load: 14,
   answer: 9,
   read: 7,
@@ -37,54 +39,59 @@ const ENDINGS: Readonly<Record<LicensedKillPoint, number>> = {
   rotation: 1,
 };
 
-const isHunt = process.argv.includes("--fail-fast");
+const isDetectionRun = process.argv.includes("--fail-fast");
 
-const sites: KillResults[] = [];
+const siteResults: KillResults[] = [];
 const root = makeTempFolder();
-const ports = findFreePorts(LANES, createRandom(seed));
+const ports = findFreePorts(PARALLEL_SITES, createRandom(seed));
 
-const isBroken = (): boolean => sites.some((figures) => figures.hasViolations);
-const killed = (): number => sites.reduce((sum, figures) => sum + figures.killCount, 0);
+const hasViolations = (): boolean => siteResults.some((results) => results.hasViolations);
+const countKills = (): number => siteResults.reduce((sum, results) => sum + results.killCount, 0);
 
-async function lane(index: number): Promise<void> {
-  for (let n = index; killed() < KILLS && !isBroken(); n += LANES) {
+/** Kills the servers of one folder after the other, on one port. */
+async function runSites(index: number): Promise<void> {
+  for (let n = index; countKills() < KILLS && !hasViolations(); n += PARALLEL_SITES) {
     const random = createRandom(seed + n);
-    const figures = new KillResults(`seed ${seed}, folder ${n}`);
-    sites.push(figures);
+    const results = new KillResults(`seed ${seed}, folder ${n}`);
+    siteResults.push(results);
     const path = join(root, `site-${n}`);
-    const folder = new KillSite(path, ports[index] ?? 0, random, figures);
-    await folder.create();
-    let endings: LicensedKillPoint[] = [];
-    for (let life = 0; life < LIVES_EACH && killed() < KILLS && !isBroken(); life += 1) {
-      if (endings.length === 0) endings = shuffled(random);
-      await folder.runAndKill(endings.pop() ?? "load");
-      reportProgress("kills", killed(), KILLS);
+    const site = new KillSite(path, ports[index] ?? 0, random, results);
+    await site.create();
+    let killPoints: LicensedKillPoint[] = [];
+    for (let run = 0; run < RUNS_PER_FOLDER && countKills() < KILLS && !hasViolations(); run += 1) {
+      if (killPoints.length === 0) killPoints = shuffleKillPoints(random);
+      await site.runAndKill(killPoints.pop() ?? "load");
+      reportProgress("kills", countKills(), KILLS);
     }
-    if (!isBroken()) await folder.runToCleanStop();
-    if (figures.hasViolations) keepFolder(path, n);
+    if (!hasViolations()) await site.runToCleanStop();
+    if (results.hasViolations) keepFolder(path, n);
   }
 }
 
-function shuffled(random: () => number): LicensedKillPoint[] {
-  const endings = Object.entries(ENDINGS).flatMap(([ending, times]) =>
-    Array.from({ length: times }, () => ({ ending: ending as LicensedKillPoint, place: random() })),
+function shuffleKillPoints(random: () => number): LicensedKillPoint[] {
+  const killPoints = Object.entries(KILLS_PER_CYCLE).flatMap(([killPoint, count]) =>
+    Array.from({ length: count }, () => ({
+      killPoint: killPoint as LicensedKillPoint,
+      order: random(),
+    })),
   );
-  return endings.toSorted((a, b) => a.place - b.place).map(({ ending }) => ending);
+  return killPoints.toSorted((a, b) => a.order - b.order).map(({ killPoint }) => killPoint);
 }
 
-/** A kill cannot be repeated to the microsecond, so what it left behind is kept. */
+/** A kill cannot be repeated to the microsecond, so the folder it left is copied for analysis. */
 function keepFolder(path: string, n: number): void {
-  if (isHunt) return;
-  const kept = join(tmpdir(), `berth-kill-${seed}-${n}`);
-  cpSync(path, kept, { recursive: true, filter: (name) => !name.endsWith(".sock") });
-  console.log(`the folder is kept as ${kept}`);
+  if (isDetectionRun) return;
+  const copy = join(tmpdir(), `berth-kill-${seed}-${n}`);
+  cpSync(path, copy, { recursive: true, filter: (name) => !name.endsWith(".sock") });
+  console.log(`the data folder with the violation is copied to ${copy}`);
 }
 
-const [first, late] = [new KillResults(`seed ${seed}, first starts`), new KillResults("")];
-await checkLateCheckpoints(LATE_CHECKPOINTS, root, ports[0] ?? 0, late);
-await killFirstStarts(FIRST_STARTS, root, ports[0] ?? 0, createRandom(seed), first);
-if (!isHunt || !(first.hasViolations || late.hasViolations)) {
-  await Promise.all(ports.map((_, index) => lane(index)));
+const firstStartResults = new KillResults(`seed ${seed}, first starts`);
+const lateCheckpointResults = new KillResults("");
+await checkLateCheckpoints(LATE_CHECKPOINTS, root, ports[0] ?? 0, lateCheckpointResults);
+await killFirstStarts(FIRST_STARTS, root, ports[0] ?? 0, createRandom(seed), firstStartResults);
+if (!isDetectionRun || !(firstStartResults.hasViolations || lateCheckpointResults.hasViolations)) {
+  await Promise.all(ports.map((_, index) => runSites(index)));
 }
-KillResults.sum([...sites, first, late]).checkPromises();
+KillResults.sum([...siteResults, firstStartResults, lateCheckpointResults]).checkPromises();
 finish();

@@ -1,6 +1,6 @@
-// The compiled server under a long mixed load: heartbeats, users that come once and never again,
-// refusals, requests that make no sense, connections that come and go. Its memory must level off.
-// Made for a soak; a short run only tells whether it still works.
+// Puts the compiled server under a long mixed load: heartbeats, users that register only once,
+// refusals, invalid requests and short connections. Its resident memory must level off. The suite
+// is made for a soak run; a short run only shows that the suite itself works.
 import { startBinary } from "../../support/binary.ts";
 import { KeepAliveClient } from "../../support/keep-alive-client.ts";
 import { MemoryCurve } from "../../support/resident-memory.ts";
@@ -10,60 +10,89 @@ import { atEnd, check, finish, makeTempFolder, chooseSize } from "../../support/
 const CLIENTS = 32;
 const PRODUCT = "cad";
 const REQUESTS = chooseSize(100_000, 1_000_000);
-/** By then every kind of call was made often enough to be compiled, and a checkpoint was made. */
+/** Enough calls for the JIT to compile every code path, and for a checkpoint. */
 const WARM_UP = chooseSize(50_000, 100_000);
 const STAGES = chooseSize(8, 10);
-const MOST_MIB = 32;
-/** After so many rounds a connection is left, and another one made. */
-const ROUNDS = 25;
+const MAX_GROWTH_MIB = 32;
+/** After this many rounds a client closes its connection and opens another. */
+const ROUNDS_PER_CONNECTION = 25;
 
 const folder = makeTempFolder();
 await makeLicensedSite(folder, { product: PRODUCT, slots: 2 * CLIENTS });
-const words = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
-const server = await startBinary("serve", "--data", folder, ...words);
-let running = true;
-atEnd(() => running && process.kill(server.pid, "SIGKILL"));
+const flags = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
+const server = await startBinary("serve", "--data", folder, ...flags);
+let isRunning = true;
+atEnd(() => isRunning && process.kill(server.pid, "SIGKILL"));
 
 let calls = 0;
-/** Answers that should have been others, by what was asked. */
-const wrong = new Map<string, number>();
+/** How often each wrong answer came. */
+const wrongAnswers = new Map<string, number>();
 
-/** Somebody's few minutes: what is granted, what is refused, and what is not even understood. */
-async function round(to: KeepAliveClient, client: number): Promise<void> {
-  const call = async (what: string, wanted: number, answer: Promise<number>): Promise<void> => {
-    const key = `${what}: ${await answer}, not ${wanted}`;
-    if ((await answer) !== wanted) wrong.set(key, (wrong.get(key) ?? 0) + 1);
+/** Calls that are granted, calls that are refused, and requests that are not valid. */
+async function runRound(to: KeepAliveClient, client: number): Promise<void> {
+  const expectStatus = async (
+    description: string,
+    expected: number,
+    answer: Promise<number>,
+  ): Promise<void> => {
+    const key = `${description} is answered with ${await answer}, not ${expected}`;
+    if ((await answer) !== expected) wrongAnswers.set(key, (wrongAnswers.get(key) ?? 0) + 1);
     calls += 1;
   };
   const register = (fields: object): Promise<number> =>
     to.post("/api/v4/register", { product: PRODUCT, ...fields });
-  const once = `once-${calls}-${client}`;
-  await call("a heartbeat", 200, register({ user: `holder-${client}` }));
-  await call("a new user", 200, register({ user: once, os_hostname: once, user_info: "new" }));
-  await call("a heartbeat", 200, register({ user: `holder-${client}` }));
-  await call("a look", 200, to.get(`/api/v4/license?product=${PRODUCT}`));
-  await call("a new user's heartbeat", 200, register({ user: once, user_info: "elsewhere" }));
-  await call("leaving", 200, to.post("/api/v4/unregister", { product: PRODUCT, user: once }));
-  await call("leaving twice", 400, to.post("/api/v4/unregister", { user: once }));
-  await call("a guessed product", 400, register({ product: once, user: once }));
-  await call("nobody", 400, register({}));
-  await call("a wrong type", 400, register({ user: calls }));
-  await call("a name too long", 400, register({ user: `${once} ${"x".repeat(300)}` }));
-  await call("half a body", 400, to.send("POST", "/api/v4/register", `{"user":"${once}`));
-  await call("a guessed path", 404, to.get(`/api/v4/${once}`));
-  await call("a wrong method", 405, to.get("/api/v4/register"));
+  const newUser = `once-${calls}-${client}`;
+  await expectStatus("a heartbeat", 200, register({ user: `holder-${client}` }));
+  await expectStatus(
+    "a new user",
+    200,
+    register({ user: newUser, os_hostname: newUser, user_info: "new" }),
+  );
+  await expectStatus("a heartbeat", 200, register({ user: `holder-${client}` }));
+  await expectStatus("reading the license", 200, to.get(`/api/v4/license?product=${PRODUCT}`));
+  await expectStatus(
+    "a new user's heartbeat",
+    200,
+    register({ user: newUser, user_info: "elsewhere" }),
+  );
+  await expectStatus(
+    "unregistering",
+    200,
+    to.post("/api/v4/unregister", { product: PRODUCT, user: newUser }),
+  );
+  await expectStatus("unregistering twice", 400, to.post("/api/v4/unregister", { user: newUser }));
+  await expectStatus(
+    "registering for an unknown product",
+    400,
+    register({ product: newUser, user: newUser }),
+  );
+  await expectStatus("registering without a user", 400, register({}));
+  await expectStatus("registering with a number as the user", 400, register({ user: calls }));
+  await expectStatus(
+    "registering with a name that is too long",
+    400,
+    register({ user: `${newUser} ${"x".repeat(300)}` }),
+  );
+  await expectStatus(
+    "a truncated body",
+    400,
+    to.send("POST", "/api/v4/register", `{"user":"${newUser}`),
+  );
+  await expectStatus("an unknown path", 404, to.get(`/api/v4/${newUser}`));
+  await expectStatus("a wrong method", 405, to.get("/api/v4/register"));
 }
 
-async function client(index: number, until: number): Promise<void> {
+async function runClient(index: number, until: number): Promise<void> {
   while (calls < until) {
     const to = await KeepAliveClient.open(server.url);
-    for (let turn = 0; turn < ROUNDS && calls < until; turn += 1) await round(to, index);
+    for (let round = 0; round < ROUNDS_PER_CONNECTION && calls < until; round += 1)
+      await runRound(to, index);
     to.close();
   }
 }
 
 const callUntil = async (until: number): Promise<unknown> =>
-  Promise.all(Array.from({ length: CLIENTS }, (_, index) => client(index, until)));
+  Promise.all(Array.from({ length: CLIENTS }, (_, index) => runClient(index, until)));
 
 await callUntil(WARM_UP);
 const memory = new MemoryCurve(server.pid);
@@ -72,13 +101,13 @@ for (let stage = 1; stage <= STAGES; stage += 1) {
   await callUntil(WARM_UP + (stage * REQUESTS) / STAGES);
   await memory.sample();
 }
-check(`all ${calls} calls were answered as they should be`, wrong.size === 0, [...wrong]);
+check(`all ${calls} calls get the expected status`, wrongAnswers.size === 0, [...wrongAnswers]);
 check(
-  `${REQUESTS} requests after ${WARM_UP} to warm up: ${memory.growthMiB.toFixed(1)} MiB more resident ` +
-    `memory, less than ${MOST_MIB} (${memory.summary})`,
-  memory.growthMiB < MOST_MIB,
+  `resident memory grows by less than ${MAX_GROWTH_MIB} MiB over ${REQUESTS} requests after ${WARM_UP} to ` +
+    `warm up (${memory.growthMiB.toFixed(1)} MiB; ${memory.summary})`,
+  memory.growthMiB < MAX_GROWTH_MIB,
 );
 const code = await server.stop();
-running = false;
-check(`and it stops with ${code}`, code === 0);
+isRunning = false;
+check("the server exits with code 0 after the load", code === 0, `exit code ${code}`);
 finish();

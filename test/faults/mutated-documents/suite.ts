@@ -1,5 +1,5 @@
-// `bun run test:faults`: 100,000 random mutations of documents and of codes' decoded symbols. None
-// may be accepted, none may throw, and nothing may be written for any of them.
+// Tries 100,000 random mutations: of license documents, and of the decoded bytes of confirmation
+// codes. None may be accepted, none may throw, and none may cause a write.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openAppliance } from "../../../src/cli/appliance.ts";
@@ -21,30 +21,30 @@ import { unwrap } from "../../support/licensed-store.ts";
 import { mutateDocument } from "../../support/mutate-document.ts";
 import { check, finish, createRandom, makeTempFolder, seed } from "../../support/suite-harness.ts";
 
-const EACH = 50_000;
+const MUTATIONS = 50_000;
 const random = createRandom(seed);
 const root = makeTempFolder();
 
 const site = await openAppliance({
   folder: join(root, "site"),
-  identityName: "rig",
+  identityName: "suite",
   kind: "site",
   create: true,
   holder: "server",
 });
 const desk = await Desk.create(realDisk, join(root, "desk"), {
-  name: "Rig",
+  name: "Suite",
   products: ["DEMO"],
   passphrase: null,
 });
 unwrap(
-  await site.licensing.trustVendor(readFileSync(join(root, "desk", "trust.jwt"), "utf8"), "rig"),
+  await site.licensing.trustVendor(readFileSync(join(root, "desk", "trust.jwt"), "utf8"), "suite"),
 );
-const asked = unwrap(await site.licensing.request("DEMO", null, "rig"));
-const request = unwrap(await verifyLicenseRequest(asked.document));
+const requested = unwrap(await site.licensing.request("DEMO", null, "suite"));
+const request = unwrap(await verifyLicenseRequest(requested.document));
 const { document } = await issueLicense(desk, demoIssueOptions(request, wallClock()));
 const policy = await createPolicy(desk, "p", { product: "DEMO" }, wallClock());
-const activation = unwrap(await site.airgap.createActivationCode("K", "", "rig"));
+const activation = unwrap(await site.airgap.createActivationCode("K", "", "suite"));
 const { confirmation_code: code } = await confirmActivation(desk, {
   policy,
   licenseKey: "K",
@@ -55,46 +55,61 @@ const { confirmation_code: code } = await confirmActivation(desk, {
   allowWeakBinding: true,
   now: wallClock(),
 });
-const before = site.operations.health().seq;
-const confirmed = {
+const seqBefore = site.operations.health().seq;
+const activationToConfirm = {
   activation: unwrap(decodeActivationCode(activation.code)),
   licenseKey: "K",
   policyHash: sha256(policy),
   initializationCode: "",
 };
-const confirms = async (typed: string): Promise<boolean> => {
-  const read = decodeConfirmationCode(typed);
-  return read.ok && verifyConfirmationCode(confirmed, read.value, desk.key);
+const isConfirmed = async (typedCode: string): Promise<boolean> => {
+  const decoded = decodeConfirmationCode(typedCode);
+  return decoded.ok && verifyConfirmationCode(activationToConfirm, decoded.value, desk.key);
 };
 
-await count("documents", async () => {
-  const changed = mutateDocument(document, random);
-  return changed === document || !(await site.licensing.installLicense(changed, "rig")).ok;
+await checkRefused("mutated license documents", async () => {
+  const mutated = mutateDocument(document, random);
+  return mutated === document || !(await site.licensing.installLicense(mutated, "suite")).ok;
 });
-// Wrong codes are refused past 60 a minute, so the check itself is asked, not the route.
-await count("codes", async () => {
-  const changed = mutatedSymbols(code);
-  if (canonicalizeCode(changed) === canonicalizeCode(code)) return true;
-  return !(await confirms(changed));
+// The route refuses more than 60 wrong codes a minute, so this calls the check itself.
+await checkRefused("mutated confirmation codes", async () => {
+  const mutated = mutateCode(code);
+  if (canonicalizeCode(mutated) === canonicalizeCode(code)) return true;
+  return !(await isConfirmed(mutated));
 });
-check("nothing was written for any of them", site.operations.health().seq === before);
-check("the real license is still taken", (await site.licensing.installLicense(document, "rig")).ok);
-check("the real code still confirms", await confirms(code));
+check(
+  "no mutated document or code writes to the journal",
+  site.operations.health().seq === seqBefore,
+);
+check(
+  "the unchanged license is installed after the mutated ones were refused",
+  (await site.licensing.installLicense(document, "suite")).ok,
+);
+check(
+  "the unchanged confirmation code is confirmed after the mutated ones were refused",
+  await isConfirmed(code),
+);
 site.timekeeping.stop();
 await site.operations.close();
 finish();
 
-async function count(what: string, refused: () => Promise<boolean>): Promise<void> {
+async function checkRefused(what: string, isRefused: () => Promise<boolean>): Promise<void> {
   let accepted = 0;
-  for (let n = 0; n < EACH; n += 1) if (!(await refused())) accepted += 1;
-  check(`${EACH} mutated ${what}: ${accepted} accepted (seed ${seed})`, accepted === 0);
+  for (let n = 0; n < MUTATIONS; n += 1) if (!(await isRefused())) accepted += 1;
+  check(
+    `all ${MUTATIONS} ${what} are refused (${accepted} accepted, SEED=${seed})`,
+    accepted === 0,
+  );
 }
 
-/** A bit of the 68 bytes flipped and the checks put right again: past every typing aid. */
-function mutatedSymbols(text: string): string {
-  const read = decodeConfirmationCode(text);
-  if (!read.ok) throw new Error("the code to begin with is none");
-  const bytes = Buffer.from(read.value.bytes, "hex");
+/**
+ * Flips bits of the 68 bytes and encodes them again with valid check symbols, so that only the
+ * signature can refuse the code.
+ */
+function mutateCode(text: string): string {
+  const decoded = decodeConfirmationCode(text);
+  if (!decoded.ok) throw new Error("the confirmation code to mutate is not valid");
+  const bytes = Buffer.from(decoded.value.bytes, "hex");
   for (let flips = 1 + Math.floor(random() * 3); flips > 0; flips -= 1) {
     const bit = Math.floor(random() * bytes.length * 8);
     bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));

@@ -1,6 +1,7 @@
-// Plants the classic mistakes into copies of the sources, one at a time, and lets the rigs hunt
-// them there: the rig that is named first for it, and the next one only if that had no luck; with
-// `--soak`, or where rigs are named (`bun test/faults/planted-bugs/suite.ts kill power`), every one it is for.
+// Plants known bugs into copies of the sources, one at a time, and checks that a fault suite
+// detects each of them. By default the first suite listed for a bug runs, and the next one only if
+// it missed the bug. With `--soak`, or with suites named as arguments, every listed suite must
+// detect it: `bun test/faults/planted-bugs/suite.ts kill power`.
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -8,19 +9,19 @@ import { bugs, type PlantedBug, type FaultSuiteName } from "./bugs.ts";
 import { compileInputs, repositoryRoot } from "../../support/sources.ts";
 import { check, finish, isSoak, makeTempFolder } from "../../support/suite-harness.ts";
 
-const COPIED = [...compileInputs, "test"];
+const COPIED_PATHS = [...compileInputs, "test"];
 
-/** Long enough for any rig to fail, short enough to notice one that cannot. */
-const PATIENCE = 30 * 60_000;
+/** Long enough for any suite to fail, short enough to notice a suite that hangs. */
+const SUITE_TIMEOUT = 30 * 60_000;
 
 function plant({ file, find, replace }: PlantedBug): string {
   const copy = makeTempFolder();
-  for (const name of COPIED)
+  for (const name of COPIED_PATHS)
     cpSync(join(repositoryRoot, name), join(copy, name), { recursive: true });
   symlinkSync(join(repositoryRoot, "node_modules"), join(copy, "node_modules"));
   const source = readFileSync(join(repositoryRoot, file), "utf8");
-  const places = source.split(find).length - 1;
-  if (places !== 1) throw new Error(`${file} has ${places} places to plant it, not one: ${find}`);
+  const count = source.split(find).length - 1;
+  if (count !== 1) throw new Error(`${file} contains this text ${count} times, not once: ${find}`);
   writeFileSync(
     join(copy, file),
     source.replace(find, () => replace),
@@ -28,43 +29,48 @@ function plant({ file, find, replace }: PlantedBug): string {
   return copy;
 }
 
-/** Does the rig catch it? Null where it cannot run. */
+/** Runs a suite on the copy with the bug; null if the suite cannot run on this machine. */
 async function detectWith(
   bug: PlantedBug,
-  rig: FaultSuiteName,
+  suite: FaultSuiteName,
   copy: string,
 ): Promise<DetectionResult | null> {
   const started = performance.now();
-  const aim =
-    rig !== "syscalls" || bug.scenario === undefined || isEach
+  const scenarioFlags =
+    suite !== "syscalls" || bug.scenario === undefined || runsEverySuite
       ? []
       : [`--scenario=${bug.scenario}`];
   const child = Bun.spawn(
-    [process.execPath, join(copy, "test", "faults", rig, "suite.ts"), "--fail-fast", ...aim],
+    [
+      process.execPath,
+      join(copy, "test", "faults", suite, "suite.ts"),
+      "--fail-fast",
+      ...scenarioFlags,
+    ],
     {
       cwd: copy,
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      timeout: PATIENCE,
+      timeout: SUITE_TIMEOUT,
     },
   );
-  const [out, complaint] = await Promise.all([
+  const [stdout, stderr] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-  if (/^skip /m.test(out) && !/^FAILED/m.test(out)) {
-    console.log(`skip   ${rig} cannot run here: ${bug.name}`);
+  if (/^skip /m.test(stdout) && !/^FAILED/m.test(stdout)) {
+    console.log(`skip   the ${suite} suite cannot run on this machine: ${bug.name}`);
     return null;
   }
-  const caught = /^FAILED (.*)$/m.exec(out)?.[1];
+  const failedCheck = /^FAILED (.*)$/m.exec(stdout)?.[1];
   return {
-    description: `${rig} catches: ${bug.name} (${seconds} s${caught === undefined ? "" : `; ${caught}`})`,
-    // A rig that fell over has not caught anything.
-    isCaught: caught !== undefined && /^\d+ passed, [1-9]\d* failed/m.test(out),
-    output: `${out.slice(-1_500)}${complaint.slice(-1_500)}`,
+    description: `the ${suite} suite detects the planted bug: ${bug.name} (${seconds} s${failedCheck === undefined ? "" : `; ${failedCheck}`})`,
+    // A suite that crashed has not detected anything.
+    isCaught: failedCheck !== undefined && /^\d+ passed, [1-9]\d* failed/m.test(stdout),
+    output: `${stdout.slice(-1_500)}${stderr.slice(-1_500)}`,
   };
 }
 
@@ -74,8 +80,8 @@ interface DetectionResult {
   readonly output: string;
 }
 
-const wanted = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-const isEach = isSoak || wanted.length > 0;
+const namedSuites = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
+const runsEverySuite = isSoak || namedSuites.length > 0;
 const queue = [...bugs];
 await Promise.all(
   Array.from({ length: availableParallelism() }, async () => {
@@ -85,19 +91,22 @@ await Promise.all(
 finish();
 
 async function detect(bug: PlantedBug): Promise<void> {
-  const rigs = bug.caughtBy.filter((rig) => wanted.length === 0 || wanted.includes(rig));
+  const suites = bug.caughtBy.filter(
+    (suite) => namedSuites.length === 0 || namedSuites.includes(suite),
+  );
   let missed: DetectionResult | null = null;
-  for (const rig of rigs) {
-    // A copy each: two rigs would build its binary at the same time.
+  for (const suite of suites) {
+    // One copy per suite: in a shared copy two suites would build the binary at the same time.
     const copy = plant(bug);
-    const hunted = await detectWith(bug, rig, copy);
+    const result = await detectWith(bug, suite, copy);
     rmSync(copy, { recursive: true, force: true });
-    if (hunted === null) continue;
-    if (isEach || hunted.isCaught) check(hunted.description, hunted.isCaught, hunted.output);
-    if (isEach) continue;
-    if (hunted.isCaught) return;
-    console.log(`missed ${hunted.description}`);
-    missed = hunted;
+    if (result === null) continue;
+    if (runsEverySuite || result.isCaught)
+      check(result.description, result.isCaught, result.output);
+    if (runsEverySuite) continue;
+    if (result.isCaught) return;
+    console.log(`missed ${result.description}`);
+    missed = result;
   }
   if (missed !== null) check(missed.description, false, missed.output);
 }

@@ -1,32 +1,32 @@
-// Another program on the same file system, which syncs all the time. Its syncs carry along what
-// others have not synced yet: a name without its content, a length without its bytes.
+// Another program on the same file system that syncs all the time. Its syncs also write parts of
+// what the server has not synced yet: a name without its content, a length without its bytes.
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 
 export class BackgroundSyncer {
-  readonly #busy: Promise<void>;
-  #leaves = false;
+  readonly #loop: Promise<void>;
+  #isStopping = false;
 
   constructor(folder: string) {
-    this.#busy = this.#work(join(folder, "neighbour"));
+    this.#loop = this.#writeAndSync(join(folder, "background"));
   }
 
   async stop(): Promise<void> {
-    this.#leaves = true;
-    await this.#busy;
+    this.#isStopping = true;
+    await this.#loop;
   }
 
-  async #work(path: string): Promise<void> {
+  async #writeAndSync(path: string): Promise<void> {
     const file = await open(path, "a");
     try {
-      while (!this.#leaves) {
+      while (!this.#isStopping) {
         await file.write("x");
         await file.sync();
-        // It is not to keep the disk for itself.
+        // Leaves disk time for the server.
         await Bun.sleep(1);
       }
     } catch {
-      // The power is gone.
+      // The power was cut.
     } finally {
       await file.close();
     }

@@ -1,112 +1,118 @@
-// Applications at work, each one call at a time, until nobody answers any more.
+// Client applications. Each makes one call at a time, until the server no longer answers.
 import { ExpectedUser, ExpectedState, type SlotReply } from "./expected-state.ts";
 
 export const PRODUCT = "cad";
 
 type Random = () => number;
 
-/** Nobody answers: the server or the machine is gone. */
+/** Thrown when a call gets no answer: the server has ended or the power was cut. */
 export class ServerGoneError extends Error {}
 
-/** Speaks to one server for the ledger. */
+/** Calls one server and records calls and answers in the expected state. */
 export class PowerClients {
   readonly #url: string;
-  readonly #ledger: ExpectedState;
-  readonly #hanging = new AbortController();
-  #keys = 0;
+  readonly #expected: ExpectedState;
+  readonly #abortController = new AbortController();
+  #keyCount = 0;
 
-  constructor(url: string, ledger: ExpectedState) {
+  constructor(url: string, expected: ExpectedState) {
     this.#url = url;
-    this.#ledger = ledger;
+    this.#expected = expected;
   }
 
-  /** The first few accounts at work; resolves when the last of them hears nothing any more. */
+  /** Makes calls for the first `count` users; resolves when none of them gets an answer. */
   async runLoad(count: number, random: Random): Promise<void> {
-    const working = this.#ledger.users.slice(0, count);
-    await Promise.all(working.map((account) => this.#live(account, random)));
+    const activeUsers = this.#expected.users.slice(0, count);
+    await Promise.all(
+      activeUsers.map((expectedUser) => this.#callUntilServerIsGone(expectedUser, random)),
+    );
   }
 
-  /** The server is gone: nobody waits any longer. */
+  /** Ends the calls that wait for a server that has ended. */
   abortCalls(): void {
-    this.#hanging.abort();
+    this.#abortController.abort();
   }
 
-  async #live(account: ExpectedUser, random: Random): Promise<void> {
+  async #callUntilServerIsGone(expectedUser: ExpectedUser, random: Random): Promise<void> {
     try {
-      for (;;) await this.#act(account, random);
+      for (;;) await this.#makeRandomCall(expectedUser, random);
     } catch (error) {
       if (!(error instanceof ServerGoneError)) throw error;
     }
   }
 
-  #act(account: ExpectedUser, random: Random): Promise<void> {
-    const lot = random();
-    if (lot < 0.3) return this.#keep(account, random);
-    if (lot < 0.4) return this.#borrow(account, random);
-    if (lot < 0.5) return this.#giveBack(account);
-    if (lot < 0.75) return this.#count(account, 1 + Math.floor(random() * 9));
-    return lot < 0.9 ? this.#compareSlots() : this.#compareTotal();
+  #makeRandomCall(expectedUser: ExpectedUser, random: Random): Promise<void> {
+    const choice = random();
+    if (choice < 0.3) return this.#register(expectedUser, random);
+    if (choice < 0.4) return this.#borrow(expectedUser, random);
+    if (choice < 0.5) return this.#unregister(expectedUser);
+    if (choice < 0.75) return this.#addConsumption(expectedUser, 1 + Math.floor(random() * 9));
+    return choice < 0.9 ? this.#compareSlots() : this.#compareTotal();
   }
 
-  async #keep(account: ExpectedUser, random: Random): Promise<void> {
-    // A heartbeat that says nothing new is a line of its own kind.
-    const same = random() < 0.3 ? account.slot?.user_info : undefined;
-    await this.#take("register", account, same ?? textOf(account, random));
+  async #register(expectedUser: ExpectedUser, random: Random): Promise<void> {
+    // A heartbeat with unchanged user_info makes a different kind of journal line.
+    const unchangedInfo = random() < 0.3 ? expectedUser.slot?.user_info : undefined;
+    await this.#callForSlot(
+      "register",
+      expectedUser,
+      unchangedInfo ?? uniqueInfo(expectedUser, random),
+    );
   }
 
-  #borrow(account: ExpectedUser, random: Random): Promise<void> {
-    return this.#take("borrow", account, textOf(account, random));
+  #borrow(expectedUser: ExpectedUser, random: Random): Promise<void> {
+    return this.#callForSlot("borrow", expectedUser, uniqueInfo(expectedUser, random));
   }
 
-  async #take(operation: string, account: ExpectedUser, info: string): Promise<void> {
-    account.beginCall(info);
-    const body = { product: PRODUCT, user: account.user, user_info: info };
-    account.recordAnswer(await this.#post<SlotReply>(operation, body));
+  async #callForSlot(operation: string, expectedUser: ExpectedUser, info: string): Promise<void> {
+    expectedUser.beginCall(info);
+    const body = { product: PRODUCT, user: expectedUser.user, user_info: info };
+    expectedUser.recordAnswer(await this.#post<SlotReply>(operation, body));
   }
 
-  async #giveBack(account: ExpectedUser): Promise<void> {
-    if (account.slot === null) return;
-    account.beginCall(null);
-    await this.#post("unregister", { product: PRODUCT, user: account.user });
-    account.recordAnswer(null);
+  async #unregister(expectedUser: ExpectedUser): Promise<void> {
+    if (expectedUser.slot === null) return;
+    expectedUser.beginCall(null);
+    await this.#post("unregister", { product: PRODUCT, user: expectedUser.user });
+    expectedUser.recordAnswer(null);
   }
 
-  async #count(account: ExpectedUser, count: number): Promise<void> {
-    const ledger = this.#ledger;
-    const key = `${account.user}-${Date.now()}-${(this.#keys += 1)}`;
-    const made = { key, count };
-    ledger.pendingCounts.set(key, made);
-    await this.#add(made);
-    ledger.pendingCounts.delete(key);
-    ledger.acknowledgedTotal += count;
-    ledger.lastAcknowledgedCount = made;
+  async #addConsumption(expectedUser: ExpectedUser, count: number): Promise<void> {
+    const expected = this.#expected;
+    const key = `${expectedUser.user}-${Date.now()}-${(this.#keyCount += 1)}`;
+    const countCall = { key, count };
+    expected.pendingCounts.set(key, countCall);
+    await this.#postCount(countCall);
+    expected.pendingCounts.delete(key);
+    expected.acknowledgedTotal += count;
+    expected.lastAcknowledgedCount = countCall;
   }
 
-  async #add({ key, count }: { key: string; count: number }): Promise<void> {
+  async #postCount({ key, count }: { key: string; count: number }): Promise<void> {
     const body = { product: PRODUCT, consumptions: String(count) };
     const reply = await this.#post<{ total_consumptions: number }>("add_consumption", body, {
       "idempotency-key": key,
     });
-    this.#ledger.highestShownTotal = Math.max(
-      this.#ledger.highestShownTotal,
+    this.#expected.highestShownTotal = Math.max(
+      this.#expected.highestShownTotal,
       reply.total_consumptions,
     );
   }
 
   async #compareSlots(): Promise<void> {
-    const { users, figures } = this.#ledger;
+    const { users, figures } = this.#expected;
     const before = new Map(users.map(({ user, answerCount }) => [user, answerCount]));
     const slots = new Map((await this.readSlots()).map((slot) => [slot.user, slot]));
-    for (const account of users) {
-      account.recordRead(slots.get(account.user), before.get(account.user) ?? 0);
+    for (const expectedUser of users) {
+      expectedUser.recordRead(slots.get(expectedUser.user), before.get(expectedUser.user) ?? 0);
     }
     figures.reads += 1;
   }
 
   async #compareTotal(): Promise<void> {
     const total = await this.readTotal();
-    this.#ledger.highestShownTotal = Math.max(this.#ledger.highestShownTotal, total);
-    this.#ledger.figures.reads += 1;
+    this.#expected.highestShownTotal = Math.max(this.#expected.highestShownTotal, total);
+    this.#expected.figures.reads += 1;
   }
 
   readSlots(): Promise<SlotReply[]> {
@@ -118,7 +124,7 @@ export class PowerClients {
     return (await this.#get<{ total_consumptions: number }>(path)).total_consumptions;
   }
 
-  /** Did it find the end of an interrupted write when it started? */
+  /** Whether the server found the end of an interrupted write when it started. */
   async hasTornTailNote(): Promise<boolean> {
     const status = await this.#get<{ storage: { recovery_notes: string[] } }>(
       "/api/admin/v1/status",
@@ -126,30 +132,35 @@ export class PowerClients {
     return status.storage.recovery_notes.some((note) => note.includes(".torn"));
   }
 
-  /** What was never answered, and one that was, again under the same key: each counts once. */
+  /** Repeats every unanswered count and one answered count under their keys: each counts once. */
   async repeatCounts(): Promise<void> {
-    const ledger = this.#ledger;
-    const open = [...ledger.pendingCounts.values()];
-    for (const made of open) {
-      await this.#add(made);
-      ledger.acknowledgedTotal += made.count;
-      ledger.pendingCounts.delete(made.key);
+    const expected = this.#expected;
+    const pending = [...expected.pendingCounts.values()];
+    for (const countCall of pending) {
+      await this.#postCount(countCall);
+      expected.acknowledgedTotal += countCall.count;
+      expected.pendingCounts.delete(countCall.key);
     }
-    if (ledger.lastAcknowledgedCount !== null) await this.#add(ledger.lastAcknowledgedCount);
+    if (expected.lastAcknowledgedCount !== null)
+      await this.#postCount(expected.lastAcknowledgedCount);
     const readTotal = await this.readTotal();
-    if (readTotal === ledger.acknowledgedTotal) ledger.figures.repeated += open.length;
+    if (readTotal === expected.acknowledgedTotal) expected.figures.repeated += pending.length;
     else
-      ledger.violations.push({
+      expected.violations.push({
         promise: "once",
-        detail: { counted: ledger.acknowledgedTotal, open, total: readTotal },
+        detail: { acknowledged: expected.acknowledgedTotal, pending, total: readTotal },
       });
-    ledger.acknowledgedTotal = readTotal;
+    expected.acknowledgedTotal = readTotal;
   }
 
-  async #post<T>(operation: string, body: object, more: Record<string, string> = {}): Promise<T> {
+  async #post<T>(
+    operation: string,
+    body: object,
+    extraHeaders: Record<string, string> = {},
+  ): Promise<T> {
     const text = await this.#call(`/api/v4/${operation}`, {
       method: "POST",
-      headers: { "content-type": "application/json", ...more },
+      headers: { "content-type": "application/json", ...extraHeaders },
       body: JSON.stringify(body),
     });
     return (text.startsWith("{") ? JSON.parse(text) : text) as T;
@@ -163,26 +174,29 @@ export class PowerClients {
     let response: Response;
     let text: string;
     try {
-      response = await fetch(`${this.#url}${path}`, { ...options, signal: this.#hanging.signal });
+      response = await fetch(`${this.#url}${path}`, {
+        ...options,
+        signal: this.#abortController.signal,
+      });
       text = await response.text();
     } catch {
       throw new ServerGoneError(path);
     }
-    // A 5xx promises nothing, so it is no answer.
+    // A 5xx reply promises nothing, so it counts as no answer.
     if (response.status >= 500) throw new ServerGoneError(path);
     if (response.status !== 200) {
-      this.#ledger.violations.push({ promise: "answers", detail: { path, options, text } });
+      this.#expected.violations.push({ promise: "answers", detail: { path, options, text } });
       throw new ServerGoneError(path);
     }
-    this.#ledger.figures.answered += 1;
+    this.#expected.figures.answered += 1;
     return text;
   }
 }
 
-let texts = 0;
+let textCount = 0;
 
-/** Never the same twice, and sometimes long, so that a batch is more than one block of the disk. */
-function textOf(account: ExpectedUser, random: Random): string {
+/** Never the same text twice; sometimes long, so that a batch fills several disk blocks. */
+function uniqueInfo(expectedUser: ExpectedUser, random: Random): string {
   const length = random() < 0.3 ? Math.floor(random() * 3_500) : 0;
-  return `${account.user}.${(texts += 1)}.${"x".repeat(length)}`;
+  return `${expectedUser.user}.${(textCount += 1)}.${"x".repeat(length)}`;
 }

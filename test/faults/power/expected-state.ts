@@ -1,7 +1,7 @@
-// What somebody outside knows of a server: what it answered, what it showed, and what it was asked
-// and never answered. Whatever a power cut leaves must agree with that.
+// The state that clients may expect after a power cut: what the server answered, what reads showed,
+// and the calls that it never answered. What a restart finds must agree with it.
 
-/** A slot as the server tells of it. */
+/** A slot as the server reports it. */
 export interface SlotReply {
   readonly user: string;
   readonly user_info: string;
@@ -9,11 +9,11 @@ export interface SlotReply {
   readonly borrowed_until: string | null;
 }
 
-/** Asked and not answered yet: what it would make of the slot. */
+/** A call without an answer, and the slot that it would result in. */
 interface PendingCall {
-  /** What the slot would carry; null: it would be given back. */
+  /** The slot's new user_info; null: the call releases the slot. */
   readonly info: string | null;
-  /** A read has shown it done. */
+  /** Whether a read has shown the result of the call. */
   wasShown: boolean;
 }
 
@@ -21,7 +21,7 @@ export class ExpectedUser {
   readonly user: string;
   slot: SlotReply | null = null;
   pendingCall: PendingCall | null = null;
-  /** Calls answered so far. */
+  /** Number of calls answered so far. */
   answerCount = 0;
 
   constructor(user: string) {
@@ -38,30 +38,31 @@ export class ExpectedUser {
     this.answerCount += 1;
   }
 
-  /** A list that was read while `answered` stood at `before`. */
-  recordRead(slot: SlotReply | undefined, before: number): void {
+  /** Records a read that was sent when `answerCount` was `answerCountBefore`. */
+  recordRead(slot: SlotReply | undefined, answerCountBefore: number): void {
     if (this.pendingCall === null) return;
     const { info } = this.pendingCall;
-    // The same text again proves nothing, and neither does a list from before the last answer.
+    // An unchanged text proves nothing, and neither does a read sent before the last answer.
     const isNew = info !== null && info !== this.slot?.user_info && slot?.user_info === info;
-    const isGone = info === null && slot === undefined && this.answerCount === before;
+    const isGone = info === null && slot === undefined && this.answerCount === answerCountBefore;
     if (isNew || (isGone && this.slot !== null)) this.pendingCall.wasShown = true;
   }
 
-  /** Null, or why what was found cannot be. */
-  findViolation(found: SlotReply | undefined): PowerViolation | null {
+  /** Compares the slot after a restart with the answers and the pending call; null: valid. */
+  findViolation(actual: SlotReply | undefined): PowerViolation | null {
     const { slot, pendingCall } = this;
-    const done = pendingCall !== null && (found?.user_info ?? null) === pendingCall.info;
-    const kept = found === undefined ? slot === null : slot !== null && isSameSlot(found, slot);
-    const detail = { user: this.user, held: slot, asked: pendingCall, found: found ?? null };
-    if (pendingCall?.wasShown === true && !done) return { promise: "shown", detail };
-    return kept || done ? null : { promise: "slots", detail };
+    const isAsRequested = pendingCall !== null && (actual?.user_info ?? null) === pendingCall.info;
+    const isAsAcknowledged =
+      actual === undefined ? slot === null : slot !== null && isSameSlot(actual, slot);
+    const detail = { user: this.user, acknowledged: slot, pendingCall, actual: actual ?? null };
+    if (pendingCall?.wasShown === true && !isAsRequested) return { promise: "shown", detail };
+    return isAsAcknowledged || isAsRequested ? null : { promise: "slots", detail };
   }
 }
 
-/** What can be broken. */
+/** The promises that a power cut could break. */
 export type PowerPromise =
-  "starts" | "answers" | "slots" | "counts" | "once" | "shown" | "record" | "stops" | "first";
+  "starts" | "answers" | "slots" | "counts" | "once" | "shown" | "auditLog" | "stops" | "first";
 
 export interface PowerViolation {
   readonly promise: PowerPromise;
@@ -75,12 +76,12 @@ interface CountCall {
 
 export class ExpectedState {
   readonly users: readonly ExpectedUser[];
-  /** The sum of what was answered. */
+  /** The sum of all answered counts. */
   acknowledgedTotal = 0;
-  /** The largest total that any answer showed. */
+  /** The largest total in any answer. */
   highestShownTotal = 0;
   readonly pendingCounts = new Map<string, CountCall>();
-  /** An answered one to repeat. */
+  /** An answered count, to be repeated under its key. */
   lastAcknowledgedCount: CountCall | null = null;
   readonly figures = { answered: 0, unanswered: 0, reads: 0, repeated: 0 };
   readonly violations: PowerViolation[] = [];
@@ -89,31 +90,35 @@ export class ExpectedState {
     this.users = Array.from({ length: users }, (_, index) => new ExpectedUser(`user-${index}`));
   }
 
-  /** Compares what a restart found, and takes it for the truth from there on. */
+  /** Compares the state after a restart with the expected one, then adopts it. */
   reconcile(slots: readonly SlotReply[], total: number): PowerViolation[] {
-    const faults = this.violations.splice(0);
+    const violations = this.violations.splice(0);
     const byUser = new Map(slots.map((slot) => [slot.user, slot]));
-    for (const account of this.users) {
-      const found = byUser.get(account.user);
-      const fault = account.findViolation(found);
-      if (fault !== null) faults.push(fault);
-      if (account.pendingCall !== null) this.figures.unanswered += 1;
-      account.recordAnswer(found ?? null);
-      byUser.delete(account.user);
+    for (const expectedUser of this.users) {
+      const actual = byUser.get(expectedUser.user);
+      const violation = expectedUser.findViolation(actual);
+      if (violation !== null) violations.push(violation);
+      if (expectedUser.pendingCall !== null) this.figures.unanswered += 1;
+      expectedUser.recordAnswer(actual ?? null);
+      byUser.delete(expectedUser.user);
     }
-    if (byUser.size > 0) faults.push({ promise: "slots", detail: { invented: [...byUser] } });
+    if (byUser.size > 0) violations.push({ promise: "slots", detail: { invented: [...byUser] } });
     const pendingCounts = [...this.pendingCounts.values()];
-    const most = pendingCounts.reduce((sum, { count }) => sum + count, this.acknowledgedTotal);
+    const highestPossibleTotal = pendingCounts.reduce(
+      (sum, { count }) => sum + count,
+      this.acknowledgedTotal,
+    );
     const detail = {
       acknowledgedTotal: this.acknowledgedTotal,
-      open: pendingCounts,
+      pendingCounts,
       highestShownTotal: this.highestShownTotal,
       total,
     };
-    if (total < this.acknowledgedTotal || total > most) faults.push({ promise: "counts", detail });
-    if (total < this.highestShownTotal) faults.push({ promise: "shown", detail });
+    if (total < this.acknowledgedTotal || total > highestPossibleTotal)
+      violations.push({ promise: "counts", detail });
+    if (total < this.highestShownTotal) violations.push({ promise: "shown", detail });
     this.figures.unanswered += pendingCounts.length;
-    return faults;
+    return violations;
   }
 }
 

@@ -1,5 +1,5 @@
-// The power goes while a data folder is being made, or soon after: the next start must make it
-// anew or find all that was told of it.
+// The power is cut while the first start creates a data folder, or soon after. The next start must
+// create the folder again or find everything that the server had reported.
 import { join } from "node:path";
 import type { PowerCut, PowerCutDisk, Ext4Options, LossReport } from "./power-cut-disk.ts";
 import type { PowerViolation } from "./expected-state.ts";
@@ -11,11 +11,11 @@ interface Keys {
   readonly sharedKey: string;
 }
 
-/** What the server said of itself before the power went. */
+/** What the server reported before the power cut. */
 interface ObservedSite {
   appliance: string | null;
   keys: Keys | null;
-  /** Asked for, and not answered. */
+  /** Keys of a call that was not answered. */
   pendingKeys: Keys | null;
   refusal: string | null;
 }
@@ -32,85 +32,95 @@ export class FirstStartScenario {
     this.#folder = join(disk.path, "data");
   }
 
-  /** `pairs` of keys are set one after the other; then everything is told. */
+  /**
+   * Sets this many pairs of keys one after the other, and cuts the power at `cut` or afterwards.
+   */
   async runWithCut(
     cut: PowerCut,
     system: Ext4Options,
-    pairs: number,
-  ): Promise<{ loss: LossReport; faults: PowerViolation[] }> {
+    keyPairs: number,
+  ): Promise<{ loss: LossReport; violations: PowerViolation[] }> {
     this.figures.starts += 1;
     this.#disk.format(null, system);
     this.#disk.mount(system);
     this.#disk.armCut(cut);
-    const told: ObservedSite = { appliance: null, keys: null, pendingKeys: null, refusal: null };
+    const observed: ObservedSite = {
+      appliance: null,
+      keys: null,
+      pendingKeys: null,
+      refusal: null,
+    };
     const server = new PowerServer(this.#folder);
-    const telling = this.#listen(server, told, pairs);
-    await Promise.race([telling, this.#disk.waitUntilCut()]);
+    const observing = this.#observe(server, observed, keyPairs);
+    await Promise.race([observing, this.#disk.waitUntilCut()]);
     this.#disk.cutNow();
     const loss = await this.#disk.waitUntilCut();
     await server.kill();
-    await telling;
+    await observing;
     await this.#disk.unmount();
-    return { loss, faults: await this.#comeBack(system, told) };
+    return { loss, violations: await this.#restartAndCheck(system, observed) };
   }
 
-  /** One call after the other, so that no other's sync makes up for a missing one. */
-  async #listen(server: PowerServer, told: ObservedSite, pairs: number): Promise<void> {
+  /** Makes one call at a time, so that the sync of another call cannot hide a missing one. */
+  async #observe(server: PowerServer, observed: ObservedSite, keyPairs: number): Promise<void> {
     const url = await server.ready;
     if (url === null) return;
     this.figures.ready += 1;
     try {
-      told.appliance = await applianceAt(url);
-      for (let pair = 0; pair < pairs; pair += 1) {
-        told.pendingKeys = { apiKey: `api-${pair}`, sharedKey: `shared-${pair}` };
-        await setKeys(url, told.pendingKeys);
-        told.keys = told.pendingKeys;
-        told.pendingKeys = null;
+      observed.appliance = await readAppliance(url);
+      for (let index = 0; index < keyPairs; index += 1) {
+        observed.pendingKeys = { apiKey: `api-${index}`, sharedKey: `shared-${index}` };
+        await setKeys(url, observed.pendingKeys);
+        observed.keys = observed.pendingKeys;
+        observed.pendingKeys = null;
         this.figures.keys += 1;
       }
     } catch (error) {
-      // Nobody answers without power; but who answers has no reason to refuse.
-      if (error instanceof CallRefusedError) told.refusal = error.message;
+      // Without power there is no answer. A server that answers has no reason to refuse.
+      if (error instanceof CallRefusedError) observed.refusal = error.message;
     }
   }
 
-  async #comeBack(system: Ext4Options, told: ObservedSite): Promise<PowerViolation[]> {
+  async #restartAndCheck(system: Ext4Options, observed: ObservedSite): Promise<PowerViolation[]> {
     this.#disk.mount(system);
     copyFolder(this.#folder, this.#evidence);
     const server = new PowerServer(this.#folder);
     const url = await server.ready;
-    const faults = url === null ? [] : await this.#compare(url, told).catch(notAnswered);
+    const violations =
+      url === null ? [] : await this.#compare(url, observed).catch(toAnswersViolation);
     await server.kill();
-    if (url === null) faults.push({ promise: "starts", detail: await server.describeExit() });
+    if (url === null) violations.push({ promise: "starts", detail: await server.describeExit() });
     await this.#disk.unmount();
-    return faults;
+    return violations;
   }
 
-  async #compare(url: string, told: ObservedSite): Promise<PowerViolation[]> {
-    const faults: PowerViolation[] = [];
-    if (told.refusal !== null) faults.push({ promise: "answers", detail: told });
-    const found = await applianceAt(url);
-    if (told.appliance !== null && told.appliance !== found) {
-      faults.push({ promise: "first", detail: { told, found } });
+  async #compare(url: string, observed: ObservedSite): Promise<PowerViolation[]> {
+    const violations: PowerViolation[] = [];
+    if (observed.refusal !== null) violations.push({ promise: "answers", detail: observed });
+    const found = await readAppliance(url);
+    if (observed.appliance !== null && observed.appliance !== found) {
+      violations.push({ promise: "first", detail: { observed, found } });
     }
-    if (told.keys === null) return faults;
-    // Half of each: of what is there, one half changes, and of anything else both.
-    const asked = told.pendingKeys ?? told.keys;
-    const updated = await setKeys(url, { ...told.keys, sharedKey: asked.sharedKey });
-    const kept = updated.length === 0 || (told.pendingKeys !== null && updated.length === 1);
-    if (!kept) faults.push({ promise: "first", detail: { told, updated } });
-    return faults;
+    if (observed.keys === null) return violations;
+    // Each pair has two halves. Sets one acknowledged half and one pending half: if the stored pair
+    // is one of the two, at most one half changes; otherwise both change.
+    const expectedKeys = observed.pendingKeys ?? observed.keys;
+    const updated = await setKeys(url, { ...observed.keys, sharedKey: expectedKeys.sharedKey });
+    const areKeysIntact =
+      updated.length === 0 || (observed.pendingKeys !== null && updated.length === 1);
+    if (!areKeysIntact) violations.push({ promise: "first", detail: { observed, updated } });
+    return violations;
   }
 }
 
 class CallRefusedError extends Error {}
 
-const notAnswered = (error: unknown): PowerViolation[] => [
+const toAnswersViolation = (error: unknown): PowerViolation[] => [
   { promise: "answers", detail: String(error) },
 ];
 
-async function applianceAt(url: string): Promise<string> {
-  const status = (await answered(await fetch(`${url}/api/admin/v1/status`))) as {
+async function readAppliance(url: string): Promise<string> {
+  const status = (await readAnswer(await fetch(`${url}/api/admin/v1/status`))) as {
     readonly appliance: { readonly id: string };
     readonly created_at: string;
   };
@@ -123,10 +133,10 @@ async function setKeys(url: string, keys: Keys): Promise<readonly string[]> {
     headers: { "content-type": "application/json" },
     body: JSON.stringify(keys),
   });
-  return ((await answered(response)) as { readonly updated: readonly string[] }).updated;
+  return ((await readAnswer(response)) as { readonly updated: readonly string[] }).updated;
 }
 
-async function answered(response: Response): Promise<unknown> {
+async function readAnswer(response: Response): Promise<unknown> {
   const text = await response.text();
   if (response.status >= 500) throw new Error(text);
   if (response.status !== 200) throw new CallRefusedError(text);

@@ -1,5 +1,5 @@
-// What lies in a data folder after a cut, read without the server's help: the auditor's record up
-// to where the state says it goes, and the checkpoint that is kept to go back to.
+// Checks a data folder after a power cut without a running server: the audit log up to the end that
+// the state names, and the previous checkpoint, which is kept for recovery.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
@@ -28,19 +28,22 @@ async function readState(folder: string): Promise<Snapshot> {
   return state;
 }
 
-/** What is wrong with a folder, found by looking; null: nothing. */
+/** Reads a folder and describes what is wrong with it; null: nothing. */
 export type FolderCheck = (folder: string) => Promise<string | null>;
 
-/** A file that cannot even be read is an answer too. */
-export async function runFolderCheck(folder: string, look: FolderCheck): Promise<string | null> {
+/** Runs a check; an error, for example of an unreadable file, counts as its finding. */
+export async function runFolderCheck(
+  folder: string,
+  folderCheck: FolderCheck,
+): Promise<string | null> {
   try {
-    return await look(folder);
+    return await folderCheck(folder);
   } catch (error) {
     return String(error);
   }
 }
 
-/** The record must be one chain that ends where the state says. */
+/** The audit log must be one chain that ends where the state says. */
 export const checkAuditLog: FolderCheck = async (folder) => {
   const { audit } = await readState(folder);
   const files = readdirSync(join(folder, AUDIT_FOLDER)).map((name) =>
@@ -52,19 +55,19 @@ export const checkAuditLog: FolderCheck = async (folder) => {
     const end = name === audit.file ? audit.length : bytes.length;
     if (bytes.length < end) return `${name} has ${bytes.length} bytes and should have ${end}`;
     for (let at = 0; at < end; at = bytes.indexOf(LF, at) + 1) {
-      const feed = bytes.indexOf(LF, at);
-      const line = decodeLine(bytes.subarray(at, feed < 0 ? end : feed));
+      const lineEnd = bytes.indexOf(LF, at);
+      const line = decodeLine(bytes.subarray(at, lineEnd < 0 ? end : lineEnd));
       if (line === null) return `${name} is damaged at byte ${at}`;
       if (line.audit_seq !== seq + 1 || line.audit_prev !== sum) {
         return `${name} does not continue its chain at byte ${at}, after line ${seq}`;
       }
       [seq, sum] = [line.audit_seq, line.sum];
     }
-    // What lies beyond is a checkpoint that did not finish.
+    // Anything beyond this end was written by a checkpoint that did not finish.
     if (name === audit.file) break;
   }
   if (seq === audit.seq && sum === audit.sum) return null;
-  return `the record ends with line ${seq}, and the state says ${audit.seq}`;
+  return `the audit log ends with line ${seq}, but the state says ${audit.seq}`;
 };
 
 function readAuditLogFile(folder: string, name: string): AuditLogFile {
@@ -73,30 +76,31 @@ function readAuditLogFile(folder: string, name: string): AuditLogFile {
   return { name, bytes, first: first?.audit_seq ?? Infinity };
 }
 
-/** There must be an earlier checkpoint, and all of the journal since. */
+/** There must be a previous checkpoint and the whole journal since. */
 export const checkPreviousCheckpoint: FolderCheck = async (folder) => {
   const { covers } = await readState(folder);
   const segments = listSegments(realDisk, folder);
   for (const { number } of listGenerations(realDisk, folder).toReversed()) {
     if (number === covers.seq) continue;
-    const kept = await new StateFile(realDisk, folder, generationName(number)).read();
-    if (kept?.covers.seq !== number) return `${generationName(number)} is not what it says`;
+    const previous = await new StateFile(realDisk, folder, generationName(number)).read();
+    if (previous?.covers.seq !== number)
+      return `${generationName(number)} does not cover the lines that its name says`;
     if (segments.some((segment) => segment.number === number + 1)) return null;
-    return `${generationName(number)} is there, and the journal after it is not`;
+    return `${generationName(number)} exists, but the journal segment after it is missing`;
   }
-  return "no earlier checkpoint is kept";
+  return "there is no previous checkpoint";
 };
 
-/** After a clean stop the state must hold everything. */
+/** After a clean stop the state must contain everything. */
 export const checkNothingToReplay: FolderCheck = async (folder) => {
   const { covers } = await readState(folder);
-  const left = listSegments(realDisk, folder)
+  const unreplayedBytes = listSegments(realDisk, folder)
     .filter(({ number }) => number > covers.seq)
     .reduce((sum, { path }) => sum + (realDisk.stat(path)?.size ?? 0), 0);
-  return left === 0 ? null : `${left} bytes of journal are left`;
+  return unreplayedBytes === 0 ? null : `${unreplayedBytes} bytes of journal are not in state.json`;
 };
 
-/** What lies there now, for whoever looks into a failure; a socket is nothing to look into. */
+/** Copies a data folder, to investigate a failure; sockets cannot be copied. */
 export function copyFolder(folder: string, to: string): void {
   rmSync(to, { recursive: true, force: true });
   if (!existsSync(folder)) return;

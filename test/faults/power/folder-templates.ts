@@ -1,4 +1,4 @@
-// Data folders to begin with: a site with a license, and one whose journal is about to be folded.
+// Data folders to start from: a licensed site, and one whose next checkpoint is nearly due.
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
@@ -11,12 +11,12 @@ import { USERS } from "./power-site.ts";
 
 const MIB = 1024 * 1024;
 
-/** A little less than a segment holds before it is closed. */
+/** A little less than the size at which a segment is closed. */
 const NEARLY_FULL = 7.9 * MIB;
-const INFO = 4_000;
-const AT_ONCE = 16;
+const INFO_LENGTH = 4_000;
+const PARALLEL_CALLS = 16;
 
-/** One of those who work on later. */
+/** One of the users that the clients use later. */
 const FILLER = "user-0";
 
 export interface FolderTemplates {
@@ -27,27 +27,27 @@ export interface FolderTemplates {
 export async function makeFolderTemplates(folder: string): Promise<FolderTemplates> {
   const [small, large] = [join(folder, "small"), join(folder, "large")];
   const terms = { product: PRODUCT, slots: USERS, consumption: consumptionTerms({ max: null }) };
-  // Nothing may run out while the rig runs.
+  // No registration may time out while the suite runs.
   await makeLicensedSite(join(small, "data"), { ...terms, timeoutMinutes: 24 * 60 });
   mkdirSync(large);
   cpSync(join(small, "data"), join(large, "data"), { recursive: true });
-  await fill(join(large, "data"));
+  await fillJournal(join(large, "data"));
   return { small, large };
 }
 
-/** Heartbeats that say something new each time, until the journal is nearly full; then a kill. */
-async function fill(folder: string): Promise<void> {
+/** Sends heartbeats with new user_info until the segment is nearly full, then kills the server. */
+async function fillJournal(folder: string): Promise<void> {
   const server = new PowerServer(folder);
   const url = await server.ready;
   if (url === null) throw new Error(await server.describeExit());
-  const size = (): number => {
+  const segmentSize = (): number => {
     const newest = listSegments(realDisk, folder).at(-1);
     return newest === undefined ? 0 : (realDisk.stat(newest.path)?.size ?? 0);
   };
-  let calls = 0;
-  const talk = async (): Promise<void> => {
-    while (size() < NEARLY_FULL) {
-      const info = `${(calls += 1)}${"x".repeat(INFO)}`;
+  let callCount = 0;
+  const sendHeartbeats = async (): Promise<void> => {
+    while (segmentSize() < NEARLY_FULL) {
+      const info = `${(callCount += 1)}${"x".repeat(INFO_LENGTH)}`;
       const response = await fetch(`${url}/api/v4/register`, {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -56,6 +56,6 @@ async function fill(folder: string): Promise<void> {
       if (!response.ok) throw new Error(await response.text());
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, talk));
+  await Promise.all(Array.from({ length: PARALLEL_CALLS }, sendHeartbeats));
   await server.kill();
 }

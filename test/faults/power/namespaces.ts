@@ -1,30 +1,30 @@
-// Mounts and processes of a rig's own: whatever becomes of it, nothing stays behind on the machine.
+// Runs a suite in namespaces: its mounts and processes end with it, even if it is killed.
 import { atEnd, makeTempFolder } from "../../support/suite-harness.ts";
 
-const FOLDER = "BERTH_SUITE_FOLDER";
+const FOLDER_VARIABLE = "BERTH_SUITE_FOLDER";
 
 /**
- * Everything in there ends with the process that began it, and so do its mounts. The first process
- * inherits orphans: a shell buries them.
+ * Everything inside ends with the process that started it, including the mounts. The first process
+ * inherits orphaned processes; a shell reaps them.
  */
-const UNSHARE = `setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc sh -c`;
-const INSIDE = [...UNSHARE.split(" "), '"$@"; exit $?', "sh"];
+const UNSHARE_COMMAND = `setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc sh -c`;
+const NAMESPACE_COMMAND = [...UNSHARE_COMMAND.split(" "), '"$@"; exit $?', "sh"];
 
 /**
- * Runs the script again in namespaces of its own and ends with its code; in there, gives it a
- * folder to work in. Where the machine does not allow that, says why.
+ * Runs this script again in new namespaces and exits with its code. Inside, returns the folder to
+ * work in. If the machine does not allow namespaces, returns the reason.
  */
 export async function enterNamespaces(): Promise<
-  { readonly folder: string } | { readonly why: string }
+  { readonly folder: string } | { readonly reason: string }
 > {
-  const given = process.env[FOLDER];
-  if (given !== undefined) return { folder: given };
-  const tried = Bun.spawnSync([...INSIDE, "true"]);
-  if (tried.exitCode !== 0) return { why: tried.stderr.toString().trim() };
-  const inside = Bun.spawn([...INSIDE, process.execPath, ...process.argv.slice(1)], {
+  const folder = process.env[FOLDER_VARIABLE];
+  if (folder !== undefined) return { folder };
+  const attempt = Bun.spawnSync([...NAMESPACE_COMMAND, "true"]);
+  if (attempt.exitCode !== 0) return { reason: attempt.stderr.toString().trim() };
+  const child = Bun.spawn([...NAMESPACE_COMMAND, process.execPath, ...process.argv.slice(1)], {
     stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, [FOLDER]: makeTempFolder() },
+    env: { ...process.env, [FOLDER_VARIABLE]: makeTempFolder() },
   });
-  atEnd(() => inside.kill("SIGKILL"));
-  process.exit(await inside.exited);
+  atEnd(() => child.kill("SIGKILL"));
+  process.exit(await child.exited);
 }

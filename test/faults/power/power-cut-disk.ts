@@ -1,14 +1,16 @@
-// A real ext4 on a disk whose power can be cut: power-cut-disk.c behind a loop device. What was not
-// flushed is lost by lot, the file system is mounted again, and its journal does what it can.
+// A real ext4 on a disk whose power can be cut: power-cut-disk.c behind a loop device. A cut loses
+// a random part of the unflushed data; the next mount lets ext4 recover from its journal.
 import { statfsSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PATIENCE } from "../../support/patience.ts";
 import { atEnd } from "../../support/suite-harness.ts";
 
-/** When the power goes: at a write, before a flush does anything, when it is done, or now. */
+/** When to cut: at a write (w), before a flush (f), after a flush (d), or now (n). */
 export type CutTrigger = "w" | "f" | "d" | "n";
 
-/** What of the unflushed stays: all, nothing, a first part in order, blocks or sectors by lot. */
+/**
+ * What of the cache survives: all (a), nothing (z), a prefix (o), random blocks (b) or sectors (s).
+ */
 export type LossMode = "a" | "z" | "o" | "b" | "s";
 
 export interface PowerCut {
@@ -18,17 +20,17 @@ export interface PowerCut {
   readonly seed: number;
 }
 
-/** What kind of ext4 lies on the disk. */
+/** How the ext4 file system is made and mounted. */
 export interface Ext4Options {
-  /** Seconds after which it writes down by itself what nobody synced. */
+  /** Seconds after which ext4 commits unsynced data by itself. */
   readonly commitSeconds: number;
-  /** Are there sums over its metadata? */
+  /** Whether metadata has checksums. */
   readonly hasMetadataChecksums: boolean;
-  /** A file's length may be written down before what is in it. */
+  /** Whether ext4 may commit a file's length before its content. */
   readonly isWriteback: boolean;
 }
 
-/** What the disk says of a cut. */
+/** What the disk program reports about a cut. */
 export interface LossReport {
   readonly trigger: string;
   readonly writes: number;
@@ -38,12 +40,12 @@ export interface LossReport {
 }
 
 const MIB = 1024 * 1024;
-const SIZE = 64 * MIB;
+const DISK_SIZE = 64 * MIB;
 const FUSE_MAGIC = 0x65735546;
-const QUIET = 3_000;
-const STEP = 2;
+const QUIET_MS = 3_000;
+const POLL_MS = 2;
 
-/** The program that is the disk. */
+/** Compiles the program that emulates the disk. */
 export function compileDiskProgram(folder: string): string {
   const program = join(folder, "power-cut-disk");
   const source = join(import.meta.dir, "power-cut-disk.c");
@@ -56,8 +58,8 @@ export class PowerCutDisk {
   readonly path: string;
   readonly #image: string;
   readonly #fuse: string;
-  #mounted = false;
-  #cut = Promise.withResolvers<LossReport>();
+  #isMounted = false;
+  #cutReport = Promise.withResolvers<LossReport>();
 
   private constructor(folder: string) {
     this.#image = join(folder, "image");
@@ -65,11 +67,11 @@ export class PowerCutDisk {
     this.path = join(folder, "disk");
   }
 
-  /** Throws what the machine says when it does not allow this. */
+  /** Throws the system's error message if the machine does not allow FUSE. */
   static async attach(folder: string, program: string): Promise<PowerCutDisk> {
     const disk = new PowerCutDisk(folder);
     writeFileSync(disk.#image, "");
-    truncateSync(disk.#image, SIZE);
+    truncateSync(disk.#image, DISK_SIZE);
     run("mkdir", disk.#fuse, disk.path);
     const child = Bun.spawn([program, disk.#image, disk.#fuse], {
       stdin: "ignore",
@@ -77,66 +79,78 @@ export class PowerCutDisk {
       stderr: "pipe",
     });
     atEnd(() => child.kill("SIGKILL"));
-    await waitUntil("the disk is there", () => child.exitCode !== null || isFuse(disk.#fuse));
+    await waitUntil(
+      "the disk is mounted by FUSE",
+      () => child.exitCode !== null || isFuse(disk.#fuse),
+    );
     if (child.exitCode !== null) throw new Error((await new Response(child.stderr).text()).trim());
     atEnd(() => run("umount", "--lazy", disk.#fuse));
-    void disk.#listen(child.stdout);
+    void disk.#readReports(child.stdout);
     atEnd(() => {
-      if (disk.#mounted) run("umount", "--lazy", disk.path);
+      if (disk.#isMounted) run("umount", "--lazy", disk.path);
     });
     return disk;
   }
 
-  /** An ext4 of its own, with what is in a folder, or empty. */
+  /** Makes a new ext4, empty or with the content of a folder. */
   format(from: string | null, { hasMetadataChecksums }: Ext4Options): void {
-    // Nothing of the one before may shine through.
+    // Removes all content of the previous file system.
     truncateSync(this.#image, 0);
-    truncateSync(this.#image, SIZE);
-    const quick = ["-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
-    // A sum over a superblock whose sectors came from two writes is wrong: half-written blocks are
-    // for a file system without sums.
+    truncateSync(this.#image, DISK_SIZE);
+    const mkfsOptions = ["-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
+    // A superblock whose sectors come from two writes has a wrong checksum, so half-written blocks
+    // need a file system without checksums.
     const features = hasMetadataChecksums ? [] : ["-O", "^metadata_csum"];
     const content = from === null ? [] : ["-d", from];
-    run("/sbin/mkfs.ext4", "-qF", "-b", "4096", ...quick, ...features, ...content, this.#image);
+    run(
+      "/sbin/mkfs.ext4",
+      "-qF",
+      "-b",
+      "4096",
+      ...mkfsOptions,
+      ...features,
+      ...content,
+      this.#image,
+    );
   }
 
-  /** The power comes back. */
+  /** Restores the power and mounts the file system. */
   mount({ commitSeconds, isWriteback }: Ext4Options): void {
     this.#sendCommand("load");
-    this.#cut = Promise.withResolvers();
-    // Without ext4's rescue of files that are renamed unsynced: not every file system has it.
-    const loose = isWriteback ? ",data=writeback,nodelalloc" : "";
-    const options = `loop,noauto_da_alloc,commit=${commitSeconds}${loose}`;
+    this.#cutReport = Promise.withResolvers();
+    // noauto_da_alloc: other file systems do not sync a file before it is renamed over another.
+    const writebackOptions = isWriteback ? ",data=writeback,nodelalloc" : "";
+    const options = `loop,noauto_da_alloc,commit=${commitSeconds}${writebackOptions}`;
     run("mount", "-t", "ext4", "-o", options, join(this.#fuse, "disk"), this.path);
-    this.#mounted = true;
+    this.#isMounted = true;
   }
 
-  /** Waits for those who still have a file open there. */
+  /** Waits until no process has a file open on the disk. */
   async unmount(): Promise<void> {
-    let complaint = "";
-    await waitUntil("nobody works on the disk any more", () => {
+    let stderrText = "";
+    await waitUntil("no process uses the disk", () => {
       const { exitCode, stderr } = Bun.spawnSync(["umount", this.path]);
-      complaint = stderr.toString();
+      stderrText = stderr.toString();
       return exitCode === 0;
     }).catch((error: unknown) => {
-      throw new Error(`${String(error)}: ${complaint}`);
+      throw new Error(`${String(error)}: ${stderrText}`);
     });
-    this.#mounted = false;
+    this.#isMounted = false;
   }
 
   armCut({ trigger, count, lossMode, seed }: PowerCut): void {
     this.#sendCommand(`cut ${trigger} ${count} ${lossMode} ${seed}`);
   }
 
-  /** Resolves when the power is gone; where nothing is written any more, it goes by itself. */
+  /** Resolves after the cut; if the armed cut does not happen soon, cuts the power. */
   async waitUntilCut(): Promise<LossReport> {
-    const timer = setTimeout(() => this.cutNow(), QUIET);
-    const loss = await this.#cut.promise;
+    const timer = setTimeout(() => this.cutNow(), QUIET_MS);
+    const loss = await this.#cutReport.promise;
     clearTimeout(timer);
     return loss;
   }
 
-  /** Unless it is gone already. */
+  /** Cuts the power, unless it is already cut. */
   cutNow(): void {
     this.armCut({ trigger: "n", count: 0, lossMode: "z", seed: 0 });
   }
@@ -145,7 +159,7 @@ export class PowerCutDisk {
     writeFileSync(join(this.#fuse, "control"), command);
   }
 
-  async #listen(stdout: ReadableStream<Uint8Array>): Promise<void> {
+  async #readReports(stdout: ReadableStream<Uint8Array>): Promise<void> {
     const decoder = new TextDecoder();
     let text = "";
     for await (const part of stdout) {
@@ -155,7 +169,7 @@ export class PowerCutDisk {
       for (const line of lines) {
         const [writes = 0, flushes = 0, lost = 0, unflushed = 0] =
           line.match(/\d+/g)?.map(Number) ?? [];
-        this.#cut.resolve({
+        this.#cutReport.resolve({
           trigger: line.slice(0, 1),
           writes,
           flushes,
@@ -169,15 +183,15 @@ export class PowerCutDisk {
 
 const isFuse = (path: string): boolean => statfsSync(path).type === FUSE_MAGIC;
 
-function run(...words: [string, ...string[]]): void {
-  const { exitCode, stderr } = Bun.spawnSync(words);
-  if (exitCode !== 0) throw new Error(`${words.join(" ")}: ${stderr.toString().trim()}`);
+function run(...command: [string, ...string[]]): void {
+  const { exitCode, stderr } = Bun.spawnSync(command);
+  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString().trim()}`);
 }
 
-export async function waitUntil(what: string, holds: () => boolean): Promise<void> {
+export async function waitUntil(condition: string, holds: () => boolean): Promise<void> {
   const end = performance.now() + PATIENCE;
   while (!holds()) {
-    if (performance.now() > end) throw new Error(`it never came to pass that ${what}`);
-    await Bun.sleep(STEP);
+    if (performance.now() > end) throw new Error(`timed out waiting until ${condition}`);
+    await Bun.sleep(POLL_MS);
   }
 }

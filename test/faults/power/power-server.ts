@@ -1,18 +1,18 @@
-// The compiled server as a process that can go down with its machine, its helpers included.
+// The compiled server as a process that can be killed together with its child processes.
 import { buildBinary } from "../../support/binary.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { atEnd } from "../../support/suite-harness.ts";
 
 export class PowerServer {
   readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
-  readonly #complaint: Promise<string>;
-  /** Its address once it serves; null when it ended instead. */
+  readonly #stderrText: Promise<string>;
+  /** Its URL when it serves; null if it ended first. */
   readonly ready: Promise<string | null>;
 
   constructor(folder: string) {
-    const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
-    // A process group of its own: a checkpoint is a process too, and goes down with it.
-    this.#child = Bun.spawn([buildBinary(), ...words], {
+    const args = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
+    // A new process group, because a checkpoint is a child process that must be killed too.
+    this.#child = Bun.spawn([buildBinary(), ...args], {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
@@ -20,48 +20,48 @@ export class PowerServer {
       env: {},
       detached: true,
     });
-    atEnd(() => this.#signalAll());
-    this.#complaint = new Response(this.#child.stderr).text();
-    this.ready = this.#inTime(addressIn(this.#child.stdout));
+    atEnd(() => this.#killGroup());
+    this.#stderrText = new Response(this.#child.stderr).text();
+    this.ready = this.#withTimeout(readAddress(this.#child.stdout));
   }
 
-  /** Nobody is told, nothing is finished. */
+  /** Kills the server and its children with SIGKILL. */
   async kill(): Promise<void> {
-    this.#signalAll();
+    this.#killGroup();
     await this.#child.exited;
   }
 
-  /** Asks it to end, and says with which code it did. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number> {
     this.#child.kill("SIGTERM");
-    return this.#inTime(this.#child.exited);
+    return this.#withTimeout(this.#child.exited);
   }
 
-  /** What it said on its way out. */
+  /** The exit code and the error output. */
   async describeExit(): Promise<string> {
     const code = await this.#child.exited;
-    return `exit ${code}: ${(await this.#complaint).trim()}`;
+    return `exit ${code}: ${(await this.#stderrText).trim()}`;
   }
 
-  async #inTime<T>(done: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => this.#signalAll(), PATIENCE);
+  async #withTimeout<T>(result: Promise<T>): Promise<T> {
+    const timer = setTimeout(() => this.#killGroup(), PATIENCE);
     try {
-      return await done;
+      return await result;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #signalAll(): void {
+  #killGroup(): void {
     try {
       process.kill(-this.#child.pid, "SIGKILL");
     } catch {
-      // All of them are gone already.
+      // All processes of the group have ended already.
     }
   }
 }
 
-async function addressIn(stdout: ReadableStream<Uint8Array>): Promise<string | null> {
+async function readAddress(stdout: ReadableStream<Uint8Array>): Promise<string | null> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const part of stdout) {

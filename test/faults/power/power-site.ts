@@ -1,5 +1,4 @@
-// A site on a disk whose power goes: its server, those who use it, and what must hold when the
-// power is back.
+// A site on a disk whose power is cut: its server, its clients, and the checks after a restart.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
@@ -25,16 +24,16 @@ import { PowerServer } from "./power-server.ts";
 
 export const USERS = 24;
 
-/** Answers before a server is told to stop: it should have something to fold. */
-const WARM = 20;
+/** Answers before a stop, so that its checkpoint has something to write. */
+const ANSWERS_BEFORE_STOP = 20;
 
 export interface Workload {
   readonly clients: number;
   readonly random: () => number;
 }
 
-/** How far a checkpoint has come: a new segment, a new state beside the old, the old one kept. */
-export type CheckpointStep = "begun" | "written" | "kept";
+/** How far a checkpoint is: new segment opened, new state written, previous state kept. */
+export type CheckpointStep = "started" | "written" | "kept";
 
 export class PowerSite {
   readonly expected = new ExpectedState(USERS);
@@ -44,10 +43,10 @@ export class PowerSite {
   readonly #evidence: string;
   readonly #folder: string;
   #server: PowerServer | null = null;
-  #neighbour: BackgroundSyncer | null = null;
+  #syncer: BackgroundSyncer | null = null;
   #clients: PowerClients | null = null;
 
-  /** `evidence` is where a copy of the data folder stays, as the newest cut left it. */
+  /** `evidence`: the path for a copy of the data folder as the latest cut left it. */
   constructor(disk: PowerCutDisk, system: Ext4Options, evidence: string) {
     this.#disk = disk;
     this.#system = system;
@@ -61,94 +60,100 @@ export class PowerSite {
     return this.#serve();
   }
 
-  /** The power goes while everybody works. */
-  async cutUnderLoad(cut: PowerCut, work: Workload): Promise<LossReport> {
+  /** Cuts the power while clients make calls. */
+  async cutUnderLoad(cut: PowerCut, workload: Workload): Promise<LossReport> {
     this.#disk.armCut(cut);
-    return this.#down(this.#working(work));
+    return this.#waitForCut(this.#startLoad(workload));
   }
 
-  /** The power goes while a closed segment is being folded and everybody works on. */
+  /** Cuts the power at a step of a checkpoint, while clients make calls. */
   async cutDuringRotation(
     cut: PowerCut,
-    work: Workload,
+    workload: Workload,
     step: CheckpointStep,
   ): Promise<LossReport> {
-    const newest = (of: typeof listSegments): number =>
-      of(realDisk, this.#folder).at(-1)?.number ?? 0;
-    const [segment, generation] = [newest(listSegments), newest(listGenerations)];
-    const kept = (): boolean => newest(listGenerations) > generation;
-    const has: Record<CheckpointStep, () => boolean> = {
-      begun: () => newest(listSegments) > segment,
-      // The last step is over in no time: whoever misses it sees the one after.
-      written: () => existsSync(join(this.#folder, `${STATE_FILE}.new`)) || kept(),
-      kept,
+    const newestNumber = (list: typeof listSegments): number =>
+      list(realDisk, this.#folder).at(-1)?.number ?? 0;
+    const [segment, generation] = [newestNumber(listSegments), newestNumber(listGenerations)];
+    const isStateKept = (): boolean => newestNumber(listGenerations) > generation;
+    const isReached: Record<CheckpointStep, () => boolean> = {
+      started: () => newestNumber(listSegments) > segment,
+      // This step may be too short to be seen; then the next step is.
+      written: () => existsSync(join(this.#folder, `${STATE_FILE}.new`)) || isStateKept(),
+      kept: isStateKept,
     };
-    const working = this.#working(work);
-    await this.#whileWorking(working, `a checkpoint is ${step}`, has[step]);
+    const load = this.#startLoad(workload);
+    await this.#waitDuringLoad(load, `a checkpoint is ${step}`, isReached[step]);
     this.#disk.armCut(cut);
-    return this.#down(working);
+    return this.#waitForCut(load);
   }
 
-  /** The power goes while the server stops, or when it has. */
+  /** Cuts the power while the server stops, or afterwards. */
   async cutDuringStop(
     cut: PowerCut,
-    work: Workload,
-  ): Promise<{ loss: LossReport; faults: PowerViolation[] }> {
+    workload: Workload,
+  ): Promise<{ loss: LossReport; violations: PowerViolation[] }> {
     const { figures } = this.expected;
     const before = figures.answered;
-    const working = this.#working(work);
-    const isWarm = (): boolean => figures.answered > before + WARM;
-    await this.#whileWorking(working, "they are answered", isWarm);
+    const load = this.#startLoad(workload);
+    const hasEnoughAnswers = (): boolean => figures.answered > before + ANSWERS_BEFORE_STOP;
+    await this.#waitDuringLoad(load, "clients have enough answers", hasEnoughAnswers);
     this.#disk.armCut(cut);
-    const gone = this.#disk.waitUntilCut();
-    const code = await Promise.race([this.#server?.stop(), gone.then(() => null)]);
+    const powerCut = this.#disk.waitUntilCut();
+    const code = await Promise.race([this.#server?.stop(), powerCut.then(() => null)]);
     this.#disk.cutNow();
-    const loss = await this.#down(working);
-    // Without power it ends as it can.
-    if (code === null || loss.trigger !== "n") return { loss, faults: [] };
-    return { loss, faults: await this.#afterStop(code ?? -1) };
+    const loss = await this.#waitForCut(load);
+    // If the power was cut during the stop, any exit code is valid.
+    if (code === null || loss.trigger !== "n") return { loss, violations: [] };
+    return { loss, violations: await this.#checkAfterStop(code ?? -1) };
   }
 
-  /** The power goes again while the server starts, or when it has. */
+  /** Cuts the power again while the server starts, or when it is ready. */
   async cutDuringStart(cut: PowerCut): Promise<LossReport> {
     this.#disk.mount(this.#system);
     this.#disk.armCut(cut);
     this.#server = new PowerServer(this.#folder);
     await Promise.race([this.#server.ready, this.#disk.waitUntilCut()]);
     this.#disk.cutNow();
-    return this.#down(Promise.resolve());
+    return this.#waitForCut(Promise.resolve());
   }
 
-  /** The power is back: everything that was answered must be. */
+  /** Restores the power, restarts the server, and checks that everything answered is there. */
   async restartAndCheck(): Promise<PowerViolation[]> {
     this.#disk.mount(this.#system);
     copyFolder(this.#folder, this.#evidence);
-    const faults = await this.#serve();
-    if (this.#clients === null) return faults;
-    faults.push(...(await this.#lookAtFolder()));
+    const violations = await this.#serve();
+    if (this.#clients === null) return violations;
+    violations.push(...(await this.#checkFolder()));
     try {
-      faults.push(...(await this.#compare(this.#clients)));
+      violations.push(...(await this.#compare(this.#clients)));
     } catch (error) {
       if (!(error instanceof ServerGoneError)) throw error;
-      faults.push({ promise: "starts", detail: `it starts and does not answer ${error.message}` });
+      violations.push({
+        promise: "starts",
+        detail: `the server is ready but does not answer ${error.message}`,
+      });
     }
-    return [...faults, ...this.expected.violations.splice(0)];
+    return [...violations, ...this.expected.violations.splice(0)];
   }
 
   async #compare(clients: PowerClients): Promise<PowerViolation[]> {
     if (await clients.hasTornTailNote()) this.figures.torn += 1;
-    const faults = this.expected.reconcile(await clients.readSlots(), await clients.readTotal());
+    const violations = this.expected.reconcile(
+      await clients.readSlots(),
+      await clients.readTotal(),
+    );
     await clients.repeatCounts();
-    return faults;
+    return violations;
   }
 
-  /** Ends in peace: whatever the cuts left behind, it must be able to. */
+  /** Stops the server without a cut: it must succeed, whatever earlier cuts left behind. */
   async stopAndCheck(): Promise<PowerViolation[]> {
     const code = (await this.#server?.stop()) ?? 0;
     await this.#server?.kill();
     await this.#disk.unmount();
-    // One that could not even start has been told of.
-    return this.#clients === null ? [] : this.#afterStop(code);
+    // A server that could not start was reported before.
+    return this.#clients === null ? [] : this.#checkAfterStop(code);
   }
 
   async #serve(): Promise<PowerViolation[]> {
@@ -158,46 +163,52 @@ export class PowerSite {
     return url === null ? [{ promise: "starts", detail: await this.#server.describeExit() }] : [];
   }
 
-  #working({ clients, random }: Workload): Promise<void> {
-    if (this.#system.isWriteback) this.#neighbour = new BackgroundSyncer(this.#disk.path);
+  #startLoad({ clients, random }: Workload): Promise<void> {
+    if (this.#system.isWriteback) this.#syncer = new BackgroundSyncer(this.#disk.path);
     return this.#clients?.runLoad(clients, random) ?? Promise.resolve();
   }
 
-  /** Where nobody is served any more there is nothing to wait for. */
-  async #whileWorking(working: Promise<void>, what: string, holds: () => boolean): Promise<void> {
-    let over = false;
-    void working.then(() => {
-      over = true;
+  /** Waits for a condition, or until the clients get no more answers. */
+  async #waitDuringLoad(
+    load: Promise<void>,
+    condition: string,
+    holds: () => boolean,
+  ): Promise<void> {
+    let isLoadOver = false;
+    void load.then(() => {
+      isLoadOver = true;
     });
-    await waitUntil(what, () => over || holds());
+    await waitUntil(condition, () => isLoadOver || holds());
   }
 
-  async #down(working: Promise<void>): Promise<LossReport> {
+  async #waitForCut(load: Promise<void>): Promise<LossReport> {
     const loss = await this.#disk.waitUntilCut();
     await this.#server?.kill();
     this.#clients?.abortCalls();
-    await working;
-    await this.#neighbour?.stop();
+    await load;
+    await this.#syncer?.stop();
     await this.#disk.unmount();
     return loss;
   }
 
-  async #afterStop(code: number): Promise<PowerViolation[]> {
+  async #checkAfterStop(code: number): Promise<PowerViolation[]> {
     if (code !== 0) return [{ promise: "stops", detail: await this.#server?.describeExit() }];
     this.figures.stops += 1;
     this.#disk.mount(this.#system);
-    const left = await runFolderCheck(this.#folder, checkNothingToReplay);
-    const faults = await this.#lookAtFolder();
+    const unreplayed = await runFolderCheck(this.#folder, checkNothingToReplay);
+    const violations = await this.#checkFolder();
     await this.#disk.unmount();
-    return left === null ? faults : [{ promise: "stops", detail: left }, ...faults];
+    return unreplayed === null
+      ? violations
+      : [{ promise: "stops", detail: unreplayed }, ...violations];
   }
 
-  async #lookAtFolder(): Promise<PowerViolation[]> {
-    const faults: PowerViolation[] = [];
-    for (const look of [checkAuditLog, checkPreviousCheckpoint]) {
-      const detail = await runFolderCheck(this.#folder, look);
-      if (detail !== null) faults.push({ promise: "record", detail });
+  async #checkFolder(): Promise<PowerViolation[]> {
+    const violations: PowerViolation[] = [];
+    for (const folderCheck of [checkAuditLog, checkPreviousCheckpoint]) {
+      const detail = await runFolderCheck(this.#folder, folderCheck);
+      if (detail !== null) violations.push({ promise: "auditLog", detail });
     }
-    return faults;
+    return violations;
   }
 }

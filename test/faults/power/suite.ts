@@ -1,6 +1,6 @@
-// The power goes while a real server works on a real ext4: at a write, before or after a flush,
-// under load, while it stops, starts, makes its folder or folds its journal. The disk loses a part
-// of what was not flushed, and what was answered must be there when the power is back.
+// Cuts the power of a disk with a real ext4 under a real server: at a write, before or after a
+// flush, under load, and while the server stops, starts, creates its folder or makes a checkpoint.
+// The disk loses a part of the unflushed data; everything answered must be there after the restart.
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,23 +30,23 @@ import {
 } from "../../support/suite-harness.ts";
 
 const CUTS = chooseSize(60, 2_000);
-const COMMITS = [1, 5, 60];
+const COMMIT_SECONDS = [1, 5, 60];
 
-/** Cuts on one file system; then a new one is made. */
-const PER_SITE = 10;
+/** Number of cuts on one file system, before a new one is made. */
+const CUTS_PER_SITE = 10;
 const FIRST_STARTS = 4;
 
-/** How many writes or flushes may come before the power goes. */
-const SPAN = { work: 60, stop: 24, start: 8, first: 44, fold: 30 };
+/** The highest number of writes or flushes before a cut. */
+const CUT_RANGE = { load: 60, stop: 24, start: 8, firstStart: 44, checkpoint: 30 };
 
-/** More than ever come: the power goes when nobody asks for anything any more. */
-const NEVER = 1_000_000;
+/** More writes than ever happen, so that the cut comes when all calls are done. */
+const NEVER_REACHED = 1_000_000;
 
-const isHunt = process.argv.includes("--fail-fast");
+const isFailFast = process.argv.includes("--fail-fast");
 
-const world = await enterNamespaces();
-if ("why" in world) {
-  skip("power cuts", world.why);
+const namespaces = await enterNamespaces();
+if ("reason" in namespaces) {
+  skip("the server loses nothing in a power cut", namespaces.reason);
   finish();
 }
 requirePackages({
@@ -56,37 +56,37 @@ requirePackages({
   "libc6-dev": "/usr/include/stdio.h",
   e2fsprogs: "/sbin/mkfs.ext4",
 });
-const disk = await plugIn(world.folder);
-await proveDisk();
-const evidence = join(world.folder, "evidence");
+const disk = await attachDisk(namespaces.folder);
+await checkDisk();
+const evidence = join(namespaces.folder, "evidence");
 buildBinary();
-const templates = await makeFolderTemplates(world.folder);
+const templates = await makeFolderTemplates(namespaces.folder);
 
 const random = createRandom(seed);
-const totals = { cuts: 0, lost: 0, unflushed: 0, torn: 0, stops: 0, rotations: 0, again: 0 };
-const sums = { answered: 0, unanswered: 0, reads: 0, repeated: 0 };
-const faults: { readonly promise: PowerPromise; readonly detail: string }[] = [];
-const first = new FirstStartScenario(disk, evidence);
+const totals = { cuts: 0, lost: 0, unflushed: 0, torn: 0, stops: 0, rotations: 0, startCuts: 0 };
+const clientTotals = { answered: 0, unanswered: 0, reads: 0, repeated: 0 };
+const violations: { readonly promise: PowerPromise; readonly detail: string }[] = [];
+const firstStarts = new FirstStartScenario(disk, evidence);
 
-for (let round = 0; goesOn(); round += 1) {
+for (let round = 0; shouldContinue(); round += 1) {
   const system: Ext4Options = {
-    commitSeconds: COMMITS[round % COMMITS.length] ?? 5,
+    commitSeconds: COMMIT_SECONDS[round % COMMIT_SECONDS.length] ?? 5,
     hasMetadataChecksums: round % 4 < 2,
     isWriteback: round % 2 === 1,
   };
-  await workRound(system);
-  for (let n = 0; n < FIRST_STARTS && goesOn(); n += 1) {
-    // The first two when all is told and nothing is under way; of the first, only that it is ready.
-    const cut = draw(n < 2 ? Infinity : SPAN.first, system);
-    const pairs = n === 0 ? 0 : 1 + Math.floor(random() * 3);
-    const { loss, faults } = await first.runWithCut(cut, system, pairs);
-    note("first start", system, cut, loss, faults);
+  await runLoadRound(system);
+  for (let n = 0; n < FIRST_STARTS && shouldContinue(); n += 1) {
+    // The first two cuts come when all calls are done; in the first there are no calls at all.
+    const cut = randomCut(n < 2 ? Infinity : CUT_RANGE.firstStart, system);
+    const keyPairs = n === 0 ? 0 : 1 + Math.floor(random() * 3);
+    const { loss, violations } = await firstStarts.runWithCut(cut, system, keyPairs);
+    recordCut("first start", system, cut, loss, violations);
   }
-  if (goesOn()) await rotationRound(system);
+  if (shouldContinue()) await runRotationRound(system);
 }
 report();
 
-async function plugIn(folder: string): Promise<PowerCutDisk> {
+async function attachDisk(folder: string): Promise<PowerCutDisk> {
   const program = compileDiskProgram(folder);
   try {
     const disk = await PowerCutDisk.attach(folder, program);
@@ -96,13 +96,15 @@ async function plugIn(folder: string): Promise<PowerCutDisk> {
     await disk.unmount();
     return disk;
   } catch (error) {
-    skip("power cuts", String(error));
+    skip("the server loses nothing in a power cut", String(error));
     return finish();
   }
 }
 
-/** Else all that follows would prove nothing. */
-async function proveDisk(): Promise<void> {
+/**
+ * Checks that the disk keeps synced data and loses unsynced data, which all other checks rely on.
+ */
+async function checkDisk(): Promise<void> {
   const system = { commitSeconds: 60, hasMetadataChecksums: true, isWriteback: false };
   const [safe, unsafe] = [join(disk.path, "safe"), join(disk.path, "unsafe")];
   disk.format(null, system);
@@ -115,70 +117,77 @@ async function proveDisk(): Promise<void> {
   disk.mount(system);
   const found = [safe, unsafe].map((path) => existsSync(path) && readFileSync(path, "utf8"));
   await disk.unmount();
-  const wanted = ["safe", false];
-  check("what is synced outlives a cut, what is not is lost", Bun.deepEquals(found, wanted), found);
+  const expected = ["safe", false];
+  check(
+    "a power cut of the test disk keeps a synced file and loses an unsynced file",
+    Bun.deepEquals(found, expected),
+    found,
+  );
 }
 
-function goesOn(): boolean {
+function shouldContinue(): boolean {
   reportProgress("cuts", totals.cuts, CUTS);
-  return totals.cuts < CUTS && !(isHunt && faults.length > 0);
+  return totals.cuts < CUTS && !(isFailFast && violations.length > 0);
 }
 
-/** One file system and one data folder, cut again and again. */
-async function workRound(system: Ext4Options): Promise<void> {
+/** Cuts the power of one file system and data folder several times. */
+async function runLoadRound(system: Ext4Options): Promise<void> {
   const site = new PowerSite(disk, system, evidence);
   let found = await site.startFrom(templates.small);
-  blame({ scene: "the beginning", system }, found);
-  for (let n = 0; n < PER_SITE && goesOn() && found.length === 0; n += 1) {
-    const stops = random() < 0.3;
-    // Some may stop in peace.
-    const span = random() < 0.3 ? Infinity : SPAN.stop;
-    const cut = draw(stops ? span : SPAN.work, system);
-    const done = stops
-      ? await site.cutDuringStop(cut, work())
-      : { loss: await site.cutUnderLoad(cut, work()), faults: [] };
-    found = [...done.faults];
+  recordViolations({ scenario: "start before the first cut", system }, found);
+  for (let n = 0; n < CUTS_PER_SITE && shouldContinue() && found.length === 0; n += 1) {
+    const isStop = random() < 0.3;
+    // Some stops end before the cut.
+    const range = random() < 0.3 ? Infinity : CUT_RANGE.stop;
+    const cut = randomCut(isStop ? range : CUT_RANGE.load, system);
+    const result = isStop
+      ? await site.cutDuringStop(cut, randomWorkload())
+      : { loss: await site.cutUnderLoad(cut, randomWorkload()), violations: [] };
+    found = [...result.violations];
     while (random() < 0.15) {
-      const again = draw(SPAN.start, system);
-      note("start", system, again, await site.cutDuringStart(again), []);
-      totals.again += 1;
+      const startCut = randomCut(CUT_RANGE.start, system);
+      recordCut("start", system, startCut, await site.cutDuringStart(startCut), []);
+      totals.startCuts += 1;
     }
     found.push(...(await site.restartAndCheck()));
-    note(stops ? "stop" : "work", system, cut, done.loss, found);
+    recordCut(isStop ? "stop" : "load", system, cut, result.loss, found);
   }
-  await leave(site, system);
+  await stopSite(site, system);
 }
 
-/** A server whose journal is nearly full folds it while everybody works on. */
-async function rotationRound(system: Ext4Options): Promise<void> {
+/** Cuts the power during the checkpoint of a server under load, whose segment is nearly full. */
+async function runRotationRound(system: Ext4Options): Promise<void> {
   const site = new PowerSite(disk, system, evidence);
-  const begun = await site.startFrom(templates.large);
-  const cut = draw(SPAN.fold, system);
-  const step = pick<CheckpointStep>(["begun", "written", "kept"]);
-  const loss = await site.cutDuringRotation(cut, work(), step);
+  const startViolations = await site.startFrom(templates.large);
+  const cut = randomCut(CUT_RANGE.checkpoint, system);
+  const step = pick<CheckpointStep>(["started", "written", "kept"]);
+  const loss = await site.cutDuringRotation(cut, randomWorkload(), step);
   totals.rotations += 1;
-  note(`a fold ${step}`, system, cut, loss, [...begun, ...(await site.restartAndCheck())]);
-  await leave(site, system);
+  recordCut(`checkpoint ${step}`, system, cut, loss, [
+    ...startViolations,
+    ...(await site.restartAndCheck()),
+  ]);
+  await stopSite(site, system);
 }
 
-async function leave(site: PowerSite, system: Ext4Options): Promise<void> {
-  blame({ scene: "the end", system }, await site.stopAndCheck());
+async function stopSite(site: PowerSite, system: Ext4Options): Promise<void> {
+  recordViolations({ scenario: "stop after the last cut", system }, await site.stopAndCheck());
   totals.torn += site.figures.torn;
   totals.stops += site.figures.stops;
   for (const name of ["answered", "unanswered", "reads", "repeated"] as const) {
-    sums[name] += site.expected.figures[name];
+    clientTotals[name] += site.expected.figures[name];
   }
 }
 
-function work(): Workload {
+function randomWorkload(): Workload {
   const clients = 1 + Math.floor(random() * USERS);
   return { clients, random: createRandom(Math.floor(random() * 2 ** 31)) };
 }
 
-function draw(span: number, { hasMetadataChecksums }: Ext4Options): PowerCut {
+function randomCut(range: number, { hasMetadataChecksums }: Ext4Options): PowerCut {
   return {
     trigger: pick(["w", "w", "f", "f", "d"]),
-    count: span === Infinity ? NEVER : 1 + Math.floor(random() * span),
+    count: range === Infinity ? NEVER_REACHED : 1 + Math.floor(random() * range),
     lossMode: pick<LossMode>(
       hasMetadataChecksums ? ["a", "z", "o", "b", "b", "b"] : ["z", "o", "b", "s", "s", "s"],
     ),
@@ -190,8 +199,8 @@ function pick<T>(from: readonly [T, ...T[]]): T {
   return from[Math.floor(random() * from.length)] ?? from[0];
 }
 
-function note(
-  scene: string,
+function recordCut(
+  scenario: string,
   system: Ext4Options,
   cut: PowerCut,
   loss: LossReport,
@@ -200,43 +209,43 @@ function note(
   totals.cuts += 1;
   totals.lost += loss.lostSectors;
   totals.unflushed += loss.unflushedSectors;
-  blame({ scene, system, cut, loss }, found);
+  recordViolations({ scenario, system, cut, loss }, found);
 }
 
-function blame(place: object, found: readonly PowerViolation[]): void {
+function recordViolations(context: object, found: readonly PowerViolation[]): void {
   if (found.length === 0) return;
-  const where = `SEED=${seed}, cut ${totals.cuts}: ${JSON.stringify(place)}`;
-  const kept = isHunt ? "" : keep();
+  const position = `SEED=${seed}, cut ${totals.cuts}: ${JSON.stringify(context)}`;
+  const evidenceNote = isFailFast ? "" : keepEvidence();
   for (const { promise, detail } of found) {
-    faults.push({ promise, detail: `${where}${kept}: ${JSON.stringify(detail)}` });
+    violations.push({ promise, detail: `${position}${evidenceNote}: ${JSON.stringify(detail)}` });
   }
 }
 
-/** A copy of the data folder as the last cut left it: this moment does not come again. */
-function keep(): string {
+/** Copies the data folder as the last cut left it, because a cut cannot be repeated exactly. */
+function keepEvidence(): string {
   const copy = join(tmpdir(), `berth-power-${seed}-${totals.cuts}`);
   cpSync(evidence, copy, { recursive: true });
-  return `, folder kept in ${copy}`;
+  return `, data folder copied to ${copy}`;
 }
 
-/** One line a promise, with the first way in which it was broken. */
+/** Reports one check for each promise, with the first violation. */
 function report(): never {
-  const { starts, ready, keys } = first.figures;
+  const { starts, ready, keys } = firstStarts.figures;
   const promises: Readonly<Record<PowerPromise, string>> = {
-    starts: `after ${totals.cuts} power cuts (${totals.lost} of ${totals.unflushed} unflushed sectors lost, ${totals.torn} torn tails, ${totals.again} cuts while starting) the server starts`,
-    slots: `after ${sums.answered} answers and ${sums.unanswered} calls without one, every slot is as answered and none is invented`,
-    counts: "every counter lies between what was answered and what was asked",
-    once: `${sums.repeated} counts asked again under their keys count once`,
-    shown: `what ${sums.reads} reads showed is there`,
-    answers: "nobody is refused",
-    record: `the auditor's record is whole, and so is the checkpoint before (${totals.rotations} cuts while folding under load)`,
-    stops: `${totals.stops} clean stops leave nothing to replay`,
-    first: `of ${starts} first starts ${ready} said ready and stay the same appliance with its ${keys} pairs of keys`,
+    starts: `the server starts after every power cut (${totals.cuts} cuts, ${totals.startCuts} of them during a start; ${totals.lost} of ${totals.unflushed} unflushed sectors lost, ${totals.torn} torn tails)`,
+    slots: `after power cuts every slot is as the server answered, and no other slot exists (${clientTotals.answered} answers, ${clientTotals.unanswered} calls without an answer)`,
+    counts: "after power cuts every counter is between the sums of answered calls and of all calls",
+    once: `a consumption repeated after a power cut under its idempotency key counts once (${clientTotals.repeated} repeated)`,
+    shown: `everything that a read showed before a power cut is there after it (${clientTotals.reads} reads)`,
+    answers: "no call is refused before or after a power cut",
+    auditLog: `after power cuts the audit log and the previous checkpoint are intact (${totals.rotations} cuts during a checkpoint under load)`,
+    stops: `a clean stop leaves no journal to replay (${totals.stops} stops)`,
+    first: `after a power cut during or after a first start, an appliance that was ready keeps its identity and keys (${starts} first starts, ${ready} ready, ${keys} pairs of keys)`,
   };
   for (const promise of Object.keys(promises) as PowerPromise[]) {
-    const broken = faults.filter((fault) => fault.promise === promise);
-    const detail = `${broken.length} times; ${broken[0]?.detail.slice(0, 1_800)}`;
-    check(promises[promise], broken.length === 0, detail);
+    const found = violations.filter((violation) => violation.promise === promise);
+    const detail = `${found.length} times; ${found[0]?.detail.slice(0, 1_800)}`;
+    check(promises[promise], found.length === 0, detail);
   }
   finish();
 }

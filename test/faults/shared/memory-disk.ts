@@ -1,5 +1,5 @@
-// A data folder held in memory: cheap to copy, to damage, and to start from a hundred thousand
-// times. Its disk can run out of room, byte by byte, the way a real one does.
+// A data folder in memory: cheap enough to copy, damage and start from a hundred thousand times.
+// Its disk can run out of space at any byte, as a real disk does.
 import { linkSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type {
@@ -13,51 +13,53 @@ import { makeDiskError } from "../../support/faulty-disk.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What names lead to; two names may share one. The bytes are replaced, never changed. */
+/** A file's content; two names may share one. The bytes are replaced, never modified. */
 export interface Inode {
   readonly bytes: Bytes;
 }
 
-/** File names, with the folder they are in left out: `state.json`, `history/2026-03.jsonl`. */
+/** Files by their path in the data folder: `state.json`, `history/2026-03.jsonl`. */
 export type FileTree = ReadonlyMap<string, Inode>;
 
-/** Where a tree in memory pretends to be. */
+/** The path under which a `MemoryDisk` has its tree. */
 export const MEMORY_FOLDER = "/srv/berth";
 
-/** Written by whoever takes the folder, refused or not. */
+/** Written by every start, also by one that is refused. */
 export const LOCK_FILES: ReadonlySet<string> = new Set(["lock", "checkpoint.lock"]);
 
 export const fileBytes = (tree: FileTree, name: string): Bytes =>
   tree.get(name)?.bytes ?? new Uint8Array();
 
-/** What a bad sector does: every name of the file leads to the damage. */
+/** Damages a file as a bad sector does: under every name that it has. */
 export function replaceInode(tree: FileTree, name: string, bytes: Bytes): FileTree {
   const before = tree.get(name);
   const after: Inode = { bytes };
-  return new Map([...tree].map(([other, inode]) => [other, inode === before ? after : inode]));
+  return new Map(
+    [...tree].map(([otherName, inode]) => [otherName, inode === before ? after : inode]),
+  );
 }
 
-/** What a copy over it does, or another file of that name. */
+/** Puts a new file under a name, as a copy does; other names keep the old content. */
 export const replaceFile = (tree: FileTree, name: string, bytes: Bytes): FileTree =>
   new Map([...tree, [name, { bytes }]]);
 
 export const withoutFiles = (tree: FileTree, ...names: readonly string[]): FileTree =>
   new Map([...tree].filter(([name]) => !names.includes(name)));
 
-export const isSameBytes = (one: Bytes, other: Bytes): boolean =>
-  one.length === other.length && Buffer.compare(one, other) === 0;
+export const isSameBytes = (first: Bytes, second: Bytes): boolean =>
+  first.length === second.length && Buffer.compare(first, second) === 0;
 
-/** What differs between two trees, but for the locks. */
+/** Names of the files that differ between two trees, without lock files. */
 export function changedFiles(before: FileTree, after: FileTree): string[] {
   const names = new Set([...before.keys(), ...after.keys()]);
   return [...names].filter((name) => {
-    const [one, other] = [before.get(name)?.bytes, after.get(name)?.bytes];
-    if (one === other || LOCK_FILES.has(name)) return false;
-    return one === undefined || other === undefined || !isSameBytes(one, other);
+    const [first, second] = [before.get(name)?.bytes, after.get(name)?.bytes];
+    if (first === second || LOCK_FILES.has(name)) return false;
+    return first === undefined || second === undefined || !isSameBytes(first, second);
   });
 }
 
-/** The files of a real folder, with those told to be one that are. */
+/** Reads a real folder; names with the same inode share one `Inode`. */
 export function readTree(folder: string): FileTree {
   const inodes = new Map<number, Inode>();
   const tree = new Map<string, Inode>();
@@ -72,16 +74,16 @@ export function readTree(folder: string): FileTree {
   return tree;
 }
 
-/** Makes the folder real. */
+/** Writes a tree as a new real folder. */
 export function writeTree(tree: FileTree, folder: string): void {
   const written = new Map<Inode, string>();
   mkdirSync(folder, { mode: 0o700 });
   for (const [name, inode] of tree) {
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const same = written.get(inode);
-    if (same === undefined) writeFileSync(path, inode.bytes, { mode: 0o600 });
-    else linkSync(same, path);
+    const existingPath = written.get(inode);
+    if (existingPath === undefined) writeFileSync(path, inode.bytes, { mode: 0o600 });
+    else linkSync(existingPath, path);
     written.set(inode, path);
   }
 }
@@ -90,33 +92,33 @@ interface MemoryFile {
   bytes: Bytes;
 }
 
-/** A disk that holds one tree, at `FOLDER`. */
+/** A disk with one tree, at `MEMORY_FOLDER`. */
 export class MemoryDisk implements Disk {
   readonly #files = new Map<string, MemoryFile>();
-  /** How many bytes it holds in all; then a write comes back short, and the next one fails. */
+  /** Its size in bytes; when it is full, a write is short and the next one fails. */
   capacity = Infinity;
-  /** How many bytes it says are free; null: as many as there are. */
+  /** The number of free bytes it reports; null: the true number. */
   claimedFreeBytes: number | null = null;
-  /** How many bytes were appended so far. */
+  /** Number of bytes appended so far. */
   writtenBytes = 0;
-  /** False: not even an empty file can be made. */
+  /** False: not even an empty file can be created. */
   canCreateFiles = true;
 
   constructor(tree: FileTree) {
-    const held = new Map<Inode, MemoryFile>();
+    const byInode = new Map<Inode, MemoryFile>();
     for (const [name, inode] of tree) {
-      const own = held.get(inode) ?? { bytes: inode.bytes };
-      held.set(inode, own);
-      this.#files.set(name, own);
+      const file = byInode.get(inode) ?? { bytes: inode.bytes };
+      byInode.set(inode, file);
+      this.#files.set(name, file);
     }
   }
 
   toTree(): FileTree {
     const inodes = new Map<MemoryFile, Inode>();
     const tree = new Map<string, Inode>();
-    for (const [name, held] of this.#files) {
-      const inode = inodes.get(held) ?? { bytes: held.bytes };
-      inodes.set(held, inode);
+    for (const [name, file] of this.#files) {
+      const inode = inodes.get(file) ?? { bytes: file.bytes };
+      inodes.set(file, inode);
       tree.set(name, inode);
     }
     return tree;
@@ -124,18 +126,18 @@ export class MemoryDisk implements Disk {
 
   get usedBytes(): number {
     let sum = 0;
-    for (const held of new Set(this.#files.values())) sum += held.bytes.length;
+    for (const file of new Set(this.#files.values())) sum += file.bytes.length;
     return sum;
   }
 
   list(folder: string): string[] {
-    const inside = folder === MEMORY_FOLDER ? "" : `${nameOf(folder)}/`;
-    const names = [...this.#files.keys()].filter((name) => name.startsWith(inside));
-    return [...new Set(names.map((name) => name.slice(inside.length).split("/")[0] ?? ""))];
+    const prefix = folder === MEMORY_FOLDER ? "" : `${relativeName(folder)}/`;
+    const names = [...this.#files.keys()].filter((name) => name.startsWith(prefix));
+    return [...new Set(names.map((name) => name.slice(prefix.length).split("/")[0] ?? ""))];
   }
 
   read(path: string): Bytes | null {
-    return this.#files.get(nameOf(path))?.bytes ?? null;
+    return this.#files.get(relativeName(path))?.bytes ?? null;
   }
 
   readPart(path: string, offset: number, length: number): Bytes | null {
@@ -147,55 +149,55 @@ export class MemoryDisk implements Disk {
   }
 
   async rewrite(path: string, offset: number, bytes: Uint8Array): Promise<void> {
-    const held = this.#find(path);
-    const end = held.bytes.subarray(offset + bytes.length);
-    held.bytes = concatBytes(held.bytes.subarray(0, offset), bytes, end);
+    const file = this.#find(path);
+    const rest = file.bytes.subarray(offset + bytes.length);
+    file.bytes = concatBytes(file.bytes.subarray(0, offset), bytes, rest);
   }
 
   stat(path: string): FileStat | null {
     if (path === MEMORY_FOLDER) return { mode: 0o700, uid: 0, size: 0, identity: null };
-    const held = this.#files.get(nameOf(path));
-    if (held === undefined) return null;
-    return { mode: 0o600, uid: 0, size: held.bytes.length, identity: null };
+    const file = this.#files.get(relativeName(path));
+    if (file === undefined) return null;
+    return { mode: 0o600, uid: 0, size: file.bytes.length, identity: null };
   }
 
   open(path: string, how?: "new"): OpenFile {
-    if (how === "new" && this.#files.has(nameOf(path))) throw makeDiskError("EEXIST");
-    const held = this.#findOrCreate(path);
+    if (how === "new" && this.#files.has(relativeName(path))) throw makeDiskError("EEXIST");
+    const file = this.#findOrCreate(path);
     return {
       write: (bytes) => {
-        const room = this.capacity - this.usedBytes;
-        if (room <= 0 && bytes.length > 0) throw makeDiskError("ENOSPC");
-        const taken = Math.min(room, bytes.length);
-        this.writtenBytes += taken;
-        held.bytes = concatBytes(held.bytes, bytes.subarray(0, taken));
-        return taken;
+        const freeBytes = this.capacity - this.usedBytes;
+        if (freeBytes <= 0 && bytes.length > 0) throw makeDiskError("ENOSPC");
+        const count = Math.min(freeBytes, bytes.length);
+        this.writtenBytes += count;
+        file.bytes = concatBytes(file.bytes, bytes.subarray(0, count));
+        return count;
       },
       truncate: (size) => {
-        held.bytes = held.bytes.slice(0, size);
+        file.bytes = file.bytes.slice(0, size);
       },
       sync: async () => {},
       syncData: async () => {},
       identity: () => null,
-      readBack: (length) => held.bytes.slice(0, length),
+      readBack: (length) => file.bytes.slice(0, length),
       close: () => {},
     };
   }
 
   rename(from: string, to: string): void {
-    const held = this.#find(from);
-    this.#files.delete(nameOf(from));
-    this.#files.set(nameOf(to), held);
+    const file = this.#find(from);
+    this.#files.delete(relativeName(from));
+    this.#files.set(relativeName(to), file);
   }
 
   link(from: string, to: string): void {
-    if (this.#files.has(nameOf(to))) throw makeDiskError("EEXIST");
-    this.#files.set(nameOf(to), this.#find(from));
+    if (this.#files.has(relativeName(to))) throw makeDiskError("EEXIST");
+    this.#files.set(relativeName(to), this.#find(from));
   }
 
   remove(path: string): void {
     this.#find(path);
-    this.#files.delete(nameOf(path));
+    this.#files.delete(relativeName(path));
   }
 
   makeFolder(): void {}
@@ -207,11 +209,11 @@ export class MemoryDisk implements Disk {
   async syncFolder(): Promise<void> {}
 
   lock(path: string): FileLock {
-    const held = this.#findOrCreate(path);
+    const file = this.#findOrCreate(path);
     return {
       identity: null,
       note(text) {
-        held.bytes = new Uint8Array(Buffer.from(text));
+        file.bytes = new Uint8Array(Buffer.from(text));
       },
       release() {},
     };
@@ -222,21 +224,21 @@ export class MemoryDisk implements Disk {
   }
 
   #findOrCreate(path: string): MemoryFile {
-    const name = nameOf(path);
-    const held = this.#files.get(name) ?? { bytes: new Uint8Array() };
+    const name = relativeName(path);
+    const file = this.#files.get(name) ?? { bytes: new Uint8Array() };
     if (!this.#files.has(name) && !this.canCreateFiles) throw makeDiskError("ENOSPC");
-    this.#files.set(name, held);
-    return held;
+    this.#files.set(name, file);
+    return file;
   }
 
   #find(path: string): MemoryFile {
-    const held = this.#files.get(nameOf(path));
-    if (held === undefined) throw makeDiskError("ENOENT");
-    return held;
+    const file = this.#files.get(relativeName(path));
+    if (file === undefined) throw makeDiskError("ENOENT");
+    return file;
   }
 }
 
-const nameOf = (path: string): string => path.slice(MEMORY_FOLDER.length + 1);
+const relativeName = (path: string): string => path.slice(MEMORY_FOLDER.length + 1);
 
 export function concatBytes(...parts: readonly Uint8Array[]): Bytes {
   return new Uint8Array(Buffer.concat(parts));

@@ -1,38 +1,38 @@
-// `berth serve` as a process group of its own: it can be killed alone, which leaves a checkpoint it
-// had started behind as an orphan, or together with it.
+// `berth serve` in its own process group. It can be killed alone, which orphans a checkpoint that
+// it had started, or together with the checkpoint.
 import { buildBinary } from "../../support/binary.ts";
 import { atEnd } from "../../support/suite-harness.ts";
 
 export interface ServerProcess {
   readonly pid: number;
   readonly url: string;
-  /** False when it ended without ever getting ready. */
+  /** False if the server ended before it was ready. */
   readonly ready: Promise<boolean>;
-  /** How it ended: the exit code, or null after a signal; with what it had complained of. */
+  /** The exit code, or null after a signal, and the error output. */
   readonly exited: Promise<{ readonly code: number | null; readonly stderr: string }>;
   hasExited(): boolean;
-  /** SIGTERM: finish, fold, end. */
+  /** Sends SIGTERM: the server finishes its calls, makes a checkpoint and ends. */
   terminate(): void;
-  /** SIGKILL, sent before this returns. */
-  kill(whom: "server" | "group"): void;
+  /** Sends SIGKILL before it returns. */
+  kill(target: "server" | "group"): void;
 }
 
 const binary = buildBinary();
 
-/** Those that run, and the last one on each folder, whose checkpoint may outlive it. */
+/** Running servers, and the last server of each folder, whose checkpoint may outlive it. */
 const running = new Set<ServerProcess>();
-const newest = new Map<string, ServerProcess>();
+const latestByFolder = new Map<string, ServerProcess>();
 atEnd(() => {
-  for (const served of new Set([...running, ...newest.values()])) served.kill("group");
+  for (const server of new Set([...running, ...latestByFolder.values()])) server.kill("group");
 });
 
 /**
- * Ports are fixed ones below those the kernel hands out: a client that tries a dead port of that
- * range again may be given the very same one for itself, and then talks to itself.
+ * `port` must be below the kernel's ephemeral range. A client that retries an unused port of that
+ * range may get the same port as its own source port, and then connects to itself.
  */
 export function startServer(folder: string, port: number): ServerProcess {
-  const words = ["--listen", `127.0.0.1:${port}`, "--audit-budget", "0"];
-  const child = Bun.spawn([binary, "serve", "--data", folder, ...words], {
+  const flags = ["--listen", `127.0.0.1:${port}`, "--audit-budget", "0"];
+  const child = Bun.spawn([binary, "serve", "--data", folder, ...flags], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -40,38 +40,38 @@ export function startServer(folder: string, port: number): ServerProcess {
     env: {},
     detached: true,
   });
-  const complaint = new Response(child.stderr).text();
-  const ended = child.exited.then(async () => ({
+  const stderrText = new Response(child.stderr).text();
+  const exited = child.exited.then(async () => ({
     code: child.signalCode === null ? child.exitCode : null,
-    stderr: await complaint,
+    stderr: await stderrText,
   }));
-  const served: ServerProcess = {
+  const server: ServerProcess = {
     pid: child.pid,
     url: `http://127.0.0.1:${port}`,
     ready: waitUntilReady(child.stdout),
-    exited: ended,
+    exited,
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
     terminate: () => child.kill("SIGTERM"),
-    kill(whom) {
-      if (whom === "server") child.kill("SIGKILL");
+    kill(target) {
+      if (target === "server") child.kill("SIGKILL");
       else killGroup(child.pid);
     },
   };
-  newest.set(folder, served);
-  running.add(served);
-  void ended.then(() => running.delete(served));
-  return served;
+  latestByFolder.set(folder, server);
+  running.add(server);
+  void exited.then(() => running.delete(server));
+  return server;
 }
 
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nobody is left in it.
+    // All processes of the group have ended.
   }
 }
 
-/** Goes on reading after `ready`: a pipe nobody empties would stop the server one day. */
+/** Continues to read after `ready`: a full pipe would block the server. */
 function waitUntilReady(stdout: ReadableStream<Uint8Array>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   void (async () => {
@@ -86,7 +86,7 @@ function waitUntilReady(stdout: ReadableStream<Uint8Array>): Promise<boolean> {
   return promise;
 }
 
-/** Consecutive ports that can be had now, below the kernel's own range. */
+/** Finds consecutive free ports below the kernel's ephemeral range. */
 export function findFreePorts(count: number, random: () => number): number[] {
   for (let tries = 0; tries < 1_000; tries += 1) {
     const first = 20_000 + Math.floor(random() * (12_000 - count));

@@ -8,13 +8,13 @@ import type { ReferenceModel } from "./reference-model.ts";
 
 const LF = 10;
 
-/** The state's rows as they lie on the disk. */
+/** Reads the rows of `state.json` from the disk. */
 export function readSnapshot(disk: SimulatedDisk, folder: string): Snapshot {
   const bytes = disk.findFile(join(folder, "state.json"))?.view() ?? new Uint8Array();
   return JSON.parse(Buffer.from(bytes).toString("utf8")) as Snapshot;
 }
 
-/** The segments of the journal, oldest first. */
+/** Lists the segments of the journal, oldest first. */
 export function listSegments(disk: SimulatedDisk, folder: string): string[] {
   const numbers = (disk.findFolder(folder)?.names() ?? []).flatMap((name) => {
     const digits = /^journal-(\d+)\.jsonl$/.exec(name)?.[1];
@@ -23,22 +23,22 @@ export function listSegments(disk: SimulatedDisk, folder: string): string[] {
   return numbers.toSorted((a, b) => a - b).map((number) => `${folder}/journal-${number}.jsonl`);
 }
 
-/** What the last line in the journal hangs the next one on. */
+/** The checksum of the journal's last line, which the next line continues. */
 export function readLastSum(disk: SimulatedDisk, folder: string): string {
   for (const path of listSegments(disk, folder).toReversed()) {
     const bytes = disk.findFile(path)?.view() ?? new Uint8Array();
-    const tail = Buffer.from(bytes.subarray(-TAIL.length - 1)).toString("utf8");
+    const tail = Buffer.from(bytes.subarray(-LINE_TAIL.length - 1)).toString("utf8");
     if (tail !== "") return /^,"sum":"([0-9a-f]{64})"\}\n$/.exec(tail)?.[1] ?? "";
   }
   return readSnapshot(disk, folder).covers.sum;
 }
 
-const TAIL = `,"sum":"${GENESIS}"}`;
+const LINE_TAIL = `,"sum":"${GENESIS}"}`;
 
 /**
- * The auditor's record as the state says it is must be every audited line, once each, byte for byte.
- * What lies beyond is the leftover of a checkpoint that did not finish. The journal after it was
- * read by the start and hangs on its last line's sum.
+ * The audit log, up to the end that the state names, must be every audited line once, byte for
+ * byte. Anything beyond was left by a checkpoint that did not finish. The start has read the
+ * journal after it, which continues from the checksum of its last line.
  */
 export function checkAuditLog(
   disk: SimulatedDisk,
@@ -46,18 +46,22 @@ export function checkAuditLog(
   reference: ReferenceModel,
 ): number {
   const { audit, covers } = readSnapshot(disk, folder);
-  const wanted = reference.auditLogUpTo(audit.seq);
-  assertPromise("record", wanted !== null, () => `state.json records ${audit.seq} audited lines`);
+  const expected = reference.auditLogUpTo(audit.seq);
+  assertPromise(
+    "audit log",
+    expected !== null,
+    () => `state.json says that there are ${audit.seq} audited lines, which were never written`,
+  );
   let length = 0;
   for (const { name, bytes } of readAuditLog(disk, join(folder, "history"), audit)) {
-    const part = wanted?.subarray(length, length + bytes.length) ?? bytes;
+    const expectedPart = expected?.subarray(length, length + bytes.length) ?? bytes;
     length += bytes.length;
-    assertPromise("record", Buffer.compare(bytes, part) === 0, () => {
-      return `up to ${covers.seq}, audited ${audit.seq}: ${name} is not what was written`;
+    assertPromise("audit log", Buffer.compare(bytes, expectedPart) === 0, () => {
+      return `state.json covers line ${covers.seq}, audited line ${audit.seq}: the content of ${name} is not what was written`;
     });
   }
-  assertPromise("record", length === wanted?.length, () => {
-    return `up to ${covers.seq}, audited ${audit.seq}: it has ${length} bytes, not ${wanted?.length}`;
+  assertPromise("audit log", length === expected?.length, () => {
+    return `state.json covers line ${covers.seq}, audited line ${audit.seq}: the audit log has ${length} bytes, not ${expected?.length}`;
   });
   return length;
 }
@@ -70,20 +74,20 @@ interface AuditLogPart {
 
 function readAuditLog(
   disk: SimulatedDisk,
-  history: string,
+  auditFolder: string,
   audit: Snapshot["audit"],
 ): AuditLogPart[] {
   const parts: AuditLogPart[] = [];
-  for (const name of disk.findFolder(history)?.names() ?? []) {
-    const all = disk.findFile(join(history, name))?.view() ?? new Uint8Array();
-    const bytes = name === audit.file ? all.subarray(0, audit.length) : all;
-    const first = firstAudited(bytes);
+  for (const name of disk.findFolder(auditFolder)?.names() ?? []) {
+    const content = disk.findFile(join(auditFolder, name))?.view() ?? new Uint8Array();
+    const bytes = name === audit.file ? content.subarray(0, audit.length) : content;
+    const first = firstAuditSeq(bytes);
     if (first !== null && first <= audit.seq) parts.push({ name, first, bytes });
   }
   return parts.toSorted((a, b) => a.first - b.first);
 }
 
-function firstAudited(bytes: Uint8Array): number | null {
+function firstAuditSeq(bytes: Uint8Array): number | null {
   const end = bytes.indexOf(LF);
   try {
     const line = JSON.parse(Buffer.from(bytes.subarray(0, end)).toString("utf8")) as JournalLine;
@@ -93,16 +97,20 @@ function firstAudited(bytes: Uint8Array): number | null {
   }
 }
 
-/** Walks the whole record as an auditor would, knowing nothing but how a line is made. */
-export function checkAuditChain(record: Uint8Array): void {
+/** Checks the chain of the whole audit log, as an auditor who knows only the line format would. */
+export function checkAuditChain(auditLog: Uint8Array): void {
   let [seq, sum] = [0, GENESIS];
-  for (let start = 0; start < record.length;) {
-    const end = record.indexOf(LF, start);
-    const text = Buffer.from(record.subarray(start, end)).toString("utf8");
+  for (let start = 0; start < auditLog.length;) {
+    const end = auditLog.indexOf(LF, start);
+    const text = Buffer.from(auditLog.subarray(start, end)).toString("utf8");
     const line = JSON.parse(text) as JournalLine;
     const content = text.slice(0, text.lastIndexOf(',"sum":'));
-    const chains = line.audit_seq === seq + 1 && line.audit_prev === sum;
-    assertPromise("record", chains && sha256(content) === line.sum, () => `it breaks at ${text}`);
+    const isChained = line.audit_seq === seq + 1 && line.audit_prev === sum;
+    assertPromise(
+      "audit log",
+      isChained && sha256(content) === line.sum,
+      () => `the chain of the audit log breaks at ${text}`,
+    );
     [seq, sum] = [seq + 1, line.sum];
     start = end + 1;
   }

@@ -3,41 +3,43 @@ import type { DiskCall, SimulatedDisk } from "./simulated-disk.ts";
 import { ProcessKilledError, diskError } from "./simulated-process.ts";
 import type { SimulationFigures } from "./promises.ts";
 
-/** A call of some kind, soon: the disk fails it, the power goes, or a process is ended there. */
+/**
+ * What happens at one of the next disk calls: it fails, the power is cut, or a process is killed.
+ */
 export type InjectedFault = "EIO" | "cut" | "kill" | "kill checkpoint";
 
-/** What goes wrong with a disk while it is used, one thing at a time. */
+/** Injects faults into disk calls, one at a time. */
 export class FaultInjector {
   readonly #disk: SimulatedDisk;
-  readonly #dice: SeededRandom;
+  readonly #random: SeededRandom;
   readonly #figures: SimulationFigures;
   #armed: InjectedFault | null = null;
   #countdown = 0;
-  readonly #errors = new Set<unknown>();
-  /** The power is gone, or the server was killed; null: neither. */
+  readonly #injectedErrors = new Set<unknown>();
+  /** Why the server is down; null: it is not. */
   downCause: "cut" | "kill" | null = null;
 
-  constructor(disk: SimulatedDisk, dice: SeededRandom, figures: SimulationFigures) {
+  constructor(disk: SimulatedDisk, random: SeededRandom, figures: SimulationFigures) {
     this.#disk = disk;
-    this.#dice = dice;
+    this.#random = random;
     this.#figures = figures;
-    disk.limitWrite = (wanted) => this.#taken(wanted);
+    disk.limitWrite = (length) => this.#limitWrite(length);
   }
 
-  arm(fault: InjectedFault, within: number): void {
+  arm(fault: InjectedFault, maxCalls: number): void {
     this.#armed = fault;
-    this.#countdown = this.#dice.intBelow(within);
+    this.#countdown = this.#random.intBelow(maxCalls);
   }
 
-  /** The machine is up again, and nothing is about to go wrong. */
+  /** The machine is up again; disarms the pending fault. */
   reset(): void {
     this.#armed = null;
     this.downCause = null;
   }
 
-  /** Whether this is what a call was told to fail with. */
+  /** Whether this error was injected. */
   isInjectedError(error: unknown): boolean {
-    return this.#errors.has(error);
+    return this.#injectedErrors.has(error);
   }
 
   injectIfDue(call: DiskCall): void {
@@ -48,7 +50,7 @@ export class FaultInjector {
     this.#armed = null;
     if (fault === "EIO") {
       const error = diskError("EIO");
-      this.#errors.add(error);
+      this.#injectedErrors.add(error);
       this.#figures.diskFailures += 1;
       throw error;
     }
@@ -64,16 +66,16 @@ export class FaultInjector {
     this.#disk.cutPower();
   }
 
-  /** A checkpoint outlives its server for a while. */
+  /** Kills the server only: its checkpoint goes on for a while. */
   killServer(): void {
     this.downCause = "kill";
     this.#figures.kills += 1;
     this.#disk.killAll("server");
   }
 
-  #taken(wanted: number): number {
-    if (wanted < 2 || !this.#dice.chance(0.05)) return wanted;
+  #limitWrite(length: number): number {
+    if (length < 2 || !this.#random.chance(0.05)) return length;
     this.#figures.shortWrites += 1;
-    return this.#dice.intBetween(1, wanted - 1);
+    return this.#random.intBetween(1, length - 1);
   }
 }

@@ -10,9 +10,9 @@ import { SIMULATED_FOLDER } from "./simulated-server.ts";
 import { SimulatedTime } from "./simulated-time.ts";
 
 /**
- * What chance alone would take years to hit: a batch that did not fit is cut off, lines of the next
- * one end exactly where a sector does, and the power goes before they are synced. What the disk then
- * holds of the two must not look like damage.
+ * A case that random runs would take years to hit: a batch that did not fit is cut off, lines of
+ * the next batch end exactly at the end of a sector, and the power is cut before they are synced.
+ * The mix of the two batches on the disk must not look like damage.
  */
 export async function runLeftoverScenario(seed: number): Promise<void> {
   const site = new LeftoverSite(seed);
@@ -22,39 +22,47 @@ export async function runLeftoverScenario(seed: number): Promise<void> {
   const before = site.journalSize;
   await site.write(store, [0]);
   const shortest = site.journalSize - before;
-  // Lines of a sector each from here on, and as long as there is a digit in their number.
+  // From here on each line fills one sector, as long as its number has one digit.
   await site.write(store, [(SECTOR - ((site.journalSize + shortest) % SECTOR)) % SECTOR]);
-  const whole = SECTOR - shortest;
+  const sectorLength = SECTOR - shortest;
 
   site.disk.freeBytes = site.random.intBetween(SECTOR, 4 * SECTOR - 1);
   site.disk.onCall = ({ name, path }) => {
-    // Most of what did not fit had reached the disk by then.
+    // Most of the batch that did not fit has reached the disk by then.
     if (name !== "truncate") return;
     for (let times = 0; times < 3; times += 1) {
       site.disk.findFile(path)?.writeBack(site.random);
     }
   };
-  const refused = await site.write(store, [whole, whole, whole, whole]);
-  assertPromise("room", refused === 4, () => `${refused} of 4 were told that they do not fit`);
+  const refused = await site.write(store, [sectorLength, sectorLength, sectorLength, sectorLength]);
+  assertPromise(
+    "disk space",
+    refused === 4,
+    () => `${refused} of 4 changes were refused on a full disk`,
+  );
   site.disk.freeBytes = Infinity;
   site.time.fireIntervals();
   await site.time.runPending();
 
   site.disk.holdsSyncs = true;
-  void site.write(store, [whole, whole, whole]);
+  void site.write(store, [sectorLength, sectorLength, sectorLength]);
   await site.time.runPending();
   site.disk.cutPower();
   await site.time.runPending();
   site.disk.holdsSyncs = false;
   store = await site.open().catch((error: unknown) => {
-    assertPromise("starts", false, () => `after a full disk and a cut: ${String(error)}`);
+    assertPromise(
+      "starts",
+      false,
+      () => `start after a full disk and a power cut: ${String(error)}`,
+    );
     throw error;
   });
   const { seq } = store.health();
   assertPromise(
     "kept",
     seq >= 4,
-    () => `after a full disk and a cut it starts with line ${seq}, not 4`,
+    () => `the last line after a full disk and a power cut is ${seq}, expected 4 or later`,
   );
 }
 
@@ -89,13 +97,13 @@ class LeftoverSite {
     });
   }
 
-  /** A line for each, so much longer than the shortest; says how many were refused. */
+  /** Writes one line per length, that many bytes longer than the shortest; returns the refusals. */
   async write(store: Store, lengths: readonly number[]): Promise<number> {
     this.time.advance(1);
-    const writing = lengths.map((length) =>
+    const writes = lengths.map((length) =>
       store.transact({ type: "SetKeys", changed: ["x".repeat(length)], peer: "" }, () => null),
     );
     await this.time.runPending();
-    return (await Promise.all(writing)).filter(({ ok }) => !ok).length;
+    return (await Promise.all(writes)).filter(({ ok }) => !ok).length;
   }
 }

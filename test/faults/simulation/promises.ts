@@ -1,22 +1,22 @@
 import type { ChainHead } from "../../../src/store/journal.ts";
 
-/** What a simulation can find broken. */
+/** The promises that a simulation checks. */
 export type SimulationPromise =
   | "kept"
   | "starts"
-  | "unseen"
+  | "hidden"
   | "answers"
   | "files"
-  | "room"
+  | "disk space"
   | "leases"
   | "stopped"
-  | "record"
+  | "audit log"
   | "damage"
-  | "way back";
+  | "recovery";
 
-/** A promise of the store that did not hold, with what was found instead. */
+/** Thrown when a promise is broken; the message says what was found instead. */
 export class SimulationViolation extends Error {
-  override readonly name = "Broken";
+  override readonly name = "SimulationViolation";
   readonly promise: SimulationPromise;
 
   constructor(promise: SimulationPromise, found: string) {
@@ -27,24 +27,24 @@ export class SimulationViolation extends Error {
 
 export function assertPromise(
   promise: SimulationPromise,
-  holds: boolean,
+  isKept: boolean,
   found: () => string,
 ): void {
-  if (!holds) throw new SimulationViolation(promise, found());
+  if (!isKept) throw new SimulationViolation(promise, found());
 }
 
 export const isSameHead = (a: ChainHead, b: ChainHead): boolean =>
   a.sum === b.sum && a.seq === b.seq && a.auditSum === b.auditSum && a.auditSeq === b.auditSeq;
 
-/** Where two long texts part. */
-export function describeDifference(found: string, wanted: string): string {
+/** Shows where two long texts begin to differ. */
+export function describeDifference(found: string, expected: string): string {
   let at = 0;
-  while (at < found.length && found[at] === wanted[at]) at += 1;
-  const about = (text: string): string => text.slice(Math.max(0, at - 80), at + 120);
-  return `found …${about(found)}… and not …${about(wanted)}…`;
+  while (at < found.length && found[at] === expected[at]) at += 1;
+  const excerpt = (text: string): string => text.slice(Math.max(0, at - 80), at + 120);
+  return `found …${excerpt(found)}…, expected …${excerpt(expected)}…`;
 }
 
-/** How often what was done and what came of it; added up over all seeds. */
+/** Counts of what happened in a run; added up over all seeds. */
 export const emptyFigures = () => ({
   operations: 0,
   done: 0,
@@ -67,8 +67,8 @@ export const emptyFigures = () => ({
   flips: 0,
   staleBlocks: 0,
   damageRefused: 0,
-  waysBack: 0,
-  recordBytes: 0,
+  recoveries: 0,
+  auditLogBytes: 0,
 });
 
 export type SimulationFigures = ReturnType<typeof emptyFigures>;

@@ -1,4 +1,4 @@
-// What people ask of a site, from a seed: every command there is, mostly plausible, sometimes not.
+// Makes random commands from a seed: every type of command, mostly plausible, sometimes not.
 import type { Command, InstallLicense, IdempotencyKey } from "../../../src/domain/command.ts";
 import type { Contact } from "../../../src/domain/registration.ts";
 import type { State, TrustedVendor } from "../../../src/domain/state.ts";
@@ -21,17 +21,17 @@ import {
 } from "../../support/scenario.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 
-// Most names are as long as the others, and so are the lines they make: what is left of a line that
-// was cut off can then look like the beginning of the next.
+// Most names have the same length, and so do their journal lines: the rest of a line that was cut
+// off can then look like the beginning of the next.
 const USERS = [
-  ...Array.from({ length: 16 }, (_, place) => `user-${10 + place}`),
+  ...Array.from({ length: 16 }, (_, index) => `user-${10 + index}`),
   "constructor",
   "__proto__",
   'ä\n\u2028"🙂',
 ];
 const PRODUCTS = ["cad", "cam", "constructor", "__proto__"];
 const FEATURES = ["view", "plot", "__proto__"];
-const OTHER: TrustedVendor = {
+const OTHER_VENDOR: TrustedVendor = {
   ...VENDOR,
   vendor: "VENDOR0000000002",
   products: ["other"],
@@ -62,7 +62,7 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   DeclareAuditGaps: 0,
   MarkClock: 1,
   AskClock: 0.5,
-  // The store puts jumps on record by itself.
+  // The store writes clock jumps by itself.
   JumpClock: 0,
   SetClockBack: 0.4,
   CountRefusals: 1.5,
@@ -73,18 +73,18 @@ export interface CommandContext {
   readonly state: State;
   readonly head: ChainHead;
   readonly at: Instant;
-  /** What a vendor's clock says. */
+  /** The true time, which a vendor's clock shows. */
   readonly trueNow: Instant;
-  /** Never the same twice. */
+  /** Unique in a run. */
   readonly operationNumber: number;
 }
 
-export const randomCommand = (asking: CommandContext): Command =>
-  MAKERS[nextSetupCommand(asking) ?? asking.random.pickWeighted(WEIGHTS)](asking);
+export const randomCommand = (context: CommandContext): Command =>
+  MAKERS[nextSetupCommand(context) ?? context.random.pickWeighted(WEIGHTS)](context);
 
-/** What a site needs first: a vendor, a request, and a license in answer to it. */
+/** The next command that sets up the site: a vendor, a request, or a license that answers it. */
 function nextSetupCommand({ random, state, at, trueNow }: CommandContext): Command["type"] | null {
-  // A clock that is far ahead is put right before long.
+  // A clock that is far ahead is soon corrected.
   if (at - trueNow > HOUR && random.chance(0.03)) {
     return state.clockNonce === null ? "AskClock" : "SetClockBack";
   }
@@ -93,43 +93,60 @@ function nextSetupCommand({ random, state, at, trueNow }: CommandContext): Comma
   return state.requests.size === 0 ? "MakeRequest" : "InstallLicense";
 }
 
-type CommandMaker = (asking: CommandContext) => Command;
+type CommandMaker = (context: CommandContext) => Command;
 
 const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
   DeclareAuditGaps: () => ({ type: "DeclareAuditGaps", gaps: [], note: "", peer: PEER }),
   Create: () => ({ type: "Create", kind: "site", appliance: "" }),
-  Register: (asking) =>
-    register(user(asking.random), { ...aim(asking), contact: contact(asking.random) }),
-  Borrow: (asking) => {
-    const { random, at } = asking;
+  Register: (context) =>
+    register(randomUser(context.random), {
+      ...randomTarget(context),
+      contact: randomContact(context.random),
+    }),
+  Borrow: (context) => {
+    const { random, at } = context;
     const until = random.chance(0.6) ? null : later(at, random.intBetween(-1, 30) * HOUR);
-    return borrow(user(random), until, { ...aim(asking), once: once(random) });
+    return borrow(randomUser(random), until, {
+      ...randomTarget(context),
+      once: randomIdempotencyKey(random),
+    });
   },
-  Unregister: (asking) => {
-    const { random } = asking;
-    return unregister(user(random), { ...aim(asking), by: random.pick(["user", "admin"]) });
+  Unregister: (context) => {
+    const { random } = context;
+    return unregister(randomUser(random), {
+      ...randomTarget(context),
+      by: random.pick(["user", "admin"]),
+    });
   },
   UnregisterAll: ({ random }) => unregisterAll(random.chance(0.3) ? null : random.pick(PRODUCTS)),
-  RegisterFeature: (asking) =>
-    registerFeature(user(asking.random), asking.random.pick(FEATURES), aim(asking)),
-  ReleaseFeature: (asking) =>
-    releaseFeature(user(asking.random), asking.random.pick(FEATURES), aim(asking)),
+  RegisterFeature: (context) =>
+    registerFeature(
+      randomUser(context.random),
+      context.random.pick(FEATURES),
+      randomTarget(context),
+    ),
+  ReleaseFeature: (context) =>
+    releaseFeature(
+      randomUser(context.random),
+      context.random.pick(FEATURES),
+      randomTarget(context),
+    ),
   ReleaseAllFeatures: () => ({ type: "ReleaseAllFeatures", peer: PEER }),
-  AddConsumption: (asking) => {
-    const { random } = asking;
-    const who = random.chance(0.5) ? null : user(random);
+  AddConsumption: (context) => {
+    const { random } = context;
+    const user = random.chance(0.5) ? null : randomUser(random);
     const limit = random.chance(0.1) && { maxOverages: random.intBelow(4) };
     return consume(random.intBetween(-2, 6), {
-      ...aim(asking),
-      user: who,
-      once: once(random),
+      ...randomTarget(context),
+      user,
+      once: randomIdempotencyKey(random),
       ...limit,
     });
   },
-  AddFeatureConsumption: (asking) => {
-    const { random } = asking;
-    const told = { ...aim(asking), once: once(random) };
-    return consumeFeature(random.pick(FEATURES), random.intBetween(0, 4), told);
+  AddFeatureConsumption: (context) => {
+    const { random } = context;
+    const options = { ...randomTarget(context), once: randomIdempotencyKey(random) };
+    return consumeFeature(random.pick(FEATURES), random.intBetween(0, 4), options);
   },
   InstallLicense: randomLicense,
   RemoveLicense: ({ random, state }) =>
@@ -159,7 +176,7 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     peer: PEER,
   }),
   TrustVendor: ({ random, operationNumber }) => {
-    const vendor = random.chance(0.6) ? VENDOR : OTHER;
+    const vendor = random.chance(0.6) ? VENDOR : OTHER_VENDOR;
     return {
       type: "TrustVendor",
       vendor: { ...vendor, version: 1 + (operationNumber >> 10) },
@@ -168,7 +185,7 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
   },
   DistrustVendor: ({ random }) => ({
     type: "DistrustVendor",
-    vendor: random.pick([OTHER, OTHER, VENDOR]).vendor,
+    vendor: random.pick([OTHER_VENDOR, OTHER_VENDOR, VENDOR]).vendor,
     peer: PEER,
   }),
   MoveAway: () => ({ type: "MoveAway", move: "a move", peer: PEER }),
@@ -192,7 +209,7 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
   JumpClock: ({ at }) => ({ type: "JumpClock", from: at, to: at, reason: "step" }),
   SetClockBack: ({ random, state, at, trueNow }) => ({
     type: "SetClockBack",
-    // Never before the true time, which a vendor knows; sometimes not all the way.
+    // Never before the true time, which a vendor knows; sometimes later than it.
     to: random.chance(0.7)
       ? trueNow
       : latest(
@@ -208,40 +225,40 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
       product: random.chance(0.5) ? null : random.pick(PRODUCTS),
       code: random.pick(["unknown_product", "floating_not_available", "__proto__"]),
       count: random.intBetween(1, 9),
-      users: [user(random)],
+      users: [randomUser(random)],
     })),
   }),
 };
 
-const user = (dice: SeededRandom): string => dice.pick(USERS);
+const randomUser = (random: SeededRandom): string => random.pick(USERS);
 
-const aim = ({ random, state }: CommandContext) => ({
-  product: random.chance(0.05) ? null : random.pick(known(random, state.products.keys())),
+const randomTarget = ({ random, state }: CommandContext) => ({
+  product: random.chance(0.05) ? null : random.pick(knownProducts(random, state.products.keys())),
   licenseId: random.chance(0.05) ? random.intBetween(1, 8) : null,
 });
 
-/** What is installed, mostly. */
-function known(dice: SeededRandom, installed: Iterable<string>): readonly string[] {
-  const codes = dice.chance(0.05) ? [] : [...installed];
+/** Product codes to choose from: mostly the installed ones. */
+function knownProducts(random: SeededRandom, installed: Iterable<string>): readonly string[] {
+  const codes = random.chance(0.05) ? [] : [...installed];
   return codes.length === 0 ? PRODUCTS : codes;
 }
 
-/** Mostly the same as ever: a renewal from another machine is audited once a day at most. */
-const contact = (dice: SeededRandom): Contact => {
-  const hostname = dice.chance(0.1) ? "other" : "desk";
-  // A borrow that says something new of itself is two lines.
+/** Mostly the same contact: a renewal from another machine is audited at most once a day. */
+const randomContact = (random: SeededRandom): Contact => {
+  const hostname = random.chance(0.1) ? "other" : "desk";
+  // A borrow with new info makes two lines.
   return { hostname, ip: PEER, info: hostname === "other" ? "busy" : "", peer: PEER };
 };
 
-const once = (dice: SeededRandom): IdempotencyKey | null =>
-  dice.chance(0.6)
+const randomIdempotencyKey = (random: SeededRandom): IdempotencyKey | null =>
+  random.chance(0.6)
     ? null
-    : { key: `key-${dice.intBelow(40)}`, fingerprint: dice.pick(["a", "a", "a", "b"]) };
+    : { key: `key-${random.intBelow(40)}`, fingerprint: random.pick(["a", "a", "a", "b"]) };
 
-/** In answer to what is open, or a newer serial of what is there; sometimes a file used before. */
+/** Answers a pending request, or has a newer serial; sometimes it is a license file used before. */
 function randomLicense({ random, state, at }: CommandContext): InstallLicense {
   const license = random.intBetween(1, 8);
-  const known = state.licenses.get(license);
+  const installed = state.licenses.get(license);
   const product = PRODUCTS[license % PRODUCTS.length] ?? "cad";
   const granted = terms({
     product,
@@ -269,14 +286,14 @@ function randomLicense({ random, state, at }: CommandContext): InstallLicense {
       }),
     ),
   });
-  const newest = known?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;
+  const newest = installed?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;
   const serial = newest + (random.chance(0.9) ? 1 : 0);
   const { hardware: _hardware, ...grant } = makeGrant(license, granted, serial);
   const [request] = [...state.requests.values()].toReversed();
   const [activation] = state.activations.keys();
   const answers = random.pick([
     request === undefined ? null : { request: request.request, nonce: request.nonce },
-    activation === undefined || known === undefined ? null : { activation },
+    activation === undefined || installed === undefined ? null : { activation },
   ]);
   return { type: "InstallLicense", license, terms: granted, grant, answers, peer: PEER };
 }

@@ -1,5 +1,5 @@
-// What a site must be like, kept outside the store: the rules' own state, every line that was ever
-// decided with its bytes, and how far answers have promised that it stays.
+// The expected state of a site, kept outside the store: the state by the domain rules, every
+// decided journal line with its bytes, and the line up to which answers have promised durability.
 import type { Command } from "../../../src/domain/command.ts";
 import { isAudited } from "../../../src/domain/audited-events.ts";
 import type { Event } from "../../../src/domain/event.ts";
@@ -21,7 +21,7 @@ interface ReferenceLine {
   readonly text: string;
 }
 
-/** Lines that were decided and then turned away; a crash may bring them back. */
+/** Lines that were decided and then refused; a crash may bring them back. */
 interface RefusedLines {
   readonly after: number;
   readonly lines: readonly ReferenceLine[];
@@ -29,33 +29,33 @@ interface RefusedLines {
 
 export class ReferenceModel {
   state: State = emptyState("site");
-  /** Answers have been given that rest on everything up to here. */
+  /** Answers depend on every line up to this one. */
   promisedSeq = 0;
-  /** Everything up to here has been synced by the store itself. */
+  /** The store has synced every line up to this one. */
   syncedSeq = 0;
-  /** The first line of the batch that gathers; null: the next line begins one. */
-  #from: number | null = null;
-  /** By seq; the first stands for nothing. */
-  readonly #known: ReferenceLine[] = [{ head: genesisHead, events: [], text: "" }];
-  #turnedAway: RefusedLines[] = [];
-  #record = Buffer.alloc(1 << 16);
-  /** Where each audited line ends in the record. */
-  readonly #recordEnds = [0];
-  /** The state at `#baseSeq`, which is never beyond what is promised. */
+  /** The first line of the batch being collected; null: the next line begins a batch. */
+  #batchStart: number | null = null;
+  /** By sequence number; the first entry is a placeholder. */
+  readonly #lines: ReferenceLine[] = [{ head: genesisHead, events: [], text: "" }];
+  #refusedBatches: RefusedLines[] = [];
+  #auditLog = Buffer.alloc(1 << 16);
+  /** The offset at which each audited line ends in the audit log. */
+  readonly #auditLineEnds = [0];
+  /** The state at `#baseSeq`, which is never after `promisedSeq`. */
   #base: State = emptyState("site");
   #baseSeq = 0;
 
   get head(): ChainHead {
-    return this.headAt(this.#known.length - 1);
+    return this.headAt(this.#lines.length - 1);
   }
 
   headAt(seq: number): ChainHead {
-    const known = this.#known[seq];
-    if (known === undefined) throw new Error(`line ${seq} was never decided`);
-    return known.head;
+    const line = this.#lines[seq];
+    if (line === undefined) throw new Error(`line ${seq} was never decided`);
+    return line.head;
   }
 
-  /** The line a first start writes. */
+  /** Adds the line that a first start writes. */
   create(at: Instant): void {
     const event: Event = { type: "Created", at, kind: "site", appliance: "" };
     evolve(this.state, event);
@@ -65,27 +65,27 @@ export class ReferenceModel {
     this.syncedSeq = 1;
   }
 
-  /** What the rules say; what they say happened is a line from here on. */
+  /** Decides a command by the domain rules and adds the resulting lines. */
   decide(command: Command, at: Instant) {
-    const done = transact(this.state, command, at);
-    if (done.ok) for (const events of done.value.journalLines) this.#append(events, at);
-    return done;
+    const decision = transact(this.state, command, at);
+    if (decision.ok) for (const events of decision.value.journalLines) this.#append(events, at);
+    return decision;
   }
 
-  /** Nothing depends on how licenses are kept, but the order of events that touch them all does. */
-  orderLicenses(like: State["licenses"]): void {
+  /** Adopts the store's order of licenses, because events that concern all licenses follow it. */
+  orderLicenses(order: State["licenses"]): void {
     const { licenses } = this.state;
-    const mine = new Map(licenses);
+    const ownLicenses = new Map(licenses);
     licenses.clear();
-    for (const id of [...like.keys(), ...mine.keys()]) {
-      const license = mine.get(id);
+    for (const id of [...order.keys(), ...ownLicenses.keys()]) {
+      const license = ownLicenses.get(id);
       if (license !== undefined) licenses.set(id, license);
     }
   }
 
-  /** What gathered is on its way to the disk; returns how far that goes. */
+  /** The store writes the collected batch; returns its last line. */
   closeBatch(): number {
-    this.#from = null;
+    this.#batchStart = null;
     return this.head.seq;
   }
 
@@ -93,68 +93,72 @@ export class ReferenceModel {
     this.promisedSeq = Math.max(this.promisedSeq, seq);
   }
 
-  /** A sync returned: what newer lines stand in the place of is gone for good. */
+  /** A sync returned: refused lines that newer lines have overwritten cannot come back. */
   markSynced(seq: number): void {
     this.syncedSeq = seq;
-    this.#turnedAway = this.#turnedAway.filter(({ after }) => after >= seq);
+    this.#refusedBatches = this.#refusedBatches.filter(({ after }) => after >= seq);
   }
 
-  /** Nothing beyond what is synced counts while the store goes on. */
+  /** Refuses every line that is not synced, as the store does when it goes on. */
   refuseUnsynced(): void {
-    this.#turnedAway.push({ after: this.syncedSeq, lines: this.#known.slice(this.syncedSeq + 1) });
+    this.#refusedBatches.push({
+      after: this.syncedSeq,
+      lines: this.#lines.slice(this.syncedSeq + 1),
+    });
     this.rewindTo(this.syncedSeq);
   }
 
-  /** Whether a store may stand at this line after a crash; the reference stands there then. */
+  /** Whether this may be the last line after a crash; if so, the reference continues from it. */
   tryMoveTo(seq: number, sum: string): boolean {
-    if (this.#known[seq]?.head.sum === sum) {
-      // What a crash took may lie behind the end of the file, until newer lines are synced there.
-      this.#turnedAway.push({ after: seq, lines: this.#known.slice(seq + 1) });
+    if (this.#lines[seq]?.head.sum === sum) {
+      // Lost lines may still be behind the end of the file, until newer lines are synced there.
+      this.#refusedBatches.push({ after: seq, lines: this.#lines.slice(seq + 1) });
       this.rewindTo(seq);
       return true;
     }
-    for (const { after, lines } of this.#turnedAway) {
+    for (const { after, lines } of this.#refusedBatches) {
       if (seq <= after || lines[seq - after - 1]?.head.sum !== sum) continue;
       this.rewindTo(after);
       for (const line of lines.slice(0, seq - after)) this.#push(line);
-      this.#play(this.state, after, seq);
+      this.#replay(this.state, after, seq);
       return true;
     }
     return false;
   }
 
-  /** Everything beyond is gone, and was never answered. */
+  /** Removes all later lines, which were never answered. */
   rewindTo(seq: number): void {
-    if (seq > this.head.seq) throw new Error(`line ${seq} is ahead, not back`);
+    if (seq > this.head.seq)
+      throw new Error(`cannot rewind to line ${seq}: the last line is ${this.head.seq}`);
     this.state = this.stateAt(seq);
-    this.#known.length = seq + 1;
-    this.#recordEnds.length = this.head.auditSeq + 1;
+    this.#lines.length = seq + 1;
+    this.#auditLineEnds.length = this.head.auditSeq + 1;
     this.syncedSeq = Math.min(this.syncedSeq, seq);
-    this.#from = null;
+    this.#batchStart = null;
   }
 
-  /** Whether the state at this line can still be told. */
+  /** Whether the state at this line can still be rebuilt. */
   canRebuildAt(seq: number): boolean {
-    return seq >= this.#baseSeq && seq < this.#known.length;
+    return seq >= this.#baseSeq && seq < this.#lines.length;
   }
 
   stateAt(seq: number): State {
-    this.#play(this.#base, this.#baseSeq, Math.min(this.promisedSeq, seq));
+    this.#replay(this.#base, this.#baseSeq, Math.min(this.promisedSeq, seq));
     this.#baseSeq = Math.max(this.#baseSeq, Math.min(this.promisedSeq, seq));
     const state = copyState(this.#base);
-    this.#play(state, this.#baseSeq, seq);
+    this.#replay(state, this.#baseSeq, seq);
     return state;
   }
 
-  /** Byte for byte the audited lines up to this one. */
+  /** The bytes of all audited lines up to this one; null: there is no such line. */
   auditLogUpTo(auditSeq: number): Uint8Array | null {
-    const end = this.#recordEnds[auditSeq];
-    return end === undefined ? null : this.#record.subarray(0, end);
+    const end = this.#auditLineEnds[auditSeq];
+    return end === undefined ? null : this.#auditLog.subarray(0, end);
   }
 
-  #play(state: State, from: number, to: number): void {
+  #replay(state: State, from: number, to: number): void {
     for (let seq = from + 1; seq <= to; seq += 1) {
-      for (const event of this.#known[seq]?.events ?? []) {
+      for (const event of this.#lines[seq]?.events ?? []) {
         evolve(state, event);
         assertGrantInvariants(state, event);
       }
@@ -162,58 +166,63 @@ export class ReferenceModel {
   }
 
   #append(events: readonly Event[], at: Instant): void {
-    const { text, head } = encodeLine(this.head, this.#from, at, events);
-    this.#from ??= head.seq;
+    const { text, head } = encodeLine(this.head, this.#batchStart, at, events);
+    this.#batchStart ??= head.seq;
     this.#push({ head, events, text });
   }
 
   #push(line: ReferenceLine): void {
-    this.#known.push(line);
+    this.#lines.push(line);
     const { events, text } = line;
     if (!events.some(isAudited)) return;
-    const start = this.#recordEnds.at(-1) ?? 0;
+    const start = this.#auditLineEnds.at(-1) ?? 0;
     const length = Buffer.byteLength(text);
-    if (start + length > this.#record.length) {
-      this.#record = Buffer.concat([this.#record], 2 * (start + length));
+    if (start + length > this.#auditLog.length) {
+      this.#auditLog = Buffer.concat([this.#auditLog], 2 * (start + length));
     }
-    this.#recordEnds.push(start + this.#record.write(text, start));
+    this.#auditLineEnds.push(start + this.#auditLog.write(text, start));
   }
 }
 
-/** Through its rows, and compared with what it is a copy of: rows that forget something show. */
+/** Copies a state through its rows and compares the copy, to find data that the rows omit. */
 function copyState(state: State): State {
   const copy = decodeSnapshot(encodeSnapshot(state, genesisHead, emptyAuditLogEnd));
-  const [found, wanted] = [serializeState(copy), serializeState(state)];
+  const [found, expected] = [serializeState(copy), serializeState(state)];
   assertPromise(
     "kept",
-    found === wanted,
-    () => `through its rows: ${describeDifference(found, wanted)}`,
+    found === expected,
+    () => `the state changes when it is written and read: ${describeDifference(found, expected)}`,
   );
   return copy;
 }
 
-/** All there is in a state, as text. Facts of the machine are left out. */
+/** The whole state as text, without facts about the machine. */
 export function serializeState(state: State): string {
   const licenses = [...state.licenses].toSorted(([a], [b]) => a - b);
   const products = [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]);
-  const byPeer = peersIn(state);
-  return JSON.stringify({ ...state, licenses, products, byPeer, clockBehind: 0 }, plain);
+  const registrationsByPeer = countsByPeer(state);
+  const comparable = { ...state, licenses, products, registrationsByPeer, clockBehind: 0 };
+  return JSON.stringify(comparable, toPlainValue);
 }
 
-/** Does the index by address have as many as there are, and not one more? */
-function peersIn({ licenses, registrationsByPeer }: State): unknown[] {
+/** Compares the index by peer with the registrations: it must have as many, and not one more. */
+function countsByPeer({ licenses, registrationsByPeer }: State): unknown[] {
   const counts = new Map<string, number>();
   for (const { pool } of licenses.values()) {
     for (const { contact } of pool.inSlotOrder()) {
       counts.set(contact.peer, (counts.get(contact.peer) ?? 0) + 1);
     }
   }
-  const has = (peer: string, count: number) =>
+  const hasAtLeast = (peer: string, count: number) =>
     registrationsByPeer.hasAtLeast(peer, count, instant(-1));
-  return [...counts].map(([peer, count]) => [peer, has(peer, count), has(peer, count + 1)]);
+  return [...counts].map(([peer, count]) => [
+    peer,
+    hasAtLeast(peer, count),
+    hasAtLeast(peer, count + 1),
+  ]);
 }
 
-function plain(_key: string, value: unknown): unknown {
+function toPlainValue(_key: string, value: unknown): unknown {
   if (value instanceof Map || value instanceof IdempotencyRecords) return [...value];
   if (!(value instanceof SlotPool)) return value;
   const ends = value.expiryIndex

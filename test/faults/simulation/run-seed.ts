@@ -5,31 +5,31 @@ import { SimulationViolation, type SimulationFigures, type SimulationPromise } f
 
 export interface SimulationResult {
   readonly seed: number;
-  /** Of everything that happened, up to the end or to what was broken. */
+  /** A hash of everything that happened, up to the end or the violation. */
   readonly digest: string;
   readonly violation: { readonly promise: SimulationPromise; readonly detail: string } | null;
   readonly figures: SimulationFigures;
 }
 
 export async function runSeed(seed: number, operations: number): Promise<SimulationResult> {
-  const life = new SimulationRun(seed);
-  const uncaught = (error: unknown): void => {
-    // What a dead process leaves undone is nobody's to catch.
-    if (!(error instanceof ProcessKilledError)) life.recordUncaught(error);
+  const run = new SimulationRun(seed);
+  const recordUncaught = (error: unknown): void => {
+    // Unfinished work of a killed process has no caller to catch the error.
+    if (!(error instanceof ProcessKilledError)) run.recordUncaught(error);
   };
-  process.on("unhandledRejection", uncaught);
-  let broken: SimulationResult["violation"] = null;
+  process.on("unhandledRejection", recordUncaught);
+  let violation: SimulationResult["violation"] = null;
   try {
-    await life.run(operations);
+    await run.run(operations);
     await runLeftoverScenario(seed);
   } catch (error) {
     const promise = error instanceof SimulationViolation ? error.promise : "answers";
     const found = error instanceof SimulationViolation ? error.message : errorText(error);
-    broken = { promise, detail: `SEED=${seed} ${life.progressText}: ${found}` };
+    violation = { promise, detail: `SEED=${seed} ${run.progressText}: ${found}` };
   } finally {
-    process.off("unhandledRejection", uncaught);
+    process.off("unhandledRejection", recordUncaught);
   }
-  return { seed, digest: life.machine.digest(), violation: broken, figures: life.machine.figures };
+  return { seed, digest: run.machine.digest(), violation, figures: run.machine.figures };
 }
 
 const errorText = (error: unknown): string =>

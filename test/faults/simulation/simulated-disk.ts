@@ -1,6 +1,6 @@
-// A disk in memory that keeps to the letter of what a kernel promises, and to nothing else. File
-// data is safe once that file was synced, names once their folder was. Syncs take as long as they
-// are made to, calls fail when told to, and the power can go at any of them.
+// A disk in memory that guarantees only what a kernel guarantees: file data is safe after a sync of
+// the file, names after a sync of their folder. A test decides how long syncs take and which calls
+// fail, and can cut the power at any call.
 import { basename, dirname } from "node:path";
 import type { Disk, OpenFile } from "../../../src/platform/disk.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
@@ -23,60 +23,61 @@ export interface PendingSync extends DiskCall {
 
 export class SimulatedDisk {
   root = new SimulatedFolder();
-  readonly #dice: SeededRandom;
-  /** Before each call: may throw the error it fails with, or end it all. */
+  readonly #random: SeededRandom;
+  /** Called before each disk call; may throw the error it fails with, or cut the power. */
   onCall: (call: DiskCall) => void = () => {};
-  /** How much of a write is taken at once. */
+  /** Limits how many bytes one write accepts. */
   limitWrite: (wanted: number) => number = (wanted) => wanted;
-  /** A sync returned, and it is true what it says. */
+  /** Called when a sync has succeeded. */
   onSynced: (call: DiskCall) => void = () => {};
-  /** How many bytes still fit. */
+  /** Number of bytes that still fit. */
   freeBytes = Infinity;
-  /** Something did not. */
+  /** Called when a write does not fit. */
   onDiskFull: (path: string) => void = () => {};
-  /** What nobody should ask of a disk. */
+  /** The first call that is wrong on any disk; null: none. */
   misuse: string | null = null;
-  /** Whether syncs wait to be let through. */
+  /** Whether syncs wait until the test finishes them. */
   holdsSyncs = true;
   pendingSyncs: PendingSync[] = [];
   readonly lockHolders = new Map<string, SimulatedProcess>();
   #processes: SimulatedProcess[] = [];
 
-  constructor(dice: SeededRandom) {
-    this.#dice = dice;
+  constructor(random: SeededRandom) {
+    this.#random = random;
   }
 
   startProcess(name: string): SimulatedProcess {
-    const process = new SimulatedProcess(this, name, this.#dice);
+    const process = new SimulatedProcess(this, name, this.#random);
     this.#processes.push(process);
     return process;
   }
 
-  /** Ends a process: the kernel keeps all it wrote. */
+  /** Kills a process; the kernel keeps everything it wrote. */
   kill(process: SimulatedProcess): void {
     process.isAlive = false;
     this.#processes = this.#processes.filter((other) => other !== process);
     for (const [path, holder] of this.lockHolders)
       if (holder === process) this.lockHolders.delete(path);
-    const [its, others] = [[] as PendingSync[], [] as PendingSync[]];
-    for (const sync of this.pendingSyncs) (sync.process === process ? its : others).push(sync);
-    this.pendingSyncs = others;
-    for (const { done } of its) done.reject(new ProcessKilledError());
+    const [killedSyncs, otherSyncs] = [[] as PendingSync[], [] as PendingSync[]];
+    for (const sync of this.pendingSyncs)
+      (sync.process === process ? killedSyncs : otherSyncs).push(sync);
+    this.pendingSyncs = otherSyncs;
+    for (const { done } of killedSyncs) done.reject(new ProcessKilledError());
   }
 
   killAll(name: string): void {
     for (const process of this.#processes) if (process.name === name) this.kill(process);
   }
 
-  /** Ends them all, and with them what was not synced. */
+  /** Kills all processes and loses a random part of the unsynced data. */
   cutPower(): void {
     for (const process of this.#processes) this.kill(process);
-    this.root.cutPower(this.#dice, new Set());
+    this.root.cutPower(this.#random, new Set());
   }
 
-  /** Lets one of the syncs under way return. */
+  /** Finishes a random pending sync. */
   finishOneSync(): void {
-    const sync = this.pendingSyncs.splice(this.#dice.intBelow(this.pendingSyncs.length), 1)[0];
+    const sync = this.pendingSyncs.splice(this.#random.intBelow(this.pendingSyncs.length), 1)[0];
     if (sync !== undefined) this.finishSync(sync);
   }
 
@@ -91,22 +92,22 @@ export class SimulatedDisk {
     }
   }
 
-  /** The same files on another disk, on which nothing goes wrong by itself. */
+  /** Copies the files to a new disk without faults. */
   clone(): SimulatedDisk {
-    const other = new SimulatedDisk(this.#dice);
+    const other = new SimulatedDisk(this.#random);
     other.root = this.root.clone(new Map());
     other.holdsSyncs = false;
     return other;
   }
 
-  /** The folder of a path, if it is there. */
+  /** The folder at a path; null: there is none. */
   findFolder(path: string): SimulatedFolder | null {
     let folder = this.root;
     for (const name of path.split("/")) {
       if (name === "") continue;
-      const below = folder.get(name);
-      if (!(below instanceof SimulatedFolder)) return null;
-      folder = below;
+      const entry = folder.get(name);
+      if (!(entry instanceof SimulatedFolder)) return null;
+      folder = entry;
     }
     return folder;
   }

@@ -13,12 +13,10 @@ import { ReferenceModel } from "./reference-model.ts";
 import { SimulatedServer } from "./simulated-server.ts";
 import { SimulatedTime } from "./simulated-time.ts";
 
-/** How often the kernel saves something unasked while a call is made. */
-const WRITE_BACK = 0.02;
+/** The probability that the kernel saves some data without a sync during a call. */
+const WRITE_BACK_CHANCE = 0.02;
 
-/**
- * A machine with a clock, a disk and a server on it, and beside it what that server must be like.
- */
+/** A machine with a clock, a disk and a server, and the reference model for that server. */
 export class SimulatedMachine {
   readonly figures: SimulationFigures = emptyFigures();
   readonly time = new SimulatedTime();
@@ -29,9 +27,9 @@ export class SimulatedMachine {
   readonly faultInjector: FaultInjector;
   readonly #hash = new Bun.CryptoHasher("sha256");
   server: SimulatedServer;
-  /** How far the batch goes that was written last. */
+  /** The last line of the batch that was written last. */
   lastWrittenSeq = 0;
-  /** A batch did not fit, and the store has not taken changes since. */
+  /** Whether a batch did not fit and the store has refused changes since. */
   isRefusingChanges = false;
 
   constructor(seed: number) {
@@ -41,7 +39,7 @@ export class SimulatedMachine {
     this.disk.root.stage()();
     this.faultInjector = new FaultInjector(this.disk, this.random, this.figures);
     this.server = this.newServer();
-    this.#watchDisk();
+    this.#observeDisk();
   }
 
   get isUp(): boolean {
@@ -52,10 +50,10 @@ export class SimulatedMachine {
     this.#hash.update(text);
   }
 
-  /** Of everything that happened, and of what is on the disk. */
+  /** A hash of everything that happened and of the files on the disk. */
   digest(): string {
     for (const { path, file } of this.disk.root.files("")) {
-      // Locks hold the number of a process, which is nobody's seed.
+      // Lock files contain a process id, which does not depend on the seed.
       if (!path.endsWith("lock")) this.#hash.update(path).update(file.view());
     }
     return this.#hash.digest("hex");
@@ -74,7 +72,7 @@ export class SimulatedMachine {
     });
   }
 
-  /** Everything happens that can without a sync, and what came of it is looked at. */
+  /** Runs everything that can run without a sync, and checks the result. */
   async runPending(): Promise<void> {
     await this.time.runPending();
     if (this.server.violation !== null) throw this.server.violation;
@@ -82,53 +80,55 @@ export class SimulatedMachine {
     if (!this.isUp || !this.server.isOpen) return;
     const isFull = this.server.store.health().fault?.code === "storage_full";
     assertPromise(
-      "room",
+      "disk space",
       !isFull || this.isRefusingChanges,
-      () => "it says full, and nothing failed to fit",
+      () => "the store reports a full disk, but every write fitted",
     );
     this.isRefusingChanges = isFull;
   }
 
-  /** Lets syncs return until it is done, the machine is down, or it failed. */
+  /** Finishes syncs until the work is done, the machine is down, or the work failed. */
   async runUntilDone(work: Promise<unknown>): Promise<"done" | "down" | Error> {
-    const came: { of: "done" | Error | null } = { of: null };
+    const outcome: { value: "done" | Error | null } = { value: null };
     work.then(
-      () => (came.of = "done"),
-      (error: unknown) => (came.of = error instanceof Error ? error : new Error(String(error))),
+      () => (outcome.value = "done"),
+      (error: unknown) =>
+        (outcome.value = error instanceof Error ? error : new Error(String(error))),
     );
     for (let idle = 0; idle < 5; idle += 1) {
       await this.runPending();
       if (!this.isUp) return "down";
-      if (came.of !== null) return came.of;
+      if (outcome.value !== null) return outcome.value;
       if (this.disk.pendingSyncs.length === 0) continue;
       this.disk.finishOneSync();
       idle = 0;
     }
-    throw new SimulationViolation("answers", "something waits although nothing is under way");
+    throw new SimulationViolation("answers", "a call waits although no sync is pending");
   }
 
-  #watchDisk(): void {
+  #observeDisk(): void {
     this.disk.onCall = (call) => {
       if (call.name === "write" && isJournal(call.path)) {
         this.lastWrittenSeq = this.reference.closeBatch();
       }
-      if (this.random.chance(WRITE_BACK)) this.disk.findFile(call.path)?.writeBack(this.random);
+      if (this.random.chance(WRITE_BACK_CHANCE))
+        this.disk.findFile(call.path)?.writeBack(this.random);
       this.faultInjector.injectIfDue(call);
     };
     this.disk.onDiskFull = (path) => {
-      if (isJournal(path)) this.#turnAway();
+      if (isJournal(path)) this.#refuseBatch();
     };
     this.disk.onSynced = ({ name, path }) => {
-      const saved = name !== "syncFolder" && isJournal(path) && this.server.isOpen;
-      if (saved) this.reference.markSynced(this.lastWrittenSeq);
+      const isJournalSync = name !== "syncFolder" && isJournal(path) && this.server.isOpen;
+      if (isJournalSync) this.reference.markSynced(this.lastWrittenSeq);
     };
   }
 
   /**
-   * The store goes on without the batch it could not write, and without what gathered meanwhile; so
-   * must the reference, at once.
+   * The store drops the batch that it could not write and all lines collected since; the reference
+   * must do so at the same time.
    */
-  #turnAway(): void {
+  #refuseBatch(): void {
     const { promisedSeq, syncedSeq } = this.reference;
     this.isRefusingChanges = true;
     this.lastWrittenSeq = syncedSeq;
@@ -137,7 +137,7 @@ export class SimulatedMachine {
     else
       this.server.violation ??= new SimulationViolation(
         "kept",
-        "what it answered did not fit on the disk",
+        "a change that was answered did not fit on the disk",
       );
   }
 }

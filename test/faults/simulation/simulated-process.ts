@@ -11,37 +11,37 @@ import type { DiskCall, SimulatedDisk, PendingSync } from "./simulated-disk.ts";
 import { SimulatedFile } from "./simulated-file.ts";
 import { SimulatedFolder, type FolderEntry } from "./simulated-folder.ts";
 
-/** Where a process is when it is no more: it must not be mistaken for an error of the disk. */
+/** Thrown by every call of a killed process; not an error of the disk. */
 export class ProcessKilledError extends Error {
-  override readonly name = "Dead";
+  override readonly name = "ProcessKilledError";
 }
 
 export const diskError = (code: string): Error =>
-  Object.assign(new Error(`${code}: told to`), { code });
+  Object.assign(new Error(`${code}: injected by the simulation`), { code });
 
 const identities = new WeakMap<FolderEntry, string>();
 let lastIdentity = 0;
 
-/** As inode numbers do it: one for every entry, whatever name leads to it. */
+/** One identity for each entry under all its names, like an inode number. */
 function identityOf(entry: FolderEntry): string {
-  const known = identities.get(entry);
-  if (known !== undefined) return known;
+  const identity = identities.get(entry);
+  if (identity !== undefined) return identity;
   lastIdentity += 1;
   identities.set(entry, String(lastIdentity));
   return String(lastIdentity);
 }
 
-/** The disk as one process has it. */
+/** The disk as one process uses it. */
 export class SimulatedProcess implements Disk {
   isAlive = true;
   readonly name: string;
   readonly #disk: SimulatedDisk;
-  readonly #dice: SeededRandom;
+  readonly #random: SeededRandom;
 
-  constructor(disk: SimulatedDisk, name: string, dice: SeededRandom) {
+  constructor(disk: SimulatedDisk, name: string, random: SeededRandom) {
     this.#disk = disk;
     this.name = name;
-    this.#dice = dice;
+    this.#random = random;
   }
 
   list(folder: string): string[] {
@@ -79,18 +79,18 @@ export class SimulatedProcess implements Disk {
   open(path: string, how?: "new"): OpenFile {
     this.#call("open", path);
     if (how === "new" && this.#disk.findEntry(path) !== null) throw diskError("EEXIST");
-    const file = this.#disk.findFile(path) ?? this.#made(path);
+    const file = this.#disk.findFile(path) ?? this.#createFile(path);
     let isOpen = true;
     const call = (name: keyof OpenFile): void => {
-      // By then the kernel may have given its number to another file.
-      if (!isOpen && this.isAlive) this.#disk.misuse ??= `${name} of ${path} after its close`;
+      // The kernel may have given the descriptor to another file by then.
+      if (!isOpen && this.isAlive) this.#disk.misuse ??= `${name} of ${path} after close`;
       if (!isOpen) throw diskError("EBADF");
       this.#call(name, path);
     };
     return {
       write: (bytes) => {
         call("write");
-        const count = this.#taken(path, bytes.length);
+        const count = this.#accept(path, bytes.length);
         file.append(bytes.subarray(0, count));
         return count;
       },
@@ -142,7 +142,7 @@ export class SimulatedProcess implements Disk {
   makeFolder(path: string): void {
     this.#call("makeFolder", path);
     if (this.#disk.findEntry(path) !== null) return;
-    this.#needRoom(path);
+    this.#requireSpace(path);
     this.#parent(path).add(basename(path), new SimulatedFolder());
   }
 
@@ -152,15 +152,15 @@ export class SimulatedProcess implements Disk {
     if (entry !== null) entry.mode = mode;
   }
 
-  /** Bytes over those that stand there already, synced. */
+  /** Overwrites existing bytes and syncs them. */
   async rewrite(path: string, offset: number, bytes: Uint8Array): Promise<void> {
-    const [file, opened] = [this.#disk.findFile(path), this.open(path)];
+    const [file, openFile] = [this.#disk.findFile(path), this.open(path)];
     try {
       this.#call("write", path);
       file?.overwrite(offset, bytes);
-      await opened.syncData();
+      await openFile.syncData();
     } finally {
-      opened.close();
+      openFile.close();
     }
   }
 
@@ -174,7 +174,7 @@ export class SimulatedProcess implements Disk {
   lock(path: string): FileLock | null {
     this.#call("lock", path);
     if (this.#disk.lockHolders.has(path)) return null;
-    const file = this.#disk.findFile(path) ?? this.#made(path);
+    const file = this.#disk.findFile(path) ?? this.#createFile(path);
     this.#disk.lockHolders.set(path, this);
     return {
       identity: identityOf(file),
@@ -206,26 +206,26 @@ export class SimulatedProcess implements Disk {
   #call(name: DiskCall["name"], path: string): void {
     if (!this.isAlive) throw new ProcessKilledError();
     this.#disk.onCall({ name, path, process: this });
-    // What was done before the call may have been the end of it.
+    // An injected fault may have killed the process.
     if (!this.isAlive) throw new ProcessKilledError();
   }
 
-  /** A full disk takes what still fits, and only then says so. */
-  #taken(path: string, wanted: number): number {
-    if (wanted > 0) this.#needRoom(path);
-    const count = Math.min(this.#disk.limitWrite(wanted), this.#disk.freeBytes);
+  /** A full disk accepts what still fits; only the next write fails. */
+  #accept(path: string, length: number): number {
+    if (length > 0) this.#requireSpace(path);
+    const count = Math.min(this.#disk.limitWrite(length), this.#disk.freeBytes);
     this.#disk.freeBytes -= count;
     return count;
   }
 
-  #needRoom(path: string): void {
+  #requireSpace(path: string): void {
     if (this.#disk.freeBytes > 0) return;
     this.#disk.onDiskFull(path);
     throw diskError("ENOSPC");
   }
 
-  #made(path: string): SimulatedFile {
-    this.#needRoom(path);
+  #createFile(path: string): SimulatedFile {
+    this.#requireSpace(path);
     const file = new SimulatedFile();
     this.#parent(path).add(basename(path), file);
     return file;
@@ -246,16 +246,16 @@ export class SimulatedProcess implements Disk {
       failure = error;
     }
     const done = Promise.withResolvers<void>();
-    const sync = { ...call, failure, done, ...this.#fates(entry) };
+    const sync = { ...call, failure, done, ...this.#outcomes(entry) };
     if (this.#disk.holdsSyncs) this.#disk.pendingSyncs.push(sync);
     else this.#disk.finishSync(sync);
     return done.promise;
   }
 
-  #fates(entry: FolderEntry): Pick<PendingSync, "save" | "fail"> {
-    // Names that a failed sync did not save are not forgotten: they wait for the next one.
+  #outcomes(entry: FolderEntry): Pick<PendingSync, "save" | "fail"> {
+    // Names that a failed sync did not save are saved by the next one.
     if (entry instanceof SimulatedFolder) return { save: entry.stage(), fail: () => {} };
     const staged = entry.stage();
-    return { save: () => entry.save(staged), fail: () => entry.loseStaged(staged, this.#dice) };
+    return { save: () => entry.save(staged), fail: () => entry.loseStaged(staged, this.#random) };
   }
 }

@@ -34,25 +34,25 @@ export interface ServerEnvironment {
 type StoreAnswer = Awaited<ReturnType<Store["transact"]>>;
 type ReferenceDecision = ReturnType<ReferenceModel["decide"]>;
 
-/** A server from its start to its end, and the ear of everybody who asks it something. */
+/** A server from its start to its end. Sends calls to it and checks the answers. */
 export class SimulatedServer {
-  readonly #around: ServerEnvironment;
+  readonly #environment: ServerEnvironment;
   readonly #clock = new ApplianceClock();
   #store: Store | null = null;
-  /** How many have no answer yet. */
+  /** Number of calls without an answer. */
   waitingCount = 0;
-  /** The store said that its process must end. */
+  /** Whether the store reported a fatal error. */
   hasFailed = false;
-  /** From here on nobody hears what it says. */
+  /** Whether the server was killed; later answers are ignored. */
   isGone = false;
-  /** The first thing that was wrong with an answer. */
+  /** The first violation found in an answer. */
   violation: SimulationViolation | null = null;
-  /** What the store was told the time is, at the last question. */
+  /** The time that the store's clock last returned. */
   #now = instant(0);
   #behind = 0;
 
-  constructor(around: ServerEnvironment) {
-    this.#around = around;
+  constructor(environment: ServerEnvironment) {
+    this.#environment = environment;
   }
 
   get isOpen(): boolean {
@@ -64,7 +64,7 @@ export class SimulatedServer {
     return this.#store;
   }
 
-  async open(disk: SimulatedDisk = this.#around.disk): Promise<Store> {
+  async open(disk: SimulatedDisk = this.#environment.disk): Promise<Store> {
     this.#store = await Store.open({
       disk: disk.startProcess("server"),
       folder: SIMULATED_FOLDER,
@@ -91,7 +91,7 @@ export class SimulatedServer {
 
   async #checkpoint(disk: SimulatedDisk, folder: string, open: number): Promise<void> {
     const child = disk.startProcess("checkpoint");
-    const { figures } = this.#around;
+    const { figures } = this.#environment;
     try {
       await checkpoint(child, folder, open);
       figures.checkpoints += 1;
@@ -103,73 +103,78 @@ export class SimulatedServer {
     }
   }
 
-  /** Somebody wants something. The rules decide beside the store, in the same instant. */
-  sendCommand(isClumsy: boolean): void {
-    const { reference, random, figures, leases } = this.#around;
+  /** Sends a random command; the reference decides it at the same time as the store. */
+  sendCommand(throwsInView: boolean): void {
+    const { reference, random, figures, leases } = this.#environment;
     figures.operations += 1;
     const operationNumber = figures.operations;
-    let decided: ReferenceDecision | null = null;
+    let decision: ReferenceDecision | null = null;
     let seq = 0;
     let nextSlot = 0;
     let lease: ReturnType<TrueLeases["recordDecision"]> = null;
-    const trueNow = this.#around.trueNow();
-    const asked = (head: ChainHead): Command => {
+    const trueNow = this.#environment.trueNow();
+    const makeCommand = (head: ChainHead): Command => {
       this.#recordJumps();
       this.#compareHead(head);
       const { state } = reference;
       state.clockBehind = this.#behind;
-      const known = { at: this.#now, trueNow: instant(Math.floor(trueNow)), operationNumber };
-      const command = randomCommand({ random, state, head, ...known });
+      const times = { at: this.#now, trueNow: instant(Math.floor(trueNow)) };
+      const command = randomCommand({ random, state, head, operationNumber, ...times });
       leases.endLeasesFor(command);
       ({ nextSlot } = state);
-      if (isForAll(command)) reference.orderLicenses(this.store.peek(({ licenses }) => licenses));
-      decided = reference.decide(command, this.#now);
+      if (affectsAllLicenses(command))
+        reference.orderLicenses(this.store.peek(({ licenses }) => licenses));
+      decision = reference.decide(command, this.#now);
       seq = reference.head.seq;
       return command;
     };
     const view = (state: State, outcome: OutcomeOf<Command>, at: Instant): unknown => {
-      if (at !== this.#now) this.#found("answers", `it is ${at} and not ${this.#now}`);
-      if (isClumsy) throw new Error(CLUMSY);
-      // As the server does after a vendor's word.
+      if (at !== this.#now)
+        this.#recordViolation(
+          "answers",
+          `the store decided at ${at}, but its clock said ${this.#now}`,
+        );
+      if (throwsInView) throw new Error(INJECTED_ERROR);
+      // As the server does after a vendor's clock document.
       if (state.latestEventAt < at) this.#clock.setTo(state.latestEventAt);
       lease = leases.recordDecision(state, outcome, nextSlot, at, trueNow);
       return outcome;
     };
-    this.#heard(this.store.transact(asked, view), (answer) => {
+    this.#awaitAnswer(this.store.transact(makeCommand, view), (answer) => {
       if (isStorageFault(answer)) figures.failed += 1;
-      else this.#compare(answer, decided, seq);
-      const wrong = answer.ok && lease !== null ? leases.recordAnswer(lease) : null;
+      else this.#compare(answer, decision, seq);
+      const violation = answer.ok && lease !== null ? leases.recordAnswer(lease) : null;
       figures.leases = leases.grantedCount;
-      if (wrong !== null) this.#found("leases", wrong);
+      if (violation !== null) this.#recordViolation("leases", violation);
     });
   }
 
-  /** As the store does before the next command. */
+  /** Adds clock jumps to the reference, as the store does before the next command. */
   #recordJumps(): void {
-    const { reference } = this.#around;
-    const known = reference.state.clockJumps.at(-1)?.to ?? 0;
+    const { reference } = this.#environment;
+    const lastJumpAt = reference.state.clockJumps.at(-1)?.to ?? 0;
     for (const jump of this.#clock.jumps()) {
-      if (jump.to > known) reference.decide({ type: "JumpClock", ...jump }, this.#now);
+      if (jump.to > lastJumpAt) reference.decide({ type: "JumpClock", ...jump }, this.#now);
     }
   }
 
-  /** Somebody looks. What they saw has to stay, just as what they did. */
+  /** Sends a read. What it showed must be durable, like an acknowledged change. */
   sendRead(): void {
-    const { reference, figures, random } = this.#around;
+    const { reference, figures, random } = this.#environment;
     figures.operations += 1;
     let seq = 0;
     const license = random.intBetween(1, 8);
-    const see = random.chance(0.01)
+    const summarize = random.chance(0.01)
       ? serializeState
       : (state: State) => summarizeState(state, license);
     const read = this.store.read((state) => {
       seq = reference.head.seq;
-      const [found, wanted] = [see(state), see(reference.state)];
-      if (found !== wanted)
-        this.#found("unseen", `line ${seq}: ${describeDifference(found, wanted)}`);
+      const [found, expected] = [summarize(state), summarize(reference.state)];
+      if (found !== expected)
+        this.#recordViolation("hidden", `line ${seq}: ${describeDifference(found, expected)}`);
       return found;
     });
-    this.#heard(read, (answer) => {
+    this.#awaitAnswer(read, (answer) => {
       if (isStorageFault(answer)) {
         figures.failed += 1;
         return;
@@ -179,67 +184,71 @@ export class SimulatedServer {
     });
   }
 
-  #compare(answer: StoreAnswer, decided: ReferenceDecision | null, seq: number): void {
-    const { reference, figures } = this.#around;
-    const wanted = decided?.ok === true ? decided.value.outcome : decided?.fault;
+  #compare(answer: StoreAnswer, decision: ReferenceDecision | null, seq: number): void {
+    const { reference, figures } = this.#environment;
+    const expected = decision?.ok === true ? decision.value.outcome : decision?.fault;
     const found = answer.ok ? answer.value : answer.fault;
-    if (answer.ok !== decided?.ok || !Bun.deepEquals(found, wanted)) {
-      this.#found(
+    if (answer.ok !== decision?.ok || !Bun.deepEquals(found, expected)) {
+      this.#recordViolation(
         "answers",
-        `at line ${seq}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`,
+        `at line ${seq}: answered ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`,
       );
     }
     reference.promiseUpTo(seq);
     figures[answer.ok ? "done" : "refused"] += 1;
   }
 
-  #heard(answering: Promise<StoreAnswer>, hear: (answer: StoreAnswer) => void): void {
+  #awaitAnswer(answering: Promise<StoreAnswer>, handle: (answer: StoreAnswer) => void): void {
     this.waitingCount += 1;
-    const number = this.#around.figures.operations;
+    const operationNumber = this.#environment.figures.operations;
     answering.then(
       (answer) => {
         if (this.isGone) return;
         this.waitingCount -= 1;
-        this.#around.trace(`${number} ${answer.ok ? "ok" : answer.fault.code}\n`);
-        hear(answer);
+        this.#environment.trace(`${operationNumber} ${answer.ok ? "ok" : answer.fault.code}\n`);
+        handle(answer);
       },
       (error: unknown) => {
         if (this.isGone) return;
         this.waitingCount -= 1;
-        this.#around.figures.failed += 1;
-        const told = error instanceof Error && error.message === CLUMSY;
-        if (!told) this.#found("answers", `question ${number} threw ${String(error)}`);
+        this.#environment.figures.failed += 1;
+        const isInjected = error instanceof Error && error.message === INJECTED_ERROR;
+        if (!isInjected)
+          this.#recordViolation("answers", `operation ${operationNumber} threw ${String(error)}`);
       },
     );
   }
 
   #compareHead(head: ChainHead): void {
-    const wanted = this.#around.reference.head;
-    if (isSameHead(head, wanted)) return;
-    this.#found("unseen", `it stands at ${JSON.stringify(head)}, not ${JSON.stringify(wanted)}`);
+    const expected = this.#environment.reference.head;
+    if (isSameHead(head, expected)) return;
+    this.#recordViolation(
+      "hidden",
+      `the last line is ${JSON.stringify(head)}, expected ${JSON.stringify(expected)}`,
+    );
   }
 
-  #found(promise: SimulationPromise, what: string): void {
-    if (!this.isGone) this.violation ??= new SimulationViolation(promise, what);
+  #recordViolation(promise: SimulationPromise, message: string): void {
+    if (!this.isGone) this.violation ??= new SimulationViolation(promise, message);
   }
 }
 
-const CLUMSY = "told to";
+const INJECTED_ERROR = "injected by the simulation";
 
-/** Goes through all licenses, in the order they are kept: which is what a start makes it. */
-const isForAll = ({ type }: Command): boolean =>
+/** Whether a command goes through all licenses, in their order since the last start. */
+const affectsAllLicenses = ({ type }: Command): boolean =>
   type === "UnregisterAll" || type === "ReleaseAllFeatures";
 
 const isStorageFault = (answer: StoreAnswer): boolean =>
   !answer.ok && answer.fault.code.startsWith("storage_");
 
-/** A little of everything, cheap enough for every read. */
+/** A summary of the state that is cheap enough for every read. */
 function summarizeState(state: State, id: number): string {
   const license = state.licenses.get(id);
   const { latestEventAt, nextSlot, requests, idempotencyRecords, refusals } = state;
   const sizes = [state.licenses.size, requests.size, idempotencyRecords.size, refusals.size].join(
     " ",
   );
-  const held = `${license?.counter.total} ${license?.pool.size} ${license?.grant.serial}`;
-  return `${latestEventAt} ${nextSlot} ${sizes} ${held}`;
+  const licenseFigures = `${license?.counter.total} ${license?.pool.size} ${license?.grant.serial}`;
+  return `${latestEventAt} ${nextSlot} ${sizes} ${licenseFigures}`;
 }

@@ -1,30 +1,30 @@
-// Clocks and timers that stand still until they are told to move, in place of this process's own.
+// Replaces the clocks and timers of this process; they only move when a test says so.
 const realImmediate = globalThis.setImmediate;
 
-const BEGINNING = Date.UTC(2026, 2, 2, 9);
-const STARTED = 1_000;
+const START_TIME = Date.UTC(2026, 2, 2, 9);
+const START_MONOTONIC = 1_000;
 
 export class SimulatedTime {
-  /** The system's clock; it goes where it is put. */
-  wall = BEGINNING;
-  /** The other clock only ever goes on. */
-  monotonic = STARTED;
-  #next: (() => void)[] = [];
+  /** The system clock, which can be set to any time. */
+  wall = START_TIME;
+  /** The monotonic clock, which only advances. */
+  monotonic = START_MONOTONIC;
+  #immediates: (() => void)[] = [];
   #intervals = new Map<object, () => void>();
 
-  /** What time it is in truth: the time that passed since the beginning, whatever a clock says. */
+  /** The true time: the start plus the time that has passed, whatever the system clock says. */
   get trueNow(): number {
-    return BEGINNING + this.monotonic - STARTED;
+    return START_TIME + this.monotonic - START_MONOTONIC;
   }
 
-  /** From here on this process has no other time. */
+  /** Replaces the global clocks and timers of this process. */
   replaceGlobals(): void {
     Date.now = () => this.wall;
     performance.now = () => this.monotonic;
-    globalThis.setImmediate = ((run: () => void) => this.#next.push(run)) as never;
-    globalThis.setInterval = ((run: () => void) => {
+    globalThis.setImmediate = ((callback: () => void) => this.#immediates.push(callback)) as never;
+    globalThis.setInterval = ((callback: () => void) => {
       const timer = { unref: () => timer };
-      this.#intervals.set(timer, run);
+      this.#intervals.set(timer, callback);
       return timer;
     }) as never;
     globalThis.clearInterval = ((timer: object) => this.#intervals.delete(timer)) as never;
@@ -35,34 +35,34 @@ export class SimulatedTime {
     this.monotonic += milliseconds;
   }
 
-  /** Everything that can happen without the disk and without a timer happens. */
+  /** Runs everything that can run without a disk sync or an interval. */
   async runPending(): Promise<void> {
     do {
-      for (const run of this.#next.splice(0)) run();
+      for (const callback of this.#immediates.splice(0)) callback();
       await new Promise<void>((resolve) => {
         realImmediate(resolve);
       });
-    } while (this.#next.length > 0);
+    } while (this.#immediates.length > 0);
   }
 
   fireIntervals(): void {
-    for (const run of this.#intervals.values()) run();
+    for (const callback of this.#intervals.values()) callback();
   }
 
-  /** The process whose timers these were is gone. */
+  /** Removes all timers; the process that owned them has ended. */
   clearTimers(): void {
-    this.#next = [];
+    this.#immediates = [];
     this.#intervals.clear();
   }
 
-  /** Runs something beside, whose timers are gone with it. */
-  async runWithOwnTimers<T>(run: () => Promise<T>): Promise<T> {
-    const [next, intervals] = [this.#next, this.#intervals];
-    [this.#next, this.#intervals] = [[], new Map()];
+  /** Runs work with its own timers, which are removed afterwards. */
+  async runWithOwnTimers<T>(work: () => Promise<T>): Promise<T> {
+    const [immediates, intervals] = [this.#immediates, this.#intervals];
+    [this.#immediates, this.#intervals] = [[], new Map()];
     try {
-      return await run();
+      return await work();
     } finally {
-      [this.#next, this.#intervals] = [next, intervals];
+      [this.#immediates, this.#intervals] = [immediates, intervals];
     }
   }
 }

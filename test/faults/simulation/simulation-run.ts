@@ -1,5 +1,5 @@
-// One life of a site on a simulated machine: thousands of operations, and everything that can go
-// wrong in between. All chance comes from the seed, so a life can be lived again.
+// One simulation run: a site on a simulated machine, with thousands of operations and faults
+// between them. All randomness comes from the seed, so a run can be repeated exactly.
 import { DAY, HOUR, MINUTE, SECOND } from "../../../src/domain/time.ts";
 import { errorCode } from "../../../src/platform/disk.ts";
 import { tryDamage } from "./damage-trial.ts";
@@ -15,71 +15,71 @@ import { checkAuditLog, readLastSum, readSnapshot, checkAuditChain } from "./aud
 import { serializeState } from "./reference-model.ts";
 import { SIMULATED_FOLDER } from "./simulated-server.ts";
 
-/** What happens at the end of a turn, in a hundred. */
-const ENDS = { nothing: 96, cut: 1.6, kill: 1.2, stop: 0.7, "kill and cut": 0.5 } as const;
+/** How a turn ends, in percent. */
+const TURN_ENDS = { nothing: 96, cut: 1.6, kill: 1.2, stop: 0.7, "kill and cut": 0.5 } as const;
 
-/** So many turns with room, a tick of the store's timer each, and it must have noticed. */
-const PATIENCE = 30;
+/** After this many turns with free space, each with a timer tick, the store must accept changes. */
+const MAX_TICKS = 30;
 
 export class SimulationRun {
   readonly machine: SimulatedMachine;
-  /** Turns until there is room again; 0: there is. */
-  #fullFor = 0;
-  /** Turns since then. */
-  #roomFor = 0;
-  /** A first start that was interrupted may have left no generation behind. */
+  /** Turns until the disk has space again; 0: it has space. */
+  #fullTurnsLeft = 0;
+  /** Turns with free space in which the store still refused changes. */
+  #turnsWithSpace = 0;
+  /** False if an interrupted first start may have left no previous generation. */
   #hasGeneration = true;
-  /** Nothing goes wrong any more. */
-  #isCalm = false;
+  /** Whether no more faults are injected. */
+  #isFaultFree = false;
 
   constructor(seed: number) {
     this.machine = new SimulatedMachine(seed);
   }
 
-  /** Lives it; throws Broken when a promise was. */
+  /** Throws a `SimulationViolation` if a promise is broken. */
   async run(operations: number): Promise<void> {
     const { time, figures } = this.machine;
     time.replaceGlobals();
     await this.#start();
     while (figures.operations < operations) await this.#turn();
-    await this.#end();
+    await this.#finish();
   }
 
-  /** Where it is, for whoever has to find out why. */
+  /** How far the run is, for the message of a violation. */
   get progressText(): string {
     const { operations, cuts, kills, stops, starts } = this.machine.figures;
     const { promisedSeq, syncedSeq, head } = this.machine.reference;
-    return `at operation ${operations}, start ${starts}, after ${cuts} cuts, ${kills} kills, ${stops} stops; lines up to ${promisedSeq} were answered, ${syncedSeq} synced, ${head.seq} decided`;
+    return `at operation ${operations}, start ${starts}, after ${cuts} power cuts, ${kills} kills, ${stops} stops; line ${promisedSeq} is the last answered, ${syncedSeq} the last synced, ${head.seq} the last decided`;
   }
 
-  /** Something was thrown and nobody caught it. */
+  /** Records an uncaught error as a violation. */
   recordUncaught(error: unknown): void {
     this.machine.server.violation ??= new SimulationViolation(
       "answers",
-      `nobody caught ${String(error)}`,
+      `uncaught error: ${String(error)}`,
     );
   }
 
   async #turn(): Promise<void> {
     const { random, server, time, disk } = this.machine;
     this.#letTimePass();
-    this.#trouble();
+    this.#injectFaults();
     for (let count = random.pick([1, 3, 10, 20, 30, 50]); count > 0; count -= 1) {
       if (random.chance(0.15)) server.sendRead();
       else server.sendCommand(random.chance(0.000_3));
     }
     if (this.machine.isRefusingChanges || random.chance(0.06)) time.fireIntervals();
-    // As the store's own timer does: not while changes are turned away.
-    if (random.chance(0.06) && this.#takesChanges) void server.store.checkpoint();
+    // Like the store's own timer: no checkpoint while changes are refused.
+    if (random.chance(0.06) && this.#acceptsChanges) void server.store.checkpoint();
     await this.machine.runPending();
     while (this.machine.isUp && disk.pendingSyncs.length > 0 && random.chance(0.8)) {
       disk.finishOneSync();
       await this.machine.runPending();
     }
-    await this.#finishTurn(random.pickWeighted(ENDS));
+    await this.#finishTurn(random.pickWeighted(TURN_ENDS));
   }
 
-  async #finishTurn(end: keyof typeof ENDS): Promise<void> {
+  async #finishTurn(end: keyof typeof TURN_ENDS): Promise<void> {
     const { faultInjector, server, random, isUp } = this.machine;
     if (isUp && server.hasFailed && random.chance(0.5)) faultInjector.killServer();
     else if (isUp && end === "nothing") return;
@@ -98,68 +98,69 @@ export class SimulationRun {
     time.advance(units[unit] * random.intBetween(1, 20));
     if (!random.chance(0.02)) return;
     figures.jumps += 1;
-    const by = random.pick([HOUR, 20 * HOUR, 3 * DAY, 40 * DAY, 500 * DAY]);
-    // Half of the time somebody puts the clock right.
+    const jump = random.pick([HOUR, 20 * HOUR, 3 * DAY, 40 * DAY, 500 * DAY]);
+    // Half of the jumps set the clock to the true time.
     if (random.chance(0.5)) time.wall = Math.floor(time.trueNow);
-    else time.wall += random.chance(0.5) ? by : -by;
+    else time.wall += random.chance(0.5) ? jump : -jump;
   }
 
-  #trouble(): void {
+  #injectFaults(): void {
     const { random, faultInjector, disk, figures, isRefusingChanges } = this.machine;
     if (random.chance(0.03)) {
       const fault = random.pickWeighted({ EIO: 4, cut: 3, kill: 3, "kill checkpoint": 2 });
       faultInjector.arm(fault, random.pick([3, 12, 60]));
     }
-    if (this.#fullFor > 1) this.#fullFor -= 1;
-    else if (this.#fullFor === 1) this.#makeRoom();
+    if (this.#fullTurnsLeft > 1) this.#fullTurnsLeft -= 1;
+    else if (this.#fullTurnsLeft === 1) this.#freeDisk();
     else if (random.chance(0.015)) {
       figures.full += 1;
-      this.#fullFor = random.intBetween(2, 10);
+      this.#fullTurnsLeft = random.intBetween(2, 10);
       disk.freeBytes = random.intBelow(20_000);
     }
-    this.#roomFor = isRefusingChanges && this.#fullFor === 0 ? this.#roomFor + 1 : 0;
+    this.#turnsWithSpace =
+      isRefusingChanges && this.#fullTurnsLeft === 0 ? this.#turnsWithSpace + 1 : 0;
     assertPromise(
-      "room",
-      this.#roomFor < PATIENCE,
-      () => `no change is taken after ${PATIENCE} ticks`,
+      "disk space",
+      this.#turnsWithSpace < MAX_TICKS,
+      () => `changes are still refused ${MAX_TICKS} ticks after the disk has space`,
     );
   }
 
-  #makeRoom(): void {
-    this.#fullFor = 0;
+  #freeDisk(): void {
+    this.#fullTurnsLeft = 0;
     this.machine.disk.freeBytes = Infinity;
   }
 
   async #start(): Promise<void> {
     const { random, disk, faultInjector, figures } = this.machine;
     for (;;) {
-      const copy = random.chance(0.5) ? disk.clone() : null;
-      if (!this.#isCalm && random.chance(0.12)) {
+      const diskCopy = random.chance(0.5) ? disk.clone() : null;
+      if (!this.#isFaultFree && random.chance(0.12)) {
         faultInjector.arm(random.pick(["EIO", "cut", "kill"]), random.pick([4, 30]));
       }
       figures.starts += 1;
       this.machine.server = this.machine.newServer();
       this.machine.isRefusingChanges = false;
       const opened = await this.machine.runUntilDone(this.machine.server.open());
-      if (opened === "done") return this.#judge(copy);
+      if (opened === "done") return this.#checkStart(diskCopy);
       figures.startsCutShort += 1;
       if (opened === "down") await this.#goDown();
-      else this.#excuse("starts", opened);
+      else this.#allowInjectedError("starts", opened);
     }
   }
 
-  /** An error is fine where the disk gave a reason for it; it ends the process. */
-  #excuse(promise: SimulationPromise, error: Error): void {
+  /** Accepts an error that an injected fault or a full disk caused, and ends the process. */
+  #allowInjectedError(promise: SimulationPromise, error: Error): void {
     const { disk, faultInjector, time } = this.machine;
-    const full = errorCode(error) === "ENOSPC" && disk.freeBytes < Infinity;
-    assertPromise(promise, full || faultInjector.isInjectedError(error), () => String(error));
+    const isDiskFull = errorCode(error) === "ENOSPC" && disk.freeBytes < Infinity;
+    assertPromise(promise, isDiskFull || faultInjector.isInjectedError(error), () => String(error));
     disk.killAll("server");
     time.clearTimers();
-    this.#makeRoom();
+    this.#freeDisk();
   }
 
-  /** What a start found must be what was promised, or more of what was decided. */
-  async #judge(copy: SimulatedDisk | null): Promise<void> {
+  /** A start must find every promised line, and after it only decided lines. */
+  async #checkStart(diskCopy: SimulatedDisk | null): Promise<void> {
     const { reference, server, figures, disk, time } = this.machine;
     const { seq, notes } = server.store.health();
     this.machine.trace(`start ${figures.starts}: ${seq}\n`);
@@ -171,17 +172,22 @@ export class SimulationRun {
     assertPromise(
       "kept",
       seq >= reference.promisedSeq,
-      () => `it starts with line ${seq} as its last`,
+      () =>
+        `the last line after the start is ${seq}, but line ${reference.promisedSeq} was answered`,
     );
-    const known = reference.tryMoveTo(seq, readLastSum(disk, SIMULATED_FOLDER));
-    assertPromise("kept", known, () => `it starts with another line ${seq} than was ever decided`);
+    const isDecided = reference.tryMoveTo(seq, readLastSum(disk, SIMULATED_FOLDER));
+    assertPromise(
+      "kept",
+      isDecided,
+      () => `the last line after the start, ${seq}, was never decided`,
+    );
     reference.syncedSeq = seq;
     this.machine.lastWrittenSeq = seq;
-    const [found, wanted] = [server.store.peek(serializeState), serializeState(reference.state)];
-    assertPromise("kept", found === wanted, () => describeDifference(found, wanted));
-    figures.recordBytes += checkAuditLog(disk, SIMULATED_FOLDER, reference);
-    // Before the first answer there is nothing to be damaged.
-    if (copy !== null && seq > 1) await time.runWithOwnTimers(() => this.#damage(copy));
+    const [found, expected] = [server.store.peek(serializeState), serializeState(reference.state)];
+    assertPromise("kept", found === expected, () => describeDifference(found, expected));
+    figures.auditLogBytes += checkAuditLog(disk, SIMULATED_FOLDER, reference);
+    // Before the first answer there is nothing to damage.
+    if (diskCopy !== null && seq > 1) await time.runWithOwnTimers(() => this.#damage(diskCopy));
   }
 
   #damage(disk: SimulatedDisk): Promise<void> {
@@ -197,7 +203,7 @@ export class SimulationRun {
     });
   }
 
-  /** The server is gone, and sooner or later so is what it left behind. */
+  /** Handles the end of the server: pending syncs may finish, then its checkpoint ends too. */
   async #goDown(): Promise<void> {
     const { server, time, random, disk, faultInjector } = this.machine;
     server.isGone = true;
@@ -209,14 +215,14 @@ export class SimulationRun {
     if (random.chance(0.2)) faultInjector.cutPower();
     disk.killAll("checkpoint");
     faultInjector.reset();
-    if (this.#isCalm || random.chance(0.7)) this.#makeRoom();
+    if (this.#isFaultFree || random.chance(0.7)) this.#freeDisk();
     time.advance(random.intBelow(20) * SECOND);
   }
 
   async #stop(): Promise<void> {
     const { server, figures, disk } = this.machine;
     const closed = await this.machine.runUntilDone(server.store.close());
-    if (closed instanceof Error) this.#excuse("stopped", closed);
+    if (closed instanceof Error) this.#allowInjectedError("stopped", closed);
     if (closed === "done") this.#checkStopped();
     figures.stops += 1;
     disk.killAll("server");
@@ -224,14 +230,14 @@ export class SimulationRun {
     await this.#start();
   }
 
-  /** After a clean stop `state.json` is everything. */
+  /** After a clean stop `state.json` must contain every line. */
   #checkStopped(): void {
     const { reference, disk } = this.machine;
     const { waitingCount, store, hasFailed } = this.machine.server;
     assertPromise(
       "answers",
       waitingCount === 0,
-      () => `${waitingCount} have no answer after a stop`,
+      () => `${waitingCount} calls have no answer after a stop`,
     );
     const { fault, checkpointError } = store.health();
     if (fault !== null || checkpointError !== null || hasFailed) return;
@@ -240,22 +246,22 @@ export class SimulationRun {
     assertPromise(
       "stopped",
       covers.seq === seq,
-      () => `state.json goes to ${covers.seq}, not ${seq}`,
+      () => `state.json covers line ${covers.seq}, expected ${seq}`,
     );
     reference.promiseUpTo(seq);
   }
 
-  /** Nothing goes wrong any more: everybody is answered, and all of it is there. */
-  async #end(): Promise<void> {
+  /** Ends the run without faults: every call must be answered and every change be there. */
+  async #finish(): Promise<void> {
     const { faultInjector, time, disk, reference } = this.machine;
-    this.#isCalm = true;
+    this.#isFaultFree = true;
     faultInjector.reset();
-    this.#makeRoom();
-    for (let ticks = 0; ticks === 0 || !this.#takesChanges; ticks += 1) {
+    this.#freeDisk();
+    for (let ticks = 0; ticks === 0 || !this.#acceptsChanges; ticks += 1) {
       assertPromise(
-        "room",
-        ticks < PATIENCE,
-        () => "no change is taken on a disk that is well again",
+        "disk space",
+        ticks < MAX_TICKS,
+        () => "changes are still refused although the disk has no more faults",
       );
       if (this.machine.server.hasFailed) {
         faultInjector.killServer();
@@ -270,12 +276,12 @@ export class SimulationRun {
       }
     }
     const { waitingCount } = this.machine.server;
-    assertPromise("answers", waitingCount === 0, () => `${waitingCount} wait for ever`);
+    assertPromise("answers", waitingCount === 0, () => `${waitingCount} calls never get an answer`);
     await this.#stop();
     checkAuditChain(reference.auditLogUpTo(reference.head.auditSeq) ?? new Uint8Array());
   }
 
-  get #takesChanges(): boolean {
+  get #acceptsChanges(): boolean {
     return this.machine.server.store.health().fault === null;
   }
 }

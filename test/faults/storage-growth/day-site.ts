@@ -1,4 +1,4 @@
-// A site on a real folder whose time is moved by hand, and how much its folder ever held.
+// A site on a real folder with manual time, which measures how large the folder becomes.
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { later, type Instant } from "../../../src/domain/time.ts";
@@ -11,47 +11,47 @@ import { Store } from "../../../src/store/store.ts";
 import type { ManualTime } from "./manual-time.ts";
 
 export interface FolderSize {
-  /** Bytes of everything in the folder; a file with two names is one file. */
+  /** Bytes of all files in the folder; a file with two names counts once. */
   readonly totalBytes: number;
   readonly auditLogBytes: number;
-  /** The names, with their sizes. */
+  /** File sizes by name. */
   readonly files: Readonly<Record<string, number>>;
 }
 
 export function measureFolder(folder: string): FolderSize {
   const files: Record<string, number> = {};
-  const seen = new Set<number>();
-  let [all, history] = [0, 0];
-  for (const inner of ["", AUDIT_FOLDER]) {
-    for (const name of readdirSync(join(folder, inner))) {
+  const countedInodes = new Set<number>();
+  let [totalBytes, auditLogBytes] = [0, 0];
+  for (const subfolder of ["", AUDIT_FOLDER]) {
+    for (const name of readdirSync(join(folder, subfolder))) {
       if (name === AUDIT_FOLDER) continue;
-      const { ino, size } = statSync(join(folder, inner, name));
-      files[join(inner, name)] = size;
-      if (seen.has(ino)) continue;
-      seen.add(ino);
-      all += size;
-      if (inner === AUDIT_FOLDER) history += size;
+      const { ino, size } = statSync(join(folder, subfolder, name));
+      files[join(subfolder, name)] = size;
+      if (countedInodes.has(ino)) continue;
+      countedInodes.add(ino);
+      totalBytes += size;
+      if (subfolder === AUDIT_FOLDER) auditLogBytes += size;
     }
   }
-  return { totalBytes: all, auditLogBytes: history, files };
+  return { totalBytes, auditLogBytes, files };
 }
 
 export class DaySite {
   readonly folder: string;
   readonly #time: ManualTime;
-  readonly #begin: Instant;
-  #folding: Promise<void> | null = null;
+  readonly #epoch: Instant;
+  #runningCheckpoint: Promise<void> | null = null;
   #store: Store | null = null;
   #operations: Operations | null = null;
-  /** Checkpoints that were made. */
+  /** Number of completed checkpoints. */
   checkpointCount = 0;
-  /** The folder when it held most. */
+  /** The folder's size when it was largest. */
   peak: FolderSize;
 
   constructor(folder: string, time: ManualTime) {
     this.folder = folder;
     this.#time = time;
-    this.#begin = later(wallClock(), -time.now);
+    this.#epoch = later(wallClock(), -time.now);
     this.peak = measureFolder(folder);
   }
 
@@ -68,14 +68,15 @@ export class DaySite {
   async open(): Promise<void> {
     this.peak = measureFolder(this.folder);
     this.checkpointCount = 0;
-    const disk = this.#watched();
+    const disk = this.#measuringDisk();
     this.#store = await Store.open({
       disk,
       folder: this.folder,
       kind: "site",
       create: false,
-      clock: () => later(this.#begin, this.#time.now),
-      checkpoint: (folder, open) => (this.#folding = this.#fold(disk, folder, open)),
+      clock: () => later(this.#epoch, this.#time.now),
+      checkpoint: (folder, open) =>
+        (this.#runningCheckpoint = this.#runCheckpoint(disk, folder, open)),
       onFatal(error) {
         throw error;
       },
@@ -89,41 +90,41 @@ export class DaySite {
   }
 
   /**
-   * Time goes on. A checkpoint takes no simulated time once it has begun: it would be a second, in
-   * which the day goes on by little.
+   * Advances the time. A checkpoint takes no simulated time: in reality it takes about a second,
+   * which is little in a day.
    */
   async advance(milliseconds: number): Promise<void> {
     this.#time.advance(milliseconds);
-    if (this.#folding !== null) await this.#folding;
-    this.#look();
+    if (this.#runningCheckpoint !== null) await this.#runningCheckpoint;
+    this.#updatePeak();
   }
 
-  async #fold(disk: Disk, folder: string, open: number): Promise<void> {
+  async #runCheckpoint(disk: Disk, folder: string, open: number): Promise<void> {
     try {
       await checkpoint(disk, folder, open);
       this.checkpointCount += 1;
     } finally {
-      this.#folding = null;
+      this.#runningCheckpoint = null;
     }
   }
 
-  /** A folder holds most right before something is taken away. */
-  #watched(): Disk {
+  /** A disk that measures the folder before each removal, when the folder is largest. */
+  #measuringDisk(): Disk {
     return {
       ...realDisk,
       remove: (path) => {
-        this.#look();
+        this.#updatePeak();
         realDisk.remove(path);
       },
       rename: (from, to) => {
-        this.#look();
+        this.#updatePeak();
         realDisk.rename(from, to);
       },
     };
   }
 
-  #look(): void {
-    const held = measureFolder(this.folder);
-    if (held.totalBytes > this.peak.totalBytes) this.peak = held;
+  #updatePeak(): void {
+    const size = measureFolder(this.folder);
+    if (size.totalBytes > this.peak.totalBytes) this.peak = size;
   }
 }

@@ -1,33 +1,33 @@
-// Time moved by hand. A store folds its journal by the second and by the hour, and counts refusals
-// by the minute: with the process's own clock and intervals replaced, a day of that passes as fast
-// as the machine can work, under the store's own rules.
+// Time that only advances when a test says so. The store's rules for checkpoints count in seconds
+// and hours, and refusals are written once a minute. With the process's clock and intervals
+// replaced, a day passes as fast as the machine can work, under the store's own rules.
 
 interface Interval {
-  readonly every: number;
-  readonly call: () => void;
+  readonly period: number;
+  readonly callback: () => void;
   due: number;
 }
 
-/** Replaces the monotonic clock and all intervals that are started from here on. */
+/** Replaces the monotonic clock and all intervals started from now on. */
 export class ManualTime {
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start. */
   now = 0;
   readonly #intervals = new Set<Interval>();
 
   constructor() {
-    const start = (call: () => void, every: number): object => {
-      const interval = { every, call, due: this.now + every, unref() {} };
+    const startInterval = (callback: () => void, period: number): object => {
+      const interval = { period, callback, due: this.now + period, unref() {} };
       this.#intervals.add(interval);
       return interval;
     };
-    globalThis.setInterval = start as unknown as typeof setInterval;
+    globalThis.setInterval = startInterval as unknown as typeof setInterval;
     globalThis.clearInterval = (interval) => {
       this.#intervals.delete(interval as unknown as Interval);
     };
     performance.now = () => this.now;
   }
 
-  /** Whatever comes due on the way is called at its very instant, in order. */
+  /** Calls every interval that becomes due on the way, in order, each at its own time. */
   advance(milliseconds: number): void {
     const until = this.now + milliseconds;
     for (;;) {
@@ -37,8 +37,8 @@ export class ManualTime {
       }
       if (next === null || next.due > until) break;
       this.now = next.due;
-      next.due += next.every;
-      next.call();
+      next.due += next.period;
+      next.callback();
     }
     this.now = until;
   }

@@ -1,6 +1,6 @@
-// A day at a large site, in simulated time on a real folder: what is left behind stays bounded.
-// Heartbeats must not fill the disk, everything else is in the record once, and callers who are
-// refused all day are only counted.
+// Simulates a day at a large site, on a real folder, and checks that the folder's size stays
+// bounded. Heartbeats must not fill the disk, every other change is in the audit log once, and
+// refused calls are only counted.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RefusalsCounted } from "../../../src/domain/event.ts";
@@ -15,94 +15,97 @@ import { ManualTime } from "./manual-time.ts";
 
 const CLIENTS = 10_000;
 const PRODUCT = "cad";
-/** For how long everybody renews every minute; for the rest of a day, as often as there is time. */
-const FULL_PACE = chooseSize(HOUR, DAY);
-const SLOW_PACE = 30 * MINUTE;
-const MOST = 50_000_000;
-const REFUSED = 100_000;
+/** How long each client renews every minute; for the rest of the day it renews less often. */
+const EVERY_MINUTE_FOR = chooseSize(HOUR, DAY);
+const SLOW_INTERVAL = 30 * MINUTE;
+const MAX_BYTES = 50_000_000;
+const REFUSED_CALLS = 100_000;
 
 const time = new ManualTime();
-const site = await siteFor(CLIENTS);
+const site = await makeSite(CLIENTS);
 
-async function siteFor(slots: number): Promise<DaySite> {
+async function makeSite(slots: number): Promise<DaySite> {
   const folder = makeTempFolder();
   await makeLicensedSite(folder, { product: PRODUCT, slots, timeoutMinutes: 120 });
   return new DaySite(folder, time);
 }
 
-/** An hour of callers who want what cannot be had. */
-async function refusals(): Promise<void> {
-  const full = await siteFor(1);
-  await full.open();
-  const { operations } = full;
-  const asked = { licenseId: null, contact: contactOf(0, 0), nonce: null };
-  const held = await operations.register({ ...asked, product: PRODUCT, user: userOf(0) });
-  const wanting: readonly ((turn: number) => Promise<{ readonly ok: boolean }>)[] = [
-    (turn) => operations.register({ ...asked, product: PRODUCT, user: `late-${turn}` }),
-    (turn) => operations.register({ ...asked, product: `guess-${turn}`, user: "eve" }),
-    () => operations.register({ ...asked, product: PRODUCT, user: null }),
-    (turn) => operations.registerFeature({ ...ofHolder, feature: `guess-${turn}` }),
-    (turn) => operations.unregister({ ...ofNobody(turn), by: "user" }),
+/** Makes calls for an hour that the server must refuse. */
+async function checkRefusals(): Promise<void> {
+  const fullSite = await makeSite(1);
+  await fullSite.open();
+  const { operations } = fullSite;
+  const request = { licenseId: null, contact: contactOf(0, 0), nonce: null };
+  const occupied = await operations.register({ ...request, product: PRODUCT, user: userName(0) });
+  const refusedCalls: readonly ((index: number) => Promise<{ readonly ok: boolean }>)[] = [
+    (index) => operations.register({ ...request, product: PRODUCT, user: `late-${index}` }),
+    (index) => operations.register({ ...request, product: `guess-${index}`, user: "eve" }),
+    () => operations.register({ ...request, product: PRODUCT, user: null }),
+    (index) => operations.registerFeature({ ...holder, feature: `guess-${index}` }),
+    (index) => operations.unregister({ ...unknownUser(index), by: "user" }),
   ];
-  const written = operations.health().seq;
-  let granted = 0;
-  for (let turn = 0; turn < REFUSED; turn += 1) {
-    const answer = await wanting[turn % wanting.length]?.(turn);
-    if (answer?.ok !== false) granted += 1;
-    await full.advance(HOUR / REFUSED);
+  const seqBefore = operations.health().seq;
+  let grantedCount = 0;
+  for (let index = 0; index < REFUSED_CALLS; index += 1) {
+    const answer = await refusedCalls[index % refusedCalls.length]?.(index);
+    if (answer?.ok !== false) grantedCount += 1;
+    await fullSite.advance(HOUR / REFUSED_CALLS);
   }
-  // The last ones are counted too before the stop, which would not wait for their minute.
-  await full.advance(MINUTE);
-  const lines = operations.health().seq - written;
-  await full.close();
-  const events = recorded(full.folder).flatMap(countedIn);
+  // Lets the last refusals be counted: a stop does not wait for the end of their minute.
+  await fullSite.advance(MINUTE);
+  const lines = operations.health().seq - seqBefore;
+  await fullSite.close();
+  const events = readAuditLog(fullSite.folder).flatMap(refusalsIn);
   const total = events.reduce((sum, { count }) => sum + count, 0);
   check(
-    `${REFUSED} refused calls in an hour write ${lines} lines; ${total} are counted`,
-    held.ok && granted === 0 && total === REFUSED && lines <= HOUR / MINUTE,
-    { held, granted, lines, total },
+    `refused calls are all counted, with at most one journal line a minute (${REFUSED_CALLS} calls in an ` +
+      `hour, ${total} counted, ${lines} lines)`,
+    occupied.ok && grantedCount === 0 && total === REFUSED_CALLS && lines <= HOUR / MINUTE,
+    { occupied, grantedCount, lines, total },
   );
-  const last = new Map<string, number>();
-  const early: RefusalsCounted[] = [];
+  const lastEventAt = new Map<string, number>();
+  const tooEarly: RefusalsCounted[] = [];
   for (const event of events) {
-    if (event.at - (last.get(keyOf(event)) ?? -Infinity) < MINUTE) early.push(event);
-    last.set(keyOf(event), event.at);
+    if (event.at - (lastEventAt.get(refusalKey(event)) ?? -Infinity) < MINUTE) tooEarly.push(event);
+    lastEventAt.set(refusalKey(event), event.at);
   }
-  const named = Math.max(...events.map(({ users }) => users.length));
+  const mostUsers = Math.max(...events.map(({ users }) => users.length));
   check(
-    `${events.length} events for ${last.size} kinds of refusal, one a minute for each, naming ` +
-      `${named} users at most`,
-    early.length === 0 && named <= 20 && last.size === wanting.length,
-    { kinds: [...last.keys()].slice(0, 20), named, early: early.slice(0, 3) },
+    `each kind of refusal makes at most one event a minute, which names at most 20 users ` +
+      `(${lastEventAt.size} kinds, ${events.length} events, at most ${mostUsers} users)`,
+    tooEarly.length === 0 && mostUsers <= 20 && lastEventAt.size === refusedCalls.length,
+    { kinds: [...lastEventAt.keys()].slice(0, 20), mostUsers, tooEarly: tooEarly.slice(0, 3) },
   );
 }
 
 /**
- * They arrive in the first interval; from then on there is nothing but renewals, from two machines
- * in turn under each name and with another user_info each time.
+ * All clients register in the first round. Then they only renew, each user alternately from two
+ * machines and with new user_info each time.
  */
-async function heartbeats(): Promise<void> {
-  const before = recorded(site.folder).length;
+async function checkHeartbeats(): Promise<void> {
+  const before = readAuditLog(site.folder).length;
   await site.open();
-  const { calls, refused } = await simulateDay(FULL_PACE, "two machines");
+  const { calls, refused } = await simulateDay(EVERY_MINUTE_FOR, "two machines");
   check(
-    `a day of ${CLIENTS} clients on two machines each, ${FULL_PACE / HOUR} h of it renewing every ` +
-      `minute, ${calls} calls ` +
-      `and ${site.checkpointCount} checkpoints: at most ${megabytes(site.peak.totalBytes)} in the folder, less than ` +
-      megabytes(MOST),
-    site.peak.totalBytes < MOST && site.checkpointCount > 1 && refused.length === 0,
+    `a day of renewals never needs ${megabytes(MAX_BYTES)} in the data folder (at most ` +
+      `${megabytes(site.peak.totalBytes)}; ${CLIENTS} clients on two machines each, ` +
+      `${EVERY_MINUTE_FOR / HOUR} h with a renewal every minute, ${calls} calls, ` +
+      `${site.checkpointCount} checkpoints)`,
+    site.peak.totalBytes < MAX_BYTES && site.checkpointCount > 1 && refused.length === 0,
     { refused, peak: site.peak },
   );
   await site.close();
-  const held = measureFolder(site.folder);
+  const size = measureFolder(site.folder);
   check(
-    `${megabytes(held.totalBytes)} are left, ${megabytes(held.auditLogBytes)} of it record: ${leftover(site.folder)}`,
-    leftover(site.folder) === TIDY,
-    held,
+    `a stop after a day of renewals leaves ${EXPECTED_FILES} (found ${describeFiles(site.folder)}; ` +
+      `${megabytes(size.totalBytes)}, ${megabytes(size.auditLogBytes)} of it audit log)`,
+    describeFiles(site.folder) === EXPECTED_FILES,
+    size,
   );
-  const lines = recorded(site.folder).slice(before);
+  const lines = readAuditLog(site.folder).slice(before);
   check(
-    `the record has ${CLIENTS} arrivals, one change of machine for each, and not one renewal`,
+    `after a day of renewals the audit log has, for each of ${CLIENTS} clients, one registration, one ` +
+      `change of machine and no renewal`,
     lines.length === 2 * CLIENTS &&
       countOf(lines, "SlotTaken") === CLIENTS &&
       countOf(lines, "ContactChanged") === CLIENTS,
@@ -110,24 +113,25 @@ async function heartbeats(): Promise<void> {
   );
 }
 
-/** The same day, with everybody logging off and on again once. */
-async function shifts(): Promise<void> {
+/** Simulates a day in which each client unregisters and registers again once. */
+async function checkShifts(): Promise<void> {
   const before = {
-    lines: recorded(site.folder).length,
-    history: measureFolder(site.folder).auditLogBytes,
+    lines: readAuditLog(site.folder).length,
+    auditLogBytes: measureFolder(site.folder).auditLogBytes,
   };
   await site.open();
   const { calls, refused } = await simulateDay(chooseSize(0, DAY), "shifts");
-  const besides = site.peak.totalBytes - site.peak.auditLogBytes;
+  const otherBytes = site.peak.totalBytes - site.peak.auditLogBytes;
   await site.close();
-  const held = measureFolder(site.folder);
-  const lines = recorded(site.folder).slice(before.lines);
-  const grown = held.auditLogBytes - before.history;
+  const size = measureFolder(site.folder);
+  const lines = readAuditLog(site.folder).slice(before.lines);
+  const auditLogGrowth = size.auditLogBytes - before.auditLogBytes;
   check(
-    `when everybody logs off and on once, the record grows by ${lines.length} lines, ` +
-      `${megabytes(grown)}: ${Math.round(grown / lines.length)} bytes each`,
+    `when each client unregisters and registers once, the audit log gets at most three lines for each ` +
+      `(${lines.length} lines, ${megabytes(auditLogGrowth)}, ` +
+      `${Math.round(auditLogGrowth / lines.length)} bytes each)`,
     refused.length === 0 &&
-      // The machine of the day before, which was not the last one on record.
+      // The first call of the day may come from another machine than the last one in the audit log.
       lines.length <= 3 * CLIENTS &&
       lines.length === 2 * CLIENTS + countOf(lines, "ContactChanged") &&
       countOf(lines, "SlotReleased") === CLIENTS &&
@@ -135,54 +139,60 @@ async function shifts(): Promise<void> {
     { refused, types: typesIn(lines) },
   );
   check(
-    `and nothing else grows in ${calls} calls: at most ${megabytes(besides)} besides the record, ` +
-      `${megabytes(held.totalBytes - held.auditLogBytes)} left: ${leftover(site.folder)}`,
-    besides < MOST && leftover(site.folder) === TIDY,
-    { held, peak: site.peak },
+    `when each client unregisters and registers once, all files but the audit log stay below ` +
+      `${megabytes(MAX_BYTES)} (${calls} calls; at most ${megabytes(otherBytes)}, ` +
+      `${megabytes(size.totalBytes - size.auditLogBytes)} after the stop: ${describeFiles(site.folder)})`,
+    otherBytes < MAX_BYTES && describeFiles(site.folder) === EXPECTED_FILES,
+    { size, peak: site.peak },
   );
 }
 
 interface DayResult {
   readonly calls: number;
-  /** Answers that should not have been; the first few. */
+  /** The first unexpected refusals, at most three. */
   readonly refused: readonly unknown[];
 }
 
 /**
- * Everybody calls once in a round, a sixtieth of them at a time: the first rounds take a minute,
- * the others longer. With shifts, everybody logs off right before one of the calls.
+ * Each client calls once in a round, a sixtieth of the clients at a time. The first rounds take a
+ * minute, the others longer. With shifts, each client unregisters right before one of its calls.
  */
-async function simulateDay(fullPace: number, kind: "two machines" | "shifts"): Promise<DayResult> {
-  const rounds = fullPace / MINUTE + (DAY - fullPace) / SLOW_PACE;
+async function simulateDay(
+  everyMinuteFor: number,
+  kind: "two machines" | "shifts",
+): Promise<DayResult> {
+  const rounds = everyMinuteFor / MINUTE + (DAY - everyMinuteFor) / SLOW_INTERVAL;
   const refused: unknown[] = [];
   let calls = 0;
-  const note = (answer: { readonly ok: boolean }): void => {
+  const recordAnswer = (answer: { readonly ok: boolean }): void => {
     calls += 1;
     if (!answer.ok && refused.length < 3) refused.push(answer);
   };
   const call = async (client: number, round: number): Promise<void> => {
-    const asked = { product: PRODUCT, user: userOf(client), licenseId: null };
+    const request = { product: PRODUCT, user: userName(client), licenseId: null };
     const contact = contactOf(client, kind === "shifts" ? 0 : round);
     if (kind === "shifts" && client % rounds === round) {
-      note(await site.operations.unregister({ ...asked, by: "user", peer: contact.peer }));
+      recordAnswer(
+        await site.operations.unregister({ ...request, by: "user", peer: contact.peer }),
+      );
     }
-    note(await site.operations.register({ ...asked, contact, nonce: null }));
+    recordAnswer(await site.operations.register({ ...request, contact, nonce: null }));
   };
   for (let round = 0; round < rounds; round += 1) {
-    const length = round < fullPace / MINUTE ? MINUTE : SLOW_PACE;
-    for (let first = 0; first < 60; first += 1) {
-      const due: Promise<void>[] = [];
-      for (let client = first; client < CLIENTS; client += 60) due.push(call(client, round));
-      await Promise.all(due);
+    const length = round < everyMinuteFor / MINUTE ? MINUTE : SLOW_INTERVAL;
+    for (let batch = 0; batch < 60; batch += 1) {
+      const pending: Promise<void>[] = [];
+      for (let client = batch; client < CLIENTS; client += 60) pending.push(call(client, round));
+      await Promise.all(pending);
       await site.advance(length / 60);
     }
-    // Grown too far already: the rest of the day cannot mend that.
-    if (site.peak.totalBytes - site.peak.auditLogBytes >= MOST) break;
+    // The folder is too large already, and the check will fail.
+    if (site.peak.totalBytes - site.peak.auditLogBytes >= MAX_BYTES) break;
   }
   return { calls, refused };
 }
 
-function userOf(client: number): string {
+function userName(client: number): string {
   return `user-${client}@initrode.example`;
 }
 
@@ -193,22 +203,22 @@ function contactOf(client: number, round: number) {
   return { hostname: `workstation-${client}-${machine}`, ip, info, peer: ip };
 }
 
-const ofHolder = { product: PRODUCT, user: userOf(0), licenseId: null, peer: "10.0.0.1" };
+const holder = { product: PRODUCT, user: userName(0), licenseId: null, peer: "10.0.0.1" };
 
-function ofNobody(turn: number) {
-  return { product: PRODUCT, user: `nobody-${turn}`, licenseId: null, peer: "10.0.0.1" };
+function unknownUser(index: number) {
+  return { product: PRODUCT, user: `unknown-${index}`, licenseId: null, peer: "10.0.0.1" };
 }
 
-/** The checkpoint before this one stays, and the journal since. */
-const TIDY = "2 generations of the state, 2 segments of the journal";
+/** The previous checkpoint is kept, and the journal since then. */
+const EXPECTED_FILES = "2 generations of the state, 2 segments of the journal";
 
-function leftover(folder: string): string {
+function describeFiles(folder: string): string {
   const states = listGenerations(realDisk, folder).length + 1;
   return `${states} generations of the state, ${listSegments(realDisk, folder).length} segments of the journal`;
 }
 
-/** All of the record, in order. */
-function recorded(folder: string): RawLine[] {
+/** All lines of the audit log, in order. */
+function readAuditLog(folder: string): RawLine[] {
   const lines = readdirSync(join(folder, AUDIT_FOLDER)).flatMap((name) =>
     readLines(join(folder, AUDIT_FOLDER, name)),
   );
@@ -227,11 +237,11 @@ function countOf(lines: readonly RawLine[], type: string): number {
   return typesIn(lines)[type] ?? 0;
 }
 
-function countedIn({ line }: RawLine): RefusalsCounted[] {
+function refusalsIn({ line }: RawLine): RefusalsCounted[] {
   return line.events.filter((event) => event.type === "RefusalsCounted");
 }
 
-function keyOf({ product, code }: RefusalsCounted): string {
+function refusalKey({ product, code }: RefusalsCounted): string {
   return JSON.stringify([product, code]);
 }
 
@@ -239,7 +249,7 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-await refusals();
-await heartbeats();
-await shifts();
+await checkRefusals();
+await checkHeartbeats();
+await checkShifts();
 finish();

@@ -1,5 +1,5 @@
-// After a checkpoint that came to its end: is everything in `state.json`, and is the auditor's
-// record what it says?
+// Checks a folder after a completed checkpoint: `state.json` must cover every line, and the audit
+// log must end where `state.json` says.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
@@ -12,10 +12,10 @@ import { StateFile } from "../../../src/store/state-file.ts";
 export async function findAuditLogViolations(folder: string): Promise<string[]> {
   const state = await new StateFile(realDisk, folder).read();
   const loaded = await loadFolder(realDisk, folder);
-  if (state === null || loaded === null) return ["there is no state after a clean stop"];
-  const wrong: string[] = [];
+  if (state === null || loaded === null) return ["there is no state.json after a clean stop"];
+  const violations: string[] = [];
   if (state.covers.seq !== loaded.head.seq) {
-    wrong.push(
+    violations.push(
       `state.json covers ${state.covers.seq} of ${loaded.head.seq} lines after a clean stop`,
     );
   }
@@ -23,23 +23,23 @@ export async function findAuditLogViolations(folder: string): Promise<string[]> 
   let seq = 0;
   for (const line of readAuditLines(folder)) {
     if (line === null || line.audit_seq !== seq + 1 || line.audit_prev !== sum) {
-      return [...wrong, `the record breaks after line ${seq}`];
+      return [...violations, `the chain of the audit log breaks after line ${seq}`];
     }
     seq = line.audit_seq;
     sum = line.sum;
   }
   if (seq !== state.audit.seq || sum !== state.audit.sum) {
-    wrong.push(`the record ends at ${seq}, and the state says ${state.audit.seq}`);
+    violations.push(`the audit log ends with line ${seq}, but state.json says ${state.audit.seq}`);
   }
-  return wrong;
+  return violations;
 }
 
-/** In order; null where a line is not one. */
+/** All lines of the audit log in order; null for a line that cannot be read. */
 function readAuditLines(folder: string): (JournalLine | null)[] {
   const files = readdirSync(join(folder, AUDIT_FOLDER)).map((name) => {
-    const texts = readFileSync(join(folder, AUDIT_FOLDER, name), "utf8").split("\n");
-    const lines = texts
-      .slice(0, texts.at(-1) === "" ? -1 : undefined)
+    const lineTexts = readFileSync(join(folder, AUDIT_FOLDER, name), "utf8").split("\n");
+    const lines = lineTexts
+      .slice(0, lineTexts.at(-1) === "" ? -1 : undefined)
       .map((text) => decodeLine(new Uint8Array(Buffer.from(text))));
     return { first: lines[0]?.audit_seq ?? 0, lines };
   });

@@ -1,54 +1,58 @@
-// The order of persistence calls, judged from a log alone: what a power cut could undo is safe
-// before anything relies on it. Files by their own sync, names by that of their folder.
+// Checks the order of persistence calls in a trace: data that a power cut could undo must be synced
+// before another call relies on it. File content needs a sync of the file, a name of its folder.
 import { existsSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Scenario } from "./scenarios.ts";
 import { isSync, describeCall, type TracedCall } from "./strace.ts";
 
-/** Nothing of these has to outlive a power cut. */
-const FLEETING = /^(?:lock|checkpoint\.lock|probe|berth\.sock)$/;
+/** Files that need not survive a power cut. */
+const TEMPORARY = /^(?:lock|checkpoint\.lock|probe|berth\.sock)$/;
 
-/** What a checkpoint drops, and would be needed if the new state were lost. */
-const NEEDED = /^(?:journal-\d+\.jsonl|state-\d+\.json)$/;
+/** Files that a checkpoint removes, and that are needed if the new state is lost. */
+const NEEDED_FOR_RECOVERY = /^(?:journal-\d+\.jsonl|state-\d+\.json)$/;
 
-/** All calls of a process up to an answer, in order; says what is not safe by then, or too late. */
+/** `calls`: all calls of a process up to an answer, in order. */
 export function findOrderViolations(
   { startingSite }: Scenario,
   calls: readonly TracedCall[],
 ): string[] {
-  const wrong: string[] = [];
-  const known = new Set(startingSite === null ? [] : namesIn(startingSite.folder));
-  const dirty = new Set<string>();
-  const unnamed = new Set<string>();
+  const violations: string[] = [];
+  const existingPaths = new Set(startingSite === null ? [] : listPaths(startingSite.folder));
+  const unsyncedFiles = new Set<string>();
+  const unsyncedFolders = new Set<string>();
   for (const call of calls) {
     const { name, path } = call;
-    if (FLEETING.test(path)) continue;
+    if (TEMPORARY.test(path)) continue;
     if (isSync(call)) {
-      dirty.delete(path);
-      unnamed.delete(path);
+      unsyncedFiles.delete(path);
+      unsyncedFolders.delete(path);
     } else if (/^(?:open|creat|mkdir)/.test(name)) {
-      // The data folder itself lies in somebody else's.
-      if (!known.has(path) && path !== ".") unnamed.add(dirname(path));
-      known.add(path);
+      // The folder that contains the data folder is not the server's to sync.
+      if (!existingPaths.has(path) && path !== ".") unsyncedFolders.add(dirname(path));
+      existingPaths.add(path);
     } else if (/write|truncate/.test(name)) {
-      dirty.add(path);
+      unsyncedFiles.add(path);
     } else if (/^(?:rename|link)/.test(name)) {
-      if (dirty.size > 0)
-        wrong.push(`${describeCall(call)} before a sync of ${[...dirty].join(", ")}`);
-      if (name.startsWith("rename")) known.delete(path);
-      unnamed.add(dirname(path));
+      if (unsyncedFiles.size > 0)
+        violations.push(`${describeCall(call)} before a sync of ${[...unsyncedFiles].join(", ")}`);
+      if (name.startsWith("rename")) existingPaths.delete(path);
+      unsyncedFolders.add(dirname(path));
     } else if (name.startsWith("unlink")) {
-      if (NEEDED.test(path) && unnamed.size > 0) {
-        wrong.push(`${describeCall(call)} before a sync of the folder ${[...unnamed].join(", ")}`);
+      if (NEEDED_FOR_RECOVERY.test(path) && unsyncedFolders.size > 0) {
+        violations.push(
+          `${describeCall(call)} before a sync of the folder ${[...unsyncedFolders].join(", ")}`,
+        );
       }
-      dirty.delete(path);
-      known.delete(path);
+      unsyncedFiles.delete(path);
+      existingPaths.delete(path);
     }
   }
-  if (dirty.size > 0) wrong.push(`in the end ${[...dirty].join(", ")} is not synced`);
-  if (unnamed.size > 0) wrong.push(`in the end names in ${[...unnamed].join(", ")} are not synced`);
-  return wrong;
+  if (unsyncedFiles.size > 0)
+    violations.push(`at the end ${[...unsyncedFiles].join(", ")} is not synced`);
+  if (unsyncedFolders.size > 0)
+    violations.push(`at the end the folder ${[...unsyncedFolders].join(", ")} is not synced`);
+  return violations;
 }
 
-const namesIn = (folder: string): string[] =>
+const listPaths = (folder: string): string[] =>
   existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String) : [];

@@ -1,198 +1,216 @@
-// What must come of a fault, depending on the call it hit.
+// Judges what a fault must lead to, depending on the call that it hit.
 import type { Scenario } from "./scenarios.ts";
 import type { ScenarioResult } from "./scenario-run.ts";
 import { isSync, describeCall, type TracedCall, type InjectedFault } from "./strace.ts";
 
-/** The promises, each with how it reads in the tally. */
+/** The promises, each with the description of its check. */
 export const SYSCALL_PROMISES = {
-  kept: "everything answered is there, nothing is that nobody asked for, and the next start works",
-  killed: "who waits for a killed server gets no answer",
+  kept: "after a fault the next start works and finds every answered change and no other",
+  killed: "a server killed at a persistence call does not answer the waiting call",
   failed:
-    "a journal that cannot be written or synced: 503 storage_failed, no read after it, exit code 1",
-  full: "no room to write: 503 storage_full, reads go on, and it works again when there is room",
-  once: "a sync that failed is never tried again",
-  short: "a short write is completed, and nobody notices",
-  start: "a start that fails ends with exit code 1, a reason and a hint",
-  unsynced: "what could not be synced is not answered with 200",
-  child: "a fault in a checkpoint is told by status; the server goes on, and the next one is whole",
-  rotation: "a segment that cannot be opened is told by status; one whose name may be lost ends it",
-  stop: "a stop that could not fold everything ends with exit code 1, a reason and a hint",
+    "after a failed write or sync of the journal the server answers 503 storage_failed, " +
+    "answers no more reads and exits with code 1",
+  full:
+    "on a full disk the server answers 503 storage_full and serves reads, and changes work " +
+    "again when there is space",
+  once: "a failed sync is never repeated",
+  short: "a short write is completed, and no call or checkpoint fails",
+  start: "a start that fails exits with code 1, an error and a hint",
+  unsynced: "a change whose file could not be synced is not answered with 200",
+  child:
+    "a fault in a checkpoint shows in the status, the server continues, and the next " +
+    "checkpoint succeeds",
+  rotation:
+    "a segment that cannot be opened shows in the status, and one whose name may be lost " +
+    "ends the server with code 1",
+  stop: "a stop whose checkpoint fails exits with code 1, an error and a hint",
   recovery:
-    "a second fault on a full disk ends it with exit code 1, or it works again when there is room",
+    "a second fault on a full disk ends the server with code 1, or changes work again when " +
+    "there is space",
 } as const;
 
 export type SyscallPromise = keyof typeof SYSCALL_PROMISES;
 
 export interface Verdict {
   readonly promise: SyscallPromise;
-  /** Null: kept. */
+  /** Null: the promise is kept. */
   readonly violation: string | null;
 }
 
-/** Every promise that this run put to the test, by the call that was really hit. */
+/** Judges every promise that this run tests, by the call that was really hit. */
 export function judgeRun(
-  scene: Scenario,
-  effect: InjectedFault,
+  scenario: Scenario,
+  fault: InjectedFault,
   call: TracedCall,
-  seen: ScenarioResult,
+  result: ScenarioResult,
 ): Verdict[] {
-  const tests: readonly (readonly [SyscallPromise, boolean, () => string | null])[] = [
-    ["kept", true, () => seen.violations.join("; ") || null],
-    ["killed", effect === "kill" && !isChild(scene), () => killed(scene, call, seen)],
-    ["failed", failsJournal(scene, call, effect), () => failed(seen)],
-    ["full", fillsJournal(scene, call, effect), () => full(seen)],
-    ["once", isSync(call) && isError(effect) && call.path !== "probe", () => once(seen)],
-    ["short", effect === "short", () => short(scene, seen)],
-    ["start", call.isDuringStart && !isChild(scene) && isError(effect), () => start(seen)],
-    ["unsynced", isOwnSync(scene, call, effect), () => unsynced(seen)],
-    ["child", failsFold(scene, call, effect), () => child(seen)],
-    ["stop", stopsBadly(scene, call, effect), () => stop(seen)],
-    ["recovery", scene.hasFullDisk && isError(effect), () => recovery(seen)],
-    ["rotation", rotates(scene, call, effect), () => rotation(call, seen)],
+  const rules: readonly (readonly [SyscallPromise, boolean, () => string | null])[] = [
+    ["kept", true, () => result.violations.join("; ") || null],
+    ["killed", fault === "kill" && !isChild(scenario), () => checkKilled(scenario, call, result)],
+    ["failed", failsJournal(scenario, call, fault), () => checkFailed(result)],
+    ["full", fillsJournal(scenario, call, fault), () => checkFull(result)],
+    ["once", isSync(call) && isError(fault) && call.path !== "probe", () => checkOnce(result)],
+    ["short", fault === "short", () => checkShort(scenario, result)],
+    ["start", call.isDuringStart && !isChild(scenario) && isError(fault), () => checkStart(result)],
+    ["unsynced", failsOtherSync(scenario, call, fault), () => checkUnsynced(result)],
+    ["child", failsCheckpoint(scenario, call, fault), () => checkChild(result)],
+    ["stop", failsStop(scenario, call, fault), () => checkStop(result)],
+    ["recovery", scenario.hasFullDisk && isError(fault), () => checkRecovery(result)],
+    ["rotation", failsRotation(scenario, call, fault), () => checkRotation(call, result)],
   ];
-  const where = `${scene.name}, ${effect} at ${describeCall(call)}`;
-  return tests
+  const position = `${scenario.name}, ${fault} at ${describeCall(call)}`;
+  return rules
     .filter(([, applies]) => applies)
-    .map(([promise, , test]) => {
-      const violation = test();
-      return { promise, violation: violation === null ? null : `${where}: ${violation}` };
+    .map(([promise, , findViolation]) => {
+      const violation = findViolation();
+      return { promise, violation: violation === null ? null : `${position}: ${violation}` };
     });
 }
 
-const isError = (effect: InjectedFault): boolean => effect === "EIO" || effect === "ENOSPC";
+const isError = (fault: InjectedFault): boolean => fault === "EIO" || fault === "ENOSPC";
 
 const isJournal = ({ path, name }: TracedCall): boolean =>
   /^journal-\d+\.jsonl$/.test(path) && (isSync({ name }) || name === "write");
 
 const isChild = ({ tracedProcess }: Scenario): boolean => tracedProcess === "checkpoint";
 
-/** A pid that cannot be erased from a lock file is in nobody's way: its holder is gone. */
-const erasesNote = ({ name, path, nth }: TracedCall, effect: InjectedFault): boolean =>
+/**
+ * Whether the fault hit the erasure of the pid in a lock file, which is harmless: its process has
+ * ended.
+ */
+const isLockNoteErasure = ({ name, path, nth }: TracedCall, fault: InjectedFault): boolean =>
   /^(?:checkpoint\.)?lock$/.test(path) &&
   /^(?:ftruncate|pwrite64)$/.test(name) &&
   nth === 2 &&
-  isError(effect);
+  isError(fault);
 
-const failsFold = (scene: Scenario, call: TracedCall, effect: InjectedFault): boolean =>
-  isChild(scene) && scene.runsCheckpoint && effect !== "short" && !erasesNote(call, effect);
+const failsCheckpoint = (scenario: Scenario, call: TracedCall, fault: InjectedFault): boolean =>
+  isChild(scenario) &&
+  scenario.runsCheckpoint &&
+  fault !== "short" &&
+  !isLockNoteErasure(call, fault);
 
-/** While somebody waits: at a stop nobody does any more. */
-const isAwaited = (scene: Scenario, call: TracedCall): boolean =>
-  !isChild(scene) && !scene.stopsAtEnd && !call.isDuringStart;
+/** Whether a client waits for the call: during a stop or a start none does. */
+const isAwaited = (scenario: Scenario, call: TracedCall): boolean =>
+  !isChild(scenario) && !scenario.stopsAtEnd && !call.isDuringStart;
 
-/** A socket that cannot be removed is in nobody's way. */
-const stopsBadly = (scene: Scenario, call: TracedCall, effect: InjectedFault): boolean =>
-  scene.stopsAtEnd &&
-  !scene.runsCheckpoint &&
+/** A socket that cannot be removed is harmless. */
+const failsStop = (scenario: Scenario, call: TracedCall, fault: InjectedFault): boolean =>
+  scenario.stopsAtEnd &&
+  !scenario.runsCheckpoint &&
   call.path !== "berth.sock" &&
-  !erasesNote(call, effect) &&
-  (isChild(scene) ? effect !== "short" : isError(effect));
+  !isLockNoteErasure(call, fault) &&
+  (isChild(scenario) ? fault !== "short" : isError(fault));
 
-const failsJournal = (scene: Scenario, call: TracedCall, effect: InjectedFault): boolean =>
-  isAwaited(scene, call) && isJournal(call) && (isSync(call) ? isError(effect) : effect === "EIO");
+const failsJournal = (scenario: Scenario, call: TracedCall, fault: InjectedFault): boolean =>
+  isAwaited(scenario, call) && isJournal(call) && (isSync(call) ? isError(fault) : fault === "EIO");
 
-const fillsJournal = (scene: Scenario, call: TracedCall, effect: InjectedFault): boolean =>
-  isAwaited(scene, call) && isJournal(call) && !isSync(call) && effect === "ENOSPC";
+const fillsJournal = (scenario: Scenario, call: TracedCall, fault: InjectedFault): boolean =>
+  isAwaited(scenario, call) && isJournal(call) && !isSync(call) && fault === "ENOSPC";
 
-/** Of another file that an answer stands for. */
-const isOwnSync = (scene: Scenario, call: TracedCall, effect: InjectedFault): boolean =>
-  isAwaited(scene, call) &&
+/** Whether the fault hit the sync or rename of another file that an answer depends on. */
+const failsOtherSync = (scenario: Scenario, call: TracedCall, fault: InjectedFault): boolean =>
+  isAwaited(scenario, call) &&
   (isSync(call) || call.name === "rename") &&
   !isJournal(call) &&
-  isError(effect) &&
-  !scene.runsCheckpoint &&
-  !scene.hasFullDisk;
+  isError(fault) &&
+  !scenario.runsCheckpoint &&
+  !scenario.hasFullDisk;
 
-const rotates = (scene: Scenario, call: TracedCall, effect: InjectedFault): boolean =>
-  isAwaited(scene, call) && scene.runsCheckpoint && !isJournal(call) && isError(effect);
+const failsRotation = (scenario: Scenario, call: TracedCall, fault: InjectedFault): boolean =>
+  isAwaited(scenario, call) && scenario.runsCheckpoint && !isJournal(call) && isError(fault);
 
-function killed(scene: Scenario, call: TracedCall, seen: ScenarioResult): string | null {
-  const { ready, exitedWith, stoppedWith, replies } = seen;
-  if (scene.stopsAtEnd) {
-    // Where it met the checkpoint's process instead, the stop says that it could not fold.
+function checkKilled(scenario: Scenario, call: TracedCall, result: ScenarioResult): string | null {
+  const { ready, exitedWith, stoppedWith, replies } = result;
+  if (scenario.stopsAtEnd) {
+    // If the kill hit the checkpoint process instead, the stop reports the failed checkpoint.
     return stoppedWith === "SIGKILL" || stoppedWith === "1"
       ? null
-      : `it stopped with ${stoppedWith}`;
+      : `the stop ended with ${stoppedWith}`;
   }
-  if (exitedWith !== "SIGKILL") return `it ended with ${exitedWith}`;
-  if (call.isDuringStart) return ready ? "it was ready before" : null;
+  if (exitedWith !== "SIGKILL") return `the server ended with ${exitedWith}`;
+  if (call.isDuringStart) return ready ? "the server was ready before the call" : null;
   const last = replies.at(-1)?.last;
-  return last === null ? null : `it answered ${last?.status}`;
+  return last === null ? null : `the server answered ${last?.status}`;
 }
 
-function failed({ replies, exitedWith }: ScenarioResult): string | null {
+function checkFailed({ replies, exitedWith }: ScenarioResult): string | null {
   const last = replies.at(-1)?.last;
-  if (last?.code !== "storage_failed") return `it answered ${last?.status} ${last?.code}`;
-  return exitedWith === "1" ? null : `it ended with ${exitedWith}`;
+  if (last?.code !== "storage_failed") return `the server answered ${last?.status} ${last?.code}`;
+  return exitedWith === "1" ? null : `the server ended with ${exitedWith}`;
 }
 
-function full({ replies, recoveryMs }: ScenarioResult): string | null {
-  const refused = replies.find(({ first }) => first?.code === "storage_full");
-  if (refused === undefined) return `it answered ${replies.at(-1)?.first?.status}`;
-  const { last } = refused;
-  return recoveryMs && last?.status === 200 ? null : "it did not work again";
+function checkFull({ replies, hasRecovered }: ScenarioResult): string | null {
+  const refusedStep = replies.find(({ first }) => first?.code === "storage_full");
+  if (refusedStep === undefined) return `the server answered ${replies.at(-1)?.first?.status}`;
+  const { last } = refusedStep;
+  return hasRecovered && last?.status === 200 ? null : "changes did not work again with free space";
 }
 
-const once = ({ trace: { laterSyncs } }: ScenarioResult): string | null =>
-  laterSyncs === 0 ? null : `${laterSyncs} more syncs of the same file`;
+const checkOnce = ({ trace: { laterSyncs } }: ScenarioResult): string | null =>
+  laterSyncs === 0 ? null : `the same file was synced ${laterSyncs} more times`;
 
-function short(scene: Scenario, seen: ScenarioResult): string | null {
-  const { ready, exitedWith, stoppedWith, replies, checkpointError } = seen;
-  if (!ready || exitedWith !== null) return `it ended with ${exitedWith}: ${seen.stderr}`;
+function checkShort(scenario: Scenario, result: ScenarioResult): string | null {
+  const { ready, exitedWith, stoppedWith, replies, checkpointError } = result;
+  if (!ready || exitedWith !== null) return `the server ended with ${exitedWith}: ${result.stderr}`;
   if (checkpointError !== null) return `the checkpoint failed: ${checkpointError}`;
-  if (scene.stopsAtEnd && stoppedWith !== "0") return `it stopped with ${stoppedWith}`;
+  if (scenario.stopsAtEnd && stoppedWith !== "0") return `the stop ended with ${stoppedWith}`;
   for (const { step, first, last } of replies) {
-    const wanted = step.expectsRefusal === true ? 400 : 200;
-    // A disk that is full by itself stays so.
-    if (first?.status !== (scene.hasFullDisk ? 503 : wanted) || last?.status !== wanted) {
-      return `it answered ${first?.status} and then ${last?.status}`;
+    const expectedStatus = step.expectsRefusal === true ? 400 : 200;
+    // A scenario with a full disk answers 503 first, also without a fault.
+    if (
+      first?.status !== (scenario.hasFullDisk ? 503 : expectedStatus) ||
+      last?.status !== expectedStatus
+    ) {
+      return `the server answered ${first?.status} and then ${last?.status}`;
     }
   }
   return null;
 }
 
-const REASON = /^berth: error: .+\n(?:berth: )?hint: .+$/m;
+const ERROR_WITH_HINT = /^berth: error: .+\n(?:berth: )?hint: .+$/m;
 
-function start({ ready, exitedWith, stderr }: ScenarioResult): string | null {
-  if (ready) return exitedWith === null ? null : `it was ready and then ended with ${exitedWith}`;
-  if (exitedWith !== "1") return `it ended with ${exitedWith}: ${stderr}`;
-  return REASON.test(stderr) ? null : `it said: ${stderr}`;
+function checkStart({ ready, exitedWith, stderr }: ScenarioResult): string | null {
+  if (ready)
+    return exitedWith === null ? null : `the server was ready and then ended with ${exitedWith}`;
+  if (exitedWith !== "1") return `the server ended with ${exitedWith}: ${stderr}`;
+  return ERROR_WITH_HINT.test(stderr) ? null : `there is no error with a hint: ${stderr}`;
 }
 
-function stop({ stoppedWith, stderr }: ScenarioResult): string | null {
-  if (stoppedWith !== "1") return `it stopped with ${stoppedWith}`;
-  return REASON.test(stderr) ? null : `it said: ${stderr}`;
+function checkStop({ stoppedWith, stderr }: ScenarioResult): string | null {
+  if (stoppedWith !== "1") return `the stop ended with ${stoppedWith}`;
+  return ERROR_WITH_HINT.test(stderr) ? null : `there is no error with a hint: ${stderr}`;
 }
 
-function unsynced({ replies, exitedWith }: ScenarioResult): string | null {
-  if (exitedWith !== null) return `it ended with ${exitedWith}`;
-  return replies.at(-1)?.last?.status === 200 ? "it answered 200" : null;
+function checkUnsynced({ replies, exitedWith }: ScenarioResult): string | null {
+  if (exitedWith !== null) return `the server ended with ${exitedWith}`;
+  return replies.at(-1)?.last?.status === 200 ? "the server answered 200" : null;
 }
 
-function child({
+function checkChild({
   exitedWith,
   stoppedWith,
   checkpointError,
   replies,
 }: ScenarioResult): string | null {
   if (exitedWith !== null) return `the server ended with ${exitedWith}`;
-  if (checkpointError === null) return "status told nothing";
+  if (checkpointError === null) return "the status shows no checkpoint error";
   const last = replies.at(-1)?.last;
-  if (last?.status !== 200) return `it answered ${last?.status} ${last?.code}`;
-  return stoppedWith === "0" ? null : `it stopped with ${stoppedWith}`;
+  if (last?.status !== 200) return `the server answered ${last?.status} ${last?.code}`;
+  return stoppedWith === "0" ? null : `the stop ended with ${stoppedWith}`;
 }
 
-function recovery({ exitedWith, replies }: ScenarioResult): string | null {
-  if (exitedWith !== null) return exitedWith === "1" ? null : `it ended with ${exitedWith}`;
-  return replies.at(-1)?.last?.status === 200 ? null : "it goes on and does not work";
+function checkRecovery({ exitedWith, replies }: ScenarioResult): string | null {
+  if (exitedWith !== null) return exitedWith === "1" ? null : `the server ended with ${exitedWith}`;
+  return replies.at(-1)?.last?.status === 200 ? null : "the server runs but changes do not work";
 }
 
-function rotation(
+function checkRotation(
   call: TracedCall,
   { exitedWith, checkpointError, replies }: ScenarioResult,
 ): string | null {
-  if (isSync(call)) return exitedWith === "1" ? null : `it ended with ${exitedWith}`;
-  if (checkpointError === null) return "status told nothing";
+  if (isSync(call)) return exitedWith === "1" ? null : `the server ended with ${exitedWith}`;
+  if (checkpointError === null) return "the status shows no checkpoint error";
   const last = replies.at(-1)?.last;
-  return last?.status === 200 ? null : `it answered ${last?.status} ${last?.code}`;
+  return last?.status === 200 ? null : `the server answered ${last?.status} ${last?.code}`;
 }

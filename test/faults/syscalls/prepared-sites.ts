@@ -1,4 +1,4 @@
-// The folders that scenes begin with, made once and copied for every run.
+// The folders that scenarios start with, made once and copied for every run.
 import { appendFileSync, cpSync, linkSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Terms } from "../../../src/domain/terms.ts";
@@ -33,7 +33,7 @@ import {
 import { readFacts, LICENSE, type SiteFacts } from "./site-facts.ts";
 import { answerRequest, makeAirgapLicenseBody, makeTrustDocument } from "../../support/vendor.ts";
 
-/** A folder to copy, and what it holds. */
+/** A folder to copy, and the facts about its content. */
 export interface PreparedSite {
   readonly folder: string;
   readonly facts: SiteFacts;
@@ -42,22 +42,22 @@ export interface PreparedSite {
 const LICENSE_KEY = "K-1";
 
 export interface PreparedSites {
-  /** Three users hold slots and one slot is free; nothing was folded since they came. */
+  /** Three users have slots and one slot is free; no checkpoint since two of them registered. */
   readonly site: PreparedSite;
   /** The same with cloud credentials. */
   readonly withCredentials: PreparedSite;
-  /** The same, after a crash in the middle of a write. */
+  /** The same after a crash during a write. */
   readonly withTornTail: PreparedSite;
   /**
-   * The same with a journal that one long line more makes due to be folded, and with what a
-   * checkpoint that was interrupted before every step of its own leaves behind.
+   * The same with a journal that is due for a checkpoint after one more long line, and with the
+   * leftovers of checkpoints that were interrupted before each of their steps.
    */
   readonly withDueJournal: PreparedSite;
-  /** Answers an open request with more slots. */
+  /** A license document that answers the pending request with more slots. */
   readonly renewal: string;
-  /** Another vendor's. */
+  /** The trust document of another vendor. */
   readonly trust: string;
-  /** What installs a license by code. */
+  /** The body of a call that installs a license by confirmation code. */
   readonly confirmation: object;
 }
 
@@ -73,26 +73,29 @@ const terms: Partial<Terms> = {
 };
 
 /**
- * The record is ahead of the clock on the wall, and a license with an end was lent from, so that
- * time does not follow back: else a start would mark the time, or not, depending on how long ago
- * this was made.
+ * The journal's time is ahead of the system clock, and slots of a license with an expiry are in
+ * use, so the server does not follow the system clock back. Otherwise a start would write the time,
+ * or not, depending on how long ago this folder was made.
  */
-const ahead = (): Instant => later(wallClock(), HOUR);
+const clockAhead = (): Instant => later(wallClock(), HOUR);
 
-/** A segment as long as this is folded. */
-const DUE = 8 * 1024 * 1024;
+/** The segment size at which a checkpoint is due. */
+const CHECKPOINT_BYTES = 8 * 1024 * 1024;
 
-/** Free text of a heartbeat, as long as it may be. */
+/** The longest user_info of a heartbeat. */
 export const LONG_HEARTBEAT_BYTES = 4 * 1024;
 
 export async function prepareSites(root: string): Promise<PreparedSites> {
   const folder = join(root, "made");
-  const { store, licensing, airgap } = await open(folder);
+  const { store, licensing, airgap } = await openSite(folder);
   unwrap(await licensing.trustVendor(await makeTrustDocument({ products: ["cad"] }), "test"));
-  const first = unwrap(await licensing.request("cad", null, "test"));
-  const dated = { ...terms, validUntil: later(ahead(), 1_000 * HOUR) };
+  const firstRequest = unwrap(await licensing.request("cad", null, "test"));
+  const datedTerms = { ...terms, validUntil: later(clockAhead(), 1_000 * HOUR) };
   unwrap(
-    await licensing.installLicense(await answerRequest(first.document, LICENSE, dated), "test"),
+    await licensing.installLicense(
+      await answerRequest(firstRequest.document, LICENSE, datedTerms),
+      "test",
+    ),
   );
   await transactOrThrow(store, register("ann"));
   await store.checkpoint();
@@ -101,51 +104,53 @@ export async function prepareSites(root: string): Promise<PreparedSites> {
   for (const user of ["bob", "cid"]) await transactOrThrow(store, register(user));
   await transactOrThrow(store, registerFeature("bob", "view"));
   await transactOrThrow(store, consume(5));
-  const second = unwrap(await licensing.request("cad", null, "test"));
-  const renewed = { ...dated, slots: 6 };
-  const renewal = await answerRequest(second.document, LICENSE, renewed, { serial: 2 });
+  const secondRequest = unwrap(await licensing.request("cad", null, "test"));
+  const renewedTerms = { ...datedTerms, slots: 6 };
+  const renewal = await answerRequest(secondRequest.document, LICENSE, renewedTerms, { serial: 2 });
   const { code } = unwrap(await airgap.createActivationCode(LICENSE_KEY, "", "test"));
   const confirmation = await makeAirgapLicenseBody(code, LICENSE_KEY);
-  await settled(store);
+  await waitForSync(store);
   const site = copy(folder, join(root, "site"));
-  // One long line, and a short one that takes it back: the state stays small.
-  for (const info of ["x".repeat(DUE - store.health().journalBytes - 4_000), ""]) {
+  // A long line, and a short one that replaces its info, so that the state stays small.
+  for (const info of ["x".repeat(CHECKPOINT_BYTES - store.health().journalBytes - 4_000), ""]) {
     await transactOrThrow(store, register("ann", { contact: { ...CONTACT, info } }));
   }
-  await settled(store);
-  const left = DUE - store.health().journalBytes;
-  if (left <= 0 || left >= LONG_HEARTBEAT_BYTES)
-    throw new Error(`the journal is due in ${left} bytes`);
-  const long = copy(folder, join(root, "long"));
+  await waitForSync(store);
+  const remainingBytes = CHECKPOINT_BYTES - store.health().journalBytes;
+  if (remainingBytes <= 0 || remainingBytes >= LONG_HEARTBEAT_BYTES)
+    throw new Error(
+      `the next checkpoint is due in ${remainingBytes} bytes, not in 1 to ${LONG_HEARTBEAT_BYTES - 1}`,
+    );
+  const withDueJournal = copy(folder, join(root, "long"));
   await store.close();
-  await interruptCheckpoint(long);
+  await interruptCheckpoint(withDueJournal);
 
-  const keyed = copy(site, join(root, "keyed"));
-  await new SealedFile(realDisk, keyed).change({ apiKey: "old-a", sharedKey: "old-s" });
-  const torn = copy(site, join(root, "torn"));
-  tear(torn);
+  const withCredentials = copy(site, join(root, "keyed"));
+  await new SealedFile(realDisk, withCredentials).change({ apiKey: "old-a", sharedKey: "old-s" });
+  const withTornTail = copy(site, join(root, "torn"));
+  tearJournal(withTornTail);
   return {
     site: await readPreparedSite(site),
-    withCredentials: await readPreparedSite(keyed),
-    withTornTail: await readPreparedSite(torn),
-    withDueJournal: await readPreparedSite(long),
+    withCredentials: await readPreparedSite(withCredentials),
+    withTornTail: await readPreparedSite(withTornTail),
+    withDueJournal: await readPreparedSite(withDueJournal),
     renewal,
     trust: await makeTrustDocument({ products: ["cam"] }, await generateKey()),
     confirmation,
   };
 }
 
-async function open(folder: string) {
+async function openSite(folder: string) {
   const identity = new Identity(realDisk, folder, readMachineComponents());
   const store = await Store.open({
     disk: realDisk,
     folder,
     kind: "site",
     create: true,
-    clock: ahead,
+    clock: clockAhead,
     identify: () => identity.create(),
     isBound: (license) => identity.matchHardware(license).isMatch,
-    checkpoint: (where, first) => checkpoint(realDisk, where, first),
+    checkpoint: (path, openSegment) => checkpoint(realDisk, path, openSegment),
     onFatal(error) {
       throw error;
     },
@@ -155,37 +160,37 @@ async function open(folder: string) {
   return { store, licensing, airgap: new Airgap(store, identity) };
 }
 
-/** Looked up in a copy: to load a folder may repair it. */
+/** Reads a copy, because loading a folder may repair it. */
 async function readPreparedSite(folder: string): Promise<PreparedSite> {
-  const copied = copy(folder, `${folder}-read`);
+  const readCopy = copy(folder, `${folder}-read`);
   try {
-    return { folder, facts: await readFacts(copied) };
+    return { folder, facts: await readFacts(readCopy) };
   } finally {
-    rmSync(copied, { recursive: true });
+    rmSync(readCopy, { recursive: true });
   }
 }
 
-/** Copies are made by this rig, not by a crash: what was done has to be in them. */
-const settled = (store: Store): Promise<unknown> => store.read(() => null);
+/** Waits until all changes are synced, so that a copy of the folder contains them. */
+const waitForSync = (store: Store): Promise<unknown> => store.read(() => null);
 
 function copy(from: string, to: string): string {
   cpSync(from, to, { recursive: true, preserveTimestamps: true });
   return to;
 }
 
-const HALF_A_LINE = '{"seq":';
+const PARTIAL_LINE = '{"seq":';
 
-function tear(folder: string): void {
+function tearJournal(folder: string): void {
   const newest = listSegments(realDisk, folder).at(-1);
   if (newest === undefined) throw new Error(`${folder} has no journal`);
-  appendFileSync(newest.path, HALF_A_LINE);
+  appendFileSync(newest.path, PARTIAL_LINE);
 }
 
 async function interruptCheckpoint(folder: string): Promise<void> {
-  const covered = (await new StateFile(realDisk, folder).read())?.covers.seq ?? 0;
-  linkSync(join(folder, STATE_FILE), join(folder, generationName(covered)));
+  const coveredSeq = (await new StateFile(realDisk, folder).read())?.covers.seq ?? 0;
+  linkSync(join(folder, STATE_FILE), join(folder, generationName(coveredSeq)));
   writeFileSync(join(folder, `${STATE_FILE}.new`), "{", { mode: 0o600 });
   for (const name of readdirSync(join(folder, AUDIT_FOLDER))) {
-    appendFileSync(join(folder, AUDIT_FOLDER, name), HALF_A_LINE);
+    appendFileSync(join(folder, AUDIT_FOLDER, name), PARTIAL_LINE);
   }
 }

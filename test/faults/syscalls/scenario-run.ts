@@ -1,5 +1,5 @@
-// One scene, played once: a copy of its folder, a server on it, with or without a fault, then a
-// server without any, and what the folder holds in the end.
+// Runs a scenario once: a server on a copy of its folder, with or without a fault, then a server
+// without faults, and a check of what the folder contains at the end.
 import { cpSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
@@ -44,32 +44,33 @@ import {
 export interface ScenarioResult {
   readonly trace: Trace;
   readonly ready: boolean;
-  /** How the server ended by itself; null: it ran until it was told or killed. */
+  /** How the server ended by itself; null: it ran until it was stopped or killed. */
   readonly exitedWith: string | null;
-  /** How it ended when it was told to; null: it was not. */
+  /** How the server ended after SIGTERM; null: none was sent. */
   readonly stoppedWith: string | null;
   readonly stderr: string;
-  /** The answers to each step until one came to nothing: after `storage_full` it is asked again. */
+  /** The answers to each step, up to the step that ended the server. */
   readonly replies: readonly StepReplies[];
-  /** Whether a full disk was in the way, and later was not. */
-  readonly recoveryMs: boolean;
-  /** What status said of the checkpoint when it was over. */
+  /** Whether a change was refused on a full disk and accepted later. */
+  readonly hasRecovered: boolean;
+  /** The checkpoint error in the status after the checkpoint; null: none. */
   readonly checkpointError: string | null;
-  /** What must not be, whatever the fault was. */
+  /** Violations that no fault can excuse. */
   readonly violations: readonly string[];
 }
 
 export interface StepReplies {
   readonly step: ScenarioStep;
   readonly first: StepReply | null;
+  /** Differs from `first` if the step was repeated after `storage_full`. */
   readonly last: StepReply | null;
 }
 
-/** For a process that goes on to show that it does: what ends, ends sooner on a busy machine. */
-const A_MOMENT = 10_000;
+/** A server that has not ended by then goes on; ending takes less, even on a busy machine. */
+const EXIT_WAIT_MS = 10_000;
 
-/** Bytes of a line that still fit on a full disk. */
-const ROOM = 10;
+/** Bytes of a journal line that still fit on a full disk. */
+const FREE_BYTES = 10;
 
 export interface ScenarioRun {
   readonly scenario: Scenario;
@@ -77,266 +78,290 @@ export interface ScenarioRun {
   readonly dataFolder: string;
   readonly possibleStates: PossibleStates;
   readonly violations: string[];
-  recoveryMs: boolean;
+  hasRecovered: boolean;
 }
 
-let played = 0;
+let runCount = 0;
 
 export const runScenario = (
   root: string,
-  scene: Scenario,
-  tracing: TraceMode,
-): Promise<ScenarioResult> => withScenarioFolder(root, scene, (stage) => perform(stage, tracing));
+  scenario: Scenario,
+  mode: TraceMode,
+): Promise<ScenarioResult> => withScenarioFolder(root, scenario, (run) => executeRun(run, mode));
 
-/** A copy of the scene's folder, gone afterwards. */
+/** Makes a copy of the scenario's folder and removes it afterwards. */
 export async function withScenarioFolder<T>(
   root: string,
-  scene: Scenario,
-  act: (stage: ScenarioRun) => Promise<T>,
+  scenario: Scenario,
+  use: (run: ScenarioRun) => Promise<T>,
 ): Promise<T> {
-  played += 1;
-  const home = join(root, `play-${played}`);
-  const folder = join(home, "data");
-  mkdirSync(home);
+  runCount += 1;
+  const workFolder = join(root, `run-${runCount}`);
+  const dataFolder = join(workFolder, "data");
+  mkdirSync(workFolder);
   try {
-    if (scene.startingSite !== null) cpSync(scene.startingSite.folder, folder, { recursive: true });
-    const worlds = new PossibleStates(scene.startingSite?.facts ?? EMPTY_FACTS);
-    return await act({
-      scenario: scene,
-      workFolder: home,
-      dataFolder: folder,
-      possibleStates: worlds,
+    if (scenario.startingSite !== null)
+      cpSync(scenario.startingSite.folder, dataFolder, { recursive: true });
+    const possibleStates = new PossibleStates(scenario.startingSite?.facts ?? EMPTY_FACTS);
+    return await use({
+      scenario,
+      workFolder,
+      dataFolder,
+      possibleStates,
       violations: [],
-      recoveryMs: false,
+      hasRecovered: false,
     });
   } finally {
-    rmSync(home, { recursive: true, force: true });
+    rmSync(workFolder, { recursive: true, force: true });
   }
 }
 
-async function perform(stage: ScenarioRun, tracing: TraceMode): Promise<ScenarioResult> {
-  const { scenario, workFolder, dataFolder, violations } = stage;
+async function executeRun(run: ScenarioRun, mode: TraceMode): Promise<ScenarioResult> {
+  const { scenario, workFolder, dataFolder, violations } = run;
   const log = traceLogPath(workFolder);
   const { server, checkpoint } = await startTracedServer(
-    stage,
-    straceCommand(dataFolder, log, tracing, binary),
+    run,
+    straceCommand(dataFolder, log, mode, binary),
   );
   if (server.readyAt !== null && scenario.tracedProcess === "server") await markReady(server, log);
   const replies: StepReplies[] = [];
-  if (scenario.runsCheckpoint) replies.push(await take(stage, server, longHeartbeat));
-  const told = scenario.runsCheckpoint ? await untilFolded(stage, server, checkpoint) : null;
+  if (scenario.runsCheckpoint) replies.push(await runStep(run, server, longHeartbeat));
+  const checkpointError = scenario.runsCheckpoint
+    ? await waitForCheckpoint(run, server, checkpoint)
+    : null;
   if (server.readyAt !== null) {
     for (const step of scenario.steps) {
-      if (!replies.some(isLast)) replies.push(await take(stage, server, step));
+      if (!replies.some(endsServer)) replies.push(await runStep(run, server, step));
     }
   }
-  const ended = await endOf(stage, server, replies, tracing);
-  const isStruck = readTextIfPresent(log).includes("(INJECTED)");
-  if (ended === null && scenario.stopsAtEnd) {
+  const exitedWith = await waitForExit(run, server, replies, mode);
+  const isFaultInjected = readTextIfPresent(log).includes("(INJECTED)");
+  if (exitedWith === null && scenario.stopsAtEnd) {
     server.kill("SIGTERM");
     if (!(await waitUntil(() => server.hasExited())))
-      violations.push("it was told to stop and did not");
+      violations.push("the server did not stop after SIGTERM");
   }
   server.kill("SIGKILL");
-  const last = await server.exited;
-  const stopped = ended === null && scenario.stopsAtEnd ? last : null;
+  const exitStatus = await server.exited;
+  const stoppedWith = exitedWith === null && scenario.stopsAtEnd ? exitStatus : null;
   const text = await readTraceLog(log, scenario.tracedProcess === "server" ? server.pid : null);
-  const read = readTrace(text, {
+  const recorded = readTrace(text, {
     folder: dataFolder,
     tracedProcess: scenario.tracedProcess,
-    mode: tracing,
+    mode,
   });
-  const isTooLate =
-    scenario.tracedProcess === "server" && ended === null && isMissed(tracing, isStruck, stopped);
-  const trace = isTooLate ? { ...read, injectedCall: null } : read;
-  if (stopped === "0" && scenario.runsCheckpoint)
+  const isFaultTooLate =
+    scenario.tracedProcess === "server" &&
+    exitedWith === null &&
+    isFaultMissed(mode, isFaultInjected, stoppedWith);
+  const trace = isFaultTooLate ? { ...recorded, injectedCall: null } : recorded;
+  if (stoppedWith === "0" && scenario.runsCheckpoint)
     violations.push(...(await findAuditLogViolations(dataFolder)));
-  await startAgain(stage);
-  const { recoveryMs } = stage;
-  const complaint = await server.readStderr();
+  await restartAndCheck(run);
+  const { hasRecovered } = run;
+  const stderr = await server.readStderr();
   checkpoint?.remove();
   const ready = server.readyAt !== null;
   return {
     trace,
     ready,
-    exitedWith: ended,
-    stoppedWith: stopped,
-    stderr: complaint,
+    exitedWith,
+    stoppedWith,
+    stderr,
     replies,
-    recoveryMs,
-    checkpointError: told,
+    hasRecovered,
+    checkpointError,
     violations,
   };
 }
 
-/** From here on the log has what comes after the start. */
+/** Marks the end of the start in the trace log. */
 async function markReady(server: TracedServer, log: string): Promise<void> {
   server.kill(READY_SIGNAL);
   await waitUntil(() => readTextIfPresent(log).includes(READY) || server.hasExited());
 }
 
-/** After such an answer the server ends, and there is nobody to ask. */
-const isLast = ({ last }: StepReplies): boolean => last === null || last.code === "storage_failed";
+/** Whether the server ends after this answer, so that no further step can run. */
+const endsServer = ({ last }: StepReplies): boolean =>
+  last === null || last.code === "storage_failed";
 
 /**
- * Did the fault come when the scene was over? A call without an end may be one that was under way
- * when the rig itself ended the server; and a server that is struck after everybody had looked has
- * no time left to do as it should.
+ * Whether the fault came after the end of the scenario. A call without a result may be one that was
+ * running when the suite itself killed the server. A server that is hit after the last check has no
+ * time left to react.
  */
-function isMissed(tracing: TraceMode, isStruck: boolean, stopped: string | null): boolean {
-  if (typeof tracing !== "object") return false;
-  if (tracing.fault === "kill") return stopped !== "SIGKILL";
-  return stopped === null && !isStruck;
+function isFaultMissed(
+  mode: TraceMode,
+  isFaultInjected: boolean,
+  stoppedWith: string | null,
+): boolean {
+  if (typeof mode !== "object") return false;
+  if (mode.fault === "kill") return stoppedWith !== "SIGKILL";
+  return stoppedWith === null && !isFaultInjected;
 }
 
-export const traceLogPath = (home: string): string => join(home, "log");
+export const traceLogPath = (workFolder: string): string => join(workFolder, "log");
 
 type Checkpoint = WrappedCheckpoint | null;
 
-/** Starts the server, with itself or its first checkpoint behind `traced`. */
+/** Starts the server, and runs it or its first checkpoint under `traceCommand`. */
 export async function startTracedServer(
   { scenario, workFolder, dataFolder }: ScenarioRun,
-  traced: readonly string[],
+  traceCommand: readonly string[],
 ): Promise<{ readonly server: TracedServer; readonly checkpoint: Checkpoint }> {
   if (scenario.tracedProcess === "server") {
-    // Detached: what is signalled and what ends is the server itself.
-    const words = [...traced, "-D", ...(scenario.hasFullDisk ? limited(dataFolder) : [])];
-    return { server: await startServer(dataFolder, words), checkpoint: null };
+    // -D detaches strace: the child process is the server itself, for signals and its exit code.
+    const command = [
+      ...traceCommand,
+      "-D",
+      ...(scenario.hasFullDisk ? limitCommand(dataFolder) : []),
+    ];
+    return { server: await startServer(dataFolder, command), checkpoint: null };
   }
   const checkpoint = wrapCheckpoint(workFolder);
   const server = await startServer(dataFolder, [], checkpoint.program);
-  checkpoint.wrap(traced);
+  checkpoint.wrap(traceCommand);
   return { server, checkpoint };
 }
 
-function limited(folder: string): string[] {
+function limitCommand(folder: string): string[] {
   const newest = listSegments(realDisk, folder).at(-1);
   const size = newest === undefined ? 0 : statSync(newest.path).size;
-  return ["prlimit", `--fsize=${size + ROOM}:unlimited`];
+  return ["prlimit", `--fsize=${size + FREE_BYTES}:unlimited`];
 }
 
-const unlimit = ({ pid }: TracedServer): void => {
+const removeLimit = ({ pid }: TracedServer): void => {
   Bun.spawnSync(["prlimit", "--pid", String(pid), "--fsize=unlimited:unlimited"]);
 };
 
-/** Waits for the checkpoint that is due, and says what status tells of it. */
-async function untilFolded(
+/** Waits for the end of the due checkpoint and returns its error in the status. */
+async function waitForCheckpoint(
   { workFolder, violations }: ScenarioRun,
   server: TracedServer,
   checkpoint: Checkpoint,
 ): Promise<string | null> {
-  let told: string | null = null;
-  const isTold = async (): Promise<boolean> => {
+  let checkpointError: string | null = null;
+  const hasCheckpointError = async (): Promise<boolean> => {
     const storage = (await server.send(readStatus))?.body["storage"] as AnswerBody | undefined;
-    told = (storage?.["checkpoint_error"] ?? null) as string | null;
-    return told !== null;
+    checkpointError = (storage?.["checkpoint_error"] ?? null) as string | null;
+    return checkpointError !== null;
   };
   const isOver = async (): Promise<boolean> => {
     if (server.hasExited()) return true;
-    // The server has heard of its end when the log has.
+    // The trace log shows when the server is notified of the checkpoint's end.
     if (checkpoint === null)
-      return readTextIfPresent(traceLogPath(workFolder)).includes("--- SIGCHLD") || isTold();
+      return (
+        readTextIfPresent(traceLogPath(workFolder)).includes("--- SIGCHLD") || hasCheckpointError()
+      );
     const code = checkpoint.exitCode();
-    return code !== null && (code === 0 || isTold());
+    return code !== null && (code === 0 || hasCheckpointError());
   };
   if (!(await waitUntil(isOver, undefined, 50))) {
-    violations.push("the checkpoint that was due did not come to an end that status tells of");
+    violations.push("the due checkpoint did not end, or failed without an error in the status");
   }
-  return told;
+  return checkpointError;
 }
 
-/** Asks for one step and what follows from the answer. */
-async function take(
-  stage: ScenarioRun,
+/** Sends one step and handles its answer. */
+async function runStep(
+  run: ScenarioRun,
   server: TracedServer,
   step: ScenarioStep,
 ): Promise<StepReplies> {
-  const { possibleStates, violations } = stage;
+  const { possibleStates, violations } = run;
   const first = await server.send(step);
-  const last = first?.code === "storage_full" ? await sitOut(stage, server, step) : first;
+  const last = first?.code === "storage_full" ? await waitForSpace(run, server, step) : first;
   if (last?.status === 200) possibleStates.applyGranted(step.change, last.body);
   else if (last === null || last.status >= 500) possibleStates.applyUnanswered(step.change);
   else if (step.expectsRefusal !== true) violations.push(`${step.name} was refused: ${last.code}`);
   if (last?.code === "storage_failed") {
-    // What memory holds may not be there after the next start.
+    // The server's memory may contain changes that are lost at the next start.
     const read = await server.send(readSlots);
-    if (read?.status === 200) violations.push("a read was answered after the disk had failed");
+    if (read?.status === 200)
+      violations.push("a read was answered after the answer storage_failed");
   }
   return { step, first, last };
 }
 
-/** Nothing changed, reads go on, and changes are accepted again when there is room. */
-async function sitOut(
-  stage: ScenarioRun,
+/**
+ * Checks that reads work on a full disk, then frees space and repeats the step until it is
+ * accepted.
+ */
+async function waitForSpace(
+  run: ScenarioRun,
   server: TracedServer,
   step: ScenarioStep,
 ): Promise<StepReply | null> {
-  const { scenario, possibleStates, violations } = stage;
+  const { scenario, possibleStates, violations } = run;
   const read = await server.send(readSlots);
   if (read?.status === 200) {
     const slots = slotFacts(read.body as unknown as readonly AnswerBody[]);
     const mismatch = possibleStates.findMismatch(slots, true);
-    if (mismatch !== null) violations.push(`a read on a full disk: ${mismatch}`);
+    if (mismatch !== null) violations.push(`a read on a full disk differs: ${mismatch}`);
   }
-  // A second fault may have ended it meanwhile; otherwise there is no reason not to answer.
-  if (read?.code === "storage_full") violations.push("a full disk refused a read");
-  if (scenario.hasFullDisk) unlimit(server);
+  // A second fault may have ended the server; otherwise it must answer the read.
+  if (read?.code === "storage_full") violations.push("a read was refused on a full disk");
+  if (scenario.hasFullDisk) removeLimit(server);
   let reply: StepReply | null = null;
-  const again = async (): Promise<boolean> => {
+  const isAccepted = async (): Promise<boolean> => {
     reply = await server.send(step);
     return reply === null || reply.code !== "storage_full";
   };
-  if (await waitUntil(again, undefined, 100)) stage.recoveryMs = true;
+  if (await waitUntil(isAccepted, undefined, 100)) run.hasRecovered = true;
   return reply;
 }
 
-/** Null: it runs, and answers. */
-async function endOf(
+/** Returns how the server ended; null: it still runs and answers. */
+async function waitForExit(
   { scenario, workFolder, possibleStates, violations }: ScenarioRun,
   server: TracedServer,
   replies: readonly StepReplies[],
-  tracing: TraceMode,
+  mode: TraceMode,
 ): Promise<string | null> {
-  const over = replies.some(isLast);
-  if (server.readyAt === null || over) await waitUntil(() => server.hasExited());
-  if (await hasEndedByFault(workFolder, server, tracing)) return server.exited;
-  if (over) {
-    violations.push("it did not answer, or its disk had failed, and it did not end");
+  const isServerEnding = replies.some(endsServer);
+  if (server.readyAt === null || isServerEnding) await waitUntil(() => server.hasExited());
+  if (await hasEndedByFault(workFolder, server, mode)) return server.exited;
+  if (isServerEnding) {
+    violations.push("the server gave no answer or storage_failed, but did not end");
     return null;
   }
-  // What is recorded is the scene alone.
-  if (scenario.stopsAtEnd || tracing === "record") return null;
-  const alive = await server.send(makeRequest);
-  if (alive?.status === 200) possibleStates.applyGranted(makeRequest.change, alive.body);
+  // A recording contains only the calls of the scenario.
+  if (scenario.stopsAtEnd || mode === "record") return null;
+  const reply = await server.send(makeRequest);
+  if (reply?.status === 200) possibleStates.applyGranted(makeRequest.change, reply.body);
   else possibleStates.applyUnanswered(makeRequest.change);
-  // What a server does in its own time may be struck only now.
-  if (await hasEndedByFault(workFolder, server, tracing)) return server.exited;
-  if (alive?.status !== 200)
-    violations.push(`it goes on and does not work: ${alive?.code ?? "silence"}`);
+  // The fault may only now hit a call that the server makes in the background.
+  if (await hasEndedByFault(workFolder, server, mode)) return server.exited;
+  if (reply?.status !== 200)
+    violations.push(`the server runs but does not work: ${reply?.code ?? "no answer"}`);
   return null;
 }
 
-/** A sync that failed ends it, a moment after it was answered for; most of them do. */
+/** Most failed syncs end the server, shortly after the answer; waits for that. */
 async function hasEndedByFault(
-  home: string,
+  workFolder: string,
   server: TracedServer,
-  tracing: TraceMode,
+  mode: TraceMode,
 ): Promise<boolean> {
-  const isOfSync = typeof tracing === "object" && isSync(tracing.call) && tracing.fault !== "kill";
-  if (isOfSync && readTextIfPresent(traceLogPath(home)).includes("(INJECTED)")) {
-    await waitUntil(() => server.hasExited(), A_MOMENT);
+  const isSyncFault = typeof mode === "object" && isSync(mode.call) && mode.fault !== "kill";
+  if (isSyncFault && readTextIfPresent(traceLogPath(workFolder)).includes("(INJECTED)")) {
+    await waitUntil(() => server.hasExited(), EXIT_WAIT_MS);
   }
   return server.hasExited();
 }
 
-/** The next start must work, and find what was answered and nothing that nobody asked for. */
-async function startAgain({ dataFolder, possibleStates, violations }: ScenarioRun): Promise<void> {
+/** The next start must work, and find everything that was answered and nothing else. */
+async function restartAndCheck({
+  dataFolder,
+  possibleStates,
+  violations,
+}: ScenarioRun): Promise<void> {
   const server = await startServer(dataFolder);
   const reply = server.readyAt === null ? null : await server.send(makeRequest);
   server.kill("SIGKILL");
-  const ended = await server.exited;
+  const exitedWith = await server.exited;
   if (server.readyAt === null) {
-    violations.push(`the next start ended with ${ended}: ${await server.readStderr()}`);
+    violations.push(`the next start ended with ${exitedWith}: ${await server.readStderr()}`);
     return;
   }
   if (reply?.status === 200) possibleStates.applyGranted(makeRequest.change, reply.body);

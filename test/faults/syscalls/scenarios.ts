@@ -1,5 +1,5 @@
-// What is played with a fault in it: every operation by itself on a copy of a prepared folder, and
-// the ways a server starts, folds its journal, stops, and gets over a full disk.
+// The scenarios that faults are injected into: every operation by itself on a copy of a prepared
+// folder, and the starts, checkpoints, stops and full disk of a server.
 import {
   addToFact,
   ANY_VALUE,
@@ -25,20 +25,20 @@ export interface ScenarioStep {
 
 export interface Scenario {
   readonly name: string;
-  /** The folder it begins with; null: none yet. */
+  /** The folder to start with; null: there is none. */
   readonly startingSite: PreparedSite | null;
-  /** Which process's calls are counted and made to fail. */
+  /** The process whose calls are counted and made to fail. */
   readonly tracedProcess: "server" | "checkpoint";
-  /** Whether the calls of its start are meant, or those after it. */
+  /** Whether faults hit the calls during the start or those after it. */
   readonly tracedPart: "start" | "rest";
   readonly steps: readonly ScenarioStep[];
-  /** First the journal is made due, and folded while the server runs; then come the steps. */
+  /** Whether a checkpoint runs before the steps, started by a heartbeat that makes it due. */
   readonly runsCheckpoint: boolean;
-  /** Told to stop at the end; else it is killed. */
+  /** Whether the server is stopped at the end; otherwise it is killed. */
   readonly stopsAtEnd: boolean;
-  /** Only these faults; the others are those of another scene. */
+  /** Only these faults; another scenario covers the others. */
   readonly faults?: readonly InjectedFault[];
-  /** Room for some more bytes of journal only, until the first refusal. */
+  /** Whether only a few more bytes of journal fit, until the first refusal. */
   readonly hasFullDisk: boolean;
 }
 
@@ -52,51 +52,54 @@ const post = (path: string, body: object, change: FactsChange): ScenarioStep => 
 
 const unchanged: FactsChange = (facts) => facts;
 
-const takes =
+const takesSlot =
   (user: string): FactsChange =>
-  (facts, answer) => ({ ...facts, [`slot ${user}`]: answer === null ? ANY_VALUE : slotIn(answer) });
+  (facts, answer) => ({
+    ...facts,
+    [`slot ${user}`]: answer === null ? ANY_VALUE : slotFromAnswer(answer),
+  });
 
-const slotIn = (answer: AnswerBody): string =>
+const slotFromAnswer = (answer: AnswerBody): string =>
   describeSlot(Date.parse(String(answer["expires_at"])), answer["is_borrowed"] === true);
 
-const setsTo =
+const setsFact =
   (name: string, value: string): FactsChange =>
   (facts) => ({ ...facts, [name]: value });
 
-const adds =
+const addsToFact =
   (name: string, count = 1): FactsChange =>
   (facts) =>
     addToFact(facts, name, count);
 
-const drops =
+const removesFacts =
   (pattern: RegExp): FactsChange =>
   (facts) =>
     withoutFacts(facts, (name) => pattern.test(name));
 
-const both =
+const combine =
   (...changes: readonly FactsChange[]): FactsChange =>
   (facts, answer) =>
-    changes.reduce<SiteFacts>((so, change) => change(so, answer), facts);
+    changes.reduce<SiteFacts>((current, change) => change(current, answer), facts);
 
-/** Makes the heartbeat of somebody who holds a slot. */
-export const heartbeat = post("/api/v4/register", { user: "ann" }, takes("ann"));
+/** A heartbeat of a user who has a slot. */
+export const heartbeat = post("/api/v4/register", { user: "ann" }, takesSlot("ann"));
 
-/** The line that makes the long journal due. */
+/** The heartbeat that makes the next checkpoint due. */
 export const longHeartbeat = post(
   "/api/v4/register",
   { user: "ann", user_info: "y".repeat(LONG_HEARTBEAT_BYTES) },
-  takes("ann"),
+  takesSlot("ann"),
 );
 
-/** Can be asked of a site without any license. */
-export const makeRequest = post("/api/v4/license/generate", {}, adds("requests"));
+/** Works without a license. */
+export const makeRequest = post("/api/v4/license/generate", {}, addsToFact("requests"));
 
 /** Takes the last slot. */
-export const takeLastSlot = post("/api/v4/register", { user: "dan" }, takes("dan"));
+export const takeLastSlot = post("/api/v4/register", { user: "dan" }, takesSlot("dan"));
 
-/** Refused once `takeLast` is decided, and only then. */
+/** Refused when `takeLastSlot` is decided, and only then. */
 export const registerWithoutFreeSlot: ScenarioStep = {
-  ...post("/api/v4/register", { user: "eve" }, takes("eve")),
+  ...post("/api/v4/register", { user: "eve" }, takesSlot("eve")),
   expectsRefusal: true,
 };
 
@@ -115,8 +118,8 @@ export const readStatus: ScenarioStep = {
   method: "GET",
 };
 
-const SOME_KEYS = { apiKey: "new-a", sharedKey: "new-s" };
-const setKeys = post("/api/v4/setKeys", SOME_KEYS, setsTo("keys", "new-a new-s"));
+const NEW_KEYS = { apiKey: "new-a", sharedKey: "new-s" };
+const setKeys = post("/api/v4/setKeys", NEW_KEYS, setsFact("keys", "new-a new-s"));
 
 function operations({ renewal, trust, confirmation }: PreparedSites): ScenarioStep[] {
   const api = "/api/v4";
@@ -124,55 +127,63 @@ function operations({ renewal, trust, confirmation }: PreparedSites): ScenarioSt
     ...post(
       `${api}/add_consumption`,
       { consumptions: "3" },
-      both(adds("count", 3), adds("remembered")),
+      combine(addsToFact("count", 3), addsToFact("idempotencyKeys")),
     ),
     headers: { "idempotency-key": "once" },
   };
-  const renewed = both(
-    setsTo("terms", "serial 2, 6 slots"),
-    adds("requests", -1),
-    adds("answered"),
+  const renewalChange = combine(
+    setsFact("terms", "serial 2, 6 slots"),
+    addsToFact("requests", -1),
+    addsToFact("answered"),
   );
   return [
     takeLastSlot,
     { ...heartbeat, name: "register again" },
-    post(`${api}/borrow`, { user: "bob" }, takes("bob")),
-    post(`${api}/unregister`, { user: "cid" }, drops(/^slot cid$/)),
+    post(`${api}/borrow`, { user: "bob" }, takesSlot("bob")),
+    post(`${api}/unregister`, { user: "cid" }, removesFacts(/^slot cid$/)),
     count,
     post(
       `${api}/add_feature_consumption`,
       { feature: "plot", consumptions: "2" },
-      adds("count plot", 2),
+      addsToFact("count plot", 2),
     ),
     post(
       `${api}/featureRegister`,
       { feature: "view", user: "ann" },
-      setsTo("feature view ann", "held"),
+      setsFact("feature view ann", "registered"),
     ),
-    post(`${api}/featureRelease`, { feature: "view", user: "bob" }, drops(/^feature view bob$/)),
-    { ...post(`${api}/featureRelease/all`, {}, drops(/^feature /)), method: "GET" },
-    post(`${api}/unregister/all`, {}, drops(/^(?:slot|feature) /)),
+    post(
+      `${api}/featureRelease`,
+      { feature: "view", user: "bob" },
+      removesFacts(/^feature view bob$/),
+    ),
+    { ...post(`${api}/featureRelease/all`, {}, removesFacts(/^feature /)), method: "GET" },
+    post(`${api}/unregister/all`, {}, removesFacts(/^(?:slot|feature) /)),
     makeRequest,
-    post(`${api}/license/upload`, { license: renewal }, renewed),
-    post(`${api}/airgap/generate`, { license_key: "K-2" }, adds("activations")),
-    post(`${api}/airgap/license`, confirmation, both(adds("licenses"), adds("activations", -1))),
+    post(`${api}/license/upload`, { license: renewal }, renewalChange),
+    post(`${api}/airgap/generate`, { license_key: "K-2" }, addsToFact("activations")),
+    post(
+      `${api}/airgap/license`,
+      confirmation,
+      combine(addsToFact("licenses"), addsToFact("activations", -1)),
+    ),
     setKeys,
-    post("/api/admin/v1/trust/add", { license: trust }, adds("vendors")),
-    post("/api/admin/v1/clock/request", {}, setsTo("clock", "asked")),
+    post("/api/admin/v1/trust/add", { license: trust }, addsToFact("vendors")),
+    post("/api/admin/v1/clock/request", {}, setsFact("clock", "requested")),
     post(
       "/api/admin/v1/licenses/remove",
       { license_id: LICENSE, with_borrows: true },
-      both(
-        drops(/^(?:slot|feature|count|terms)\b/),
-        adds("licenses", -1),
-        adds("requests", -1),
-        adds("tombstones"),
+      combine(
+        removesFacts(/^(?:slot|feature|count|terms)\b/),
+        addsToFact("licenses", -1),
+        addsToFact("requests", -1),
+        addsToFact("tombstones"),
       ),
     ),
   ];
 }
 
-const plain = {
+const defaults = {
   tracedProcess: "server",
   tracedPart: "rest",
   steps: [],
@@ -185,31 +196,37 @@ export function makeScenarios(prepared: PreparedSites): Scenario[] {
   const { site, withCredentials, withTornTail, withDueJournal } = prepared;
   return [
     ...operations(prepared).map((step) => ({
-      ...plain,
+      ...defaults,
       name: step.name,
       startingSite: site,
       steps: [step],
     })),
-    { ...plain, name: "setKeys again", startingSite: withCredentials, steps: [setKeys] },
-    { ...plain, name: "a start", startingSite: site, tracedPart: "start", steps: [heartbeat] },
+    { ...defaults, name: "setKeys again", startingSite: withCredentials, steps: [setKeys] },
+    { ...defaults, name: "a start", startingSite: site, tracedPart: "start", steps: [heartbeat] },
     {
-      ...plain,
+      ...defaults,
       name: "a start after a crash",
       startingSite: withTornTail,
       tracedPart: "start",
       steps: [heartbeat],
     },
     {
-      ...plain,
+      ...defaults,
       name: "the first start",
       startingSite: null,
       tracedPart: "start",
       steps: [makeRequest],
     },
-    { ...plain, name: "a full disk", startingSite: site, steps: [takeLastSlot], hasFullDisk: true },
-    { ...plain, name: "a stop", startingSite: site, steps: [refusedRegister], stopsAtEnd: true },
     {
-      ...plain,
+      ...defaults,
+      name: "a full disk",
+      startingSite: site,
+      steps: [takeLastSlot],
+      hasFullDisk: true,
+    },
+    { ...defaults, name: "a stop", startingSite: site, steps: [refusedRegister], stopsAtEnd: true },
+    {
+      ...defaults,
       name: "the checkpoint of a stop",
       startingSite: site,
       tracedProcess: "checkpoint",
@@ -218,14 +235,14 @@ export function makeScenarios(prepared: PreparedSites): Scenario[] {
       faults: ["kill"],
     },
     {
-      ...plain,
+      ...defaults,
       name: "a rotation",
       startingSite: withDueJournal,
       steps: [takeLastSlot],
       runsCheckpoint: true,
     },
     {
-      ...plain,
+      ...defaults,
       name: "a checkpoint",
       startingSite: withDueJournal,
       tracedProcess: "checkpoint",

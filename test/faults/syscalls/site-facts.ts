@@ -1,5 +1,5 @@
-// What a site holds, as flat facts that can be compared, and what it may hold after a fault: one
-// world for every way the unanswered may have gone.
+// The content of a site as flat facts that can be compared, and the states that are possible after
+// a fault: one for every combination of unanswered calls that took effect.
 import type { State } from "../../../src/domain/state.ts";
 import { realDisk } from "../../../src/platform/disk.ts";
 import { loadFolder } from "../../../src/store/load.ts";
@@ -7,31 +7,31 @@ import { SealedFile } from "../../../src/store/sealed-file.ts";
 
 export type SiteFacts = Readonly<Record<string, string>>;
 
-/** The one whose slots and counts are told; of others it is told how many there are. */
+/** The license whose slots and counts are facts; other licenses are only counted. */
 export const LICENSE = 1;
 
-/** Of a folder that was never started on. */
+/** The facts of a folder before its first start. */
 export const EMPTY_FACTS: SiteFacts = {
   licenses: "0",
   vendors: "0",
   requests: "0",
   answered: "0",
   activations: "0",
-  remembered: "0",
+  idempotencyKeys: "0",
   tombstones: "0",
   clock: "",
   keys: "null null",
 };
 
-/** For what only an answer would have told. */
+/** Matches any value, where only the missing answer would say which. */
 export const ANY_VALUE = "*";
 
-/** What a granted step does to the facts; null: no answer came, so nobody knows its details. */
+/** What a granted step changes; `answer` is null if none came and its details are unknown. */
 export type FactsChange = (facts: SiteFacts, answer: AnswerBody | null) => SiteFacts;
 
 export type AnswerBody = Readonly<Record<string, unknown>>;
 
-/** Reads a folder nobody holds, by the code a start uses. */
+/** Reads a folder that no server uses, with the code of a start. */
 export async function readFacts(folder: string): Promise<SiteFacts> {
   const loaded = await loadFolder(realDisk, folder);
   if (loaded === null) throw new Error(`${folder} holds no state`);
@@ -46,9 +46,9 @@ function factsOf(state: State): SiteFacts {
     requests: String(state.requests.size),
     answered: String(state.answeredRequests.size),
     activations: String(state.activations.size),
-    remembered: String(state.idempotencyRecords.size),
+    idempotencyKeys: String(state.idempotencyRecords.size),
     tombstones: String(state.tombstones.size),
-    clock: state.clockNonce === null ? "" : "asked",
+    clock: state.clockNonce === null ? "" : "requested",
   };
   const license = state.licenses.get(LICENSE);
   if (license === undefined) return facts;
@@ -59,15 +59,15 @@ function factsOf(state: State): SiteFacts {
   }
   for (const [code, { counter, pool }] of license.features) {
     facts[`count ${code}`] = String(counter.total);
-    for (const { user } of pool.inSlotOrder()) facts[`feature ${code} ${user}`] = "held";
+    for (const { user } of pool.inSlotOrder()) facts[`feature ${code} ${user}`] = "registered";
   }
   return facts;
 }
 
-export const describeSlot = (end: number, borrowed: boolean): string =>
-  `${borrowed ? "borrowed" : "held"} until ${end}`;
+export const describeSlot = (end: number, isBorrowed: boolean): string =>
+  `${isBorrowed ? "borrowed" : "registered"} until ${end}`;
 
-/** What the list of registrations tells. */
+/** The slot facts in a list of registrations. */
 export const slotFacts = (registrations: readonly AnswerBody[]): SiteFacts =>
   Object.fromEntries(
     registrations.map(({ user, expires_at, borrowed_until }) => [
@@ -76,15 +76,15 @@ export const slotFacts = (registrations: readonly AnswerBody[]): SiteFacts =>
     ]),
   );
 
-export const withoutFacts = (facts: SiteFacts, gone: (name: string) => boolean): SiteFacts =>
-  Object.fromEntries(Object.entries(facts).filter(([name]) => !gone(name)));
+export const withoutFacts = (facts: SiteFacts, isRemoved: (name: string) => boolean): SiteFacts =>
+  Object.fromEntries(Object.entries(facts).filter(([name]) => !isRemoved(name)));
 
 export const addToFact = (facts: SiteFacts, name: string, count: number): SiteFacts => ({
   ...facts,
   [name]: String(Number(facts[name] ?? 0) + count),
 });
 
-/** Every state the site may be in, as far as its answers tell. */
+/** All states that the site may have, given its answers. */
 export class PossibleStates {
   #possible: readonly SiteFacts[];
 
@@ -101,18 +101,18 @@ export class PossibleStates {
   }
 
   /**
-   * Null when `found`, which may tell of slots alone, is one of them; else how it differs from the
-   * nearest.
+   * Compares `found` with the possible states. Returns null if it is one of them, otherwise the
+   * differences from the nearest.
    */
   findMismatch(found: SiteFacts, slotsOnly = false): string | null {
-    const told = (name: string): boolean => !slotsOnly || name.startsWith("slot ");
-    const all = this.#possible.map((facts) =>
+    const isCompared = (name: string): boolean => !slotsOnly || name.startsWith("slot ");
+    const differencesByState = this.#possible.map((facts) =>
       differences(
-        withoutFacts(facts, (name) => !told(name)),
+        withoutFacts(facts, (name) => !isCompared(name)),
         found,
       ),
     );
-    const [nearest = []] = all.toSorted((a, b) => a.length - b.length);
+    const [nearest = []] = differencesByState.toSorted((a, b) => a.length - b.length);
     return nearest.length === 0 ? null : nearest.join("; ");
   }
 }

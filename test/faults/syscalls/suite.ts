@@ -1,6 +1,6 @@
-// Every persistence call of the compiled binary, with every fault a kernel can answer it with: the
-// process killed before it, an I/O error, no room, a short write; and every sync held up. Nothing is
-// drawn by lot: what is called is recorded first, then each call is hit in a run of its own.
+// Injects every possible fault into every persistence call of the compiled binary: a kill before
+// the call, an I/O error, a full disk, a short write; and delays every sync. Nothing is random: a
+// first run records the calls, then each call is hit in a separate run.
 import { realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import {
@@ -27,24 +27,28 @@ import {
 import type { TracedCall, InjectedFault } from "./strace.ts";
 
 requirePackages({ strace: "strace", "util-linux": "prlimit" });
-const allowed = Bun.spawnSync(["strace", "-f", "-o", "/dev/null", "true"]);
-if (allowed.exitCode !== 0) {
-  skip("every persistence call with every fault", `no tracing here: ${allowed.stderr.toString()}`);
+const straceTest = Bun.spawnSync(["strace", "-f", "-o", "/dev/null", "true"]);
+if (straceTest.exitCode !== 0) {
+  skip(
+    "the server keeps its promises with every fault in every persistence call",
+    `strace is not allowed here: ${straceTest.stderr.toString()}`,
+  );
   finish();
 }
 
-const CORES = availableParallelism();
-/** Many runs wait most of their time: for the next second's probe, for last words. */
-const AT_ONCE = 4 * CORES;
-/** A sync may need some luck to be hit; everything else is hit at once. */
-const TRIES = 60;
+/** More runs than cores, because most of a run is waiting: for the next probe or for an exit. */
+const PARALLEL_RUNS = 4 * availableParallelism();
+/** A sync may need several attempts; all other calls are hit in the first. */
+const MAX_ATTEMPTS = 60;
 
-/** `--scenario=NAME`: no other one is played. */
-const [only] = process.argv.flatMap((word) => /^--scenario=(.*)$/.exec(word)?.[1] ?? []);
+/** `--scenario=NAME` runs this scenario only. */
+const [scenarioName] = process.argv.flatMap((arg) => /^--scenario=(.*)$/.exec(arg)?.[1] ?? []);
 
 const root = realpathSync(makeTempFolder());
-const all = (await prepared()).filter(({ name }) => only === undefined || name === only);
-if (all.length === 0) throw new Error(`there is no scene ${only}`);
+const scenarios = (await prepareScenarios()).filter(
+  ({ name }) => scenarioName === undefined || name === scenarioName,
+);
+if (scenarios.length === 0) throw new Error(`there is no scenario ${scenarioName}`);
 
 interface FaultTarget {
   readonly scenario: Scenario;
@@ -52,162 +56,172 @@ interface FaultTarget {
   readonly fault: InjectedFault;
 }
 
-const isHunt = process.argv.includes("--fail-fast");
+const isFailFast = process.argv.includes("--fail-fast");
 
-const calls = await record();
-const tried = new Map<SyscallPromise, number>();
-const broken = new Map<SyscallPromise, string[]>();
-const hits = new Map<InjectedFault, number>();
-const missed: string[] = [];
-const said = new Set<SyscallPromise>();
-let runs = 0;
-const targets = all.flatMap((scene) =>
-  (calls.get(scene) ?? []).flatMap((call) =>
+const calls = await recordCalls();
+const runsByPromise = new Map<SyscallPromise, number>();
+const violationsByPromise = new Map<SyscallPromise, string[]>();
+const hitsByFault = new Map<InjectedFault, number>();
+const missedTargets: string[] = [];
+const reported = new Set<SyscallPromise>();
+let runCount = 0;
+const targets = scenarios.flatMap((scenario) =>
+  (calls.get(scenario) ?? []).flatMap((call) =>
     faultsFor(call)
-      .filter((effect) => scene.faults?.includes(effect) ?? true)
-      .map((effect): FaultTarget => ({ scenario: scene, call, fault: effect })),
+      .filter((fault) => scenario.faults?.includes(fault) ?? true)
+      .map((fault): FaultTarget => ({ scenario, call, fault })),
   ),
 );
-// The journal first, where answers come from; then a call of each scene by turns.
+// First the journal, which most answers depend on, then one call of each scenario in turn.
 await inParallel(
-  targets.toSorted((a, b) => turnOf(a) - turnOf(b)),
-  AT_ONCE,
-  hit,
+  targets.toSorted((a, b) => runOrder(a) - runOrder(b)),
+  PARALLEL_RUNS,
+  runTarget,
 );
-conclude();
-await holdUp();
+reportAll();
+await checkDelays();
 finish();
 
-async function prepared(): Promise<readonly Scenario[]> {
+async function prepareScenarios(): Promise<readonly Scenario[]> {
   try {
     return makeScenarios(await prepareSites(root));
   } catch (error) {
-    check("a site can be made, licensed, used and folded", false, String(error));
+    check("a site can be created, licensed and used, and makes a checkpoint", false, String(error));
     return finish();
   }
 }
 
-/** What each scene calls when nothing is wrong, which must be the same every time. */
-async function record(): Promise<ReadonlyMap<Scenario, readonly TracedCall[]>> {
-  const recorded = new Map<Scenario, TracedCall[][]>(all.map((scene) => [scene, []]));
-  const wrong: string[] = [];
-  const unsafe: string[] = [];
-  await inParallel([...all, ...all], AT_ONCE, async (scene) => {
-    const seen = await runScenario(root, scene, "record");
-    const meant = ({ isDuringStart }: TracedCall): boolean =>
-      scene.tracedProcess === "checkpoint" || isDuringStart === (scene.tracedPart === "start");
-    recorded.get(scene)?.push(seen.trace.calls.filter(meant));
-    unsafe.push(
-      ...findOrderViolations(scene, seen.trace.calls).map((one) => `${scene.name}: ${one}`),
+/** Records the calls of each scenario without faults, twice: they must be the same. */
+async function recordCalls(): Promise<ReadonlyMap<Scenario, readonly TracedCall[]>> {
+  const callsByScenario = new Map<Scenario, TracedCall[][]>(
+    scenarios.map((scenario) => [scenario, []]),
+  );
+  const violations: string[] = [];
+  const orderViolations: string[] = [];
+  await inParallel([...scenarios, ...scenarios], PARALLEL_RUNS, async (scenario) => {
+    const result = await runScenario(root, scenario, "record");
+    const isTested = ({ isDuringStart }: TracedCall): boolean =>
+      scenario.tracedProcess === "checkpoint" ||
+      isDuringStart === (scenario.tracedPart === "start");
+    callsByScenario.get(scenario)?.push(result.trace.calls.filter(isTested));
+    orderViolations.push(
+      ...findOrderViolations(scenario, result.trace.calls).map(
+        (violation) => `${scenario.name}: ${violation}`,
+      ),
     );
-    wrong.push(...seen.violations.map((one) => `${scene.name}: ${one}`));
+    violations.push(...result.violations.map((violation) => `${scenario.name}: ${violation}`));
   });
-  const found = new Map<Scenario, readonly TracedCall[]>();
-  for (const [scene, [first = [], second = []]] of recorded) {
-    const [one, other] = [first, second].map((list) =>
+  const tested = new Map<Scenario, readonly TracedCall[]>();
+  for (const [scenario, [first = [], second = []]] of callsByScenario) {
+    const [firstList, secondList] = [first, second].map((list) =>
       list.map(describeCall).toSorted().join(", "),
     );
-    if (one !== other) wrong.push(`${scene.name}: ${one}, and then ${other}`);
-    found.set(scene, first);
+    if (firstList !== secondList)
+      violations.push(`${scenario.name}: first ${firstList}, then ${secondList}`);
+    tested.set(scenario, first);
   }
-  const count = [...found.values()].flat();
+  const allCalls = [...tested.values()].flat();
   check(
-    `the same ${count.length} persistence calls twice, ${count.filter(isSync).length} of them ` +
-      `syncs, in ${all.length} scenes, and all well`,
-    wrong.length === 0,
-    wrong,
+    `two runs of a scenario without faults succeed and make the same persistence calls ` +
+      `(${scenarios.length} scenarios, ${allCalls.length} calls, ${allCalls.filter(isSync).length} of them syncs)`,
+    violations.length === 0,
+    violations,
   );
   check(
-    `in the order they come, nothing is renamed before it is synced, no old file goes before the ` +
-      `new one's name is safe, and no file or name is left unsynced (${2 * all.length} logs)`,
-    unsafe.length === 0,
-    unsafe,
+    `files are synced before a rename, new names before an old file is removed, and everything before ` +
+      `the end (${2 * scenarios.length} trace logs)`,
+    orderViolations.length === 0,
+    orderViolations,
   );
-  return found;
+  return tested;
 }
 
-/** No answer comes before the syncs it stands on. */
-async function holdUp(): Promise<void> {
-  const waited: DelayCheck[] = [];
-  const held = all.filter(
-    (scene) =>
-      !scene.hasFullDisk &&
-      (scene.tracedProcess === "server" || scene.runsCheckpoint) &&
-      (scene.tracedPart === "rest" || syncsIn(scene) > 0),
+/** Checks that no answer comes before the syncs that it depends on. */
+async function checkDelays(): Promise<void> {
+  const delayChecks: DelayCheck[] = [];
+  const delayed = scenarios.filter(
+    (scenario) =>
+      !scenario.hasFullDisk &&
+      (scenario.tracedProcess === "server" || scenario.runsCheckpoint) &&
+      (scenario.tracedPart === "rest" || countSyncs(scenario) > 0),
   );
-  await inParallel(held, 4 * CORES, async (scene) => {
-    // An operation without any sync is not let off: one is the least.
-    waited.push(...(await checkDelayedSyncs(root, scene, Math.max(1, syncsIn(scene)))));
+  await inParallel(delayed, PARALLEL_RUNS, async (scenario) => {
+    // Expects at least one sync, so that an operation without any sync fails.
+    delayChecks.push(
+      ...(await checkDelayedSyncs(root, scenario, Math.max(1, countSyncs(scenario)))),
+    );
   });
-  const wrong = waited.flatMap((one) => one.violation ?? []);
+  const violations = delayChecks.flatMap(({ violation }) => violation ?? []);
   check(
-    `syncs held up by ${SYNC_DELAY_MS / 1_000} s in ${held.length} scenes: none of ${waited.length} ` +
-      "answers, reads and refusals among them, comes before the sync it stands on, and a " +
-      "checkpoint holds nobody up",
-    wrong.length === 0,
-    wrong,
+    "no answer, read or refusal comes before the sync it depends on, and a checkpoint delays no answer " +
+      `(${delayed.length} scenarios with syncs delayed by ${SYNC_DELAY_MS / 1_000} s, ${delayChecks.length} answers)`,
+    violations.length === 0,
+    violations,
   );
 }
 
-function syncsIn(scene: Scenario): number {
-  return (calls.get(scene) ?? []).filter(isSync).length;
+function countSyncs(scenario: Scenario): number {
+  return (calls.get(scenario) ?? []).filter(isSync).length;
 }
 
-function turnOf({ scenario, call }: FaultTarget): number {
+function runOrder({ scenario, call }: FaultTarget): number {
   if (call.path.startsWith("journal-")) return -1;
   return (calls.get(scenario) ?? []).indexOf(call);
 }
 
-/** Plays a scene with one fault, again if it was not the call that was meant. */
-async function hit({ scenario, call, fault }: FaultTarget): Promise<void> {
-  const choices = callNumbersFor(call);
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const aim = { call, fault, callNumber: choices[attempt % choices.length] ?? 1 };
-    const seen = await runScenario(root, scenario, aim);
-    runs += 1;
-    const { injectedCall } = seen.trace;
+/** Runs a scenario with one fault, and again if the fault hit another call. */
+async function runTarget({ scenario, call, fault }: FaultTarget): Promise<void> {
+  const callNumbers = callNumbersFor(call);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const target = { call, fault, callNumber: callNumbers[attempt % callNumbers.length] ?? 1 };
+    const result = await runScenario(root, scenario, target);
+    runCount += 1;
+    const { injectedCall } = result.trace;
     if (injectedCall === null) continue;
-    for (const { promise, violation: how } of judgeRun(scenario, fault, injectedCall, seen)) {
-      tried.set(promise, (tried.get(promise) ?? 0) + 1);
-      if (how === null) continue;
-      broken.set(promise, [...(broken.get(promise) ?? []), how]);
-      if (isHunt) sayOf(promise);
+    for (const { promise, violation } of judgeRun(scenario, fault, injectedCall, result)) {
+      runsByPromise.set(promise, (runsByPromise.get(promise) ?? 0) + 1);
+      if (violation === null) continue;
+      violationsByPromise.set(promise, [...(violationsByPromise.get(promise) ?? []), violation]);
+      if (isFailFast) reportPromise(promise);
     }
     if (describeCall(injectedCall) !== describeCall(call)) continue;
-    hits.set(fault, (hits.get(fault) ?? 0) + 1);
+    hitsByFault.set(fault, (hitsByFault.get(fault) ?? 0) + 1);
     return;
   }
-  missed.push(`${scenario.name}, ${fault} at ${describeCall(call)}`);
+  missedTargets.push(`${scenario.name}, ${fault} at ${describeCall(call)}`);
 }
 
-function conclude(): void {
-  const figures = INJECTED_FAULTS.map((effect) => `${effect} ${hits.get(effect) ?? 0}`).join(", ");
+function reportAll(): void {
+  const figures = INJECTED_FAULTS.map((fault) => `${fault} ${hitsByFault.get(fault) ?? 0}`).join(
+    ", ",
+  );
   check(
-    `each of the calls was hit with each fault that it can have (${figures}; ${runs} runs)`,
-    missed.length === 0 && runs >= targets.length,
-    missed,
+    `every recorded call is hit by every fault that is possible for it (${figures}; ${runCount} runs)`,
+    missedTargets.length === 0 && runCount >= targets.length,
+    missedTargets,
   );
   const promises = Object.keys(SYSCALL_PROMISES) as SyscallPromise[];
-  // One scene alone need not try them all.
-  for (const promise of promises) if (only === undefined || tried.has(promise)) sayOf(promise);
+  // A single scenario need not test every promise.
+  for (const promise of promises)
+    if (scenarioName === undefined || runsByPromise.has(promise)) reportPromise(promise);
 }
 
-function sayOf(promise: SyscallPromise): void {
-  const details = broken.get(promise) ?? [];
-  if (said.has(promise)) return;
-  said.add(promise);
-  const text = `${SYSCALL_PROMISES[promise]} (${tried.get(promise) ?? 0} runs)`;
-  check(text, details.length === 0 && tried.has(promise), details.slice(0, 5));
+function reportPromise(promise: SyscallPromise): void {
+  const details = violationsByPromise.get(promise) ?? [];
+  if (reported.has(promise)) return;
+  reported.add(promise);
+  const text = `${SYSCALL_PROMISES[promise]} (${runsByPromise.get(promise) ?? 0} runs)`;
+  check(text, details.length === 0 && runsByPromise.has(promise), details.slice(0, 5));
 }
 
 async function inParallel<T>(
   items: readonly T[],
-  atOnce: number,
+  limit: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const queue = [...items];
   await Promise.all(
-    Array.from({ length: atOnce }, async () => {
+    Array.from({ length: limit }, async () => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) await work(next);
     }),
   );

@@ -1,6 +1,6 @@
-// Every sync held up for two seconds, and a watch on when answers come. An answer can only stand
-// for what is on disk if it comes after the syncs that bring it there: neither the operation's own
-// answer, nor that of whoever looks at the same time, may come earlier.
+// Delays every sync by two seconds and checks when answers come. An answer may only come after the
+// syncs of the data that it depends on. This holds for the answer to an operation and for the
+// answers to concurrent reads.
 import { statSync } from "node:fs";
 import { realDisk } from "../../../src/platform/disk.ts";
 import { listSegments } from "../../../src/store/files.ts";
@@ -30,47 +30,54 @@ import {
 } from "./traced-server.ts";
 import { SYNC_DELAY_MS, straceCommand } from "./strace.ts";
 
-/** One thing that was waited for. */
+/** The check of one answer or other event. */
 export interface DelayCheck {
   readonly subject: string;
-  /** Null: as it should be. */
+  /** Null: it did not come too early. */
   readonly violation: string | null;
 }
 
-/** On a busy machine this process may stand still for longer than a sync is held up. */
-const TRIES = 20;
+/** On a busy machine this process may pause for longer than a sync is delayed. */
+const MAX_ATTEMPTS = 20;
 
-/** `syncs`: how many the part of the scene that is meant has, one after the other. */
+/** `syncs`: the number of consecutive syncs in the tested part of the scenario. */
 export async function checkDelayedSyncs(
   root: string,
-  scene: Scenario,
+  scenario: Scenario,
   syncs: number,
 ): Promise<DelayCheck[]> {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const all = await delayOnce(root, scene, syncs);
-    if (all !== null) return all;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const checks = await delayOnce(root, scenario, syncs);
+    if (checks !== null) return checks;
   }
-  const wrong = `nothing was seen to be written while its sync was held up, in ${TRIES} runs`;
-  return [waited(scene, "a line", wrong)];
+  const violation = `no write was observed while its sync was delayed, in ${MAX_ATTEMPTS} runs`;
+  return [makeCheck(scenario, "journal line", violation)];
 }
 
-/** Null: whoever was to look in the meantime came too late. */
-const delayOnce = (root: string, scene: Scenario, syncs: number): Promise<DelayCheck[] | null> =>
-  withScenarioFolder(root, scene, async (stage) => {
-    const words = straceCommand(stage.dataFolder, traceLogPath(stage.workFolder), "delay", binary);
-    const began = Date.now();
-    const { server, checkpoint } = await startTracedServer(stage, words);
+/** Null: the concurrent reads were sent too late. */
+const delayOnce = (root: string, scenario: Scenario, syncs: number): Promise<DelayCheck[] | null> =>
+  withScenarioFolder(root, scenario, async (run) => {
+    const traceCommand = straceCommand(
+      run.dataFolder,
+      traceLogPath(run.workFolder),
+      "delay",
+      binary,
+    );
+    const startedAt = Date.now();
+    const { server, checkpoint } = await startTracedServer(run, traceCommand);
     try {
-      if (server.readyAt === null) return [waited(scene, "ready", await server.readStderr())];
-      if (scene.tracedPart === "start") {
-        return [notBefore(scene, "ready", began + syncs * SYNC_DELAY_MS, server.readyAt)];
+      if (server.readyAt === null) return [makeCheck(scenario, "ready", await server.readStderr())];
+      if (scenario.tracedPart === "start") {
+        return [
+          checkNotBefore(scenario, "ready", startedAt + syncs * SYNC_DELAY_MS, server.readyAt),
+        ];
       }
       if (checkpoint !== null) {
-        return await duringCheckpoint(stage, server, checkpoint, syncs);
+        return await duringCheckpoint(run, server, checkpoint, syncs);
       }
-      if (scene.runsCheckpoint) return await duringRotation(stage, server);
-      if (scene.stopsAtEnd) return await duringStop(stage, server, syncs);
-      return await duringStep(stage, server, syncs);
+      if (scenario.runsCheckpoint) return await duringRotation(run, server);
+      if (scenario.stopsAtEnd) return await duringStop(run, server, syncs);
+      return await duringStep(run, server, syncs);
     } finally {
       server.kill("SIGKILL");
       await server.exited;
@@ -78,75 +85,92 @@ const delayOnce = (root: string, scene: Scenario, syncs: number): Promise<DelayC
     }
   });
 
-const waited = ({ name }: Scenario, what: string, wrong: string | null): DelayCheck => ({
-  subject: what,
-  violation: wrong === null ? null : `${name}, ${what}: ${wrong}`,
+const makeCheck = ({ name }: Scenario, subject: string, violation: string | null): DelayCheck => ({
+  subject,
+  violation: violation === null ? null : `${name}, ${subject}: ${violation}`,
 });
 
-const notBefore = (scene: Scenario, what: string, earliest: number, got: number): DelayCheck =>
-  waited(scene, what, got >= earliest ? null : `came ${earliest - got} ms too early`);
+const checkNotBefore = (
+  scenario: Scenario,
+  subject: string,
+  earliest: number,
+  receivedAt: number,
+): DelayCheck =>
+  makeCheck(
+    scenario,
+    subject,
+    receivedAt >= earliest ? null : `came ${earliest - receivedAt} ms too early`,
+  );
 
-function answered(
-  scene: Scenario,
+function checkAnswer(
+  scenario: Scenario,
   step: ScenarioStep,
   earliest: number,
   reply: StepReply | null,
 ): DelayCheck {
-  const wanted = step.expectsRefusal === true ? 400 : 200;
-  if (reply?.status === wanted) return notBefore(scene, step.name, earliest, reply.receivedAt);
-  return waited(scene, step.name, `was answered ${reply?.status} ${reply?.code}`);
+  const expectedStatus = step.expectsRefusal === true ? 400 : 200;
+  if (reply?.status === expectedStatus)
+    return checkNotBefore(scenario, step.name, earliest, reply.receivedAt);
+  return makeCheck(scenario, step.name, `was answered ${reply?.status} ${reply?.code}`);
 }
 
 const journalSize = (folder: string): number =>
   listSegments(realDisk, folder).reduce((total, { path }) => total + statSync(path).size, 0);
 
-/** Who comes while the sync is held up could see what is not safe yet, and waits as well. */
+/** A read during the delayed sync could show data that is not safe yet, so it must wait too. */
 async function duringStep(
-  stage: ScenarioRun,
+  run: ScenarioRun,
   server: TracedServer,
   syncs: number,
 ): Promise<DelayCheck[] | null> {
-  const { scenario, dataFolder } = stage;
+  const { scenario, dataFolder } = run;
   const [step = heartbeat] = scenario.steps;
-  const before = journalSize(dataFolder);
-  const sent = Date.now();
+  const sizeBefore = journalSize(dataFolder);
+  const sentAt = Date.now();
   const answer = server.send(step);
-  const written = await waitUntil(() => journalSize(dataFolder) > before, SYNC_DELAY_MS, 2);
-  const late = step === takeLastSlot ? registerWithoutFreeSlot : refusedRegister;
-  const onlookers = [readSlots, readStatus, late];
-  const looked = Date.now();
-  const seen = await Promise.all(onlookers.map((one) => server.send(one)));
-  if (!written || looked >= sent + SYNC_DELAY_MS) return null;
+  const isWritten = await waitUntil(() => journalSize(dataFolder) > sizeBefore, SYNC_DELAY_MS, 2);
+  const refusedStep = step === takeLastSlot ? registerWithoutFreeSlot : refusedRegister;
+  const concurrentSteps = [readSlots, readStatus, refusedStep];
+  const readSentAt = Date.now();
+  const replies = await Promise.all(
+    concurrentSteps.map((concurrentStep) => server.send(concurrentStep)),
+  );
+  if (!isWritten || readSentAt >= sentAt + SYNC_DELAY_MS) return null;
   return [
-    answered(scenario, step, sent + syncs * SYNC_DELAY_MS, await answer),
-    ...onlookers.map((one, place) =>
-      answered(scenario, one, sent + SYNC_DELAY_MS, seen[place] ?? null),
+    checkAnswer(scenario, step, sentAt + syncs * SYNC_DELAY_MS, await answer),
+    ...concurrentSteps.map((concurrentStep, index) =>
+      checkAnswer(scenario, concurrentStep, sentAt + SYNC_DELAY_MS, replies[index] ?? null),
     ),
   ];
 }
 
-/** The name of a new segment is safe before anything in it is answered. */
+/** The name of a new segment must be synced before a line in it is answered. */
 async function duringRotation(
   { scenario, dataFolder }: ScenarioRun,
   server: TracedServer,
 ): Promise<DelayCheck[]> {
   await server.send(longHeartbeat);
   const segments = listSegments(realDisk, dataFolder).length;
-  let before = Date.now();
-  const rotated = await waitUntil(
+  let notRotatedAt = Date.now();
+  const hasRotated = await waitUntil(
     () => {
       const now = Date.now();
       if (listSegments(realDisk, dataFolder).length > segments) return true;
-      before = now;
+      notRotatedAt = now;
       return false;
     },
     undefined,
     2,
   );
-  if (!rotated) return [waited(scenario, "a new segment", "did not come")];
+  if (!hasRotated) return [makeCheck(scenario, "new segment", "was not opened")];
   // The folder's sync, and then the line's own.
   return [
-    answered(scenario, takeLastSlot, before + 2 * SYNC_DELAY_MS, await server.send(takeLastSlot)),
+    checkAnswer(
+      scenario,
+      takeLastSlot,
+      notRotatedAt + 2 * SYNC_DELAY_MS,
+      await server.send(takeLastSlot),
+    ),
   ];
 }
 
@@ -156,14 +180,17 @@ async function duringStop(
   syncs: number,
 ): Promise<DelayCheck[]> {
   for (const step of scenario.steps) await server.send(step);
-  const told = Date.now();
+  const stopSentAt = Date.now();
   server.kill("SIGTERM");
-  const ended = await server.exited;
-  if (ended !== "0") return [waited(scenario, "the end", `with ${ended}`)];
-  return [notBefore(scenario, "the end", told + syncs * SYNC_DELAY_MS, Date.now())];
+  const exitedWith = await server.exited;
+  if (exitedWith !== "0")
+    return [makeCheck(scenario, "exit after SIGTERM", `ended with ${exitedWith}`)];
+  return [
+    checkNotBefore(scenario, "exit after SIGTERM", stopSentAt + syncs * SYNC_DELAY_MS, Date.now()),
+  ];
 }
 
-/** A checkpoint that hangs in its syncs holds nobody up. */
+/** Delayed syncs of a checkpoint must not delay answers. */
 async function duringCheckpoint(
   { scenario }: ScenarioRun,
   server: TracedServer,
@@ -172,21 +199,21 @@ async function duringCheckpoint(
 ): Promise<DelayCheck[]> {
   await server.send(longHeartbeat);
   if (!(await waitUntil(() => checkpoint.hasStarted(), undefined, 5))) {
-    return [waited(scenario, "a checkpoint", "did not come")];
+    return [makeCheck(scenario, "checkpoint", "did not start")];
   }
   let answers = 0;
   while (checkpoint.exitCode() === null) {
     const reply = await server.send(heartbeat);
     if (reply?.status !== 200) {
-      return [waited(scenario, heartbeat.name, `was answered ${reply?.status} ${reply?.code}`)];
+      return [makeCheck(scenario, heartbeat.name, `was answered ${reply?.status} ${reply?.code}`)];
     }
     answers += 1;
   }
-  // Held up by each of its syncs, there would be one answer between two of them.
-  const few = `got ${answers} answers while a checkpoint was held up in ${syncs} syncs`;
-  const wrong = checkpoint.exitCode() === 0 ? null : `ended with ${checkpoint.exitCode()}`;
+  // If each sync delayed the answers, there would be one answer between two syncs.
+  const tooFewText = `only ${answers} answers came while a checkpoint waited for ${syncs} delayed syncs`;
+  const violation = checkpoint.exitCode() === 0 ? null : `ended with ${checkpoint.exitCode()}`;
   return [
-    waited(scenario, heartbeat.name, answers > 5 * syncs ? null : few),
-    waited(scenario, "the checkpoint", wrong),
+    makeCheck(scenario, heartbeat.name, answers > 5 * syncs ? null : tooFewText),
+    makeCheck(scenario, "checkpoint", violation),
   ];
 }

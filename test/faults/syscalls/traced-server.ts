@@ -1,4 +1,4 @@
-// One server under strace, or one whose checkpoint is, and how to talk to it.
+// Starts a server under strace, or one whose checkpoint runs under strace, and sends calls to it.
 import {
   existsSync,
   linkSync,
@@ -18,7 +18,7 @@ import type { ScenarioStep } from "./scenarios.ts";
 
 export interface StepReply {
   readonly status: number;
-  /** The refusal's; empty for none. */
+  /** The code of a refusal; empty if there is none. */
   readonly code: string;
   readonly body: AnswerBody;
   /** By `Date.now`. */
@@ -28,18 +28,20 @@ export interface StepReply {
 
 export interface TracedServer {
   readonly pid: number;
-  /** When it said so; null: it ended without. */
+  /** When it printed `ready`; null: it ended before. */
   readonly readyAt: number | null;
-  /** Its exit code, or the signal that ended it. */
+  /** Its exit code, or the signal that killed it. */
   readonly exited: Promise<string>;
   hasExited(): boolean;
   readStderr(): Promise<string>;
-  /** Null: no answer, because nobody is there any more or in good time. */
-  send(step: ScenarioStep, patience?: number): Promise<StepReply | null>;
+  /** Null: no answer, because the server has ended or did not answer in time. */
+  send(step: ScenarioStep, timeout?: number): Promise<StepReply | null>;
   kill(signal: "SIGKILL" | "SIGTERM" | "SIGCONT"): void;
 }
 
-/** Two threads for syncs on any machine, and no more: the fewest the runtime can be told. */
+/**
+ * UV_THREADPOOL_SIZE=1 gives two threads for syncs on any machine, the fewest that are possible.
+ */
 const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", UV_THREADPOOL_SIZE: "1" };
 
 export const binary = realpathSync(buildBinary());
@@ -48,40 +50,44 @@ atEnd(() => {
   for (const server of running) server.kill("SIGKILL");
 });
 
-/** `around` stands in front of the command line, which names a binary that may be another. */
+/** `prefix`: a command to put in front; `program`: the path of the binary. */
 export async function startServer(
   folder: string,
-  around: readonly string[] = [],
+  prefix: readonly string[] = [],
   program = binary,
 ): Promise<TracedServer> {
   const child = Bun.spawn(
-    [...around, program, "serve", "--data", folder, "--listen", "127.0.0.1:0"],
+    [...prefix, program, "serve", "--data", folder, "--listen", "127.0.0.1:0"],
     {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
       cwd: "/",
-      // Copies of one folder are served at once.
+      // Several copies of one folder are served at the same time.
       env: { ...ENVIRONMENT, BERTH_TEST_MACHINE: folder },
     },
   );
-  const complaint = new Response(child.stderr).text();
-  const ended = child.exited.then(() => String(child.signalCode ?? child.exitCode));
-  const early: TracedServer = {
+  const stderrText = new Response(child.stderr).text();
+  const exited = child.exited.then(() => String(child.signalCode ?? child.exitCode));
+  const unreadyServer: TracedServer = {
     pid: child.pid,
     readyAt: null,
-    exited: ended,
+    exited,
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
-    readStderr: () => complaint,
+    readStderr: () => stderrText,
     send: async () => null,
     kill: (signal) => child.kill(signal),
   };
-  running.add(early);
-  void ended.then(() => running.delete(early));
-  const banner = await waitUntilReady(child.stdout);
-  const url = /http:\/\/[\d.]+:\d+/.exec(banner)?.[0];
-  if (url === undefined) return early;
-  return { ...early, readyAt: Date.now(), send: (step, patience) => ask(url, step, patience) };
+  running.add(unreadyServer);
+  void exited.then(() => running.delete(unreadyServer));
+  const startOutput = await waitUntilReady(child.stdout);
+  const url = /http:\/\/[\d.]+:\d+/.exec(startOutput)?.[0];
+  if (url === undefined) return unreadyServer;
+  return {
+    ...unreadyServer,
+    readyAt: Date.now(),
+    send: (step, timeout) => sendStep(url, step, timeout),
+  };
 }
 
 async function waitUntilReady(stdout: ReadableStream<Uint8Array>): Promise<string> {
@@ -97,97 +103,97 @@ async function waitUntilReady(stdout: ReadableStream<Uint8Array>): Promise<strin
   return text;
 }
 
-async function ask(
+async function sendStep(
   url: string,
   step: ScenarioStep,
-  patience = PATIENCE,
+  timeout = PATIENCE,
 ): Promise<StepReply | null> {
   const { method, path, body, headers } = step;
-  const sent = Date.now();
+  const sentAt = Date.now();
   try {
     const response = await fetch(`${url}${path}`, {
       method,
       headers: { "content-type": "application/json", ...headers },
       ...(method === "POST" && { body: JSON.stringify(body) }),
-      // A connection of its own: on one that was kept, a request could be sent a second time.
+      // A new connection: on a reused one, fetch could send the request a second time.
       keepalive: false,
-      signal: AbortSignal.timeout(patience),
+      signal: AbortSignal.timeout(timeout),
     });
     const text = await response.text();
-    const got = Date.now();
+    const receivedAt = Date.now();
     const parsed = /^[{[]/.test(text) ? (JSON.parse(text) as AnswerBody) : {};
     const code = response.ok ? "" : String(parsed["code"]);
-    return { status: response.status, code, body: parsed, sentAt: sent, receivedAt: got };
+    return { status: response.status, code, body: parsed, sentAt, receivedAt };
   } catch {
     return null;
   }
 }
 
-/** Asks again and again whether something is so; false when it took too long. */
+/** Polls a condition; false if it did not hold in time. */
 export async function waitUntil(
-  isSo: () => boolean | Promise<boolean>,
-  patience = PATIENCE,
-  step = 10,
+  condition: () => boolean | Promise<boolean>,
+  timeout = PATIENCE,
+  pollMs = 10,
 ): Promise<boolean> {
-  const deadline = Date.now() + patience;
-  while (!(await isSo())) {
+  const deadline = Date.now() + timeout;
+  while (!(await condition())) {
     if (Date.now() > deadline) return false;
-    await Bun.sleep(step);
+    await Bun.sleep(pollMs);
   }
   return true;
 }
 
-/** What a log says; it is whole when it tells how the process ended. */
+/** Reads a trace log, which is complete when it shows the end of the process. */
 export async function readTraceLog(path: string, pid: number | null): Promise<string> {
-  const end = new RegExp(`^${pid} .*\\+\\+\\+ `, "m");
-  if (pid !== null) await waitUntil(() => end.test(readTextIfPresent(path)));
+  const exitLine = new RegExp(`^${pid} .*\\+\\+\\+ `, "m");
+  if (pid !== null) await waitUntil(() => exitLine.test(readTextIfPresent(path)));
   return readTextIfPresent(path);
 }
 
 export const readTextIfPresent = (path: string): string =>
   existsSync(path) ? readFileSync(path, "utf8") : "";
 
-const links = join(dirname(binary), `syscalls-${process.pid}`);
-mkdirSync(links, { recursive: true });
-atEnd(() => rmSync(links, { recursive: true, force: true }));
-let linked = 0;
+const linkFolder = join(dirname(binary), `syscalls-${process.pid}`);
+mkdirSync(linkFolder, { recursive: true });
+atEnd(() => rmSync(linkFolder, { recursive: true, force: true }));
+let linkCount = 0;
 
 export interface WrappedCheckpoint {
-  /** Where to start the server. */
+  /** The path to start the server by. */
   readonly program: string;
-  /** From now on what it starts is a script: its first checkpoint runs behind `around`. */
-  wrap(around: readonly string[]): void;
-  /** Whether that checkpoint was started. */
+  /** Replaces the program by a script that runs the first checkpoint under `prefix`. */
+  wrap(prefix: readonly string[]): void;
+  /** Whether that checkpoint has started. */
   hasStarted(): boolean;
-  /** Its exit code; null while there is none. */
+  /** The checkpoint's exit code; null: it has not ended. */
   exitCode(): number | null;
   remove(): void;
 }
 
 /**
- * A server starts its checkpoint by the path of its own executable. Under that path, another name
- * for the binary, a script can take its place while the server runs: strace follows processes
- * either with all of their children or with none, and this way it follows only the child.
+ * Runs a checkpoint, but not its server, under strace, which follows either all children of a
+ * process or none. A server starts its checkpoint by the path of its own executable. This path is a
+ * link to the binary, and a script can replace it while the server runs.
  */
-export function wrapCheckpoint(home: string): WrappedCheckpoint {
-  linked += 1;
-  const program = join(links, `berth-${linked}`);
-  const [once, code] = [join(home, "once"), join(home, "code")];
+export function wrapCheckpoint(workFolder: string): WrappedCheckpoint {
+  linkCount += 1;
+  const program = join(linkFolder, `berth-${linkCount}`);
+  const [startedMarker, codeFile] = [join(workFolder, "started"), join(workFolder, "code")];
   linkSync(binary, program);
   return {
     program,
-    wrap(around) {
+    wrap(prefix) {
       const script = [
         "#!/bin/sh",
-        `mkdir ${once} 2>/dev/null || exec ${binary} "$@"`,
-        `${around.join(" ")} ${binary} "$@"`,
-        `ended=$?; echo $ended >${code}.new; mv ${code}.new ${code}; exit $ended`,
+        `mkdir ${startedMarker} 2>/dev/null || exec ${binary} "$@"`,
+        `${prefix.join(" ")} ${binary} "$@"`,
+        `ended=$?; echo $ended >${codeFile}.new; mv ${codeFile}.new ${codeFile}; exit $ended`,
       ];
       writeFileSync(`${program}.new`, `${script.join("\n")}\n`, { mode: 0o700 });
       renameSync(`${program}.new`, program);
     },
-    hasStarted: () => existsSync(once),
-    exitCode: () => (existsSync(code) ? Number(readFileSync(code, "utf8")) : null),
+    hasStarted: () => existsSync(startedMarker),
+    exitCode: () => (existsSync(codeFile) ? Number(readFileSync(codeFile, "utf8")) : null),
     remove: () => rmSync(program, { force: true }),
   };
 }
