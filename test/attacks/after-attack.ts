@@ -1,5 +1,5 @@
-// After an attack: does what the server says it lent and counted fit the licenses, does it stop as it
-// should, and is what it wrote whole?
+// Checks after an attack: slots and consumption are within the limits of the licenses, the server
+// stops with code 0, and `berth verify` finds its data folder intact.
 import { check } from "../support/suite-harness.ts";
 import { runBerth, type AttackTarget } from "./target.ts";
 
@@ -17,10 +17,10 @@ interface LicenseReply extends LimitedReply {
   })[];
 }
 
-const isWithinLimits = (counted: LimitedReply, max: number | null): boolean => {
-  const { total_consumptions: total, max_overages: over } = counted;
-  const isLent = counted.floating_in_use_devices <= counted.floating_users;
-  return isLent && (max === null || (total ?? 0) <= max + (over ?? 0));
+const isWithinLimits = (reply: LimitedReply, max: number | null): boolean => {
+  const { total_consumptions: total, max_overages: over } = reply;
+  const hasSlots = reply.floating_in_use_devices <= reply.floating_users;
+  return hasSlots && (max === null || (total ?? 0) <= max + (over ?? 0));
 };
 
 export async function checkAfterAttack({ server, token, folder }: AttackTarget): Promise<void> {
@@ -28,18 +28,22 @@ export async function checkAfterAttack({ server, token, folder }: AttackTarget):
     headers: { authorization: `Bearer ${token}` },
   });
   const licenses = (await reply.json()) as readonly LicenseReply[];
-  const right = licenses.every(
+  const areWithinLimits = licenses.every(
     (license) =>
       isWithinLimits(license, license.max_consumptions) &&
-      license.product_features.every((one) => isWithinLimits(one, one.max_consumption)),
+      license.product_features.every((feature) => isWithinLimits(feature, feature.max_consumption)),
   );
-  check(`none of ${licenses.length} licenses lends or counts more than it has`, right, licenses);
+  check(
+    `after the attack none of ${licenses.length} licenses exceeds its slots or consumption`,
+    areWithinLimits,
+    licenses,
+  );
   const code = await server.stop();
-  check(`it stops with ${code}`, code === 0);
-  check("berth verify finds nothing", verifies(folder));
+  check(`after the attack the server stops with exit code 0 (${code})`, code === 0);
+  check("after the attack berth verify finds no damage", isVerified(folder));
 }
 
-function verifies(folder: string): boolean {
+function isVerified(folder: string): boolean {
   try {
     runBerth("verify", "--data", folder);
     return true;

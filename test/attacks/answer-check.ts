@@ -1,4 +1,4 @@
-// What an answer must look like, whatever was asked.
+// What an answer must look like, whatever the request was.
 import { httpStatusOf, type FaultCode } from "../../src/http/faults.ts";
 import { canaries } from "./odd-values.ts";
 import type { AttackRequest } from "./request-grammar.ts";
@@ -6,7 +6,7 @@ import type { RawAnswer } from "./raw-connection.ts";
 
 const FIELDS = ["code", "message", "status"];
 
-/** What is wrong with an answer; null: nothing. */
+/** Describes what is wrong with an answer; null: nothing. */
 export function findAnswerProblem(
   { method, mustRefuse }: Pick<AttackRequest, "method" | "mustRefuse">,
   answer: RawAnswer | null,
@@ -15,33 +15,38 @@ export function findAnswerProblem(
   const { status } = answer;
   if (status >= 500) return `is answered ${status}`;
   if (status < 200 || (status >= 300 && status < 400)) return `is answered ${status}`;
-  if (status < 300) return mustRefuse ? "is granted" : overdrawn(answer.body);
-  return method === "HEAD" ? headComplaint(answer) : refusalComplaint(answer);
+  if (status < 300) return mustRefuse ? "is granted" : findExcess(answer.body);
+  return method === "HEAD" ? findHeadProblem(answer) : findRefusalProblem(answer);
 }
 
-function refusalComplaint({ status, head, body }: RawAnswer): string | null {
+function findRefusalProblem({ status, head, body }: RawAnswer): string | null {
   if (!/^content-type: application\/json/im.test(head)) return "is refused, but not in JSON";
-  const refused = parsed(body);
-  if (refused === null) return "is refused, but not in JSON";
-  if (Object.keys(refused).toSorted().join() !== FIELDS.join()) return "is refused in other fields";
-  const { code, message } = refused;
-  if (refused["status"] !== status) return "is refused with two statuses";
-  if (typeof message !== "string" || message === "") return "is refused without a word";
-  if (!isKnown(code, status)) return `is refused with a code of nobody's: ${String(code)}`;
-  return echoIn(withoutIgnoredFields(head)) ?? echoIn(body);
+  const refusal = parseObject(body);
+  if (refusal === null) return "is refused, but not in JSON";
+  if (Object.keys(refusal).toSorted().join() !== FIELDS.join())
+    return "is refused with other fields";
+  const { code, message } = refusal;
+  if (refusal["status"] !== status) return "is refused with a status in the body that differs";
+  if (typeof message !== "string" || message === "") return "is refused without a message";
+  if (!isKnownCode(code, status)) return `is refused with an unknown code: ${String(code)}`;
+  return findEcho(withoutIgnoredFields(head)) ?? findEcho(body);
 }
 
-/** It repeats names of fields by design, of harmless characters and bounded; never a value. */
+/**
+ * This header repeats names of fields by design, bounded and in harmless characters; never a value.
+ */
 const withoutIgnoredFields = (head: string): string =>
   head.replace(/^x-ignored-fields: [\w.-]{1,64}(?:, [\w.-]{1,64}){0,7}\r?$/im, "");
 
-const headComplaint = ({ head, body }: RawAnswer): string | null =>
-  body === "" ? echoIn(withoutIgnoredFields(head)) : "has a body";
+const findHeadProblem = ({ head, body }: RawAnswer): string | null =>
+  body === "" ? findEcho(withoutIgnoredFields(head)) : "has a body";
 
-const echoIn = (text: string): string | null =>
-  canaries.some((canary) => text.toLowerCase().includes(canary)) ? "is sung back" : null;
+const findEcho = (text: string): string | null =>
+  canaries.some((canary) => text.toLowerCase().includes(canary))
+    ? "repeats a value of the request"
+    : null;
 
-function isKnown(code: unknown, status: number): boolean {
+function isKnownCode(code: unknown, status: number): boolean {
   try {
     return httpStatusOf(code as FaultCode) === status;
   } catch {
@@ -49,25 +54,28 @@ function isKnown(code: unknown, status: number): boolean {
   }
 }
 
-/** The code of a refusal, for counting; its status where it has none. */
+/** The code of a refusal, for counting; its status if it has no code. */
 export function refusalCode({ status, body }: RawAnswer): string {
-  const code = parsed(body)?.["code"];
+  const code = parseObject(body)?.["code"];
   return typeof code === "string" ? code : String(status);
 }
 
-/** No answer may tell of more than the license has. */
-function overdrawn(body: string): string | null {
+/** No answer may show more slots or consumption than the license has. */
+function findExcess(body: string): string | null {
   if (!body.startsWith("{")) return null;
-  const reply = parsed(body);
+  const reply = parseObject(body);
   if (reply === null) return "is granted in broken JSON";
   const { floating_slots_in_use: used, floating_users: slots } = reply;
-  if (typeof used === "number" && used > Number(slots)) return "lends more than there is";
+  if (typeof used === "number" && used > Number(slots))
+    return "shows more slots in use than there are";
   const { total_consumptions: total, max_consumptions: max, max_overages: over } = reply;
   if (typeof total !== "number" || typeof max !== "number") return null;
-  return total < 0 || total > max + Number(over ?? 0) ? "counts more than there is" : null;
+  return total < 0 || total > max + Number(over ?? 0)
+    ? "shows more consumption than the license has"
+    : null;
 }
 
-function parsed(body: string): Record<string, unknown> | null {
+function parseObject(body: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(body);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;

@@ -1,6 +1,7 @@
-// `bun run test:attacks imports`: everything that is carried onto a site, forged. Most are handed to
-// the operations themselves, some thousand to the real binary's routes. None is accepted, nothing is
-// written, and each is refused with a code of its own. (Typed codes: the fault rig `mutations`.)
+// `bun run test:attacks forged-documents`: forgeries of every document that a site imports. Most
+// are passed to the operations directly, some thousand to the routes of the real binary. None is
+// accepted, nothing is written, and each is refused with a code. (Typed codes: the fault suite
+// `mutations`.)
 import { openAppliance } from "../../src/cli/appliance.ts";
 import { join } from "node:path";
 import { generateKey, publicPart } from "../../src/license/keys.ts";
@@ -18,24 +19,24 @@ import {
 import { unwrap } from "../support/licensed-store.ts";
 import { FORGERY_TRICKS, type GenuineDocument } from "./forgeries.ts";
 import { uploadForgeries } from "./forged-uploads.ts";
-import { makeLicensedSite, PRODUCT, type SiteDocuments } from "./target.ts";
+import { makeLicensedSite, PEER, PRODUCT, type SiteDocuments } from "./target.ts";
 
 const FORGED = chooseSize(100_000, 3_000_000);
 const UPLOADED = chooseSize(4_000, 200_000);
 
 type Outcome = { ok: true } | { ok: false; fault: { code: string } | string };
 
-/** A way in: what would be taken there, and how it is handed over. */
+/** A kind of import: the genuine document it would accept, and the operation. */
 interface ImportRoute {
   readonly name: string;
   readonly genuine: GenuineDocument;
-  /** Others that would be taken as well, and change nothing. */
+  /** Other documents that would be accepted too, and change nothing. */
   readonly harmless?: readonly string[];
   readonly receive: (document: string) => Promise<Outcome>;
 }
 
 const root = makeTempFolder();
-const papers = await makeLicensedSite(root);
+const documents = await makeLicensedSite(root);
 const site = await openAppliance({
   folder: join(root, "site"),
   identityName: null,
@@ -45,13 +46,13 @@ const site = await openAppliance({
 });
 site.timekeeping.stop();
 const random = createRandom(seed);
-/** The site's own question: at the desk it is right, on the site it is nothing. */
-const asked = unwrap(await site.licensing.request(PRODUCT, null, "rig")).document;
-const forger = { key: await generateKey(), random, others: await makeOtherDocuments(papers) };
-const importRoutes = await makeImportRoutes(papers);
-const before = site.operations.health().seq;
+/** The site's own request: valid at the desk, but no document for the site. */
+const requestDocument = unwrap(await site.licensing.request(PRODUCT, null, PEER)).document;
+const forger = { key: await generateKey(), random, others: await makeOtherDocuments(documents) };
+const importRoutes = await makeImportRoutes(documents);
+const seqBefore = site.operations.health().seq;
 
-/** Genuine, each for another use or another site. */
+/** Genuine documents, each for another use or another site. */
 async function makeOtherDocuments({
   trust,
   otherTrust,
@@ -62,46 +63,55 @@ async function makeOtherDocuments({
   otherVendor,
 }: SiteDocuments) {
   const claims = JSON.parse(Buffer.from(license.split(".")[1] ?? "", "base64url").toString());
-  const like = (differing: Partial<LicenseDocument>, key = vendor.key): Promise<string> =>
+  const signVariant = (differing: Partial<LicenseDocument>, key = vendor.key): Promise<string> =>
     signLicense({ ...(claims as LicenseDocument), ...differing }, key);
-  const unasked = { request_id: null, nonce: null };
+  const withoutRequest = { request_id: null, nonce: null };
   return [
     otherTrust,
     trust,
     airgap.license_policy,
     timeAnswer,
-    asked,
-    // Signed by the vendor, but older, for a request nobody made, for another machine or appliance.
-    await like({ serial: 1, iat: 1 }),
-    await like({ serial: 9, request_id: "0".repeat(32), nonce: "0".repeat(32) }),
-    await like({ serial: 9, hardware_id: "0".repeat(64) }),
-    await like({ serial: 9, appliance: "0123456789ABCDEF" }),
-    await like({ serial: 9, ...unasked, hardware_id: "0".repeat(64) }),
-    await like({ serial: 9, ...unasked, appliance: "0123456789ABCDEF" }),
-    await like({ serial: 9, ...unasked, cnf: { jwk: publicPart(otherVendor.key) } }),
-    // Signed by a vendor who is trusted, for a product that is not theirs.
-    await like({ serial: 9, iss: otherVendor.vendor.vendor }, otherVendor.key),
-    await like({ serial: 9, license_id: 77, iss: otherVendor.vendor.vendor }, otherVendor.key),
+    requestDocument,
+    // Signed by the vendor, but older, for an unknown request, for another machine or appliance.
+    await signVariant({ serial: 1, iat: 1 }),
+    await signVariant({ serial: 9, request_id: "0".repeat(32), nonce: "0".repeat(32) }),
+    await signVariant({ serial: 9, hardware_id: "0".repeat(64) }),
+    await signVariant({ serial: 9, appliance: "0123456789ABCDEF" }),
+    await signVariant({ serial: 9, ...withoutRequest, hardware_id: "0".repeat(64) }),
+    await signVariant({ serial: 9, ...withoutRequest, appliance: "0123456789ABCDEF" }),
+    await signVariant({ serial: 9, ...withoutRequest, cnf: { jwk: publicPart(otherVendor.key) } }),
+    // Signed by another trusted vendor, for a product of this vendor.
+    await signVariant({ serial: 9, iss: otherVendor.vendor.vendor }, otherVendor.key),
+    await signVariant(
+      { serial: 9, license_id: 77, iss: otherVendor.vendor.vendor },
+      otherVendor.key,
+    ),
   ];
 }
 
-async function makeImportRoutes(known: SiteDocuments): Promise<ImportRoute[]> {
-  const { vendor, license, airgap, timeAnswer, trust, otherTrust } = known;
+async function makeImportRoutes({
+  vendor,
+  license,
+  airgap,
+  timeAnswer,
+  trust,
+  otherTrust,
+}: SiteDocuments): Promise<ImportRoute[]> {
   const { key } = vendor;
   const keys = [publicPart(await generateKey()), ...vendor.vendor.keys];
   const successor = await signTrustDocument({ ...vendor.vendor, version: 2, keys }, key);
-  const { jwk } = unwrap(await verifyLicenseRequest(asked));
+  const { jwk } = unwrap(await verifyLicenseRequest(requestDocument));
   return [
     {
       name: "licenses",
       genuine: { kind: "license", document: license, signer: key },
-      receive: (document) => site.licensing.installLicense(document, "rig"),
+      receive: (document) => site.licensing.installLicense(document, PEER),
     },
     {
-      name: "successors",
+      name: "trust documents",
       genuine: { kind: "trust", document: successor, signer: key },
       harmless: [trust, otherTrust],
-      receive: (document) => site.licensing.trustVendor(document, "rig"),
+      receive: (document) => site.licensing.trustVendor(document, PEER),
     },
     {
       name: "policies",
@@ -112,58 +122,65 @@ async function makeImportRoutes(known: SiteDocuments): Promise<ImportRoute[]> {
           licenseKey: airgap.license_key,
           policyId: airgap.policy_id,
           code: airgap.confirmation_code,
-          peer: "rig",
+          peer: PEER,
         }),
     },
     {
-      name: "times",
+      name: "time documents",
       genuine: { kind: "time", document: timeAnswer, signer: key },
-      receive: (document) => site.timekeeping.applyTimeDocument(document, "rig"),
+      receive: (document) => site.timekeeping.applyTimeDocument(document, PEER),
     },
     {
-      name: "requests, at the vendor's desk",
-      genuine: { kind: "request", document: asked, signer: jwk },
+      name: "license requests, at the vendor's desk",
+      genuine: { kind: "request", document: requestDocument, signer: jwk },
       receive: verifyLicenseRequest,
     },
   ];
 }
 
-/** What a way may take after all: the genuine itself, and what is genuine there and known. */
+/** A forgery that is equal to a genuine document may be accepted. */
 const isHarmless = ({ genuine, harmless = [] }: ImportRoute, forged: string): boolean =>
   [genuine.document, ...harmless].includes(forged.trim());
 
 const tricks = Object.entries(FORGERY_TRICKS);
 const accepted: string[] = [];
-const unclear: string[] = [];
+const exceptions: string[] = [];
 const codes = new Map<string, number>();
 let tried = 0;
-while (tried < FORGED && accepted.length + unclear.length < 5) {
-  const way = importRoutes[Math.floor(random() * importRoutes.length)] as ImportRoute;
+while (tried < FORGED && accepted.length + exceptions.length < 5) {
+  const importRoute = importRoutes[Math.floor(random() * importRoutes.length)] as ImportRoute;
   const [name, trick] = tricks[Math.floor(random() * tricks.length)] as (typeof tricks)[number];
-  const forged = await trick(way.genuine, forger);
-  if (isHarmless(way, forged)) continue;
+  const forged = await trick(importRoute.genuine, forger);
+  if (isHarmless(importRoute, forged)) continue;
   tried += 1;
   try {
-    const outcome = await way.receive(forged);
-    if (outcome.ok) accepted.push(`${way.name}, ${name}: ${forged.slice(0, 1_500)}`);
+    const outcome = await importRoute.receive(forged);
+    if (outcome.ok) accepted.push(`${importRoute.name}, ${name}: ${forged.slice(0, 1_500)}`);
     else {
       const code = typeof outcome.fault === "string" ? outcome.fault : outcome.fault.code;
       codes.set(code, (codes.get(code) ?? 0) + 1);
     }
   } catch (error) {
-    unclear.push(`${way.name}, ${name}: ${String(error)}`);
+    exceptions.push(`${importRoute.name}, ${name}: ${String(error)}`);
   }
 }
-const told = [...codes].map(([code, count]) => `${code} ${count}`).join(", ");
+const codeCounts = [...codes].map(([code, count]) => `${code} ${count}`).join(", ");
 check(
-  `${tried} forged documents of ${importRoutes.length} kinds (seed ${seed}): none accepted`,
+  `none of ${tried} forged documents of ${importRoutes.length} kinds is accepted (seed ${seed})`,
   accepted.length === 0,
   accepted,
 );
-check(`each is refused with a code: ${told}`, unclear.length === 0 && codes.size >= 8, unclear);
-check("nothing was written for any of them", site.operations.health().seq === before);
+check(
+  `each forged document is refused with a code: ${codeCounts}`,
+  exceptions.length === 0 && codes.size >= 8,
+  exceptions,
+);
+check("forged documents cause no write to the journal", site.operations.health().seq === seqBefore);
 for (const { name, genuine, receive } of importRoutes) {
-  check(`the genuine one is still taken: ${name}`, (await receive(genuine.document)).ok);
+  check(
+    `after the forgeries the genuine document is accepted: ${name}`,
+    (await receive(genuine.document)).ok,
+  );
 }
 await site.operations.close();
 

@@ -1,4 +1,5 @@
-// The same forgeries through the routes of the real binary, in every form a document may be sent.
+// The same forgeries through the routes of the real binary, in every format a document may be sent
+// in.
 import { check, seed } from "../support/suite-harness.ts";
 import { checkAfterAttack } from "./after-attack.ts";
 import { FORGERY_TRICKS, type GenuineDocument } from "./forgeries.ts";
@@ -11,50 +12,55 @@ const CONNECTIONS = 8;
 interface Route {
   readonly path: string;
   readonly genuine: GenuineDocument;
-  readonly fieldsOf: (document: string) => object;
+  readonly makeFields: (document: string) => object;
 }
 
-function routesOf({ documents }: AttackTarget): Route[] {
+function makeRoutes({ documents }: AttackTarget): Route[] {
   const signer = documents.vendor.key;
   const asLicense = (license: string): object => ({ license });
   return [
     {
       path: "/api/v4/license/upload",
       genuine: { kind: "license", document: documents.license, signer },
-      fieldsOf: asLicense,
+      makeFields: asLicense,
     },
     {
       path: "/api/admin/v1/trust/add",
       genuine: { kind: "trust", document: documents.trust, signer },
-      fieldsOf: asLicense,
+      makeFields: asLicense,
     },
     {
       path: "/api/admin/v1/clock/repair",
       genuine: { kind: "time", document: documents.timeAnswer, signer },
-      fieldsOf: asLicense,
+      makeFields: asLicense,
     },
     {
       path: "/api/v4/airgap/license",
       genuine: { kind: "policy", document: documents.airgap.license_policy, signer },
-      fieldsOf: (license_policy) => ({ ...documents.airgap, license_policy }),
+      makeFields: (license_policy) => ({ ...documents.airgap, license_policy }),
     },
   ];
 }
 
-/** As JSON, as text, as a form. */
-function written(target: AttackTarget, route: Route, document: string, form: number): Buffer {
+/** Format 0 is JSON, 1 is text, 2 is a multipart form. */
+function encodeUpload(
+  target: AttackTarget,
+  route: Route,
+  document: string,
+  format: number,
+): Buffer {
   const isUpload = !route.path.endsWith("airgap/license");
   const boundary = "xxxx";
   const [type, body] =
-    isUpload && form === 1
+    isUpload && format === 1
       ? ["text/plain", document]
-      : isUpload && form === 2
+      : isUpload && format === 2
         ? [
             `multipart/form-data; boundary=${boundary}`,
             `--${boundary}\r\nContent-Disposition: form-data; name="f"; filename="../../x"\r\n\r\n` +
               `${document}\r\n--${boundary}--\r\n`,
           ]
-        : ["application/json", JSON.stringify(route.fieldsOf(document))];
+        : ["application/json", JSON.stringify(route.makeFields(document))];
   const bytes = Buffer.from(body);
   const head =
     `POST ${route.path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${target.token}\r\n` +
@@ -62,8 +68,8 @@ function written(target: AttackTarget, route: Route, document: string, form: num
   return Buffer.concat([Buffer.from(head), bytes]);
 }
 
-/** What an operator would see of it: licenses, vendors, and how much was ever written. */
-async function stateOf({ server, token }: AttackTarget): Promise<string> {
+/** Licenses, trusted vendors and the length of the audit log, as the admin API shows them. */
+async function readState({ server, token }: AttackTarget): Promise<string> {
   const headers = { authorization: `Bearer ${token}` };
   const get = async (name: string): Promise<unknown> =>
     (await fetch(`${server.url}/api/admin/v1/${name}`, { headers })).json();
@@ -77,39 +83,42 @@ export async function uploadForgeries(
   forger: Parameters<(typeof FORGERY_TRICKS)[string]>[1],
 ): Promise<void> {
   const target = await startTarget(root);
-  const routes = routesOf(target);
+  const routes = makeRoutes(target);
   const genuine = new Set(routes.map((route) => route.genuine.document));
-  const before = await stateOf(target);
-  const broken: string[] = [];
+  const stateBefore = await readState(target);
+  const problems: string[] = [];
   const codes = new Map<string, number>();
   let sent = 0;
   const run = async (): Promise<void> => {
-    const wire = new RawConnection(target.port);
-    while (sent < count && broken.length < 5) {
+    const connection = new RawConnection(target.port);
+    while (sent < count && problems.length < 5) {
       sent += 1;
       const route = routes[sent % routes.length] as Route;
       const names = Object.keys(FORGERY_TRICKS);
       const name = names[Math.floor(forger.random() * names.length)] ?? "";
       const forged = (await FORGERY_TRICKS[name]?.(route.genuine, forger)) ?? "";
       if (genuine.has(forged.trim())) continue;
-      const form = Math.floor(forger.random() * 3);
-      const answer = await wire.send(written(target, route, forged, form));
-      const complaint = findAnswerProblem({ method: "POST", mustRefuse: true }, answer);
+      const format = Math.floor(forger.random() * 3);
+      const answer = await connection.send(encodeUpload(target, route, forged, format));
+      const problem = findAnswerProblem({ method: "POST", mustRefuse: true }, answer);
       const code = answer === null ? "none" : refusalCode(answer);
       codes.set(code, (codes.get(code) ?? 0) + 1);
-      if (complaint !== null)
-        broken.push(`${route.path} ${name} ${complaint}: ${forged.slice(0, 900)}`);
+      if (problem !== null)
+        problems.push(`${route.path} ${name} ${problem}: ${forged.slice(0, 900)}`);
     }
-    wire.close();
+    connection.close();
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, run));
-  const told = [...codes].map(([code, times]) => `${code} ${times}`).join(", ");
+  const codeCounts = [...codes].map(([code, times]) => `${code} ${times}`).join(", ");
   check(
-    `${sent} through the binary (seed ${seed}), each refused in its form: ${told}`,
-    broken.length === 0,
-    broken,
+    `${sent} forged uploads are each refused with a valid error (seed ${seed}): ${codeCounts}`,
+    problems.length === 0,
+    problems,
   );
-  check("licenses, vendors and record are as before", (await stateOf(target)) === before);
-  check("the server is alive", target.isAlive());
+  check(
+    "forged uploads change no license, no vendor and no audit log",
+    (await readState(target)) === stateBefore,
+  );
+  check("the server is running after the forged uploads", target.isAlive());
   await checkAfterAttack(target);
 }

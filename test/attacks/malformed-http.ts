@@ -1,6 +1,7 @@
-// `bun run test:attacks raw`: broken HTTP on plain sockets, known tricks and generated ones. Each hides
-// a registration where a careless reader finds a second request. What is not HTTP by the letter is
-// refused or hung up on, changes nothing, and the next proper request is answered.
+// `bun run test:attacks malformed-http`: malformed HTTP on plain sockets, known tricks and
+// generated ones. Each hides a registration where a careless parser finds a second request. What
+// the RFC does not allow is refused or the connection is closed, nothing changes, and the next
+// request is answered.
 import { connect } from "node:net";
 import {
   check,
@@ -20,138 +21,150 @@ import { RawConnection } from "./raw-connection.ts";
 
 const GENERATED = chooseSize(10_000, 1_000_000);
 const CONNECTIONS = 64;
-/** Said nothing for so long: it has no more to say. */
-const REST = 150;
+/** After so many ms of silence the server is taken to have answered. */
+const QUIET_TIME = 150;
 
 const target = await startTarget(makeTempFolder(), 1_000_000);
-const generated = (index: number): MalformedCase => mutatedCase(index, createRandom(seed + index));
+const makeMutation = (index: number): MalformedCase =>
+  mutatedCase(index, createRandom(seed + index));
 
-/** Every name that a registration by the letter had. */
-const allowed = new Set<string>();
-const broken: string[] = [];
-let [sent, answers, closed, asked, slowest] = [0, 0, 0, 0, 0];
-const unanswered: string[] = [];
+/** Users of well-formed registrations: they may get a slot. */
+const allowedUsers = new Set<string>();
+const problems: string[] = [];
+let [sent, answers, closed, healthChecks, slowest] = [0, 0, 0, 0, 0];
+const failedHealthChecks: string[] = [];
 
-/** Everything the server says, until it hangs up or rests. */
+/** Sends the bytes, and collects the answer until the server closes the connection or is silent. */
 function exchange({
   bytes,
   isHalfClosed = false,
-}: MalformedCase): Promise<{ text: string; hungUp: boolean }> {
+}: MalformedCase): Promise<{ text: string; wasClosed: boolean }> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port: target.port });
     let text = "";
-    let hungUp = true;
-    const rest = (): void => {
-      hungUp = false;
+    let wasClosed = true;
+    const stop = (): void => {
+      wasClosed = false;
       socket.destroy();
     };
-    const limit = setTimeout(rest, PATIENCE);
-    let resting: Timer | null = null;
-    const restAnew = (): void => {
-      if (resting !== null) clearTimeout(resting);
-      resting = setTimeout(rest, REST);
+    const limit = setTimeout(stop, PATIENCE);
+    let silence: Timer | null = null;
+    const restartSilence = (): void => {
+      if (silence !== null) clearTimeout(silence);
+      silence = setTimeout(stop, QUIET_TIME);
     };
     socket.on("connect", () => {
-      // Not before: on a busy machine it may take longer until the server is there.
-      if (isHalfClosed) socket.end(bytes, restAnew);
-      else socket.write(bytes, restAnew);
+      // Not earlier: on a busy machine the server may take longer to accept the connection.
+      if (isHalfClosed) socket.end(bytes, restartSilence);
+      else socket.write(bytes, restartSilence);
     });
     socket.on("data", (part: Buffer) => {
       text += part.toString("latin1");
-      restAnew();
+      restartSilence();
     });
-    // Hung up on while there was more to send; what it said before still counts.
+    // The server closed the connection before everything was sent; its answer still counts.
     socket.on("error", () => {});
     socket.on("close", () => {
-      if (resting !== null) clearTimeout(resting);
+      if (silence !== null) clearTimeout(silence);
       clearTimeout(limit);
-      resolve({ text, hungUp });
+      resolve({ text, wasClosed });
     });
   });
 }
 
-async function attempt(one: MalformedCase): Promise<void> {
-  const proper = readStrictly(one.bytes);
-  for (const { body } of proper.filter(({ hasInvalidHost }) => !hasInvalidHost)) {
-    for (const [, name = ""] of body.matchAll(/"([^"]*)"/g)) allowed.add(name);
+async function attempt(malformed: MalformedCase): Promise<void> {
+  const wellFormed = readStrictly(malformed.bytes);
+  for (const { body } of wellFormed.filter(({ hasInvalidHost }) => !hasInvalidHost)) {
+    for (const [, name = ""] of body.matchAll(/"([^"]*)"/g)) allowedUsers.add(name);
   }
-  const { text, hungUp } = await exchange(one);
+  const { text, wasClosed } = await exchange(malformed);
   const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
   sent += 1;
   answers += statuses.length;
-  closed += hungUp ? 1 : 0;
-  const complain = (what: string): void => {
-    const bytes = JSON.stringify(one.bytes.toString("latin1").slice(0, 600));
-    broken.push(`${one.name} ${what}: ${bytes} got ${JSON.stringify(text.slice(0, 300))}`);
+  closed += wasClosed ? 1 : 0;
+  const addProblem = (problem: string): void => {
+    const bytes = JSON.stringify(malformed.bytes.toString("latin1").slice(0, 600));
+    const answer = JSON.stringify(text.slice(0, 300));
+    problems.push(`${malformed.name} ${problem}: ${bytes} got ${answer}`);
   };
-  // 505 is the runtime's word for a version that is none.
-  if (statuses.some((status) => status >= 500 && status !== 505)) complain("breaks it");
-  // One that is refused by its head may be answered before its body turns out to be none.
+  // The runtime answers 505 to an HTTP version that does not exist.
+  if (statuses.some((status) => status >= 500 && status !== 505))
+    addProblem("is answered with 5xx");
+  // A request refused by its headers is answered before its body turns out to be malformed.
   const served = text.split(/^x-request-id:/im).length - 1;
-  if (served > proper.length + 1) complain("is taken for more requests than it is");
+  if (served > wellFormed.length + 1) addProblem("is served as more requests than it contains");
 }
 
-async function attemptAll(cases: () => MalformedCase | null): Promise<void> {
+async function attemptAll(nextCase: () => MalformedCase | null): Promise<void> {
   const run = async (): Promise<void> => {
-    for (let one = cases(); one !== null && broken.length + unanswered.length < 10; one = cases()) {
-      await attempt(one);
-      if (sent % 100 === 0) await askProperly();
+    for (let malformed = nextCase(); malformed !== null; malformed = nextCase()) {
+      if (problems.length + failedHealthChecks.length >= 10) return;
+      await attempt(malformed);
+      if (sent % 100 === 0) await checkHealth();
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, run));
 }
 
-async function askProperly(): Promise<void> {
-  const wire = new RawConnection(target.port);
-  const answer = await wire.send(
+async function checkHealth(): Promise<void> {
+  const connection = new RawConnection(target.port);
+  const answer = await connection.send(
     Buffer.from("GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n"),
   );
-  wire.close();
-  asked += 1;
+  connection.close();
+  healthChecks += 1;
   slowest = Math.max(slowest, answer?.ms ?? 0);
-  if (answer?.status !== 200) unanswered.push(`number ${asked} got ${answer?.status ?? "nothing"}`);
+  if (answer?.status !== 200) {
+    failedHealthChecks.push(`number ${healthChecks} got ${answer?.status ?? "no answer"}`);
+  }
 }
 
-async function holders(): Promise<string[]> {
+async function readRegisteredUsers(): Promise<string[]> {
   const reply = await fetch(`${target.server.url}/api/admin/v1/registrations`, {
     headers: { authorization: `Bearer ${target.token}` },
   });
   return ((await reply.json()) as { readonly user: string }[]).map(({ user }) => user);
 }
 
-const known = knownCases();
-const count = known.length;
-await attemptAll(() => known.pop() ?? null);
-const aboard = (await holders()).filter((user) => !allowed.has(user));
-check(`${count} known tricks: no stowaway aboard`, aboard.length === 0, aboard);
+const cases = knownCases();
+const caseCount = cases.length;
+await attemptAll(() => cases.pop() ?? null);
+const smuggledByCases = (await readRegisteredUsers()).filter((user) => !allowedUsers.has(user));
+check(
+  `none of ${caseCount} known malformed requests smuggles in a registration`,
+  smuggledByCases.length === 0,
+  smuggledByCases,
+);
 
-let left = GENERATED;
-await attemptAll(() => ((left -= 1) < 0 ? null : generated(GENERATED - left)));
-const registered = await holders();
-const smuggled = registered.filter((user) => !allowed.has(user));
+let remaining = GENERATED;
+await attemptAll(() => ((remaining -= 1) < 0 ? null : makeMutation(GENERATED - remaining)));
+const registeredUsers = await readRegisteredUsers();
+const smuggled = registeredUsers.filter((user) => !allowedUsers.has(user));
 check(
-  `${GENERATED} generated ones (seed ${seed}): no stowaway aboard; ${registered.length} of ` +
-    `${allowed.size} that were sent by the letter are`,
-  smuggled.length === 0 && registered.length > 0,
-  smuggled.map((user) => [user, generated(Number(/\d+/.exec(user))).bytes.toString("latin1")]),
+  `none of ${GENERATED} generated malformed requests smuggles in a registration (seed ${seed}); ` +
+    `${registeredUsers.length} of ${allowedUsers.size} users in well-formed requests have a slot`,
+  smuggled.length === 0 && registeredUsers.length > 0,
+  smuggled.map((user) => [user, makeMutation(Number(/\d+/.exec(user))).bytes.toString("latin1")]),
 );
 check(
-  `${sent} in all, ${answers} answers, ${closed} hung up on: none breaks it or is taken for more`,
-  broken.length === 0,
-  broken.join("\n         "),
+  `none of ${sent} malformed requests is answered with 5xx or served as more requests than it ` +
+    `contains (${answers} answers, ${closed} connections closed by the server)`,
+  problems.length === 0,
+  problems.join("\n         "),
 );
 check(
-  `each of ${asked} proper requests in between is answered, the slowest in ${slowest.toFixed(0)} ms`,
-  asked > 0 && unanswered.length === 0,
-  unanswered,
+  `each of ${healthChecks} health checks between malformed requests is answered, the slowest in ` +
+    `${slowest.toFixed(0)} ms`,
+  healthChecks > 0 && failedHealthChecks.length === 0,
+  failedHealthChecks,
 );
-const wire = new RawConnection(target.port);
-const last = await wire.send(Buffer.from(registrationRequest("passenger")));
-wire.close();
+const connection = new RawConnection(target.port);
+const last = await connection.send(Buffer.from(registrationRequest("late-user")));
+connection.close();
 check(
-  "a proper registration is taken",
-  last?.status === 200 && (await holders()).includes("passenger"),
+  "a well-formed registration is granted after the malformed requests",
+  last?.status === 200 && (await readRegisteredUsers()).includes("late-user"),
 );
-check("the server is alive", target.isAlive());
+check("the server is running after the malformed requests", target.isAlive());
 await checkAfterAttack(target);
 finish();

@@ -1,7 +1,7 @@
-// Proper requests and known tricks with their bytes changed where the framing is.
+// Mutations of proper requests and of known tricks: their bytes are changed where the framing is.
 import { knownCases, registrationRequest, type MalformedCase } from "./malformed-cases.ts";
 
-const PIECES = [
+const FRAGMENTS = [
   ..."\r\n|\n|\r|\0| |\t|:|;|,|\r\n\r\n|\n\n|0\r\n\r\n|\x0b|\x7f|\xff| HTTP/1.1|HTTP/1.0|#|?".split(
     "|",
   ),
@@ -26,8 +26,10 @@ const chunkedPost = (user: string): string => {
   );
 };
 
-/** A request whose whole body is another request: read short, it sets the other one free. */
-const nested = (user: string): string => {
+/**
+ * The body is another request: a parser that ends the body too early takes it for the next request.
+ */
+const nestedPost = (user: string): string => {
   const inner = registrationRequest(user);
   return (
     "POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
@@ -35,29 +37,29 @@ const nested = (user: string): string => {
   );
 };
 
-const known = knownCases().filter(({ bytes }) => bytes.length < 10_000);
+const shortCases = knownCases().filter(({ bytes }) => bytes.length < 10_000);
 
-/** The `index`th one: every name is used once. */
+/** Makes the mutation number `index`; every user name is used once. */
 export function mutatedCase(index: number, random: () => number): MalformedCase {
-  const roll = (most: number): number => Math.floor(random() * most);
-  const user = `stowaway-m${index}`;
-  const trick = known[roll(known.length)];
+  const roll = (limit: number): number => Math.floor(random() * limit);
+  const user = `smuggled-m${index}`;
+  const knownCase = shortCases[roll(shortCases.length)];
   const texts = [
     registrationRequest(user),
     chunkedPost(user),
-    nested(user),
-    `${registrationRequest(`${user}a`)}${nested(`${user}b`)}`,
-    trick?.bytes.toString("latin1").replaceAll(trick.smuggledUser, user) ?? "",
+    nestedPost(user),
+    `${registrationRequest(`${user}a`)}${nestedPost(`${user}b`)}`,
+    knownCase?.bytes.toString("latin1").replaceAll(knownCase.smuggledUser, user) ?? "",
   ];
   let text = texts[roll(texts.length)] ?? "";
   for (let edits = roll(4); edits > 0; edits -= 1) {
     const at = roll(text.length);
-    const piece = PIECES[roll(PIECES.length)] ?? "";
-    const cut = [0, 0, 1, 2, 8][roll(5)] ?? 0;
-    // Half of the edits at a line's end, where the meaning of the bytes is decided.
-    const line = text.indexOf("\r\n", at);
-    const place = roll(2) === 0 && line >= 0 ? line + roll(3) : at;
-    text = text.slice(0, place) + piece + text.slice(place + cut);
+    const fragment = FRAGMENTS[roll(FRAGMENTS.length)] ?? "";
+    const removed = [0, 0, 1, 2, 8][roll(5)] ?? 0;
+    // Half of the edits are at the end of a line, where the framing is decided.
+    const lineEnd = text.indexOf("\r\n", at);
+    const offset = roll(2) === 0 && lineEnd >= 0 ? lineEnd + roll(3) : at;
+    text = text.slice(0, offset) + fragment + text.slice(offset + removed);
   }
-  return { name: `generated ${index}`, smuggledUser: user, bytes: Buffer.from(text, "latin1") };
+  return { name: `mutation ${index}`, smuggledUser: user, bytes: Buffer.from(text, "latin1") };
 }

@@ -1,5 +1,5 @@
-// Values that are nearly right, quite wrong, or right where nobody expects it. Whatever is sent
-// carries the canary where it can: no refusal may ever sing it back.
+// Values that are nearly right, wrong, or right in another position. They contain the canary where
+// they can: no refusal may repeat it.
 import * as fc from "fast-check";
 
 export const CANARY = "kanarie";
@@ -53,7 +53,7 @@ const names = [
   CANARY,
 ];
 
-/** Text that stands where another text should. */
+/** A text in the position of another kind of text. */
 export const oddText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...numbers),
   fc.constantFrom(...dates),
@@ -64,7 +64,7 @@ export const oddText: fc.Arbitrary<string> = fc.oneof(
 
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 
-/** A JSON value, spelled out: some of these no object in memory could be. */
+/** A JSON value as text: some of these cannot be written by JSON.stringify. */
 export const oddJson: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: oddText.map((text) => JSON.stringify(text)) },
   {
@@ -84,29 +84,29 @@ export const oddJson: fc.Arbitrary<string> = fc.oneof(
   },
 );
 
-const broken = (text: string): Buffer => Buffer.from(text);
+const utf8 = (text: string): Buffer => Buffer.from(text);
 
 /** Bodies that are no JSON object in UTF-8 of at most 64 KiB, 8 levels and 64 keys. */
 export const brokenBody: fc.Arbitrary<Buffer> = fc.oneof(
   fc.constantFrom(
     ...["[]", '"x"', "null", "1", "true", "{", "}", '{"a"}', "{'a':1}", '{"a":1,}', "NaN"].map(
-      broken,
+      utf8,
     ),
-    ...[`{"user":"${CANARY}"`, `{"user":"${CANARY}"} {}`, `user=${CANARY}&product=cad`].map(broken),
-    broken(`{"a":${nested(8)}}`),
-    broken(`{${Array.from({ length: 65 }, (_, index) => `"${CANARY}${index}":1`).join(",")}}`),
-    broken("[".repeat(10_000)),
+    ...[`{"user":"${CANARY}"`, `{"user":"${CANARY}"} {}`, `user=${CANARY}&product=cad`].map(utf8),
+    utf8(`{"a":${nested(8)}}`),
+    utf8(`{${Array.from({ length: 65 }, (_, index) => `"${CANARY}${index}":1`).join(",")}}`),
+    utf8("[".repeat(10_000)),
     Buffer.from([0xff, 0xfe, 0x7b, 0x7d]),
-    Buffer.concat([broken('{"user":"'), Buffer.from([0xc3, 0x28]), broken('"}')]),
+    Buffer.concat([utf8('{"user":"'), Buffer.from([0xc3, 0x28]), utf8('"}')]),
     Buffer.from("{}", "utf16le"),
     Bun.gzipSync("{}") as Buffer,
-    broken(`{"user_info":"${"x".repeat(131_072)}"}`),
+    utf8(`{"user_info":"${"x".repeat(131_072)}"}`),
   ),
   fc.uint8Array({ minLength: 1, maxLength: 32 }).map((bytes) => Buffer.from([0xff, ...bytes])),
-  fc.string({ maxLength: 20 }).map((text) => broken(`{{"${CANARY}":${text}`)),
+  fc.string({ maxLength: 20 }).map((text) => utf8(`{{"${CANARY}":${text}`)),
 );
 
-/** Never JSON in UTF-8, whatever follows. */
+/** Content types that are not JSON in UTF-8. */
 export const wrongContentType: fc.Arbitrary<string> = fc.constantFrom(
   "text/plain",
   "text/plain; charset=utf-8",
@@ -122,7 +122,7 @@ export const wrongContentType: fc.Arbitrary<string> = fc.constantFrom(
   "application/json, text/plain",
 );
 
-/** What leads nowhere, made of a path that leads somewhere. */
+/** Paths that do not exist, made from a path that exists. */
 export const wrongPath = (path: string): fc.Arbitrary<string> =>
   fc.constantFrom(
     `/${path}`,
@@ -144,17 +144,22 @@ export const wrongPath = (path: string): fc.Arbitrary<string> =>
       .replace(/^\/$/, "/%2e%2e%2f"),
   );
 
-const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+const encodeTokenPart = (value: object): string =>
+  Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** No credential of anybody's. */
+/** Values of Authorization headers that are no valid credential. */
 export const wrongCredential: fc.Arbitrary<string[]> = fc.constantFrom(
   [],
   ["Bearer"],
   ["Bearer "],
   [`Bearer ${CANARY}`],
   [`Bearer berth_${CANARY}`],
-  [`Bearer ${part({ alg: "none" })}.${part({ sub: "rig", role: "admin" })}.`],
-  [`Bearer ${part({ alg: "HS256", kid: CANARY })}.${part({ sub: "rig" })}.c2ln`],
+  [
+    `Bearer ${encodeTokenPart({ alg: "none" })}.${encodeTokenPart({ sub: "attacker", role: "admin" })}.`,
+  ],
+  [
+    `Bearer ${encodeTokenPart({ alg: "HS256", kid: CANARY })}.${encodeTokenPart({ sub: "attacker" })}.c2ln`,
+  ],
   [`Bearer ${"a".repeat(512)}`],
   [`Bearer ${"a".repeat(2_000)}`],
   ["Basic YWRtaW46YWRtaW4="],

@@ -1,6 +1,6 @@
-// How many steps a backtracking engine takes for a pattern on a text. Counted, not timed: the same on
-// every machine, however busy. It knows as much of the language as the sources use, and stops at what
-// it does not know.
+// Counts the steps that a backtracking engine takes for a regular expression on a text. Steps are
+// the same on every machine; times are not. It supports only the syntax that the sources use, and
+// throws on any other.
 
 export type PatternNode =
   | {
@@ -19,33 +19,33 @@ export type PatternNode =
   | { readonly kind: "ahead"; readonly of: PatternNode; readonly isWanted: boolean }
   | { readonly kind: "edge"; readonly holds: (text: string, at: number) => boolean };
 
-/** Past this it is hopeless, and the same verdict. */
+/** Counting stops here: a pattern that needs more is too slow in any case. */
 export const MAX_STEPS = 2_000_000;
 
 class StepLimitError extends Error {}
 
-/** The steps of a search from every place of the text, the way `exec` does it. */
+/** Counts the steps of a search from every position of the text, as `exec` searches. */
 export function countSteps(node: PatternNode, text: string): number {
   let steps = 0;
-  const match = (one: PatternNode, at: number, then: (end: number) => boolean): boolean => {
+  const match = (current: PatternNode, at: number, then: (end: number) => boolean): boolean => {
     steps += 1;
     if (steps > MAX_STEPS) throw new StepLimitError();
-    switch (one.kind) {
+    switch (current.kind) {
       case "one":
-        return at < text.length && one.takes(text[at] ?? "") && then(at + 1);
+        return at < text.length && current.takes(text[at] ?? "") && then(at + 1);
       case "edge":
-        return one.holds(text, at) && then(at);
+        return current.holds(text, at) && then(at);
       case "ahead":
-        return match(one.of, at, () => true) === one.isWanted && then(at);
+        return match(current.of, at, () => true) === current.isWanted && then(at);
       case "any":
-        return one.choices.some((choice) => match(choice, at, then));
+        return current.choices.some((choice) => match(choice, at, then));
       case "all":
-        return inTurn(one.parts, 0, at, then);
+        return matchSequence(current.parts, 0, at, then);
       case "loop":
-        return again(one, 0, at, then);
+        return matchLoop(current, 0, at, then);
     }
   };
-  const inTurn = (
+  const matchSequence = (
     parts: readonly PatternNode[],
     index: number,
     at: number,
@@ -54,17 +54,17 @@ export function countSteps(node: PatternNode, text: string): number {
     const part = parts[index];
     return part === undefined
       ? then(at)
-      : match(part, at, (end) => inTurn(parts, index + 1, end, then));
+      : match(part, at, (end) => matchSequence(parts, index + 1, end, then));
   };
-  const again = (
+  const matchLoop = (
     loop: PatternNode & { kind: "loop" },
-    turns: number,
+    count: number,
     at: number,
     then: (end: number) => boolean,
   ): boolean =>
-    (turns < loop.most &&
-      match(loop.of, at, (end) => end > at && again(loop, turns + 1, end, then))) ||
-    (turns >= loop.least && then(at));
+    (count < loop.most &&
+      match(loop.of, at, (end) => end > at && matchLoop(loop, count + 1, end, then))) ||
+    (count >= loop.least && then(at));
   try {
     for (let from = 0; from <= text.length; from += 1) {
       if (match(node, from, () => true)) break;
@@ -75,7 +75,7 @@ export function countSteps(node: PatternNode, text: string): number {
   return steps;
 }
 
-/** All of ASCII that is seen, letters first, and one each of what is not. */
+/** All printable ASCII, letters first, and some other characters. */
 const ASCII = Array.from({ length: 95 }, (_, index) =>
   String.fromCharCode(32 + ((index + 65) % 95)),
 );
@@ -83,28 +83,29 @@ const SAMPLES = [...ASCII, "\t", "\n", "\r", "\0", "é", "\u2028", "\u200b", "\u
 
 export function parsePattern(source: string, flags: string): PatternNode {
   let at = 0;
-  const kept = flags.replaceAll(/[^iusv]/g, "");
+  const engineFlags = flags.replaceAll(/[^iusv]/g, "");
   const peek = (): string => source[at] ?? "";
   const eat = (text: string): boolean => {
     if (!source.startsWith(text, at)) return false;
     at += text.length;
     return true;
   };
-  const unknown = (): never => {
-    throw new Error(`nobody knows what /${source}/ means at ${at}`);
+  const failUnsupported = (): never => {
+    throw new Error(`the syntax of /${source}/ at ${at} is not supported here`);
   };
 
-  const choices = (): PatternNode => {
-    const all = [sequence()];
-    while (eat("|")) all.push(sequence());
-    return all.length === 1 ? (all[0] as PatternNode) : { kind: "any", choices: all };
+  const parseChoices = (): PatternNode => {
+    const choices = [parseSequence()];
+    while (eat("|")) choices.push(parseSequence());
+    return choices.length === 1 ? (choices[0] as PatternNode) : { kind: "any", choices };
   };
-  const sequence = (): PatternNode => {
+  const parseSequence = (): PatternNode => {
     const parts: PatternNode[] = [];
-    while (at < source.length && peek() !== "|" && peek() !== ")") parts.push(counted(term()));
+    while (at < source.length && peek() !== "|" && peek() !== ")")
+      parts.push(parseQuantifier(parseTerm()));
     return { kind: "all", parts };
   };
-  const counted = (of: PatternNode): PatternNode => {
+  const parseQuantifier = (of: PatternNode): PatternNode => {
     const [range, least = "0", comma, most = ""] =
       /^\{(\d+)(,?)(\d*)\}/.exec(source.slice(at)) ?? [];
     let loop: PatternNode | null = null;
@@ -116,65 +117,65 @@ export function parsePattern(source: string, flags: string): PatternNode {
       const upper = comma === "" ? Number(least) : most === "" ? Infinity : Number(most);
       loop = { kind: "loop", of, least: Number(least), most: upper };
     }
-    // A lazy one tries the same in another order; where all fails, it is as many.
+    // A lazy quantifier tries the same in another order: if all fail, it takes as many steps.
     if (loop !== null) eat("?");
     return loop ?? of;
   };
-  const term = (): PatternNode => {
-    if (eat("^")) return { kind: "edge", holds: (_text, place) => place === 0 };
-    if (eat("$")) return { kind: "edge", holds: (text, place) => place === text.length };
+  const parseTerm = (): PatternNode => {
+    if (eat("^")) return { kind: "edge", holds: (_text, position) => position === 0 };
+    if (eat("$")) return { kind: "edge", holds: (text, position) => position === text.length };
     if (eat("\\b")) return { kind: "edge", holds: isWordEdge };
     for (const [sign, isWanted] of [
       ["(?=", true],
       ["(?!", false],
     ] as const) {
-      if (eat(sign)) return { kind: "ahead", of: closed(), isWanted };
+      if (eat(sign)) return { kind: "ahead", of: parseGroup(), isWanted };
     }
-    if (eat("(?<!")) return behind(closed());
-    if (eat("(?:")) return closed();
-    if (source.startsWith("(?", at)) return unknown();
-    if (eat("(")) return closed();
-    return one();
+    if (eat("(?<!")) return makeLookbehind(parseGroup());
+    if (eat("(?:")) return parseGroup();
+    if (source.startsWith("(?", at)) return failUnsupported();
+    if (eat("(")) return parseGroup();
+    return parseCharacter();
   };
-  const closed = (): PatternNode => {
-    const inner = choices();
-    return eat(")") ? inner : unknown();
+  const parseGroup = (): PatternNode => {
+    const inner = parseChoices();
+    return eat(")") ? inner : failUnsupported();
   };
-  /** Only what one character decides. */
-  const behind = (inner: PatternNode): PatternNode => {
-    const [one] = inner.kind === "all" && inner.parts.length === 1 ? inner.parts : [];
-    if (one?.kind !== "one") return unknown();
+  /** Only a lookbehind of one character is supported. */
+  const makeLookbehind = (inner: PatternNode): PatternNode => {
+    const [character] = inner.kind === "all" && inner.parts.length === 1 ? inner.parts : [];
+    if (character?.kind !== "one") return failUnsupported();
     return {
       kind: "edge",
-      holds: (text, place) => place === 0 || !one.takes(text[place - 1] ?? ""),
+      holds: (text, position) => position === 0 || !character.takes(text[position - 1] ?? ""),
     };
   };
-  /** One character; the real engine says which. */
-  const one = (): PatternNode => {
+  /** One character or class; the real engine decides which characters it takes. */
+  const parseCharacter = (): PatternNode => {
     const [atom = ""] =
       /^(?:\[(?:\\.|[^\]\\])*\]|\\p\{[^}]*\}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[^1-9k]|[^\\()[\]{}|*+?])/su.exec(
         source.slice(at),
       ) ?? [];
-    if (atom === "") return unknown();
+    if (atom === "") return failUnsupported();
     at += atom.length;
-    const engine = new RegExp(`^(?:${atom})$`, kept);
-    const known = new Map<string, boolean>();
+    const engine = new RegExp(`^(?:${atom})$`, engineFlags);
+    const cache = new Map<string, boolean>();
     const takes = (character: string): boolean => {
-      const before = known.get(character);
-      if (before !== undefined) return before;
-      known.set(character, engine.test(character));
+      const cached = cache.get(character);
+      if (cached !== undefined) return cached;
+      cache.set(character, engine.test(character));
       return engine.test(character);
     };
     return { kind: "one", takes, sample: sampleOf(atom, takes) };
   };
-  const parsed = choices();
-  return at === source.length ? parsed : unknown();
+  const node = parseChoices();
+  return at === source.length ? node : failUnsupported();
 }
 
-/** A letter stands for itself; of a class, any that it takes. */
+/** The character itself; of a class, the first sample that it takes. */
 function sampleOf(atom: string, takes: (character: string) => boolean): string {
   const sample = [atom.slice(-1), ...SAMPLES].find(takes);
-  if (sample === undefined) throw new Error(`nobody knows a character for ${atom}`);
+  if (sample === undefined) throw new Error(`no sample character matches ${atom}`);
   return sample;
 }
 

@@ -1,8 +1,8 @@
-// Texts made to hurt a pattern: what leads up to a loop, then what the loop takes, over and over, then
-// something that fits nothing.
+// Texts made to slow a pattern down: what leads to a loop, then what the loop takes, many times,
+// then an end that does not match.
 import type { PatternNode } from "./pattern-steps.ts";
 
-/** The shortest text a node takes; good enough to get past it. */
+/** A short text that the node takes. */
 function exampleOf(node: PatternNode): string {
   switch (node.kind) {
     case "one":
@@ -19,50 +19,51 @@ function exampleOf(node: PatternNode): string {
   }
 }
 
-interface Pump {
-  readonly before: string;
-  readonly piece: string;
+/** Input for one loop. */
+interface LoopInput {
+  readonly prefix: string;
+  readonly repeated: string;
 }
 
-/** Every character that stands for itself or its class in the pattern. */
-function lettersOf(node: PatternNode): string[] {
+/** A sample of every character and class in the pattern. */
+function samplesOf(node: PatternNode): string[] {
   switch (node.kind) {
     case "one":
       return [node.sample];
     case "all":
-      return node.parts.flatMap(lettersOf);
+      return node.parts.flatMap(samplesOf);
     case "any":
-      return node.choices.flatMap(lettersOf);
+      return node.choices.flatMap(samplesOf);
     case "loop":
     case "ahead":
-      return lettersOf(node.of);
+      return samplesOf(node.of);
     case "edge":
       return [];
   }
 }
 
-/** What leads to each loop of a node, and what it takes. */
-function loopsOf(node: PatternNode, before: string, letters: readonly string[]): Pump[] {
+/** For each loop of a node, the text that leads to it and the texts that it repeats. */
+function loopInputsOf(node: PatternNode, prefix: string, samples: readonly string[]): LoopInput[] {
   switch (node.kind) {
     case "all": {
-      let led = before;
+      let partPrefix = prefix;
       return node.parts.flatMap((part) => {
-        const pumps = loopsOf(part, led, letters);
-        led += exampleOf(part);
-        return pumps;
+        const inputs = loopInputsOf(part, partPrefix, samples);
+        partPrefix += exampleOf(part);
+        return inputs;
       });
     }
     case "any":
-      return node.choices.flatMap((choice) => loopsOf(choice, before, letters));
+      return node.choices.flatMap((choice) => loopInputsOf(choice, prefix, samples));
     case "ahead":
-      return loopsOf(node.of, before, letters);
+      return loopInputsOf(node.of, prefix, samples);
     case "loop": {
-      const inner = loopsOf(node.of, before, letters);
+      const inner = loopInputsOf(node.of, prefix, samples);
       if (node.most <= 1) return inner;
-      const pieces = [...ways(node.of), ...letters, ...pairsOf(letters)];
+      const texts = [...examplesOf(node.of), ...samples, ...pairsOf(samples)];
       return [
         ...inner,
-        ...pieces.filter((piece) => piece !== "").map((piece) => ({ before, piece })),
+        ...texts.filter((text) => text !== "").map((repeated) => ({ prefix, repeated })),
       ];
     }
     case "one":
@@ -71,22 +72,25 @@ function loopsOf(node: PatternNode, before: string, letters: readonly string[]):
   }
 }
 
-/** Two letters together show what one alone does not: `(?:[a-z]b?)*` takes `ab` in two ways. */
-const pairsOf = (letters: readonly string[]): string[] =>
-  letters.slice(0, 6).flatMap((first) => letters.slice(0, 6).map((second) => first + second));
+/** Pairs find more than single characters: `(?:[a-z]b?)*` takes `ab` in two ways. */
+const pairsOf = (samples: readonly string[]): string[] =>
+  samples.slice(0, 6).flatMap((first) => samples.slice(0, 6).map((second) => first + second));
 
-/** One text for each way through a loop's body. */
-const ways = (node: PatternNode): string[] =>
+/** One text for each choice in the body of a loop. */
+const examplesOf = (node: PatternNode): string[] =>
   node.kind === "any" ? node.choices.map(exampleOf) : [exampleOf(node)];
 
 const ENDS = ["", "\0", "\n\0"];
 
-/** For one length, all the texts; each pattern has its own. */
+/** All slow texts of a pattern, each about `length` characters long. */
 export function makeSlowTexts(node: PatternNode, length: number): string[] {
-  const letters = [...new Set(lettersOf(node))].filter((letter) => letter !== "");
-  const pumps = [...loopsOf(node, "", letters), ...letters.map((piece) => ({ before: "", piece }))];
-  const texts = pumps.flatMap(({ before, piece }) =>
-    ENDS.map((end) => before + piece.repeat(Math.ceil(length / piece.length)) + end),
+  const samples = [...new Set(samplesOf(node))].filter((sample) => sample !== "");
+  const inputs = [
+    ...loopInputsOf(node, "", samples),
+    ...samples.map((repeated) => ({ prefix: "", repeated })),
+  ];
+  const texts = inputs.flatMap(({ prefix, repeated }) =>
+    ENDS.map((end) => prefix + repeated.repeat(Math.ceil(length / repeated.length)) + end),
   );
   return [...new Set(texts)];
 }

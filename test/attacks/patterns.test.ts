@@ -13,36 +13,36 @@ interface FoundPattern {
   readonly flags: string;
 }
 
-/** Literals, what is handed to `RegExp`, and what schemas call `pattern`. */
-function patternsIn(path: string, text: string): FoundPattern[] {
-  const found: FoundPattern[] = [];
-  const note = (offset: number, source: string, flags: string): void => {
+/** Finds literals, arguments of `RegExp`, and `pattern` properties of schemas. */
+function findPatterns(path: string, text: string): FoundPattern[] {
+  const patterns: FoundPattern[] = [];
+  const addPattern = (offset: number, source: string, flags: string): void => {
     const line = text.slice(0, offset).split("\n").length;
-    found.push({ where: `${path}:${line}`, source, flags });
+    patterns.push({ where: `${path}:${line}`, source, flags });
   };
-  const made = ({ callee, arguments: given, start }: CallNode): void => {
+  const addFromCall = ({ callee, arguments: args, start }: CallNode): void => {
     if (!("name" in callee) || callee.name !== "RegExp") return;
-    const source = textOf(given[0]);
-    if (source === null) throw new Error(`${path}: a pattern that nobody can read here`);
-    note(start, source, textOf(given[1]) ?? "");
+    const source = textOf(args[0]);
+    if (source === null) throw new Error(`${path}: the argument of RegExp is not a text`);
+    addPattern(start, source, textOf(args[1]) ?? "");
   };
   const visitor = new Visitor({
     Literal(node) {
-      if ("regex" in node) note(node.start, node.regex.pattern, node.regex.flags);
+      if ("regex" in node) addPattern(node.start, node.regex.pattern, node.regex.flags);
     },
-    NewExpression: made,
-    CallExpression: made,
+    NewExpression: addFromCall,
+    CallExpression: addFromCall,
     Property({ key, value, start }) {
       const isPattern = key.type === "Identifier" && key.name === "pattern";
       const source = isPattern ? textOf(value) : null;
-      if (source !== null) note(start, source, "");
+      if (source !== null) addPattern(start, source, "");
     },
   });
   visitor.visit(parseSync(path, text).program);
-  return found;
+  return patterns;
 }
 
-/** As much of a call as is looked at. */
+/** The members of a call that are used here. */
 interface CallNode {
   readonly callee: object;
   readonly arguments: readonly object[];
@@ -54,7 +54,7 @@ interface TextNode {
   readonly quasis?: readonly { readonly value: { readonly cooked: string | null } }[];
 }
 
-/** A text written in the source; a number stands for what a template puts in. */
+/** A text in the source; `5` replaces the expressions of a template. */
 function textOf(node: object | undefined): string | null {
   const { value, quasis }: TextNode = node ?? {};
   if (typeof value === "string") return value;
@@ -64,36 +64,40 @@ function textOf(node: object | undefined): string | null {
 const SHORT = 500;
 const LONG = 2 * SHORT;
 
-/** Twice the text, twice the steps; four times would be the square of it. */
-const MOST_GROWTH = 3;
-/** The shorter text may be taken, and the longer one fail: that is more, but no square. */
+/** For twice the text, linear growth takes twice the steps and quadratic growth four times. */
+const MAX_GROWTH = 3;
+/**
+ * The shorter text may match and the longer one not: that takes more steps, but is not quadratic.
+ */
 const SLACK = 10 * LONG;
 
-/** The text that hurts most, where it hurts more than in proportion. */
-function weakness({ source, flags }: Pick<FoundPattern, "source" | "flags">): string | null {
+/** Describes a text for which the steps grow faster than its length; null: there is none. */
+function findSlowText({ source, flags }: Pick<FoundPattern, "source" | "flags">): string | null {
   const node = parsePattern(source, flags);
   const [short, long] = [makeSlowTexts(node, SHORT), makeSlowTexts(node, LONG)];
   for (const [index, text] of long.entries()) {
     const before = countSteps(node, short[index] ?? "");
     const steps = before > MAX_STEPS ? before : countSteps(node, text);
-    if (steps > MAX_STEPS || steps > MOST_GROWTH * before + SLACK) {
-      return `${steps} steps, ${before} for half of ${JSON.stringify(text.slice(0, 20))}…`;
+    if (steps > MAX_STEPS || steps > MAX_GROWTH * before + SLACK) {
+      return `${steps} steps, but ${before} for half of the text ${JSON.stringify(text.slice(0, 20))}…`;
     }
   }
   return null;
 }
 
-const found = [...new Bun.Glob("src/**/*.ts").scanSync(root)]
+const sourcePatterns = [...new Bun.Glob("src/**/*.ts").scanSync(root)]
   .toSorted()
-  .flatMap((path) => patternsIn(path, readFileSync(join(root, path), "utf8")));
-const different = [...new Map(found.map((one) => [`/${one.source}/${one.flags}`, one]))];
+  .flatMap((path) => findPatterns(path, readFileSync(join(root, path), "utf8")));
+const uniquePatterns = [
+  ...new Map(sourcePatterns.map((found) => [`/${found.source}/${found.flags}`, found])),
+];
 
-describe("no pattern can be made to take longer than its text is long", () => {
-  test("they are found in every form", () => {
+describe("regular expressions of src", () => {
+  test("are found as literals, as arguments of RegExp and as patterns of schemas", () => {
     const text = 'const a = /x+/i; new RegExp(`a{${1}}`, "g"); RegExp("b"); f({ pattern: "^c$" });';
-    const shown = patternsIn("here.ts", text).map(({ source, flags }) => `/${source}/${flags}`);
-    expect(shown).toEqual(["/x+/i", "/a{5}/g", "/b/", "/^c$/"]);
-    expect(different.length).toBeGreaterThan(40);
+    const found = findPatterns("here.ts", text).map(({ source, flags }) => `/${source}/${flags}`);
+    expect(found).toEqual(["/x+/i", "/a{5}/g", "/b/", "/^c$/"]);
+    expect(uniquePatterns.length).toBeGreaterThan(40);
   });
 
   test.each([
@@ -105,18 +109,18 @@ describe("no pattern can be made to take longer than its text is long", () => {
     "^[a-z]*[a-z0-9]*:$",
     "a.*b",
     "^(?:x|[a-z]b?)*!$",
-  ])("a planted %s is caught", (source) => {
-    expect(weakness({ source, flags: "" })).not.toBeNull();
+  ])("a search for slow patterns reports /%s/, which is slow", (source) => {
+    expect(findSlowText({ source, flags: "" })).not.toBeNull();
   });
 
   test.each(["^a+$", "^(?:ab)*$", "\\s$", "^[a-z]+:\\d+$", "[\\p{Cc}]"])(
-    "%s is let be",
+    "a search for slow patterns does not report /%s/, which is linear",
     (source) => {
-      expect(weakness({ source, flags: "u" })).toBeNull();
+      expect(findSlowText({ source, flags: "u" })).toBeNull();
     },
   );
 
-  test.each(different)("%s", (_shown, one) => {
-    expect([one.where, weakness(one)]).toEqual([one.where, null]);
+  test.each(uniquePatterns)("%s takes steps in proportion to its text", (_name, pattern) => {
+    expect([pattern.where, findSlowText(pattern)]).toEqual([pattern.where, null]);
   });
 });

@@ -1,6 +1,6 @@
-// The language the attacker speaks: for every route a request that is right, the same with one thing
-// wrong, and one with everything wrong. Always whole HTTP, so that the answer is the server's own;
-// what is not even HTTP is for the raw rig.
+// Generates requests for every route: valid, with one thing wrong, or with everything wrong. They
+// are always well-formed HTTP, so that the server answers them and not the runtime; malformed HTTP
+// is the subject of `malformed-http`.
 import * as fc from "fast-check";
 import { routes } from "../../src/http/planes.ts";
 import {
@@ -20,23 +20,23 @@ export interface AttackRequest {
   readonly plan: RoutePlan;
   readonly method: string;
   readonly bytes: Buffer;
-  /** Something is so wrong that granting it would be a hole. */
+  /** So wrong that granting it would be a security hole. */
   readonly mustRefuse: boolean;
 }
 
 type Header = readonly [name: string, value: string];
 
-/** A part of a request, and whether it alone is reason enough to refuse. */
+/** A part of a request, and whether it alone is a reason to refuse. */
 interface Facet<T> {
   readonly value: T;
   readonly isWrong: boolean;
 }
 
-const facet =
+const makeFacet =
   (isWrong: boolean) =>
   <T>(value: T): Facet<T> => ({ value, isWrong });
-const fine = facet(false);
-const wrong = facet(true);
+const allowed = makeFacet(false);
+const wrong = makeFacet(true);
 
 interface Facets {
   readonly method: Facet<string>;
@@ -49,7 +49,7 @@ interface Facets {
   readonly body: Facet<Buffer | null>;
 }
 
-type Language = { readonly [F in keyof Facets]: fc.Arbitrary<Facets[F]> };
+type FacetGenerators = { readonly [F in keyof Facets]: fc.Arbitrary<Facets[F]> };
 
 export function generateAttacks(
   target: AttackTarget,
@@ -60,60 +60,64 @@ export function generateAttacks(
   );
 }
 
-/** What takes turns holds others up, and whoever ends all slots ends the play. */
+/** Rare are routes answered one at a time, which delay others, and those that release all slots. */
 const weightOf = (plan: RoutePlan): number =>
   isAnsweredSerially(plan) || plan.path.endsWith("/all") ? 2 : 20;
 
 function generateAttack(target: AttackTarget, plan: RoutePlan): fc.Arbitrary<AttackRequest> {
-  const right = validFacets(target, plan);
-  const bad = invalidFacets(target, plan);
-  const names = Object.keys(right) as (keyof Facets)[];
-  const spoken = (language: Language): fc.Arbitrary<AttackRequest> =>
-    fc.record(language).map((facets: Facets): AttackRequest => ({
+  const valid = validFacets(target, plan);
+  const invalid = invalidFacets(target, plan);
+  const names = Object.keys(valid) as (keyof Facets)[];
+  const generate = (generators: FacetGenerators): fc.Arbitrary<AttackRequest> =>
+    fc.record(generators).map((facets: Facets): AttackRequest => ({
       plan,
       method: facets.method.value,
       bytes: encodeRequest(facets),
       mustRefuse: names.some((name) => facets[name].isWrong),
     }));
   return fc.oneof(
-    { weight: 12, arbitrary: spoken(right) },
+    { weight: 12, arbitrary: generate(valid) },
     ...names.map((name) => ({
       weight: name === "body" && plan.fields.length > 0 ? 8 : 2,
-      arbitrary: spoken({ ...right, [name]: bad[name] }),
+      arbitrary: generate({ ...valid, [name]: invalid[name] }),
     })),
-    { weight: 2, arbitrary: spoken(bad) },
+    { weight: 2, arbitrary: generate(invalid) },
   );
 }
 
-function validFacets({ token, documents }: AttackTarget, plan: RoutePlan): Language {
+function validFacets({ token, documents }: AttackTarget, plan: RoutePlan): FacetGenerators {
   const value = (field: string): fc.Arbitrary<string> => validValue(documents, plan, field);
   const login = Buffer.from(`${LOGIN}:${PASSWORD}`).toString("base64");
-  const credential = {
+  const credentials = {
     admin: `Bearer ${token}`,
     login: `Basic ${login}`,
     client: null,
     open: null,
   };
-  const shown = credential[plan.plane];
+  const credential = credentials[plan.plane];
   return {
-    method: fc.constant(fine(plan.method)),
-    path: fc.constant(fine(plan.path)),
-    query: members(plan.queryParameters, value).map((pairs) => fine(queryOf(pairs))),
-    credential: fc.constant(fine(shown === null ? [] : [["Authorization", shown] as Header])),
-    origin: fc.constant(fine([["Host", "localhost"]])),
-    extras: fc.constantFrom<readonly Header[]>([], [], [["X-Nonce", "0123456789abcdef"]]).map(fine),
-    type: fc.constant(fine(plan.method === "POST" ? "application/json" : null)),
+    method: fc.constant(allowed(plan.method)),
+    path: fc.constant(allowed(plan.path)),
+    query: members(plan.queryParameters, value).map((pairs) => allowed(queryOf(pairs))),
+    credential: fc.constant(
+      allowed(credential === null ? [] : [["Authorization", credential] as Header]),
+    ),
+    origin: fc.constant(allowed([["Host", "localhost"]])),
+    extras: fc
+      .constantFrom<readonly Header[]>([], [], [["X-Nonce", "0123456789abcdef"]])
+      .map(allowed),
+    type: fc.constant(allowed(plan.method === "POST" ? "application/json" : null)),
     body:
       plan.method === "POST"
         ? fc
             .tuple(members(plan.fields, value), fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 65_536))
-            .map(([pairs, size]) => fine(padded(objectOf(pairs), size)))
-        : fc.constant(fine(null)),
+            .map(([pairs, size]) => allowed(padded(objectOf(pairs), size)))
+        : fc.constant(allowed(null)),
   };
 }
 
-function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): Language {
-  const odd = (field: string): fc.Arbitrary<string> =>
+function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): FacetGenerators {
+  const oddParameter = (field: string): fc.Arbitrary<string> =>
     fc.oneof(oddText, oddText, validValue(documents, plan, field));
   const oddMember = (field: string): fc.Arbitrary<string> =>
     fc.oneof(
@@ -131,10 +135,10 @@ function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): Language {
     path: wrongPath(plan.path).map(wrong),
     query: fc
       .tuple(
-        members(plan.queryParameters, odd),
+        members(plan.queryParameters, oddParameter),
         fc.constantFrom("", `&${CANARY}`, "&%zz=%ff", "&a=1&a=2"),
       )
-      .map(([pairs, more]) => fine(`?${queryOf([...pairs, ...pairs]).slice(1)}${more}`)),
+      .map(([pairs, extra]) => allowed(`?${queryOf([...pairs, ...pairs]).slice(1)}${extra}`)),
     credential: wrongCredential.map((values) => ({
       value: values.map((value): Header => ["Authorization", value]),
       isWrong: isAdmin,
@@ -145,17 +149,20 @@ function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): Language {
     })),
     extras: fc
       .tuple(fc.constantFrom(...EXTRAS), fc.constantFrom("Idempotency-Key", "X-Nonce"), oddHeader)
-      .map(([more, name, value]) => ({
-        value: [...more, [name, value] as Header],
-        isWrong: takesJson && more === COMPRESSED,
+      .map(([extra, name, value]) => ({
+        value: [...extra, [name, value] as Header],
+        isWrong: takesJson && extra === COMPRESSED,
       })),
     type: wrongContentType.map(facetOf(() => takesJson)),
     body: fc.oneof(
-      { weight: 4, arbitrary: nearlyRight(plan, documents).map((text) => fine(Buffer.from(text))) },
+      {
+        weight: 4,
+        arbitrary: nearlyValid(plan, documents).map((text) => allowed(Buffer.from(text))),
+      },
       {
         weight: 2,
         arbitrary: jsonMembers([...plan.fields, "__proto__", CANARY], oddMember).map((text) =>
-          fine(Buffer.from(text)),
+          allowed(Buffer.from(text)),
         ),
       },
       { weight: 2, arbitrary: brokenBody.map(facetOf(() => plan.method === "POST")) },
@@ -164,11 +171,11 @@ function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): Language {
   };
 }
 
-/** All fields right but one: that is how far a value gets. */
-const nearlyRight = (plan: RoutePlan, papers: SiteDocuments): fc.Arbitrary<string> =>
+/** All fields valid but one, so that the odd value gets as far as possible. */
+const nearlyValid = (plan: RoutePlan, documents: SiteDocuments): fc.Arbitrary<string> =>
   fc
     .tuple(
-      members(plan.fields, (field) => validValue(papers, plan, field)),
+      members(plan.fields, (field) => validValue(documents, plan, field)),
       fc.constantFrom(CANARY, ...plan.fields),
       fc.oneof(
         oddText.map((text) => JSON.stringify(text)),
@@ -188,7 +195,7 @@ const facetOf =
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
-/** Each of them or not; mostly. */
+/** Each name with a value; now and then one is omitted. */
 const members = (
   names: readonly string[],
   value: (name: string) => fc.Arbitrary<string>,
@@ -196,23 +203,23 @@ const members = (
   fc
     .tuple(...names.map((name) => fc.option(value(name), { freq: 8 })))
     .map((values) =>
-      values.flatMap((one, index) => (one === null ? [] : [[names[index] ?? "", one] as const])),
+      values.flatMap((text, index) => (text === null ? [] : [[names[index] ?? "", text] as const])),
     );
 
-/** No longer than fits into the head of a request: past that the runtime answers, not the server. */
-const LONGEST_VALUE = 300;
+/** Limits the head of a request: if it is too long, the runtime answers and not the server. */
+const MAX_QUERY_VALUE = 300;
 
 const queryOf = (pairs: Pairs): string =>
   pairs.length === 0
     ? ""
-    : `?${pairs.map(([name, value]) => `${name}=${inQuery(value)}`).join("&")}`;
+    : `?${pairs.map(([name, value]) => `${name}=${encodeQueryValue(value)}`).join("&")}`;
 
-const inQuery = (value: string): string =>
-  encodeURIComponent(value.slice(0, LONGEST_VALUE).toWellFormed());
+const encodeQueryValue = (value: string): string =>
+  encodeURIComponent(value.slice(0, MAX_QUERY_VALUE).toWellFormed());
 
 const objectOf = (pairs: Pairs): string => JSON.stringify(Object.fromEntries(pairs));
 
-/** Keys may come twice, in another case, in another order. */
+/** Keys may occur twice, in another case, in another order. */
 const jsonMembers = (
   names: readonly string[],
   value: (name: string) => fc.Arbitrary<string>,
@@ -240,7 +247,7 @@ const oddHeader: fc.Arbitrary<string> = fc.oneof(
   fc.string({ maxLength: 40 }).map((text) => text.replaceAll(/[^ -~]/g, "")),
 );
 
-const HOME: Header = ["Host", "localhost"];
+const LOCAL_HOST: Header = ["Host", "localhost"];
 
 interface Origin {
   readonly headers: readonly Header[];
@@ -248,9 +255,9 @@ interface Origin {
 }
 
 const ORIGINS: readonly Origin[] = [
-  { headers: [HOME, ["Origin", `http://${CANARY}.example`]], isRefused: "always" },
-  { headers: [HOME, ["Origin", "null"]], isRefused: "always" },
-  { headers: [HOME, ["Sec-Fetch-Site", "cross-site"]], isRefused: "always" },
+  { headers: [LOCAL_HOST, ["Origin", `http://${CANARY}.example`]], isRefused: "always" },
+  { headers: [LOCAL_HOST, ["Origin", "null"]], isRefused: "always" },
+  { headers: [LOCAL_HOST, ["Sec-Fetch-Site", "cross-site"]], isRefused: "always" },
   { headers: [["Host", "localhost, evil.example"]], isRefused: "always" },
   { headers: [["Host", `localhost/${CANARY}?`]], isRefused: "always" },
   { headers: [["Host", "[::g]"]], isRefused: "always" },
@@ -262,10 +269,10 @@ const ORIGINS: readonly Origin[] = [
     isRefused: "never",
   },
   { headers: [["Host", `${CANARY}.example`]], isRefused: "never" },
-  { headers: [HOME, ["Forwarded", "for=127.0.0.1"]], isRefused: "admin" },
-  { headers: [HOME, ["X-Forwarded-For", `127.0.0.1, ${CANARY}`]], isRefused: "admin" },
-  { headers: [HOME, ["X-Real-IP", "::1"]], isRefused: "admin" },
-  { headers: [HOME, ["Via", "1.1 proxy"]], isRefused: "admin" },
+  { headers: [LOCAL_HOST, ["Forwarded", "for=127.0.0.1"]], isRefused: "admin" },
+  { headers: [LOCAL_HOST, ["X-Forwarded-For", `127.0.0.1, ${CANARY}`]], isRefused: "admin" },
+  { headers: [LOCAL_HOST, ["X-Real-IP", "::1"]], isRefused: "admin" },
+  { headers: [LOCAL_HOST, ["Via", "1.1 proxy"]], isRefused: "admin" },
 ];
 
 const COMPRESSED: readonly Header[] = [["Content-Encoding", "gzip"]];
@@ -287,10 +294,10 @@ const EXTRAS: readonly (readonly Header[])[] = [
 
 function encodeRequest(facets: Facets): Buffer {
   const { method, path, query, credential, origin, extras, type, body } = facets;
-  const lines = [...origin.value, ...credential.value, ...extras.value];
-  if (type.value !== null) lines.push(["Content-Type", type.value]);
-  if (body.value !== null) lines.push(["Content-Length", String(body.value.length)]);
-  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  const first = `${method.value} ${path.value}${query.value} HTTP/1.1\r\n`;
-  return Buffer.concat([Buffer.from(`${first}${head}\r\n`), body.value ?? Buffer.alloc(0)]);
+  const headers = [...origin.value, ...credential.value, ...extras.value];
+  if (type.value !== null) headers.push(["Content-Type", type.value]);
+  if (body.value !== null) headers.push(["Content-Length", String(body.value.length)]);
+  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const requestLine = `${method.value} ${path.value}${query.value} HTTP/1.1\r\n`;
+  return Buffer.concat([Buffer.from(`${requestLine}${head}\r\n`), body.value ?? Buffer.alloc(0)]);
 }

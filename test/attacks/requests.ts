@@ -1,6 +1,6 @@
-// `bun run test:attacks requests`: generated requests on every route of the table and every field of
-// the document, right ones, nearly right ones and wild ones. What is refused is refused in the form
-// that was promised, nothing is granted that must not be, and nothing breaks.
+// `bun run test:attacks requests`: generated requests for every route of the table and every field
+// of openapi.json: valid, nearly valid and wild. Every refusal has the documented form, nothing is
+// granted that must be refused, and the server stays healthy.
 import * as fc from "fast-check";
 import {
   check,
@@ -29,12 +29,12 @@ const WARM_UP = chooseSize(40_000, 1_000_000);
 const CONNECTIONS = 12;
 const BATCH = 2_000;
 const STAGES = 8;
-const MOST_MIB = 32;
-/** Of the usual number, every route gets so many at the least, and some of them are granted. */
-const LEAST = REQUESTS / 1_000;
-const SHOWN = 10;
-/** Without these the licenses' limits were not tried at all. */
-const AT_LIMITS = [
+const MAX_GROWTH_MIB = 32;
+/** Every route gets at least so many requests, and some of them are granted. */
+const MIN_PER_ROUTE = REQUESTS / 1_000;
+const MAX_PROBLEMS = 10;
+/** Refusals that occur when the limits of the licenses are reached. */
+const LIMIT_CODES = [
   "floating_not_available",
   "license_not_enough_consumptions",
   "feature_not_enough_consumptions",
@@ -46,24 +46,24 @@ const document = (await (
 ).json()) as ApiDocument;
 const plans = planRoutes(document);
 check(
-  `the document tells of all ${plans.length} routes and methods`,
+  `openapi.json documents all ${plans.length} routes and methods`,
   undocumentedRoutes(document).length === 0,
   [...undocumentedRoutes(document)],
 );
 
 const attacks = generateAttacks(target, plans);
-const tried = new Map<string, { all: number; granted: number }>(
+const routeCounts = new Map<string, { all: number; granted: number }>(
   plans.map(({ method, path }) => [`${method} ${path}`, { all: 0, granted: 0 }]),
 );
 const codes = new Map<string, number>();
-const broken: string[] = [];
+const problems: string[] = [];
 let [count, slowest, batches] = [0, 0, 0];
 let queue: AttackRequest[] = [];
-let turns: Promise<void> = Promise.resolve();
-/** The server has one process for such beside it; while it works, something else is asked for. */
-let isWalking = false;
+let serialRequests: Promise<void> = Promise.resolve();
+/** The server has one maintenance process; while it is busy, such requests are skipped. */
+let isScanning = false;
 
-function next(): AttackRequest {
+function nextAttack(): AttackRequest {
   if (queue.length === 0) {
     queue = fc.sample(attacks, { seed: seed + batches, numRuns: BATCH });
     batches += 1;
@@ -71,13 +71,13 @@ function next(): AttackRequest {
   return queue.pop() as AttackRequest;
 }
 
-function note(attack: AttackRequest, answer: RawAnswer | null): void {
+function recordAnswer(attack: AttackRequest, answer: RawAnswer | null): void {
   count += 1;
   reportProgress("requests", count, REQUESTS);
-  // What gives way to answers takes as long as that takes.
+  // A scan yields to other requests, so its time says nothing.
   const took = scansAllData(attack.plan) ? 0 : (answer?.ms ?? 0);
   slowest = Math.max(slowest, took);
-  const entry = tried.get(`${attack.plan.method} ${attack.plan.path}`);
+  const entry = routeCounts.get(`${attack.plan.method} ${attack.plan.path}`);
   const isGranted = answer !== null && answer.status < 300;
   if (entry !== undefined) {
     entry.all += 1;
@@ -85,35 +85,36 @@ function note(attack: AttackRequest, answer: RawAnswer | null): void {
   }
   const code = answer === null ? "none" : isGranted ? "granted" : refusalCode(answer);
   codes.set(code, (codes.get(code) ?? 0) + 1);
-  const complaint = findAnswerProblem(attack, answer);
-  if (complaint === null) return;
+  const problem = findAnswerProblem(attack, answer);
+  if (problem === null) return;
   const sent = attack.bytes.toString("latin1").slice(0, 1_000);
   const got = answer === null ? "" : `${answer.head}\n${answer.body}`.slice(0, 500);
-  broken.push(`${complaint}: ${JSON.stringify(sent)} got ${JSON.stringify(got)}`);
+  problems.push(`${problem}: ${JSON.stringify(sent)} got ${JSON.stringify(got)}`);
 }
 
-async function attack(until: number): Promise<void> {
-  const wire = new RawConnection(target.port);
+async function runConnection(until: number): Promise<void> {
+  const connection = new RawConnection(target.port);
   for (;;) {
-    if (count >= until || broken.length >= SHOWN || !target.isAlive()) break;
-    const one = next();
+    if (count >= until || problems.length >= MAX_PROBLEMS || !target.isAlive()) break;
+    const attack = nextAttack();
     const send = async (): Promise<void> =>
-      note(one, await wire.send(one.bytes, one.method === "HEAD"));
-    if (scansAllData(one.plan)) {
-      if (isWalking) continue;
-      isWalking = true;
+      recordAnswer(attack, await connection.send(attack.bytes, attack.method === "HEAD"));
+    if (scansAllData(attack.plan)) {
+      if (isScanning) continue;
+      isScanning = true;
       await send();
-      isWalking = false;
-    } else if (isAnsweredSerially(one.plan)) await (turns = turns.then(send));
-    else await send();
+      isScanning = false;
+    } else if (isAnsweredSerially(attack.plan)) {
+      await (serialRequests = serialRequests.then(send));
+    } else await send();
   }
-  wire.close();
+  connection.close();
 }
 
 const attackUntil = (until: number): Promise<unknown> =>
-  Promise.all(Array.from({ length: CONNECTIONS }, () => attack(until)));
+  Promise.all(Array.from({ length: CONNECTIONS }, () => runConnection(until)));
 
-/** Granted once, it would be the last thing that is. */
+/** If it were granted, the server would refuse everything else. */
 const NEVER_GRANTED = "POST /api/admin/v1/move";
 
 const started = performance.now();
@@ -127,35 +128,35 @@ for (let stage = 1; stage <= STAGES; stage += 1) {
 const seconds = (performance.now() - started) / 1_000;
 
 check(
-  `${count} requests in ${seconds.toFixed(0)} s (seed ${seed}): each answered, no 5xx, every ` +
-    `refusal in its form, nothing sung back, nothing granted that must not be`,
-  broken.length === 0 && count >= REQUESTS,
-  broken.join("\n         "),
+  `${count} generated requests are each answered without 5xx, without repeating a value, and ` +
+    `refused in the documented form if they must be (seed ${seed}, ${seconds.toFixed(0)} s)`,
+  problems.length === 0 && count >= REQUESTS,
+  problems.join("\n         "),
 );
-console.log(`       the slowest took ${slowest.toFixed(0)} ms`);
-const rare = [...tried].filter(
+console.log(`       the slowest answer took ${slowest.toFixed(0)} ms`);
+const rareRoutes = [...routeCounts].filter(
   ([route, { all, granted }]) =>
-    (all < LEAST && !scansAllData({ path: route.split(" ")[1] ?? "" })) ||
+    (all < MIN_PER_ROUTE && !scansAllData({ path: route.split(" ")[1] ?? "" })) ||
     (granted === 0 && route !== NEVER_GRANTED),
 );
-const grants = [...tried.values()].reduce((sum, { granted }) => sum + granted, 0);
+const grants = [...routeCounts.values()].reduce((sum, { granted }) => sum + granted, 0);
 check(
-  `each of ${tried.size} routes and methods was tried ${LEAST} times or more and granted; ` +
-    `${Math.round((100 * grants) / count)} % were granted in all`,
-  rare.length === 0 && grants > count / 5,
-  rare,
+  `each of ${routeCounts.size} routes and methods gets at least ${MIN_PER_ROUTE} requests and ` +
+    `grants some; ${Math.round((100 * grants) / count)} % of all requests are granted`,
+  rareRoutes.length === 0 && grants > count / 5,
+  rareRoutes,
 );
 const refusals = [...codes].filter(([code]) => code !== "granted");
 check(
-  `${refusals.length} different refusals were seen, those at every limit among them`,
-  refusals.length > 25 && AT_LIMITS.every((code) => codes.has(code)),
+  `the generated requests cause ${refusals.length} different refusals, also at the license limits`,
+  refusals.length > 25 && LIMIT_CODES.every((code) => codes.has(code)),
   refusals,
 );
-check("the server is alive", target.isAlive());
+check("the server is running after the generated requests", target.isAlive());
 check(
-  `${memory.growthMiB.toFixed(1)} MiB more resident memory after ${count - WARM_UP} requests than ` +
-    `after the first ${WARM_UP}, less than ${MOST_MIB} (${memory.summary})`,
-  memory.growthMiB < MOST_MIB,
+  `resident memory grows by less than ${MAX_GROWTH_MIB} MiB in the ${count - WARM_UP} requests ` +
+    `after the first ${WARM_UP}: ${memory.growthMiB.toFixed(1)} MiB (${memory.summary})`,
+  memory.growthMiB < MAX_GROWTH_MIB,
 );
 await checkAfterAttack(target);
 finish();

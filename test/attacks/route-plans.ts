@@ -1,5 +1,5 @@
-// What there is to attack, taken from the route table and from the document that the server shows:
-// a route or a field that is added there is attacked from then on.
+// The routes to attack, taken from the route table and from openapi.json: a new route or field is
+// attacked without a change here.
 import { isPage, routes, type Plane } from "../../src/http/planes.ts";
 
 /** One method of one route. */
@@ -9,7 +9,7 @@ export interface RoutePlan {
   readonly plane: Plane;
   readonly queryParameters: readonly string[];
   readonly fields: readonly string[];
-  /** Takes a document as text or as a form, too. */
+  /** Accepts a document as text or as a form too. */
   readonly isUpload: boolean;
 }
 
@@ -30,13 +30,14 @@ export const planRoutes = (document: ApiDocument): RoutePlan[] =>
   [...routes].flatMap(([path, planes]) =>
     Object.entries(planes).flatMap(([method, plane]) => {
       const operation = document.paths[path]?.[method.toLowerCase()];
-      // It has no end to wait for; its gate is every other route's.
+      // Its answer never ends. It has the same gate as every other route.
       if (path === "/api/admin/v1/stream") return [];
       const body = operation?.requestBody;
       const name = body?.content["application/json"]?.schema.$ref.split("/").at(-1) ?? "";
       const fields = Object.keys(document.components.schemas[name]?.properties ?? {});
-      // A body that was not found would be attacked with nothing in it, and nobody would notice.
-      if (body !== undefined && fields.length === 0) throw new Error(`${path} shows no fields`);
+      // Without this error, a body whose schema was not found would be attacked without fields.
+      if (body !== undefined && fields.length === 0)
+        throw new Error(`openapi.json has no fields for the body of ${path}`);
       const plan = {
         method,
         path,
@@ -51,17 +52,17 @@ export const planRoutes = (document: ApiDocument): RoutePlan[] =>
     }),
   );
 
-/** Answered one after the other: asked together, what is measured is the line they stand in. */
+/** Answered one at a time: sent together, their times would measure the queue. */
 export const isAnsweredSerially = ({ path }: RoutePlan): boolean =>
   ["/auth", "/api/admin/v1/access/users", "/api/admin/v1/audit"].includes(path);
 
-/** Walks through all that is kept, and gives way to other answers meanwhile. */
+/** Scans all stored data, and yields to other requests meanwhile. */
 export const scansAllData = ({ path }: Pick<RoutePlan, "path">): boolean =>
-  /^\/api\/admin\/v1\/(?:doctor|verify|backup|support-bundle|record\/(?:export|repair|seal))$/.test(
+  /^\/api\/admin\/v1\/(?:doctor|verify|backup|support-bundle|audit\/(?:export|repair|seal))$/.test(
     path,
   );
 
-/** Of the table, what the document does not tell of. HEAD is its GET, and a page is no API. */
+/** Routes of the table that openapi.json lacks. HEAD is covered by GET, and pages are no API. */
 export const undocumentedRoutes = (document: ApiDocument): string[] =>
   [...routes].flatMap(([path, planes]) =>
     Object.keys(planes)

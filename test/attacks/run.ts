@@ -1,4 +1,4 @@
-// `bun run test:attacks`: every attack, or those that are named.
+// `bun run test:attacks [NAME...]`: runs every attack suite, or the named ones.
 import { runSuites } from "../support/run-suites.ts";
 
 await runSuites({

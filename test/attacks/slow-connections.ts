@@ -1,7 +1,7 @@
-// `bun run test:attacks slow`: a thousand connections that send a byte now and then, nothing at all, or
-// never read what they asked for, while others register. The others must be answered all the while, and
-// once it is over the server must have let go of every one. How long the others waited is always shown,
-// and judged in a soak, which has a machine to itself.
+// `bun run test:attacks slow-connections`: a thousand connections send a byte now and then, send
+// nothing, or never read their answers, while normal clients register. The normal clients must
+// always be answered, and afterwards the server must have closed every slow connection. Waiting
+// times are always printed, and checked in a soak run, which has the machine to itself.
 import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { check, finish, isSoak, makeTempFolder, chooseSize } from "../support/suite-harness.ts";
@@ -13,177 +13,196 @@ import { RawConnection } from "./raw-connection.ts";
 
 const SLOW = chooseSize(1_000, 5_000);
 const SECONDS = chooseSize(15, 120);
-const OTHERS = 8;
+const CLIENTS = 8;
 const PAUSE = 10;
-const DRIP = 500;
-const MOST_P99 = 100;
-/** A packet that a busy machine drops is sent again after one second, and again after two more. */
-const LONGEST = 5_000;
-/** Of those that have said something; one that was hung up on is on its way back. */
-const THERE_AT_ONCE = 0.95;
-/** Answers to each of the others, the least, while all slow ones are there. */
-const ANSWERS_BESIDE = 10;
+const DRIP_INTERVAL = 500;
+const MAX_P99 = 100;
+/** TCP repeats a packet that a busy machine drops after one second, and again after two more. */
+const MAX_WAIT = 5_000;
+/** Share of the slow connections that sent bytes; one closed by the server is reconnecting. */
+const CONNECTED_SHARE = 0.95;
+/** Answers that each client must get while all slow connections are open. */
+const MIN_ANSWERS = 10;
 
 const target = await startTarget(makeTempFolder(), 1_000);
-const descriptors = (): number => readdirSync(`/proc/${target.server.pid}/fd`).length;
+const countDescriptors = (): number => readdirSync(`/proc/${target.server.pid}/fd`).length;
 
 interface SlowBehavior {
   readonly first: string;
-  /** Sent over and over, a byte at a time. */
+  /** A byte that is sent again and again. */
   readonly drip?: string;
-  readonly isDeaf?: boolean;
+  readonly neverReads?: boolean;
 }
 
 const HEAD = "POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\n";
-const ASKING = "GET /api/v4/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const GET_DOCUMENT = "GET /api/v4/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 const dripsHeaders: SlowBehavior = { first: `${HEAD}X-Slow: `, drip: "x" };
 const dripsBody: SlowBehavior = {
   first: `${HEAD}Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n{"`,
   drip: "x",
 };
-const saysOneLetter: SlowBehavior = { first: "G" };
-/** Kept by the kernel: the server is not even told of it. */
-const isSilent: SlowBehavior = { first: "" };
-/** More answers than the kernel keeps for it, so that the server is left with one in hand. */
-const isDeaf: SlowBehavior = { first: ASKING.repeat(60), isDeaf: true };
+const sendsOneByte: SlowBehavior = { first: "G" };
+/** The kernel holds such a connection: the server does not see it. */
+const sendsNothing: SlowBehavior = { first: "" };
+/** More answers than the kernel buffers, so that the server must hold one. */
+const neverReads: SlowBehavior = { first: GET_DOCUMENT.repeat(60), neverReads: true };
 
-/** Few deaf ones: each holds some megabytes, if in the kernel. */
-const mannerOf = (index: number): SlowBehavior =>
-  index % 20 === 0 ? isDeaf : (OFTEN[index % OFTEN.length] as SlowBehavior);
-const OFTEN = [dripsHeaders, dripsBody, saysOneLetter, dripsHeaders, dripsBody, isSilent];
+/** Only a few never read: each of them takes some megabytes, though in the kernel. */
+const behaviorOf = (index: number): SlowBehavior =>
+  index % 20 === 0
+    ? neverReads
+    : (FREQUENT_BEHAVIORS[index % FREQUENT_BEHAVIORS.length] as SlowBehavior);
+const FREQUENT_BEHAVIORS = [
+  dripsHeaders,
+  dripsBody,
+  sendsOneByte,
+  dripsHeaders,
+  dripsBody,
+  sendsNothing,
+];
 
 let [opened, isOver] = [0, false];
-/** All of the slow ones have come. */
-let areThere = false;
-const slow = new Set<Socket>();
+/** Nearly all slow connections are open. */
+let areConnected = false;
+const slowSockets = new Set<Socket>();
 
-/** One that was hung up on comes back. */
-function beSlow(index: number): void {
+/** Opens a slow connection, and opens it again when the server closes it. */
+function openSlowConnection(index: number): void {
   if (isOver) return;
-  const { first, drip, isDeaf: neverReads = false } = mannerOf(index);
+  const { first, drip, neverReads: isUnread = false } = behaviorOf(index);
   const socket = connect({ host: "127.0.0.1", port: target.port });
-  slow.add(socket);
+  slowSockets.add(socket);
   opened += 1;
   socket.on("connect", () => socket.write(first));
-  if (neverReads) socket.pause();
+  if (isUnread) socket.pause();
   else socket.resume();
-  const dripping = drip === undefined ? null : setInterval(() => socket.write(drip), DRIP);
+  const timer = drip === undefined ? null : setInterval(() => socket.write(drip), DRIP_INTERVAL);
   socket.on("error", () => {});
   socket.on("close", () => {
-    if (dripping !== null) clearInterval(dripping);
-    slow.delete(socket);
-    beSlow(index);
+    if (timer !== null) clearInterval(timer);
+    slowSockets.delete(socket);
+    openSlowConnection(index);
   });
 }
 
-/** How many connections the server has once nearly all of them are there. */
-async function come(): Promise<number> {
-  // A few at a time: more at once than the kernel lines up before a listener wait there, not here.
+/** Returns how many connections the server holds once nearly all of them are open. */
+async function openSlowConnections(): Promise<number> {
+  // A few at a time: if the accept queue of the kernel overflows, connections wait there.
   for (let index = 0; index < SLOW; index += 1) {
-    beSlow(index);
+    openSlowConnection(index);
     if (index % 50 === 0) await Bun.sleep(20);
   }
   const deadline = performance.now() + PATIENCE;
   for (;;) {
-    const held = descriptors() - before;
-    areThere = held > told * THERE_AT_ONCE;
-    if (areThere || performance.now() > deadline) return held;
+    const connections = countDescriptors() - before;
+    areConnected = connections > sendingCount * CONNECTED_SHARE;
+    if (areConnected || performance.now() > deadline) return connections;
     await Bun.sleep(100);
   }
 }
 
-interface Measured {
-  /** How long each answer took, sorted; infinite for one that was not 200. */
-  readonly took: readonly number[];
-  /** Answers that one of the others got while all slow ones were there, the least of them. */
-  readonly leastBeside: number;
+interface Measurement {
+  /** How long each answer took in ms, sorted; Infinity for an answer other than 200. */
+  readonly times: readonly number[];
+  /** Answers while all slow connections were open, of the client that got the fewest. */
+  readonly fewestAnswers: number;
 }
 
-/** For so many seconds, and longer until `isEnough`; the same calls at the same pace every time. */
+/** Registers for so many seconds, and longer until `isEnough`, always at the same rate. */
 async function measure(
   seconds: number,
-  isEnough: (beside: number) => boolean = () => true,
-): Promise<Measured> {
-  const took: number[] = [];
+  isEnough: (answers: number) => boolean = () => true,
+): Promise<Measurement> {
+  const times: number[] = [];
   const end = performance.now() + seconds * 1_000;
-  const one = async (index: number): Promise<number> => {
-    const wire = new RawConnection(target.port);
-    const bytes = Buffer.from(registrationRequest(`other-${index}`));
-    let beside = 0;
-    while (performance.now() < end || !isEnough(beside)) {
-      const isBeside = areThere;
-      const answer = await wire.send(bytes);
-      const isRight = answer?.status === 200;
-      took.push(isRight ? answer.ms : Infinity);
-      // One is enough to fail, and a server that hangs would have it wait for each of the next.
-      if (!isRight) break;
-      if (isBeside) beside += 1;
+  const runClient = async (index: number): Promise<number> => {
+    const connection = new RawConnection(target.port);
+    const bytes = Buffer.from(registrationRequest(`client-${index}`));
+    let answersUnderAttack = 0;
+    while (performance.now() < end || !isEnough(answersUnderAttack)) {
+      const isUnderAttack = areConnected;
+      const answer = await connection.send(bytes);
+      const isGranted = answer?.status === 200;
+      times.push(isGranted ? answer.ms : Infinity);
+      // One failure is enough, and on a server that hangs every further request would time out.
+      if (!isGranted) break;
+      if (isUnderAttack) answersUnderAttack += 1;
       await Bun.sleep(PAUSE);
     }
-    wire.close();
-    return beside;
+    connection.close();
+    return answersUnderAttack;
   };
-  const beside = await Promise.all(Array.from({ length: OTHERS }, (_, index) => one(index)));
-  return { took: took.toSorted((a, b) => a - b), leastBeside: Math.min(...beside) };
+  const counts = await Promise.all(Array.from({ length: CLIENTS }, (_, index) => runClient(index)));
+  return { times: times.toSorted((a, b) => a - b), fewestAnswers: Math.min(...counts) };
 }
 
-const at = (took: readonly number[], share: number): number =>
-  took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? Infinity;
+const percentile = (times: readonly number[], share: number): number =>
+  times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Infinity;
 
-const figures = (took: readonly number[]): string =>
-  `${took.length} answers, half within ${at(took, 0.5).toFixed(1)} ms, 99 % within ` +
-  `${at(took, 0.99).toFixed(1)}, the longest ${at(took, 1).toFixed(1)}`;
+const formatTimes = (times: readonly number[]): string =>
+  `${times.length} answers, half within ${percentile(times, 0.5).toFixed(1)} ms, 99 % within ` +
+  `${percentile(times, 0.99).toFixed(1)} ms, the longest ${percentile(times, 1).toFixed(1)} ms`;
 
 await measure(2);
-const before = descriptors();
-const { took: alone } = await measure(SECONDS);
-const told = Array.from({ length: SLOW }, (_, index) => mannerOf(index)).filter(
-  (manner) => manner !== isSilent,
+const before = countDescriptors();
+const { times: timesBefore } = await measure(SECONDS);
+const sendingCount = Array.from({ length: SLOW }, (_, index) => behaviorOf(index)).filter(
+  (behavior) => behavior !== sendsNothing,
 ).length;
-let hasCome = false;
-const coming = come().finally(() => (hasCome = true));
-const { took: beside, leastBeside } = await measure(
+let isOpeningDone = false;
+const opening = openSlowConnections().finally(() => (isOpeningDone = true));
+const { times: timesUnderAttack, fewestAnswers } = await measure(
   SECONDS,
-  (answers) => hasCome && (!areThere || answers >= ANSWERS_BESIDE),
+  (answers) => isOpeningDone && (!areConnected || answers >= MIN_ANSWERS),
 );
-const held = await coming;
-console.log(`       alone:  ${figures(alone)}`);
-console.log(`       beside: ${figures(beside)}`);
+const connections = await opening;
+console.log(`       without slow connections: ${formatTimes(timesBefore)}`);
+console.log(`       with slow connections:    ${formatTimes(timesUnderAttack)}`);
 check(
-  `${SLOW} slow ones are there, ${told} of them have said something: ${held} connections`,
-  areThere,
+  `${SLOW} slow connections are open, ${sendingCount} of them have sent bytes: the server holds ` +
+    `${connections} connections`,
+  areConnected,
 );
-const refused = beside.filter((ms) => ms === Infinity).length;
+const refusedCount = timesUnderAttack.filter((ms) => ms === Infinity).length;
 check(
-  `beside them all of ${beside.length} registrations are granted, ${leastBeside} or more to each of ` +
-    `${OTHERS} others once all slow ones were there`,
-  refused === 0 && leastBeside >= ANSWERS_BESIDE,
-  `${refused} were not`,
+  `with slow connections all ${timesUnderAttack.length} registrations are granted, at least ` +
+    `${fewestAnswers} to each of ${CLIENTS} clients while all slow connections are open`,
+  refusedCount === 0 && fewestAnswers >= MIN_ANSWERS,
+  `${refusedCount} were not granted`,
 );
 if (isSoak) {
-  // On a busy machine the others are slow without the slow ones, too.
-  const most = Math.max(MOST_P99, 3 * at(alone, 0.99));
+  // On a busy machine answers are slow without slow connections too.
+  const p99Before = percentile(timesBefore, 0.99);
+  const p99 = percentile(timesUnderAttack, 0.99);
+  const longest = percentile(timesUnderAttack, 1);
+  const limit = Math.max(MAX_P99, 3 * p99Before);
   check(
-    `beside them 99 % of ${beside.length} answers came within ${at(beside, 0.99).toFixed(1)} ms, ` +
-      `less than ${most.toFixed(0)} (${at(alone, 0.99).toFixed(1)} ms without them)`,
-    at(beside, 0.99) < most,
+    `with slow connections 99 % of ${timesUnderAttack.length} answers come within ` +
+      `${limit.toFixed(0)} ms: ${p99.toFixed(1)} ms (${p99Before.toFixed(1)} ms without them)`,
+    p99 < limit,
   );
   check(
-    `the longest took ${at(beside, 1).toFixed(0)} ms, less than ${LONGEST}`,
-    at(beside, 1) < LONGEST,
+    `with slow connections every answer comes within ${MAX_WAIT} ms: ${longest.toFixed(0)} ms`,
+    longest < MAX_WAIT,
   );
 }
-check(`the server is alive; slow ones came back ${opened - SLOW} times`, target.isAlive());
+check(
+  `the server is running with slow connections, which reconnected ${opened - SLOW} times`,
+  target.isAlive(),
+);
 
 isOver = true;
-for (const socket of slow) socket.destroy();
-const gone = performance.now();
-while (descriptors() > before + 2 && performance.now() - gone < PATIENCE) await Bun.sleep(100);
-const seconds = ((performance.now() - gone) / 1_000).toFixed(1);
-const after = descriptors();
+for (const socket of slowSockets) socket.destroy();
+const attackEnd = performance.now();
+while (countDescriptors() > before + 2 && performance.now() - attackEnd < PATIENCE) {
+  await Bun.sleep(100);
+}
+const seconds = ((performance.now() - attackEnd) / 1_000).toFixed(1);
+const after = countDescriptors();
 check(
-  `${seconds} s later it holds ${after} descriptors, as before (${before})`,
+  `${seconds} s after the slow connections end the server has released their descriptors: ` +
+    `${after} (${before} before)`,
   after <= before + 2,
 );
 await checkAfterAttack(target);

@@ -1,13 +1,13 @@
-// HTTP/1.1 read by the letter, as narrowly as RFC 9112 lets a server be: the measure for what the
-// real one may take for a request. Whatever it acts on that this reader does not find was smuggled.
+// A strict HTTP/1.1 parser, as narrow as RFC 9112 allows. If the real server acts on a request that
+// this parser does not find, the request was smuggled.
 
 export interface StrictRequest {
   readonly body: string;
-  /** Its ends are plain, but it names no host, or two. */
+  /** Its framing is clear, but it has no Host header, or several. */
   readonly hasInvalidHost: boolean;
 }
 
-/** Whole addresses are the letter too; of those, the Host header is what counts here. */
+/** Absolute URLs are allowed too; the Host header decides here. */
 const LINE = /^[A-Z]+ (?:https?:\/\/[^/ ]+)?\/[^\0-\x20]* HTTP\/1\.[01]$/;
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\0\r\n]*?)[ \t]*$/;
 
@@ -16,28 +16,28 @@ interface FramedBody {
   readonly rest: string;
 }
 
-/** The requests in the bytes, up to the first that is none, or not whole. */
+/** The requests in the bytes, up to the first that is malformed or incomplete. */
 export function readStrictly(bytes: Buffer): StrictRequest[] {
-  const found: StrictRequest[] = [];
+  const requests: StrictRequest[] = [];
   let rest = bytes.toString("latin1");
   while (rest !== "") {
     const end = rest.indexOf("\r\n\r\n");
-    if (end < 0) return found;
+    if (end < 0) return requests;
     const [first = "", ...lines] = rest.slice(0, end).split("\r\n");
-    const headers = headersIn(lines);
-    if (!LINE.test(first) || headers === null) return found;
-    // Chunks came with 1.1: before that, nobody can tell where such a body ends.
-    if (first.endsWith("1.0") && headers.has("transfer-encoding")) return found;
-    const framed = frame(headers, rest.slice(end + 4));
-    if (framed === null) return found;
-    found.push({ body: framed.body, hasInvalidHost: headers.get("host")?.length !== 1 });
+    const headers = parseHeaders(lines);
+    if (!LINE.test(first) || headers === null) return requests;
+    // HTTP/1.0 has no chunks: the end of such a body is undefined.
+    if (first.endsWith("1.0") && headers.has("transfer-encoding")) return requests;
+    const framed = readBody(headers, rest.slice(end + 4));
+    if (framed === null) return requests;
+    requests.push({ body: framed.body, hasInvalidHost: headers.get("host")?.length !== 1 });
     rest = framed.rest;
   }
-  return found;
+  return requests;
 }
 
-/** Null: a line that is none. */
-function headersIn(lines: readonly string[]): Map<string, string[]> | null {
+/** Null: a line is malformed. */
+function parseHeaders(lines: readonly string[]): Map<string, string[]> | null {
   const headers = new Map<string, string[]>();
   for (const line of lines) {
     const [, name, value] = HEADER.exec(line) ?? [];
@@ -48,24 +48,27 @@ function headersIn(lines: readonly string[]): Map<string, string[]> | null {
   return headers;
 }
 
-/** Null: nobody can tell where the body ends, or it does not. */
-function frame(headers: ReadonlyMap<string, readonly string[]>, rest: string): FramedBody | null {
+/** Null: the end of the body is ambiguous or missing. */
+function readBody(
+  headers: ReadonlyMap<string, readonly string[]>,
+  rest: string,
+): FramedBody | null {
   const lengths = headers.get("content-length") ?? [];
   const codings = headers.get("transfer-encoding") ?? [];
   if (lengths.length + codings.length > 1) return null;
-  if (codings.length === 1) return isChunked(codings[0] ?? "") ? chunked(rest) : null;
+  if (codings.length === 1) return isChunked(codings[0] ?? "") ? readChunks(rest) : null;
   const [length = "0"] = lengths;
   if (!/^\d{1,15}$/.test(length) || Number(length) > rest.length) return null;
   return { body: rest.slice(0, Number(length)), rest: rest.slice(Number(length)) };
 }
 
-/** A list, of which empty members count for nothing. */
+/** The value is a list; empty members are ignored. */
 const isChunked = (coding: string): boolean => /^[ \t,]*chunked[ \t,]*$/i.test(coding);
 
-/** No request begins so. */
-const NOTHING = "\0";
+/** No request begins with this. */
+const NO_REQUEST = "\0";
 
-function chunked(text: string): FramedBody | null {
+function readChunks(text: string): FramedBody | null {
   let [body, rest] = ["", text];
   for (;;) {
     const [line, hex] = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\0\r\n]*)?\r\n/.exec(rest) ?? [];
@@ -73,8 +76,8 @@ function chunked(text: string): FramedBody | null {
     const size = Number.parseInt(hex, 16);
     const chunk = rest.slice(line.length, line.length + size);
     const after = rest.slice(line.length + size);
-    // With the last chunk the body is whole; only where that is said properly can more follow.
-    if (size === 0) return { body, rest: after.startsWith("\r\n") ? after.slice(2) : NOTHING };
+    // The last chunk completes the body; a request can follow only if its empty line is there.
+    if (size === 0) return { body, rest: after.startsWith("\r\n") ? after.slice(2) : NO_REQUEST };
     if (chunk.length < size || !after.startsWith("\r\n")) return null;
     body += chunk;
     rest = after.slice(2);

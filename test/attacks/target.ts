@@ -1,5 +1,5 @@
-// What is attacked: the real binary on a site of its own, with licenses of every sort, a token that
-// administers, and in the rig's hands everything that would be right to send.
+// The target of the attacks: the real binary on a new site with licenses of every kind, an admin
+// token, and all documents that would be valid to send.
 import { join } from "node:path";
 import { openAppliance } from "../../src/cli/appliance.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
@@ -18,22 +18,24 @@ import { unwrap } from "../support/licensed-store.ts";
 export const PRODUCT = "cad";
 export const LOGIN = "ada";
 export const PASSWORD = "correct horse battery";
+/** Recorded as the caller of operations that the suite calls directly. */
+export const PEER = "attack-suite";
 const SPARE = "spare";
 const MESH = "mesh";
 const KEY = "MESH-0001";
 
-const plain = { metadata: null, expires: null, floating: null, consumption: null };
+const plainFeature = { metadata: null, expires: null, floating: null, consumption: null };
 
-/** Small numbers, so that every limit is met all the time. */
+/** Small numbers, so that requests reach every limit all the time. */
 const TERMS: Partial<TermsDocument> = {
   license_type: "consumption",
   timeout_minutes: 30,
   borrow_hours: 24,
   consumption: { max: 1_000, overages: 10, negative: true, period: null },
   features: [
-    { ...plain, code: "view", name: "View", floating: { slots: 5, timeout_minutes: 30 } },
+    { ...plainFeature, code: "view", name: "View", floating: { slots: 5, timeout_minutes: 30 } },
     {
-      ...plain,
+      ...plainFeature,
       code: "plot",
       name: "Plot",
       consumption: { max: 500, overages: 0, negative: true, period: null },
@@ -41,16 +43,16 @@ const TERMS: Partial<TermsDocument> = {
   ],
 };
 
-/** What a site was given and would take again; each document is as the vendor wrote it. */
+/** The documents that a site has installed and would accept again, as the vendor signed them. */
 export interface SiteDocuments {
   readonly vendor: Desk;
-  /** Trusted too, but nothing of theirs is installed: they can be let go of. */
+  /** Trusted too, but without an installed license: it can be removed. */
   readonly otherVendor: Desk;
   readonly trust: string;
   readonly otherTrust: string;
   readonly license: string;
   readonly licenseId: number;
-  /** A license that may be given back. */
+  /** A license that may be returned. */
   readonly spareLicenseId: number;
   readonly airgap: {
     readonly license_policy: string;
@@ -58,16 +60,16 @@ export interface SiteDocuments {
     readonly policy_id: string;
     readonly confirmation_code: string;
   };
-  /** Answers the question that is open now. */
+  /** Answers the site's current time code. */
   readonly timeAnswer: string;
 }
 
-const makeDesk = (folder: string, name: string, products: string[]): Promise<Desk> =>
+const createDesk = (folder: string, name: string, products: string[]): Promise<Desk> =>
   Desk.create(realDisk, folder, { name, products, passphrase: null });
 
-const trustOf = (desk: Desk): Promise<string> => signTrustDocument(desk.vendor, desk.key);
+const signTrust = (desk: Desk): Promise<string> => signTrustDocument(desk.vendor, desk.key);
 
-/** A site's folder, `site` below `root`, licensed and closed again. */
+/** Creates the data folder `site` below `root`, installs licenses, and closes it again. */
 export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDocuments> {
   const site = await openAppliance({
     folder: join(root, "site"),
@@ -77,15 +79,15 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
     holder: "server",
   });
   try {
-    const vendor = await makeDesk(join(root, "desk"), "Initrode", [PRODUCT, SPARE, MESH]);
-    const other = await makeDesk(join(root, "other"), "Hooli", ["nucleus"]);
-    const [trust, otherTrust] = [await trustOf(vendor), await trustOf(other)];
+    const vendor = await createDesk(join(root, "desk"), "Initrode", [PRODUCT, SPARE, MESH]);
+    const otherVendor = await createDesk(join(root, "other"), "Hooli", ["nucleus"]);
+    const [trust, otherTrust] = [await signTrust(vendor), await signTrust(otherVendor)];
     for (const document of [trust, otherTrust])
-      unwrap(await site.licensing.trustVendor(document, "rig"));
+      unwrap(await site.licensing.trustVendor(document, PEER));
     const install = async (product: string): Promise<{ id: number; document: string }> => {
-      const asked = unwrap(await site.licensing.request(product, null, "rig"));
+      const request = unwrap(await site.licensing.request(product, null, PEER));
       const { document } = await issueLicense(vendor, {
-        request: unwrap(await verifyLicenseRequest(asked.document)),
+        request: unwrap(await verifyLicenseRequest(request.document)),
         renewLicenseId: null,
         licenseId: null,
         isNew: true,
@@ -95,23 +97,23 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
         acceptForkReason: null,
         now: wallClock(),
       });
-      return { id: unwrap(await site.licensing.installLicense(document, "rig")).id, document };
+      return { id: unwrap(await site.licensing.installLicense(document, PEER)).id, document };
     };
     const [main, spare] = [await install(PRODUCT), await install(SPARE)];
-    const question = decodeTimeCode(unwrap(await site.timekeeping.requestTimeCode("rig")));
-    if (question === null) throw new Error("a question was asked that cannot be read");
+    const question = decodeTimeCode(unwrap(await site.timekeeping.requestTimeCode(PEER)));
+    if (question === null) throw new Error("the site's time code cannot be decoded");
     const iat = Math.floor(wallClock() / 1_000);
     return {
       vendor,
-      otherVendor: other,
+      otherVendor,
       trust,
       otherTrust,
       license: main.document,
       licenseId: main.id,
       spareLicenseId: spare.id,
-      airgap: await confirmed(
+      airgap: await confirmAirgap(
         vendor,
-        unwrap(await site.airgap.createActivationCode(KEY, "", "rig")).code,
+        unwrap(await site.airgap.createActivationCode(KEY, "", PEER)).code,
       ),
       timeAnswer: await signTimeDocument(
         { iss: vendor.vendor.vendor, iat, ...question },
@@ -124,7 +126,7 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
   }
 }
 
-async function confirmed(desk: Desk, activationCode: string): Promise<SiteDocuments["airgap"]> {
+async function confirmAirgap(desk: Desk, activationCode: string): Promise<SiteDocuments["airgap"]> {
   const policy = await createPolicy(desk, "P-1", { product: MESH, slots: 3 }, wallClock());
   const { policy_id, confirmation_code } = await confirmActivation(desk, {
     policy,
@@ -143,28 +145,28 @@ export interface AttackTarget {
   readonly folder: string;
   readonly server: ServerProcess;
   readonly port: number;
-  /** Administers. */
+  /** An admin token. */
   readonly token: string;
   readonly documents: SiteDocuments;
   isAlive(): boolean;
 }
 
 export async function startTarget(root: string, slots?: number): Promise<AttackTarget> {
-  const papers = await makeLicensedSite(root, slots);
+  const documents = await makeLicensedSite(root, slots);
   const folder = join(root, "site");
-  const words = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
-  const server = await startBinary("serve", "--data", folder, ...words);
+  const flags = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
+  const server = await startBinary("serve", "--data", folder, ...flags);
   const isAlive = (): boolean => isRunning(server.pid);
   atEnd(() => isAlive() && process.kill(server.pid, "SIGKILL"));
-  const made = runBerth("admin", "token", "--name", "rig", "--json", "--data", folder);
-  const { token } = JSON.parse(made) as { readonly token: string };
+  const output = runBerth("admin", "token", "--name", PEER, "--json", "--data", folder);
+  const { token } = JSON.parse(output) as { readonly token: string };
   runBerthWithInput(`${PASSWORD}\n`, "admin", "user", "add", LOGIN, "--data", folder);
   return {
     folder,
     server,
     port: Number(new URL(server.url).port),
     token,
-    documents: papers,
+    documents,
     isAlive,
   };
 }
@@ -178,12 +180,16 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** A command that is meant to succeed; gives what it said. */
-export const runBerth = (...words: string[]): string => runBerthWithInput("", ...words);
+/** Runs a command that must succeed, and returns its standard output. */
+export const runBerth = (...args: string[]): string => runBerthWithInput("", ...args);
 
-function runBerthWithInput(input: string, ...words: string[]): string {
+function runBerthWithInput(input: string, ...args: string[]): string {
   const stdin = Buffer.from(input);
-  const done = Bun.spawnSync([buildBinary(), ...words], { stdin, cwd: "/", env: {} });
-  if (done.exitCode === 0) return done.stdout.toString();
-  throw new Error(`berth ${words.join(" ")}: ${done.stdout.toString()}${done.stderr.toString()}`);
+  const { exitCode, stdout, stderr } = Bun.spawnSync([buildBinary(), ...args], {
+    stdin,
+    cwd: "/",
+    env: {},
+  });
+  if (exitCode === 0) return stdout.toString();
+  throw new Error(`berth ${args.join(" ")}: ${stdout.toString()}${stderr.toString()}`);
 }

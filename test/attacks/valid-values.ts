@@ -1,5 +1,5 @@
-// What would be right to send, field by field. A field that is not here stops the rig: nothing new
-// goes unattacked.
+// Valid values by field. A field that is missing here stops the suite, so that no new field goes
+// untested.
 import * as fc from "fast-check";
 import { splitIntoFrames } from "../../src/license/qr.ts";
 import type { RoutePlan } from "./route-plans.ts";
@@ -8,81 +8,82 @@ import { PASSWORD, PRODUCT, type SiteDocuments } from "./target.ts";
 const numbered = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${name}-${index}`);
 
-const FEW = numbered("user", 6);
+const FREQUENT_USERS = numbered("user", 6);
 
-const fixed = (...values: readonly string[]): fc.Arbitrary<string> => fc.constantFrom(...values);
+const oneOf = (...values: readonly string[]): fc.Arbitrary<string> => fc.constantFrom(...values);
 
-const soon = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
+const hoursFromNow = (hours: number): string =>
+  new Date(Date.now() + hours * 3_600_000).toISOString();
 
 type Values = Readonly<Record<string, fc.Arbitrary<string>>>;
 
-const usual = (papers: SiteDocuments): Values => ({
-  product: fixed(PRODUCT, PRODUCT, PRODUCT, ""),
-  // Few of them often, so that somebody holds what a feature needs; more than there are slots.
-  user: fixed(...FEW, ...FEW, ...FEW, ...numbered("user", 30)),
-  os_hostname: fixed("desk", ""),
-  ip_local: fixed("10.0.0.7", "::1", ""),
-  user_info: fixed("", "a line\nand another"),
-  borrowed_until: fixed(soon(1), soon(12), ""),
-  license_id: fixed(String(papers.licenseId)),
-  feature: fixed("view", "plot"),
-  license_key: fixed(papers.airgap.license_key),
-  signing_key: fixed(""),
-  license_policy: fixed(papers.airgap.license_policy),
-  policy_id: fixed(papers.airgap.policy_id),
-  confirmation_code: fixed(papers.airgap.confirmation_code),
-  apiKey: fixed("an-api-key", ""),
-  sharedKey: fixed("a-shared-key", ""),
-  name: fixed(...numbered("name", 8)),
-  role: fixed("admin", "user"),
-  password: fixed(PASSWORD),
-  days: fixed("1", "90", ""),
-  text: fixed("A CODE", "a text"),
-  frames: fixed(
+const usualValues = (documents: SiteDocuments): Values => ({
+  product: oneOf(PRODUCT, PRODUCT, PRODUCT, ""),
+  // Some users often, so that they hold the slot that a feature needs; more users than slots.
+  user: oneOf(...FREQUENT_USERS, ...FREQUENT_USERS, ...FREQUENT_USERS, ...numbered("user", 30)),
+  os_hostname: oneOf("desk", ""),
+  ip_local: oneOf("10.0.0.7", "::1", ""),
+  user_info: oneOf("", "a line\nand another"),
+  borrowed_until: oneOf(hoursFromNow(1), hoursFromNow(12), ""),
+  license_id: oneOf(String(documents.licenseId)),
+  feature: oneOf("view", "plot"),
+  license_key: oneOf(documents.airgap.license_key),
+  signing_key: oneOf(""),
+  license_policy: oneOf(documents.airgap.license_policy),
+  policy_id: oneOf(documents.airgap.policy_id),
+  confirmation_code: oneOf(documents.airgap.confirmation_code),
+  apiKey: oneOf("an-api-key", ""),
+  sharedKey: oneOf("a-shared-key", ""),
+  name: oneOf(...numbered("name", 8)),
+  role: oneOf("admin", "user"),
+  password: oneOf(PASSWORD),
+  days: oneOf("1", "90", ""),
+  text: oneOf("A CODE", "a text"),
+  frames: oneOf(
     splitIntoFrames("a text").join("\n"),
     splitIntoFrames("a text ".repeat(2_000)).join("\n"),
   ),
-  vendor: fixed(papers.otherVendor.vendor.vendor),
-  // Never the right one: what is moved away grants nothing any more.
-  appliance: fixed("0000000000000000"),
-  range: fixed("day", "week", "month", ""),
-  since: fixed(soon(1), soon(-1), ""),
-  until: fixed(soon(1), soon(-1), ""),
-  before: fixed("1", "500", "1000000", ""),
-  after: fixed("0", "3", ""),
-  limit: fixed("1", "100", "500", ""),
-  type: fixed("SlotTaken", "SlotTaken,SlotReleased", "RefusalsCounted", ""),
-  wait: fixed("true", "false", ""),
-  with_borrows: fixed("true", "false"),
-  accept_gap: fixed("a reason", ""),
-  // The current month can always be sealed again: calls go on.
-  month: fixed(soon(0).slice(0, "2026-03".length)),
-  note: fixed("a note", ""),
-  consumptions: fixed("1", "7", "-5", "0", "100"),
-  max_overages: fixed("0", "3", "-1"),
-  allow_overages: fixed("true", "FALSE", "1", ""),
+  vendor: oneOf(documents.otherVendor.vendor.vendor),
+  // Never the right one: a server that was moved away grants nothing.
+  appliance: oneOf("0000000000000000"),
+  range: oneOf("day", "week", "month", ""),
+  since: oneOf(hoursFromNow(1), hoursFromNow(-1), ""),
+  until: oneOf(hoursFromNow(1), hoursFromNow(-1), ""),
+  before: oneOf("1", "500", "1000000", ""),
+  after: oneOf("0", "3", ""),
+  limit: oneOf("1", "100", "500", ""),
+  type: oneOf("SlotTaken", "SlotTaken,SlotReleased", "RefusalsCounted", ""),
+  wait: oneOf("true", "false", ""),
+  with_borrows: oneOf("true", "false"),
+  accept_gap: oneOf("a reason", ""),
+  // The current month can always be sealed again, because calls go on.
+  month: oneOf(hoursFromNow(0).slice(0, "2026-03".length)),
+  note: oneOf("a note", ""),
+  consumptions: oneOf("1", "7", "-5", "0", "100"),
+  max_overages: oneOf("0", "3", "-1"),
+  allow_overages: oneOf("true", "FALSE", "1", ""),
 });
 
-/** Where another value is right than elsewhere. */
-const elsewhere = (papers: SiteDocuments): Readonly<Record<string, Values>> => ({
-  "/api/v4/license/upload": { license: fixed(papers.license) },
-  "/api/admin/v1/trust/show": { license: fixed(papers.trust, papers.otherTrust) },
-  "/api/admin/v1/trust/add": { license: fixed(papers.trust, papers.otherTrust) },
-  "/api/admin/v1/clock/repair": { license: fixed(papers.timeAnswer) },
-  "/api/admin/v1/licenses/remove": { license_id: fixed(String(papers.spareLicenseId)) },
-  "/api/v4/featureRegister": { feature: fixed("view") },
-  "/api/v4/check_license_feature": { feature: fixed("view") },
-  "/api/v4/featureRelease": { feature: fixed("view") },
-  "/api/v4/feature_release": { feature: fixed("view") },
-  "/api/v4/add_feature_consumption": { feature: fixed("plot") },
+/** Routes for which other values are valid. */
+const valuesByRoute = (documents: SiteDocuments): Readonly<Record<string, Values>> => ({
+  "/api/v4/license/upload": { license: oneOf(documents.license) },
+  "/api/admin/v1/trust/show": { license: oneOf(documents.trust, documents.otherTrust) },
+  "/api/admin/v1/trust/add": { license: oneOf(documents.trust, documents.otherTrust) },
+  "/api/admin/v1/clock/repair": { license: oneOf(documents.timeAnswer) },
+  "/api/admin/v1/licenses/remove": { license_id: oneOf(String(documents.spareLicenseId)) },
+  "/api/v4/featureRegister": { feature: oneOf("view") },
+  "/api/v4/check_license_feature": { feature: oneOf("view") },
+  "/api/v4/featureRelease": { feature: oneOf("view") },
+  "/api/v4/feature_release": { feature: oneOf("view") },
+  "/api/v4/add_feature_consumption": { feature: oneOf("plot") },
 });
 
 export function validValue(
-  papers: SiteDocuments,
+  documents: SiteDocuments,
   { path }: RoutePlan,
   field: string,
 ): fc.Arbitrary<string> {
-  const value = elsewhere(papers)[path]?.[field] ?? usual(papers)[field];
-  if (value === undefined) throw new Error(`${path} has a field nobody attacks: ${field}`);
+  const value = valuesByRoute(documents)[path]?.[field] ?? usualValues(documents)[field];
+  if (value === undefined) throw new Error(`no valid value is defined for ${field} of ${path}`);
   return value;
 }

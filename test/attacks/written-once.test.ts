@@ -1,21 +1,21 @@
 import { expect, spyOn, test } from "bun:test";
 import { openAppliance } from "../support/appliance.ts";
 
-/** More than any answer to a call of an application has. */
+/** Longer than the answer to any other call. */
 const LARGE = 20_000;
 
-/** Anybody may ask for it, also those who never read what they asked for. */
-test("openapi.json is written once, however often it is asked for", async () => {
+/** Callers need no credential for it, and may never read the answer. */
+test("the server encodes openapi.json once, however often it is requested", async () => {
   const site = await openAppliance();
-  const write = spyOn(JSON, "stringify");
+  const stringify = spyOn(JSON, "stringify");
   try {
-    for (let asked = 0; asked < 5; asked += 1) {
+    for (let request = 0; request < 5; request += 1) {
       const [{ status }] = await site.get("/api/v4/openapi.json");
       expect(status).toBe(200);
     }
-    const texts = write.mock.results.map(({ value }) => String(value));
+    const texts = stringify.mock.results.map(({ value }) => String(value));
     expect(texts.filter((text) => text.length > LARGE)).toHaveLength(1);
   } finally {
-    write.mockRestore();
+    stringify.mockRestore();
   }
 });

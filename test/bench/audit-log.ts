@@ -1,4 +1,4 @@
-// How long a page of the record takes, of the compiled binary, when the record is long.
+// Measures reads of a long audit log with the compiled binary: pages, a filter and the export.
 //
 //   bun test/bench/audit-log.ts [LINES]
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -32,45 +32,50 @@ try {
 }
 
 async function measure(url: string): Promise<void> {
-  await report("newest page of 100", () => page(`${url}?limit=100`));
+  await report("newest page of 100", () => readPage(`${url}?limit=100`));
   await report("page of 100 in the middle", () =>
-    page(`${url}?limit=100&before=${Math.floor(lines / 2)}`),
+    readPage(`${url}?limit=100&before=${Math.floor(lines / 2)}`),
   );
-  await report("one step of a filter that matches nothing", () => page(`${url}?user=nobody`));
-  const began = performance.now();
+  await report("one step of a filter that matches nothing", () => readPage(`${url}?user=nobody`));
+  const start = performance.now();
   let steps = 0;
   for (let next: string | null = ""; next !== null; steps += 1) {
-    ({ next } = await page(`${url}?user=nobody&before=${next}`));
+    ({ next } = await readPage(`${url}?user=nobody&before=${next}`));
   }
-  say(`all of a filter that matches nothing: ${since(began)} s, ${steps} steps`);
-  const exporting = performance.now();
+  printLine(
+    `whole log with a filter that matches nothing: ${secondsSince(start)} s, ${steps} steps`,
+  );
+  const exportStart = performance.now();
   const { size } = await (await fetch(`${url}/export`)).blob();
-  say(`the export, ${(size / 2 ** 20).toFixed(0)} MiB: ${since(exporting)} s`);
+  printLine(`export of ${(size / 2 ** 20).toFixed(0)} MiB: ${secondsSince(exportStart)} s`);
 }
 
-async function page(url: string): Promise<AuditPageReply> {
+async function readPage(url: string): Promise<AuditPageReply> {
   const response = await fetch(url);
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
   return (await response.json()) as AuditPageReply;
 }
 
-async function report(what: string, act: () => Promise<unknown>): Promise<void> {
-  const took: number[] = [];
+async function report(description: string, act: () => Promise<unknown>): Promise<void> {
+  const times: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const began = performance.now();
+    const start = performance.now();
     await act();
-    took.push(performance.now() - began);
+    times.push(performance.now() - start);
   }
-  const sorted = took.toSorted((a, b) => a - b);
-  const at = (share: number): string =>
+  const sorted = times.toSorted((a, b) => a - b);
+  const percentile = (share: number): string =>
     (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(1);
-  say(`${what}: median ${at(0.5)} ms, worst ${at(1)} ms (${ROUNDS} rounds, ${lines} lines)`);
+  printLine(
+    `${description}: median ${percentile(0.5)} ms, worst ${percentile(1)} ms ` +
+      `(${ROUNDS} rounds, ${lines} lines)`,
+  );
 }
 
-function since(began: number): string {
-  return ((performance.now() - began) / 1_000).toFixed(1);
+function secondsSince(start: number): string {
+  return ((performance.now() - start) / 1_000).toFixed(1);
 }
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }

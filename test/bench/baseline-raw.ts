@@ -1,5 +1,5 @@
-// `baseline-raw BYTES`: what the runtime itself can do. It reads the JSON of a request and answers a text
-// that is always the same, of as many bytes as Berth's answer has.
+// `baseline-raw BYTES`: the speed of the runtime alone. It parses the JSON of a request and answers
+// a constant text with as many bytes as Berth's answer.
 const text = "x".repeat(Number(process.argv[2]));
 const headers = { "content-type": "application/json;charset=utf-8" };
 

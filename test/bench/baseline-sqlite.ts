@@ -1,6 +1,6 @@
-// `baseline-sqlite BYTES FOLDER`: the other way to be durable that comes with the runtime. A heartbeat is
-// one transaction in SQLite with a write-ahead log, synced before it is answered; the answer has as
-// many bytes as Berth's.
+// `baseline-sqlite BYTES FOLDER`: durable storage with the SQLite of the runtime. A heartbeat is
+// one transaction with a write-ahead log, synced before it is answered; the answer has as many
+// bytes as Berth's.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 

@@ -1,4 +1,5 @@
-// What Berth's speed is held against, compiled as the product is, so that only the design differs.
+// The servers that Berth's speed is compared with, compiled like the product, so that only the
+// design differs.
 import { join } from "node:path";
 import { repositoryRoot, mainEntry } from "../../build/bundled-packages.ts";
 import { compileOptions, isolationOptions } from "../../build/executable.ts";
@@ -6,7 +7,7 @@ import { compileOptions, isolationOptions } from "../../build/executable.ts";
 export const outputFolder = join(repositoryRoot, "build", "out");
 
 export interface Baselines {
-  /** Berth itself, over a store that keeps nothing. */
+  /** Berth itself, with a store that writes nothing. */
   readonly ceiling: string;
   /** The runtime alone. */
   readonly raw: string;
@@ -17,7 +18,7 @@ export interface Baselines {
 
 let built: Promise<Baselines> | null = null;
 
-/** Once, whoever asks. */
+/** Builds the baselines once per process. */
 export const buildBaselines = (): Promise<Baselines> => (built ??= buildAll());
 
 async function buildAll(): Promise<Baselines> {
@@ -30,7 +31,7 @@ async function buildAll(): Promise<Baselines> {
 }
 
 const memoryStorePlugin: Bun.BunPlugin = {
-  name: "a store that keeps nothing",
+  name: "memory-store",
   setup({ onResolve }) {
     onResolve({ filter: /\/store\/store\.ts$/ }, () => ({
       path: join(import.meta.dir, "memory-store.ts"),
@@ -38,10 +39,10 @@ const memoryStorePlugin: Bun.BunPlugin = {
   },
 };
 
-async function build(name: string, from: string, plugins: Bun.BunPlugin[] = []): Promise<string> {
+async function build(name: string, entry: string, plugins: Bun.BunPlugin[] = []): Promise<string> {
   const outfile = join(outputFolder, `bench-${name}`);
   const define = { ...compileOptions.define, BERTH_COMMIT: '"bench"' };
   const compile = { ...isolationOptions, outfile };
-  await Bun.build({ ...compileOptions, entrypoints: [from], plugins, define, compile });
+  await Bun.build({ ...compileOptions, entrypoints: [entry], plugins, define, compile });
   return outfile;
 }

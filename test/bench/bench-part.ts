@@ -1,11 +1,11 @@
-// What every part of the benchmark is given and gives.
+// Input and result of every part of the benchmark.
 import type { Figure } from "./goals.ts";
 
 export interface BenchSize {
   readonly starts: number;
-  /** How often each comparison is made: every server once in each round. */
+  /** Rounds of each comparison: every server runs once in each round. */
   readonly rounds: number;
-  /** Of one run. */
+  /** Length of one run. */
   readonly seconds: number;
   readonly connections: readonly number[];
   readonly registrations: readonly number[];
@@ -36,8 +36,8 @@ export const QUICK_SIZE: BenchSize = {
 
 export interface PartResult {
   readonly figures: readonly Figure[];
-  /** Everything beside the figures, to be read. */
+  /** The other results, as text for people. */
   readonly text: string;
-  /** Checks of the run itself that failed; nothing of it can be believed then. */
+  /** Failed checks of the run itself; if there are any, its figures are invalid. */
   readonly wrong: readonly string[];
 }

@@ -1,4 +1,4 @@
-// The benchmark's own judges: a wrong answer is an error, and books that do not balance are found.
+// Tests of the benchmark: a wrong answer is an error, and totals that do not match are reported.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,18 +24,18 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test.each(LOAD_KINDS)("%s is asked and answered as it should be", async (kind) => {
-  let round = await server.run({ kind, connections: 32, seconds: 0.1 });
-  // A busy machine may need longer until every connection has had an answer.
-  for (let seconds = 1; round.answered <= 32 && seconds < 100; seconds *= 4) {
-    round = await server.run({ kind, connections: 32, seconds });
+test.each(LOAD_KINDS)("a run of %s has no errors and no mismatch of totals", async (kind) => {
+  let result = await server.run({ kind, connections: 32, seconds: 0.1 });
+  // On a busy machine it takes longer until every connection has an answer.
+  for (let seconds = 1; result.answered <= 32 && seconds < 100; seconds *= 4) {
+    result = await server.run({ kind, connections: 32, seconds });
   }
-  expect(round.errors).toEqual({});
-  expect(round.answered).toBeGreaterThan(32);
+  expect(result.errors).toEqual({});
+  expect(result.answered).toBeGreaterThan(32);
   expect(server.expectedTotals?.mismatches).toEqual([]);
 });
 
-const nothing: LoadOutcome = {
+const emptyOutcome: LoadOutcome = {
   answered: 0,
   requests: 0,
   perSecond: 0,
@@ -51,52 +51,63 @@ const nothing: LoadOutcome = {
 };
 
 test.each([
-  ["a slot that is not held", { granted: 1 }, "slots held: 100, acknowledged: 101"],
-  ["a slot that was not given back", { released: 1 }, "slots held: 100, acknowledged: 99"],
-  ["more slots than there are", { mostHeld: 1_101 }, "1101 slots were held at once, of 1100"],
-  ["an error", { errors: { "status 500": 2 } }, "2 times status 500"],
-])("the books find %s", async (_what, differing, found) => {
-  const books = new ExpectedTotals(server.url, USERS);
-  const shown = await fetch(`${server.url}/api/v4/license?product=cad`);
-  const { total_consumptions: consumed } = (await shown.json()) as { total_consumptions: number };
-  await books.compareAfterRun("heartbeat", "now", { ...nothing, consumed, ...differing });
-  expect(books.mismatches).toEqual([`now: ${found}`]);
+  ["a granted slot that is not held", { granted: 1 }, "slots held: 100, acknowledged: 101"],
+  ["a released slot that is still held", { released: 1 }, "slots held: 100, acknowledged: 99"],
+  [
+    "more slots held than the license has",
+    { mostHeld: 1_101 },
+    "1101 slots were held at once, of 1100",
+  ],
+  ["a request that failed", { errors: { "status 500": 2 } }, "2 times status 500"],
+])("ExpectedTotals reports %s", async (_case, differing, mismatch) => {
+  const totals = new ExpectedTotals(server.url, USERS);
+  const response = await fetch(`${server.url}/api/v4/license?product=cad`);
+  const { total_consumptions: consumed } = (await response.json()) as {
+    total_consumptions: number;
+  };
+  await totals.compareAfterRun("heartbeat", "now", { ...emptyOutcome, consumed, ...differing });
+  expect(totals.mismatches).toEqual([`now: ${mismatch}`]);
 });
 
-test("the books find a count that was not counted", async () => {
-  const books = new ExpectedTotals(server.url, USERS);
-  await books.compareAfterRun("consumption", "now", { ...nothing, consumed: 1_000_000_000 });
-  expect(books.mismatches[0]).toEndWith("acknowledged: 1000000000");
+test("ExpectedTotals reports acknowledged consumption that the server does not show", async () => {
+  const totals = new ExpectedTotals(server.url, USERS);
+  await totals.compareAfterRun("consumption", "now", {
+    ...emptyOutcome,
+    consumed: 1_000_000_000,
+  });
+  expect(totals.mismatches[0]).toEndWith("acknowledged: 1000000000");
 });
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
 
 test.each([
-  ["another status", "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", "status 500"],
-  ["a short answer", `${OK}x`, "the server closed a connection"],
+  ["an answer with another status", "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", "status 500"],
+  ["an answer that is too short", `${OK}x`, "the server closed a connection"],
   ["no answer at all", "", "the server closed a connection"],
-  ["more than was asked", `${OK}xxx`, "more was answered than was asked"],
-])("%s is an error", async (_what, answer, error) => {
-  expect((await askedOf(answer)).errors).toEqual({ [error]: 4 });
+  ["an answer that is too long", `${OK}xxx`, "the answer is longer than its length"],
+])("the load generator counts %s as an error", async (_case, answer, error) => {
+  expect((await runAgainstStub(answer)).errors).toEqual({ [error]: 4 });
 });
 
-test("an answer in pieces is none", async () => {
-  expect((await askedOf(`${OK}x`, "x")).errors).toEqual({});
+test("the load generator accepts an answer in several parts", async () => {
+  expect((await runAgainstStub(`${OK}x`, "x")).errors).toEqual({});
 });
 
-/** Heartbeats to a server that says this and closes the connection after its last word. */
-async function askedOf(...words: readonly string[]): Promise<RunResult> {
+/**
+ * Sends heartbeats to a server that answers these parts; it closes the connection if there is one.
+ */
+async function runAgainstStub(...parts: readonly string[]): Promise<RunResult> {
   const stub = Bun.listen({
     hostname: "127.0.0.1",
     port: 0,
     socket: {
       async data(socket) {
-        for (const word of words) {
-          socket.write(word);
+        for (const part of parts) {
+          socket.write(part);
           socket.flush();
           await Bun.sleep(5);
         }
-        if (words.length === 1) socket.end();
+        if (parts.length === 1) socket.end();
       },
     },
   });

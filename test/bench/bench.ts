@@ -1,6 +1,6 @@
-// `bun run bench [--quick] [--part NAME] [--rounds N]`: the speed of the compiled binary, held against its
-// yardsticks and its goals. A goal that is missed is marked; only a run that cannot be believed,
-// because an answer was wrong or the books do not balance, ends with another code than 0.
+// `bun run bench [--quick] [--part NAME] [--rounds N]`: measures the compiled binary, and compares
+// it with the baselines and the goals. A missed goal is only marked; the exit code is not 0 only if
+// the run is invalid, because an answer was wrong or totals do not match.
 import { writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
@@ -26,12 +26,12 @@ const PARTS: Readonly<Record<string, (size: BenchSize) => Promise<PartResult>>> 
 const USAGE = `bun run bench [--quick] [--part ${Object.keys(PARTS).join("|")}]... [--rounds N]
 
   --quick      about a minute: fewer rounds, fewer registrations
-  --part NAME  this part only; may be given again
-  --rounds N   how often each comparison is made, 1 to 99: more of them tell more on a busy machine
+  --part NAME  this part only; can be repeated
+  --rounds N   rounds of each comparison, 1 to 99; use more on a busy machine
 
-The history that a day leaves behind is measured by: bun test/faults/storage-growth/suite.ts`;
+To measure the growth of the data folder in a day: bun test/faults/storage-growth/suite.ts`;
 
-const [MISUSED, WRONG] = [2, 1];
+const [USAGE_ERROR, INVALID_RUN] = [2, 1];
 
 async function measureCheckpoints({ checkpoints }: BenchSize): Promise<PartResult> {
   const figures: Figure[] = [];
@@ -70,48 +70,53 @@ function parseOptions(): BenchOptions {
       return { quick, parts: part, size: { ...usual, rounds: Number(rounds ?? usual.rounds) } };
     }
     console.error(
-      isCount ? `bench: error: there is no part ${unknown}` : "bench: error: --rounds is 1 to 99",
+      isCount
+        ? `bench: error: unknown part: ${unknown}`
+        : `bench: error: --rounds must be 1 to 99: ${rounds}`,
     );
   } catch (error) {
     console.error(`bench: error: ${error instanceof Error ? error.message : String(error)}`);
   }
   console.error(USAGE);
-  return process.exit(MISUSED);
+  return process.exit(USAGE_ERROR);
 }
 
-/** A part that breaks off is wrong, and does not take along what the others found. */
+/** A part that throws is an error of the run; the results of the other parts are kept. */
 async function measure(name: string, size: BenchSize): Promise<PartResult> {
   try {
-    return (await PARTS[name]?.(size)) ?? NOTHING;
+    return (await PARTS[name]?.(size)) ?? EMPTY_RESULT;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return { ...NOTHING, text: `broken off: ${why}`, wrong: [`${name}: ${why}`] };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { ...EMPTY_RESULT, text: `failed: ${reason}`, wrong: [`${name}: ${reason}`] };
   }
 }
 
-const NOTHING: PartResult = { figures: [], text: "", wrong: [] };
+const EMPTY_RESULT: PartResult = { figures: [], text: "", wrong: [] };
 
 const { quick, parts, size } = parseOptions();
 buildBinary();
-// Who else is at work: with more than one process for each processor, times say little.
-const [others = 0] = loadavg();
-const all: Record<string, PartResult> = {};
+// The load before the run: with more than one process for each processor, times say little.
+const [load = 0] = loadavg();
+const results: Record<string, PartResult> = {};
 for (const name of parts) {
-  const measured = await measure(name, size);
-  all[name] = measured;
-  console.log(`== ${name} ==\n${measured.text}\n`);
+  const result = await measure(name, size);
+  results[name] = result;
+  console.log(`== ${name} ==\n${result.text}\n`);
 }
 
-const figures = Object.values(all).flatMap((measured) => measured.figures);
-const wrong = Object.values(all).flatMap((measured) => measured.wrong);
+const figures = Object.values(results).flatMap((result) => result.figures);
+const wrong = Object.values(results).flatMap((result) => result.wrong);
 figures.push({ what: "errors", value: wrong.length, unit: "", goal: { is: "most", value: 0 } });
-const where = `${availableParallelism()} processors, load ${formatNumber(others)} before`;
+const where = `${availableParallelism()} processors, load ${formatNumber(load)} before`;
 console.log(`== goals, on ${where} ==\n${formatGoals(figures)}\n`);
-for (const one of wrong) console.error(`wrong: ${one}`);
-console.log("history after a simulated day: bun test/faults/storage-growth/suite.ts");
+for (const error of wrong) console.error(`error: ${error}`);
+console.log("data folder after a simulated day: bun test/faults/storage-growth/suite.ts");
 
-const shown = figures.map((figure) => ({ ...figure, met: isMet(figure) }));
+const judgedFigures = figures.map((figure) => ({ ...figure, met: isMet(figure) }));
 const file = join(outputFolder, "bench.json");
-writeFileSync(file, `${JSON.stringify({ quick, where, figures: shown, parts: all }, null, 2)}\n`);
+writeFileSync(
+  file,
+  `${JSON.stringify({ quick, where, figures: judgedFigures, parts: results }, null, 2)}\n`,
+);
 console.log(file);
-process.exit(wrong.length === 0 ? 0 : WRONG);
+process.exit(wrong.length === 0 ? 0 : INVALID_RUN);

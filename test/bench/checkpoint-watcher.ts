@@ -1,4 +1,4 @@
-// A server's checkpoints as somebody outside sees them: a new segment, a process, its end.
+// Observes the checkpoints of a server from outside: a new segment, a child process, and its end.
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
@@ -8,32 +8,32 @@ export interface ObservedCheckpoint {
   /** By the wall clock, in milliseconds. */
   readonly begin: number;
   readonly end: number;
-  /** What `state.json` holds now. */
+  /** Size of `state.json` after it. */
   readonly bytes: number;
-  /** The most its process ever had in memory. */
+  /** Peak memory of its process. */
   readonly mib: number;
 }
 
-const STEP = 3;
-const PATIENCE = 5 * 60_000;
+const POLL_INTERVAL = 3;
+const TIMEOUT = 5 * 60_000;
 
 /** Waits for the server's next checkpoint, and for its end. */
 export async function waitForCheckpoint(
   server: number,
   folder: string,
 ): Promise<ObservedCheckpoint> {
-  const child = await until(() => findChild(server));
-  // It starts with a new segment, before there is a process.
+  const child = await waitFor(() => findChild(server));
+  // A checkpoint starts with a new segment, before its process exists.
   const begin = statSync(listSegments(realDisk, folder).at(-1)?.path ?? "").birthtimeMs;
   let mib = 0;
-  await until(() => {
+  await waitFor(() => {
     mib = readPeakMemory(child) ?? mib;
     return findChild(server) === null ? true : null;
   });
   return { begin, end: Date.now(), bytes: statSync(join(folder, STATE_FILE)).size, mib };
 }
 
-/** The most a process ever had in memory; null when it is gone. */
+/** Peak memory of a process in MiB; null: it has ended. */
 export function readPeakMemory(pid: number): number | null {
   try {
     const kib = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
@@ -43,29 +43,30 @@ export function readPeakMemory(pid: number): number | null {
   }
 }
 
-/** A checkpoint that is being made; null: none. */
+/** The process of a running checkpoint; null: none. */
 export function findChild(pid: number): number | null {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
   return children === "" ? null : Number(children.split(" ")[0]);
 }
 
-async function until<T>(found: () => T | null): Promise<T> {
+async function waitFor<T>(read: () => T | null): Promise<T> {
   const started = Date.now();
   for (;;) {
-    const value = found();
+    const value = read();
     if (value !== null) return value;
-    if (Date.now() - started > PATIENCE) throw new Error("no checkpoint began or ended in time");
-    await Bun.sleep(STEP);
+    if (Date.now() - started > TIMEOUT)
+      throw new Error("no checkpoint began or ended within 5 minutes");
+    await Bun.sleep(POLL_INTERVAL);
   }
 }
 
-/** The kind of file system a path is on. */
+/** The type of the file system that contains a path. */
 export function findFileSystem(path: string): string {
-  let [found, name] = ["", "unknown"];
+  let [mountPoint, name] = ["", "unknown"];
   for (const line of readFileSync("/proc/self/mounts", "utf8").split("\n")) {
     const [, mounted = "", type = ""] = line.split(" ");
-    const holds = path === mounted || path.startsWith(mounted === "/" ? "/" : `${mounted}/`);
-    if (holds && mounted.length >= found.length) [found, name] = [mounted, type];
+    const isInside = path === mounted || path.startsWith(mounted === "/" ? "/" : `${mounted}/`);
+    if (isInside && mounted.length >= mountPoint.length) [mountPoint, name] = [mounted, type];
   }
   return name;
 }

@@ -1,5 +1,5 @@
-// What the generator was acknowledged must be what the server says afterwards: every slot once,
-// every count once, and never more slots than there are.
+// Compares what the load generator was acknowledged with what the server shows afterwards: every
+// slot once, every consumption once, and never more slots than there are.
 import { CONTESTED_PRODUCT, CONTESTED_SLOTS, FULL_PRODUCT, PRODUCT } from "./populated-site.ts";
 import type { LoadKind, LoadOutcome } from "./load-plan.ts";
 
@@ -9,54 +9,59 @@ interface LicenseTotals {
   readonly total_consumptions: number;
 }
 
-/** One for each server that lends slots. */
+/** One for each license server. */
 export class ExpectedTotals {
   readonly #url: string;
-  readonly #wrong: string[] = [];
-  #held: number;
+  readonly #mismatches: string[] = [];
+  #slotsHeld: number;
   #consumed = 0;
 
-  /** `held`: how many slots are taken before anything is asked. */
-  constructor(url: string, held: number) {
+  /** `slotsHeld`: how many slots are in use before the first run. */
+  constructor(url: string, slotsHeld: number) {
     this.#url = url;
-    this.#held = held;
+    this.#slotsHeld = slotsHeld;
   }
 
   get mismatches(): readonly string[] {
-    return this.#wrong;
+    return this.#mismatches;
   }
 
-  /** After a run: what does the server say? */
-  async compareAfterRun(kind: LoadKind, what: string, outcome: LoadOutcome): Promise<void> {
+  /** `run` names the run in the mismatches. */
+  async compareAfterRun(kind: LoadKind, run: string, outcome: LoadOutcome): Promise<void> {
     const { granted, released, consumed, mostHeld, errors } = outcome;
     for (const [error, count] of Object.entries(errors)) {
-      this.#wrong.push(`${what}: ${count} times ${error}`);
+      this.#mismatches.push(`${run}: ${count} times ${error}`);
     }
-    const contested = kind === "contest";
-    if (!contested) this.#held += granted - released;
+    const isContested = kind === "contest";
+    if (!isContested) this.#slotsHeld += granted - released;
     this.#consumed += consumed;
-    const [main, full, fought] = await Promise.all(
-      [PRODUCT, FULL_PRODUCT, CONTESTED_PRODUCT].map(this.#show),
+    const [main, full, contested] = await Promise.all(
+      [PRODUCT, FULL_PRODUCT, CONTESTED_PRODUCT].map(this.#readTotals),
     );
-    const left = contested ? granted - released : 0;
-    this.#expect(`${what}: slots held`, main?.floating_in_use_devices, this.#held);
-    this.#expect(`${what}: consumption`, main?.total_consumptions, this.#consumed);
-    this.#expect(`${what}: slots held of the full license`, full?.floating_in_use_devices, 1);
-    this.#expect(`${what}: slots held of the contested one`, fought?.floating_in_use_devices, left);
+    const contestedHeld = isContested ? granted - released : 0;
+    this.#expect(`${run}: slots held`, main?.floating_in_use_devices, this.#slotsHeld);
+    this.#expect(`${run}: consumption`, main?.total_consumptions, this.#consumed);
+    this.#expect(`${run}: slots held of the full license`, full?.floating_in_use_devices, 1);
+    this.#expect(
+      `${run}: slots held of the contested license`,
+      contested?.floating_in_use_devices,
+      contestedHeld,
+    );
     const slots = main?.floating_users ?? 0;
-    this.#limit(what, mostHeld, contested ? CONTESTED_SLOTS : slots);
-    this.#limit(what, this.#held, slots);
+    this.#checkLimit(run, mostHeld, isContested ? CONTESTED_SLOTS : slots);
+    this.#checkLimit(run, this.#slotsHeld, slots);
   }
 
-  #limit(what: string, held: number, slots: number): void {
-    if (held > slots) this.#wrong.push(`${what}: ${held} slots were held at once, of ${slots}`);
+  #checkLimit(run: string, slotsHeld: number, slots: number): void {
+    if (slotsHeld > slots)
+      this.#mismatches.push(`${run}: ${slotsHeld} slots were held at once, of ${slots}`);
   }
 
-  #expect(what: string, found: number | undefined, expected: number): void {
-    if (found !== expected) this.#wrong.push(`${what}: ${found}, acknowledged: ${expected}`);
+  #expect(total: string, shown: number | undefined, expected: number): void {
+    if (shown !== expected) this.#mismatches.push(`${total}: ${shown}, acknowledged: ${expected}`);
   }
 
-  readonly #show = async (product: string): Promise<LicenseTotals> => {
+  readonly #readTotals = async (product: string): Promise<LicenseTotals> => {
     const response = await fetch(`${this.#url}/api/v4/license?product=${product}`);
     return (await response.json()) as LicenseTotals;
   };

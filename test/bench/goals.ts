@@ -1,10 +1,10 @@
-// Figures, what they should be, and how both are shown.
+// Figures, their goals, and how both are printed.
 
 export interface Figure {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
-  /** Null: only to be known. */
+  /** Null: for information only. */
   readonly goal: Goal | null;
 }
 
@@ -25,34 +25,34 @@ export function isMet({ value, goal }: Figure): boolean {
   return goal.is === "most" ? value <= goal.value : value < goal.value;
 }
 
-/** All figures that have a goal, or are to be known beside them. */
+/** A table of all figures, with their goals if they have one. */
 export function formatGoals(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => {
     const { what, value, unit, goal } = figure;
-    const wanted = goal === null ? "" : `${SIGNS[goal.is]} ${formatNumber(goal.value)}`;
+    const goalText = goal === null ? "" : `${SIGNS[goal.is]} ${formatNumber(goal.value)}`;
     const verdict = goal === null ? "" : isMet(figure) ? "met" : "MISSED";
-    return [what, wanted, `${formatNumber(value)}${unit === "" ? "" : ` ${unit}`}`, verdict];
+    return [what, goalText, `${formatNumber(value)}${unit === "" ? "" : ` ${unit}`}`, verdict];
   });
   return formatColumns([["", "goal", "figure", ""], ...rows]);
 }
 
-/** Whole when large, with two digits that matter when small. */
+/** A whole number if large; with two or three significant digits if small. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "-";
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
   return String(Number(value.toPrecision(Math.abs(value) >= 10 ? 3 : 2)));
 }
 
-/** The first column to the left, all others to the right. */
+/** The first column is aligned left, all others right. */
 export function formatColumns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, place) =>
-    Math.max(...rows.map((row) => (row[place] ?? "").length)),
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
   );
   return rows
     .map((row) =>
       row
-        .map((cell, place) =>
-          place === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[place] ?? 0),
+        .map((cell, column) =>
+          column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
         )
         .join("  ")
         .trimEnd(),
@@ -60,7 +60,7 @@ export function formatColumns(rows: readonly (readonly string[])[]): string {
     .join("\n");
 }
 
-/** Of an even number, the mean of the two in the middle. */
+/** For an even count, the mean of the two middle numbers. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

@@ -1,5 +1,5 @@
-// What becomes of it all when a site grows: the same load on servers with few and with many
-// registrations, all up at once.
+// Measures how a growing site affects speed, memory and start: the same load on servers with few
+// and with many registrations, all running at once.
 import { join } from "node:path";
 import { readResidentMiB } from "../support/resident-memory.ts";
 import { makeBenchFolder, makePopulatedSite, BenchServer } from "./servers.ts";
@@ -11,9 +11,9 @@ import type { LoadKind } from "./load-plan.ts";
 const CONNECTIONS = 64;
 const KINDS = ["cycle", "heartbeat"] as const satisfies readonly LoadKind[];
 const MILLION = 1_000_000;
-const IDLE = 20_000;
-/** A run into which a checkpoint falls says nothing about the size alone; it is made again. */
-const TRIES = 4;
+const IDLE_TIME = 20_000;
+/** A run with a checkpoint does not show the effect of the size alone, so it is repeated. */
+const MAX_ATTEMPTS = 4;
 
 interface SizedServer {
   readonly registrations: number;
@@ -30,30 +30,30 @@ export async function measureGrowth({
   seconds,
 }: BenchSize): Promise<PartResult> {
   const folder = makeBenchFolder();
-  const all: SizedServer[] = [];
+  const sizedServers: SizedServer[] = [];
   for (const count of registrations) {
-    all.push(await startSizedServer(join(folder, String(count)), count));
+    sizedServers.push(await startSizedServer(join(folder, String(count)), count));
   }
-  // What a start leaves to be cleared away goes when the runtime finds the time.
-  await Bun.sleep(IDLE);
-  for (const one of all) one.mib = readResidentMiB(one.server.pid);
+  // Time for the runtime to collect the garbage of the start.
+  await Bun.sleep(IDLE_TIME);
+  for (const sized of sizedServers) sized.mib = readResidentMiB(sized.server.pid);
   for (let round = 0; round < rounds; round += 1) {
     for (const kind of KINDS) {
-      for (const { server, rounds } of all) {
+      for (const { server, rounds } of sizedServers) {
         rounds[kind].push(await runWithoutCheckpoint(server, kind, seconds));
       }
     }
   }
-  for (const { server } of all) await server.kill();
+  for (const { server } of sizedServers) await server.kill();
   return {
-    figures: figuresOf(all),
-    text: tableOf(all),
-    wrong: all.flatMap(({ server }) => server.expectedTotals?.mismatches ?? []),
+    figures: figuresOf(sizedServers),
+    text: tableOf(sizedServers),
+    wrong: sizedServers.flatMap(({ server }) => server.expectedTotals?.mismatches ?? []),
   };
 }
 
 async function startSizedServer(folder: string, registrations: number): Promise<SizedServer> {
-  // As at a real site, every workstation has an address of its own.
+  // As at a real site, every workstation has its own address.
   await makePopulatedSite(folder, registrations, "distinct-addresses");
   const begin = performance.now();
   const server = await BenchServer.startBerth(folder, registrations);
@@ -68,8 +68,8 @@ async function runWithoutCheckpoint(
 ): Promise<RunResult> {
   for (let attempt = 1; ; attempt += 1) {
     await waitForNoCheckpoint(server);
-    const round = await server.run({ kind, connections: CONNECTIONS, seconds });
-    if (!round.hadCheckpoint || attempt === TRIES) return round;
+    const result = await server.run({ kind, connections: CONNECTIONS, seconds });
+    if (!result.hadCheckpoint || attempt === MAX_ATTEMPTS) return result;
   }
 }
 
@@ -84,23 +84,23 @@ function figuresOf(all: readonly SizedServer[]): Figure[] {
         ({ perSecond }, round) => perSecond / (small.rounds[kind][round]?.perSecond ?? NaN),
       );
       figures.push({
-        what: `${kind} at ${formatNumber(registrations)} registrations, against ${small.registrations}`,
+        what: `${kind} at ${formatNumber(registrations)} registrations, compared with ${small.registrations}`,
         value: median(ratios),
         unit: "x",
         goal: kind === "cycle" && registrations === MILLION ? atLeast(0.9) : null,
       });
     }
   }
-  const more = large.registrations - small.registrations;
+  const difference = large.registrations - small.registrations;
   figures.push({
     what: `resident memory for each registration, of ${formatNumber(large.registrations)}`,
-    value: ((large.mib - small.mib) * 1024 * 1024) / more,
+    value: ((large.mib - small.mib) * 1024 * 1024) / difference,
     unit: "bytes",
     goal: atMost(700),
   });
   figures.push({
     what: `start-up for each million registrations, of ${formatNumber(large.registrations)}`,
-    value: ((large.start - small.start) / more) * (MILLION / 1_000),
+    value: ((large.start - small.start) / difference) * (MILLION / 1_000),
     unit: "s",
     goal: atMost(3),
   });

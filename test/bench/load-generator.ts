@@ -1,6 +1,6 @@
-// `load-generator.ts PLAN`, in a process of its own: so many connections, on each the next request when
-// the answer to the last one is there. Plain sockets, prepared bytes and as little reading as tells
-// a right answer from a wrong one, so that what is measured is the server. Prints an outcome.
+// `load-generator.ts PLAN`, in its own process: each connection sends its next request as soon as
+// the last one is answered. It uses plain sockets and prepared bytes, and reads only enough to tell
+// a right answer from a wrong one, so that the server is measured. Prints a LoadOutcome as JSON.
 import type { Socket } from "bun";
 import type { LoadOutcome, LoadPlan } from "./load-plan.ts";
 import {
@@ -10,15 +10,15 @@ import {
   type RequestStep,
 } from "./request-scripts.ts";
 
-/** Before anything counts: both sides are compiled by then, and caches are filled. */
+/** Nothing is counted before this time: until then code is compiled and caches are filled. */
 const WARM_UP = 300;
-const PATIENCE = 20_000;
+const ANSWER_TIMEOUT = 20_000;
 
 const plan = JSON.parse(process.argv[2] ?? "") as LoadPlan;
 
 const counts: Record<AnswerKind, number> = {
   granted: 0,
-  kept: 0,
+  renewed: 0,
   released: 0,
   consumed: 0,
   denied: 0,
@@ -28,13 +28,13 @@ const errors: Record<string, number> = {};
 const waits: number[] = [];
 let isStopping = false;
 let isCounting = false;
-let releasing = 0;
+let releaseRequests = 0;
 let mostHeld = 0;
-let open = 0;
-const over = Promise.withResolvers<void>();
+let openConnections = 0;
+const allClosed = Promise.withResolvers<void>();
 
 const HEAD_END = Buffer.from("\r\n\r\n");
-/** Of `Content-Length: `, in whatever case it is written. */
+/** The end of `Content-Length: `, the same for both spellings of the L. */
 const LENGTH = Buffer.from("ength: ");
 const NOT_AVAILABLE = Buffer.from("floating_not_available");
 const CR = 13;
@@ -54,7 +54,7 @@ class Connection {
     const step = this.#script.next(last, isStopping);
     if (step === null) return this.end(socket);
     this.#step = step;
-    if (step.answerKinds[200] === "released") releasing += 1;
+    if (step.answerKinds[200] === "released") releaseRequests += 1;
     const { bytes } = step;
     this.#sent = performance.now();
     if (socket.write(bytes) !== bytes.length) this.fail(socket, "a request could not be sent");
@@ -64,41 +64,41 @@ class Connection {
     const bytes = this.#rest === null ? part : Buffer.concat([this.#rest, part]);
     const size = sizeOf(bytes);
     if (size < 0 || bytes.length < size) {
-      // The buffer is the runtime's, and used again.
+      // The runtime reuses its buffer.
       this.#rest = bytes === part ? Buffer.from(part) : bytes;
       return;
     }
     this.#rest = null;
-    if (bytes.length > size) return this.fail(socket, "more was answered than was asked");
+    if (bytes.length > size) return this.fail(socket, "the answer is longer than its length");
     const now = performance.now();
     if (isCounting) waits.push(now - this.#sent);
     const status = digitsAt(bytes, "HTTP/1.1 ".length, 3);
-    const act = this.#step?.answerKinds[status];
-    if (act === undefined) return this.fail(socket, `status ${status}`);
-    if (act === "denied" && bytes.indexOf(NOT_AVAILABLE) < 0) {
+    const answerKind = this.#step?.answerKinds[status];
+    if (answerKind === undefined) return this.fail(socket, `status ${status}`);
+    if (answerKind === "denied" && bytes.indexOf(NOT_AVAILABLE) < 0) {
       return this.fail(socket, "denied for another reason");
     }
-    counts[act] += 1;
-    if (act === "granted") mostHeld = Math.max(mostHeld, counts.granted - releasing);
-    this.send(socket, act);
+    counts[answerKind] += 1;
+    if (answerKind === "granted") mostHeld = Math.max(mostHeld, counts.granted - releaseRequests);
+    this.send(socket, answerKind);
   }
 
-  fail(socket: Socket<Connection>, why: string): void {
+  fail(socket: Socket<Connection>, error: string): void {
     if (this.#ended) return;
-    errors[why] = (errors[why] ?? 0) + 1;
+    errors[error] = (errors[error] ?? 0) + 1;
     this.end(socket);
   }
 
   end(socket: Socket<Connection>): void {
     if (this.#ended) return;
     this.#ended = true;
-    open -= 1;
+    openConnections -= 1;
     socket.end();
-    if (open === 0) over.resolve();
+    if (openConnections === 0) allClosed.resolve();
   }
 }
 
-/** Of a whole answer; -1: its head is not all there yet. */
+/** The size of the whole answer; -1: its head is not complete yet. */
 function sizeOf(bytes: Buffer): number {
   const head = bytes.indexOf(HEAD_END);
   const length = bytes.indexOf(LENGTH);
@@ -109,8 +109,8 @@ function sizeOf(bytes: Buffer): number {
 
 function digitsAt(bytes: Buffer, at: number, count: number): number {
   let number = 0;
-  for (let place = at; place < at + count; place += 1) {
-    number = number * 10 + ((bytes[place] ?? 48) - 48);
+  for (let offset = at; offset < at + count; offset += 1) {
+    number = number * 10 + ((bytes[offset] ?? 48) - 48);
   }
   return number;
 }
@@ -130,38 +130,38 @@ const sockets = await Promise.all(
     }),
   ),
 );
-open = sockets.length;
+openConnections = sockets.length;
 for (const socket of sockets) socket.data.send(socket, null);
 await Bun.sleep(WARM_UP);
 isCounting = true;
-const begun = performance.now();
+const start = performance.now();
 const cpu = process.cpuUsage();
 await Bun.sleep(plan.seconds * 1_000);
 isCounting = false;
-const took = performance.now() - begun;
+const duration = performance.now() - start;
 const { user, system } = process.cpuUsage(cpu);
 isStopping = true;
-const late = setTimeout(() => {
-  errors["no answer"] = open;
-  over.resolve();
-}, PATIENCE);
-await over.promise;
-clearTimeout(late);
+const timeout = setTimeout(() => {
+  errors["no answer"] = openConnections;
+  allClosed.resolve();
+}, ANSWER_TIMEOUT);
+await allClosed.promise;
+clearTimeout(timeout);
 
 const sorted = new Float64Array(waits).toSorted();
-const at = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+const percentile = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
 const outcome: LoadOutcome = {
   answered: Object.values(counts).reduce((sum, count) => sum + count, 0),
   requests: sorted.length,
-  perSecond: (sorted.length / took) * 1_000,
-  p50: at(0.5),
-  p99: at(0.99),
-  max: at(1),
+  perSecond: (sorted.length / duration) * 1_000,
+  p50: percentile(0.5),
+  p99: percentile(0.99),
+  max: percentile(1),
   granted: counts.granted,
   released: counts.released,
   consumed: counts.consumed,
   mostHeld,
-  generatorCpuShare: (user + system) / 1_000 / took,
+  generatorCpuShare: (user + system) / 1_000 / duration,
   errors,
 };
 process.stdout.write(JSON.stringify(outcome));

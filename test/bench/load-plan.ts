@@ -1,4 +1,4 @@
-// What the generator is told and what it tells: one run against one server.
+// Input and result of the load generator: one run against one server.
 
 export const LOAD_KINDS = [
   "heartbeat",
@@ -11,9 +11,9 @@ export const LOAD_KINDS = [
 ] as const;
 
 /**
- * heartbeat: users who hold a slot register again, one after the other. cycle: a new user claims a
- * slot, keeps it once and gives it back. denial: somebody asks a full license. contest: cycles of
- * more at once than there are slots.
+ * heartbeat: users who hold a slot register again, one after the other. cycle: a new user registers,
+ * sends one heartbeat and unregisters. denial: a user registers for a full license. contest: cycles of
+ * more users at once than there are slots.
  */
 export type LoadKind = (typeof LOAD_KINDS)[number];
 
@@ -22,11 +22,11 @@ export interface LoadPlan {
   readonly kind: LoadKind;
   readonly connections: number;
   readonly seconds: number;
-  /** How many users hold a slot: those of a crowd, from the first on. */
+  /** How many users of the populated site hold a slot. */
   readonly users: number;
 }
 
-/** Of all that was answered, also before the time that counts began. */
+/** Totals of all answers, also of those during the warm-up. */
 export interface AcknowledgedTotals {
   readonly granted: number;
   readonly released: number;
@@ -34,19 +34,19 @@ export interface AcknowledgedTotals {
 }
 
 export interface LoadOutcome extends AcknowledgedTotals {
-  /** Answered, with what was answered before the time that counts. */
+  /** All answers, also those during the warm-up. */
   readonly answered: number;
-  /** Within the time that counts. */
+  /** Answers within the measured time. */
   readonly requests: number;
   readonly perSecond: number;
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** The most slots that were surely held at once: granted, and not yet asked to be given back. */
+  /** The most slots that were certainly held at once: granted, and release not requested yet. */
   readonly mostHeld: number;
-  /** What share of the time the generator's own process was at work. */
+  /** Share of the time in which the generator's process used a processor. */
   readonly generatorCpuShare: number;
-  /** Anything that was not answered as it should be, by what was wrong. */
+  /** By description, how often a request was not answered correctly. */
   readonly errors: Readonly<Record<string, number>>;
 }

@@ -1,5 +1,5 @@
-// The store of the ceiling: takes the place of src/store/store.ts when that server is compiled. It
-// decides and applies commands as the product does and keeps nothing: no line, no write, no sync.
+// The store of the ceiling baseline: replaces src/store/store.ts when that server is compiled. It
+// decides and applies commands like the product, but writes nothing: no journal line, no sync.
 import type { Command } from "../../src/domain/command.ts";
 import type { OutcomeOf } from "../../src/domain/decide.ts";
 import type { Fault } from "../../src/domain/fault.ts";
@@ -25,8 +25,8 @@ export class Store implements Pick<DurableStore, StoreMember> {
     const { disk, folder, kind, create, clock, recognize = () => {} } = options;
     const uid = process.getuid?.() ?? 0;
     const identify = options.identify ?? (async () => "");
-    const made = { identify, recognize };
-    const opened = await openFolder({ disk, folder, kind, create, uid, now: clock, ...made });
+    const identity = { identify, recognize };
+    const opened = await openFolder({ disk, folder, kind, create, uid, now: clock, ...identity });
     return new Store(options, opened);
   }
 
@@ -44,9 +44,9 @@ export class Store implements Pick<DurableStore, StoreMember> {
     view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
   ): Promise<Result<T, Fault>> {
     const at = this.#now();
-    const asked = typeof command === "function" ? command(this.#head) : command;
-    const done = transact(this.#state, asked, at);
-    return done.ok ? ok(view(this.#state, done.value.outcome, at)) : done;
+    const resolved = typeof command === "function" ? command(this.#head) : command;
+    const result = transact(this.#state, resolved, at);
+    return result.ok ? ok(view(this.#state, result.value.outcome, at)) : result;
   }
 
   async read<T>(view: (state: State, at: Instant) => T): Promise<Result<T, never>> {

@@ -1,6 +1,7 @@
-// `populated-site.ts FOLDER REGISTRATIONS [distinct-addresses]` makes a site whose slots are taken. So many cannot be asked
-// for one by one each time: they are put into its state, which is then written as a checkpoint
-// writes it. They speak from one address, as the clients here do, or each from one of their own.
+// `populated-site.ts FOLDER REGISTRATIONS [distinct-addresses]` creates a site with so many slots
+// in use. Registering them by calls would take too long: they are added to the state, which is
+// written like a checkpoint. They use one address, as the clients of the benchmark do, or distinct
+// addresses.
 import { later, MINUTE } from "../../src/domain/time.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
@@ -12,19 +13,19 @@ import { consumptionTerms } from "../support/scenario.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 
 export const PRODUCT = "cad";
-/** Its only slot is taken. */
+/** Its only slot is in use. */
 export const FULL_PRODUCT = "full";
-/** With fewer slots than there are callers. */
+/** It has fewer slots than callers. */
 export const CONTESTED_PRODUCT = "contested";
 
-/** Free besides those of the crowd. */
-const SPARE = 1_000;
+/** Free slots besides those in use. */
+const FREE_SLOTS = 1_000;
 export const CONTESTED_SLOTS = 16;
 
-/** Nobody's slot ends while somebody looks at it. */
+/** No slot may end during the benchmark. */
 const TIMEOUT_MINUTES = 7 * 24 * 60;
 
-/** What a heartbeat says of where it comes from: the same each time, so that it is only a renewal. */
+/** The contact of a user: the same in every heartbeat, so that it only renews the slot. */
 export const contactOf = (index: number) => ({
   hostname: `workstation-${index}.engineering`,
   ip: `10.${(index >> 16) & 255}.${(index >> 8) & 255}.${index & 255}`,
@@ -33,16 +34,16 @@ export const contactOf = (index: number) => ({
 
 export const userOf = (index: number): string => `user-${index}@initrode.example`;
 
-/** A site's folder with a license that `registrations` users hold a slot of. */
+/** Creates a site with a license of which `registrations` users hold a slot. */
 async function makeSiteFolder(
   folder: string,
   registrations: number,
-  apart: boolean,
+  hasDistinctAddresses: boolean,
 ): Promise<void> {
   const timeoutMinutes = TIMEOUT_MINUTES;
   const borrowHours = TIMEOUT_MINUTES / 60;
   const consumption = consumptionTerms({ max: null });
-  const slots = registrations + SPARE;
+  const slots = registrations + FREE_SLOTS;
   await makeLicensedSite(folder, {
     product: PRODUCT,
     slots,
@@ -58,26 +59,26 @@ async function makeSiteFolder(
   });
   const file = new StateFile(realDisk, folder);
   const before = await file.read();
-  if (before === null) throw new Error(`${file.path} is not there`);
+  if (before === null) throw new Error(`${file.path} does not exist`);
   const state = decodeSnapshot(before);
-  addRegistrations(state, PRODUCT, registrations, apart);
-  addRegistrations(state, FULL_PRODUCT, 1, apart);
+  addRegistrations(state, PRODUCT, registrations, hasDistinctAddresses);
+  addRegistrations(state, FULL_PRODUCT, 1, hasDistinctAddresses);
   await file.write(encodeSnapshot(state, headOf(before), before.audit), null);
 }
 
-/** Gives slots to the first so many of the crowd. */
+/** Gives slots to the first `registrations` users. */
 function addRegistrations(
   state: State,
   product: string,
   registrations: number,
-  apart: boolean,
+  hasDistinctAddresses: boolean,
 ): void {
   const { pool } = licenseOf(state, product);
   const registeredAt = wallClock();
   const end = later(registeredAt, TIMEOUT_MINUTES * MINUTE);
   for (let index = 0; index < registrations; index += 1) {
-    const told = contactOf(index);
-    const contact = { ...told, peer: apart ? told.ip : "127.0.0.1" };
+    const fields = contactOf(index);
+    const contact = { ...fields, peer: hasDistinctAddresses ? fields.ip : "127.0.0.1" };
     const user = userOf(index);
     pool.add(newRegistration(state.nextSlot, user, registeredAt, end, contact));
     state.nextSlot += 1;

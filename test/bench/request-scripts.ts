@@ -1,9 +1,9 @@
-// The bytes of requests, made before anything is measured, and in what order they are sent.
+// The bytes of the requests, prepared before the measurement, and the order in which they are sent.
 import { CONTESTED_PRODUCT, contactOf, FULL_PRODUCT, PRODUCT, userOf } from "./populated-site.ts";
 import type { LoadKind, LoadPlan } from "./load-plan.ts";
 
-/** What an answer as it should be stands for. */
-export type AnswerKind = "granted" | "kept" | "released" | "consumed" | "denied" | "read";
+/** The meaning of a correct answer. */
+export type AnswerKind = "granted" | "renewed" | "released" | "consumed" | "denied" | "read";
 
 export interface RequestStep {
   readonly bytes: Uint8Array;
@@ -11,15 +11,15 @@ export interface RequestStep {
   readonly answerKinds: Readonly<Record<number, AnswerKind>>;
 }
 
-/** What one connection sends. */
+/** The requests of one connection. */
 export interface ConnectionScript {
-  /** The next request, after what came of the one before; null: it was to stop, and may here. */
+  /** The next request after the last answer; null: the connection can stop here. */
   next(last: AnswerKind | null, isStopping: boolean): RequestStep | null;
 }
 
-/** More are not prepared: of a larger crowd, every n-th. */
-const MOST_PREPARED = 10_000;
-/** The last ones of a crowd borrow, so that all others' answers stay the same. */
+/** With more users than this, requests are prepared for every n-th user. */
+const MAX_PREPARED = 10_000;
+/** The last users borrow, so that the answers to all others stay the same. */
 const BORROWERS = 50;
 const BORROWED_DAYS = 3;
 const DAY = 24 * 60 * 60 * 1_000;
@@ -27,34 +27,36 @@ const DAY = 24 * 60 * 60 * 1_000;
 /** A script for each connection. */
 export function makeScripts({ url, kind, connections, users }: LoadPlan): ConnectionScript[] {
   const { host } = new URL(url);
-  const each = Array.from({ length: connections }, (_, index) => index);
+  const indexes = Array.from({ length: connections }, (_, index) => index);
   if (kind === "cycle") {
-    return each.map((index) => new Cycle(new NewUser(host, PRODUCT, index, { 200: "granted" })));
+    return indexes.map((index) => new Cycle(new NewUser(host, PRODUCT, index, { 200: "granted" })));
   }
   if (kind === "contest") {
-    const claimed = { 200: "granted", 400: "denied" } as const;
-    return each.map((index) => new Cycle(new NewUser(host, CONTESTED_PRODUCT, index, claimed)));
+    const answerKinds = { 200: "granted", 400: "denied" } as const;
+    return indexes.map(
+      (index) => new Cycle(new NewUser(host, CONTESTED_PRODUCT, index, answerKinds)),
+    );
   }
-  const steps = stepsOf(host, kind, users);
-  return each.map((index) => new Rotation(steps, index, connections));
+  const steps = makeSteps(host, kind, users);
+  return indexes.map((index) => new Rotation(steps, index, connections));
 }
 
-function stepsOf(
+function makeSteps(
   host: string,
   kind: Exclude<LoadKind, "cycle" | "contest">,
   users: number,
 ): RequestStep[] {
   switch (kind) {
     case "heartbeat":
-      return spread(users - BORROWERS).map((user) => ({
+      return selectUsers(users - BORROWERS).map((user) => ({
         bytes: post(host, "register", claim(user)),
-        answerKinds: { 200: "kept" },
+        answerKinds: { 200: "renewed" },
       }));
     case "borrow": {
       const borrowed_until = new Date(Date.now() + BORROWED_DAYS * DAY).toISOString();
       return Array.from({ length: BORROWERS }, (_, index) => ({
         bytes: post(host, "borrow", { ...claim(users - 1 - index), borrowed_until }),
-        answerKinds: { 200: "kept" },
+        answerKinds: { 200: "renewed" },
       }));
     }
     case "consumption":
@@ -65,7 +67,7 @@ function stepsOf(
         },
       ];
     case "denial":
-      return Array.from({ length: MOST_PREPARED }, (_, index) => ({
+      return Array.from({ length: MAX_PREPARED }, (_, index) => ({
         bytes: post(host, "register", {
           ...claim(index),
           product: FULL_PRODUCT,
@@ -76,25 +78,25 @@ function stepsOf(
     case "health":
       return [
         {
-          bytes: Buffer.from(`GET /api/v4/health ${lineEnd(host)}\r\n`),
+          bytes: Buffer.from(`GET /api/v4/health ${headStart(host)}\r\n`),
           answerKinds: { 200: "read" },
         },
       ];
   }
 }
 
-/** As many of the users as are prepared, evenly among all. */
-function spread(users: number): number[] {
-  const count = Math.min(users, MOST_PREPARED);
+/** Indexes of at most MAX_PREPARED users, evenly distributed. */
+function selectUsers(users: number): number[] {
+  const count = Math.min(users, MAX_PREPARED);
   return Array.from({ length: count }, (_, index) => Math.floor((index * users) / count));
 }
 
-const lineEnd = (host: string): string => `HTTP/1.1\r\nHost: ${host}\r\n`;
+const headStart = (host: string): string => `HTTP/1.1\r\nHost: ${host}\r\n`;
 
 function post(host: string, operation: string, fields: object): Buffer {
   const body = JSON.stringify(fields);
   const type = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
-  return Buffer.from(`POST /api/v4/${operation} ${lineEnd(host)}${type}\r\n${body}`);
+  return Buffer.from(`POST /api/v4/${operation} ${headStart(host)}${type}\r\n${body}`);
 }
 
 function claim(index: number) {
@@ -102,7 +104,7 @@ function claim(index: number) {
   return { product: PRODUCT, user: userOf(index), os_hostname, ip_local, user_info };
 }
 
-/** The same requests over and over, shared by all connections. */
+/** The same requests again and again, shared by all connections. */
 class Rotation implements ConnectionScript {
   readonly #steps: readonly RequestStep[];
   readonly #stride: number;
@@ -124,29 +126,37 @@ class Rotation implements ConnectionScript {
 
 const DIGITS = "00000000";
 
-/** Requests of one connection in the name of a user who is new each time: only digits change. */
+/** Requests of one connection, each time for a new user: only the digits of the name change. */
 class NewUser {
   readonly claim: RequestStep;
   readonly heartbeat: RequestStep;
   readonly release: RequestStep;
-  readonly #places: readonly (readonly [bytes: Uint8Array, at: number])[];
+  readonly #digitOffsets: readonly (readonly [bytes: Uint8Array, at: number])[];
   #number = 0;
 
-  constructor(host: string, product: string, index: number, claimed: RequestStep["answerKinds"]) {
+  constructor(
+    host: string,
+    product: string,
+    index: number,
+    answerKinds: RequestStep["answerKinds"],
+  ) {
     const user = `new-${process.pid.toString(36)}-${Date.now().toString(36)}-${index}-${DIGITS}`;
     const claim = post(host, "register", { ...contactFields(index), product, user });
     const release = post(host, "unregister", { product, user });
-    this.claim = { bytes: claim, answerKinds: claimed };
-    this.heartbeat = { bytes: claim, answerKinds: { 200: "kept" } };
+    this.claim = { bytes: claim, answerKinds };
+    this.heartbeat = { bytes: claim, answerKinds: { 200: "renewed" } };
     this.release = { bytes: release, answerKinds: { 200: "released" } };
-    const before = user.length - DIGITS.length;
-    this.#places = [claim, release].map((bytes) => [bytes, bytes.indexOf(user) + before]);
+    const prefixLength = user.length - DIGITS.length;
+    this.#digitOffsets = [claim, release].map((bytes) => [
+      bytes,
+      bytes.indexOf(user) + prefixLength,
+    ]);
   }
 
-  /** From here on it is somebody else. */
+  /** Changes all requests to the next user. */
   change(): void {
     this.#number += 1;
-    for (const [bytes, at] of this.#places) {
+    for (const [bytes, at] of this.#digitOffsets) {
       let rest = this.#number;
       for (let digit = DIGITS.length - 1; rest > 0; digit -= 1) {
         bytes[at + digit] = 48 + (rest % 10);
@@ -161,7 +171,7 @@ function contactFields(index: number) {
   return contact;
 }
 
-/** Claims a slot, keeps it once and gives it back, each time as another user. */
+/** Registers, sends one heartbeat and unregisters, each time as another user. */
 class Cycle implements ConnectionScript {
   readonly #user: NewUser;
 
@@ -171,7 +181,7 @@ class Cycle implements ConnectionScript {
 
   next(last: AnswerKind | null, isStopping: boolean): RequestStep | null {
     if (last === "granted") return this.#user.heartbeat;
-    if (last === "kept") return this.#user.release;
+    if (last === "renewed") return this.#user.release;
     if (isStopping) return null;
     this.#user.change();
     return this.#user.claim;

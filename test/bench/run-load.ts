@@ -1,4 +1,5 @@
-// One run of the generator against one server, and what the server's process used for it.
+// One run of the load generator against one server, with the processor time and writes of the
+// server.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findChild } from "./checkpoint-watcher.ts";
@@ -14,34 +15,34 @@ export interface MeasuredProcess {
 export interface RunResult extends LoadOutcome {
   /** Processor time of the server, in milliseconds for 1,000 requests. */
   readonly cpu: number;
-  /** What the server wrote to its disk, in bytes for each request. */
+  /** Bytes that the server wrote to disk for each request. */
   readonly written: number;
-  /** A checkpoint was being made, which takes a processor for itself. */
+  /** A checkpoint ran during the run; its process takes a whole processor. */
   readonly hadCheckpoint: boolean;
 }
 
 export type LoadOptions = Omit<LoadPlan, "url">;
 
-/** How often to look whether a checkpoint is being made. */
-const LOOK = 25;
+/** Interval of the check for a running checkpoint, in ms. */
+const POLL_INTERVAL = 25;
 
 export async function runLoad(
   { url, pid }: MeasuredProcess,
   load: LoadOptions,
 ): Promise<RunResult> {
   const before = readUsage(pid);
-  let withCheckpoint = false;
-  const looking = setInterval(() => {
-    withCheckpoint ||= findChild(pid) !== null;
-  }, LOOK);
+  let hadCheckpoint = false;
+  const timer = setInterval(() => {
+    hadCheckpoint ||= findChild(pid) !== null;
+  }, POLL_INTERVAL);
   try {
     const outcome = await generate({ ...load, url });
     const after = readUsage(pid);
     const cpu = ((after.cpu - before.cpu) / outcome.answered) * 1_000;
     const written = (after.written - before.written) / outcome.answered;
-    return { ...outcome, cpu, written, hadCheckpoint: withCheckpoint };
+    return { ...outcome, cpu, written, hadCheckpoint };
   } finally {
-    clearInterval(looking);
+    clearInterval(timer);
   }
 }
 
@@ -53,24 +54,24 @@ async function generate(plan: LoadPlan): Promise<LoadOutcome> {
     stderr: "inherit",
   });
   const text = await child.stdout.text();
-  if ((await child.exited) !== 0) throw new Error(`the generator failed on ${plan.kind}`);
+  if ((await child.exited) !== 0) throw new Error(`the load generator failed on ${plan.kind}`);
   return JSON.parse(text) as LoadOutcome;
 }
 
-/** Of the kernel's clock, which every Linux tells in hundredths of a second. */
+/** Milliseconds of a kernel clock tick: Linux always reports hundredths of a second. */
 const TICK = 10;
 
-/** Processor time in milliseconds and bytes written, since the process began. */
+/** Processor time in milliseconds and bytes written since the start of the process. */
 function readUsage(pid: number): { readonly cpu: number; readonly written: number } {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // After the name, which may hold anything: user and system time are the 12th and 13th from there.
+  // User and system time are the 12th and 13th field after the name, which may contain anything.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const cpu = (Number(fields[11]) + Number(fields[12])) * TICK;
   const io = readFileSync(`/proc/${pid}/io`, "utf8");
   return { cpu, written: Number(/^write_bytes: (\d+)/m.exec(io)?.[1]) };
 }
 
-/** Waits until no checkpoint is being made. */
+/** Waits until no checkpoint is running. */
 export async function waitForNoCheckpoint({ pid }: MeasuredProcess): Promise<void> {
-  while (findChild(pid) !== null) await Bun.sleep(LOOK);
+  while (findChild(pid) !== null) await Bun.sleep(POLL_INTERVAL);
 }

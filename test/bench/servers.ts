@@ -1,4 +1,4 @@
-// The servers of one comparison, all up at once.
+// The servers of one comparison, all running at once.
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,29 +9,30 @@ import { contactOf, PRODUCT, userOf } from "./populated-site.ts";
 import { runLoad, type LoadOptions, type RunResult, type MeasuredProcess } from "./run-load.ts";
 import type { Baselines } from "./baselines.ts";
 
-/** A folder of the benchmark's own on a real disk, gone at the end. */
+/** Creates a folder on a real disk, removed at the end. */
 export function makeBenchFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "berth-bench-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A site's folder in which so many hold a slot. */
+/** Creates a data folder with so many slots in use. */
 export async function makePopulatedSite(
   folder: string,
   registrations: number,
-  ...where: readonly "distinct-addresses"[]
+  ...options: readonly "distinct-addresses"[]
 ): Promise<string> {
   const script = join(import.meta.dir, "populated-site.ts");
-  const child = Bun.spawn([process.execPath, script, folder, String(registrations), ...where]);
-  if ((await child.exited) !== 0) throw new Error(`no crowd of ${registrations} could be made`);
+  const child = Bun.spawn([process.execPath, script, folder, String(registrations), ...options]);
+  if ((await child.exited) !== 0)
+    throw new Error(`could not create a site with ${registrations} registrations`);
   return folder;
 }
 
-/** All load comes from one address, which may write as much as it can. */
+/** All load comes from one address, so its audit budget must be unlimited. */
 const LISTEN = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
 
-/** A server with what it must have acknowledged; of one that lends nothing, without. */
+/** A running server; a license server also has the totals that it must show. */
 export class BenchServer implements MeasuredProcess {
   readonly name: string;
   readonly expectedTotals: ExpectedTotals | null;
@@ -64,12 +65,12 @@ export class BenchServer implements MeasuredProcess {
     name: string,
     running: ServerProcess,
     users: number,
-    books: ExpectedTotals | null,
+    expectedTotals: ExpectedTotals | null,
   ) {
     this.name = name;
     this.#running = running;
     this.users = users;
-    this.expectedTotals = books;
+    this.expectedTotals = expectedTotals;
     atEnd(() => running.signal("SIGKILL"));
   }
 
@@ -81,16 +82,16 @@ export class BenchServer implements MeasuredProcess {
     return this.#running.pid;
   }
 
-  /** One run, entered in its books. */
+  /** Runs a load, and compares the totals afterwards. */
   async run(load: Omit<LoadOptions, "users">): Promise<RunResult> {
-    const round = await runLoad(this, { ...load, users: this.users });
-    const what = `${load.kind} at ${load.connections} connections, ${this.name}`;
+    const result = await runLoad(this, { ...load, users: this.users });
+    const runName = `${load.kind} at ${load.connections} connections, ${this.name}`;
     if (this.expectedTotals !== null)
-      await this.expectedTotals.compareAfterRun(load.kind, what, round);
-    else if (Object.keys(round.errors).length > 0) {
-      throw new Error(`${what}: ${JSON.stringify(round.errors)}`);
+      await this.expectedTotals.compareAfterRun(load.kind, runName, result);
+    else if (Object.keys(result.errors).length > 0) {
+      throw new Error(`${runName}: ${JSON.stringify(result.errors)}`);
     }
-    return round;
+    return result;
   }
 
   kill(): Promise<void> {
@@ -106,29 +107,38 @@ export interface ComparedServers {
   readonly sqlite: BenchServer;
 }
 
-/** Berth and what it is held against, with the same crowd. */
+/** Starts Berth and the baselines, with the same users. */
 export async function startComparedServers(
-  yardsticks: Baselines,
+  baselines: Baselines,
   users: number,
 ): Promise<ComparedServers> {
   const folder = makeBenchFolder();
-  const own = await makePopulatedSite(join(folder, "berth"), users);
-  const copy = join(folder, "ceiling");
-  cpSync(own, copy, { recursive: true });
-  const berth = await BenchServer.startBerth(own, users);
+  const berthFolder = await makePopulatedSite(join(folder, "berth"), users);
+  const ceilingFolder = join(folder, "ceiling");
+  cpSync(berthFolder, ceilingFolder, { recursive: true });
+  const berth = await BenchServer.startBerth(berthFolder, users);
   const bytes = String(await measureAnswerBytes(berth.url));
-  const tables = join(folder, "sqlite");
-  mkdirSync(tables);
+  const sqliteFolder = join(folder, "sqlite");
+  mkdirSync(sqliteFolder);
   return {
     berth,
-    ceiling: await BenchServer.startLicenseServer("ceiling", [yardsticks.ceiling], copy, users),
-    raw: await BenchServer.startBaseline("raw", [yardsticks.raw, bytes], users),
-    elysia: await BenchServer.startBaseline("elysia", [yardsticks.elysia, bytes], users),
-    sqlite: await BenchServer.startBaseline("sqlite", [yardsticks.sqlite, bytes, tables], users),
+    ceiling: await BenchServer.startLicenseServer(
+      "ceiling",
+      [baselines.ceiling],
+      ceilingFolder,
+      users,
+    ),
+    raw: await BenchServer.startBaseline("raw", [baselines.raw, bytes], users),
+    elysia: await BenchServer.startBaseline("elysia", [baselines.elysia, bytes], users),
+    sqlite: await BenchServer.startBaseline(
+      "sqlite",
+      [baselines.sqlite, bytes, sqliteFolder],
+      users,
+    ),
   };
 }
 
-/** How long the answer to a heartbeat is. */
+/** Length of the answer to a heartbeat, in bytes. */
 export async function measureAnswerBytes(url: string): Promise<number> {
   const { hostname: os_hostname, ip: ip_local, info: user_info } = contactOf(0);
   const fields = { product: PRODUCT, user: userOf(0), os_hostname, ip_local, user_info };

@@ -1,5 +1,5 @@
-// How fast Berth answers, held against its yardsticks in the same run: all servers up at once, every
-// round asks each of them, and what counts is the median of the rounds' ratios.
+// Compares the speed of Berth with the baselines: all servers run at once, every round measures
+// each of them, and the result is the median of the ratios of the rounds.
 import { readResidentMiB } from "../support/resident-memory.ts";
 import { startComparedServers, type BenchServer } from "./servers.ts";
 import { formatColumns, atLeast, median, atMost, formatNumber, type Figure } from "./goals.ts";
@@ -9,10 +9,10 @@ import type { LoadKind } from "./load-plan.ts";
 import type { Baselines } from "./baselines.ts";
 
 const USERS = 10_000;
-const BUSY = 64;
-/** So many answers at least, or so many runs. */
-const WARM = { answers: 50_000, runs: 8 };
-const OTHERS: readonly LoadKind[] = [
+const CONNECTIONS = 64;
+/** Warm-up: at least so many answers, or so many runs. */
+const WARM_UP = { answers: 50_000, runs: 8 };
+const LOAD_ORDER: readonly LoadKind[] = [
   "heartbeat",
   "cycle",
   "borrow",
@@ -23,38 +23,38 @@ const OTHERS: readonly LoadKind[] = [
 
 type Metric = "perSecond" | "p50" | "p99" | "max" | "cpu" | "written";
 
-/** The rounds of one load on one server. */
+/** By server, load and connections, the results of all rounds. */
 type Rounds = Map<string, RunResult[]>;
 
 const keyOf = (server: string, kind: LoadKind, connections: number): string =>
   `${kind} ${connections} ${server}`;
 
-export async function measureSpeed(yardsticks: Baselines, size: BenchSize): Promise<PartResult> {
-  const { berth, ceiling, raw, elysia, sqlite } = await startComparedServers(yardsticks, USERS);
+export async function measureSpeed(baselines: Baselines, size: BenchSize): Promise<PartResult> {
+  const { berth, ceiling, raw, elysia, sqlite } = await startComparedServers(baselines, USERS);
   const servers: readonly BenchServer[] = [berth, ceiling, raw, elysia, sqlite];
-  // Whatever is asked first would pay for what the runtime compiles while it runs.
+  // Otherwise the first load would pay for the just-in-time compilation.
   for (const server of servers) await warmUp(server, size.seconds);
   const rounds: Rounds = new Map();
-  const ask = async (servers: readonly BenchServer[], kind: LoadKind, connections: number) => {
+  const runRound = async (servers: readonly BenchServer[], kind: LoadKind, connections: number) => {
     for (const server of servers) {
       const key = keyOf(server.name, kind, connections);
-      const round = await server.run({ kind, connections, seconds: size.seconds });
-      rounds.set(key, [...(rounds.get(key) ?? []), round]);
+      const result = await server.run({ kind, connections, seconds: size.seconds });
+      rounds.set(key, [...(rounds.get(key) ?? []), result]);
     }
   };
   for (const connections of size.connections) {
     for (let round = 0; round < size.rounds; round += 1) {
-      await ask(servers, "heartbeat", connections);
+      await runRound(servers, "heartbeat", connections);
     }
   }
   for (let round = 0; round < size.rounds; round += 1) {
-    for (const kind of OTHERS) {
-      if (kind !== "heartbeat") await ask([berth, ceiling], kind, BUSY);
-      // Again, right beside the others: rounds of another minute cannot be compared.
-      else await ask([berth], "heartbeat", BUSY);
+    for (const kind of LOAD_ORDER) {
+      if (kind !== "heartbeat") await runRound([berth, ceiling], kind, CONNECTIONS);
+      // Again, next to the other loads: rounds at different times cannot be compared.
+      else await runRound([berth], "heartbeat", CONNECTIONS);
     }
   }
-  await berth.run({ kind: "contest", connections: BUSY, seconds: size.seconds });
+  await berth.run({ kind: "contest", connections: CONNECTIONS, seconds: size.seconds });
   const memory = servers.map(({ name, pid }) => `${name} ${readResidentMiB(pid).toFixed(0)}`);
   for (const server of servers) await server.kill();
   return {
@@ -74,8 +74,9 @@ export async function measureSpeed(yardsticks: Baselines, size: BenchSize): Prom
 
 async function warmUp(server: BenchServer, seconds: number): Promise<void> {
   let answered = 0;
-  for (let runs = 0; answered < WARM.answers && runs < WARM.runs; runs += 1) {
-    answered += (await server.run({ kind: "heartbeat", connections: BUSY, seconds })).answered;
+  for (let runs = 0; answered < WARM_UP.answers && runs < WARM_UP.runs; runs += 1) {
+    answered += (await server.run({ kind: "heartbeat", connections: CONNECTIONS, seconds }))
+      .answered;
   }
 }
 
@@ -85,48 +86,48 @@ function figuresOf(rounds: Rounds, { connections }: BenchSize): Figure[] {
   const against = (other: string, kind: LoadKind, at: number, pick: Metric = "perSecond"): number =>
     median(ratios(of("berth", kind, at, pick), of(other, kind, at, pick)));
   const figures: Figure[] = connections.map((at) => ({
-    what: `heartbeats at ${at} connections, against the ceiling`,
+    what: `heartbeats at ${at} connections, compared with the ceiling`,
     value: against("ceiling", "heartbeat", at),
     unit: "x",
     goal: at >= 64 ? atLeast(0.8) : null,
   }));
   figures.push({
-    what: `heartbeats at ${BUSY} connections, against SQLite`,
-    value: against("sqlite", "heartbeat", BUSY),
+    what: `heartbeats at ${CONNECTIONS} connections, compared with SQLite`,
+    value: against("sqlite", "heartbeat", CONNECTIONS),
     unit: "x",
     goal: atLeast(4),
   });
   figures.push({
-    what: `processor time of a heartbeat at ${BUSY} connections, against the ceiling`,
-    value: against("ceiling", "heartbeat", BUSY, "cpu"),
+    what: `processor time of a heartbeat at ${CONNECTIONS} connections, compared with the ceiling`,
+    value: against("ceiling", "heartbeat", CONNECTIONS, "cpu"),
     unit: "x",
     goal: null,
   });
   figures.push({
-    what: "p99 of heartbeats at 256 connections, against the ceiling's",
+    what: "p99 of heartbeats at 256 connections, compared with the ceiling",
     value: against("ceiling", "heartbeat", 256, "p99"),
     unit: "x",
     goal: atMost(2),
   });
-  const denials = of("berth", "denial", BUSY, "perSecond");
-  // The last heartbeats are from between the denials.
-  const beside = of("berth", "heartbeat", BUSY, "perSecond").slice(-denials.length);
+  const denials = of("berth", "denial", CONNECTIONS, "perSecond");
+  // The last heartbeats were measured between the denials.
+  const heartbeats = of("berth", "heartbeat", CONNECTIONS, "perSecond").slice(-denials.length);
   figures.push({
-    what: `denials at ${BUSY} connections, against heartbeats`,
-    value: median(ratios(denials, beside)),
+    what: `denials at ${CONNECTIONS} connections, compared with heartbeats`,
+    value: median(ratios(denials, heartbeats)),
     unit: "x",
     goal: atLeast(1),
   });
-  for (const kind of OTHERS.slice(1)) {
-    const value = against("ceiling", kind, BUSY);
-    const what = `${kind} at ${BUSY} connections, against the ceiling`;
+  for (const kind of LOAD_ORDER.slice(1)) {
+    const value = against("ceiling", kind, CONNECTIONS);
+    const what = `${kind} at ${CONNECTIONS} connections, compared with the ceiling`;
     figures.push({ what, value, unit: "x", goal: null });
   }
   return figures;
 }
 
-const ratios = (ones: readonly number[], others: readonly number[]): number[] =>
-  ones.slice(0, others.length).map((one, round) => one / (others[round] ?? NaN));
+const ratios = (values: readonly number[], references: readonly number[]): number[] =>
+  values.slice(0, references.length).map((value, round) => value / (references[round] ?? NaN));
 
 function tableOf(rounds: Rounds): string {
   const head = ["", "req/s", "p50 ms", "p99 ms", "max ms", "cpu ms/1,000", "MB/100,000"];
@@ -140,14 +141,17 @@ function tableOf(rounds: Rounds): string {
   return formatColumns([head, ...rows]);
 }
 
-/** That it is the servers that are measured: against the raw one it does more, and it rests. */
+/**
+ * Shows that the generator is not the limit: the raw server gets more requests, and it has idle
+ * time.
+ */
 function generatorText(rounds: Rounds): string {
   const all = [...rounds];
   const busiest = (name: string): string => {
-    const own = all.filter(([key]) => key.endsWith(name)).flatMap(([, some]) => some);
-    const most = Math.max(...own.map(({ perSecond }) => perSecond));
-    const busy = Math.max(...own.map((round) => round.generatorCpuShare));
-    return `${name} ${formatNumber(most)}/s with ${(busy * 100).toFixed(0)} % of a processor`;
+    const results = all.filter(([key]) => key.endsWith(name)).flatMap(([, list]) => list);
+    const rate = Math.max(...results.map(({ perSecond }) => perSecond));
+    const share = Math.max(...results.map((result) => result.generatorCpuShare));
+    return `${name} ${formatNumber(rate)}/s with ${(share * 100).toFixed(0)} % of a processor`;
   };
-  return `the generator at its busiest: ${busiest("raw")}, ${busiest("ceiling")}, ${busiest("berth")}`;
+  return `highest rate of the load generator: ${busiest("raw")}, ${busiest("ceiling")}, ${busiest("berth")}`;
 }

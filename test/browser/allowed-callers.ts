@@ -1,5 +1,5 @@
-// The same requests where they come from those who may: they must do what they are for, or the
-// attacks would prove nothing.
+// The requests of the attacks, sent by callers who are allowed to. They must have their effect, or
+// the attacks would prove nothing.
 import type { Browser } from "playwright-core";
 import { check } from "../support/suite-harness.ts";
 import { routeRequestsFor } from "./route-requests.ts";
@@ -12,26 +12,26 @@ interface RequestInitLike {
   readonly body?: string;
 }
 
-/** The status of the answer. */
-type Send = (url: string, sent: RequestInitLike) => Promise<number>;
+/** Returns the status of the answer. */
+type Send = (url: string, init: RequestInitLike) => Promise<number>;
 
 export async function checkAllowedCallers(browser: Browser, address: string): Promise<void> {
-  const asProgram: Send = async (url, sent) => (await fetch(url, sent)).status;
+  const asProgram: Send = async (url, init) => (await fetch(url, init)).status;
   await checkRoutes("a program", address, await DemoSite.start(), asProgram);
   const site = await DemoSite.start();
-  // Its content security policy lets the page call nobody yet.
+  // The content security policy of the page forbids calls from an injected script.
   const page = await openPage(browser, { bypassCSP: true });
   await page.goto(site.urlAt(address));
-  const asPage: Send = (url, sent) =>
-    page.evaluate(async ([url, sent]) => (await fetch(url, sent)).status, [url, sent] as const);
+  const asPage: Send = (url, init) =>
+    page.evaluate(async ([url, init]) => (await fetch(url, init)).status, [url, init] as const);
   await checkForms(address, site, asPage);
-  await checkRoutes("the own page", address, site, asPage);
+  await checkRoutes("Berth's own page", address, site, asPage);
   await page.close();
 }
 
-/** A credential is not taken over the network without TLS; the administrator is told so. */
+/** Over the network a credential without TLS is refused with 403. */
 async function checkRoutes(
-  who: string,
+  caller: string,
   address: string,
   site: DemoSite,
   send: Send,
@@ -40,9 +40,9 @@ async function checkRoutes(
     site,
   )) {
     let token: string | null = null;
-    for (const [before, given] of setup) {
-      const made = (await (await site.call(before, given)).json()) as { token?: string };
-      token = made.token ?? null;
+    for (const [setupPath, setupFields] of setup) {
+      const reply = (await (await site.call(setupPath, setupFields)).json()) as { token?: string };
+      token = reply.token ?? null;
     }
     const { seq } = await site.readCounters();
     const headers = { ...(token !== null && { authorization: `Bearer ${token}` }) };
@@ -60,15 +60,21 @@ async function checkRoutes(
             headers: { ...headers, ...JSON_TYPE },
             body: JSON.stringify(fields),
           });
-    const changed = (await site.readCounters()).seq > seq;
+    const hasChanged = (await site.readCounters()).seq > seq;
     const refusal = isRejected === true ? 400 : token !== null && address !== LOOPBACK ? 403 : null;
-    const done =
-      refusal === null ? status === 200 && changed === (isReadOnly !== true) : status === refusal;
-    check(`${who} at ${address} may: ${method} ${path}`, done, { status, changed });
+    const isRight =
+      refusal === null
+        ? status === 200 && hasChanged === (isReadOnly !== true)
+        : status === refusal;
+    const expected = refusal === null ? "succeeds" : `is answered with ${refusal}`;
+    check(`${method} ${path} from ${caller} at ${address} ${expected}`, isRight, {
+      status,
+      hasChanged,
+    });
   }
 }
 
-/** Where a document is taken as a file or as text; everywhere else only JSON is. */
+/** Routes that accept a document as a file or as text; all others accept only JSON. */
 const UPLOADS = new Set([
   "/api/v4/license/upload",
   "/api/admin/v1/trust/show",
@@ -76,11 +82,13 @@ const UPLOADS = new Set([
   "/api/admin/v1/clock/repair",
 ]);
 
-/** The wall behind the gate: what any form can send is not taken for JSON, whoever sends it. */
+/**
+ * Behind the gate: what any HTML form can send is not accepted as JSON, not even from Berth's page.
+ */
 async function checkForms(address: string, site: DemoSite, send: Send): Promise<void> {
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
     const { seq } = await site.readCounters();
-    const taken: string[] = [];
+    const accepted: string[] = [];
     for (const { method, path, fields } of routeRequestsFor(site)) {
       if (method !== "POST" || UPLOADS.has(path)) continue;
       const headers = { "content-type": type };
@@ -89,13 +97,13 @@ async function checkForms(address: string, site: DemoSite, send: Send): Promise<
         headers,
         body: JSON.stringify(fields),
       });
-      if (status !== 415) taken.push(`${path} ${status}`);
+      if (status !== 415) accepted.push(`${path} ${status}`);
     }
-    const changed = (await site.readCounters()).seq !== seq;
+    const hasChanged = (await site.readCounters()).seq !== seq;
     check(
-      `JSON as ${type} is refused at ${address}, the own page's too`,
-      taken.length === 0 && !changed,
-      taken,
+      `JSON sent as ${type} by Berth's own page at ${address} is refused with 415`,
+      accepted.length === 0 && !hasChanged,
+      accepted,
     );
   }
 }

@@ -1,4 +1,4 @@
-// Where an attack comes from: pages of every origin that is not Berth's own.
+// The origins that attacks come from: pages of every kind of origin that is not Berth's own.
 import type { Browser, Frame, Page } from "playwright-core";
 import { PATIENCE } from "../support/patience.ts";
 import { emptyPage, NO_REFERRER, ATTACK_SCRIPT } from "./attacker.ts";
@@ -6,36 +6,40 @@ import type { AttackRequest } from "./route-requests.ts";
 
 export interface AttackOrigin {
   readonly name: string;
-  /** What it attacks: Berth's address, or the name of its own that leads there. */
+  /** The URL it attacks: Berth's address, or the attacker's host name that resolves to Berth. */
   readonly targetUrl: string;
-  /** The browser takes its page for Berth's own. */
+  /** By DNS rebinding, the browser takes its page for Berth's own. */
   readonly isRebound: boolean;
-  /** What a way could read of the answers. */
-  fire(way: string, shots: readonly AttackRequest[], pace: number): Promise<string[]>;
+  /** Returns every text that the technique could read of the answers. */
+  send(
+    technique: string,
+    requests: readonly AttackRequest[],
+    timeFactor: number,
+  ): Promise<string[]>;
 }
 
 export interface AttackAddresses {
-  /** The attacker's server under a name of its own, and as another port of Berth's address. */
+  /** The attacker's server under its own host name, and on another port of Berth's address. */
   readonly attackerUrl: string;
   readonly otherPortUrl: string;
-  /** A page in a file. */
+  /** The attacker's page as a local file. */
   readonly fileUrl: string;
   /** Berth's address. */
   readonly berthUrl: string;
-  /** A name of the attacker's that leads to Berth. */
+  /** A host name of the attacker that resolves to Berth. */
   readonly reboundUrl: string;
 }
 
-/** What `attacks.js` leaves in a page. */
-declare const fire: (
-  way: string,
-  shots: readonly AttackRequest[],
+/** Globals that `attacks.js` defines in a page. */
+declare const sendAttack: (
+  technique: string,
+  requests: readonly AttackRequest[],
   home: string,
-  pace: number,
+  timeFactor: number,
 ) => Promise<string[]>;
 declare const attacks: object;
 
-/** One page for each place, in a browser profile of its own. */
+/** Opens one page for each origin, all in a new browser profile. */
 export async function openAttackOrigins(
   browser: Browser,
   { attackerUrl, otherPortUrl, fileUrl, berthUrl, reboundUrl }: AttackAddresses,
@@ -48,41 +52,48 @@ export async function openAttackOrigins(
     await page.goto(url);
     return page;
   };
-  const armed = async (name: string, where: Page | Frame, to = berthUrl): Promise<AttackOrigin> => {
-    await where.evaluate(ATTACK_SCRIPT);
-    if (name.endsWith("silent"))
-      await where.evaluate(`document.head.innerHTML += '${NO_REFERRER}'`);
+  const makeOrigin = async (
+    name: string,
+    page: Page | Frame,
+    targetUrl = berthUrl,
+  ): Promise<AttackOrigin> => {
+    await page.evaluate(ATTACK_SCRIPT);
+    if (name.endsWith("without a Referer"))
+      await page.evaluate(`document.head.innerHTML += '${NO_REFERRER}'`);
     return {
       name,
-      targetUrl: to,
-      isRebound: to === reboundUrl,
-      fire: (way, shots, pace) =>
-        where.evaluate(([way, shots, home, pace]) => fire(way, shots, home, pace), [
-          way,
-          shots,
-          attackerUrl,
-          pace,
-        ] as const),
+      targetUrl,
+      isRebound: targetUrl === reboundUrl,
+      send: (technique, requests, timeFactor) =>
+        page.evaluate(
+          ([technique, requests, home, timeFactor]) =>
+            sendAttack(technique, requests, home, timeFactor),
+          [technique, requests, attackerUrl, timeFactor] as const,
+        ),
     };
   };
   return [
-    await armed("another site", await open(attackerUrl)),
-    await armed("another site, silent", await open(`${attackerUrl}/?silent`)),
-    await armed("another port", await open(otherPortUrl)),
-    await armed("another port, silent", await open(`${otherPortUrl}/?silent`)),
-    await armed("a sandboxed frame", await sandboxed(await open(attackerUrl))),
-    await armed(
+    await makeOrigin("another site", await open(attackerUrl)),
+    await makeOrigin("another site without a Referer", await open(`${attackerUrl}/?silent`)),
+    await makeOrigin("another port", await open(otherPortUrl)),
+    await makeOrigin("another port without a Referer", await open(`${otherPortUrl}/?silent`)),
+    await makeOrigin("a sandboxed frame", await openSandboxedFrame(await open(attackerUrl))),
+    await makeOrigin(
       "a data: page",
       await open(`data:text/html,${encodeURIComponent(emptyPage(false))}`),
     ),
-    await armed("a file", await open(fileUrl)),
-    // There is no such page; the origin of the answer is the attacker's name all the same.
-    await armed("a name that leads here", await open(`${reboundUrl}/nothing`), reboundUrl),
-    await armed("a name that leads here, silent", await open(`${reboundUrl}/nothing`), reboundUrl),
+    await makeOrigin("a file", await open(fileUrl)),
+    // There is no such page, but the answer has the origin of the attacker's host name.
+    await makeOrigin("a rebound name", await open(`${reboundUrl}/nothing`), reboundUrl),
+    await makeOrigin(
+      "a rebound name without a Referer",
+      await open(`${reboundUrl}/nothing`),
+      reboundUrl,
+    ),
   ];
 }
 
-async function sandboxed(page: Page): Promise<Frame> {
+async function openSandboxedFrame(page: Page): Promise<Frame> {
   await page.evaluate(`new Promise((done) => {
     const frame = document.createElement("iframe");
     frame.sandbox = "allow-scripts allow-forms allow-popups";
@@ -91,7 +102,7 @@ async function sandboxed(page: Page): Promise<Frame> {
     document.body.append(frame);
   })`);
   const frame = page.frames()[1];
-  if (frame === undefined) throw new Error("there is no frame");
+  if (frame === undefined) throw new Error("the page has no sandboxed frame");
   return frame;
 }
 

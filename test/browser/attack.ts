@@ -1,79 +1,91 @@
-// Fires one way from all places at a site, and tells what came of it.
+// Attacks a site with one technique from all origins, and checks that nothing was changed or read.
 import { check } from "../support/suite-harness.ts";
 import { routeRequestsFor, attackRequestsAt, type AttackRequest } from "./route-requests.ts";
 import type { AttackOrigin } from "./attack-origins.ts";
 import type { DemoSite } from "./demo-site.ts";
 
-/** A frame for each of all the POST routes takes time: these are sent from one place of a kind. */
+/** Forms need a frame for every POST route, which takes time: they use one origin of each kind. */
 const FORM_ORIGINS = new Set([
-  "another site, silent",
+  "another site without a Referer",
   "another port",
   "a sandboxed frame",
-  "a name that leads here",
+  "a rebound name",
 ]);
 
-const originsFor = (way: string, places: readonly AttackOrigin[]): readonly AttackOrigin[] =>
-  way.startsWith("form POST") ? places.filter(({ name }) => FORM_ORIGINS.has(name)) : places;
+const originsFor = (
+  technique: string,
+  origins: readonly AttackOrigin[],
+): readonly AttackOrigin[] =>
+  technique.startsWith("form POST")
+    ? origins.filter(({ name }) => FORM_ORIGINS.has(name))
+    : origins;
 
-/** Is this one sent from that place? Both by their number, too. */
-export type RequestSelector = (shot: AttackRequest, at: number, place: number) => boolean;
+/** Whether an origin sends a request; both are also identified by their index. */
+export type RequestSelector = (
+  request: AttackRequest,
+  requestIndex: number,
+  originIndex: number,
+) => boolean;
 
-/** How many requests arrived. The pace is how many times as long a way is given as usual. */
+/** Returns how many requests arrived. `timeFactor` multiplies the time limits of the technique. */
 export async function attack(
-  promise: string,
-  way: string,
+  description: string,
+  technique: string,
   site: DemoSite,
-  from: readonly AttackOrigin[],
-  isMeant: RequestSelector,
-  pace = 1,
+  allOrigins: readonly AttackOrigin[],
+  isSelected: RequestSelector,
+  timeFactor = 1,
 ): Promise<number> {
-  const places = originsFor(way, from);
-  const { arrived, broken } = await sendAll(way, site, places, isMeant, pace);
-  if (broken.length > 0 && places.length > 1) {
-    // Which one was it? One after the other tells.
-    for (const [number, place] of places.entries()) {
-      const isMeantHere: RequestSelector = (shot, at) => isMeant(shot, at, number);
-      await attack(`${promise}, ${place.name}`, way, site, [place], isMeantHere, pace);
+  const origins = originsFor(technique, allOrigins);
+  const { arrived, violations } = await sendAll(technique, site, origins, isSelected, timeFactor);
+  if (violations.length > 0 && origins.length > 1) {
+    // Send from one origin at a time, to find the one that got through.
+    for (const [index, origin] of origins.entries()) {
+      const isSelectedHere: RequestSelector = (request, at) => isSelected(request, at, index);
+      const single = `${description}, from ${origin.name}`;
+      await attack(single, technique, site, [origin], isSelectedHere, timeFactor);
     }
     return arrived;
   }
-  check(`${promise}: ${arrived} requests`, broken.length === 0, broken);
+  check(
+    `${description}: ${arrived} requests change and reveal nothing`,
+    violations.length === 0,
+    violations,
+  );
   return arrived;
 }
 
-/** All places at once; what was changed or read. */
+/** Sends from all origins at once, and returns what was changed or read. */
 async function sendAll(
-  way: string,
+  technique: string,
   site: DemoSite,
-  places: readonly AttackOrigin[],
-  isMeant: RequestSelector,
-  pace: number,
-): Promise<{ readonly arrived: number; readonly broken: string[] }> {
-  const acts = routeRequestsFor(site);
-  // A slot that ran out meanwhile would be a change, too.
+  origins: readonly AttackOrigin[],
+  isSelected: RequestSelector,
+  timeFactor: number,
+): Promise<{ readonly arrived: number; readonly violations: string[] }> {
+  const routeRequests = routeRequestsFor(site);
+  // Renew the slots: one that ends meanwhile would count as a change.
   await site.occupy();
   const before = await site.readCounters();
-  const heard = await Promise.all(
-    places.map(async (place, number) =>
-      (
-        await place.fire(
-          way,
-          attackRequestsAt(place.targetUrl, acts).filter((shot, at) => isMeant(shot, at, number)),
-          pace,
-        )
-      )
-        .filter((text) => isLeak(place, text))
-        .map((text) => `read ${text.slice(0, 200)}`),
-    ),
+  const leaks = await Promise.all(
+    origins.map(async (origin, originIndex) => {
+      const requests = attackRequestsAt(origin.targetUrl, routeRequests).filter(
+        (request, requestIndex) => isSelected(request, requestIndex, originIndex),
+      );
+      const texts = await origin.send(technique, requests, timeFactor);
+      return texts
+        .filter((text) => isLeak(origin, text))
+        .map((text) => `read ${text.slice(0, 200)}`);
+    }),
   );
   const after = await site.waitUntilIdle();
   const changes = after.seq === before.seq ? [] : site.changesSince(before.seq);
   return {
     arrived: after.arrived - before.arrived - after.statusCalls,
-    broken: [...changes, ...heard.flat()],
+    violations: [...changes, ...leaks.flat()],
   };
 }
 
-/** A refusal is all that may be read, and only where the browser takes the page for Berth's own. */
-const isLeak = (place: AttackOrigin, text: string): boolean =>
-  !place.isRebound || !/"code":"(?:wrong_host|cross_site|method_not_allowed)"/.test(text);
+/** Only a rebound origin may read an answer, and only a refusal. */
+const isLeak = (origin: AttackOrigin, text: string): boolean =>
+  !origin.isRebound || !/"code":"(?:wrong_host|cross_site|method_not_allowed)"/.test(text);

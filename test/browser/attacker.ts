@@ -1,9 +1,9 @@
-// The web server of somebody else: an empty page to run things in, and a way to send visitors on.
+// The attacker's web server: an empty page to run scripts in, and redirects to any URL.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { atEnd } from "../support/suite-harness.ts";
 
-/** All a foreign page can do, to be run inside one. */
+/** Defines the attack techniques when it runs inside a page. */
 export const ATTACK_SCRIPT = readFileSync(join(import.meta.dir, "attacks.js"), "utf8");
 
 const WORKER = `onmessage = async ({ data, source }) => {
@@ -13,13 +13,13 @@ const WORKER = `onmessage = async ({ data, source }) => {
   source.postMessage("done");
 };`;
 
-/** Silent: its requests do not say where they come from, as far as a page can tell them not to. */
-export const emptyPage = (silent: boolean): string =>
-  `<!doctype html><meta charset="utf-8">${silent ? NO_REFERRER : ""}<title>elsewhere</title><body>`;
+/** `hasNoReferrer`: its requests carry no Referer header. */
+export const emptyPage = (hasNoReferrer: boolean): string =>
+  `<!doctype html><meta charset="utf-8">${hasNoReferrer ? NO_REFERRER : ""}<title>elsewhere</title><body>`;
 
 export const NO_REFERRER = `<meta name="referrer" content="no-referrer">`;
 
-/** Listens on every address of this machine; its port. */
+/** Listens on every address of this machine, and returns the port. */
 export function startAttacker(): number {
   const server = Bun.serve({
     hostname: "0.0.0.0",
@@ -42,7 +42,7 @@ export function startAttacker(): number {
 const answer = (body: string, type: string): Response =>
   new Response(body, { headers: { "content-type": type } });
 
-/** The same page as a file somebody was sent. */
+/** Writes the same page as a local file, and returns its URL. */
 export function pageFile(folder: string): string {
   const path = join(folder, "page.html");
   writeFileSync(path, emptyPage(false));

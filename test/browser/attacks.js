@@ -1,67 +1,71 @@
-// Runs inside a page that is not Berth's: every way such a page has to make the browser send
-// something. A shot is `{ method, url, query, fields, text }`. A way sends all shots it can and hands back
-// every text it could read of the answers; a page that keeps to the rules of browsers reads none.
+// Runs inside a page that is not Berth's: every technique such a page has to make the browser send
+// a request. Requests are `{ method, url, query, fields, text }`. A technique sends all requests it
+// can and returns every text it could read of the answers; under the rules of browsers it reads
+// none.
 
-const gets = (shots) => shots.map(({ url, query }) => `${url}?${query}`);
-const posts = (shots) => shots.filter(({ method }) => method === "POST");
-/** Acts by GET and the login, for ways that need a frame or a window for each. */
-const few = (shots) =>
-  shots.filter(({ method, url, query }) => method === "GET" && (query || url.endsWith("/auth")));
+const getUrls = (requests) => requests.map(({ url, query }) => `${url}?${query}`);
+const postRequests = (requests) => requests.filter(({ method }) => method === "POST");
+/** GET requests that change something, and the login: for techniques that need a frame for each. */
+const fewRequests = (requests) =>
+  requests.filter(({ method, url, query }) => method === "GET" && (query || url.endsWith("/auth")));
 
-/** How many times as long as usual everything is given. */
-let pace = 1;
-const soon = (ms) => new Promise((done) => setTimeout(done, ms * pace));
-const PATIENCE = 800;
-const FRAME_PATIENCE = 4000;
+/** Multiplies every time limit. */
+let timeFactor = 1;
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms * timeFactor));
+const TIMEOUT = 800;
+const FRAME_TIMEOUT = 4000;
 
-function make(tag, attributes = {}, parent = document.body) {
+function addElement(tag, attributes = {}, parent = document.body) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   parent.append(element);
   return element;
 }
 
-const settled = (target, ...events) =>
+const waitForEvent = (target, ...events) =>
   Promise.race([
-    soon(target instanceof HTMLIFrameElement ? FRAME_PATIENCE : PATIENCE),
-    ...events.map((name) => new Promise((done) => target.addEventListener(name, done))),
+    sleep(target instanceof HTMLIFrameElement ? FRAME_TIMEOUT : TIMEOUT),
+    ...events.map((name) => new Promise((resolve) => target.addEventListener(name, resolve))),
   ]);
 
-const all = async (list, each) =>
-  (await Promise.all(list.map(async (one) => each(one).catch(() => "")))).filter(Boolean);
+/** Handles all items at once, and returns the texts that are not empty. */
+const collectTexts = async (items, readText) =>
+  (await Promise.all(items.map(async (item) => readText(item).catch(() => "")))).filter(Boolean);
 
-/** An element that loads something by itself. */
-const element =
+/** An element that loads a URL by itself. */
+const byElement =
   (tag, attribute, more = {}) =>
-  (shots) =>
-    all(gets(shots), async (url) => {
-      const made = make(tag, { ...more, [attribute]: url });
-      await settled(made, "load", "error", "loadedmetadata");
-      return made.contentDocument?.body?.innerText ?? made.sheet?.cssRules[0]?.cssText ?? "";
+  (requests) =>
+    collectTexts(getUrls(requests), async (url) => {
+      const element = addElement(tag, { ...more, [attribute]: url });
+      await waitForEvent(element, "load", "error", "loadedmetadata");
+      return element.contentDocument?.body?.innerText ?? element.sheet?.cssRules[0]?.cssText ?? "";
     });
 
-/** Sends a form into a frame of its own. */
+/** Submits a form into a new frame, or into the window named by `target`. */
 async function submit(action, method, enctype, fields, target) {
   const name = `frame-${Math.random()}`;
-  const frame = target === undefined ? make("iframe", { name }) : null;
-  const form = make("form", { action, method, enctype, target: target ?? name });
+  const frame = target === undefined ? addElement("iframe", { name }) : null;
+  const form = addElement("form", { action, method, enctype, target: target ?? name });
   for (const [key, value] of Object.entries(fields)) {
-    make("input", { type: "hidden", name: key, value }, form);
+    addElement("input", { type: "hidden", name: key, value }, form);
   }
-  // A new frame says that it loaded its empty page first.
-  await soon(0);
+  // A new frame fires a load event for its empty page first.
+  await sleep(0);
   form.submit();
   if (frame === null) return "";
-  await settled(frame, "load");
+  await waitForEvent(frame, "load");
   return frame.contentDocument?.body?.innerText ?? "";
 }
 
-const form =
-  (enctype, shape = (fields) => fields, to = (url) => url) =>
-  (shots) =>
-    all(posts(shots), ({ url, fields }) => submit(to(url), "post", enctype, shape(fields)));
+const byForm =
+  (enctype, transform = (fields) => fields, toUrl = (url) => url) =>
+  (requests) =>
+    collectTexts(postRequests(requests), ({ url, fields }) =>
+      submit(toUrl(url), "post", enctype, transform(fields)),
+    );
 
-/** A text/plain form whose body is JSON: the equals sign of the form ends up inside a string. */
+/** A text/plain form whose body is JSON: the equals sign of the form is inside a string. */
 const jsonInText = (fields) => {
   const [start, end] = JSON.stringify({ ...fields, padding: "=" }).split(/=(?="}$)/);
   return { [start]: end };
@@ -69,27 +73,27 @@ const jsonInText = (fields) => {
 
 const textOf = async (answer) => (answer.type === "opaque" ? "" : answer.text());
 
-const fetchGet = (options) => (shots) =>
-  all(gets(shots), async (url) => textOf(await fetch(url, options)));
+const fetchGet = (options) => (requests) =>
+  collectTexts(getUrls(requests), async (url) => textOf(await fetch(url, options)));
 
 const fetchPost =
-  (options, to = (url) => url) =>
-  (shots) =>
-    all(posts(shots), async ({ url, text }) =>
-      textOf(await fetch(to(url), { method: "POST", body: text, ...options })),
+  (options, toUrl = (url) => url) =>
+  (requests) =>
+    collectTexts(postRequests(requests), async ({ url, text }) =>
+      textOf(await fetch(toUrl(url), { method: "POST", body: text, ...options })),
     );
 
-const request = (method, url, type, body) =>
-  new Promise((done) => {
+const byXhr = (method, url, type, body) =>
+  new Promise((resolve) => {
     const xhr = new XMLHttpRequest();
-    xhr.addEventListener("loadend", () => done(xhr.responseText));
+    xhr.addEventListener("loadend", () => resolve(xhr.responseText));
     xhr.open(method, url);
     if (type !== undefined) xhr.setRequestHeader("content-type", type);
     xhr.send(body);
   });
 
-const beacon = (bodyOf) => async (shots) => {
-  for (const { url, fields, text } of posts(shots))
+const byBeacon = (bodyOf) => async (requests) => {
+  for (const { url, fields, text } of postRequests(requests))
     navigator.sendBeacon(url, bodyOf({ fields, text }));
   return [];
 };
@@ -105,34 +109,34 @@ const blob =
   ({ text }) =>
     new Blob([text], { type });
 
-const openWindows = async (urls, lead) => {
-  const windows = urls.map((url) => lead(url));
-  await soon(400);
-  for (const one of windows) one?.close();
+const openWindows = async (targets, openWindow) => {
+  const windows = targets.map((target) => openWindow(target));
+  await sleep(400);
+  for (const opened of windows) opened?.close();
   return [];
 };
 
-const style = (ruleOf) => async (shots) => {
-  const rules = gets(shots).map((url, index) => ruleOf(url, index));
-  make("style").textContent = rules.join("\n");
-  for (const [index] of rules.entries()) make("p", { id: `p${index}` }).textContent = "a";
-  await soon(400);
+const byStyle = (ruleOf) => async (requests) => {
+  const rules = getUrls(requests).map((url, index) => ruleOf(url, index));
+  addElement("style").textContent = rules.join("\n");
+  for (const [index] of rules.entries()) addElement("p", { id: `p${index}` }).textContent = "a";
+  await sleep(400);
   return [];
 };
 
-const speculate = (kind) => async (shots) => {
-  const rules = { [kind]: [{ urls: gets(few(shots)), eagerness: "immediate" }] };
-  make("script", { type: "speculationrules" }).textContent = JSON.stringify(rules);
-  await soon(300);
+const bySpeculation = (kind) => async (requests) => {
+  const rules = { [kind]: [{ urls: getUrls(fewRequests(requests)), eagerness: "immediate" }] };
+  addElement("script", { type: "speculationrules" }).textContent = JSON.stringify(rules);
+  await sleep(300);
   return [];
 };
 
-const inWorker = (code) => (shots) =>
-  all([0], async () => {
+const inWorker = (code) => (requests) =>
+  collectTexts([0], async () => {
     const source = `onmessage = async ({ data }) => { ${code}; postMessage("done"); }`;
     const worker = new Worker(URL.createObjectURL(new Blob([source])));
-    worker.postMessage(shots, []);
-    await settled(worker, "message", "error");
+    worker.postMessage(requests, []);
+    await waitForEvent(worker, "message", "error");
     worker.terminate();
     return "";
   });
@@ -141,34 +145,34 @@ const SEND_ALL = `await Promise.all(data.map(({ method, url, query, text }) => m
   ? fetch(url, { method, mode: "no-cors", body: text }).catch(() => {})
   : fetch(url + "?" + query, { mode: "no-cors" }).catch(() => {})))`;
 
-async function serviceWorker(shots) {
+async function serviceWorker(requests) {
   if (navigator.serviceWorker === undefined || location.origin === "null") return [];
   const registration = await navigator.serviceWorker.register("/worker.js").catch(() => null);
   if (registration === null) return [];
   await navigator.serviceWorker.ready;
-  registration.active.postMessage(shots, []);
-  await settled(navigator.serviceWorker, "message");
+  registration.active.postMessage(requests, []);
+  await waitForEvent(navigator.serviceWorker, "message");
   await registration.unregister();
   return [];
 }
 
-const listen = (open) => (shots) =>
-  all(gets(shots), async (url) => {
+const byStream = (open) => (requests) =>
+  collectTexts(getUrls(requests), async (url) => {
     const source = open(url);
-    let heard = "";
-    source.addEventListener("message", ({ data }) => (heard += data));
-    await settled(source, "open", "error");
+    let received = "";
+    source.addEventListener("message", ({ data }) => (received += data));
+    await waitForEvent(source, "open", "error");
     source.close();
-    return heard;
+    return received;
   });
 
-/** By way of the attacker's own server, which sends the browser on. */
-const away = (home, status) => (url) =>
+/** A URL of the attacker's server that redirects to the given one. */
+const redirectUrl = (home, status) => (url) =>
   `${home}/away?status=${status}&to=${encodeURIComponent(url)}`;
-const redirected = (shots, home) =>
-  shots.map(({ url, query }) => {
-    const [there, to] = away(home, 302)(`${url}?${query}`).split("?");
-    return { url: there, query: to };
+const redirected = (requests, home) =>
+  requests.map(({ url, query }) => {
+    const [redirect, target] = redirectUrl(home, 302)(`${url}?${query}`).split("?");
+    return { url: redirect, query: target };
   });
 
 const NO_CORS = { mode: "no-cors", credentials: "include" };
@@ -176,43 +180,44 @@ const JSON_TYPE = { "content-type": "application/json" };
 const TEXT_TYPE = { "content-type": "text/plain" };
 
 globalThis.attacks = {
-  img: element("img", "src"),
-  script: element("script", "src"),
-  "script type=module": element("script", "src", { type: "module" }),
-  "link rel=stylesheet": element("link", "href", { rel: "stylesheet" }),
-  "link rel=preload": element("link", "href", { rel: "preload", as: "image" }),
-  "link rel=prefetch": element("link", "href", { rel: "prefetch" }),
-  iframe: (shots) => element("iframe", "src")(few(shots)),
-  object: (shots) => element("object", "data")(few(shots)),
-  embed: (shots) => element("embed", "src")(few(shots)),
-  video: element("video", "src"),
-  audio: element("audio", "src"),
-  "input type=image": element("input", "src", { type: "image" }),
-  "CSS url()": style((url, index) => `#p${index} { background: url("${url}") }`),
-  "CSS @import": style((url) => `@import "${url}";`),
-  "CSS font": style(
+  img: byElement("img", "src"),
+  script: byElement("script", "src"),
+  "script type=module": byElement("script", "src", { type: "module" }),
+  "link rel=stylesheet": byElement("link", "href", { rel: "stylesheet" }),
+  "link rel=preload": byElement("link", "href", { rel: "preload", as: "image" }),
+  "link rel=prefetch": byElement("link", "href", { rel: "prefetch" }),
+  iframe: (requests) => byElement("iframe", "src")(fewRequests(requests)),
+  object: (requests) => byElement("object", "data")(fewRequests(requests)),
+  embed: (requests) => byElement("embed", "src")(fewRequests(requests)),
+  video: byElement("video", "src"),
+  audio: byElement("audio", "src"),
+  "input type=image": byElement("input", "src", { type: "image" }),
+  "CSS url()": byStyle((url, index) => `#p${index} { background: url("${url}") }`),
+  "CSS @import": byStyle((url) => `@import "${url}";`),
+  "CSS font": byStyle(
     (url, index) => `@font-face { font-family: f${index}; src: url("${url}") }
     #p${index} { font-family: f${index} }`,
   ),
-  EventSource: listen((url) => new EventSource(url)),
-  WebSocket: listen((url) => new WebSocket(url.replace("http", "ws"))),
-  "prefetch rule": speculate("prefetch"),
-  "prerender rule": speculate("prerender"),
-  "a ping": async (shots) => {
-    for (const { url } of posts(shots)) {
-      const link = make("a", { href: "#there", ping: url });
+  EventSource: byStream((url) => new EventSource(url)),
+  WebSocket: byStream((url) => new WebSocket(url.replace("http", "ws"))),
+  "prefetch rule": bySpeculation("prefetch"),
+  "prerender rule": bySpeculation("prerender"),
+  "a ping": async (requests) => {
+    for (const { url } of postRequests(requests)) {
+      const link = addElement("a", { href: "#there", ping: url });
       link.click();
     }
     return [];
   },
-  "form GET": (shots) => all(few(shots), ({ url, fields }) => submit(url, "get", "", fields)),
-  "form POST urlencoded": form("application/x-www-form-urlencoded"),
-  "form POST multipart": form("multipart/form-data"),
-  "form POST text/plain": form("text/plain"),
-  "form POST text/plain with JSON in it": form("text/plain", jsonInText),
-  "form POST with an unknown enctype": form("application/json", jsonInText),
-  "form POST in a new window": (shots) =>
-    openWindows(posts(shots).slice(0, 6), ({ url, fields }) => {
+  "form GET": (requests) =>
+    collectTexts(fewRequests(requests), ({ url, fields }) => submit(url, "get", "", fields)),
+  "form POST urlencoded": byForm("application/x-www-form-urlencoded"),
+  "form POST multipart": byForm("multipart/form-data"),
+  "form POST text/plain": byForm("text/plain"),
+  "form POST text/plain with JSON in it": byForm("text/plain", jsonInText),
+  "form POST with an unknown enctype": byForm("application/json", jsonInText),
+  "form POST in a new window": (requests) =>
+    openWindows(postRequests(requests).slice(0, 6), ({ url, fields }) => {
       const name = `window-${Math.random()}`;
       const opened = window.open("about:blank", name);
       void submit(url, "post", "text/plain", jsonInText(fields), name);
@@ -231,60 +236,64 @@ globalThis.attacks = {
   "fetch GET keepalive": fetchGet({ ...NO_CORS, keepalive: true }),
   "fetch POST no-cors text": fetchPost({ ...NO_CORS, headers: TEXT_TYPE }),
   "fetch POST no-cors JSON": fetchPost({ ...NO_CORS, headers: JSON_TYPE }),
-  "fetch POST no-cors without a type": (shots) =>
-    all(posts(shots), async (shot) =>
-      textOf(await fetch(shot.url, { ...NO_CORS, method: "POST", body: blob("")(shot) })),
+  "fetch POST no-cors without a type": (requests) =>
+    collectTexts(postRequests(requests), async (request) =>
+      textOf(await fetch(request.url, { ...NO_CORS, method: "POST", body: blob("")(request) })),
     ),
-  "fetch POST no-cors form": (shots) =>
-    all(posts(shots), async (shot) =>
-      textOf(await fetch(shot.url, { ...NO_CORS, method: "POST", body: formData(shot) })),
+  "fetch POST no-cors form": (requests) =>
+    collectTexts(postRequests(requests), async (request) =>
+      textOf(await fetch(request.url, { ...NO_CORS, method: "POST", body: formData(request) })),
     ),
   "fetch POST no-cors empty": fetchPost({ ...NO_CORS, body: null }),
   "fetch POST cors text": fetchPost({ headers: TEXT_TYPE }),
   "fetch POST cors JSON": fetchPost({ headers: JSON_TYPE }),
   "fetch POST same-origin JSON": fetchPost({ mode: "same-origin", headers: JSON_TYPE }),
   "fetch POST keepalive": fetchPost({ ...NO_CORS, headers: TEXT_TYPE, keepalive: true }),
-  "XHR GET": (shots) => all(gets(shots), (url) => request("GET", url)),
-  "XHR POST text": (shots) =>
-    all(posts(shots), ({ url, text }) => request("POST", url, "text/plain", text)),
-  "XHR POST JSON": (shots) =>
-    all(posts(shots), ({ url, text }) => request("POST", url, "application/json", text)),
-  "sendBeacon text": beacon(({ text }) => text),
-  "sendBeacon form": beacon(formData),
-  "sendBeacon JSON": beacon(blob("application/json")),
+  "XHR GET": (requests) => collectTexts(getUrls(requests), (url) => byXhr("GET", url)),
+  "XHR POST text": (requests) =>
+    collectTexts(postRequests(requests), ({ url, text }) => byXhr("POST", url, "text/plain", text)),
+  "XHR POST JSON": (requests) =>
+    collectTexts(postRequests(requests), ({ url, text }) =>
+      byXhr("POST", url, "application/json", text),
+    ),
+  "sendBeacon text": byBeacon(({ text }) => text),
+  "sendBeacon form": byBeacon(formData),
+  "sendBeacon JSON": byBeacon(blob("application/json")),
   worker: inWorker(SEND_ALL),
   "worker importScripts": inWorker(
     `for (const { url, query } of data) try { importScripts(url + "?" + query) } catch {}`,
   ),
   "service worker": serviceWorker,
-  "window.open": (shots) => openWindows(gets(few(shots)), (url) => window.open(url)),
-  "window.open noreferrer": (shots) =>
-    openWindows(gets(few(shots)), (url) => window.open(url, "_blank", "noreferrer")),
-  "location of a new window": (shots) =>
-    openWindows(gets(few(shots)), (url) => {
+  "window.open": (requests) =>
+    openWindows(getUrls(fewRequests(requests)), (url) => window.open(url)),
+  "window.open noreferrer": (requests) =>
+    openWindows(getUrls(fewRequests(requests)), (url) => window.open(url, "_blank", "noreferrer")),
+  "location of a new window": (requests) =>
+    openWindows(getUrls(fewRequests(requests)), (url) => {
       const opened = window.open("about:blank");
       if (opened !== null) opened.location = url;
       return opened;
     }),
-  "meta refresh": (shots) =>
-    all(gets(few(shots)), async (url) => {
+  "meta refresh": (requests) =>
+    collectTexts(getUrls(fewRequests(requests)), async (url) => {
       const refresh = `<meta http-equiv="refresh" content="0;url=${url.replaceAll("&", "&amp;")}">`;
-      const frame = make("iframe", { srcdoc: refresh });
-      await settled(frame, "load");
-      await soon(PATIENCE);
+      const frame = addElement("iframe", { srcdoc: refresh });
+      await waitForEvent(frame, "load");
+      await sleep(TIMEOUT);
       return "";
     }),
-  "img redirected": (shots, home) => element("img", "src")(redirected(shots, home)),
-  "iframe redirected": (shots, home) => element("iframe", "src")(redirected(few(shots), home)),
-  "form POST redirected with 307": (shots, home) =>
-    form("text/plain", jsonInText, away(home, 307))(shots),
-  "fetch POST redirected with 307": (shots, home) =>
-    fetchPost({ ...NO_CORS, headers: TEXT_TYPE }, away(home, 307))(shots),
+  "img redirected": (requests, home) => byElement("img", "src")(redirected(requests, home)),
+  "iframe redirected": (requests, home) =>
+    byElement("iframe", "src")(redirected(fewRequests(requests), home)),
+  "form POST redirected with 307": (requests, home) =>
+    byForm("text/plain", jsonInText, redirectUrl(home, 307))(requests),
+  "fetch POST redirected with 307": (requests, home) =>
+    fetchPost({ ...NO_CORS, headers: TEXT_TYPE }, redirectUrl(home, 307))(requests),
 };
 
-globalThis.fire = async (way, shots, home, asked) => {
-  pace = asked;
-  const heard = await globalThis.attacks[way](shots, home);
+globalThis.sendAttack = async (technique, requests, home, factor) => {
+  timeFactor = factor;
+  const texts = await globalThis.attacks[technique](requests, home);
   document.body.replaceChildren();
-  return heard;
+  return texts;
 };

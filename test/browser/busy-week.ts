@@ -1,5 +1,5 @@
-// A site as it is after an ordinary week: people came in the morning and went in the evening, some
-// took a slot along, and at times there were too few.
+// Creates a site as it is after an ordinary week: users register in the morning and leave in the
+// evening, one borrows a slot, and at times all slots are taken.
 import type { AddConsumption, Borrow } from "../../src/domain/command.ts";
 import { instant, later, HOUR, MINUTE, type Instant } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -7,7 +7,7 @@ import { unwrap } from "../support/licensed-store.ts";
 import { consumptionTerms, terms } from "../support/scenario.ts";
 import { installNewLicense, openSiteFolder } from "../support/site-folder.ts";
 
-const PEOPLE = [
+const USERS = [
   ["ada.lovelace", "ws-03.design", "10.20.1.13"],
   ["b.johnson", "ws-07.design", "10.20.1.17"],
   ["c.mendoza", "ws-11.design", "10.20.1.21"],
@@ -19,64 +19,64 @@ const PEOPLE = [
   ["i.rossi", "ws-23.design", "10.20.1.33"],
 ] as const;
 
-/** How many are at their desks, by the hour of the day. */
-const AT_WORK = [0, 0, 0, 0, 0, 1, 2, 5, 7, 8, 9, 9, 7, 8, 9, 9, 8, 6, 4, 2, 2, 1, 1, 0];
+/** How many users are at work, by the hour of the day. */
+const USERS_AT_WORK = [0, 0, 0, 0, 0, 1, 2, 5, 7, 8, 9, 9, 7, 8, 9, 9, 8, 6, 4, 2, 2, 1, 1, 0];
 
 const WEEK = 7 * 24;
 const now = Date.now();
 
-/** Until a minute ago; the last hour is a busy one, whatever the time is now. */
+/** The week ends a minute ago; its last hour is always a busy one. */
 export async function createBusyWeek(folder: string): Promise<void> {
   const clock = { now: instant(now - (WEEK + 1) * HOUR) };
   const { store, licensing } = await openSiteFolder(folder, () => clock.now);
-  const soon = instant(now + 20 * 24 * HOUR);
+  const validUntil = instant(now + 20 * 24 * HOUR);
   for (const differing of [
-    { product: "CAD", slots: 12, timeoutMinutes: LONG, borrowHours: 24 * 14 },
-    { product: "MESH", slots: 4, timeoutMinutes: LONG },
+    { product: "CAD", slots: 12, timeoutMinutes: TIMEOUT_MINUTES, borrowHours: 24 * 14 },
+    { product: "MESH", slots: 4, timeoutMinutes: TIMEOUT_MINUTES },
     {
       product: "RENDER",
       slots: 8,
       consumption: consumptionTerms({ max: 1_000 }),
-      validUntil: soon,
+      validUntil,
     },
   ]) {
     await installNewLicense(licensing, terms(differing));
   }
   for (let hour = WEEK; hour >= 0; hour -= 1) {
     clock.now = instant(now - hour * HOUR - MINUTE);
-    await work(store, hour === 0 ? 8 : atWork(clock.now));
+    await setUsersAtWork(store, hour === 0 ? 8 : countUsersAtWork(clock.now));
   }
-  unwrap(await store.transact(takeAlong(clock.now), () => null));
-  unwrap(await store.transact(COUNTED, () => null));
+  unwrap(await store.transact(borrowFor(clock.now), () => null));
+  unwrap(await store.transact(ADD_CONSUMPTION, () => null));
   await store.close();
 }
 
-const LONG = 12 * 60;
+const TIMEOUT_MINUTES = 12 * 60;
 
-function atWork(at: Instant): number {
+function countUsersAtWork(at: Instant): number {
   const date = new Date(at);
-  const weekend = date.getUTCDay() % 6 === 0;
-  return weekend ? 1 : (AT_WORK[date.getUTCHours()] ?? 0);
+  const isWeekend = date.getUTCDay() % 6 === 0;
+  return isWeekend ? 1 : (USERS_AT_WORK[date.getUTCHours()] ?? 0);
 }
 
-/** The first so many are at their desks, the others are not. */
-async function work(store: Store, count: number): Promise<void> {
-  for (const [index, [user, hostname, ip]] of PEOPLE.entries()) {
+/** Registers the first `count` users, and unregisters the others. */
+async function setUsersAtWork(store: Store, count: number): Promise<void> {
+  for (const [index, [user, hostname, ip]] of USERS.entries()) {
     const contact = { hostname, ip, info: "", peer: ip };
     for (const product of index < 4 ? ["CAD", "MESH"] : ["CAD"]) {
-      const aim = { product, licenseId: null, user };
+      const target = { product, licenseId: null, user };
       await (index < count
-        ? store.transact({ type: "Register", ...aim, contact, nonceDigest: null }, () => null)
-        : store.transact({ type: "Unregister", ...aim, by: "user", peer: ip }, () => null));
+        ? store.transact({ type: "Register", ...target, contact, nonceDigest: null }, () => null)
+        : store.transact({ type: "Unregister", ...target, by: "user", peer: ip }, () => null));
     }
   }
   if (count < 7) return;
-  const late = { product: "MESH", code: "floating_not_available", count: count - 6 };
-  const refusals = [{ ...late, users: ["f.tanaka", "i.rossi"] }];
+  const refusal = { product: "MESH", code: "floating_not_available", count: count - 6 };
+  const refusals = [{ ...refusal, users: ["f.tanaka", "i.rossi"] }];
   unwrap(await store.transact({ type: "CountRefusals", refusals }, () => null));
 }
 
-const takeAlong = (at: Instant): Borrow => ({
+const borrowFor = (at: Instant): Borrow => ({
   type: "Borrow",
   product: "CAD",
   licenseId: null,
@@ -87,7 +87,7 @@ const takeAlong = (at: Instant): Borrow => ({
   once: null,
 });
 
-const COUNTED: AddConsumption = {
+const ADD_CONSUMPTION: AddConsumption = {
   type: "AddConsumption",
   product: "RENDER",
   licenseId: null,

@@ -1,21 +1,21 @@
-// Debian's Chromium, driven by playwright-core: nothing is downloaded besides these two.
+// Debian's Chromium, driven by playwright-core: nothing else is downloaded.
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import { atEnd, requirePackages } from "../support/suite-harness.ts";
 import { PATIENCE } from "../support/patience.ts";
 
-/** Starts one that finds these names at these addresses, whatever a DNS server would say. */
+/** Starts a browser that resolves these host names to these addresses without a DNS server. */
 export async function startChromium(names: Readonly<Record<string, string>>): Promise<Browser> {
   requirePackages({ chromium: "/usr/bin/chromium" });
   const rules = Object.entries(names).map(([name, address]) => `MAP ${name} ${address}`);
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
     timeout: PATIENCE,
-    // A sandbox cannot be made by root.
+    // Chromium cannot create its sandbox as root.
     chromiumSandbox: process.getuid?.() !== 0,
     args: [
       `--host-resolver-rules=${rules.join(", ")}`,
-      // Not every browser asks before a page may call into the local network; Berth must not need it.
-      // Nor does it need a process for each site, which takes time.
+      // Not every browser asks before a page may call the local network: Berth must be safe without
+      // it. A process for each site takes time, and the suites do not need it.
       "--disable-site-isolation-trials",
       "--disable-features=IsolateOrigins,site-per-process,LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests",
     ],
@@ -24,7 +24,7 @@ export async function startChromium(names: Readonly<Record<string, string>>): Pr
   return browser;
 }
 
-/** A page in a browser profile of its own; it and what it opens are waited for with patience. */
+/** Opens a page in a new browser profile, with time limits for a busy machine. */
 export async function openPage(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
   const page = await browser.newPage(options);
   page.context().setDefaultTimeout(PATIENCE);

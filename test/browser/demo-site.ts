@@ -1,5 +1,5 @@
-// A demo of the binary that listens on every address of this machine: the worst case, since whoever
-// reaches it may administer it until it has a credential.
+// A demo of the binary that listens on every address of this machine: the worst case, since until
+// it has a credential every caller can administer it.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
@@ -10,11 +10,11 @@ import type { Fields } from "./route-requests.ts";
 export const LOOPBACK = "127.0.0.1";
 
 export interface SiteCounters {
-  /** The last change there is. */
+  /** The sequence number of the last change. */
   readonly seq: number;
   /** Requests that arrived, this one included. */
   readonly arrived: number;
-  /** How many of them were asked to find this out. */
+  /** How many of them were the status calls that read these counters. */
   readonly statusCalls: number;
 }
 
@@ -24,7 +24,7 @@ export class DemoSite {
   /** A license that is not installed yet. */
   readonly license: string;
   readonly licenseId: string;
-  /** Another vendor, and what makes a site trust it. */
+  /** The trust document of another vendor, and its id. */
   readonly otherTrust: string;
   readonly otherVendor: string;
   readonly #socket: string;
@@ -48,23 +48,25 @@ export class DemoSite {
     const folder = join(root, "site");
     const running = await startBinary("demo", "--data", folder, "--listen", "0.0.0.0:0");
     atEnd(() => process.kill(running.pid, "SIGKILL"));
-    const site = new DemoSite(folder, Number(new URL(running.url).port), factsOf(root, folder));
+    const site = new DemoSite(folder, Number(new URL(running.url).port), createFacts(root, folder));
     await site.occupy();
     return site;
   }
 
-  /** Somebody holds what an attack could take away; without this, for a quarter of an hour. */
+  /**
+   * Registers a user whose slots an attack could release; without renewal they end in 15 minutes.
+   */
   async occupy(): Promise<void> {
     await this.call("/api/v4/register", { user: "ada" });
     await this.call("/api/v4/featureRegister", { user: "ada", feature: "RENDER" });
   }
 
-  /** A URL by an address or name of this machine. */
+  /** A URL with an address or a host name of this machine. */
   urlAt(address: string, path = ""): string {
     return `http://${address}:${this.#port}${path}`;
   }
 
-  /** As an operator on the machine, past the gate. */
+  /** Calls through the Unix socket, as an operator on the machine: not subject to the gate. */
   call(path: string, fields?: Fields): Promise<Response> {
     const body = { method: "POST", body: JSON.stringify(fields), headers: JSON_TYPE };
     return fetch(`http://berth${path}`, { unix: this.#socket, ...(fields && body) });
@@ -77,18 +79,18 @@ export class DemoSite {
     return { seq: storage.seq, arrived, statusCalls: 1 };
   }
 
-  /** The same, once nothing arrives any more. */
+  /** Reads the counters once no more requests arrive. */
   async waitUntilIdle(): Promise<SiteCounters> {
     let before = await this.readCounters();
-    for (let asked = 2; ; asked += 1) {
+    for (let statusCalls = 2; ; statusCalls += 1) {
       await Bun.sleep(50);
       const now = await this.readCounters();
-      if (now.arrived === before.arrived + 1) return { ...now, statusCalls: asked };
+      if (now.arrived === before.arrived + 1) return { ...now, statusCalls };
       before = now;
     }
   }
 
-  /** What was written after a change, by its kind. */
+  /** The types of the events written after a sequence number. */
   changesSince(seq: number): string[] {
     const lines = readFileSync(join(this.#folder, "journal-1.jsonl"), "utf8").trim().split("\n");
     return lines
@@ -105,7 +107,7 @@ type SiteFacts = Pick<
   "license" | "licenseId" | "otherTrust" | "otherVendor" | "airgapBody"
 >;
 
-function factsOf(root: string, folder: string): SiteFacts {
+function createFacts(root: string, folder: string): SiteFacts {
   const [request, license, other] = [
     join(root, "request"),
     join(root, "license"),

@@ -1,4 +1,4 @@
-// The documentation page's form, as every walk through it uses it.
+// Helpers for the form of the API documentation page.
 import type { Page } from "playwright-core";
 import { atEnd } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
@@ -9,23 +9,23 @@ export async function serveDemo(address: string, data: string) {
   return running;
 }
 
-export async function openOperation(on: Page, id: string): Promise<void> {
-  await on.goto(`${new URL(on.url()).origin}/api/v4/docs#${id}`);
-  // The one that was open before may still be there.
-  await on.locator(`.index a[href="#${id}"][aria-current="page"]`).waitFor({ state: "attached" });
-  await on.getByRole("heading", { name: "Try it" }).waitFor();
+export async function openOperation(page: Page, id: string): Promise<void> {
+  await page.goto(`${new URL(page.url()).origin}/api/v4/docs#${id}`);
+  // The operation that was open before may still be on the page.
+  await page.locator(`.index a[href="#${id}"][aria-current="page"]`).waitFor({ state: "attached" });
+  await page.getByRole("heading", { name: "Try it" }).waitFor();
 }
 
-/** Sends what is in the form, and gives the status that the page shows. */
-export async function sendForm(on: Page): Promise<string> {
-  await on.getByRole("button", { name: "Send" }).click();
-  return readStatus(on);
+/** Sends the form, and returns the status that the page shows. */
+export async function sendForm(page: Page): Promise<string> {
+  await page.getByRole("button", { name: "Send" }).click();
+  return readStatus(page);
 }
 
-export async function readStatus(on: Page): Promise<string> {
-  const shown = await on.locator(".outcome:not(:empty)").textContent();
-  return /\d{3}/.exec(shown ?? "")?.[0] ?? String(shown);
+export async function readStatus(page: Page): Promise<string> {
+  const outcome = await page.locator(".outcome:not(:empty)").textContent();
+  return /\d{3}/.exec(outcome ?? "")?.[0] ?? String(outcome);
 }
 
-export const fillField = (on: Page, name: string, value: string): Promise<void> =>
-  on.locator(".try").getByLabel(name, { exact: false }).first().fill(value);
+export const fillField = (page: Page, name: string, value: string): Promise<void> =>
+  page.locator(".try-it").getByLabel(name, { exact: false }).first().fill(value);

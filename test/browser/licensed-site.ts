@@ -1,21 +1,21 @@
-// A site with licenses from a vendor's desk, and applications that ask it for slots.
+// A site with licenses from a vendor's desk, and calls of the application API.
 import { join } from "node:path";
 import { makeTempFolder } from "../support/suite-harness.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { serveSite, type ServedSite } from "./operator-page.ts";
 
-/** Products, each with the flags of its license; null: it gets one later. */
+/** By product, the flags of its license; null: its license is installed later. */
 export type LicenseFlags = Readonly<Record<string, readonly string[] | null>>;
 
 export interface Licensed extends ServedSite {
-  /** Asks the vendor for a license with these flags and installs it. */
+  /** Requests a license with these flags from the vendor, and installs it. */
   readonly license: (product: string, terms: readonly string[]) => void;
 }
 
-/** A slot is held for longer than a test takes, on a machine with much else to do, too. */
-const HELD = ["--timeout-minutes", "600"];
+/** Slots must not end during a suite, even on a busy machine. */
+const LONG_TIMEOUT = ["--timeout-minutes", "600"];
 
-/** Flags of the server come last. */
+/** `flags` are those of `berth serve`. */
 export async function startLicensedSite(
   licenses: LicenseFlags,
   ...flags: string[]
@@ -48,7 +48,7 @@ export async function startLicensedSite(
       desk,
       "--request",
       request,
-      ...HELD,
+      ...LONG_TIMEOUT,
       ...terms,
       ...out,
     );
@@ -60,7 +60,7 @@ export async function startLicensedSite(
   return { ...site, license: install };
 }
 
-/** What an application of ours asks, and how it ended. */
+/** Calls an operation as an application does. */
 export async function callApi(
   site: ServedSite,
   operation: string,
@@ -73,7 +73,7 @@ export async function callApi(
   });
 }
 
-/** Many users at once, of one product. */
+/** Registers many users of one product, 200 at a time. */
 export async function registerUsers(
   site: ServedSite,
   product: string,

@@ -1,5 +1,5 @@
-// The operator's page of a real server, opened in a real browser as a person would have it before
-// them. Whatever goes wrong inside is counted; what it looks like is kept.
+// The operator's page of a real server in a real browser. Script errors and requests to other
+// origins are collected; screenshots are saved.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
@@ -8,19 +8,19 @@ import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { startChromium } from "./chromium.ts";
 
-/** Kept after the run, for people to look at. */
+/** Not removed after the run: the screenshots are for people. */
 const SCREENSHOT_FOLDER = join(import.meta.dir, "..", "..", "build", "out", "screenshots");
 
 const AXE = readFileSync(Bun.fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
-/** The rules of WCAG 2.2 AA, and what else its makers think good. */
+/** The rules of WCAG 2.2 AA, and the best practices that axe adds. */
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** A small laptop's screen, and a phone's. */
+/** The screens of a small laptop and of a phone. */
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-/** Shown wherever a user, a product, a vendor or a host is; as text, or it would run. */
+/** Used as user, product, vendor and host: the page must show it as text, never run it. */
 export const HOSTILE = "<img src=x onerror=alert(1)>";
 
 let browser: Promise<Browser> | null = null;
@@ -31,23 +31,23 @@ export interface ServedSite extends ServerProcess {
   readonly folder: string;
 }
 
-/** A site with nothing in it, or the folder given. */
+/** Serves a new empty site, or the given data folder. */
 export async function serveSite(folder = join(makeTempFolder(), "site"), ...flags: string[]) {
-  const words = ["--data", folder, "--listen", "127.0.0.1:0", ...flags];
-  const running = await startBinary("serve", ...words);
+  const args = ["--data", folder, "--listen", "127.0.0.1:0", ...flags];
+  const running = await startBinary("serve", ...args);
   atEnd(() => void running.kill());
   return { ...running, folder } satisfies ServedSite;
 }
 
-/** Whether it comes to stand on the screen: a browser that has much to do shows it late. */
-export const isShown = (what: Locator): Promise<boolean> =>
-  what.waitFor().then(
+/** Waits until the element is visible: on a busy machine that takes a while. */
+export const isShown = (element: Locator): Promise<boolean> =>
+  element.waitFor().then(
     () => true,
     () => false,
   );
 
-/** Whether something comes true that is asked again and again. */
-export async function comesTrue(holds: () => Promise<boolean>): Promise<boolean> {
+/** Tries a condition again and again until it holds; false: it never did. */
+export async function isEventuallyTrue(holds: () => Promise<boolean>): Promise<boolean> {
   const deadline = performance.now() + PATIENCE;
   while (!(await holds())) {
     if (performance.now() > deadline) return false;
@@ -58,21 +58,21 @@ export async function comesTrue(holds: () => Promise<boolean>): Promise<boolean>
 
 export class OperatorPage {
   readonly page: Page;
-  /** Errors of scripts, refusals by the content policy, requests to anywhere else. */
+  /** Script errors, violations of the content security policy, and requests to other origins. */
   readonly pageErrors: string[] = [];
 
   private constructor(page: Page, origin: string) {
     this.page = page;
     page.on("pageerror", (error) => this.pageErrors.push(`error: ${error.message}`));
     page.on("console", (message) => {
-      // A refusal that the page shows is no fault of its scripts.
-      const refused = message.text().startsWith("Failed to load resource");
-      if (message.type() === "error" && !refused) this.pageErrors.push(message.text());
+      // The browser logs every refused request as an error. It is not an error of a script.
+      const isRefusal = message.text().startsWith("Failed to load resource");
+      if (message.type() === "error" && !isRefusal) this.pageErrors.push(message.text());
     });
     page.on("request", (request) => {
       const url = request.url();
       if (!url.startsWith(origin) && !/^(?:data|blob):/.test(url)) {
-        this.pageErrors.push(`asked elsewhere: ${url}`);
+        this.pageErrors.push(`request to another origin: ${url}`);
       }
     });
   }
@@ -87,66 +87,70 @@ export class OperatorPage {
     return opened;
   }
 
-  /** Closes a new site to everybody but this tab. */
+  /** Creates the first admin token of a new site; only this tab knows it. */
   async createToken(): Promise<void> {
-    await this.page.getByRole("button", { name: "Make the token" }).click();
-    await this.page.getByRole("button", { name: "I have kept it" }).click();
+    await this.page.getByRole("button", { name: "Create the admin token" }).click();
+    await this.page.getByRole("button", { name: "I have saved it" }).click();
     await this.page.getByRole("button", { name: "Sign out" }).waitFor();
   }
 
-  /** Kept as `build/out/screenshots/NAME.png`. */
+  /** Saves `build/out/screenshots/NAME.png`. */
   async saveScreenshot(name: string): Promise<void> {
     mkdirSync(SCREENSHOT_FOLDER, { recursive: true });
     await this.page.screenshot({ path: join(SCREENSHOT_FOLDER, `${name}.png`) });
   }
 
-  /** Asked from outside again and again: inside, the content policy lets nobody evaluate texts. */
+  /** Polls from outside: inside, the content security policy forbids evaluating a text. */
   async isEventually(expression: string): Promise<boolean> {
-    return comesTrue(() => this.page.evaluate<boolean>(expression));
+    return isEventuallyTrue(() => this.page.evaluate<boolean>(expression));
   }
 
-  /** Whether a text comes by what is done. It may go again at once: the page itself looks for it. */
-  async flashes(text: string, act: () => Promise<void>): Promise<boolean> {
+  /** Whether an action shows a text, however briefly: an observer in the page watches for it. */
+  async showsBriefly(text: string, act: () => Promise<void>): Promise<boolean> {
     await this.page.evaluate(`(() => {
-      globalThis.hasFlashed = false;
+      globalThis.wasShown = false;
       new MutationObserver(() => {
-        hasFlashed ||= document.body.textContent.includes(${JSON.stringify(text)});
+        wasShown ||= document.body.textContent.includes(${JSON.stringify(text)});
       }).observe(document.body, { subtree: true, childList: true, characterData: true });
     })()`);
     await act();
-    return this.isEventually("hasFlashed");
+    return this.isEventually("wasShown");
   }
 
-  /** Nothing that keeps anybody from using what is on the screen now. */
-  async checkAccessibility(what: string): Promise<void> {
+  /** Checks the current screen with axe. */
+  async checkAccessibility(screen: string): Promise<void> {
     await this.page.evaluate(AXE);
-    const found = await this.page.evaluate<unknown[]>(
+    const violations = await this.page.evaluate<unknown[]>(
       `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
         violations.map(({ id, help, nodes }) => [id, help, nodes.map(({ html, any }) => [html, any.map(({ message }) => message)])]))`,
     );
-    check(`${what}: usable by everybody, as far as axe can tell`, found.length === 0, found);
+    check(`axe finds no accessibility violation: ${screen}`, violations.length === 0, violations);
   }
 
-  /** On a desk and in a hand, in light and in dark: usable, and never wider than the screen. */
+  /** Checks desktop and phone, light and dark: accessible, and never wider than the screen. */
   async checkLayouts(name: string): Promise<void> {
-    for (const [size, viewport] of Object.entries({ desk: DESKTOP, phone: PHONE })) {
+    for (const [size, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
       await this.page.setViewportSize(viewport);
       for (const colorScheme of ["light", "dark"] as const) {
         await this.page.emulateMedia({ colorScheme });
         await this.checkAccessibility(`${name}, ${size}, ${colorScheme}`);
         await this.saveScreenshot(`${name}-${size}-${colorScheme}`);
       }
-      const wide = await this.page.evaluate<number>("document.documentElement.scrollWidth");
-      check(`${name}, ${size}: no wider than the screen`, wide <= viewport.width, wide);
+      const width = await this.page.evaluate<number>("document.documentElement.scrollWidth");
+      check(
+        `the page is no wider than the screen: ${name}, ${size}`,
+        width <= viewport.width,
+        width,
+      );
     }
     await this.page.setViewportSize(DESKTOP);
     await this.page.emulateMedia({ colorScheme: "light" });
   }
 
-  /** At the end of a walk. */
-  checkNoErrors(what: string): void {
+  /** For the end of a scenario. */
+  checkNoErrors(scenario: string): void {
     check(
-      `${what}: no script failed, and nothing was asked elsewhere`,
+      `no script of the page fails or sends a request to another origin: ${scenario}`,
       this.pageErrors.length === 0,
       this.pageErrors,
     );

@@ -1,6 +1,6 @@
-// Pages of other sites try to use a running Berth from a real browser, in every way a page has, and
-// must not change anything or read anything; the same requests from Berth's own page and from a
-// program must.
+// Pages of other sites attack a running Berth from a real browser with every technique a page has.
+// They must not change or read anything; the same requests from Berth's own page and from a program
+// must succeed.
 import { networkInterfaces } from "node:os";
 import { check, finish, makeTempFolder, chooseSize, skip } from "../support/suite-harness.ts";
 import { attack, type RequestSelector } from "./attack.ts";
@@ -12,103 +12,109 @@ import { openAttackOrigins, readAttackNames, type AttackAddresses } from "./atta
 import { LOOPBACK, DemoSite } from "./demo-site.ts";
 
 const LOGIN = { username: "admin", password: "correct horse battery" };
-/** An address a browser does not trust by itself: it tells the server less there. */
+/** A network address is no secure context: a browser sends no Sec-Fetch headers there. */
 const network = Object.values(networkInterfaces())
   .flat()
-  .find((one) => one?.family === "IPv4" && !one.internal)?.address;
+  .find((entry) => entry?.family === "IPv4" && !entry.internal)?.address;
 
 const browser = await startChromium({
   "evil.example": LOOPBACK,
   "rebound.example": LOOPBACK,
   "rebound-network.example": network ?? LOOPBACK,
 });
-const attacker = startAttacker();
-const home = `http://evil.example:${attacker}`;
-const file = pageFile(makeTempFolder());
-/** Every way leads to every route, but not from every place: from each of them to a third. */
+const attackerPort = startAttacker();
+const attackerUrl = `http://evil.example:${attackerPort}`;
+const fileUrl = pageFile(makeTempFolder());
+/** Every technique is used on every route, but each origin attacks only every SHARE-th route. */
 const SHARE = chooseSize(3, 1);
-/** Words name the ways to go; without any, all of them. */
-const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-const names = (await readAttackNames(browser)).filter(
-  (way) => words.length === 0 || words.includes(way),
+/** Arguments name the techniques to use; without any, all of them. */
+const selected = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const allTechniques = (await readAttackNames(browser)).filter(
+  (technique) => selected.length === 0 || selected.includes(technique),
 );
-/** How many requests arrived, by the way they were sent. */
-const sent = new Map<string, number>();
-/** Ways that this browser itself does not go to a plain address. */
-const STOPPED = new Set(["prefetch rule", "prerender rule"]);
+/** By technique, how many requests arrived. */
+const arrivals = new Map<string, number>();
+/** Techniques that this browser does not use on a plain HTTP address. */
+const BLOCKED_BY_BROWSER = new Set(["prefetch rule", "prerender rule"]);
 
-function aroundOf(site: DemoSite, address: string): AttackAddresses {
-  const name = address === LOOPBACK ? "rebound.example" : "rebound-network.example";
-  const neighbour = `http://${address}:${attacker}`;
+function attackAddresses(site: DemoSite, address: string): AttackAddresses {
+  const reboundName = address === LOOPBACK ? "rebound.example" : "rebound-network.example";
   return {
-    attackerUrl: home,
-    otherPortUrl: neighbour,
-    fileUrl: file,
+    attackerUrl,
+    otherPortUrl: `http://${address}:${attackerPort}`,
+    fileUrl,
     berthUrl: site.urlAt(address),
-    reboundUrl: site.urlAt(name),
+    reboundUrl: site.urlAt(reboundName),
   };
 }
 
 async function attackAll(
-  how: string,
+  description: string,
   site: DemoSite,
   address: string,
   login?: typeof LOGIN,
-  { ways, pace } = { ways: names, pace: 1 },
+  { techniques, timeFactor } = { techniques: allTechniques, timeFactor: 1 },
 ): Promise<void> {
-  const places = await openAttackOrigins(browser, aroundOf(site, address), login);
-  for (const [turn, way] of ways.entries()) {
-    // Not the same ones by all ways: what a browser knows as an image, it does not load as another.
-    // A browser that knows a password sends it where it is asked for, and only there.
-    const isMeant: RequestSelector = (shot, at, place) =>
-      login === undefined ? (at + place + turn) % SHARE === 0 : shot.url.endsWith("/auth");
-    const what = `${how} at ${address}: ${way}`;
-    const arrived = await attack(what, way, site, places, isMeant, pace);
-    sent.set(way, (sent.get(way) ?? 0) + arrived);
+  const origins = await openAttackOrigins(browser, attackAddresses(site, address), login);
+  for (const [round, technique] of techniques.entries()) {
+    // Each technique gets other requests: a URL the browser has loaded as an image is not loaded
+    // again. A browser that has a saved password sends it only where it is requested: at /auth.
+    const isSelected: RequestSelector = (request, requestIndex, originIndex) =>
+      login === undefined
+        ? (requestIndex + originIndex + round) % SHARE === 0
+        : request.url.endsWith("/auth");
+    const what = `other sites attack ${description} at ${address} by ${technique}`;
+    const arrived = await attack(what, technique, site, origins, isSelected, timeFactor);
+    arrivals.set(technique, (arrivals.get(technique) ?? 0) + arrived);
   }
 }
 
-/** The browser knows the password by heart, and sends it to whoever may ask for it. */
+/** Berth's own page can log in with the password that the browser has saved. */
 async function checkLogin(site: DemoSite): Promise<void> {
   const page = await openPage(browser, { bypassCSP: true, httpCredentials: LOGIN });
   await page.goto(site.urlAt(LOOPBACK));
   const status = await page.evaluate(async () => (await fetch("/auth")).status);
-  check("the own page logs in with what the browser knows", status === 200, status);
+  check("Berth's own page logs in with the password saved in the browser", status === 200, status);
   await page.close();
 }
 
-const claimed = await DemoSite.start();
-await claimed.call("/api/admin/v1/access/users", {
+const protectedSite = await DemoSite.start();
+await protectedSite.call("/api/admin/v1/access/users", {
   name: LOGIN.username,
   role: "admin",
   password: LOGIN.password,
 });
 for (const address of [LOOPBACK, network]) {
   if (address === undefined) {
-    skip("attacks on an address of the network", "this machine has none");
+    skip("attacks of other sites on a network address", "this machine has no network address");
     continue;
   }
-  await attackAll("open administration", await DemoSite.start(), address);
-  // Over the network no password is taken without TLS.
+  await attackAll("a server without credentials", await DemoSite.start(), address);
+  // Over the network a password is refused without TLS.
   if (address === LOOPBACK) {
-    await attackAll("somebody logged in", claimed, address, LOGIN);
-    await checkLogin(claimed);
+    await attackAll("a server with a saved password", protectedSite, address, LOGIN);
+    await checkLogin(protectedSite);
   }
   await checkAllowedCallers(browser, address);
   const site = await DemoSite.start();
-  await checkLinksAndFrames(browser, home, site.urlAt(address), site);
+  await checkLinksAndFrames(browser, attackerUrl, site.urlAt(address), site);
 }
-const untried = () => names.filter((way) => sent.get(way) === 0 && !STOPPED.has(way));
-// A browser that has much to do may send nothing in the time that a way is given.
-for (const pace of [10, 100]) {
-  const ways = untried();
-  if (ways.length === 0) break;
-  await attackAll(`${pace} times as slowly`, await DemoSite.start(), LOOPBACK, undefined, {
-    ways,
-    pace,
-  });
+const unusedTechniques = () =>
+  allTechniques.filter(
+    (technique) => arrivals.get(technique) === 0 && !BLOCKED_BY_BROWSER.has(technique),
+  );
+// A busy browser may send nothing within the time limit of a technique.
+for (const timeFactor of [10, 100]) {
+  const techniques = unusedTechniques();
+  if (techniques.length === 0) break;
+  const what = `a server with time limits ${timeFactor} times as long`;
+  await attackAll(what, await DemoSite.start(), LOOPBACK, undefined, { techniques, timeFactor });
 }
-check("every way was gone", untried().length === 0, untried());
-const total = [...sent.values()].reduce((sum, arrived) => sum + arrived, 0);
-console.log(`${names.length} ways, ${total} requests arrived`);
+check(
+  "every technique of other sites makes at least one request arrive",
+  unusedTechniques().length === 0,
+  unusedTechniques(),
+);
+const total = [...arrivals.values()].reduce((sum, arrived) => sum + arrived, 0);
+console.log(`${allTechniques.length} techniques, ${total} requests arrived`);
 finish();

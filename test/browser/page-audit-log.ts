@@ -1,10 +1,10 @@
-// What happened, as somebody reads it who looks for one thing, for everything, or for proof.
+// The Audit log page: paging, live events, filters, verification and export.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
 import { runBinary } from "../support/binary.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
-import { comesTrue, HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
+import { isEventuallyTrue, HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
 
 const root = makeTempFolder();
 const desk = join(root, "desk");
@@ -24,7 +24,7 @@ const site = await serveSite(join(root, "site"));
 const data = ["--data", site.folder];
 BERTH_COMMANDS.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
 BERTH_COMMANDS.run("license", "request", ...data, "--product", HOSTILE, "--out", request);
-// A slot is held for longer than this takes, on a machine with much else to do, too.
+// Slots must not end during this suite, even on a busy machine.
 const terms = [
   "--slots",
   "2",
@@ -49,182 +49,209 @@ const send = (path: string, user: string): Promise<Response> =>
     body: JSON.stringify({ user, os_hostname: HOSTILE, user_info: HOSTILE }),
   });
 await send("register", HOSTILE);
-for (let turn = 1; turn <= 60; turn += 1) {
-  await send("register", `worker-${turn}`);
-  await send("unregister", `worker-${turn}`);
+for (let number = 1; number <= 60; number += 1) {
+  await send("register", `worker-${number}`);
+  await send("unregister", `worker-${number}`);
 }
 
 const opened = await visit(`${site.url}#/audit`);
 const { page } = opened;
 const events = page.locator(".event");
 await events.first().waitFor();
-check("a page of the record is there at once", (await events.count()) === 50, await events.count());
 check(
-  "the newest stands first",
+  "the audit log shows 50 events at first",
+  (await events.count()) === 50,
+  await events.count(),
+);
+check(
+  "the audit log begins with the newest event",
   (await events.first().textContent())?.includes("worker-60") === true,
 );
-await opened.checkLayouts("record");
+await opened.checkLayouts("audit-log");
 
-// Older ones follow, and what one reads stays where it is.
-const marked = events.nth(49);
-const placeOf = async (): Promise<number> => (await marked.boundingBox())?.y ?? Number.NaN;
-await page.getByRole("button", { name: "Older events" }).scrollIntoViewIfNeeded();
-const stood = await placeOf();
-await page.getByRole("button", { name: "Older events" }).click();
+// Older events are added below without moving the events on the screen.
+const lastEvent = events.nth(49);
+const lastEventTop = async (): Promise<number> => (await lastEvent.boundingBox())?.y ?? Number.NaN;
+await page.getByRole("button", { name: "Load older events" }).scrollIntoViewIfNeeded();
+const topBefore = await lastEventTop();
+await page.getByRole("button", { name: "Load older events" }).click();
 await events.nth(99).waitFor();
-check("older events come in below", (await placeOf()) === stood, [stood, await placeOf()]);
-await page.getByRole("button", { name: "Older events" }).click();
-await page.getByText("This is the beginning of the audit log.").waitFor();
-const all = await events.count();
-const evil = events.filter({ hasText: HOSTILE });
 check(
-  "down to the very first, names shown as they are",
-  (await evil.count()) > 0 && all > 120,
-  all,
+  "older events are added below without moving the others",
+  (await lastEventTop()) === topBefore,
+  [topBefore, await lastEventTop()],
 );
-await opened.saveScreenshot("record-beginning");
+await page.getByRole("button", { name: "Load older events" }).click();
+await page.getByText("Start of the audit log.").waitFor();
+const total = await events.count();
+const hostileEvents = events.filter({ hasText: HOSTILE });
+check(
+  "all events down to the first can be loaded, and HTML names are shown as text",
+  (await hostileEvents.count()) > 0 && total > 120,
+  total,
+);
+await opened.saveScreenshot("audit-log-beginning");
 
-// News, while one reads far down and while one looks at the newest.
-const line = (await events.nth(100).locator("summary").textContent()) ?? "";
-const read = page.locator("summary", { hasText: line }).first();
-await read.scrollIntoViewIfNeeded();
-const where = async (): Promise<number> => (await read.boundingBox())?.y ?? Number.NaN;
-const before = await where();
+// New events, while the page is scrolled down and while it shows the newest events.
+const summaryText = (await events.nth(100).locator("summary").textContent()) ?? "";
+const oldEvent = page.locator("summary", { hasText: summaryText }).first();
+await oldEvent.scrollIntoViewIfNeeded();
+const oldEventTop = async (): Promise<number> => (await oldEvent.boundingBox())?.y ?? Number.NaN;
+const oldEventTopBefore = await oldEventTop();
 await send("register", "late-comer");
 await page.getByRole("button", { name: "1 new event" }).waitFor();
-check("news waits while one reads, and nothing moves", (await where()) === before);
+check(
+  "while the page is scrolled down a new event moves nothing",
+  (await oldEventTop()) === oldEventTopBefore,
+);
 await page.getByRole("button", { name: "1 new event" }).click();
 await events.first().filter({ hasText: "late-comer" }).waitFor();
 await page.evaluate("scrollTo(0, 0)");
 await send("unregister", "late-comer");
 await events.first().filter({ hasText: "slot released" }).waitFor();
-check("while the newest are looked at, news comes in by itself", true);
+check("at the top of the page a new event appears by itself", true);
 
-// Refusals are counted: one line, how often, why and who.
+// Refusals of one kind are one line with count, reason and users.
 await send("register", "one");
-await refuseThree();
+await causeThreeRefusals();
 await page.getByLabel("Kind").selectOption("Refusals");
-const refused = events.filter({ hasText: "3 requests refused" }).first();
-await refused.waitFor();
-const told = (await refused.textContent()) ?? "";
+const refusalEvent = events.filter({ hasText: "3 requests refused" }).first();
+await refusalEvent.waitFor();
+const refusalText = (await refusalEvent.textContent()) ?? "";
 check(
-  "refusals are one line with their count, reason and users",
-  told.includes("refused: no free slot") && told.includes("two, three"),
-  told,
+  "refusals of one kind are one line with their count, reason and users",
+  refusalText.includes("refused: no free slot") && refusalText.includes("two, three"),
+  refusalText,
 );
-await opened.checkLayouts("record-refusals");
+await opened.checkLayouts("audit-log-refusals");
 
-// A filter stands in the address.
-await showEverything();
+// The filters are part of the address.
+await clearFilters();
 await page.getByLabel("Search").fill("WORKER-7");
 await page.waitForURL(/text=WORKER-7/);
 await events.nth(1).waitFor();
 await events.nth(2).waitFor({ state: "detached" });
 await events.nth(1).waitFor();
-check("a search finds what is shown, in whatever case", (await events.count()) === 2);
+check("searching the audit log ignores upper and lower case", (await events.count()) === 2);
 const other = await visit(page.url());
 await other.page.locator(".event").nth(1).waitFor();
 check(
-  "whoever follows the address sees the same",
+  "the address of a filtered audit log shows the same events in another tab",
   (await other.page.getByLabel("Search").inputValue()) === "WORKER-7" &&
     (await other.page.locator(".event").count()) === 2,
 );
 await other.close();
 await page.getByLabel("Search").fill("nobody at all");
 await page.getByText("No event in the audit log matches.").waitFor();
-await opened.checkLayouts("record-nothing");
-await showEverything();
-await asking(/product=/, () => page.getByLabel("Product").selectOption(HOSTILE));
-await asking(/since=/, () => page.getByLabel("From").fill("2020-01-01"));
+await opened.checkLayouts("audit-log-no-results");
+await clearFilters();
+await waitForQuery(/product=/, () => page.getByLabel("Product").selectOption(HOSTILE));
+await waitForQuery(/since=/, () => page.getByLabel("From").fill("2020-01-01"));
 await page.getByLabel("To", { exact: true }).fill("2020-12-31");
 await page.getByText("No event in the audit log matches.").waitFor();
-check("days bound it", new URL(page.url()).hash.endsWith("/from=2020-01-01/to=2020-12-31"));
-await showEverything();
+check(
+  "the first and the last day of the filter are part of the address",
+  new URL(page.url()).hash.endsWith("/from=2020-01-01/to=2020-12-31"),
+);
+await clearFilters();
 await events.filter({ hasText: HOSTILE }).first().waitFor();
 await page.getByRole("link", { name: "one", exact: true }).first().click();
-await page.getByText("only of user one").waitFor();
+await page.getByText("User: one").waitFor();
 await events.nth(1).waitFor({ state: "detached" });
-// Until what was asked for is there, there may be none.
+// Until the answer is there, the list can be empty.
 await events.first().waitFor();
-check("a name leads to everything about it", (await events.count()) === 1);
+check("a click on a user name shows the events of that user only", (await events.count()) === 1);
 await events.first().locator("summary").click();
 await page.getByText("os_hostname").waitFor();
-await opened.checkLayouts("record-detail");
+await opened.checkLayouts("audit-log-detail");
 
-// Proof: a mark is earned, a file can be checked, damage is told.
+// Verification and export.
 await page.goto(`${site.url}#/audit`);
-check("no mark that nobody earned", await isShown(page.getByText("Not checked yet.")));
-check("none at all", (await page.getByText("The audit log is intact.").count()) === 0);
-await page.getByRole("button", { name: "Check the chain" }).click();
+check(
+  "an audit log that was not verified says so",
+  await isShown(page.getByText("Not verified yet.")),
+);
+check(
+  "an audit log that was not verified is not called intact",
+  (await page.getByText("The audit log is intact.").count()) === 0,
+);
+await page.getByRole("button", { name: "Verify the audit log" }).click();
 await page.getByText("The audit log is intact.").waitFor();
-await opened.checkLayouts("record-whole");
+await opened.checkLayouts("audit-log-intact");
 
-await page.getByRole("button", { name: "Save as file" }).click();
-await opened.checkLayouts("record-export");
-const saved = await save("record.jsonl");
-const good = await runBinary(["audit", "verify", saved]);
-check("the saved record is whole by the command shown beside it", good.code === 0, good.stderr);
+await page.getByRole("button", { name: "Export" }).click();
+await opened.checkLayouts("audit-log-export");
+const exportFile = await saveExport("audit-log.jsonl");
+const verification = await runBinary(["audit", "verify", exportFile]);
+check("berth audit verify accepts the exported file", verification.code === 0, verification.stderr);
 const altered = join(root, "altered.jsonl");
-writeFileSync(altered, readFileSync(saved, "utf8").replace("worker-7", "worker-8"));
+writeFileSync(altered, readFileSync(exportFile, "utf8").replace("worker-7", "worker-8"));
 check("and an altered one is not", (await runBinary(["audit", "verify", altered])).code !== 0);
 const month = new Date().toISOString().slice(0, 7);
 await page.getByLabel("From the beginning of").selectOption(month);
 await page.getByLabel("To the end of").selectOption(month);
-const ofMonth = await save("month.jsonl");
+const monthFile = await saveExport("month.jsonl");
 check(
-  "a month of it is the same, when there is but one",
-  readFileSync(ofMonth, "utf8") === readFileSync(saved, "utf8"),
+  "the export of the only month is the same as the export of the whole audit log",
+  readFileSync(monthFile, "utf8") === readFileSync(exportFile, "utf8"),
 );
 await page.keyboard.press("Escape");
 
 const journal = readdirSync(site.folder).find((name) => name.startsWith("journal-")) ?? "";
 const path = join(site.folder, journal);
-const whole = readFileSync(path, "utf8");
-writeFileSync(path, whole.replace("worker-7", "worker-8"));
-await page.getByRole("button", { name: "Check again" }).click();
+const intactText = readFileSync(path, "utf8");
+writeFileSync(path, intactText.replace("worker-7", "worker-8"));
+await page.getByRole("button", { name: "Verify again" }).click();
 await page.getByText("The audit log is damaged.").waitFor();
-check("damage is told, with where it is", await isShown(page.getByText(journal).first()));
-await opened.checkLayouts("record-broken");
+check(
+  "verifying a damaged audit log names the damaged file",
+  await isShown(page.getByText(journal).first()),
+);
+await opened.checkLayouts("audit-log-damaged");
 
-opened.checkNoErrors("the record");
+opened.checkNoErrors("the audit log page");
 await opened.close();
 await site.kill();
 finish();
 
 async function visit(url: string): Promise<OperatorPage> {
-  const visited = await OperatorPage.open(url);
-  await visited.page.getByLabel("Administration token").fill(token);
-  await visited.page.getByLabel("Administration token").press("Enter");
-  return visited;
+  const operatorPage = await OperatorPage.open(url);
+  await operatorPage.page.getByLabel("Administration token").fill(token);
+  await operatorPage.page.getByLabel("Administration token").press("Enter");
+  return operatorPage;
 }
 
-/** The whole record, and fields that know of it: each of them sets what it does not know back. */
-async function showEverything(): Promise<void> {
-  const link = page.getByRole("link", { name: "Show everything" });
+/** Clears the filters, and waits until the fields are empty: a stale field would set them again. */
+async function clearFilters(): Promise<void> {
+  const link = page.getByRole("link", { name: "Clear filters" });
   await link.click();
   await link.waitFor({ state: "detached" });
-  await comesTrue(async () => (await page.getByLabel("Search").inputValue()) === "");
+  await isEventuallyTrue(async () => (await page.getByLabel("Search").inputValue()) === "");
 }
 
-/** Does something until the page has asked for what fits it. */
-async function asking(query: RegExp, act: () => Promise<unknown>): Promise<void> {
-  const asked = page.waitForRequest(query);
+/** Acts, and waits until the page has sent a request whose URL matches. */
+async function waitForQuery(query: RegExp, act: () => Promise<unknown>): Promise<void> {
+  const request = page.waitForRequest(query);
   await act();
-  await asked;
+  await request;
 }
 
-/** In one line of the record: the server counts each minute, and it may end between two of them. */
-async function refuseThree(): Promise<void> {
+/**
+ * Repeats until three refusals are one line: the server counts per minute, and a minute may end.
+ */
+async function causeThreeRefusals(): Promise<void> {
   for (;;) {
-    const before = total(await refusals());
+    const before = sum(await readRefusalCounts());
     for (const user of ["two", "three", HOSTILE.replace("x", "y")]) await send("register", user);
-    const areCounted = await comesTrue(async () => total(await refusals()) === before + 3);
-    if (!areCounted || (await refusals())[0] === 3) return;
+    const areCounted = await isEventuallyTrue(
+      async () => sum(await readRefusalCounts()) === before + 3,
+    );
+    if (!areCounted || (await readRefusalCounts())[0] === 3) return;
   }
 }
 
-/** How many each line of the record counts, the newest first. */
-async function refusals(): Promise<number[]> {
+/** The counts of the refusal lines, the newest first. */
+async function readRefusalCounts(): Promise<number[]> {
   const answer = await fetch(`${site.url}api/admin/v1/audit?type=RefusalsCounted`, {
     headers: { authorization: `Bearer ${token}` },
   });
@@ -234,14 +261,14 @@ async function refusals(): Promise<number[]> {
   return lines.map(({ detail }) => detail.count);
 }
 
-function total(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0);
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }
 
-async function save(name: string): Promise<string> {
+async function saveExport(name: string): Promise<string> {
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "Save the audit log" }).click();
-  const to = join(root, name);
-  await (await download).saveAs(to);
-  return to;
+  const path = join(root, name);
+  await (await download).saveAs(path);
+  return path;
 }

@@ -1,5 +1,5 @@
-// The ways out that the page offers when the machine's clock is wrong: a real server on a machine
-// whose clock jumps.
+// The Clock settings: how an operator follows or sets back the time after the system clock jumped.
+// libfaketime moves the clock of a real server.
 import { DAY } from "../../src/domain/time.ts";
 import { findOrInstallFaketime, FaketimeMachine } from "../faults/clock/faketime-machine.ts";
 import { atEnd, check, finish, skip } from "../support/suite-harness.ts";
@@ -7,59 +7,65 @@ import { OperatorPage } from "./operator-page.ts";
 
 const library = findOrInstallFaketime();
 if (library === null) {
-  skip("a clock that jumps", "libfaketime is missing: apt-get install libfaketime");
+  skip(
+    "the clock settings with a system clock that jumps",
+    "libfaketime is missing: apt-get install libfaketime",
+  );
   finish();
 }
 const site = new FaketimeMachine(library);
 atEnd(() => void site.tearDown());
 await site.setUp();
-// On a license with an end: from then on it matters what time it is.
+// A slot of a license that expires: from now on the server watches the clock.
 await site.call("register", { product: "CAD", user: "ada" });
 
 const opened = await OperatorPage.open(`${site.url}/#/settings/clock`);
 const { page } = opened;
-const jump = async (days: number): Promise<void> => {
+const setClockAhead = async (days: number): Promise<void> => {
   site.setClockOffset(days * DAY);
-  await page.getByRole("button", { name: "Look again" }).click();
+  await page.getByRole("button", { name: "Refresh" }).click();
 };
-await page.getByText("The machine’s clock is followed.").waitFor();
+await page.getByText("In sync with the system clock.").waitFor();
 
-await jump(60);
-await page.getByText("far ahead and not believed yet").waitFor();
+await setClockAhead(60);
+await page.getByText("far ahead and is not followed yet").waitFor();
 await opened.checkLayouts("clock-ahead");
-await page.getByRole("button", { name: "The machine’s clock is right" }).click();
+await page.getByRole("button", { name: "Accept the system clock" }).click();
 await page.getByText("It cannot be set back").waitFor();
 check(
-  "it asks first, and nothing has changed yet",
+  "opening the dialog does not accept a system clock that is ahead",
   (await site.runClockCommand()).state === "ahead",
 );
-await page
-  .getByRole("dialog")
-  .getByRole("button", { name: "The machine’s clock is right" })
-  .click();
-await page.getByText("The machine’s clock is followed.").waitFor();
+await page.getByRole("dialog").getByRole("button", { name: "Accept the system clock" }).click();
+await page.getByText("In sync with the system clock.").waitFor();
 check(
-  "a clock that is right is followed on the operator's word",
+  "confirming the dialog accepts a system clock that is ahead",
   (await site.runClockCommand()).state === "ok",
 );
 
 await site.call("register", { product: "CAD", user: "ada" });
-await jump(57);
+await setClockAhead(57);
 await page.getByText("a day or more behind").waitFor();
-await page.getByRole("button", { name: "Make a code" }).click();
+await page.getByRole("button", { name: "Create a code" }).click();
 const code = (await page.locator(".secret code").textContent()) ?? "";
 await opened.checkLayouts("clock-behind");
 const answer = site.path("answer");
 const out = ["--dir", site.path("desk"), "--out", answer];
 await site.runBerthOrThrow("vendor", "time", "--code", code, ...out);
 await page.getByLabel("Choose a file: the vendor’s answer").setInputFiles(answer);
-await page.getByText("The vendor’s answer is here.").waitFor();
-check("nor does a file alone set it back", (await site.runClockCommand()).state === "suspect");
-await page.getByRole("button", { name: "Set time back" }).click();
-await page.getByText("The machine’s clock is followed.").waitFor();
-check("time is set back by the vendor's word", (await site.runClockCommand()).state === "ok");
+await page.getByText("The vendor’s answer is loaded.").waitFor();
+check(
+  "loading the vendor's answer alone does not set the time back",
+  (await site.runClockCommand()).state === "suspect",
+);
+await page.getByRole("button", { name: "Set the time back" }).click();
+await page.getByText("In sync with the system clock.").waitFor();
+check(
+  "the time is set back with the vendor's answer once the operator confirms it",
+  (await site.runClockCommand()).state === "ok",
+);
 
-opened.checkNoErrors("the clock");
+opened.checkNoErrors("the clock settings");
 await opened.close();
 await site.tearDown();
 finish();

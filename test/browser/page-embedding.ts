@@ -1,9 +1,10 @@
-// What other sites may do with Berth's page: lead to it. What they may not: show it inside theirs.
+// Other sites may link to Berth's page, but a link must change nothing, and no site may frame the
+// page.
 import type { Browser, Page } from "playwright-core";
 import { check } from "../support/suite-harness.ts";
 import { routeRequestsFor, attackRequestsAt } from "./route-requests.ts";
 import { openPage } from "./chromium.ts";
-import { comesTrue } from "./operator-page.ts";
+import { isEventuallyTrue } from "./operator-page.ts";
 import type { DemoSite } from "./demo-site.ts";
 
 export async function checkLinksAndFrames(
@@ -15,12 +16,12 @@ export async function checkLinksAndFrames(
   for (const from of [home, `${home}/?silent`]) {
     const page = await openPage(browser);
     await page.goto(from);
-    const opened = await follow(page, `${base}/`);
+    const opened = await clickLink(page, `${base}/`);
     const heading = await opened
       .locator("h1")
       .textContent()
       .catch(() => null);
-    check(`a link on ${from} opens the page at ${base}`, heading === "Berth", heading);
+    check(`a link on ${from} opens Berth's page at ${base}`, heading === "Berth", heading);
     await opened.close();
     await checkLinks(page, from, base, site);
     await checkFrames(page, from, base);
@@ -28,26 +29,28 @@ export async function checkLinksAndFrames(
   }
 }
 
-/** A click of the user's own hand on something that looks like an ordinary link. */
-async function follow(page: Page, url: string): Promise<Page> {
+/** A real click by the user on what looks like an ordinary link. */
+async function clickLink(page: Page, url: string): Promise<Page> {
   await page.setContent(`<a href="${url.replaceAll("&", "&amp;")}" target="_blank">prices</a>`);
-  const opening = page.waitForEvent("popup");
+  const popup = page.waitForEvent("popup");
   await page.click("a");
-  const opened = await opening;
+  const opened = await popup;
   await opened.waitForLoadState();
   return opened;
 }
 
 async function checkLinks(page: Page, from: string, base: string, site: DemoSite): Promise<void> {
   const { seq } = await site.readCounters();
-  const shots = attackRequestsAt(base, routeRequestsFor(site)).filter(
+  const requests = attackRequestsAt(base, routeRequestsFor(site)).filter(
     ({ method, query }) => method === "GET" && query,
   );
-  for (const { url, query } of shots) await (await follow(page, `${url}?${query}`)).close();
-  const now = await site.waitUntilIdle();
+  for (const { url, query } of requests) {
+    await (await clickLink(page, `${url}?${query}`)).close();
+  }
+  const { seq: seqAfter } = await site.waitUntilIdle();
   check(
-    `${shots.length} links on ${from} that were clicked change nothing at ${base}`,
-    now.seq === seq,
+    `clicking ${requests.length} links on ${from} changes nothing at ${base}`,
+    seqAfter === seq,
     site.changesSince(seq),
   );
 }
@@ -58,25 +61,28 @@ async function checkFrames(page: Page, from: string, base: string): Promise<void
     ["object", "data"],
     ["embed", "src"],
   ] as const) {
-    // What can be framed is, or this would prove nothing.
+    // First a page that can be framed, or the check would prove nothing.
     await frame(page, tag, attribute, from);
-    const isShown = await comesTrue(async () => (await titleInside(page)) === "elsewhere");
-    const asked = page.waitForRequest(`${base}/`);
+    const isFramable = await isEventuallyTrue(
+      async () => (await titleInside(page)) === "elsewhere",
+    );
+    const request = page.waitForRequest(`${base}/`);
     await frame(page, tag, attribute, `${base}/`);
-    await (await asked).response();
+    await (await request).response();
     await page.waitForTimeout(300);
-    const hidden = await titleInside(page);
-    check(`<${tag}> on ${from} cannot show the page at ${base}`, isShown && hidden !== "Berth", {
-      isShown,
-      hidden,
-    });
+    const title = await titleInside(page);
+    check(
+      `a page on ${from} cannot show Berth's page at ${base} in <${tag}>`,
+      isFramable && title !== "Berth",
+      { isFramable, title },
+    );
   }
 }
 
 const frame = (page: Page, tag: string, attribute: string, url: string): Promise<void> =>
   page.setContent(`<${tag} ${attribute}="${url}" width="300" height="300"></${tag}>`);
 
-/** Null: there is nothing inside, or not yet. */
+/** Null: the frame has no page, or has not loaded it yet. */
 async function titleInside(page: Page): Promise<string | null> {
   return (
     (await page

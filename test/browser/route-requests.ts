@@ -1,5 +1,5 @@
-// One request for every route, made so that it would do something: what attackers send, and what
-// our own page and programs send to show that it works.
+// One request for every route, made so that it would have an effect. Attackers send them; Berth's
+// own page and programs send them to show that they work.
 import { routes, type Method } from "../../src/http/planes.ts";
 import { splitIntoFrames } from "../../src/license/qr.ts";
 import type { DemoSite } from "./demo-site.ts";
@@ -10,11 +10,11 @@ export interface RouteRequest {
   readonly method: Method;
   readonly path: string;
   readonly fields: Fields;
-  /** Who must hold what before it does anything. */
+  /** Calls that must come first, or the request would have no effect. */
   readonly setup?: readonly (readonly [path: string, fields: Fields])[];
-  /** It gets as far as its handler, but there is nothing to do for it on a healthy site. */
+  /** It reaches its handler, which refuses it on a healthy site. */
   readonly isRejected?: true;
-  /** It is done, and what is kept stays as it was. */
+  /** It succeeds without changing the stored state. */
   readonly isReadOnly?: true;
 }
 
@@ -23,32 +23,32 @@ const ADA = { user: "ada" };
 const RENDER = { ...ADA, feature: "RENDER" };
 const PASSWORD = "correct horse battery";
 
-const registered = ["/api/v4/register", ADA] as const;
-const rendering = [registered, ["/api/v4/featureRegister", RENDER]] as const;
+const registerAda = ["/api/v4/register", ADA] as const;
+const registerRender = [registerAda, ["/api/v4/featureRegister", RENDER]] as const;
 
-/** In an order in which each does something; the last but one closes administration. */
+/** In an order in which each has an effect; the last but one creates the first credential. */
 export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
   post("/api/v4/register", { user: "grace" }),
   post("/api/v4/borrow", { user: "grace" }),
-  post("/api/v4/unregister", ADA, [registered]),
+  post("/api/v4/unregister", ADA, [registerAda]),
   post("/api/v4/add_consumption", { consumptions: "1" }),
   post("/api/v4/add_feature_consumption", { feature: "EXPORT", consumptions: "1" }),
-  post("/api/v4/featureRegister", RENDER, [registered]),
-  post("/api/v4/featureRelease", RENDER, rendering),
-  post("/api/v4/check_license_feature", RENDER, [registered]),
-  post("/api/v4/feature_release", RENDER, rendering),
-  get("/api/v4/check_license_feature", RENDER, [registered]),
-  get("/api/v4/featureRelease/all", DEMO, rendering),
-  get("/api/v4/feature_release/all", DEMO, rendering),
-  get("/api/v4/unregister/all", DEMO, [registered]),
-  post("/api/v4/unregister/all", {}, [registered]),
+  post("/api/v4/featureRegister", RENDER, [registerAda]),
+  post("/api/v4/featureRelease", RENDER, registerRender),
+  post("/api/v4/check_license_feature", RENDER, [registerAda]),
+  post("/api/v4/feature_release", RENDER, registerRender),
+  get("/api/v4/check_license_feature", RENDER, [registerAda]),
+  get("/api/v4/featureRelease/all", DEMO, registerRender),
+  get("/api/v4/feature_release/all", DEMO, registerRender),
+  get("/api/v4/unregister/all", DEMO, [registerAda]),
+  post("/api/v4/unregister/all", {}, [registerAda]),
   get("/api/v4/setKeys", { apiKey: "a1", sharedKey: "s1" }),
   post("/api/v4/setKeys", { apiKey: "a2", sharedKey: "s2" }),
   post("/api/v4/airgap/license", site.airgapBody),
   post("/api/v4/airgap/generate", { license_key: "EVE-1" }),
   post("/api/v4/license/generate", {}),
   post("/api/v4/license/upload", { license: site.license }),
-  post("/api/admin/v1/registrations/release", ADA, [registered]),
+  post("/api/admin/v1/registrations/release", ADA, [registerAda]),
   post("/api/admin/v1/licenses/remove", { license_id: site.licenseId, with_borrows: "true" }),
   { ...post("/api/admin/v1/trust/show", { license: site.license }), isRejected: true },
   post("/api/admin/v1/trust/add", { license: site.otherTrust }),
@@ -72,35 +72,41 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
   ]),
 ];
 
-const post = (path: string, fields: Fields, first: RouteRequest["setup"] = []): RouteRequest => ({
+const post = (path: string, fields: Fields, setup: RouteRequest["setup"] = []): RouteRequest => ({
   method: "POST",
   path,
   fields,
-  setup: first,
+  setup,
 });
-const get = (path: string, fields: Fields, first: RouteRequest["setup"] = []): RouteRequest => ({
-  ...post(path, fields, first),
+const get = (path: string, fields: Fields, setup: RouteRequest["setup"] = []): RouteRequest => ({
+  ...post(path, fields, setup),
   method: "GET",
 });
 
-/** Something a page sends, ready to be sent. */
+/** A request as a page of another site sends it. */
 export interface AttackRequest {
   readonly method: string;
   readonly url: string;
   readonly query: string;
   readonly fields: Fields;
-  /** The body where it is not a form: JSON, or the document where a document is taken as it is. */
+  /** The body if it is not a form: JSON, or the document itself where the route accepts one. */
   readonly text: string;
 }
 
-/** Every act and every route that only shows something, at an address. */
-export function attackRequestsAt(base: string, acts: readonly RouteRequest[]): AttackRequest[] {
-  const shown = [...routes].flatMap(([path, route]) =>
+/** The given requests, and one for every other route, at a base URL. */
+export function attackRequestsAt(
+  base: string,
+  routeRequests: readonly RouteRequest[],
+): AttackRequest[] {
+  const otherRoutes = [...routes].flatMap(([path, route]) =>
     Object.keys(route)
-      .filter((method) => !acts.some((act) => act.path === path && act.method === method))
+      .filter(
+        (method) =>
+          !routeRequests.some((request) => request.path === path && request.method === method),
+      )
       .map((method) => ({ method, path, fields: {} as Fields })),
   );
-  return [...acts, ...shown].map(({ method, path, fields }) => ({
+  return [...routeRequests, ...otherRoutes].map(({ method, path, fields }) => ({
     method,
     url: `${base}${path}`,
     query: new URLSearchParams({ ...fields }).toString(),

@@ -1,5 +1,5 @@
-// `bun test/browser/screenshots.ts` takes the README's pictures anew: a site after an ordinary week, and
-// both ways to a license.
+// `bun test/browser/screenshots.ts` renews the README's screenshots: a site after an ordinary week,
+// the request wizard and the air-gap wizard.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -22,64 +22,63 @@ BERTH_COMMANDS.run("vendor", "policy", "--dir", desk.folder, ...terms, "--out", 
 
 await createBusyWeek(folder);
 const { url } = await serveSite(folder);
-const { page } = await begin(url);
-await overview(page);
-await slots(page);
-await request(page);
-await airGap((await begin((await serveSite()).url)).page);
-// The browser would go on.
+const { page } = await openSignedIn(url);
+await captureOverview(page);
+await captureSlots(page);
+await captureRequest(page);
+await captureAirGap((await openSignedIn((await serveSite()).url)).page);
+// The browser would keep the process running.
 process.exit();
 
-async function begin(at: string): Promise<OperatorPage> {
-  const opened = await OperatorPage.open(at, { viewport: VIEWPORT });
+async function openSignedIn(siteUrl: string): Promise<OperatorPage> {
+  const opened = await OperatorPage.open(siteUrl, { viewport: VIEWPORT });
   await opened.createToken();
   return opened;
 }
 
-async function overview(page: Page): Promise<void> {
+async function captureOverview(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Week" }).click();
   await page.getByText("still being read").waitFor({ state: "hidden" });
   await page.waitForTimeout(500);
   await saveScreenshot(page, "overview");
 }
 
-async function slots(page: Page): Promise<void> {
+async function captureSlots(page: Page): Promise<void> {
   await page.getByRole("link", { name: "Slots", exact: true }).click();
   await page.getByText("h.novak").first().waitFor();
   await saveScreenshot(page, "slots");
 }
 
-async function request(page: Page): Promise<void> {
+async function captureRequest(page: Page): Promise<void> {
   await page.goto(`${url}#/licenses/request`);
   await page.getByRole("button", { name: "CAD", exact: true }).click();
-  await page.getByRole("button", { name: "Make the request" }).click();
+  await page.getByRole("button", { name: "Create the request" }).click();
   await page.getByRole("button", { name: "Show as QR code" }).click();
   await page.getByText("frame 1 of").waitFor();
   await saveScreenshot(page, "request");
 }
 
-/** As far as a row that was misheard. */
-async function airGap(page: Page): Promise<void> {
+/** Up to a confirmation code with a wrong row. */
+async function captureAirGap(page: Page): Promise<void> {
   await page.getByRole("link", { name: "Licenses", exact: true }).click();
   await page.goto(`${new URL(page.url()).origin}/#/licenses/air-gap`);
   await dropFile(page, desk.trust, "trust.jwt");
-  await page.getByRole("button", { name: /accept this vendor/ }).click();
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: /trust this vendor/ }).click();
+  await page.getByRole("button", { name: "Continue" }).click();
   await page.getByLabel("License key").fill(KEY);
-  await page.getByRole("button", { name: "Make the activation code" }).click();
-  const rows = await page.locator(".code-shown li").allTextContents();
-  const at = ["--dir", desk.folder, "--policy", policy, "--allow-weak-binding", "--json"];
-  const said = ["--license-key", KEY, "--activation-code", rows.join("\n")];
-  const confirmed = BERTH_COMMANDS.run("vendor", "confirm", ...at, ...said);
-  const { confirmation_code } = JSON.parse(confirmed) as { readonly confirmation_code: string };
+  await page.getByRole("button", { name: "Create the activation code" }).click();
+  const rows = await page.locator(".code-display li").allTextContents();
+  const deskFlags = ["--dir", desk.folder, "--policy", policy, "--allow-weak-binding", "--json"];
+  const codeFlags = ["--license-key", KEY, "--activation-code", rows.join("\n")];
+  const output = BERTH_COMMANDS.run("vendor", "confirm", ...deskFlags, ...codeFlags);
+  const { confirmation_code } = JSON.parse(output) as { readonly confirmation_code: string };
   await page.getByRole("button", { name: "I have the confirmation code" }).click();
   await dropFile(page, readFileSync(policy, "utf8"), "policy.jwt");
-  await page.getByRole("button", { name: "Go on" }).click();
-  const first = page.locator(".code-row input").first();
-  await first.focus();
-  const heard = confirmation_code.split("\n");
-  heard[2] = (heard[2] ?? "").replace(/.$/, (last) => (last === "7" ? "8" : "7"));
-  for (const row of heard.slice(0, 5)) await page.keyboard.type(row);
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.locator(".code-row input").first().focus();
+  const codeRows = confirmation_code.split("\n");
+  codeRows[2] = (codeRows[2] ?? "").replace(/.$/, (symbol) => (symbol === "7" ? "8" : "7"));
+  for (const row of codeRows.slice(0, 5)) await page.keyboard.type(row);
   await saveScreenshot(page, "air-gap");
 }
 

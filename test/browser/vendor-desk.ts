@@ -1,4 +1,4 @@
-// A vendor's desk beside a browser: what the page is given, and who uses what came of it.
+// A vendor's desk for browser suites, dropping files onto the page, and registering a user.
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -6,10 +6,10 @@ import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 
 export interface VendorDesk {
   readonly folder: string;
-  /** The document that makes a site trust it. */
+  /** The trust document of the vendor. */
   readonly trust: string;
   readonly fingerprint: string;
-  /** Answers a request in a file. */
+  /** Issues a license for a request file, and returns the document. */
   readonly issue: (request: string, ...terms: readonly string[]) => string;
 }
 
@@ -19,7 +19,7 @@ export function createVendorDesk(
   ...products: readonly string[]
 ): VendorDesk {
   const flags = products.flatMap((product) => ["--product", product]);
-  const said = BERTH_COMMANDS.run(
+  const output = BERTH_COMMANDS.run(
     "vendor",
     "init",
     "--no-passphrase",
@@ -33,11 +33,11 @@ export function createVendorDesk(
   return {
     folder,
     trust: readFileSync(join(folder, "trust.jwt"), "utf8"),
-    fingerprint: (JSON.parse(said) as { readonly fingerprint: string }).fingerprint,
+    fingerprint: (JSON.parse(output) as { readonly fingerprint: string }).fingerprint,
     issue: (request, ...terms) => {
       const out = join(folder, "answer.jwt");
-      const words = ["--dir", folder, "--request", request, "--allow-weak-binding", "--out", out];
-      BERTH_COMMANDS.run("vendor", "issue", ...words, ...terms);
+      const args = ["--dir", folder, "--request", request, "--allow-weak-binding", "--out", out];
+      BERTH_COMMANDS.run("vendor", "issue", ...args, ...terms);
       const document = readFileSync(out, "utf8").trim();
       rmSync(out);
       return document;
@@ -45,7 +45,7 @@ export function createVendorDesk(
   };
 }
 
-/** As from a folder window, somewhere onto the page. */
+/** Drops a file onto the page, as from a file manager. */
 export async function dropFile(page: Page, text: string, name: string): Promise<void> {
   const files = await page.evaluateHandle(
     `(() => {
@@ -59,7 +59,7 @@ export async function dropFile(page: Page, text: string, name: string): Promise<
   }
 }
 
-/** Whether an application gets a slot for somebody. */
+/** Whether a user can register for a product. */
 export async function tryRegister(url: string, user: string, product: string): Promise<boolean> {
   const response = await fetch(`${url}api/v4/register`, {
     method: "POST",
