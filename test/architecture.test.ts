@@ -42,7 +42,9 @@ const IMPURE =
 const MAX_FILE_LINES = 300;
 const MAX_LINE_COLUMNS = 100;
 
-const files = [...new Bun.Glob("src/**/*.{ts,tsx}").scanSync(root)].toSorted();
+const files = [...new Bun.Glob("src/**/*.{ts,tsx}").scanSync(root)]
+  .filter((path) => !path.endsWith(".d.ts"))
+  .toSorted();
 const sources = files.map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
 /** Removes comments: a comment may name what the code must not use. */

@@ -15,6 +15,7 @@ import { option } from "./flags.ts";
 import { findNearest } from "./nearest.ts";
 import { readSettings } from "./settings-file.ts";
 import { print, printError, printJsonRefusal, printWarning } from "./terminal.ts";
+import { formatGuide } from "./guide.ts";
 import { formatAllCommands, formatCommandHelp, formatCommandList, formatOverview } from "./help.ts";
 
 /** Runs one command line, prints errors, and returns the exit code of the process. */
@@ -86,10 +87,11 @@ async function dispatch(
   });
 }
 
-/** Help for everything, a group, one command, or all commands that begin with the same word. */
+/** Help for everything, a group, a command, or all that begin with the same word; the guide. */
 function helpFor(words: readonly string[]): string {
   const topic = words.join(" ");
   if (topic === "" || topic === "help") return formatOverview(commandGroups);
+  if (words[0] === "guide") return formatGuide(words.slice(1));
   if (topic === "--all") return formatAllCommands(commandGroups);
   const group = commandGroups.find(({ name }) => name === topic);
   if (group !== undefined) return formatCommandList(group.title, group.commands);

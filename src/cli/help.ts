@@ -26,8 +26,9 @@ examples:
   berth release --product CAD --user ada
 
 berth help COMMAND shows the flags of a command, berth help GROUP lists a group,
-berth help --all lists all commands. Exit codes: 0 done, 1 refused or failed,
-2 misuse, 78 the data folder needs an operator.`;
+berth help --all lists all commands; berth help guide is the operating guide.
+Exit codes: 0 done, 1 refused or failed, 2 misuse, 78 the data folder needs an
+operator.`;
 }
 
 export const formatAllCommands = (groups: readonly CommandGroup[]): string =>

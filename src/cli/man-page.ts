@@ -43,6 +43,9 @@ the service's data
 .TP
 .I /etc/berth/berth.toml
 the service's settings
+.SH SEE ALSO
+\\fBberth help guide\\fR prints the operating guide: routine tasks, the data folder,
+troubleshooting.
 `;
 }
 

@@ -7,7 +7,7 @@ import { clientLifecycle } from "../../src/web/texts/client-lifecycle.ts";
 import { openAppliance, type Appliance, type ApplianceOptions } from "../support/appliance.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { readmeText } from "../support/readme.ts";
+import { tableRowsBelow } from "../support/documents.ts";
 import { consumptionTerms, featureTerms } from "../support/scenario.ts";
 
 /** The fields of any reply that the table names. */
@@ -121,13 +121,10 @@ const startClient = async (site: RestartableServer, user: string): Promise<Licen
   return client;
 };
 
-test("the README has every row of the client lifecycle table on the documentation page", () => {
-  const [, section = ""] = readmeText.split("### Client lifecycle\n");
-  const cells = (line: string): string[] => line.split("|").map((cell) => cell.trim());
-  const rows = (section.split("\n## ")[0] ?? "").split("\n").filter((line) => line.startsWith("|"));
-  const readmeRows = rows.slice(2).map((line) => cells(line).slice(1, 3));
+test("src/http/README.md has every row of the client lifecycle table on the documentation page", () => {
+  const documented = tableRowsBelow("src/http/README.md", "### Client lifecycle");
   const useStraightQuotes = (text: string): string => text.replaceAll("’", "'");
-  expect(readmeRows).toEqual(clientLifecycle.map((row) => row.map(useStraightQuotes)));
+  expect(documented).toEqual(clientLifecycle.map((row) => row.map(useStraightQuotes)));
   for (const cell of clientLifecycle.flat()) expect(cell.length).toBeLessThanOrEqual(100);
 });
 

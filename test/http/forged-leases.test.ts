@@ -10,7 +10,7 @@ import { sha256 } from "../../src/platform/hash.ts";
 import { AirgapSite, makeDesk } from "../support/airgap-site.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";
 import { unwrap } from "../support/licensed-store.ts";
-import { loadLeaseCheck } from "../support/readme.ts";
+import { loadLeaseCheck } from "../support/documents.ts";
 import { terms as termsOf } from "../support/scenario.ts";
 import { answerRequest, VENDOR_KEY, toTermsDocument } from "../support/vendor.ts";
 

@@ -48,7 +48,9 @@ test("line reader copies a file without a line feed once, not once for each part
   const concatSpy = spyOn(Buffer, "concat");
   onTestFinished(() => concatSpy.mockRestore());
   const linesRead = [...readLinesForward(disk, "zeros", 0, Infinity)];
-  expect(linesRead.map(({ bytes, isComplete }) => [bytes.length, isComplete])).toEqual([[LENGTH, false]]);
+  expect(linesRead.map(({ bytes, isComplete }) => [bytes.length, isComplete])).toEqual([
+    [LENGTH, false],
+  ]);
   const copied = concatSpy.mock.results.map(({ value }) => (value as Buffer).length);
   expect(copied).toEqual([LENGTH]);
 });

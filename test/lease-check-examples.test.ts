@@ -1,10 +1,8 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { commands } from "../src/cli/command-table.ts";
-import { parseTermsFile } from "../src/license/terms-file.ts";
 import { startBinary } from "./support/binary.ts";
-import { loadLeaseCheck, readmeText } from "./support/readme.ts";
+import { loadLeaseCheck } from "./support/documents.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 interface Bundle {
@@ -18,7 +16,7 @@ const vendorKeyIn = (folder: string): object | undefined => {
   return (JSON.parse(payload) as { keys: object[] }).keys[0];
 };
 
-test("the README's lease check accepts a lease of this server and nothing else", async () => {
+test("the documented lease check accepts a lease of this server and nothing else", async () => {
   const checkLease = await loadLeaseCheck("checkLease");
   const folder = tempFolder();
   const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
@@ -49,7 +47,7 @@ test("the README's lease check accepts a lease of this server and nothing else",
   }
 });
 
-test("the README's lease check for a license by code accepts its lease and nothing else", async () => {
+test("the documented lease check of a license by code accepts its lease and nothing else", async () => {
   const check = await loadLeaseCheck("checkLeaseByCode");
   const folder = tempFolder();
   const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
@@ -89,59 +87,4 @@ test("the README's lease check for a license by code accepts its lease and nothi
   ]) {
     expect(check({ ...given, ...wrong })).rejects.toThrow();
   }
-});
-
-/** The command lines a reader would paste, without what is said about them. */
-const commandLines = [...readmeText.matchAll(/```sh\n([\s\S]*?)```/g)]
-  .flatMap(([, lines = ""]) => lines.replaceAll("\\\n", " ").split(/\n|&&?/))
-  .map((line) => line.trim().replace(/^sudo /, ""))
-  .flatMap((line) => /^(?:\S*\/)?berth (.*?)(?:\s# .*)?$/.exec(line)?.[1] ?? []);
-
-test("every command line in the README is one that Berth has", () => {
-  expect(commandLines.length).toBeGreaterThan(15);
-  for (const line of commandLines) {
-    const command = commands
-      .filter(({ name }) => `${line} `.startsWith(`${name} `))
-      .toSorted((a, b) => b.name.length - a.name.length)[0];
-    expect([line, command?.name]).toEqual([line, expect.any(String)]);
-    const known = command?.options.map(({ name }) => name) ?? [];
-    const given = [...line.matchAll(/ --([\w-]+)/g)].map(([, flag = ""]) => flag);
-    expect([line, given.filter((flag) => !known.includes(flag))]).toEqual([line, []]);
-  }
-});
-
-test("the README's file of terms is one that the vendor's desk takes", () => {
-  const [, text = ""] =
-    /needs only what is to be set:\n\n```json\n([\s\S]*?)```/.exec(readmeText) ?? [];
-  expect(parseTermsFile(JSON.parse(text))).toMatchObject({
-    ok: true,
-    value: { slots: 10, valid_until: "2028-01-01T00:00:00.000Z", features: [{ code: "MESH" }] },
-  });
-});
-
-test("every refusal it explains is one that Berth makes", () => {
-  const faults = readFileSync(
-    join(import.meta.dir, "..", "src", "http", "fault-messages.ts"),
-    "utf8",
-  );
-  const [, section = ""] = readmeText.split("## When it says no");
-  const rows = section.split("\n## ")[0] ?? "";
-  const codes = [...rows.matchAll(/^\| (.*?) \|/gm)]
-    .flatMap(([, cell = ""]) => [...cell.matchAll(/`([a-z]+_[a-z_]+)`/g)])
-    .map(([, code = ""]) => code);
-  expect(codes.length).toBeGreaterThan(10);
-  expect(codes.filter((code) => !new RegExp(`^  ${code}: \\{`, "m").test(faults))).toEqual([]);
-});
-
-test("the README generates clients with the versions that bun run test:clients uses", () => {
-  const folder = join(import.meta.dir, "clients");
-  const pinned = (file: string, version: RegExp): string =>
-    version.exec(readFileSync(join(folder, file), "utf8"))?.[1] ?? `none in ${file}`;
-  const python = pinned("python/requirements.txt", /^openapi-python-client==(.+)$/m);
-  const types = pinned("typescript/package.json", /"openapi-typescript": "(.+)"/);
-  const compiler = pinned("typescript/package.json", /"typescript": "(.+)"/);
-  const go = pinned("go.ts", /"(github\.com\/oapi-codegen\/.+)"/);
-  expect(readmeText).toContain(`pip install openapi-python-client==${python}\n`);
-  expect(readmeText).toContain(`npx -y -p openapi-typescript@${types} -p typescript@${compiler} `);
-  expect(readmeText).toContain(`go run ${go} `);
 });

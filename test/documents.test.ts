@@ -1,0 +1,259 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import manifest from "../package.json";
+import * as exits from "../src/cli/command.ts";
+import { commands } from "../src/cli/command-table.ts";
+import { settings } from "../src/cli/settings.ts";
+import { FAULT_MESSAGES } from "../src/http/fault-messages.ts";
+import { routes } from "../src/http/planes.ts";
+import { parseTermsFile } from "../src/license/terms-file.ts";
+import { STATE_FORMAT } from "../src/store/snapshot.ts";
+import {
+  codeBlocksIn,
+  codeIn,
+  documentPaths,
+  readDocument,
+  tableRowsBelow,
+} from "./support/documents.ts";
+import { repositoryRoot } from "./support/sources.ts";
+
+const README_LINES = 200;
+const README_BYTES = 12_000;
+
+/** A heading's anchor, as GitHub makes it. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+const anchorsIn = (path: string): string[] =>
+  [...readDocument(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
+
+/** What is wrong with the links of a document. */
+function brokenLinks(path: string): string[] {
+  const text = readDocument(path).replaceAll(/^ *```[\s\S]*?^ *```$/gm, "");
+  const inline = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+  const references = [...text.matchAll(/^\[[^\]]+\]: (\S+)$/gm)].map(([, target = ""]) => target);
+  return [...inline, ...references]
+    .filter((target) => !/^https?:/.test(target))
+    .filter((target) => {
+      const [file = "", anchor] = target.split("#");
+      const linked = file === "" ? path : join(dirname(path), file);
+      if (!existsSync(join(repositoryRoot, linked))) return true;
+      return anchor !== undefined && !anchorsIn(linked).includes(anchor);
+    });
+}
+
+describe("every document", () => {
+  test.each(documentPaths)("%s links to files and headings that exist", (path) => {
+    expect(brokenLinks(path)).toEqual([]);
+  });
+
+  test.each(documentPaths.filter((path) => path !== "CHANGELOG.md"))(
+    "%s names source files that exist",
+    (path) => {
+      const names = codeIn(readDocument(path)).flatMap(
+        (code) =>
+          /\b(?:src|test|build(?!\/out))\/[\w./-]+\.(?:tsx?|md|json|js|c)\b/.exec(code)?.[0] ?? [],
+      );
+      expect(names.filter((name) => !existsSync(join(repositoryRoot, name)))).toEqual([]);
+    },
+  );
+
+  test("names scripts of package.json that exist", () => {
+    const scripts = documentPaths.flatMap((path) =>
+      [...readDocument(path).matchAll(/\bbun run ([a-z][\w:]*)/g)].map(([, name = ""]) => name),
+    );
+    expect(scripts.length).toBeGreaterThan(10);
+    expect(scripts.filter((name) => !(name in manifest.scripts))).toEqual([]);
+  });
+
+  test("shows JSON that can be parsed", () => {
+    const blocks = codeBlocksIn("json");
+    expect(blocks.length).toBeGreaterThan(15);
+    for (const { document, line, text } of blocks) {
+      expect(() => JSON.parse(text), `${document}:${line}`).not.toThrow();
+    }
+  });
+
+  test("shows settings files whose keys are settings", () => {
+    const blocks = codeBlocksIn("toml");
+    expect(blocks.length).toBeGreaterThan(0);
+    const known = new Set(Object.values(settings).map(({ name }) => name.replaceAll("-", "_")));
+    for (const { document, line, text } of blocks) {
+      const keys = Object.keys(Bun.TOML.parse(text));
+      expect([`${document}:${line}`, keys.filter((key) => !known.has(key))]).toEqual([
+        `${document}:${line}`,
+        [],
+      ]);
+    }
+  });
+});
+
+/** The berth commands that a reader would paste, with the place where each stands. */
+const commandLines = codeBlocksIn("sh").flatMap(({ document, line, text }) =>
+  text
+    .replaceAll("\\\n", " ")
+    .split(/\n|&&|\||;/)
+    .map((part) => part.trim().replace(/^sudo (?:-u \S+ )?/, ""))
+    .flatMap((part) => /^(?:\S*\/)?berth (.*?)(?:\s# .*)?$/.exec(part)?.[1] ?? [])
+    .map((words) => [`${document}:${line}`, words] as const),
+);
+
+describe("a command line in a document", () => {
+  test.each(commandLines)("%s: berth %s", (_place, line) => {
+    if (line.startsWith("help")) return;
+    const [command] = commands
+      .filter(({ name }) => `${line} `.startsWith(`${name} `))
+      .toSorted((a, b) => b.name.length - a.name.length);
+    expect(command?.name).toBeString();
+    const flags = [...line.matchAll(/ --([\w-]+)/g)].map(([, flag = ""]) => flag);
+    const known = command?.options.map(({ name }) => name) ?? [];
+    expect(flags.filter((flag) => !known.includes(flag))).toEqual([]);
+  });
+
+  test("is found in the documents for operators, developers and vendors", () => {
+    for (const path of ["README.md", "src/cli/README.md", "src/desk/README.md"]) {
+      const count = commandLines.filter(([place]) => place.startsWith(`${path}:`)).length;
+      expect([path, count > 3]).toEqual([path, true]);
+    }
+  });
+});
+
+describe("README.md", () => {
+  test("has at most 200 lines and 12 kB", () => {
+    const text = readDocument("README.md");
+    expect(text.split("\n").length).toBeLessThanOrEqual(README_LINES);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(README_BYTES);
+  });
+
+  test("lists seven operations with routes that the server has", () => {
+    const calls = tableRowsBelow("README.md", "## The seven operations").map(([, call = ""]) =>
+      codeIn(call)[0]?.split(" "),
+    );
+    expect(calls).toHaveLength(7);
+    for (const [method = "", path = ""] of calls.map((call) => call ?? [])) {
+      expect([path, routes.get(path)]).toEqual([
+        path,
+        expect.objectContaining({ [method]: expect.any(String) }),
+      ]);
+    }
+  });
+});
+
+describe("src/http/README.md", () => {
+  test("describes every error code with its status, and no other", () => {
+    const listed = tableRowsBelow("src/http/README.md", "### Error codes").flatMap(
+      ([codes = "", status = ""]) => codeIn(codes).map((code) => `${code} ${status}`),
+    );
+    const served = Object.entries(FAULT_MESSAGES).map(([code, { status }]) => `${code} ${status}`);
+    expect(listed.toSorted()).toEqual(served.toSorted());
+  });
+
+  test("lists every route of the administration API, and no other", () => {
+    const rows = tableRowsBelow("src/http/README.md", "## Administration API");
+    const listed = rows.map(([route = ""]) =>
+      `${codeIn(route)[0]}`.replace(" ", " /api/admin/v1/"),
+    );
+    const served = [...routes].flatMap(([path, planes]) =>
+      path.startsWith("/api/admin/v1/")
+        ? Object.keys(planes).map((method) => `${method} ${path}`)
+        : [],
+    );
+    expect(listed.toSorted()).toEqual(served.toSorted());
+  });
+
+  test("generates clients with the versions that bun run test:clients uses", () => {
+    const text = readDocument("src/http/README.md");
+    const pinned = (file: string, version: RegExp): string =>
+      version.exec(readFileSync(join(import.meta.dir, "clients", file), "utf8"))?.[1] ??
+      `none in ${file}`;
+    const python = pinned("python/requirements.txt", /^openapi-python-client==(.+)$/m);
+    const types = pinned("typescript/package.json", /"openapi-typescript": "(.+)"/);
+    const compiler = pinned("typescript/package.json", /"typescript": "(.+)"/);
+    const go = pinned("go.ts", /"(github\.com\/oapi-codegen\/.+)"/);
+    expect(text).toContain(`pip install openapi-python-client==${python}\n`);
+    expect(text).toContain(`npx -y -p openapi-typescript@${types} -p typescript@${compiler} `);
+    expect(text).toContain(`go run ${go} `);
+  });
+});
+
+describe("src/cli/README.md", () => {
+  test("lists every setting, and no other", () => {
+    const rows = tableRowsBelow("src/cli/README.md", "## Settings");
+    const listed = rows.flatMap(([names = ""]) => codeIn(names));
+    const known = Object.values(settings).map(({ name }) => name.replaceAll("-", "_"));
+    expect(listed.toSorted()).toEqual(known.toSorted());
+  });
+
+  test("lists every command but those of the desk, and no other", () => {
+    const rows = tableRowsBelow("src/cli/README.md", "## Commands");
+    const listed = rows.flatMap(([cell = ""]) => {
+      const [first = "", ...others] = codeIn(cell).map((name) => name.replace(/^berth /, ""));
+      const family = first.split(" ").slice(0, -1).join(" ");
+      const isCommand = (name: string): boolean => commands.some((one) => one.name === name);
+      return [first, ...others.map((name) => (isCommand(name) ? name : `${family} ${name}`))];
+    });
+    const shown = commands.filter(
+      ({ isHidden, name }) => isHidden !== true && !name.startsWith("vendor"),
+    );
+    expect(listed.filter((name) => name !== "vendor …").toSorted()).toEqual(
+      shown.map(({ name }) => name).toSorted(),
+    );
+  });
+
+  test("lists every exit code, and no other", () => {
+    const rows = tableRowsBelow("src/cli/README.md", "## Exit codes");
+    const listed = rows.map(([code = ""]) => code).filter((code) => /^\d+$/.test(code));
+    const codes = Object.entries(exits).filter(([name]) => name.startsWith("EXIT_"));
+    expect(listed.toSorted()).toEqual(codes.map(([, code]) => String(code)).toSorted());
+  });
+
+  test("explains error codes that exist", () => {
+    const rows = tableRowsBelow("src/cli/README.md", "## Troubleshooting by error code");
+    const codes = rows.flatMap(([cell = ""]) => codeIn(cell));
+    expect(codes.length).toBeGreaterThan(10);
+    expect(codes.filter((code) => !(code in FAULT_MESSAGES))).toEqual([]);
+  });
+});
+
+describe("src/desk/README.md", () => {
+  test("shows a file of terms that the desk accepts", () => {
+    const files = codeBlocksIn("json").filter(
+      ({ document, text }) => document === "src/desk/README.md" && text.includes('"slots"'),
+    );
+    expect(files.map(({ text }) => parseTermsFile(JSON.parse(text)))).toEqual(
+      files.map(() => expect.objectContaining({ ok: true })),
+    );
+    expect(files.length).toBeGreaterThan(0);
+  });
+});
+
+describe("src/license/FORMATS.md", () => {
+  test("lists every event that can be in the journal, and no other", () => {
+    const source = readFileSync(join(repositoryRoot, "src", "domain", "event.ts"), "utf8");
+    const [, union = ""] = /^export type Event =\n((?: {2}\| \w+;?\n)+)/m.exec(source) ?? [];
+    const types = [...union.matchAll(/\w+/g)].map(([type]) => type);
+    const rows = tableRowsBelow("src/license/FORMATS.md", "### Events");
+    const listed = rows.flatMap(([type = ""]) => codeIn(type));
+    expect(types.length).toBeGreaterThan(20);
+    expect(listed.toSorted()).toEqual(types.toSorted());
+  });
+
+  test("describes the formats from the current one down to the oldest that can be read", () => {
+    const rows = tableRowsBelow("src/license/FORMATS.md", "### Format numbers");
+    const numbers = rows.flatMap(([format = ""]) => (/^\d+$/.test(format) ? [Number(format)] : []));
+    expect(numbers).toEqual(Array.from({ length: STATE_FORMAT - 1 }, (_, i) => STATE_FORMAT - i));
+  });
+});
+
+describe("test/README.md", () => {
+  test("names every fault suite", () => {
+    const folder = join(import.meta.dir, "faults");
+    const suites = readdirSync(folder).filter((name) => existsSync(join(folder, name, "suite.ts")));
+    const text = readDocument("test/README.md");
+    expect(suites.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  });
+});
