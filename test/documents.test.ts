@@ -257,3 +257,18 @@ describe("test/README.md", () => {
     expect(suites.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   });
 });
+
+describe("CHANGELOG.md", () => {
+  test("begins with the version of package.json, and dates every version", () => {
+    const versions = [...readDocument("CHANGELOG.md").matchAll(/^## (.*)$/gm)].map(
+      ([, heading = ""]) => heading,
+    );
+    expect(versions[0]).toStartWith(`${manifest.version} (`);
+    for (const version of versions) expect(version).toMatch(/^\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)$/);
+  });
+
+  test("says each change in one line", () => {
+    const lines = readDocument("CHANGELOG.md").split("\n## ").slice(1).join("\n").split("\n");
+    expect(lines.filter((line) => line.length > 110 || line.startsWith("  "))).toEqual([]);
+  });
+});
