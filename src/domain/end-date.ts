@@ -11,12 +11,12 @@ export const isEndingSoon = (end: Instant, now: Instant): boolean => end - now <
  * included.
  */
 export function describeEnd(end: Instant, now: Instant): string {
-  if (end <= now) return "has ended";
+  if (end <= now) return "has expired";
   const days = Math.floor(end / DAY) - Math.floor(now / DAY);
   const minutes = Math.floor((end % DAY) / MINUTE);
   const time = `${twoDigits(Math.floor((minutes * MINUTE) / HOUR))}:${twoDigits(minutes % 60)} UTC`;
-  if (days === 0) return `ends today at ${time}`;
-  return days === 1 ? `ends tomorrow at ${time}` : `ends in ${days} days`;
+  if (days === 0) return `expires today at ${time}`;
+  return days === 1 ? `expires tomorrow at ${time}` : `expires in ${days} days`;
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, "0");

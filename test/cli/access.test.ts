@@ -115,7 +115,7 @@ describe("checkTokens", () => {
     expect(findingsFor(token("ops", -336, 29))).toEqual([
       [
         "warning",
-        "the token ops ends in 29 days",
+        "the token ops expires in 29 days",
         "berth admin token --name NEW creates a token to replace it",
       ],
     ]);
@@ -137,7 +137,7 @@ describe("checkTokens", () => {
     expect(findingsFor(token("service", -350, 15))).toEqual([
       [
         "warning",
-        "the token service ends in 15 days",
+        "the token service expires in 15 days",
         "sudo berth service install writes a new one to /etc/berth/admin-token",
       ],
     ]);

@@ -237,7 +237,7 @@ describe("berth doctor on the site", () => {
       validUntil: instant(Date.parse(end)),
     });
     // Two hours later may be tomorrow.
-    const ending = new RegExp(`ends (?:today|tomorrow) at ${end.slice(11, 16)} UTC`);
+    const ending = new RegExp(`expires (?:today|tomorrow) at ${end.slice(11, 16)} UTC`);
     const { findings } = await runDoctor(data);
     const finding = findings.find(({ check }) => check.startsWith("license "));
     expect([finding?.level, finding?.finding]).toEqual(["warning", expect.stringMatching(ending)]);

@@ -7,15 +7,15 @@ const NOW = at("2026-11-15T21:29:00.000Z");
 
 describe("describeEnd", () => {
   test.each([
-    ["2026-11-15T21:40:00.000Z", "ends today at 21:40 UTC"],
-    ["2026-11-15T23:59:59.999Z", "ends today at 23:59 UTC"],
-    ["2026-11-15T21:29:00.001Z", "ends today at 21:29 UTC"],
-    ["2026-11-16T00:00:00.000Z", "ends tomorrow at 00:00 UTC"],
-    ["2026-11-16T23:59:59.999Z", "ends tomorrow at 23:59 UTC"],
-    ["2026-11-17T00:00:00.000Z", "ends in 2 days"],
-    ["2026-12-15T09:05:00.000Z", "ends in 30 days"],
-    ["2026-11-15T21:29:00.000Z", "has ended"],
-    ["2026-11-14T00:00:00.000Z", "has ended"],
+    ["2026-11-15T21:40:00.000Z", "expires today at 21:40 UTC"],
+    ["2026-11-15T23:59:59.999Z", "expires today at 23:59 UTC"],
+    ["2026-11-15T21:29:00.001Z", "expires today at 21:29 UTC"],
+    ["2026-11-16T00:00:00.000Z", "expires tomorrow at 00:00 UTC"],
+    ["2026-11-16T23:59:59.999Z", "expires tomorrow at 23:59 UTC"],
+    ["2026-11-17T00:00:00.000Z", "expires in 2 days"],
+    ["2026-12-15T09:05:00.000Z", "expires in 30 days"],
+    ["2026-11-15T21:29:00.000Z", "has expired"],
+    ["2026-11-14T00:00:00.000Z", "has expired"],
   ])("says that an end at %s %s", (end, text) => {
     expect(describeEnd(at(end), NOW)).toBe(text);
   });

@@ -169,7 +169,7 @@ async function checkTokenRenewal(): Promise<void> {
   check(
     "the installed token expires after a year, doctor warns before, and service install renews it",
     hasExpiry &&
-      warned.includes("the token service ends in ") &&
+      warned.includes("the token service expires in ") &&
       reinstalled.code === 0 &&
       after !== before &&
       statuses.every((status) => status === 200) &&
