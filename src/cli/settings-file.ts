@@ -78,11 +78,11 @@ function readText(path: string, isNamed: boolean): string {
       const hint = isNamed
         ? "check --config"
         : "replace it with a file; berth help serve lists the settings";
-      throw new Misuse(`the configuration file ${path} is a folder (EISDIR)`, hint);
+      throw new Misuse(`the settings file ${path} is a folder (EISDIR)`, hint);
     }
     if (!isNamed) throw error;
     const reason = errorCode(error) ?? "it cannot be opened";
-    throw new Misuse(`the configuration file ${path} cannot be read (${reason})`, "check --config");
+    throw new Misuse(`the settings file ${path} cannot be read (${reason})`, "check --config");
   }
 }
 

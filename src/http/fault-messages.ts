@@ -60,7 +60,7 @@ export const FAULT_MESSAGES: FaultMessages = {
     message: ({ until, canReturn }) =>
       `the slot is leased to another device until ${rfc3339(until)}; ` +
       (canReturn
-        ? "return it on that device, or with unregister, to lease it to this device"
+        ? "release it on that device, or call unregister for this user, then borrow again"
         : "the license does not allow an early return"),
   },
   early_return_not_allowed: {
@@ -81,7 +81,7 @@ export const FAULT_MESSAGES: FaultMessages = {
     status: 400,
     message: ({ allowed, total }) =>
       allowed
-        ? `nothing was counted: at most ${total} can be subtracted`
+        ? `nothing was counted: the total is ${total} and cannot go below 0`
         : "nothing was counted: the license does not allow negative counts",
   },
   invalid_license_feature_code: {
@@ -113,7 +113,7 @@ export const FAULT_MESSAGES: FaultMessages = {
     status: 400,
     message: ({ row }) =>
       row === null
-        ? "the code does not match any activation code of this appliance with this policy and license key"
+        ? "the code does not fit this appliance, this policy and this license key; check all three"
         : `row ${row} of the code was misread or mistyped`,
   },
   outdated_confirmation_code: {

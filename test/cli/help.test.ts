@@ -259,7 +259,7 @@ describe("misuse", () => {
     ],
     ["a product with a space", ["demo", "--product", "A B"], "--product", "--product CAD"],
     ["a release without a user", ["release", "--data", "d"], "--user is required", "berth slots"],
-    ["a missing configuration file", ["config", "--config", "nowhere"], "nowhere", "--config"],
+    ["a missing settings file", ["config", "--config", "nowhere"], "nowhere", "--config"],
     ["an empty --data", ["serve", "--data", "", "--listen", "127.0.0.1:0"], "--data", "--data"],
   ];
 

@@ -93,7 +93,7 @@ describe.skipIf(!canMount)("with an installed service", () => {
     const { run, etc, data } = makeInstalledMachine(null);
     await makeLicensedSite(data, { product: "cad" });
     mkdirSync(join(etc, "berth.toml"));
-    const problem = `the configuration file ${FILE} is a folder (EISDIR)`;
+    const problem = `the settings file ${FILE} is a folder (EISDIR)`;
     for (const words of [["config"], ["status"]]) {
       const { code, stdout, stderr } = await run(...words);
       expect([code, stdout]).toEqual([2, ""]);

@@ -152,7 +152,7 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
       "an admin token, valid for one year: /etc/berth/admin-token",
       "start berth.service and wait until it is ready",
     ]) {
-      expect(stdout).toContain(`  would  ${what}\n`);
+      expect(stdout).toContain(`  to do  ${what}\n`);
     }
     expect(stderr).toBe(
       "berth: warning: this machine does not run systemd: without --dry-run this command fails here\n",
@@ -172,7 +172,7 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
       binary,
     );
     expect(code).toBe(0);
-    expect(stdout).toContain(`  would  remove ${binary}\n`);
+    expect(stdout).toContain(`  to do  remove ${binary}\n`);
     expect(stdout).not.toContain(".previous");
     expect(stdout).not.toContain("berth.service");
     expect(stdout).toContain("kept: /var/lib/berth, /etc/berth; delete them yourself");
@@ -189,7 +189,11 @@ describe("installation steps", () => {
     expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
     await runSteps(steps, false, (text) => lines.push(text));
     await runSteps(steps, false, (text) => lines.push(text));
-    expect(lines.map((text) => text.trim().split(" ")[0] ?? "")).toEqual(["would", "done", "kept"]);
+    expect(lines.map((text) => text.trim().split("  ")[0] ?? "")).toEqual([
+      "to do",
+      "done",
+      "kept",
+    ]);
     expect([readFileSync(path, "utf8"), modeOf(path)]).toEqual(["text", "640"]);
     writeFileSync(path, "edited");
     await runSteps(steps, false, () => {});

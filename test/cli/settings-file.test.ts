@@ -33,7 +33,7 @@ function catchMisuse(act: () => unknown): Misuse {
   throw new Error("no Misuse was thrown");
 }
 
-describe("a configuration file", () => {
+describe("a settings file", () => {
   test("contains settings named with underscores", () => {
     const { path, values } = config('listen = "[::]:80"\nclient_networks = ["10.0.0.0/8", "::1"]');
     expect(path).toBe("/etc/berth.toml");

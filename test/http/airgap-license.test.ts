@@ -27,7 +27,7 @@ import { MONDAY } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const WRONG_CODE =
-  "the code does not match any activation code of this appliance with this policy and license key";
+  "the code does not fit this appliance, this policy and this license key; check all three";
 
 const confirmationBytes = (code: string): Buffer => {
   const decoded = decodeConfirmationCode(code);

@@ -54,7 +54,7 @@ async function checkFirstInstallation(): Promise<void> {
   check(
     "service install --dry-run lists its steps and changes nothing",
     dryRun.code === 0 &&
-      dryRun.output.includes("would  the unit: ") &&
+      dryRun.output.includes("to do  the unit: ") &&
       !existsSync("/usr/local/bin/berth") &&
       !existsSync("/etc/berth"),
     dryRun.output,

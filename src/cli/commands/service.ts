@@ -34,7 +34,7 @@ const install: Command = {
     const steps = installationSteps(flags, binary);
     if (isFlagSet(flags, "dry-run")) {
       await runSteps(steps, true, print);
-      print(`  would  start ${SERVICE_UNIT} and wait until it is ready`);
+      print(`  to do  start ${SERVICE_UNIT} and wait until it is ready`);
       return EXIT_OK;
     }
     const hasChanges = old?.isUpgradeInterrupted === true || steps.some((step) => !step.isDone());

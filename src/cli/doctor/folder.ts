@@ -136,7 +136,7 @@ async function checkIntegrity(folder: string): Promise<Finding[]> {
       allowAuditDamage: true,
     });
     const gaps = auditGaps.length === 0 ? "" : `, ${formatCount(auditGaps.length, "declared gap")}`;
-    const chained = `${auditLog.lines} lines of the audit log, chained${gaps}`;
+    const chained = `${formatCount(auditLog.lines, "line")} of the audit log, chained${gaps}`;
     if (auditDamage === null) return [okFinding("data", `intact: ${head.seq} changes, ${chained}`)];
     return [
       okFinding("data", `intact: ${head.seq} changes`),

@@ -35,7 +35,7 @@ export async function runSteps(
       continue;
     }
     if (!isDryRun) await apply();
-    report(`  ${isDryRun ? "would" : "done "}  ${description}`);
+    report(`  ${isDryRun ? "to do" : "done "}  ${description}`);
   }
 }
 

@@ -91,8 +91,10 @@ function refuseChainBreak(path: string, { lineNumber, from, to }: ChainBreak): A
   const { audit_seq: seq = 0 } = to;
   const problem = `is line ${seq} of the audit log and does not continue the previous line`;
   if (seq <= from.seq + 1) return refuseLine(path, lineNumber, problem);
-  const missing = `${from.seq + 1} to ${seq - 1} are missing, and no line of the file declares them as lost`;
-  return refuseLine(path, lineNumber, `${problem}: ${missing}`);
+  const [first, last] = [from.seq + 1, seq - 1];
+  const missing = first === last ? `line ${first} is` : `lines ${first} to ${last} are`;
+  const reason = `${missing} missing, and no line of the file declares that as a gap`;
+  return refuseLine(path, lineNumber, `${problem}: ${reason}`);
 }
 
 function describeLineProblem(bytes: Uint8Array, isComplete: boolean): string {
@@ -105,5 +107,5 @@ function describeLineProblem(bytes: Uint8Array, isComplete: boolean): string {
 const refuseLine = (path: string, lineNumber: number, problem: string): AuditExportRefused =>
   new AuditExportRefused(
     `${path}: line ${lineNumber} ${problem}`,
-    "export the audit log again up to its newest line, which declares its gaps; berth verify checks a data folder",
+    "export the audit log again with berth audit --out FILE; berth verify checks a data folder",
   );

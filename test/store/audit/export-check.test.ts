@@ -101,7 +101,7 @@ describe("audit log export", () => {
     }
     // The last line is the one that declares the gap.
     expect(catchExportRefusal(lines.slice(0, -1).join(""))).toContain(
-      "5 to 6 are missing, and no line of the file declares them as lost",
+      "lines 5 to 6 are missing, and no line of the file declares that as a gap",
     );
     const withPartOfGap = [...lines.slice(0, 4), before[4], ...lines.slice(4)].join("");
     expect(checkExport(withPartOfGap).lines).toBe(lines.length + 1);
