@@ -35,6 +35,7 @@ export async function createBusyWeek(folder: string): Promise<void> {
     { product: "MESH", slots: 4, timeoutMinutes: TIMEOUT_MINUTES },
     {
       product: "RENDER",
+      type: "time-limited" as const,
       slots: 8,
       consumption: consumptionTerms({ max: 1_000 }),
       validUntil,
