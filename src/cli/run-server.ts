@@ -38,7 +38,9 @@ export interface ServerContext extends Services {
 export function refuseUnsupportedPlatform({ platform }: FlagValues, kind: DataFolderKind): void {
   if (canServe(kind, platform)) return;
   throw new Failure(
-    `berth ${kind === "site" ? "serve" : "demo"} requires Linux: its file locks do not work on other systems`,
+    kind === "site"
+      ? "berth serve requires Linux: its file locks do not work on other systems"
+      : "berth demo requires Linux or macOS: its file locks do not work on other systems",
     "the vendor's desk works on this system: berth help vendor init",
   );
 }

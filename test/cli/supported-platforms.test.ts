@@ -28,20 +28,23 @@ test("canServe allows a site on Linux only, and a demo on macOS too", () => {
 });
 
 test.each([
-  ["win32", "serve"],
-  ["win32", "demo"],
-  ["darwin", "serve"],
-] as const)("on %s, berth %s fails with one error and creates nothing", (platform, command) => {
-  const result = runOn(platform, command, "--data", "site", "--listen", "127.0.0.1:0");
-  expect(result).toEqual({
-    exitCode: 1,
-    out: "",
-    error:
-      `berth: error: berth ${command} requires Linux: its file locks do not work on other systems\n` +
-      "berth: hint: the vendor's desk works on this system: berth help vendor init\n",
-    files: [],
-  });
-});
+  ["win32", "serve", "Linux"],
+  ["win32", "demo", "Linux or macOS"],
+  ["darwin", "serve", "Linux"],
+] as const)(
+  "on %s, berth %s fails with one error and creates nothing",
+  (platform, command, systems) => {
+    const result = runOn(platform, command, "--data", "site", "--listen", "127.0.0.1:0");
+    expect(result).toEqual({
+      exitCode: 1,
+      out: "",
+      error:
+        `berth: error: berth ${command} requires ${systems}: its file locks do not work on other systems\n` +
+        "berth: hint: the vendor's desk works on this system: berth help vendor init\n",
+      files: [],
+    });
+  },
+);
 
 test.each(["win32", "darwin"] as const)("on %s, berth vendor init creates a desk", (platform) => {
   const result = runOn(
