@@ -10,6 +10,9 @@ interface SuiteOptions {
   readonly soakOnly?: readonly string[];
 }
 
+/** The flags that a suite may have. */
+const SUITE_FLAGS = /^--(?:soak|fail-fast|scenario=.+)$/;
+
 interface Tally {
   passed: number;
   failed: number;
@@ -26,6 +29,15 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
   const flags = args.filter((arg) => arg.startsWith("--"));
   const suites = args.filter((arg) => !arg.startsWith("--"));
   const all = flags.includes("--soak") ? [...everyRun, ...soakOnly] : everyRun;
+  const known = [...everyRun, ...soakOnly];
+  const unknown = [
+    ...suites.filter((suite) => !known.includes(suite)),
+    ...flags.filter((flag) => !SUITE_FLAGS.test(flag)),
+  ];
+  if (unknown.length > 0) {
+    console.error(`unknown: ${unknown.join(" ")}; the suites are ${known.join(", ")}`);
+    process.exit(2);
+  }
   const total: Tally = { passed: 0, failed: 0, skipped: 0 };
   for (const suite of suites.length === 0 ? all : suites) {
     console.log(`\n-- ${suite}`);
