@@ -20,6 +20,7 @@ import { repositoryRoot } from "./support/sources.ts";
 
 const README_LINES = 200;
 const README_BYTES = 12_000;
+const MAX_CELL = 100;
 
 /** A heading's anchor, as GitHub makes it. */
 const anchorOf = (heading: string): string =>
@@ -61,6 +62,14 @@ describe("every document", () => {
       expect(names.filter((name) => !existsSync(join(repositoryRoot, name)))).toEqual([]);
     },
   );
+
+  test.each(documentPaths)("%s has no table cell of more than 100 characters", (path) => {
+    const cells = readDocument(path)
+      .split("\n")
+      .filter((line) => line.startsWith("|"))
+      .flatMap((line) => line.split("|").map((cell) => cell.trim()));
+    expect(cells.filter((cell) => cell.length > MAX_CELL)).toEqual([]);
+  });
 
   test("names scripts of package.json that exist", () => {
     const scripts = documentPaths.flatMap((path) =>
