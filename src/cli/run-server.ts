@@ -104,7 +104,7 @@ export async function runServer(
   };
   const listeners: Listener[] = [];
   try {
-    for (const note of operations.health().notes) printWarning(note);
+    for (const note of operations.storeStatus().notes) printWarning(note);
     // First: tokens that expired by the recorded time stay expired if the time is set back.
     await access.persistExpiredTokens();
     // Before the first request: a clock that was corrected while the server was off counts now.
@@ -137,7 +137,7 @@ export async function runServer(
     claim.release();
     manager.stopWatchdog();
   }
-  reportIncompleteCheckpoint(folder, operations.health(), appliance.auditMaintenance.finding);
+  reportIncompleteCheckpoint(folder, operations.storeStatus(), appliance.auditMaintenance.finding);
   print("stopped");
   return EXIT_OK;
 }

@@ -104,8 +104,8 @@ export async function statusReply({
   exposures,
   certificate,
 }: StatusSources): Promise<StatusReply> {
-  const { warnings, freeBytes, slowestSyncMs } = operations.condition();
-  const { kind, now, createdAt, health, auditGaps, licenses, refusals } = unwrap(
+  const { warnings, freeBytes, slowestSyncMs } = operations.storeHealth();
+  const { kind, now, createdAt, storeStatus, auditGaps, licenses, refusals } = unwrap(
     await operations.status(),
   );
   return {
@@ -122,18 +122,18 @@ export async function statusReply({
       weak_binding: identity.hashHardware().weak,
     },
     storage: {
-      fault: health.fault?.code ?? null,
-      checkpoint_error: health.checkpointError,
-      recovery_notes: [...health.notes],
-      seq: health.seq,
-      audit_seq: health.auditSeq,
+      fault: storeStatus.fault?.code ?? null,
+      checkpoint_error: storeStatus.checkpointError,
+      recovery_notes: [...storeStatus.notes],
+      seq: storeStatus.seq,
+      audit_seq: storeStatus.auditSeq,
       audit_gaps: auditGaps.map(({ reason, from, to, at }) => ({
         reason,
         from_line: from,
         to_line: to,
         declared_at: rfc3339(at),
       })),
-      journal_bytes: health.journalBytes,
+      journal_bytes: storeStatus.journalBytes,
       warnings: warnings.map(({ code, message }) => ({ code, message })),
       free_bytes: freeBytes,
       slowest_sync_ms: Math.round(slowestSyncMs * 10) / 10,

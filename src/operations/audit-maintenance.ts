@@ -158,7 +158,7 @@ export class AuditMaintenance {
         const { disk, folder } = this.#store.auditLogSource();
         const freedBytes = await removeAuditFiles(disk, folder, removable);
         if (removable.length < files.length) {
-          const reason = this.#store.health().checkpointError ?? "the checkpoint was not written";
+          const reason = this.#store.status().checkpointError ?? "the checkpoint was not written";
           return err({ code: "audit_maintenance_incomplete", reason } as const);
         }
         return ok({ gaps, removed: removable, freedBytes });

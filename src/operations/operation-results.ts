@@ -31,7 +31,7 @@ export interface ApplianceStatus {
   readonly kind: State["kind"];
   readonly now: Instant;
   readonly createdAt: Instant;
-  readonly health: StoreStatus;
+  readonly storeStatus: StoreStatus;
   readonly auditGaps: State["auditGaps"];
   readonly licenses: readonly LicenseView[];
   readonly refusals: readonly {

@@ -220,7 +220,7 @@ export class Operations {
       kind: state.kind,
       now,
       createdAt: state.createdAt,
-      health: this.#store.health(),
+      storeStatus: this.#store.status(),
       auditGaps: state.auditGaps,
       licenses: [...state.licenses.values()].map((license) => viewLicense(state, license, now)),
       refusals: [...state.refusals.values()].toSorted((a, b) => b.count - a.count),
@@ -245,12 +245,12 @@ export class Operations {
     return this.#store.peek(({ retirement }) => retirement);
   }
 
-  health(): StoreStatus {
-    return this.#store.health();
+  storeStatus(): StoreStatus {
+    return this.#store.status();
   }
 
-  condition(): StoreHealth {
-    return this.#store.condition();
+  storeHealth(): StoreHealth {
+    return this.#store.health();
   }
 
   async close(): Promise<void> {

@@ -31,7 +31,7 @@ export class UsageTracker {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#startedAfter = store.health().seq;
+    this.#startedAfter = store.status().seq;
     void this.#sample();
     this.#sampleTimer = setInterval(() => void this.#sample(), SAMPLE_INTERVAL);
     this.#sampleTimer.unref();

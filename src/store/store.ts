@@ -108,7 +108,7 @@ export class Store {
     return view(this.#live.state);
   }
 
-  health(): StoreStatus {
+  status(): StoreStatus {
     return {
       fault: this.#fault,
       folderChange: this.#lockedFolder.change,
@@ -129,7 +129,7 @@ export class Store {
   }
 
   /** The problems that do not stop the store yet. */
-  condition(): StoreHealth {
+  health(): StoreHealth {
     const { disk, folder } = this.#options;
     const { coveredSeq, error, runningMs } = this.#checkpoints;
     return assessStoreHealth(disk, folder, {
@@ -159,7 +159,7 @@ export class Store {
     this.#lockedFolder.release();
   }
 
-  /** Starts a new segment and makes a checkpoint of the closed ones; `health` reports a failure. */
+  /** Starts a new segment and makes a checkpoint of the closed ones; `status` reports a failure. */
   checkpoint(): Promise<void> {
     return this.#checkpoints.run(() => this.#rotate());
   }

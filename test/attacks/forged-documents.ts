@@ -50,7 +50,7 @@ const random = createRandom(seed);
 const requestDocument = unwrap(await site.licensing.request(PRODUCT, null, PEER)).document;
 const forger = { key: await generateKey(), random, others: await makeOtherDocuments(documents) };
 const importRoutes = await makeImportRoutes(documents);
-const seqBefore = site.operations.health().seq;
+const seqBefore = site.operations.storeStatus().seq;
 
 /** Genuine documents, each for another use or another site. */
 async function makeOtherDocuments({
@@ -175,7 +175,10 @@ check(
   exceptions.length === 0 && codes.size >= 8,
   exceptions,
 );
-check("forged documents cause no write to the journal", site.operations.health().seq === seqBefore);
+check(
+  "forged documents cause no write to the journal",
+  site.operations.storeStatus().seq === seqBefore,
+);
 for (const { name, genuine, receive } of importRoutes) {
   check(
     `after the forgeries the genuine document is accepted: ${name}`,

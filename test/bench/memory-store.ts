@@ -13,7 +13,7 @@ import type { ChainHead } from "../../src/store/journal.ts";
 import type { StoreStatus, StoreOptions } from "../../src/store/store-options.ts";
 import type { Store as DurableStore } from "../../src/store/store.ts";
 
-type StoreMember = "transact" | "read" | "peek" | "health" | "condition" | "close";
+type StoreMember = "transact" | "read" | "peek" | "status" | "health" | "close";
 
 export class Store implements Pick<DurableStore, StoreMember> {
   readonly #options: StoreOptions;
@@ -57,7 +57,7 @@ export class Store implements Pick<DurableStore, StoreMember> {
     return view(this.#state);
   }
 
-  health(): StoreStatus {
+  status(): StoreStatus {
     const { seq, auditSeq } = this.#head;
     return {
       fault: null,
@@ -70,7 +70,7 @@ export class Store implements Pick<DurableStore, StoreMember> {
     };
   }
 
-  condition(): StoreHealth {
+  health(): StoreHealth {
     return { warnings: [], freeBytes: null, slowestSyncMs: 0 };
   }
 

@@ -87,7 +87,7 @@ describe("checkpointInChild", () => {
       checkpoint: checkpointWith(undefined, limits(oneHour)),
     });
     await store.checkpoint();
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
     expect(await coveredSeq(folder)).toBe(2);
   });
 
@@ -99,7 +99,7 @@ describe("checkpointInChild", () => {
       checkpoint: checkpointWith(command, limits(oneHour)),
     });
     await store.checkpoint();
-    expect(store.health().checkpointError).toBe("no memory");
+    expect(store.status().checkpointError).toBe("no memory");
   });
 
   test("reports a process that cannot be started, and the store keeps working", async () => {
@@ -108,7 +108,7 @@ describe("checkpointInChild", () => {
       checkpoint: checkpointWith(command, limits(oneHour)),
     });
     await store.checkpoint();
-    expect(store.health().checkpointError).toContain("ENOENT");
+    expect(store.status().checkpointError).toContain("ENOENT");
     await transactOrThrow(store, register("ada"));
     expect(fatalErrors).toEqual([]);
   });
@@ -122,14 +122,14 @@ describe("checkpointInChild", () => {
       checkpoint: (...words) => (hangs ? hanging(...words) : good(...words)),
     });
     await store.checkpoint();
-    expect(store.health().checkpointError).toMatch(
+    expect(store.status().checkpointError).toMatch(
       /^the checkpoint process \(\d+\) made no progress for \d+ s and was killed$/,
     );
     expect([pid() > 0, isRunning(pid())]).toEqual([true, false]);
     await transactOrThrow(store, register("ada"));
     hangs = false;
     await store.checkpoint();
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
     expect(await coveredSeq(folder)).toBe(3);
     expect(fatalErrors).toEqual([]);
   });
@@ -141,7 +141,7 @@ describe("checkpointInChild", () => {
       checkpoint: checkpointWith(command, limits(limit)),
     });
     await store.checkpoint();
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
     expect(polls()).toBeGreaterThanOrEqual(40);
   });
 });
@@ -160,7 +160,7 @@ describe("stopping the store", () => {
     await stop();
     await checkpointing;
     expect([isRunning(hungPid), pid()]).toEqual([false, hungPid]);
-    expect(store.health().checkpointError).toContain("made no progress");
+    expect(store.status().checkpointError).toContain("made no progress");
     expect(await openAndCloseFolder(folder)).toMatchObject({ state, notes: [] });
   });
 
@@ -173,7 +173,7 @@ describe("stopping the store", () => {
     const state = await readState(store);
     await stop();
     expect([pid() > 0, isRunning(pid())]).toEqual([true, false]);
-    expect(store.health().checkpointError).toContain("made no progress");
+    expect(store.status().checkpointError).toContain("made no progress");
     const again = await openSite({ folder });
     expect(await readState(again.store)).toEqual(state);
     await again.stop();
@@ -188,7 +188,7 @@ describe("stopping the store", () => {
     });
     await transactOrThrow(store, register("ada"));
     await stop();
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
     expect(polls()).toBeGreaterThanOrEqual(40);
   });
 });
@@ -202,11 +202,11 @@ describe("a slow checkpoint", () => {
       const { store, folder } = await openLicensedSite({ checkpoint: () => signal });
       const checkpointing = store.checkpoint();
       await waitUntil(() => existsSync(join(folder, "journal-3.jsonl")));
-      expect(store.condition().warnings).toEqual([]);
+      expect(store.health().warnings).toEqual([]);
       clock.mockImplementation(() => since + 59_000);
-      expect(store.condition().warnings).toEqual([]);
+      expect(store.health().warnings).toEqual([]);
       clock.mockImplementation(() => since + 200_000);
-      expect(store.condition().warnings).toEqual([
+      expect(store.health().warnings).toEqual([
         {
           code: "checkpoint_slow",
           message: expect.stringMatching(/^a checkpoint has been running for 3 minutes/),
@@ -214,7 +214,7 @@ describe("a slow checkpoint", () => {
       ]);
       finish();
       await checkpointing;
-      expect(store.condition().warnings).toEqual([]);
+      expect(store.health().warnings).toEqual([]);
       expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({ seq: 2 });
     } finally {
       clock.mockRestore();

@@ -63,7 +63,7 @@ async function runPhases(site: OpenSite, phases: readonly Phase[]): Promise<void
     if (hasCheckpoint) await store.checkpoint();
   }
   await store.checkpoint();
-  expect(store.health().checkpointError).toBeNull();
+  expect(store.status().checkpointError).toBeNull();
 }
 
 const filesOf = (folder: string): string[] =>
@@ -165,7 +165,7 @@ test("an audit log is repaired, verifies and goes on after any damage and seals"
         const exportPath = join(tempFolder(), "audit.jsonl");
         const lines = [...readForward(store.auditLogSource(), { since: null, until: null })];
         writeFileSync(exportPath, Buffer.concat(lines));
-        expect(checkAuditExport(realDisk, exportPath).lastSeq).toBe(store.health().auditSeq);
+        expect(checkAuditExport(realDisk, exportPath).lastSeq).toBe(store.status().auditSeq);
         const restoredFolder = join(tempFolder(), "data");
         await restoreTo(restoredFolder, await backUpFolder(folder));
         expect(await isIntact(restoredFolder)).toBe(true);
@@ -174,7 +174,7 @@ test("an audit log is repaired, verifies and goes on after any damage and seals"
           for (const count of [1, 2]) {
             await transactOrThrow(openedSite.store, consume(count));
             await openedSite.store.checkpoint();
-            expect(openedSite.store.health().checkpointError).toBeNull();
+            expect(openedSite.store.status().checkpointError).toBeNull();
             expect(await isIntact(copyFolder(openedSite.folder))).toBe(true);
           }
         }

@@ -67,7 +67,7 @@ async function expectSiteToContinue({ store, folder, clock }: OpenSite): Promise
   for (const count of [1, 2]) {
     await transactOrThrow(store, consume(count));
     await store.checkpoint();
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
     await verifyFolder(copyFolder(folder));
   }
 }
@@ -202,9 +202,9 @@ describe("audit repair with lost lines", () => {
     // The remaining line is an original one.
     expect(original.includes(readFileSync(path))).toBe(true);
     await expectSiteToContinue(site);
-    expect(exportAndCheck(site)).toMatchObject({ firstSeq: 1, lastSeq: store.health().auditSeq });
+    expect(exportAndCheck(site)).toMatchObject({ firstSeq: 1, lastSeq: store.status().auditSeq });
     expect(exportAndCheck(site).gaps).toEqual([...declared]);
-    expect(store.condition().warnings.map(({ code }) => code)).toEqual([]);
+    expect(store.health().warnings.map(({ code }) => code)).toEqual([]);
   });
 
   test("declares a month whose file is missing, and exports skip it", async () => {
@@ -418,13 +418,13 @@ describe("a checkpoint that cannot continue the audit log", () => {
     rmSync(join(folder, JUNE));
     await transactOrThrow(store, consume(1));
     await store.checkpoint();
-    const { warnings } = store.condition();
+    const { warnings } = store.health();
     expect(warnings.map(({ code }) => code)).toEqual(["checkpoint_failing", "audit_damaged"]);
     expect(warnings[1]?.message).toContain(join(folder, JUNE));
     expect(warnings[1]?.message).toContain("berth audit repair");
     await transactOrThrow(store, consume(2));
     unwrap(await audit.repair(DECLARATION));
-    expect(store.condition().warnings).toEqual([]);
+    expect(store.health().warnings).toEqual([]);
     await expectSiteToContinue(site);
   });
 
@@ -436,9 +436,9 @@ describe("a checkpoint that cannot continue the audit log", () => {
     rmSync(join(folder, JUNE));
     await transactOrThrow(store, consume(1));
     await store.checkpoint();
-    expect(store.condition().warnings).toHaveLength(2);
+    expect(store.health().warnings).toHaveLength(2);
     writeFileSync(join(folder, JUNE), bytes);
     await expectSiteToContinue(site);
-    expect(store.condition().warnings).toEqual([]);
+    expect(store.health().warnings).toEqual([]);
   });
 });

@@ -64,7 +64,7 @@ async function openTimedSite(terms: Partial<Terms> = {}, folder = join(tempFolde
   const time = new Timekeeping(store, clock, identity);
   onTestFinished(() => time.stop());
   const readLatestEventAt = (): Instant => store.peek((state) => state.latestEventAt);
-  const readSeq = (): number => store.health().seq;
+  const readSeq = (): number => store.status().seq;
   return { folder, store, stop, identity, time, readLatestEventAt, readSeq };
 }
 

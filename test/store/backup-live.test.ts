@@ -36,9 +36,9 @@ async function runCommands(
   user: string,
 ): Promise<void> {
   for (const command of [register(user), consume(1), unregister(user)]) {
-    const before = store.health().seq;
+    const before = store.status().seq;
     const answer = transactCommand(store, command);
-    const { seq } = store.health();
+    const { seq } = store.status();
     expect(seq).toBe(before + 1);
     states.set(seq, store.peek(dumpStateSorted));
     unwrap(await answer);
@@ -54,7 +54,7 @@ describe("backups during commands and checkpoints in the same process", () => {
     const backups: Promise<void>[] = [];
     for (let round = 0; round < 40; round += 1) {
       clock.now = utc(`2026-0${3 + (round >> 3)}-01T00:00:00Z`);
-      const acknowledgedSeq = store.health().seq;
+      const acknowledgedSeq = store.status().seq;
       await runCommands(store, states, `user ${round}`);
       const out = newBackupPath();
       const backUpAndCheck = async (): Promise<void> => {
@@ -68,7 +68,7 @@ describe("backups during commands and checkpoints in the same process", () => {
       if (round % 3 === 0) void store.checkpoint();
     }
     await Promise.all(backups);
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
   });
 });
 
@@ -83,16 +83,16 @@ async function recordStages() {
     checkpoint: checkpointKeepingMonths(1, disk),
   });
   const states = new Map<number, StateDump>();
-  let acknowledgedSeq = store.health().seq;
+  let acknowledgedSeq = store.status().seq;
   const { stages, keep } = captureStages(disk, folder, () => acknowledgedSeq);
   for (let round = 0; round < 5; round += 1) {
     clock.now = utc(`2026-0${3 + round}-01T00:00:00Z`);
     await runCommands(store, states, `user ${round}`);
-    acknowledgedSeq = store.health().seq;
+    acknowledgedSeq = store.status().seq;
     await store.checkpoint();
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
     await runCommands(store, states, `user ${round}`);
-    acknowledgedSeq = store.health().seq;
+    acknowledgedSeq = store.status().seq;
   }
   keep();
   disk.clearFaults();

@@ -51,7 +51,7 @@ describe("backup", () => {
     }
     expect(size).toBe(readFileSync(out).length);
     expect(readFileSync(out).includes("secret")).toBe(false);
-    const { seq, auditSeq } = store.health();
+    const { seq, auditSeq } = store.status();
     expect(verifyReport).toMatchObject({
       coveredSeq: 5,
       segments: [6],
@@ -110,7 +110,7 @@ describe("backup", () => {
 
   test("leaves out an interrupted write and the leftovers of an unfinished checkpoint", async () => {
     const { folder, store } = await openSiteWithHistory();
-    const { seq } = store.health();
+    const { seq } = store.status();
     const copy = copyFolder(folder);
     await store.checkpoint();
     editFile(join(copy, "journal-6.jsonl"), (bytes) =>

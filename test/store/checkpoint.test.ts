@@ -36,7 +36,7 @@ describe("checkpoint", () => {
     await transactInOneBatch(store, register("ada"), register("constructor"), consume(3));
     const state = await readState(store);
     await store.checkpoint();
-    expect(store.health()).toMatchObject({ checkpointError: null, journalBytes: 0, seq: 5 });
+    expect(store.status()).toMatchObject({ checkpointError: null, journalBytes: 0, seq: 5 });
     expect(await readCoveredSeq(folder)).toBe(5);
     expect(await readState(store)).toEqual(state);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(state);
@@ -50,7 +50,7 @@ describe("checkpoint", () => {
       await transactOrThrow(store, register(user));
       await transactOrThrow(store, register("ada"));
       await store.checkpoint();
-      expect(store.health().checkpointError).toBeNull();
+      expect(store.status().checkpointError).toBeNull();
       expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({
         state: await readState(store),
         notes: [],
@@ -147,7 +147,7 @@ describe("audit log written by checkpoints", () => {
       Buffer.concat([...written.values()]),
     );
     expect(lines.map(({ line }) => line.audit_seq)).toEqual([...written.keys()]);
-    expect(lines.length).toBe(store.health().auditSeq);
+    expect(lines.length).toBe(store.status().auditSeq);
     for (const [index, { line }] of lines.entries()) {
       expect(line.audit_prev).toBe(lines[index - 1]?.line.sum ?? "0".repeat(64));
     }
@@ -188,14 +188,14 @@ describe("checkpoint that fails", () => {
     });
     await transactOrThrow(store, INSTALL_CAD);
     await store.checkpoint();
-    expect(store.health()).toMatchObject({ checkpointError: "out of memory", fault: null });
+    expect(store.status()).toMatchObject({ checkpointError: "out of memory", fault: null });
     await transactOrThrow(store, register("ada"));
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
     await store.checkpoint();
     await transactOrThrow(store, register("bob"));
     fault.fails = false;
     await store.checkpoint();
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
     expect(await readCoveredSeq(folder)).toBe(4);
     expect(
       readAuditFiles(folder)
@@ -210,7 +210,7 @@ describe("checkpoint that fails", () => {
     const { store, folder } = await openLicensedSite();
     const lock = lockCheckpoint(realDisk, folder);
     await store.checkpoint();
-    expect(store.health().checkpointError).toContain("another checkpoint is running");
+    expect(store.status().checkpointError).toContain("another checkpoint is running");
     expect(await readCoveredSeq(folder)).toBe(0);
     lock?.release();
     await store.checkpoint();

@@ -52,7 +52,7 @@ test("a day of heartbeats of 10,000 clients with two machines each leaves less t
     if (minute % (HOUR / MINUTE) === 0) await store.checkpoint();
   }
   await stop();
-  expect(store.health().checkpointError).toBeNull();
+  expect(store.status().checkpointError).toBeNull();
 
   const months = readdirSync(join(folder, "history"));
   const lines = months.flatMap((name) => readLines(join(folder, "history", name)));

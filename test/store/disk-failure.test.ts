@@ -54,7 +54,7 @@ describe("store on a failing disk", () => {
       // A probe of the disk, if there were one, would have run by now.
       await Bun.sleep(call === "syncData" && code === "ENOSPC" ? 1_200 : 10);
       expect(disk.calls).toHaveLength(before);
-      expect(store.health().fault).toEqual({ code: "storage_failed" });
+      expect(store.status().fault).toEqual({ code: "storage_failed" });
       expect(fatalErrors).toHaveLength(1);
     });
   }
@@ -100,7 +100,7 @@ describe("exception in the middle of a command", () => {
     expect(store.transact(register("bob"), throwBug)).rejects.toThrow("a bug");
     const read = await readState(store);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(read);
-    await waitUntil(() => store.health().fault === null);
+    await waitUntil(() => store.status().fault === null);
     await transactOrThrow(store, register("cem"));
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
     expect(fatalErrors).toEqual([]);
@@ -168,7 +168,7 @@ describe("exception in the middle of a command", () => {
     await isPending(store.read(() => null));
     folders.releaseAll();
     await rotating;
-    await waitUntil(() => store.health().fault === null);
+    await waitUntil(() => store.status().fault === null);
     expect((await transactCommand(store, register("cem"))).ok).toBe(true);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
     expect(fatalErrors).toEqual([]);

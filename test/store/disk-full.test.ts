@@ -26,7 +26,7 @@ async function openAlmostFullSite(bytesLeft: number) {
   await transactOrThrow(site.store, register("ada"));
   const before = {
     state: await readState(site.store),
-    health: site.store.health(),
+    health: site.store.status(),
     journal: readFileSync(join(site.folder, "journal-1.jsonl")),
   };
   disk.bytesLeft = bytesLeft;
@@ -51,7 +51,7 @@ describe("store on a full disk", () => {
       ];
       for (const answer of answers) expect(await answer).toEqual(FULL);
       expect(await readState(store)).toEqual(before.state);
-      expect(store.health()).toEqual({ ...before.health, fault: { code: "storage_full" } });
+      expect(store.status()).toEqual({ ...before.health, fault: { code: "storage_full" } });
       expect(readFileSync(join(folder, "journal-1.jsonl"))).toEqual(before.journal);
       const copy = await openAndCloseFolder(copyFolder(folder));
       expect(copy).toMatchObject({ state: before.state, notes: [] });
@@ -93,10 +93,10 @@ describe("store on a full disk", () => {
     // Space for only the first bytes of the probe is not enough to continue.
     disk.bytesLeft = 1_000;
     await waitUntil(() => disk.listCalls("remove").includes("remove probe"));
-    expect(store.health().fault).toEqual({ code: "storage_full" });
+    expect(store.status().fault).toEqual({ code: "storage_full" });
     disk.bytesLeft = Infinity;
     await waitForSuccess(() => transactCommand(store, register("dua")));
-    expect(store.health().fault).toBeNull();
+    expect(store.status().fault).toBeNull();
     await transactInOneBatch(store, register("eve"), consume(2));
     const state = await readState(store);
     expect(state.nextSlot).toBe(before.state.nextSlot + 2);

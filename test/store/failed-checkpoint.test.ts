@@ -52,7 +52,7 @@ async function prepareUncoveredSite(): Promise<UncoveredSite> {
   clock.now = utc("2026-04-01T00:00:00Z");
   await transactInOneBatch(store, register("cem"), consume(2));
   await store.checkpoint();
-  const open = store.health().seq + 1;
+  const open = store.status().seq + 1;
   await transactOrThrow(store, register("dua"));
   return { folder: copyFolder(folder), open, state: await readState(store) };
 }
@@ -201,7 +201,7 @@ describe("checkpoint that was killed", () => {
         checkpoint: (path, open) => checkpoint(makeKilledDisk(callNumber), path, open),
       });
       await store.checkpoint();
-      expect(store.health().checkpointError).toContain("EIO");
+      expect(store.status().checkpointError).toContain("EIO");
       const isDone = (await coveredBy(folder)) !== 3;
       if (!isDone) {
         const leftoverBytes = totalSize(folder) - before;
@@ -286,8 +286,8 @@ describe("failed checkpoint is retried", () => {
     });
     disk.bytesLeft = 2_000;
     await store.checkpoint();
-    expect(store.health().checkpointError).toContain("MiB are free");
-    const { seq } = store.health();
+    expect(store.status().checkpointError).toContain("MiB are free");
+    const { seq } = store.status();
     disk.bytesLeft = 0;
     expect(await transactCommand(store, register("ada"))).toMatchObject({
       fault: { code: "storage_full" },
@@ -295,7 +295,7 @@ describe("failed checkpoint is retried", () => {
     expect(await coveredBy(folder)).toBe(0);
     disk.bytesLeft = Infinity;
     await waitUntil(async () => (await coveredBy(folder)) === seq);
-    await waitUntil(() => store.health().checkpointError === null);
+    await waitUntil(() => store.status().checkpointError === null);
     await transactOrThrow(store, register("ada"));
   });
 
@@ -310,14 +310,14 @@ describe("failed checkpoint is retried", () => {
     });
     try {
       await store.checkpoint();
-      expect(store.health().checkpointError).toBe("out of memory");
+      expect(store.status().checkpointError).toBe("out of memory");
       await transactOrThrow(store, register("ada"));
       fault.fails = false;
       const since = performance.now();
       clock.mockImplementation(() => since + 61_000);
-      await waitUntil(() => store.health().checkpointError === null);
+      await waitUntil(() => store.status().checkpointError === null);
       expect(await coveredBy(folder)).toBe(2);
-      expect(store.health().journalBytes).toBeGreaterThan(0);
+      expect(store.status().journalBytes).toBeGreaterThan(0);
     } finally {
       clock.mockRestore();
     }

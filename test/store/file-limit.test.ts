@@ -26,7 +26,7 @@ async function openLimitedSite(extraBytes: number) {
   const disk = new FaultyDisk();
   const site = await openLicensedSite({ disk });
   await transactOrThrow(site.store, register("ada"));
-  disk.maxFileSize = site.store.health().journalBytes + extraBytes;
+  disk.maxFileSize = site.store.status().journalBytes + extraBytes;
   return { ...site, disk };
 }
 
@@ -41,7 +41,7 @@ describe("journal at the file size limit", () => {
       for (const answer of answers) expect(await answer).toEqual(LIMITED);
       // The read waits until the store has returned to the state on disk.
       expect((await readState(store)).nextSlot).toBe(2);
-      expect(store.health().fault).toBeNull();
+      expect(store.status().fault).toBeNull();
       await transactOrThrow(store, register("bob"));
       await transactOrThrow(store, register("cem"));
       expect(listSegmentNames(folder)).toEqual(["journal-1.jsonl", "journal-4.jsonl"]);
@@ -55,15 +55,15 @@ describe("journal at the file size limit", () => {
   test("adds a warning, and rotates before it reaches the limit again", async () => {
     const { store, folder, disk, fatalErrors } = await openLimitedSite(0);
     expect(await transactCommand(store, register("bob"))).toEqual(LIMITED);
-    await waitUntil(() => store.health().fault === null);
-    expect(store.condition().warnings).toEqual([
+    await waitUntil(() => store.status().fault === null);
+    expect(store.health().warnings).toEqual([
       { code: "file_size_limit", message: expect.stringContaining("ulimit -f") },
     ]);
-    for (let user = 1; store.health().journalBytes < disk.maxFileSize - 500; user += 1) {
+    for (let user = 1; store.status().journalBytes < disk.maxFileSize - 500; user += 1) {
       await transactOrThrow(store, register(`user ${user}`));
     }
-    await waitUntil(() => store.health().journalBytes === 0);
-    const last = store.health().seq + 1;
+    await waitUntil(() => store.status().journalBytes === 0);
+    const last = store.status().seq + 1;
     expect(listSegmentNames(folder)).toContain(`journal-${last}.jsonl`);
     expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
     expect(fatalErrors).toEqual([]);
@@ -74,13 +74,13 @@ describe("journal at the file size limit", () => {
     disk.maxFileSize = 100;
     for (const user of ["bob", "cem"]) {
       await waitUntil(
-        async () => store.health().fault === null || (await readState(store)).nextSlot > 0,
+        async () => store.status().fault === null || (await readState(store)).nextSlot > 0,
       );
       expect(await transactCommand(store, register(user))).toEqual(LIMITED);
     }
     await readState(store);
-    expect(store.health().fault).toEqual({ code: "storage_full", isFileLimit: true });
-    expect(store.condition().warnings).toMatchObject([{ code: "file_size_limit" }]);
+    expect(store.status().fault).toEqual({ code: "storage_full", isFileLimit: true });
+    expect(store.health().warnings).toMatchObject([{ code: "file_size_limit" }]);
     expect((await readState(store)).nextSlot).toBe(2);
     disk.maxFileSize = Infinity;
     await waitUntil(async () => (await transactCommand(store, register("bob"))).ok);
@@ -93,14 +93,14 @@ describe("journal at the file size limit", () => {
     const disk = new FaultyDisk();
     const { store, folder, fatalErrors } = await openLicensedSite({ disk });
     await transactOrThrow(store, install(2, { product: "cam", metadata: "x".repeat(300_000) }));
-    disk.maxFileSize = store.health().journalBytes;
+    disk.maxFileSize = store.status().journalBytes;
     let isBlocked = true;
     disk.beforeCall = ({ name, path }) => {
       if (isBlocked && name === "open" && path.endsWith("journal-4.jsonl")) throw openError();
     };
     expect(await transactCommand(store, register("bob"))).toEqual(LIMITED);
     await readState(store);
-    expect(store.health().fault).toMatchObject({ code: "storage_full" });
+    expect(store.status().fault).toMatchObject({ code: "storage_full" });
     isBlocked = false;
     await waitUntil(async () => (await transactCommand(store, register("bob"))).ok);
     expect(listSegmentNames(folder)).toEqual(["journal-1.jsonl", "journal-4.jsonl"]);
@@ -114,7 +114,7 @@ describe("journal at the file size limit", () => {
     };
     expect(await transactCommand(store, register("bob"))).toEqual(LIMITED);
     await waitUntil(() => fatalErrors.length > 0);
-    expect(store.health().fault).toEqual({ code: "storage_failed" });
+    expect(store.status().fault).toEqual({ code: "storage_failed" });
     disk.clearFaults();
     expect((await openAndCloseFolder(copyFolder(folder))).seq).toBe(3);
   });
@@ -126,6 +126,6 @@ const openError = (): Error =>
 test("journal below the file size limit adds no warning", async () => {
   const { store, disk } = await openLimitedSite(1_000_000);
   await transactOrThrow(store, register("bob"));
-  expect(store.condition().warnings).toEqual([]);
+  expect(store.health().warnings).toEqual([]);
   expect(disk.misuses).toEqual([]);
 });

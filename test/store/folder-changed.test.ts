@@ -36,7 +36,7 @@ async function waitForFolderChange({ store, fatalErrors }: OpenSite): Promise<Fo
   const [error, ...more] = fatalErrors;
   expect(more).toEqual([]);
   if (!(error instanceof FolderChanged)) throw new Error(`the store stopped with ${String(error)}`);
-  expect(store.health()).toMatchObject({ fault: { code: "storage_failed" }, folderChange: error });
+  expect(store.status()).toMatchObject({ fault: { code: "storage_failed" }, folderChange: error });
   expect(await transactCommand(store, register("zoe"))).toEqual(FAILED);
   expect(await store.read((state) => state.nextSlot)).toEqual(FAILED);
   return error;
@@ -122,7 +122,7 @@ describe("store whose journal is removed", () => {
     const first = transactCommand(site.store, register("bob"));
     await waitUntil(() => syncs.count === 1);
     const second = transactCommand(site.store, register("cem"));
-    await waitUntil(() => site.store.health().fault !== null);
+    await waitUntil(() => site.store.status().fault !== null);
     syncs.releaseAll();
     expect((await first).ok).toBe(true);
     expect(await second).toEqual(FAILED);
@@ -210,8 +210,8 @@ describe("store whose lock file is removed", () => {
     const path = join(folder, "lock");
     rmSync(path);
     expect(realDisk.lockFolder(folder)).toBeNull();
-    await waitUntil(() => store.health().notes.length > 0);
-    expect(store.health().notes).toEqual([
+    await waitUntil(() => store.status().notes.length > 0);
+    expect(store.status().notes).toEqual([
       `${path} was removed or replaced, and was created again`,
     ]);
     expect(readFileSync(path, "utf8")).toBe(String(process.pid));
@@ -224,7 +224,7 @@ describe("store whose lock file is removed", () => {
     const { store, folder } = await openLicensedSite();
     rmSync(join(folder, "lock"));
     await store.checkpoint();
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
     expect(readFileSync(join(folder, "lock"), "utf8")).toBe(String(process.pid));
   });
 

@@ -40,7 +40,7 @@ async function prepareKilledSite(): Promise<KilledSite> {
   clock.now = utc("2026-04-01T00:00:00Z");
   await transactInOneBatch(store, register("cem"), consume(2));
   await store.checkpoint();
-  const open = store.health().seq + 1;
+  const open = store.status().seq + 1;
   await transactOrThrow(store, register("dua"));
   return { folder: copyFolder(folder), open, state: await readState(store) };
 }

@@ -31,7 +31,7 @@ test("backup and restore keep files that are larger than one read", async () => 
   await transactInOneBatch(store, ...users.map((user) => unregister(user)));
   for (const command of registrations) await transactOrThrow(store, command);
   const state = await readState(store);
-  const { seq } = store.health();
+  const { seq } = store.status();
 
   const out = await backUpFolder(folder);
   expect(await readBackupState(out)).toEqual({ state, seq });

@@ -128,7 +128,7 @@ for (const format of listFixtureFormats()) {
       const { store, stop } = await openSite({ folder, migrateOnOpen: true });
       const state = await readState(store);
       await stop();
-      expect(store.health().checkpointError).toBeNull();
+      expect(store.status().checkpointError).toBeNull();
       expect(formatOf(folder)).toBe(STATE_FORMAT);
       // The older state stays in its format, so that the older version can still go back to it.
       const coveredMatch = /"covers":\{"seq":(\d+)/.exec(

@@ -115,7 +115,7 @@ describe("replay", () => {
             site.clock.now = now;
           }
           expect(await readState(site.store)).toEqual(state);
-          expect(site.store.health().checkpointError).toBeNull();
+          expect(site.store.status().checkpointError).toBeNull();
         }
         expect((await openAndCloseFolder(copyFolder(site.folder))).state).toEqual(
           await readState(site.store),

@@ -44,14 +44,14 @@ test("restore produces exactly the state of the backup after any sequence of com
           await runSteps(site, steps);
           if (ends === "checkpoint") await site.store.checkpoint();
         }
-        const { seq } = site.store.health();
+        const { seq } = site.store.status();
         const state = await readState(site.store);
         const file = await backUpFolder(site.folder);
         for (const { steps, ends } of after) {
           await runSteps(site, steps);
           if (ends === "checkpoint") await site.store.checkpoint();
         }
-        const lastSeq = site.store.health().seq;
+        const lastSeq = site.store.status().seq;
         const folder = isNewFolder ? join(tempFolder(), "data") : copyFolder(site.folder);
         const { lineage, lostLines } = await restoreTo(folder, file, { acceptLoss: true });
         expect(lostLines).toBe(isNewFolder ? 0 : lastSeq - seq);

@@ -71,7 +71,7 @@ describe("restore without --accept-loss is refused", () => {
   test("when the backup is one line older than the folder", async () => {
     const { folder, store } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
-    const { seq } = store.health();
+    const { seq } = store.status();
     await transactOrThrow(store, register("dua"));
     const copy = await copyStoppedFolder(folder);
     await expectRefusal(
@@ -87,7 +87,7 @@ describe("restore without --accept-loss is refused", () => {
   test("when the backup is three lines older, though they are not in the audit log", async () => {
     const { folder, store } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
-    const { seq } = store.health();
+    const { seq } = store.status();
     await transactInOneBatch(store, register("cem"), register("bob"), register("cem"));
     const copy = await copyStoppedFolder(folder);
     await expectRefusal(
@@ -106,7 +106,7 @@ describe("restore without --accept-loss is refused", () => {
     await expectRefusal(
       copy,
       file,
-      `${file} is older than ${copy}: 1 change since then would be lost (from line ${store.health().seq + 1} on)`,
+      `${file} is older than ${copy}: 1 change since then would be lost (from line ${store.status().seq + 1} on)`,
     );
   });
 
@@ -132,7 +132,7 @@ describe("restore without --accept-loss is refused", () => {
     await transactOrThrow(store, register("dua"));
     const file = await backUpFolder(folder);
     const last = (await readFolderState(diverged)).seq;
-    expect(store.health().seq).toBe(last);
+    expect(store.status().seq).toBe(last);
     await expectRefusal(
       diverged,
       file,

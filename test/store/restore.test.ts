@@ -91,7 +91,7 @@ describe("restore into a new folder", () => {
     site.clock.now = backedUp.state.latestEventAt;
     await transactOrThrow(site.store, register("gil"));
     await site.store.checkpoint();
-    expect(site.store.health().checkpointError).toBeNull();
+    expect(site.store.status().checkpointError).toBeNull();
     const state = await readState(site.store);
     expect(state.restores).toHaveLength(1);
     await site.stop();
@@ -153,7 +153,7 @@ describe("restore over an older folder of the same appliance", () => {
     const { folder, store } = await openSiteWithHistory();
     const olderFolder = copyFolder(folder);
     const before = readStoreFiles(olderFolder);
-    const { seq } = store.health();
+    const { seq } = store.status();
     await transactOrThrow(store, register("dua"));
     const file = await backUpFolder(folder);
     const { replacedFolder, lostLines } = await restoreTo(olderFolder, file);

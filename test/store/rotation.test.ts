@@ -52,7 +52,7 @@ describe("journal", () => {
     const rotating = store.checkpoint();
     syncs.releaseAll();
     await Promise.all([first, ...second, rotating]);
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
     expect(listSegmentNames(folder)).toEqual(["journal-1.jsonl", "journal-4.jsonl"]);
     expect(readLines(join(folder, "journal-4.jsonl")).map(({ line }) => line.seq)).toEqual([4, 5]);
     expect(await readCoveredSeq(folder)).toBe(3);
@@ -64,7 +64,7 @@ describe("journal", () => {
     await transactOrThrow(store, install(1, { metadata: "x".repeat(8 * 1024 * 1024) }));
     await waitUntil(() => listSegmentNames(folder).includes("journal-3.jsonl"));
     await waitUntil(async () => (await readCoveredSeq(folder)) === 2);
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
   });
 
   test("stays valid for the next start when it cannot rotate", async () => {
@@ -94,7 +94,7 @@ describe("journal", () => {
     await rotating;
     const { ok } = await answer;
     expect(ok || fatalErrors.length === 1).toBe(true);
-    expect(store.health().checkpointError).not.toBeNull();
+    expect(store.status().checkpointError).not.toBeNull();
     expect((await openAndCloseFolder(copyFolder(folder))).seq).toBe(ok ? 3 : 2);
   });
 });
@@ -115,7 +115,7 @@ describe("rotation that cannot open its files", () => {
         const rotating = store.checkpoint();
         answers.push(transactCommand(store, register("bob")));
         await rotating;
-        expect(store.condition().warnings).toMatchObject([
+        expect(store.health().warnings).toMatchObject([
           { code: "checkpoint_failing", message: expect.stringContaining(code) },
         ]);
         for (const answer of answers) expect((await answer).ok).toBe(true);
@@ -124,7 +124,7 @@ describe("rotation that cannot open its files", () => {
         expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({ seq: 5, notes: [] });
         disk.clearFaults();
         await store.checkpoint();
-        expect(store.health()).toMatchObject({ checkpointError: null, fault: null });
+        expect(store.status()).toMatchObject({ checkpointError: null, fault: null });
         expect(await readCoveredSeq(folder)).toBe(5);
         await transactOrThrow(store, register("dua"));
         expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(

@@ -96,9 +96,9 @@ test("store health warns disk_low while closed segments wait for a failed checkp
   });
   await transactOrThrow(store, install(1, { metadata: "x".repeat(5 * MIB) }));
   disk.reportedFreeBytes = 20 * MIB;
-  expect(store.condition().warnings.map(({ code }) => code)).toEqual(["disk_low"]);
+  expect(store.health().warnings.map(({ code }) => code)).toEqual(["disk_low"]);
   await store.checkpoint();
-  expect(store.condition().warnings.map(({ code }) => code)).toEqual([
+  expect(store.health().warnings.map(({ code }) => code)).toEqual([
     "disk_low",
     "checkpoint_failing",
   ]);

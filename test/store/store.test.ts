@@ -169,7 +169,7 @@ describe("clean stop", () => {
     await transactOrThrow(site.store, register("ada"));
     await transactOrThrow(site.store, unregister("ada"));
     const state = await readState(site.store);
-    const { seq } = site.store.health();
+    const { seq } = site.store.status();
     await site.stop();
     expect(await new StateFile(realDisk, site.folder).read()).toMatchObject({ covers: { seq } });
     expect(await openAndCloseFolder(site.folder)).toMatchObject({ state, seq, notes: [] });
@@ -201,7 +201,7 @@ describe("clean stop", () => {
     });
     await site.store.checkpoint();
     shouldFail = false;
-    const { seq } = site.store.health();
+    const { seq } = site.store.status();
     await site.stop();
     expect(await new StateFile(realDisk, site.folder).read()).toMatchObject({ covers: { seq } });
   });
@@ -223,7 +223,7 @@ describe("store health", () => {
     await transactOrThrow(store, INSTALL_CAD);
     await transactOrThrow(store, register("ada"));
     await transactOrThrow(store, register("ada"));
-    expect(store.health()).toEqual({
+    expect(store.status()).toEqual({
       fault: null,
       folderChange: null,
       notes: [],

@@ -95,7 +95,7 @@ describe("torn tail in the last batch", () => {
     const { folder, path, bytes } = await prepareKilledSite();
     writeFileSync(path, bytes.subarray(0, bytes.length - 1));
     const { store } = await openSite({ folder });
-    expect(store.health().notes).toEqual([expect.stringContaining(path)]);
+    expect(store.status().notes).toEqual([expect.stringContaining(path)]);
   });
 
   test("is synced in its copy before it is cut from the journal", async () => {

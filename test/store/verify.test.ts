@@ -42,7 +42,7 @@ describe("verify of an undamaged folder", () => {
   test("checks all files and reports what they contain", async () => {
     const { folder, store, clock } = await openSiteWithHistory();
     const copy = copyFolder(folder);
-    const { seq, auditSeq } = store.health();
+    const { seq, auditSeq } = store.status();
     const state = await readState(store);
     const report = await verifyFolder(copy);
     expect(report).toEqual({
@@ -169,7 +169,7 @@ describe("verify of an undamaged folder", () => {
       coveredSeq: 3,
       segments: [4, 6],
       generations: [3],
-      head: { seq: store.health().seq },
+      head: { seq: store.status().seq },
       // The lines that the newer state covers are still there and will be written again.
       auditLog: { lines: 3, files: 1 },
     });

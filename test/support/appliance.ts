@@ -248,7 +248,7 @@ export class Appliance {
 
   /** The number of journal lines: a refusal does not change it. */
   lastSeq(): number {
-    return this.operations.health().seq;
+    return this.operations.storeStatus().seq;
   }
 
   stop(): Promise<void> {

@@ -33,6 +33,6 @@ export async function writeMonths(
     await transactOrThrow(store, consume(1));
     await transactOrThrow(store, consume(2));
     await store.checkpoint();
-    expect(store.health().checkpointError).toBeNull();
+    expect(store.status().checkpointError).toBeNull();
   }
 }

@@ -8,11 +8,11 @@ export const health = ({ operations }: RouteDeps) =>
   new Elysia({ name: "health" }).get(
     "/api/v4/health",
     () => {
-      const { fault } = operations.health();
+      const { fault } = operations.storeStatus();
       if (fault !== null) return refuse(fault);
       const retired = operations.findRetirement();
       if (retired !== null) return refuse({ code: "moved_away", at: retired.at });
-      const { warnings } = operations.condition();
+      const { warnings } = operations.storeHealth();
       if (warnings.length === 0) return { status: "ok" };
       return { status: "degraded", warnings: warnings.map(({ code }) => code) };
     },

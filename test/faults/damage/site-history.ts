@@ -247,7 +247,7 @@ async function makePendingCheckpoint(
   await transactInOneBatch(store, register(`zoe of ${siteName}`), consume(5));
   const before = readTree(copy);
   await store.checkpoint();
-  const openSegment = store.health().seq + 1;
+  const openSegment = store.status().seq + 1;
   await store.close();
   const tree = new Map([...before, [`journal-${openSegment}.jsonl`, { bytes: new Uint8Array() }]]);
   return { name: new Date(at).toISOString().slice(0, 7), tree, openSegment };

@@ -139,13 +139,13 @@ export async function tryRotationWithoutNewFiles(tree: FileTree): Promise<string
   const { store, disk, fatalErrors } = await openStore(tree);
   disk.canCreateFiles = false;
   await store.checkpoint();
-  const errorWhileFull = store.health().checkpointError;
+  const errorWhileFull = store.status().checkpointError;
   const result = await transactCommand(store, consume(1));
   const state = await readStateText(store);
   const restarted = await startFromTree(disk.toTree());
   disk.canCreateFiles = true;
   await store.checkpoint();
-  const errorAfter = store.health().checkpointError;
+  const errorAfter = store.status().checkpointError;
   await store.close();
   if (errorWhileFull?.includes("ENOSPC") !== true) {
     return `the checkpoint error is ${errorWhileFull}, not ENOSPC`;

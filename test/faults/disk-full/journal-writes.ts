@@ -202,7 +202,7 @@ async function checkWhileFull(
   grantedBatches: number,
 ): Promise<string | null> {
   const state = states[grantedBatches];
-  const fault = store.health().fault?.code ?? null;
+  const fault = store.status().fault?.code ?? null;
   if (fault !== (grantedBatches < BATCHES.length ? FULL : null)) {
     return `the fault in the store health is ${fault}`;
   }
@@ -230,7 +230,7 @@ async function checkRecovery(
   grantedBatches: number,
 ): Promise<string | null> {
   await runProbe();
-  if (store.health().fault !== null || probeIntervalMs > RECOVERY_LIMIT_MS / 2) {
+  if (store.status().fault !== null || probeIntervalMs > RECOVERY_LIMIT_MS / 2) {
     return `the store is still full after one check for free space, with ${probeIntervalMs} ms between checks`;
   }
   for (const batch of BATCHES.slice(grantedBatches)) {
@@ -258,7 +258,7 @@ export async function tryProbe(reference: ReferenceRun, freeBytes: number): Prom
     for (let probes = 0; probes < 3; probes += 1) await runProbe();
     const leftovers = changedFiles(before, disk.toTree());
     if (leftovers.length > 0) return `the check for free space left ${leftovers.join()} behind`;
-    const fault = store.health().fault?.code ?? null;
+    const fault = store.status().fault?.code ?? null;
     if (freeBytes === 0)
       return fault === FULL ? null : "the store reports free space on a full disk";
     return fault === null || freeBytes < AMPLE_BYTES

@@ -55,7 +55,7 @@ const { confirmation_code: code } = await confirmActivation(desk, {
   allowWeakBinding: true,
   now: wallClock(),
 });
-const seqBefore = site.operations.health().seq;
+const seqBefore = site.operations.storeStatus().seq;
 const activationToConfirm = {
   activation: unwrap(decodeActivationCode(activation.code)),
   licenseKey: "K",
@@ -79,7 +79,7 @@ await checkRefused("mutated confirmation codes", async () => {
 });
 check(
   "no mutated document or code writes to the journal",
-  site.operations.health().seq === seqBefore,
+  site.operations.storeStatus().seq === seqBefore,
 );
 check(
   "the unchanged license is installed after the mutated ones were refused",

@@ -430,7 +430,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     name: "a stop does not report that its checkpoint failed",
     file: "src/cli/run-server.ts",
-    find: "  reportIncompleteCheckpoint(folder, operations.health(), appliance.auditMaintenance.finding);\n",
+    find: "  reportIncompleteCheckpoint(folder, operations.storeStatus(), appliance.auditMaintenance.finding);\n",
     replace: "",
     caughtBy: ["disk-full"],
   },

@@ -78,7 +78,7 @@ function checkState(
   damage: AppliedDamage,
   description: string,
 ): void {
-  const { seq, notes } = store.health();
+  const { seq, notes } = store.status();
   const [head, cutSeq] = [reference.head.seq, lastSeqIfCut(damage)];
   const isNoted = notes.some((note) => note.includes(damage.path));
   const isAllowed = seq === head || (seq === cutSeq && isNoted);

@@ -58,7 +58,7 @@ export async function runLeftoverScenario(seed: number): Promise<void> {
     );
     throw error;
   });
-  const { seq } = store.health();
+  const { seq } = store.status();
   assertPromise(
     "kept",
     seq >= 4,

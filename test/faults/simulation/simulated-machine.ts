@@ -78,7 +78,7 @@ export class SimulatedMachine {
     if (this.server.violation !== null) throw this.server.violation;
     assertPromise("files", this.disk.misuse === null, () => String(this.disk.misuse));
     if (!this.isUp || !this.server.isOpen) return;
-    const isFull = this.server.store.health().fault?.code === "storage_full";
+    const isFull = this.server.store.status().fault?.code === "storage_full";
     assertPromise(
       "disk space",
       !isFull || this.isRefusingChanges,

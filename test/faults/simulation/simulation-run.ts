@@ -162,7 +162,7 @@ export class SimulationRun {
   /** A start must find every promised line, and after it only decided lines. */
   async #checkStart(diskCopy: SimulatedDisk | null): Promise<void> {
     const { reference, server, figures, disk, time } = this.machine;
-    const { seq, notes } = server.store.health();
+    const { seq, notes } = server.store.status();
     this.machine.trace(`start ${figures.starts}: ${seq}\n`);
     figures.tornTails += notes.length;
     if (reference.head.seq === 0) {
@@ -239,7 +239,7 @@ export class SimulationRun {
       waitingCount === 0,
       () => `${waitingCount} calls have no answer after a stop`,
     );
-    const { fault, checkpointError } = store.health();
+    const { fault, checkpointError } = store.status();
     if (fault !== null || checkpointError !== null || hasFailed) return;
     const { covers } = readSnapshot(disk, SIMULATED_FOLDER);
     const { seq } = reference.head;
@@ -282,6 +282,6 @@ export class SimulationRun {
   }
 
   get #acceptsChanges(): boolean {
-    return this.machine.server.store.health().fault === null;
+    return this.machine.server.store.status().fault === null;
   }
 }

@@ -44,7 +44,7 @@ async function checkRefusals(): Promise<void> {
     (index) => operations.registerFeature({ ...holder, feature: `guess-${index}` }),
     (index) => operations.unregister({ ...unknownUser(index), by: "user" }),
   ];
-  const seqBefore = operations.health().seq;
+  const seqBefore = operations.storeStatus().seq;
   let grantedCount = 0;
   for (let index = 0; index < REFUSED_CALLS; index += 1) {
     const answer = await refusedCalls[index % refusedCalls.length]?.(index);
@@ -53,7 +53,7 @@ async function checkRefusals(): Promise<void> {
   }
   // Lets the last refusals be counted: a stop does not wait for the end of their minute.
   await fullSite.advance(MINUTE);
-  const lines = operations.health().seq - seqBefore;
+  const lines = operations.storeStatus().seq - seqBefore;
   await fullSite.close();
   const events = readAuditLog(fullSite.folder).flatMap(refusalsIn);
   const total = events.reduce((sum, { count }) => sum + count, 0);

@@ -99,7 +99,7 @@ export async function prepareSites(root: string): Promise<PreparedSites> {
   );
   await transactOrThrow(store, register("ann"));
   await store.checkpoint();
-  const { checkpointError } = store.health();
+  const { checkpointError } = store.status();
   if (checkpointError !== null) throw new Error(`the checkpoint failed: ${checkpointError}`);
   for (const user of ["bob", "cid"]) await transactOrThrow(store, register(user));
   await transactOrThrow(store, registerFeature("bob", "view"));
@@ -112,11 +112,11 @@ export async function prepareSites(root: string): Promise<PreparedSites> {
   await waitForSync(store);
   const site = copy(folder, join(root, "site"));
   // A long line, and a short one that replaces its info, so that the state stays small.
-  for (const info of ["x".repeat(CHECKPOINT_BYTES - store.health().journalBytes - 4_000), ""]) {
+  for (const info of ["x".repeat(CHECKPOINT_BYTES - store.status().journalBytes - 4_000), ""]) {
     await transactOrThrow(store, register("ann", { contact: { ...CONTACT, info } }));
   }
   await waitForSync(store);
-  const remainingBytes = CHECKPOINT_BYTES - store.health().journalBytes;
+  const remainingBytes = CHECKPOINT_BYTES - store.status().journalBytes;
   if (remainingBytes <= 0 || remainingBytes >= LONG_HEARTBEAT_BYTES)
     throw new Error(
       `the next checkpoint is due in ${remainingBytes} bytes, not in 1 to ${LONG_HEARTBEAT_BYTES - 1}`,

@@ -48,8 +48,8 @@ test("audit log contains every line once when the clock is set back several time
     await transactOrThrow(site.store, consume(count));
   }
   await site.store.checkpoint();
-  expect(site.store.health().checkpointError).toBeNull();
-  const { auditSeq } = site.store.health();
+  expect(site.store.status().checkpointError).toBeNull();
+  const { auditSeq } = site.store.status();
   expect((await verifyFolder(site.folder)).auditLog).toEqual({
     from: 1,
     to: auditSeq,
@@ -72,9 +72,9 @@ test("audit files with a single line after each clock change stay valid and are 
     site.clock.now = to;
     await transactOrThrow(site.store, consume(count));
     await site.store.checkpoint();
-    expect(site.store.health().checkpointError).toBeNull();
+    expect(site.store.status().checkpointError).toBeNull();
     const { auditLog } = await verifyFolder(site.folder);
-    expect(auditLog).toMatchObject({ from: 1, lines: site.store.health().auditSeq, leftover: 0 });
+    expect(auditLog).toMatchObject({ from: 1, lines: site.store.status().auditSeq, leftover: 0 });
   }
   expect(listAuditMonths(site.folder)).toHaveLength(8);
 });

@@ -160,7 +160,7 @@ describe("checkpoint that finds the newest audit file too short", () => {
       damage(join(site.folder, MAY));
       await transactOrThrow(site.store, consume(3));
       await site.store.checkpoint();
-      expect(site.store.health().checkpointError).toBeNull();
+      expect(site.store.status().checkpointError).toBeNull();
       const after = readFileSync(join(site.folder, MAY));
       expect(after.subarray(0, before.length)).toEqual(before);
       await verifyFolder(copyFolder(site.folder));

@@ -45,7 +45,7 @@ test("readLinesNewestFirst returns every audited line once, newest first, from t
   const events = await takeAndReleaseSlots(site);
   const lines = await linesOf(site.store);
   expect(userEvents(lines)).toEqual(events);
-  const { auditSeq } = site.store.health();
+  const { auditSeq } = site.store.status();
   expect(lines.map(({ audit_seq }) => audit_seq)).toEqual(
     Array.from({ length: auditSeq }, (_, n) => auditSeq - n),
   );
@@ -132,7 +132,7 @@ test("readLinesNewestFirst yields to other requests while it reads", async () =>
   reading = false;
   expect(count).toBeGreaterThan(1_600);
   // At least one turn of the event loop for each slice that was read.
-  const { journalBytes } = site.store.health();
+  const { journalBytes } = site.store.status();
   expect(journalBytes).toBeGreaterThan(4 * SLICE_BYTES);
   expect(turns).toBeGreaterThanOrEqual(Math.floor(journalBytes / SLICE_BYTES));
 });

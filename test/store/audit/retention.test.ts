@@ -170,7 +170,7 @@ async function prepareBeforeRemoval() {
   await writeMonths(site, "04", "05");
   isCheckpointEnabled = false;
   await writeMonths(site, "06");
-  const open = site.store.health().seq + 1;
+  const open = site.store.status().seq + 1;
   await transactOrThrow(site.store, consume(3));
   return { folder: copyFolder(site.folder), open, state: await readState(site.store) };
 }
