@@ -1,6 +1,6 @@
 // A site's server as a process, for tests of access control: it can be restarted, administered with
 // commands, and called from loopback or, through a network address, as from another machine.
-import { onTestFinished } from "bun:test";
+import { expect, onTestFinished } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { runBinary, startBinary, type ServerProcess, type CommandResult } from "./binary.ts";
@@ -98,6 +98,10 @@ export class RunningSite {
     return parseLog();
   }
 }
+
+/** Matches a log message also on a machine on which the request takes a second or longer. */
+export const messageOrSlow = (message: string): unknown =>
+  expect.stringMatching(new RegExp(`^(?:${message}|slow request)$`));
 
 export async function waitUntil(isTrue: () => boolean, description: string): Promise<void> {
   const deadline = performance.now() + PATIENCE;
