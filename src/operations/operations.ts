@@ -69,8 +69,8 @@ interface WithNonce {
 export type LeaseSigner = (lease: Lease) => Promise<string>;
 
 /**
- * The operations of Berth. HTTP and the command line use this class and nothing below it. Input is
- * already parsed; results are plain data, and on disk before they are returned.
+ * What applications call; src/README.md lists the operations of other classes. Input is already
+ * parsed; results are plain data, and on disk before they are returned.
  */
 export class Operations {
   readonly #store: Store;

@@ -111,7 +111,7 @@ export const about = {
   hardware: "Hardware",
   components: "Bound to",
   weakBinding:
-    "Weak hardware binding: this machine has too few hardware identifiers to be told from a copy.",
+    "Weak hardware binding: this machine has too few hardware identifiers to distinguish it from a copy.",
   notices: "Third-party notices",
   underLicense: (license: string) => `under ${license}`,
   commands: ["berth version", "berth notices"],
