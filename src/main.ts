@@ -1,3 +1,3 @@
-import { run } from "./cli/cli.ts";
+import { run } from "./cli/frame/cli.ts";
 
 process.exit(await run(process.argv.slice(2), process.env, process.platform));

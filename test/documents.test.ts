@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import manifest from "../package.json";
-import * as exits from "../src/cli/command.ts";
+import * as exits from "../src/cli/frame/command.ts";
 import { commands } from "../src/cli/command-table.ts";
-import { settings } from "../src/cli/settings.ts";
+import { settings } from "../src/cli/serve/settings.ts";
 import { FAULT_MESSAGES } from "../src/http/fault-messages.ts";
 import { routes } from "../src/http/planes.ts";
 import { parseTermsFile } from "../src/license/terms-file.ts";
-import { STATE_FORMAT } from "../src/store/snapshot.ts";
+import { STATE_FORMAT } from "../src/store/state/snapshot.ts";
 import {
   codeBlocksIn,
   codeIn,

@@ -1,4 +1,4 @@
-import type { Command } from "./command.ts";
+import type { Command } from "./frame/command.ts";
 import { accessCommands } from "./commands/access.ts";
 import { airgapCommands } from "./commands/airgap.ts";
 import { auditRepairCommands } from "./commands/audit-repair.ts";
@@ -24,7 +24,7 @@ import { supportBundleCommand } from "./commands/support-bundle.ts";
 import { tlsCommands } from "./commands/tls.ts";
 import { trustCommands } from "./commands/trust.ts";
 import { usageCommand } from "./commands/usage.ts";
-import { vendorCommands } from "./commands/vendor.ts";
+import { vendorCommands } from "./commands/vendor/vendor.ts";
 import { versionCommand } from "./commands/version.ts";
 
 /** Commands by purpose. No group has the name of a command, because `berth help` accepts both. */

@@ -1,4 +1,4 @@
-import { describeTermsDifference } from "../domain/terms-difference.ts";
+import { describeTermsDifference } from "../domain/licenses/terms-difference.ts";
 import { findFieldFault, describeFieldFault } from "../license/field-faults.ts";
 import type { FeatureChanges, TermsChanges } from "../license/terms-changes.ts";
 import { decodeTerms, TermsDocument } from "../license/terms.ts";

@@ -1,4 +1,4 @@
-import { isReadableKey } from "../domain/invisible-characters.ts";
+import { isReadableKey } from "../domain/text/invisible-characters.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
 /** Returns the key in NFC form; refuses invisible characters, which a person cannot compare. */

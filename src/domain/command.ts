@@ -1,5 +1,5 @@
-import type { ClockJump } from "./clock-jump-types.ts";
-import type { Contact } from "./registration.ts";
+import type { ClockJump } from "./clock/clock-jump-types.ts";
+import type { Contact } from "./slots/registration.ts";
 import type {
   AuditGap,
   Grant,
@@ -9,7 +9,7 @@ import type {
   TrustedVendor,
 } from "./state.ts";
 import type { AccessChange, ReleasedBy } from "./event.ts";
-import type { Terms } from "./terms.ts";
+import type { Terms } from "./licenses/terms.ts";
 import type { Instant } from "./time.ts";
 
 /**

@@ -1,8 +1,13 @@
-import { decideDeclareAuditGaps } from "./audit-gaps.ts";
-import { decideBorrow } from "./borrow.ts";
-import { decideAskClock, decideJumpClock, decideMarkClock, decideSetClockBack } from "./clock.ts";
+import { decideDeclareAuditGaps } from "./appliance/audit-gaps.ts";
+import { decideBorrow } from "./slots/borrow.ts";
+import {
+  decideAskClock,
+  decideJumpClock,
+  decideMarkClock,
+  decideSetClockBack,
+} from "./clock/clock.ts";
 import type { Command } from "./command.ts";
-import { decideAddConsumption, type ConsumptionOutcome } from "./consumption.ts";
+import { decideAddConsumption, type ConsumptionOutcome } from "./consumption/consumption.ts";
 import { makeDecision, type Decision } from "./decision.ts";
 import type { Fault } from "./fault.ts";
 import {
@@ -12,21 +17,21 @@ import {
   decideReleaseFeature,
   type FeatureConsumptionOutcome,
   type FeatureOutcome,
-} from "./features.ts";
+} from "./features/features.ts";
 import {
   decideInstallLicense,
   decideMakeActivation,
   decideMakeRequest,
   decideRemoveLicense,
   type InstalledLicense,
-} from "./install.ts";
-import { decideMoveAway } from "./move.ts";
-import { decideCountRefusals } from "./refusals.ts";
+} from "./licenses/install.ts";
+import { decideMoveAway } from "./appliance/move.ts";
+import { decideCountRefusals } from "./appliance/refusals.ts";
 import { err, type Result } from "./result.ts";
-import { decideRegister } from "./register.ts";
-import type { SlotOutcome } from "./slots.ts";
-import { decideDistrustVendor, decideTrustVendor } from "./trust.ts";
-import { decideUnregister, decideUnregisterAll } from "./unregister.ts";
+import { decideRegister } from "./slots/register.ts";
+import type { SlotOutcome } from "./slots/slots.ts";
+import { decideDistrustVendor, decideTrustVendor } from "./licenses/trust.ts";
+import { decideUnregister, decideUnregisterAll } from "./slots/unregister.ts";
 import type {
   AuditGap,
   OpenActivation,

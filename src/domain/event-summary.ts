@@ -1,5 +1,5 @@
 import type { AccessChange, Event, ReleasedBy } from "./event.ts";
-import type { JumpReason } from "./clock-jump-types.ts";
+import type { JumpReason } from "./clock/clock-jump-types.ts";
 import type { AuditGap } from "./state.ts";
 import type { Instant } from "./time.ts";
 

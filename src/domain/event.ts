@@ -1,6 +1,6 @@
-import type { Machine } from "./contact.ts";
-import type { ClockJump } from "./clock-jump-types.ts";
-import type { Contact } from "./registration.ts";
+import type { Machine } from "./slots/contact.ts";
+import type { ClockJump } from "./clock/clock-jump-types.ts";
+import type { Contact } from "./slots/registration.ts";
 import type {
   AuditGap,
   Grant,
@@ -11,7 +11,7 @@ import type {
   Tombstone,
   TrustedVendor,
 } from "./state.ts";
-import type { Terms } from "./terms.ts";
+import type { Terms } from "./licenses/terms.ts";
 import type { Instant } from "./time.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { addGap } from "./audit-gaps.ts";
+import { addGap } from "./appliance/audit-gaps.ts";
 import {
   sumJumpsSince,
   dropSettledBorrows,
@@ -6,7 +6,7 @@ import {
   keepLapsedBorrow,
   lapsedBorrowKey,
   recordJump,
-} from "./clock-jumps.ts";
+} from "./clock/clock-jumps.ts";
 import type { Event, KeyRemembered, RefusalsCounted, SlotTaken } from "./event.ts";
 import {
   addCount,
@@ -15,19 +15,19 @@ import {
   addOpenActivation,
   addOpenRequest,
   removeLicense,
-} from "./evolve-licenses.ts";
+} from "./licenses/evolve-licenses.ts";
 import { limits } from "./limits.ts";
-import { moveAway, moveIn } from "./move.ts";
-import type { SlotPool } from "./pool.ts";
-import { restoreSlot, setClockBack } from "./clock-set-back.ts";
+import { moveAway, moveIn } from "./appliance/move.ts";
+import type { SlotPool } from "./slots/pool.ts";
+import { restoreSlot, setClockBack } from "./clock/clock-set-back.ts";
 import {
   newRegistration,
   type Contact,
   type BaseRegistration,
   type Registration,
-} from "./registration.ts";
+} from "./slots/registration.ts";
 import type { Feature, IdempotencyRecord, State } from "./state.ts";
-import { isTimeDependent } from "./terms.ts";
+import { isTimeDependent } from "./licenses/terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 
 /** An event that only a newer version knows. Skipping it would lose a change. */

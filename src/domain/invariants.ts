@@ -1,9 +1,9 @@
 import type { Event } from "./event.ts";
-import type { SlotPool } from "./pool.ts";
-import { countSlotsInUse } from "./slots.ts";
-import type { BaseRegistration } from "./registration.ts";
+import type { SlotPool } from "./slots/pool.ts";
+import { countSlotsInUse } from "./slots/slots.ts";
+import type { BaseRegistration } from "./slots/registration.ts";
 import type { State } from "./state.ts";
-import { canBorrow, type ConsumptionTerms } from "./terms.ts";
+import { canBorrow, type ConsumptionTerms } from "./licenses/terms.ts";
 import type { Instant } from "./time.ts";
 
 /**

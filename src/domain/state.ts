@@ -1,9 +1,9 @@
-import { PeerIndex } from "./peer-index.ts";
-import type { RecordedJump } from "./clock-jump-types.ts";
-import type { SlotPool } from "./pool.ts";
-import { IdempotencyRecords } from "./idempotency-records.ts";
-import type { FeatureRegistration, LapsedBorrow, Registration } from "./registration.ts";
-import type { Terms, FeatureTerms } from "./terms.ts";
+import { PeerIndex } from "./index/peer-index.ts";
+import type { RecordedJump } from "./clock/clock-jump-types.ts";
+import type { SlotPool } from "./slots/pool.ts";
+import { IdempotencyRecords } from "./idempotency/idempotency-records.ts";
+import type { FeatureRegistration, LapsedBorrow, Registration } from "./slots/registration.ts";
+import type { Terms, FeatureTerms } from "./licenses/terms.ts";
 import { instant, type Instant } from "./time.ts";
 
 /**

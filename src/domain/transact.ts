@@ -4,11 +4,11 @@ import { isGrantEvent } from "./audited-events.ts";
 import type { Event } from "./event.ts";
 import { evolve } from "./evolve.ts";
 import type { Fault } from "./fault.ts";
-import { makeFeatureExpired } from "./features.ts";
+import { makeFeatureExpired } from "./features/features.ts";
 import { assertGrantInvariants } from "./invariants.ts";
 import { limits } from "./limits.ts";
 import { err, ok, type Result } from "./result.ts";
-import { makeSlotExpired } from "./slots.ts";
+import { makeSlotExpired } from "./slots/slots.ts";
 import type { State } from "./state.ts";
 import type { Instant } from "./time.ts";
 

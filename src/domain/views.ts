@@ -1,10 +1,10 @@
-import { totalAt } from "./consumption.ts";
-import { checkLicenseValid } from "./licenses.ts";
-import { moveGraceEnd } from "./move.ts";
-import { getBorrowEnd, countSlotsInUse } from "./slots.ts";
-import type { Registration } from "./registration.ts";
+import { totalAt } from "./consumption/consumption.ts";
+import { checkLicenseValid } from "./licenses/licenses.ts";
+import { moveGraceEnd } from "./appliance/move.ts";
+import { getBorrowEnd, countSlotsInUse } from "./slots/slots.ts";
+import type { Registration } from "./slots/registration.ts";
 import type { Feature, Grant, License, State } from "./state.ts";
-import { getLicenseEnd, type FeatureTerms, type Terms } from "./terms.ts";
+import { getLicenseEnd, type FeatureTerms, type Terms } from "./licenses/terms.ts";
 import type { Instant } from "./time.ts";
 
 /**

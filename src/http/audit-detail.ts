@@ -1,6 +1,6 @@
-import type { Machine } from "../domain/contact.ts";
+import type { Machine } from "../domain/slots/contact.ts";
 import type { Event } from "../domain/event.ts";
-import type { Contact } from "../domain/registration.ts";
+import type { Contact } from "../domain/slots/registration.ts";
 import type { Restore } from "../domain/state.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { rfc3339OrNull } from "./timestamps.ts";

@@ -1,5 +1,5 @@
 import { Type, type TObject } from "@sinclair/typebox";
-import { INVISIBLE, INVISIBLE_IN_TEXT } from "../domain/invisible-characters.ts";
+import { INVISIBLE, INVISIBLE_IN_TEXT } from "../domain/text/invisible-characters.ts";
 import type { Instant } from "../domain/time.ts";
 import { refuse } from "./faults.ts";
 import { addIgnoredFieldsHeader, type ReplyHeaders } from "./ignored-fields.ts";

@@ -1,4 +1,4 @@
-import type { Terms } from "../domain/terms.ts";
+import type { Terms } from "../domain/licenses/terms.ts";
 import type { LicenseView } from "../domain/views.ts";
 import { licenseObject, type CallerSlot } from "./license-object.ts";
 

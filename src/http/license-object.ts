@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { canBorrow, type ConsumptionTerms, type FeatureTerms } from "../domain/terms.ts";
+import { canBorrow, type ConsumptionTerms, type FeatureTerms } from "../domain/licenses/terms.ts";
 import type { Instant } from "../domain/time.ts";
 import type { FeatureView, LicenseView } from "../domain/views.ts";
 import { rfc3339OrNull } from "./timestamps.ts";

@@ -2,7 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
-import { isKeyRetired } from "../domain/trust.ts";
+import { isKeyRetired } from "../domain/licenses/trust.ts";
 import {
   readDocumentHeader,
   signDocument,

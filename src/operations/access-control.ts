@@ -8,8 +8,8 @@ import { PasswordHasher } from "../platform/passwords.ts";
 import { errorCode } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";
 import { randomToken } from "../platform/random.ts";
-import type { AccessFile, AccessList } from "../store/access-file.ts";
-import { toStorageFault, type StorageFault } from "../store/group-commit.ts";
+import type { AccessFile, AccessList } from "../store/secrets/access-file.ts";
+import { toStorageFault, type StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import { LoginRateLimiter } from "./login-rate-limiter.ts";
 

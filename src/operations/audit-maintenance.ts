@@ -16,9 +16,9 @@ import {
 } from "../store/audit/new-gaps.ts";
 import { needsRewrite, removeAuditFiles, rewriteAuditFiles } from "../store/audit/rewrite.ts";
 import { surveyAuditLog, type AuditSurvey, type MissingLines } from "../store/audit/survey.ts";
-import { AUDIT_FOLDER } from "../store/files.ts";
-import type { StorageFault } from "../store/group-commit.ts";
-import { StateFile } from "../store/state-file.ts";
+import { AUDIT_FOLDER } from "../store/folder/files.ts";
+import type { StorageFault } from "../store/journal/group-commit.ts";
+import { StateFile } from "../store/state/state-file.ts";
 import type { Store } from "../store/store.ts";
 
 export type { MissingLines };

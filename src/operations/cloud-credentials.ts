@@ -1,7 +1,7 @@
 import type { Fault } from "../domain/fault.ts";
 import { ok, type Result } from "../domain/result.ts";
-import type { StorageFault } from "../store/group-commit.ts";
-import type { Credentials as Pair, SealedFile } from "../store/sealed-file.ts";
+import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { Credentials as Pair, SealedFile } from "../store/secrets/sealed-file.ts";
 import type { Store } from "../store/store.ts";
 
 type Name = keyof Pair;

@@ -18,8 +18,8 @@ import {
 } from "../license/keys.ts";
 import type { Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
-import { IDENTITY_FILE } from "../store/files.ts";
-import { FolderRefused } from "../store/refusal.ts";
+import { IDENTITY_FILE } from "../store/folder/files.ts";
+import { FolderRefused } from "../store/folder/refusal.ts";
 
 /** The identity of the appliance (its key) and of the machine (its hardware components). */
 export class Identity {

@@ -1,8 +1,8 @@
 import type { Fault } from "../domain/fault.ts";
-import { findRequestWarnings } from "../domain/request-warnings.ts";
+import { findRequestWarnings } from "../domain/licenses/request-warnings.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { State, Tombstone, TrustedVendor } from "../domain/state.ts";
-import { describeTermsDifference } from "../domain/terms-difference.ts";
+import { describeTermsDifference } from "../domain/licenses/terms-difference.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
 import { buildCloudRequest } from "../license/cloud-request.ts";
@@ -15,7 +15,7 @@ import { describeTrustFault, verifyTrustDocument, type Vendor } from "../license
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { sha256 } from "../platform/hash.ts";
 import { randomId } from "../platform/random.ts";
-import type { StorageFault } from "../store/group-commit.ts";
+import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { CloudCredentials } from "./cloud-credentials.ts";
 import type { Identity } from "./identity.ts";

@@ -1,6 +1,6 @@
-import { computeLeaseEnd } from "../domain/leases.ts";
+import { computeLeaseEnd } from "../domain/slots/leases.ts";
 import type { Result } from "../domain/result.ts";
-import { findHeldSlot, type SlotOutcome } from "../domain/slots.ts";
+import { findHeldSlot, type SlotOutcome } from "../domain/slots/slots.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewFeature, viewLicense, type FeatureView, type LicenseView } from "../domain/views.ts";

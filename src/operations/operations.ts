@@ -13,12 +13,16 @@ import type {
 } from "../domain/command.ts";
 import type { OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
-import { findLicenses, findMissingFields, filterValidLicenses } from "../domain/licenses.ts";
+import {
+  findLicenses,
+  findMissingFields,
+  filterValidLicenses,
+} from "../domain/licenses/licenses.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { SlotOutcome } from "../domain/slots.ts";
+import type { SlotOutcome } from "../domain/slots/slots.ts";
 import type { Retirement, State } from "../domain/state.ts";
 import { MINUTE, type Instant } from "../domain/time.ts";
-import type { UsageRange } from "../domain/usage.ts";
+import type { UsageRange } from "../usage/usage.ts";
 import {
   viewLicense,
   viewRegistrations,
@@ -29,7 +33,7 @@ import {
 } from "../domain/views.ts";
 import type { Lease } from "../license/lease.ts";
 import { randomId } from "../platform/random.ts";
-import type { StorageFault } from "../store/group-commit.ts";
+import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { StoreHealth } from "../store/store-health.ts";
 import type { StoreStatus } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
@@ -50,7 +54,7 @@ import {
 } from "./operation-results.ts";
 import { AuditBudget, findChargedPeer } from "./audit-budget.ts";
 import { RefusalCounter } from "./refusal-counter.ts";
-import { UsageTracker, type UsageResult } from "./usage-tracker.ts";
+import { UsageTracker, type UsageResult } from "../usage/usage-tracker.ts";
 
 export type { StorageFault };
 

@@ -1,4 +1,4 @@
-import type { ClockJump } from "../domain/clock-jump-types.ts";
+import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
 import { instant, latest, type Instant } from "../domain/time.ts";
 import {
   acceptSystemClock,
@@ -6,7 +6,7 @@ import {
   resetClock,
   startClock,
   type Timekeeper,
-} from "../domain/timekeeper.ts";
+} from "../domain/clock/timekeeper.ts";
 
 /** The system clock. */
 export const wallClock = (): Instant => instant(Date.now());

@@ -1,8 +1,8 @@
 import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import { transact, type TransactionResult } from "../domain/transact.ts";
-import type { GroupCommit } from "./group-commit.ts";
-import { encodeLine, type ChainHead } from "./journal.ts";
+import type { GroupCommit } from "./journal/group-commit.ts";
+import { encodeLine, type ChainHead } from "./journal/journal.ts";
 import type { AuditMeter, StoreOptions } from "./store-options.ts";
 
 type LiveStateOptions = Pick<StoreOptions, "clock" | "jumps" | "behind" | "isBound" | "caps">;

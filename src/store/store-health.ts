@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
 import type { AuditFinding } from "./audit/audit-health.ts";
-import { STATE_FILE } from "./files.ts";
-import { readFreeBytes, SPARE_BYTES, countUncheckpointedBytes } from "./disk-space.ts";
+import { STATE_FILE } from "./folder/files.ts";
+import { readFreeBytes, SPARE_BYTES, countUncheckpointedBytes } from "./folder/disk-space.ts";
 
 /** A problem that does not stop the server yet, but will if it is ignored. */
 export interface StoreWarning {

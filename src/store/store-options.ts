@@ -1,12 +1,12 @@
 import type { Fault } from "../domain/fault.ts";
-import type { ClockJump } from "../domain/clock-jump-types.ts";
+import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
 import type { DataFolderKind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
-import type { FolderChanged } from "./folder-changed.ts";
-import type { StorageFault } from "./group-commit.ts";
-import type { LockHolder } from "./lock.ts";
-import type { SignatureCheck } from "./signatures.ts";
+import type { FolderChanged } from "./folder/folder-changed.ts";
+import type { StorageFault } from "./journal/group-commit.ts";
+import type { LockHolder } from "./folder/lock.ts";
+import type { SignatureCheck } from "./state/signatures.ts";
 
 /** The options of a store. */
 export interface StoreOptions {

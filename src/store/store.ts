@@ -6,19 +6,24 @@ import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { transact } from "../domain/transact.ts";
 import { AuditHealth } from "./audit/audit-health.ts";
-import { CheckpointRunner } from "./checkpoint-runner.ts";
+import { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
 import { assessStoreHealth, SyncTimes, type StoreHealth } from "./store-health.ts";
-import { openFolder, type OpenedFolder } from "./folder.ts";
-import { GroupCommit, StorageError, toStorageFault, type StorageFault } from "./group-commit.ts";
-import { LockedFolder } from "./locked-folder.ts";
-import type { ChainHead } from "./journal.ts";
+import { openFolder, type OpenedFolder } from "./folder/folder.ts";
+import {
+  GroupCommit,
+  StorageError,
+  toStorageFault,
+  type StorageFault,
+} from "./journal/group-commit.ts";
+import { LockedFolder } from "./folder/locked-folder.ts";
+import type { ChainHead } from "./journal/journal.ts";
 import { LiveState } from "./live-state.ts";
-import { reloadFolder, type LoadedFolder } from "./load.ts";
-import type { ValidSegment } from "./replay.ts";
+import { reloadFolder, type LoadedFolder } from "./folder/load.ts";
+import type { ValidSegment } from "./journal/replay.ts";
 import type { AuditLogSource } from "./audit/line-locator.ts";
-import { canWriteProbe } from "./disk-space.ts";
-import { createNextSegment, RotationSchedule } from "./rotation.ts";
-import type { StateFormat } from "./state-format.ts";
+import { canWriteProbe } from "./folder/disk-space.ts";
+import { createNextSegment, RotationSchedule } from "./journal/rotation.ts";
+import type { StateFormat } from "./state/state-format.ts";
 import type { AuditMeter, StoreStatus, StoreOptions } from "./store-options.ts";
 
 const TICK_INTERVAL = 1_000;

@@ -2,7 +2,7 @@
 // are passed to the operations directly, some thousand to the routes of the real binary. None is
 // accepted, nothing is written, and each is refused with a code. (Typed codes: the fault suite
 // `mutations`.)
-import { openAppliance } from "../../src/cli/appliance.ts";
+import { openAppliance } from "../../src/cli/serve/appliance.ts";
 import { join } from "node:path";
 import { generateKey, publicPart } from "../../src/license/keys.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";

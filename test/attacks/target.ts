@@ -1,7 +1,7 @@
 // The target of the attacks: the real binary on a new site with licenses of every kind, an admin
 // token, and all documents that would be valid to send.
 import { join } from "node:path";
-import { openAppliance } from "../../src/cli/appliance.ts";
+import { openAppliance } from "../../src/cli/serve/appliance.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { listSegments, STATE_FILE } from "../../src/store/files.ts";
+import { listSegments, STATE_FILE } from "../../src/store/folder/files.ts";
 
 export interface ObservedCheckpoint {
   /** By the wall clock, in milliseconds. */

@@ -8,8 +8,8 @@ import type { State } from "../../src/domain/state.ts";
 import { latest, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import type { StoreHealth } from "../../src/store/store-health.ts";
-import { openFolder, type OpenedFolder } from "../../src/store/folder.ts";
-import type { ChainHead } from "../../src/store/journal.ts";
+import { openFolder, type OpenedFolder } from "../../src/store/folder/folder.ts";
+import type { ChainHead } from "../../src/store/journal/journal.ts";
 import type { StoreStatus, StoreOptions } from "../../src/store/store-options.ts";
 import type { Store as DurableStore } from "../../src/store/store.ts";
 

@@ -5,9 +5,9 @@
 import { later, MINUTE } from "../../src/domain/time.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state-rows.ts";
-import { StateFile } from "../../src/store/state-file.ts";
-import { newRegistration } from "../../src/domain/registration.ts";
+import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state/state-rows.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
+import { newRegistration } from "../../src/domain/slots/registration.ts";
 import type { License, State } from "../../src/domain/state.ts";
 import { consumptionTerms } from "../support/scenario.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";

@@ -6,7 +6,7 @@ import { Identity } from "../../src/operations/identity.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { readMachineComponents } from "../../src/platform/machine.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { Store } from "../../src/store/store.ts";
 import { buildBinary } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";

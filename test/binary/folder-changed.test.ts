@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { listSegments } from "../../src/store/files.ts";
+import { listSegments } from "../../src/store/folder/files.ts";
 import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { waitUntil } from "../support/running-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { Event } from "../../src/domain/event.ts";
 import { instant } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { encodeLine, genesisHead } from "../../src/store/journal.ts";
-import { replay } from "../../src/store/replay.ts";
-import { STATE_FORMAT } from "../../src/store/snapshot.ts";
+import { encodeLine, genesisHead } from "../../src/store/journal/journal.ts";
+import { replay } from "../../src/store/journal/replay.ts";
+import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
 import { buildBinary, runBinary, serveAsSeparateMachine } from "../support/binary.ts";
 import { listSegmentNames } from "../support/licensed-store.ts";
 import {

@@ -5,7 +5,7 @@ import { eventTypes } from "../../src/domain/event-summary.ts";
 import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { Store } from "../../src/store/store.ts";
 import { runBerth, runOrThrow, runJsonOrThrow, startServer } from "../support/run-berth.ts";
 import { writeLongAuditLog } from "../support/long-audit-log.ts";

@@ -3,10 +3,10 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkpointInChild, type ChildLimits } from "../../src/cli/checkpoint-child.ts";
+import { checkpointInChild, type ChildLimits } from "../../src/cli/serve/checkpoint-child.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { isRunning } from "../../src/platform/processes.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
 import { waitUntil } from "../support/faulty-disk.ts";
 import {

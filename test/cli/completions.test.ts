@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../../src/cli/command-table.ts";
-import { completions, SHELLS, type Shell } from "../../src/cli/completions.ts";
-import { manPage } from "../../src/cli/man-page.ts";
+import { completions, SHELLS, type Shell } from "../../src/cli/frame/completions.ts";
+import { manPage } from "../../src/cli/frame/man-page.ts";
 import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

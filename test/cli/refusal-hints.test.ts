@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../../src/cli/command-table.ts";
-import { REFUSAL_HINTS, refusalHint } from "../../src/cli/refusal-hints.ts";
+import { REFUSAL_HINTS, refusalHint } from "../../src/cli/frame/refusal-hints.ts";
 
 const faults = ["fault-messages.ts", "request-fault-messages.ts"]
   .map((name) => readFileSync(join(import.meta.dir, "../../src/http", name), "utf8"))

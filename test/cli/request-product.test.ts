@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { chooseProduct } from "../../src/cli/request-product.ts";
+import { chooseProduct } from "../../src/cli/client/request-product.ts";
 
 test.each<[string, string[], string[], string | null]>([
   ["nothing is installed or licensed", [], [], null],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { parseConfig } from "../../src/cli/settings-file.ts";
+import { parseConfig } from "../../src/cli/frame/settings-file.ts";
 import { Misuse, type ConfigFile, type Option } from "../../src/platform/options.ts";
 
 const listen: Option = {

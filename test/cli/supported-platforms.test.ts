@@ -5,7 +5,7 @@ import { canServe } from "../../src/platform/supported-platforms.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const CLI = join(import.meta.dir, "..", "..", "src", "cli", "cli.ts");
+const CLI = join(import.meta.dir, "..", "..", "src", "cli", "frame", "cli.ts");
 
 /** Runs the command line in a new folder as if on another platform. */
 function runOn(platform: NodeJS.Platform, ...words: string[]) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { describeUnexpected } from "../../src/cli/system-errors.ts";
+import { describeUnexpected } from "../../src/cli/frame/system-errors.ts";
 import { runBinary, buildBinary } from "../support/binary.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";

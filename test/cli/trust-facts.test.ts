@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { trustFacts } from "../../src/cli/trust-facts.ts";
+import { trustFacts } from "../../src/cli/client/trust-facts.ts";
 
 const TRUSTED = {
   vendor: "0123456789ABCDEF",

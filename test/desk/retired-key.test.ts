@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { createSignatureCheck } from "../../src/cli/folder-checks.ts";
+import { createSignatureCheck } from "../../src/cli/serve/folder-checks.ts";
 import { err } from "../../src/domain/result.ts";
 import { DAY, instant, later, SECOND } from "../../src/domain/time.ts";
 import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { replay } from "../../src/store/replay.ts";
+import { replay } from "../../src/store/journal/replay.ts";
 import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk, type KeyRetirement } from "../../src/desk/desk.ts";
 import { inspectDocument } from "../../src/desk/inspect-document.ts";

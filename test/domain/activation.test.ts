@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { InstallLicense, MakeActivation } from "../../src/domain/command.ts";
-import { findOpenActivations } from "../../src/domain/install.ts";
+import { findOpenActivations } from "../../src/domain/licenses/install.ts";
 import { limits } from "../../src/domain/limits.ts";
 import { DAY, later, type Instant } from "../../src/domain/time.ts";
 import { HARDWARE, HARDWARE_ID } from "../support/new-site.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { addGap, findGap, skipGaps } from "../../src/domain/audit-gaps.ts";
+import { addGap, findGap, skipGaps } from "../../src/domain/appliance/audit-gaps.ts";
 import type { DeclareAuditGaps } from "../../src/domain/command.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { AuditGap } from "../../src/domain/state.ts";

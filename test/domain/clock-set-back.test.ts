@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { Command, SetClockBack } from "../../src/domain/command.ts";
-import { totalAt } from "../../src/domain/consumption.ts";
+import { totalAt } from "../../src/domain/consumption/consumption.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
-import type { SlotHolder, SlotPool } from "../../src/domain/pool.ts";
-import { countSlotsInUse } from "../../src/domain/slots.ts";
+import type { SlotHolder, SlotPool } from "../../src/domain/slots/pool.ts";
+import { countSlotsInUse } from "../../src/domain/slots/slots.ts";
 import type { License, State } from "../../src/domain/state.ts";
 import { DAY, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { HARDWARE, HARDWARE_ID, makeRequestCommand, makeOpenRequest } from "../support/new-site.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { CLOCK_LIMITS } from "../../src/domain/timekeeper.ts";
+import { CLOCK_LIMITS } from "../../src/domain/clock/timekeeper.ts";
 import type { Command } from "../../src/domain/command.ts";
 import { DAY, later } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";

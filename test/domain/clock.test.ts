@@ -6,7 +6,7 @@ import {
   readClock,
   startClock,
   type Timekeeper,
-} from "../../src/domain/timekeeper.ts";
+} from "../../src/domain/clock/timekeeper.ts";
 import { DAY, HOUR, instant, later, MINUTE, SECOND } from "../../src/domain/time.ts";
 import { MONDAY } from "../support/scenario.ts";
 

@@ -7,7 +7,7 @@ import type { Event } from "../../src/domain/event.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { Result } from "../../src/domain/result.ts";
 import type { State } from "../../src/domain/state.ts";
-import type { ConsumptionTerms, Terms } from "../../src/domain/terms.ts";
+import type { ConsumptionTerms, Terms } from "../../src/domain/licenses/terms.ts";
 import { DAY, HOUR, later, MINUTE, type Instant, type Period } from "../../src/domain/time.ts";
 import { transact, type TransactionResult } from "../../src/domain/transact.ts";
 import { makeNewSite, makeNextInstall } from "../support/new-site.ts";

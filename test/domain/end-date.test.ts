@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { describeEnd, isEndingSoon } from "../../src/domain/end-date.ts";
+import { describeEnd, isEndingSoon } from "../../src/domain/licenses/end-date.ts";
 import { instant } from "../../src/domain/time.ts";
 
 const at = (text: string) => instant(Date.parse(text));

@@ -2,7 +2,7 @@
 // code of the rules. `apply` throws for an event that grants more than it may.
 import { expect } from "bun:test";
 import type { Event } from "../../src/domain/event.ts";
-import type { ConsumptionTerms, Terms } from "../../src/domain/terms.ts";
+import type { ConsumptionTerms, Terms } from "../../src/domain/licenses/terms.ts";
 import { DAY, HOUR, MINUTE, type Period } from "../../src/domain/time.ts";
 
 interface ModelHolder {

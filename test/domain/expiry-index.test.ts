@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { ExpiryIndex, type ExpiringItem } from "../../src/domain/expiry-index.ts";
+import { ExpiryIndex, type ExpiringItem } from "../../src/domain/index/expiry-index.ts";
 import { instant } from "../../src/domain/time.ts";
 
 const itemEnding = (end: number, slot: number): ExpiringItem => ({ end: instant(end), slot });

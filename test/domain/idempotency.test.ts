@@ -4,9 +4,9 @@ import { evolve } from "../../src/domain/evolve.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { State } from "../../src/domain/state.ts";
 import { instant, later, type Instant } from "../../src/domain/time.ts";
-import { genesisHead } from "../../src/store/journal.ts";
-import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
-import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
+import { genesisHead } from "../../src/store/journal/journal.ts";
+import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../src/store/state/state-rows.ts";
 import {
   justBefore,
   borrow,

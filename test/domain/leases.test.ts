@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { computeLeaseEnd } from "../../src/domain/leases.ts";
+import { computeLeaseEnd } from "../../src/domain/slots/leases.ts";
 import {
   justBefore,
   borrow,

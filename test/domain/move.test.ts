@@ -5,9 +5,9 @@ import type { State } from "../../src/domain/state.ts";
 import { HOUR, later, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { viewLicense } from "../../src/domain/views.ts";
-import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
-import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
-import { genesisHead } from "../../src/store/journal.ts";
+import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../src/store/state/state-rows.ts";
+import { genesisHead } from "../../src/store/journal/journal.ts";
 import { answerTo, makeNewSite, makeOpenRequest } from "../support/new-site.ts";
 import { install, MONDAY, register, renew } from "../support/scenario.ts";
 

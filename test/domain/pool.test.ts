@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { SlotPool, type SlotHolder } from "../../src/domain/pool.ts";
-import { ShardedMap } from "../../src/domain/sharded-map.ts";
+import { SlotPool, type SlotHolder } from "../../src/domain/slots/pool.ts";
+import { ShardedMap } from "../../src/domain/index/sharded-map.ts";
 import { instant } from "../../src/domain/time.ts";
 
 const makeHolder = (user: string, slot: number, end = slot): SlotHolder => ({

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { AddConsumption, Register } from "../../src/domain/command.ts";
-import type { SlotOutcome } from "../../src/domain/slots.ts";
+import type { SlotOutcome } from "../../src/domain/slots/slots.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { viewLicense } from "../../src/domain/views.ts";
 import { dumpState, replayEvents } from "../support/scenario.ts";

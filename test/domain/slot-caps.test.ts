@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
-import type { Registration } from "../../src/domain/registration.ts";
+import type { Registration } from "../../src/domain/slots/registration.ts";
 import type { SlotCaps, State } from "../../src/domain/state.ts";
 import type { Command } from "../../src/domain/command.ts";
 import { evolve } from "../../src/domain/evolve.ts";
-import { PeerIndex } from "../../src/domain/peer-index.ts";
+import { PeerIndex } from "../../src/domain/index/peer-index.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
-import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
-import { genesisHead } from "../../src/store/journal.ts";
+import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../src/store/state/state-rows.ts";
+import { genesisHead } from "../../src/store/journal/journal.ts";
 import { makeNewSite, VENDOR } from "../support/new-site.ts";
 import {
   borrow,

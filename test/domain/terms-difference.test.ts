@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { describeTermsDifference } from "../../src/domain/terms-difference.ts";
-import type { ConsumptionTerms, Terms } from "../../src/domain/terms.ts";
+import { describeTermsDifference } from "../../src/domain/licenses/terms-difference.ts";
+import type { ConsumptionTerms, Terms } from "../../src/domain/licenses/terms.ts";
 import { instant } from "../../src/domain/time.ts";
 import { featureTerms, terms } from "../support/scenario.ts";
 

@@ -4,8 +4,8 @@ import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import type { State } from "../../src/domain/state.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { UsageBackfill } from "../../src/domain/usage-backfill.ts";
-import { USAGE_RANGES, Usage, type UsageRange, type UsageView } from "../../src/domain/usage.ts";
+import { UsageBackfill } from "../../src/usage/usage-backfill.ts";
+import { USAGE_RANGES, Usage, type UsageRange, type UsageView } from "../../src/usage/usage.ts";
 import { makeNewSite } from "../support/new-site.ts";
 import {
   hoursLater,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Terms } from "../../src/domain/terms.ts";
+import type { Terms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { viewFeature, viewLicense, viewRegistrations } from "../../src/domain/views.ts";

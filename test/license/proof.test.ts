@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createSignatureCheck } from "../../src/cli/folder-checks.ts";
+import { createSignatureCheck } from "../../src/cli/serve/folder-checks.ts";
 import type { License, State } from "../../src/domain/state.ts";
 import { DAY, instant } from "../../src/domain/time.ts";
 import { generateKey, publicPart } from "../../src/license/keys.ts";
 import { findProofFault } from "../../src/license/proof.ts";
 import { signTrustDocument, type Vendor } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { replay } from "../../src/store/replay.ts";
+import { replay } from "../../src/store/journal/replay.ts";
 import { openAirgapSite } from "../support/airgap-site.ts";
 import { expectOk, type Appliance } from "../support/appliance.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";

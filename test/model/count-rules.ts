@@ -4,7 +4,7 @@ import type {
   AddFeatureConsumption,
   ConsumptionRequest,
 } from "../../src/domain/command.ts";
-import type { ConsumptionTerms } from "../../src/domain/terms.ts";
+import type { ConsumptionTerms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { checkFeatureExpiry, findFeatureTerms } from "./feature-rules.ts";
 import type { LicenseRecord } from "./records.ts";

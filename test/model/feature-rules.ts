@@ -1,6 +1,6 @@
 // Feature slots: each feature has its own pool, for users who hold a slot of the license.
 import type { RegisterFeature, ReleaseFeature } from "../../src/domain/command.ts";
-import type { FeatureTerms } from "../../src/domain/terms.ts";
+import type { FeatureTerms } from "../../src/domain/licenses/terms.ts";
 import { MINUTE, type Instant } from "../../src/domain/time.ts";
 import { isHeld, type LicenseRecord } from "./records.ts";
 import {

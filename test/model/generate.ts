@@ -1,8 +1,8 @@
 // Commands from a seed, both those of a busy site and unusual ones. The generator reads the model,
 // so that commands often fall exactly on an end, a start or a reset.
 import type { Command } from "../../src/domain/command.ts";
-import type { JumpReason } from "../../src/domain/clock-jump-types.ts";
-import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/terms.ts";
+import type { JumpReason } from "../../src/domain/clock/clock-jump-types.ts";
+import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/licenses/terms.ts";
 import {
   DAY,
   HOUR,

@@ -1,6 +1,6 @@
 // Installing, renewing and returning licenses.
 import type { InstallLicense, MakeRequest, RemoveLicense } from "../../src/domain/command.ts";
-import type { FeatureTerms } from "../../src/domain/terms.ts";
+import type { FeatureTerms } from "../../src/domain/licenses/terms.ts";
 import { DAY, type Instant } from "../../src/domain/time.ts";
 import { findBorrowEnd, type LicenseRecord } from "./records.ts";
 import {

@@ -7,7 +7,7 @@ import type {
   Unregister,
   UnregisterAll,
 } from "../../src/domain/command.ts";
-import type { Terms } from "../../src/domain/terms.ts";
+import type { Terms } from "../../src/domain/licenses/terms.ts";
 import { DAY, HOUR, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
 import { dropEndedBorrows, writeExpiry } from "./clock-rules.ts";
 import {

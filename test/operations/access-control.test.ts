@@ -3,8 +3,8 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AccessControl } from "../../src/operations/access-control.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { AccessFile } from "../../src/store/access-file.ts";
-import { FolderRefused } from "../../src/store/refusal.ts";
+import { AccessFile } from "../../src/store/secrets/access-file.ts";
+import { FolderRefused } from "../../src/store/folder/refusal.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { unwrap, readJournal, openSite } from "../support/licensed-store.ts";
 

@@ -15,7 +15,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { checkAuditExport } from "../../src/store/audit/export-check.ts";
 import { readLinesNewestFirst } from "../../src/store/audit/read-backward.ts";
 import { readForward } from "../../src/store/audit/read-forward.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import {
   backUpFolder,
   openSiteWithKey,

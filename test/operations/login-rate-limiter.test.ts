@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { AccessControl } from "../../src/operations/access-control.ts";
 import { LoginRateLimiter } from "../../src/operations/login-rate-limiter.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { AccessFile } from "../../src/store/access-file.ts";
+import { AccessFile } from "../../src/store/secrets/access-file.ts";
 import { unwrap, openSite } from "../support/licensed-store.ts";
 
 const MINUTE = 60_000;

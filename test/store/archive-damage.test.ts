@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Archive } from "../../src/store/archive.ts";
-import { BackupRefused } from "../../src/store/refusal.ts";
+import { Archive } from "../../src/store/backup/archive.ts";
+import { BackupRefused } from "../../src/store/folder/refusal.ts";
 import { BLOCK_SIZE, writeArchive } from "../support/archives.ts";
 import { editFile } from "../support/backup-site.ts";
 

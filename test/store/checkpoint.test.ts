@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
-import { lockCheckpoint } from "../../src/store/lock.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import { lockCheckpoint } from "../../src/store/folder/lock.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import {
   transactOrThrow,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { err } from "../../src/domain/result.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
-import type { StorageFault } from "../../src/store/group-commit.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import type { StorageFault } from "../../src/store/journal/group-commit.ts";
 import {
   makeDiskError,
   failCallAt,

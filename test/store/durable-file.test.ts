@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, linkSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DurableFile, FileDamaged } from "../../src/store/durable-file.ts";
+import { DurableFile, FileDamaged } from "../../src/store/state/durable-file.ts";
 import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 

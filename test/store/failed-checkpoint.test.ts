@@ -11,9 +11,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
-import { computeJournalReserve } from "../../src/store/disk-space.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import { computeJournalReserve } from "../../src/store/folder/disk-space.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import { makeDiskError, failCallAt, FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
 import {
   transactCommand,

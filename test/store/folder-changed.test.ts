@@ -13,9 +13,9 @@ import {
 import { join } from "node:path";
 import { err } from "../../src/domain/result.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { FolderChanged } from "../../src/store/folder-changed.ts";
-import type { StorageFault } from "../../src/store/group-commit.ts";
-import { lockFolder } from "../../src/store/lock.ts";
+import { FolderChanged } from "../../src/store/folder/folder-changed.ts";
+import type { StorageFault } from "../../src/store/journal/group-commit.ts";
+import { lockFolder } from "../../src/store/folder/lock.ts";
 import { makeDiskError, FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
 import {
   transactCommand,

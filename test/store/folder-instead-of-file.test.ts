@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode, realDisk } from "../../src/platform/disk.ts";
-import { FolderRefused } from "../../src/store/refusal.ts";
-import { verify } from "../../src/store/verify.ts";
+import { FolderRefused } from "../../src/store/folder/refusal.ts";
+import { verify } from "../../src/store/backup/verify.ts";
 import { openSiteWithKey, checkIdentity } from "../support/backup-site.ts";
 import {
   transactOrThrow,

@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { encodeLine, genesisHead } from "../../src/store/journal.ts";
-import { FolderBusy, isLockedBy, lockFolder } from "../../src/store/lock.ts";
+import { encodeLine, genesisHead } from "../../src/store/journal/journal.ts";
+import { FolderBusy, isLockedBy, lockFolder } from "../../src/store/folder/lock.ts";
 import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import {
   transactOrThrow,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SyncTimes } from "../../src/store/store-health.ts";
-import { GroupCommit, type StorageError } from "../../src/store/group-commit.ts";
+import { GroupCommit, type StorageError } from "../../src/store/journal/group-commit.ts";
 import {
   makeDiskError,
   failCallAt,

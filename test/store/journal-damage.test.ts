@@ -4,10 +4,10 @@ import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 
 import { join } from "node:path";
 import { evolve } from "../../src/domain/evolve.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { encodeLine, genesisHead, scanSegment } from "../../src/store/journal.ts";
-import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
-import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { encodeLine, genesisHead, scanSegment } from "../../src/store/journal/journal.ts";
+import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../src/store/state/state-rows.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import {
   transactOrThrow,
   transactInOneBatch,

@@ -9,7 +9,7 @@ import {
   scanSegment,
   type ChainHead,
   type JournalLine,
-} from "../../src/store/journal.ts";
+} from "../../src/store/journal/journal.ts";
 import { licenseInstalled, minutesLater, MONDAY, slotTaken } from "../support/scenario.ts";
 
 const slotRenewed: Event = {

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
-import { readLinesBackward, readLinesForward } from "../../src/store/line-reader.ts";
+import { readLinesBackward, readLinesForward } from "../../src/store/journal/line-reader.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** Lines shorter and longer than the parts in which a file is read, some of them empty. */

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { MigrationFailed } from "../../src/store/refusal.ts";
-import { STATE_FORMAT } from "../../src/store/snapshot.ts";
-import { verify, type VerifyOptions } from "../../src/store/verify.ts";
+import { MigrationFailed } from "../../src/store/folder/refusal.ts";
+import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
+import { verify, type VerifyOptions } from "../../src/store/backup/verify.ts";
 import { readFolderState } from "../support/backup-site.ts";
 import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
 import {

@@ -5,13 +5,18 @@ import { join } from "node:path";
 import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
-import { encodeLine, genesisHead, scanSegment, type ChainHead } from "../../src/store/journal.ts";
-import { FormatRefused } from "../../src/store/refusal.ts";
-import { replay } from "../../src/store/replay.ts";
-import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
-import { StateFile } from "../../src/store/state-file.ts";
-import { verify } from "../../src/store/verify.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import {
+  encodeLine,
+  genesisHead,
+  scanSegment,
+  type ChainHead,
+} from "../../src/store/journal/journal.ts";
+import { FormatRefused } from "../../src/store/folder/refusal.ts";
+import { replay } from "../../src/store/journal/replay.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../src/store/state/state-rows.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
+import { verify } from "../../src/store/backup/verify.ts";
 import { openSiteWithKey, checkIdentity } from "../support/backup-site.ts";
 import {
   transactOrThrow,

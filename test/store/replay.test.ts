@@ -8,10 +8,10 @@ import type { State } from "../../src/domain/state.ts";
 import { later } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { genesisHead, type ChainHead } from "../../src/store/journal.ts";
-import { Snapshot, emptyAuditLogEnd } from "../../src/store/snapshot.ts";
-import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state-rows.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { genesisHead, type ChainHead } from "../../src/store/journal/journal.ts";
+import { Snapshot, emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state/state-rows.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import {
   transactCommand,
   dumpStateSorted,

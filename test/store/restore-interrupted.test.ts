@@ -4,9 +4,9 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { makeBackup } from "../../src/store/backup.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
-import { RestoreUnfinished } from "../../src/store/refusal.ts";
+import { makeBackup } from "../../src/store/backup/backup.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import { RestoreUnfinished } from "../../src/store/folder/refusal.ts";
 import {
   backUpFolder,
   readBackupState,

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
-import { FolderBusy } from "../../src/store/lock.ts";
+import { FolderBusy } from "../../src/store/folder/lock.ts";
 import {
   APPLIANCE_ID,
   backUpFolder,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { errorCode, isOpenFailure, realDisk } from "../../src/platform/disk.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import { makeDiskError, FaultyDisk, isPending, waitUntil } from "../support/faulty-disk.ts";
 import {
   transactCommand,

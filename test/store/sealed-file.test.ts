@@ -6,7 +6,7 @@ import {
   SealedFile,
   SEALING_KEY_FILE,
   type Credentials,
-} from "../../src/store/sealed-file.ts";
+} from "../../src/store/secrets/sealed-file.ts";
 import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
 

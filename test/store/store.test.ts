@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import { FaultyDisk, isPending, waitUntil } from "../support/faulty-disk.ts";
 import {
   transactCommand,

@@ -3,8 +3,8 @@ import { copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "../../src/platform/hash.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
-import { verify } from "../../src/store/verify.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import { verify } from "../../src/store/backup/verify.ts";
 import {
   APPLIANCE_ID,
   openSiteWithKey,

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import { transactOrThrow, readLines, type OpenSite } from "./licensed-store.ts";
 import { consume, utc } from "./scenario.ts";
 

@@ -3,18 +3,22 @@ import { expect } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
-import { makeBackup, openBackup } from "../../src/store/backup.ts";
-import { checkpoint } from "../../src/store/checkpoint.ts";
-import { generationName, isStoreFile } from "../../src/store/files.ts";
-import { genesisHead } from "../../src/store/journal.ts";
-import { BackupRefused, FolderRefused } from "../../src/store/refusal.ts";
-import { replay } from "../../src/store/replay.ts";
-import { restoreBackup, type RestoreOptions, type RestoreReport } from "../../src/store/restore.ts";
-import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
-import { encodeSnapshot } from "../../src/store/state-rows.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { makeBackup, openBackup } from "../../src/store/backup/backup.ts";
+import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import { generationName, isStoreFile } from "../../src/store/folder/files.ts";
+import { genesisHead } from "../../src/store/journal/journal.ts";
+import { BackupRefused, FolderRefused } from "../../src/store/folder/refusal.ts";
+import { replay } from "../../src/store/journal/replay.ts";
+import {
+  restoreBackup,
+  type RestoreOptions,
+  type RestoreReport,
+} from "../../src/store/backup/restore.ts";
+import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
+import { encodeSnapshot } from "../../src/store/state/state-rows.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
-import { verify, type VerifyReport, type VerifyOptions } from "../../src/store/verify.ts";
+import { verify, type VerifyReport, type VerifyOptions } from "../../src/store/backup/verify.ts";
 import {
   transactOrThrow,
   transactInOneBatch,

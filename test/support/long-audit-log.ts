@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { Event } from "../../src/domain/event.ts";
 import { instant, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { encodeLine, genesisHead, type ChainHead } from "../../src/store/journal.ts";
-import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
-import { encodeSnapshot } from "../../src/store/state-rows.ts";
-import { StateFile } from "../../src/store/state-file.ts";
+import { encodeLine, genesisHead, type ChainHead } from "../../src/store/journal/journal.ts";
+import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
+import { encodeSnapshot } from "../../src/store/state/state-rows.ts";
+import { StateFile } from "../../src/store/state/state-file.ts";
 import { MONDAY } from "./scenario.ts";
 import { makeNewSite } from "./new-site.ts";
 

@@ -7,7 +7,7 @@ import {
   type State,
   type TrustedVendor,
 } from "../../src/domain/state.ts";
-import type { Terms } from "../../src/domain/terms.ts";
+import type { Terms } from "../../src/domain/licenses/terms.ts";
 import { instant } from "../../src/domain/time.ts";
 
 export const VENDOR: TrustedVendor = {

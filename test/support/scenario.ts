@@ -9,8 +9,8 @@ import type { Event, LicenseInstalled, SlotBorrowed, SlotTaken } from "../../src
 import { evolve } from "../../src/domain/evolve.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { License, State } from "../../src/domain/state.ts";
-import type { SlotHolder, SlotPool } from "../../src/domain/pool.ts";
-import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/terms.ts";
+import type { SlotHolder, SlotPool } from "../../src/domain/slots/pool.ts";
+import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/licenses/terms.ts";
 import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { answerTo, makeGrant, makeNewSite, requestIdFor } from "./new-site.ts";

@@ -1,5 +1,5 @@
 // A vendor with a real key that signs whatever a test needs.
-import type { Terms } from "../../src/domain/terms.ts";
+import type { Terms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { signConfirmationCode, decodeActivationCode } from "../../src/license/confirmation.ts";
 import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";

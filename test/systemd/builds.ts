@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json";
-import { STATE_FORMAT } from "../../src/store/snapshot.ts";
+import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
 import { compileInputs, repositoryRoot } from "../support/sources.ts";
 
 interface SourceEdit {
@@ -18,19 +18,19 @@ const withVersion = (version: string): SourceEdit => ({
 });
 
 const neverReady: SourceEdit = {
-  file: "src/cli/run-server.ts",
+  file: "src/cli/serve/run-server.ts",
   find: "    manager.notifyReady(",
   replace: '    throw new Failure("this build never gets ready", "");\n    manager.notifyReady(',
 };
 
 const newFormat: readonly SourceEdit[] = [
   {
-    file: "src/store/snapshot.ts",
+    file: "src/store/state/snapshot.ts",
     find: `FORMAT = ${STATE_FORMAT}`,
     replace: `FORMAT = ${STATE_FORMAT + 1}`,
   },
   {
-    file: "src/store/migrations.ts",
+    file: "src/store/state/migrations.ts",
     find: "(old: OldRow) => OldRow>> = {",
     replace: `(old: OldRow) => OldRow>> = {\n  ${STATE_FORMAT}: (old) => old,`,
   },

@@ -1,5 +1,5 @@
 // Upgrades, rollbacks and removal on the machine that `systemd.ts` boots; no registration is lost.
-import { STATE_FORMAT } from "../../src/store/snapshot.ts";
+import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { check } from "../support/suite-harness.ts";
 import {

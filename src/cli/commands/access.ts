@@ -8,11 +8,11 @@ import {
   getStringFlag,
   type Command,
   type FlagValues,
-} from "../command.ts";
-import { option } from "../flags.ts";
-import { withAdminClient } from "../admin-client.ts";
-import { readPassword } from "../secret-input.ts";
-import { print, printJson, formatTable } from "../terminal.ts";
+} from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { withAdminClient } from "../client/admin-client.ts";
+import { readPassword } from "../files/secret-input.ts";
+import { print, printJson, formatTable } from "../frame/terminal.ts";
 
 const PATH = "/api/admin/v1/access";
 const site = [option.data, option.identity, option.config] as const;

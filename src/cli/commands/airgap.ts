@@ -6,12 +6,12 @@ import {
   type Command,
   type FlagValues,
   getAdminTarget,
-} from "../command.ts";
-import { option } from "../flags.ts";
-import { outputDocument } from "../output-document.ts";
-import { readDocument } from "../input-document.ts";
-import { withAdminClient } from "../admin-client.ts";
-import { print, printJson } from "../terminal.ts";
+} from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { outputDocument } from "../files/output-document.ts";
+import { readDocument } from "../files/input-document.ts";
+import { withAdminClient } from "../client/admin-client.ts";
+import { print, printJson } from "../frame/terminal.ts";
 
 interface ActivationReply {
   readonly activation_code: string;

@@ -1,4 +1,4 @@
-import { AUDIT_FOLDER, quoteForShell } from "../../store/files.ts";
+import { AUDIT_FOLDER, quoteForShell } from "../../store/folder/files.ts";
 import type { AuditRepairReply, AuditSealReply } from "../../http/routes/audit-maintenance.ts";
 import { Misuse } from "../../platform/options.ts";
 import {
@@ -9,11 +9,11 @@ import {
   getAdminTarget,
   getStringFlag,
   type Command,
-} from "../command.ts";
-import { checkConfirmable, confirm } from "../confirm.ts";
-import { option } from "../flags.ts";
-import { withAdminClient } from "../admin-client.ts";
-import { formatCount, print, printJson, formatTable } from "../terminal.ts";
+} from "../frame/command.ts";
+import { checkConfirmable, confirm } from "../frame/confirm.ts";
+import { option } from "../frame/flags.ts";
+import { withAdminClient } from "../client/admin-client.ts";
+import { formatCount, print, printJson, formatTable } from "../frame/terminal.ts";
 
 const ROUTE = "/api/admin/v1/audit";
 

@@ -15,15 +15,15 @@ import {
   getStringFlag,
   type Command,
   type FlagValues,
-} from "../command.ts";
-import { getFileArgument } from "../file-argument.ts";
-import { option } from "../flags.ts";
-import { createTimeFormatter } from "../local-time.ts";
-import { parseTimeFlag } from "../time-flag.ts";
-import { findNearest } from "../nearest.ts";
-import { refuseToReplace, writeOutput } from "../output-file.ts";
-import { withAdminClient, type AdminCall } from "../admin-client.ts";
-import { formatCount, print, printJson, formatTable } from "../terminal.ts";
+} from "../frame/command.ts";
+import { getFileArgument } from "../files/file-argument.ts";
+import { option } from "../frame/flags.ts";
+import { createTimeFormatter } from "../frame/local-time.ts";
+import { parseTimeFlag } from "../frame/time-flag.ts";
+import { findNearest } from "../frame/nearest.ts";
+import { refuseToReplace, writeOutput } from "../files/output-file.ts";
+import { withAdminClient, type AdminCall } from "../client/admin-client.ts";
+import { formatCount, print, printJson, formatTable } from "../frame/terminal.ts";
 
 const ROUTE = "/api/admin/v1/audit";
 

@@ -4,17 +4,17 @@ import { wallClock } from "../../platform/clock.ts";
 import { withOpenFile, realDisk } from "../../platform/disk.ts";
 import { becomeFolderOwner } from "../../platform/owner.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { makeBackup, openBackup, type BackupManifest } from "../../store/backup.ts";
-import { FolderRefused } from "../../store/refusal.ts";
-import { restoreBackup } from "../../store/restore.ts";
-import { verify, type VerifyReport } from "../../store/verify.ts";
-import { checkForCopy } from "../appliance-claim.ts";
-import { EXIT_OK, getDataFolder, isFlagSet, type Command } from "../command.ts";
-import { getBackupArgument, checkBackup, getNewFileArgument } from "../file-argument.ts";
-import { option } from "../flags.ts";
-import { folderChecks } from "../folder-checks.ts";
-import { isFolder } from "../input-file.ts";
-import { formatCount, print, printJson, printWarning, formatTable } from "../terminal.ts";
+import { makeBackup, openBackup, type BackupManifest } from "../../store/backup/backup.ts";
+import { FolderRefused } from "../../store/folder/refusal.ts";
+import { restoreBackup } from "../../store/backup/restore.ts";
+import { verify, type VerifyReport } from "../../store/backup/verify.ts";
+import { checkForCopy } from "../serve/appliance-claim.ts";
+import { EXIT_OK, getDataFolder, isFlagSet, type Command } from "../frame/command.ts";
+import { getBackupArgument, checkBackup, getNewFileArgument } from "../files/file-argument.ts";
+import { option } from "../frame/flags.ts";
+import { folderChecks } from "../serve/folder-checks.ts";
+import { isFolder } from "../files/input-file.ts";
+import { formatCount, print, printJson, printWarning, formatTable } from "../frame/terminal.ts";
 
 const EXAMPLE = "site.berth";
 

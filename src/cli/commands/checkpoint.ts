@@ -1,9 +1,9 @@
 import { setPriority } from "node:os";
 import { Misuse } from "../../platform/options.ts";
 import { realDisk } from "../../platform/disk.ts";
-import { checkpoint } from "../../store/checkpoint.ts";
-import { isLockedBy } from "../../store/lock.ts";
-import { EXIT_OK, type Command } from "../command.ts";
+import { checkpoint } from "../../store/checkpoint/checkpoint.ts";
+import { isLockedBy } from "../../store/folder/lock.ts";
+import { EXIT_OK, type Command } from "../frame/command.ts";
 
 const LOW_PRIORITY = 10;
 const NUMBER = /^(?:0|[1-9]\d{0,15})$/;

@@ -1,9 +1,9 @@
 import type { ClockReply } from "../../http/routes/clock.ts";
-import { EXIT_OK, isFlagSet, type Command, getAdminTarget } from "../command.ts";
-import { option } from "../flags.ts";
-import { readDocument } from "../input-document.ts";
-import { withAdminClient } from "../admin-client.ts";
-import { print, printJson, formatTable } from "../terminal.ts";
+import { EXIT_OK, isFlagSet, type Command, getAdminTarget } from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { readDocument } from "../files/input-document.ts";
+import { withAdminClient } from "../client/admin-client.ts";
+import { print, printJson, formatTable } from "../frame/terminal.ts";
 
 const STATE_TEXTS = {
   ok: "the system clock is used",

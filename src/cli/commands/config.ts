@@ -1,7 +1,7 @@
 import { SERVICE_SETTINGS, type ResolvedOption } from "../../platform/options.ts";
-import { EXIT_OK, isFlagSet, type Command, type FlagValues } from "../command.ts";
-import { option, serverSettings } from "../flags.ts";
-import { print, printJson, formatTable } from "../terminal.ts";
+import { EXIT_OK, isFlagSet, type Command, type FlagValues } from "../frame/command.ts";
+import { option, serverSettings } from "../frame/flags.ts";
+import { print, printJson, formatTable } from "../frame/terminal.ts";
 
 export const configCommand: Command = {
   name: "config",

@@ -14,16 +14,16 @@ import { confirmActivation, createPolicy } from "../../desk/airgap.ts";
 import { Desk } from "../../desk/desk.ts";
 import { issueLicense } from "../../desk/issue.ts";
 import type { Services } from "../../http/app.ts";
-import { getDataFolder, Failure, getListFlag, type Command } from "../command.ts";
-import { demoIssueOptions, demoTerms } from "../demo-license.ts";
-import { option } from "../flags.ts";
+import { getDataFolder, Failure, getListFlag, type Command } from "../frame/command.ts";
+import { demoIssueOptions, demoTerms } from "../vendor/demo-license.ts";
+import { option } from "../frame/flags.ts";
 import {
   refuseDebugger,
   refuseUnsupportedPlatform,
   runServer,
   type ServerContext,
-} from "../run-server.ts";
-import { print, formatTable } from "../terminal.ts";
+} from "../serve/run-server.ts";
+import { print, formatTable } from "../frame/terminal.ts";
 
 export const demoCommand: Command = {
   name: "demo",

@@ -3,9 +3,9 @@ import type { AccessReply } from "../../http/routes/access.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
 import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/options.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
-import { FolderBusy } from "../../store/lock.ts";
-import { FolderRefused } from "../../store/refusal.ts";
-import { findCopyRefusal } from "../appliance-claim.ts";
+import { FolderBusy } from "../../store/folder/lock.ts";
+import { FolderRefused } from "../../store/folder/refusal.ts";
+import { findCopyRefusal } from "../serve/appliance-claim.ts";
 import {
   getDataFolder,
   Failure,
@@ -14,7 +14,7 @@ import {
   getStringFlag,
   type Command,
   type FlagValues,
-} from "../command.ts";
+} from "../frame/command.ts";
 import {
   exitCodeFor,
   createFinding,
@@ -26,10 +26,10 @@ import { checkDataFolder } from "../doctor/folder.ts";
 import { checkHost } from "../doctor/host.ts";
 import { checkSite } from "../doctor/site.ts";
 import { checkTokens } from "../doctor/tokens.ts";
-import { option, serverSettings } from "../flags.ts";
-import { withAdminClient } from "../admin-client.ts";
-import { findStartRefusal } from "../start-checks.ts";
-import { print, printJson, formatTable } from "../terminal.ts";
+import { option, serverSettings } from "../frame/flags.ts";
+import { withAdminClient } from "../client/admin-client.ts";
+import { findStartRefusal } from "../serve/start-checks.ts";
+import { print, printJson, formatTable } from "../frame/terminal.ts";
 
 export const doctorCommand: Command = {
   name: "doctor",

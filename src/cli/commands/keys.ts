@@ -7,12 +7,12 @@ import {
   isFlagSet,
   getAdminTarget,
   type Command,
-} from "../command.ts";
-import { option } from "../flags.ts";
-import { readInputText } from "../output-document.ts";
-import { withAdminClient } from "../admin-client.ts";
+} from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { readInputText } from "../files/output-document.ts";
+import { withAdminClient } from "../client/admin-client.ts";
 import { servicePaths } from "../service/unit.ts";
-import { print, printJson } from "../terminal.ts";
+import { print, printJson } from "../frame/terminal.ts";
 
 /** From a file or standard input: every user of the machine can read a command line. */
 export const keysSetCommand: Command = {

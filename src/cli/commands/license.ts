@@ -1,12 +1,18 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { Misuse } from "../../platform/options.ts";
-import { EXIT_OK, isFlagSet, getStringFlag, type Command, getAdminTarget } from "../command.ts";
-import { confirm } from "../confirm.ts";
-import { option } from "../flags.ts";
-import { checkOutputPath, outputDocument } from "../output-document.ts";
-import { readDocument } from "../input-document.ts";
-import { withAdminClient, type AdminCall } from "../admin-client.ts";
-import { chooseProduct, type RequestProduct } from "../request-product.ts";
+import {
+  EXIT_OK,
+  isFlagSet,
+  getStringFlag,
+  type Command,
+  getAdminTarget,
+} from "../frame/command.ts";
+import { confirm } from "../frame/confirm.ts";
+import { option } from "../frame/flags.ts";
+import { checkOutputPath, outputDocument } from "../files/output-document.ts";
+import { readDocument } from "../files/input-document.ts";
+import { withAdminClient, type AdminCall } from "../client/admin-client.ts";
+import { chooseProduct, type RequestProduct } from "../client/request-product.ts";
 import {
   escapeToOneLine,
   print,
@@ -14,7 +20,7 @@ import {
   printNote,
   printWarning,
   formatTable,
-} from "../terminal.ts";
+} from "../frame/terminal.ts";
 
 interface RequestReply {
   readonly payload: string;

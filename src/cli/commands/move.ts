@@ -2,11 +2,11 @@ import type { MoveReply } from "../../http/routes/move.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { withOpenFile, realDisk } from "../../platform/disk.ts";
 import { becomeFolderOwner } from "../../platform/owner.ts";
-import { makeBackup } from "../../store/backup.ts";
-import { BackupRefused } from "../../store/refusal.ts";
-import { restoreBackup } from "../../store/restore.ts";
-import type { VerifyReport } from "../../store/verify.ts";
-import { refuseCopyOfBackup } from "../appliance-claim.ts";
+import { makeBackup } from "../../store/backup/backup.ts";
+import { BackupRefused } from "../../store/folder/refusal.ts";
+import { restoreBackup } from "../../store/backup/restore.ts";
+import type { VerifyReport } from "../../store/backup/verify.ts";
+import { refuseCopyOfBackup } from "../serve/appliance-claim.ts";
 import {
   EXIT_OK,
   getDataFolder,
@@ -14,13 +14,13 @@ import {
   isFlagSet,
   getAdminTarget,
   type Command,
-} from "../command.ts";
-import { confirm } from "../confirm.ts";
-import { getBackupArgument, getNewFileArgument } from "../file-argument.ts";
-import { option } from "../flags.ts";
-import { folderChecks } from "../folder-checks.ts";
-import { withAdminClient } from "../admin-client.ts";
-import { formatCount, print, printJson } from "../terminal.ts";
+} from "../frame/command.ts";
+import { confirm } from "../frame/confirm.ts";
+import { getBackupArgument, getNewFileArgument } from "../files/file-argument.ts";
+import { option } from "../frame/flags.ts";
+import { folderChecks } from "../serve/folder-checks.ts";
+import { withAdminClient } from "../client/admin-client.ts";
+import { formatCount, print, printJson } from "../frame/terminal.ts";
 import { auditDamageFields, warnAboutAuditDamage } from "./backup.ts";
 
 const EXAMPLE = "site.move";

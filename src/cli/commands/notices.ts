@@ -1,7 +1,7 @@
 import { formatNotices, readNotices } from "../../platform/notices.ts";
-import { EXIT_OK, isFlagSet, type Command } from "../command.ts";
-import { option } from "../flags.ts";
-import { printRaw, printJson } from "../terminal.ts";
+import { EXIT_OK, isFlagSet, type Command } from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { printRaw, printJson } from "../frame/terminal.ts";
 
 export const noticesCommand: Command = {
   name: "notices",

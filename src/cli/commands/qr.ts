@@ -1,11 +1,11 @@
 import { extname } from "node:path";
 import { renderQrCodes, joinQrCodes, trimPlainCode } from "../../operations/qr-codes.ts";
-import { EXIT_OK, Failure, isFlagSet, getStringFlag, type Command } from "../command.ts";
-import { option } from "../flags.ts";
-import { checkOutputPath, printQrCodes, readInputText } from "../output-document.ts";
-import { describeInput, readInputBytes } from "../input-file.ts";
-import { refuseToReplace, writeOutputText } from "../output-file.ts";
-import { print, printJson, printText, printWarning } from "../terminal.ts";
+import { EXIT_OK, Failure, isFlagSet, getStringFlag, type Command } from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { checkOutputPath, printQrCodes, readInputText } from "../files/output-document.ts";
+import { describeInput, readInputBytes } from "../files/input-file.ts";
+import { refuseToReplace, writeOutputText } from "../files/output-file.ts";
+import { print, printJson, printText, printWarning } from "../frame/terminal.ts";
 
 const show: Command = {
   name: "qr",

@@ -1,8 +1,14 @@
 import { Misuse } from "../../platform/options.ts";
-import { EXIT_OK, isFlagSet, getStringFlag, type Command, getAdminTarget } from "../command.ts";
-import { option } from "../flags.ts";
-import { withAdminClient } from "../admin-client.ts";
-import { print, printJson } from "../terminal.ts";
+import {
+  EXIT_OK,
+  isFlagSet,
+  getStringFlag,
+  type Command,
+  getAdminTarget,
+} from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { withAdminClient } from "../client/admin-client.ts";
+import { print, printJson } from "../frame/terminal.ts";
 
 export const releaseCommand: Command = {
   name: "release",

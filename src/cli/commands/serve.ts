@@ -7,17 +7,17 @@ import {
   getStringFlag,
   type Command,
   type FlagValues,
-} from "../command.ts";
-import { option, serverSettings } from "../flags.ts";
-import { describeNetworks } from "../exposures.ts";
+} from "../frame/command.ts";
+import { option, serverSettings } from "../frame/flags.ts";
+import { describeNetworks } from "../serve/exposures.ts";
 import {
   refuseDebugger,
   refuseUnsupportedPlatform,
   runServer,
   type ServerContext,
-} from "../run-server.ts";
-import { print, printWarning, formatTable } from "../terminal.ts";
-import { describeCertificate } from "../tls-files.ts";
+} from "../serve/run-server.ts";
+import { print, printWarning, formatTable } from "../frame/terminal.ts";
+import { describeCertificate } from "../tls/tls-files.ts";
 
 export const serveCommand: Command = {
   name: "serve",

@@ -9,15 +9,15 @@ import {
   getStringFlag,
   type Command,
   type FlagValues,
-} from "../command.ts";
-import { option } from "../flags.ts";
+} from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
 import { checkInstallPath, installationSteps } from "../service/installation.ts";
 import { readInstalledService, type InstalledService } from "../service/installed-service.ts";
 import { runSteps, rollbackBinaryPath, previousBinaryPath } from "../service/steps.ts";
 import { servicePaths, SERVICE_UNIT, unitText } from "../service/unit.ts";
 import { checkDataReadable, activateService, upgrade } from "../service/upgrade.ts";
-import { print, printWarning, formatTable } from "../terminal.ts";
-import { tlsPaths } from "../tls-files.ts";
+import { print, printWarning, formatTable } from "../frame/terminal.ts";
+import { tlsPaths } from "../tls/tls-files.ts";
 
 const install: Command = {
   name: "service install",

@@ -1,8 +1,8 @@
 import { Misuse } from "../../platform/options.ts";
-import { completions, SHELLS } from "../completions.ts";
-import { EXIT_OK, type Command } from "../command.ts";
-import { manPage } from "../man-page.ts";
-import { printRaw } from "../terminal.ts";
+import { completions, SHELLS } from "../frame/completions.ts";
+import { EXIT_OK, type Command } from "../frame/command.ts";
+import { manPage } from "../frame/man-page.ts";
+import { printRaw } from "../frame/terminal.ts";
 
 /** Takes a function, because the command table contains these commands too. */
 export const shellCommands = (all: () => readonly Command[]): readonly Command[] => [

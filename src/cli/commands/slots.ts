@@ -1,9 +1,15 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
-import { EXIT_OK, isFlagSet, getStringFlag, type Command, getAdminTarget } from "../command.ts";
-import { option } from "../flags.ts";
-import { createTimeFormatter } from "../local-time.ts";
-import { withAdminClient } from "../admin-client.ts";
-import { print, printJson, formatTable } from "../terminal.ts";
+import {
+  EXIT_OK,
+  isFlagSet,
+  getStringFlag,
+  type Command,
+  getAdminTarget,
+} from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { createTimeFormatter } from "../frame/local-time.ts";
+import { withAdminClient } from "../client/admin-client.ts";
+import { print, printJson, formatTable } from "../frame/terminal.ts";
 
 export const slotsCommand: Command = {
   name: "slots",

@@ -1,11 +1,17 @@
 import { formatGap } from "../../domain/event-summary.ts";
 import type { StatusReply } from "../../http/status.ts";
-import { EXIT_OK, getDataFolder, isFlagSet, type Command, getAdminTarget } from "../command.ts";
-import { describeEndIfSoon } from "../expiry-notice.ts";
-import { option } from "../flags.ts";
-import { withAdminClient } from "../admin-client.ts";
-import { print, printJson, formatTable } from "../terminal.ts";
-import { describeCertificate } from "../tls-files.ts";
+import {
+  EXIT_OK,
+  getDataFolder,
+  isFlagSet,
+  type Command,
+  getAdminTarget,
+} from "../frame/command.ts";
+import { describeEndIfSoon } from "../serve/expiry-notice.ts";
+import { option } from "../frame/flags.ts";
+import { withAdminClient } from "../client/admin-client.ts";
+import { print, printJson, formatTable } from "../frame/terminal.ts";
+import { describeCertificate } from "../tls/tls-files.ts";
 
 export const statusCommand: Command = {
   name: "status",

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { Misuse } from "../../platform/options.ts";
-import { EXIT_OK, isFlagSet, type Command } from "../command.ts";
-import { confirm } from "../confirm.ts";
-import { option, serverSettings } from "../flags.ts";
-import { refuseToReplace } from "../output-file.ts";
+import { EXIT_OK, isFlagSet, type Command } from "../frame/command.ts";
+import { confirm } from "../frame/confirm.ts";
+import { option, serverSettings } from "../frame/flags.ts";
+import { refuseToReplace } from "../files/output-file.ts";
 import { collectEntries, writeBundle } from "../support/bundle.ts";
-import { print, printJson, formatTable } from "../terminal.ts";
+import { print, printJson, formatTable } from "../frame/terminal.ts";
 
 export const supportBundleCommand: Command = {
   name: "support-bundle",

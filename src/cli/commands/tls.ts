@@ -24,13 +24,13 @@ import {
   getStringFlag,
   type Command,
   type FlagValues,
-} from "../command.ts";
-import { option } from "../flags.ts";
-import { refuseToReplace, writeOutputText } from "../output-file.ts";
-import { getCaFolder, caKeyPath, saveSiteCa, readSiteCa, type SiteCa } from "../site-ca.ts";
-import { print, printJson, printWarning } from "../terminal.ts";
-import { tlsPaths } from "../tls-files.ts";
-import { chooseServerNames, choosePermittedNames } from "../tls-names.ts";
+} from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { refuseToReplace, writeOutputText } from "../files/output-file.ts";
+import { getCaFolder, caKeyPath, saveSiteCa, readSiteCa, type SiteCa } from "../tls/site-ca.ts";
+import { print, printJson, printWarning } from "../frame/terminal.ts";
+import { tlsPaths } from "../tls/tls-files.ts";
+import { chooseServerNames, choosePermittedNames } from "../tls/tls-names.ts";
 
 const init: Command = {
   name: "tls init",

@@ -1,12 +1,12 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { Misuse } from "../../platform/options.ts";
-import { EXIT_OK, isFlagSet, type Command, getAdminTarget } from "../command.ts";
-import { confirm } from "../confirm.ts";
-import { option } from "../flags.ts";
-import { readDocument } from "../input-document.ts";
-import { withAdminClient } from "../admin-client.ts";
-import { escapeToOneLine, print, printJson, formatTable } from "../terminal.ts";
-import { trustFacts } from "../trust-facts.ts";
+import { EXIT_OK, isFlagSet, type Command, getAdminTarget } from "../frame/command.ts";
+import { confirm } from "../frame/confirm.ts";
+import { option } from "../frame/flags.ts";
+import { readDocument } from "../files/input-document.ts";
+import { withAdminClient } from "../client/admin-client.ts";
+import { escapeToOneLine, print, printJson, formatTable } from "../frame/terminal.ts";
+import { trustFacts } from "../client/trust-facts.ts";
 
 const add: Command = {
   name: "trust add",

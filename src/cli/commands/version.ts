@@ -1,7 +1,7 @@
 import { commit, runtime, target, version } from "../../platform/version.ts";
-import { EXIT_OK, isFlagSet, type Command } from "../command.ts";
-import { option } from "../flags.ts";
-import { print, printJson } from "../terminal.ts";
+import { EXIT_OK, isFlagSet, type Command } from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { print, printJson } from "../frame/terminal.ts";
 
 export const versionCommand: Command = {
   name: "version",

@@ -1,4 +1,4 @@
-import { EXIT_OK, EXIT_FAILURE, EXIT_NEEDS_OPERATOR } from "../command.ts";
+import { EXIT_OK, EXIT_FAILURE, EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
 
 /** From the least to the most serious. */
 const LEVELS = ["ok", "note", "warning", "error"] as const;

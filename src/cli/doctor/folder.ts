@@ -2,10 +2,10 @@ import { readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode, realDisk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
-import { FolderRefused } from "../../store/refusal.ts";
-import { verify } from "../../store/verify.ts";
-import { folderChecks } from "../folder-checks.ts";
-import { formatCount } from "../terminal.ts";
+import { FolderRefused } from "../../store/folder/refusal.ts";
+import { verify } from "../../store/backup/verify.ts";
+import { folderChecks } from "../serve/folder-checks.ts";
+import { formatCount } from "../frame/terminal.ts";
 import { createFinding, okFinding, type Finding } from "./finding.ts";
 
 /** By the kernel's type numbers: file systems on which a sync may not make data durable. */

@@ -1,15 +1,15 @@
 import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
-import { isEndingSoon } from "../../domain/end-date.ts";
+import { isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { instant } from "../../domain/time.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { isPortInUse, findListeningProcess } from "../../platform/ports.ts";
 import { describeProcess } from "../../platform/processes.ts";
 import { hasSystemd, runTool, systemctl, type ToolResult } from "../../platform/systemd.ts";
 import { readNameConstraints } from "../../platform/x509.ts";
-import { parseListenAddress } from "../listen-address.ts";
+import { parseListenAddress } from "../serve/listen-address.ts";
 import { servicePaths, SERVICE_UNIT } from "../service/unit.ts";
-import { tlsPaths } from "../tls-files.ts";
+import { tlsPaths } from "../tls/tls-files.ts";
 import { createFinding, okFinding, type Finding } from "./finding.ts";
 
 export interface HostToCheck {

@@ -1,4 +1,4 @@
-import { describeEnd, isEndingSoon } from "../../domain/end-date.ts";
+import { describeEnd, isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { instant } from "../../domain/time.ts";
 import type { AccessReply } from "../../http/routes/access.ts";
 import { isServiceToken } from "../service/admin-token.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { realDisk } from "../../platform/disk.ts";
-import { DOWNLOADS_FOLDER } from "../../store/files.ts";
+import { DOWNLOADS_FOLDER } from "../../store/folder/files.ts";
 
 /**
  * Creates files for download in the data folder: no other place that a service may write to is on

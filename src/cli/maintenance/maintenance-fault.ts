@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { MaintenanceFault } from "../../http/running-server.ts";
-import { BUG_HINT, describeUnexpected, systemCode } from "../system-errors.ts";
+import { BUG_HINT, describeUnexpected, systemCode } from "../frame/system-errors.ts";
 
 /** The exit code of a command, and the last error and hint that it printed. */
 export interface CommandExit {

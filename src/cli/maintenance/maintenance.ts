@@ -10,8 +10,8 @@ import type {
 import { realDisk } from "../../platform/disk.ts";
 import type { Environment } from "../../platform/options.ts";
 import type { AuditFinding } from "../../store/audit/audit-health.ts";
-import { hasSpaceForCopy } from "../../store/disk-space.ts";
-import { EXIT_OK, EXIT_NEEDS_OPERATOR, getStringFlag, type FlagValues } from "../command.ts";
+import { hasSpaceForCopy } from "../../store/folder/disk-space.ts";
+import { EXIT_OK, EXIT_NEEDS_OPERATOR, getStringFlag, type FlagValues } from "../frame/command.ts";
 import { Downloads } from "./downloads.ts";
 import { runChildCommand } from "./child-command.ts";
 import { toMaintenanceFault, catchSystemError } from "./maintenance-fault.ts";

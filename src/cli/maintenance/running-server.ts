@@ -1,8 +1,8 @@
 import type { RunningServer, SettingsReply } from "../../http/running-server.ts";
 import type { AuditFinding } from "../../store/audit/audit-health.ts";
-import type { FlagValues } from "../command.ts";
+import type { FlagValues } from "../frame/command.ts";
 import { listSettings } from "../commands/config.ts";
-import { getAllowedNetworks } from "../access-policy.ts";
+import { getAllowedNetworks } from "../serve/access-policy.ts";
 import { createMaintenanceJobs, type MaintenanceJobs } from "./maintenance.ts";
 
 /** A listener as it is bound: HOST:PORT. */

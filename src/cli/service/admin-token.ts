@@ -4,7 +4,7 @@ import { DAY } from "../../domain/time.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { AccessFile, type AccessList } from "../../store/access-file.ts";
+import { AccessFile, type AccessList } from "../../store/secrets/access-file.ts";
 import { writeFileAtomically, type InstallStep } from "./steps.ts";
 import { servicePaths } from "./unit.ts";
 

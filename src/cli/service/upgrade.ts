@@ -12,9 +12,9 @@ import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { isActive, readServiceLog, systemctl } from "../../platform/systemd.ts";
 import { version } from "../../platform/version.ts";
-import { isEmptyFolder } from "../../store/folder.ts";
-import { Failure } from "../command.ts";
-import { printWarning } from "../terminal.ts";
+import { isEmptyFolder } from "../../store/folder/folder.ts";
+import { Failure } from "../frame/command.ts";
+import { printWarning } from "../frame/terminal.ts";
 import type { InstalledService } from "./installed-service.ts";
 import {
   runSteps,

@@ -9,17 +9,17 @@ import { rfc3339 } from "../../platform/rfc3339.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { hasSystemd, readServiceLog } from "../../platform/systemd.ts";
 import { commit, runtime, target, version } from "../../platform/version.ts";
-import { AccessFile } from "../../store/access-file.ts";
-import { ArchiveWriter } from "../../store/archive.ts";
-import { AUDIT_FOLDER } from "../../store/files.ts";
+import { AccessFile } from "../../store/secrets/access-file.ts";
+import { ArchiveWriter } from "../../store/backup/archive.ts";
+import { AUDIT_FOLDER } from "../../store/folder/files.ts";
 import { listAuditFileNames } from "../../store/audit/audit-log.ts";
-import { getDataFolder, getAdminTarget, getStringFlag, type FlagValues } from "../command.ts";
+import { getDataFolder, getAdminTarget, getStringFlag, type FlagValues } from "../frame/command.ts";
 import { runChecks } from "../commands/doctor.ts";
-import { serverSettings } from "../flags.ts";
-import { refuseToReplace, writeOutput } from "../output-file.ts";
-import { withAdminClient } from "../admin-client.ts";
+import { serverSettings } from "../frame/flags.ts";
+import { refuseToReplace, writeOutput } from "../files/output-file.ts";
+import { withAdminClient } from "../client/admin-client.ts";
 import { servicePaths, SERVICE_UNIT } from "../service/unit.ts";
-import { parseConfig } from "../settings-file.ts";
+import { parseConfig } from "../frame/settings-file.ts";
 import { Redactor } from "./redact.ts";
 
 export interface BundleEntry {

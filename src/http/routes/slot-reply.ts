@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { Contact } from "../../domain/registration.ts";
+import type { Contact } from "../../domain/slots/registration.ts";
 import type { SlotResult } from "../../operations/operation-results.ts";
 import { fields, readFreeText, readText } from "../fields.ts";
 import { licenseJson } from "../license-json.ts";

@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { MINUTE } from "../../domain/time.ts";
-import { isUsageRange, USAGE_RANGES, type UsageRange } from "../../domain/usage.ts";
+import { isUsageRange, USAGE_RANGES, type UsageRange } from "../../usage/usage.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";

@@ -1,4 +1,4 @@
-import { AuditDamaged } from "../refusal.ts";
+import { AuditDamaged } from "../folder/refusal.ts";
 
 /** The damage of the audit log in words, and what to do about it. */
 export interface AuditFinding {

@@ -1,14 +1,14 @@
 import { dirname, join } from "node:path";
-import { findGap } from "../../domain/audit-gaps.ts";
+import { findGap } from "../../domain/appliance/audit-gaps.ts";
 import type { AuditGap } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Disk, OpenFile } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
-import { AUDIT_FOLDER } from "../files.ts";
-import { decodeLine } from "../journal.ts";
+import { AUDIT_FOLDER } from "../folder/files.ts";
+import { decodeLine } from "../journal/journal.ts";
 import { monthOf, formatRepairHint } from "./audit-log.ts";
-import { AuditDamaged } from "../refusal.ts";
-import type { AuditLogEnd } from "../snapshot.ts";
+import { AuditDamaged } from "../folder/refusal.ts";
+import type { AuditLogEnd } from "../state/snapshot.ts";
 
 export interface AuditLogWriterOptions {
   /** Gaps declared before this checkpoint or in the segments it covers. */

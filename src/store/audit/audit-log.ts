@@ -1,13 +1,13 @@
 import { basename, dirname, join } from "node:path";
-import { findGap, skipGaps } from "../../domain/audit-gaps.ts";
+import { findGap, skipGaps } from "../../domain/appliance/audit-gaps.ts";
 import type { AuditGap } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/disk.ts";
-import { AUDIT_FOLDER, quoteForShell } from "../files.ts";
-import { decodeLine, type JournalLine } from "../journal.ts";
-import { readLinesForward } from "../line-reader.ts";
-import { AuditDamaged } from "../refusal.ts";
-import type { AuditLogEnd, Snapshot } from "../snapshot.ts";
+import { AUDIT_FOLDER, quoteForShell } from "../folder/files.ts";
+import { decodeLine, type JournalLine } from "../journal/journal.ts";
+import { readLinesForward } from "../journal/line-reader.ts";
+import { AuditDamaged } from "../folder/refusal.ts";
+import type { AuditLogEnd, Snapshot } from "../state/snapshot.ts";
 
 /** One file of the audit log, with the number of its first line. */
 export interface AuditFile {

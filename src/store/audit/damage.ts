@@ -2,8 +2,8 @@ import type { AuditGap } from "../../domain/state.ts";
 import type { Disk } from "../../platform/disk.ts";
 import { surveyAuditLog } from "./survey.ts";
 import { verifyAuditChain, type AuditLogTotals } from "./audit-log.ts";
-import { AuditDamaged } from "../refusal.ts";
-import type { Snapshot } from "../snapshot.ts";
+import { AuditDamaged } from "../folder/refusal.ts";
+import type { Snapshot } from "../state/snapshot.ts";
 
 /** The complete damage of an audit log. */
 export interface AuditDamage {

@@ -1,9 +1,9 @@
-import { addGap } from "../../domain/audit-gaps.ts";
+import { addGap } from "../../domain/appliance/audit-gaps.ts";
 import type { AuditGap } from "../../domain/state.ts";
 import type { Disk } from "../../platform/disk.ts";
-import { listSegments } from "../files.ts";
-import { decodeLine } from "../journal.ts";
-import type { Snapshot } from "../snapshot.ts";
+import { listSegments } from "../folder/files.ts";
+import { decodeLine } from "../journal/journal.ts";
+import type { Snapshot } from "../state/snapshot.ts";
 
 const GAP_EVENT = '"type":"AuditGapDeclared"';
 const LF = 10;

@@ -1,8 +1,8 @@
 import type { AuditGap } from "../../domain/state.ts";
 import type { Disk } from "../../platform/disk.ts";
-import { listSegments, type NumberedFile } from "../files.ts";
-import { parseLinePrefix, type LinePrefix } from "../journal.ts";
-import { readLinesBackward } from "../line-reader.ts";
+import { listSegments, type NumberedFile } from "../folder/files.ts";
+import { parseLinePrefix, type LinePrefix } from "../journal/journal.ts";
+import { readLinesBackward } from "../journal/line-reader.ts";
 import { listAuditFiles, type AuditFile } from "./audit-log.ts";
 import { findEndOfMatches } from "./line-search.ts";
 

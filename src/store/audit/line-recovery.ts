@@ -1,9 +1,9 @@
 import type { Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/disk.ts";
 import type { AuditSurvey, MissingLines } from "./survey.ts";
-import { listSegments } from "../files.ts";
-import { decodeLine } from "../journal.ts";
-import { readLinesForward } from "../line-reader.ts";
+import { listSegments } from "../folder/files.ts";
+import { decodeLine } from "../journal/journal.ts";
+import { readLinesForward } from "../journal/line-reader.ts";
 
 /** A recovered line, byte for byte, with its line feed. */
 export interface RecoveredLine {

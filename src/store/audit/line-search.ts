@@ -1,6 +1,6 @@
 import type { Disk } from "../../platform/disk.ts";
-import { parseLinePrefix, type LinePrefix } from "../journal.ts";
-import { readLinesForward } from "../line-reader.ts";
+import { parseLinePrefix, type LinePrefix } from "../journal/journal.ts";
+import { readLinesForward } from "../journal/line-reader.ts";
 
 const WINDOW = 64 * 1024;
 

@@ -1,11 +1,11 @@
-import { findGap, skipGaps, type AuditPosition } from "../../domain/audit-gaps.ts";
+import { findGap, skipGaps, type AuditPosition } from "../../domain/appliance/audit-gaps.ts";
 import type { AuditGap } from "../../domain/state.ts";
 import type { Disk } from "../../platform/disk.ts";
 import type { NewGap } from "./new-gaps.ts";
-import { decodeLine, type JournalLine } from "../journal.ts";
-import { readLinesBackward, readLinesForward } from "../line-reader.ts";
+import { decodeLine, type JournalLine } from "../journal/journal.ts";
+import { readLinesBackward, readLinesForward } from "../journal/line-reader.ts";
 import { isAfterAnchor, listAuditFiles, type AuditFile } from "./audit-log.ts";
-import type { Snapshot } from "../snapshot.ts";
+import type { Snapshot } from "../state/snapshot.ts";
 
 /** One month of the audit log, completely read. */
 export interface AuditMonth {

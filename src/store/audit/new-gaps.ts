@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { AuditGap, AuditGapFile } from "../../domain/state.ts";
 import type { Disk } from "../../platform/disk.ts";
 import type { MissingLines } from "./survey.ts";
-import { AUDIT_FOLDER } from "../files.ts";
+import { AUDIT_FOLDER } from "../folder/files.ts";
 
 /** A gap that is not declared yet. */
 export type NewGap = Omit<AuditGap, "at">;

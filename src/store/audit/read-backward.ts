@@ -1,9 +1,9 @@
-import { findGap } from "../../domain/audit-gaps.ts";
+import { findGap } from "../../domain/appliance/audit-gaps.ts";
 import type { Instant } from "../../domain/time.ts";
 import { runBetweenRequests } from "../../platform/yield-to-requests.ts";
 import type { Disk } from "../../platform/disk.ts";
-import { decodeLine, parseLinePrefix, type JournalLine } from "../journal.ts";
-import { readLinesBackward } from "../line-reader.ts";
+import { decodeLine, parseLinePrefix, type JournalLine } from "../journal/journal.ts";
+import { readLinesBackward } from "../journal/line-reader.ts";
 import { AuditLineDamaged, AuditLineLocator, type AuditLogSource } from "./line-locator.ts";
 import { positionBefore, type AuditPosition } from "./position.ts";
 import { findEndOfMatches } from "./line-search.ts";

@@ -1,7 +1,7 @@
-import { findGap } from "../../domain/audit-gaps.ts";
+import { findGap } from "../../domain/appliance/audit-gaps.ts";
 import type { Instant } from "../../domain/time.ts";
-import { parseLinePrefix, type LinePrefix } from "../journal.ts";
-import { readLinesForward } from "../line-reader.ts";
+import { parseLinePrefix, type LinePrefix } from "../journal/journal.ts";
+import { readLinesForward } from "../journal/line-reader.ts";
 import { monthOf } from "./audit-log.ts";
 import { AuditLineDamaged, AuditLineLocator, type AuditLogSource } from "./line-locator.ts";
 import { findEndOfMatches } from "./line-search.ts";

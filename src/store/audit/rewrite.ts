@@ -4,7 +4,7 @@ import { errorCode, type Disk, type OpenFile } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
 import type { RecoveredLine } from "./line-recovery.ts";
 import type { AuditSurvey, LineRun, SurveyedFile } from "./survey.ts";
-import { AUDIT_FOLDER } from "../files.ts";
+import { AUDIT_FOLDER } from "../folder/files.ts";
 import { monthOf } from "./audit-log.ts";
 
 /** The planned contents of one audit file, in the order of the lines. */

@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import { findGap, skipGaps } from "../../domain/audit-gaps.ts";
+import { findGap, skipGaps } from "../../domain/appliance/audit-gaps.ts";
 import type { AuditGap } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/disk.ts";
-import { AUDIT_FOLDER } from "../files.ts";
-import { decodeLine, type JournalLine } from "../journal.ts";
-import { readLinesForward } from "../line-reader.ts";
+import { AUDIT_FOLDER } from "../folder/files.ts";
+import { decodeLine, type JournalLine } from "../journal/journal.ts";
+import { readLinesForward } from "../journal/line-reader.ts";
 import { listAuditFileNames } from "./audit-log.ts";
-import type { Snapshot } from "../snapshot.ts";
+import type { Snapshot } from "../state/snapshot.ts";
 
 /** A byte range of a file that contains consecutive lines of the chain. */
 export interface LineRun {

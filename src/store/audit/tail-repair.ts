@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { Disk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
-import { AUDIT_FOLDER, listSegments } from "../files.ts";
-import { decodeLine } from "../journal.ts";
-import { readLinesBackward, readLinesForward } from "../line-reader.ts";
-import type { Snapshot } from "../snapshot.ts";
+import { AUDIT_FOLDER, listSegments } from "../folder/files.ts";
+import { decodeLine } from "../journal/journal.ts";
+import { readLinesBackward, readLinesForward } from "../journal/line-reader.ts";
+import type { Snapshot } from "../state/snapshot.ts";
 
 interface JournaledLine {
   readonly prev: string;

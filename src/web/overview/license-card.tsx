@@ -1,4 +1,4 @@
-import { describeEnd, isEndingSoon } from "../../domain/end-date.ts";
+import { describeEnd, isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { instant } from "../../domain/time.ts";
 import type { StatusReply } from "../../http/status.ts";
 import { formatDate, formatNumber } from "../format.ts";

@@ -1,4 +1,4 @@
-import { csvRecord } from "../../domain/csv.ts";
+import { csvRecord } from "../../domain/text/csv.ts";
 import type { SlotRow } from "./rows.ts";
 
 const HEADER = [

@@ -1,8 +1,8 @@
 // Starts from a damaged folder and compares the outcome with the expected one.
 import { MONDAY } from "../../support/scenario.ts";
 import { Identity } from "../../../src/operations/identity.ts";
-import { openFolder } from "../../../src/store/folder.ts";
-import { FolderRefused } from "../../../src/store/refusal.ts";
+import { openFolder } from "../../../src/store/folder/folder.ts";
+import { FolderRefused } from "../../../src/store/folder/refusal.ts";
 import type { ExpectedStart, Oracle, ExpectedRefusal } from "./oracle.ts";
 import { serializeState, type FolderSnapshot } from "./site-history.ts";
 import {

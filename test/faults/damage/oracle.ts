@@ -1,7 +1,7 @@
 // Computes the expected outcome of a start from a damaged folder. The oracle knows every line that
 // was ever written. It checks no checksum, only whether the bytes are the ones that were written.
-import type { JournalLine } from "../../../src/store/journal.ts";
-import type { Snapshot } from "../../../src/store/snapshot.ts";
+import type { JournalLine } from "../../../src/store/journal/journal.ts";
+import type { Snapshot } from "../../../src/store/state/snapshot.ts";
 import type { SiteHistory, FolderSnapshot } from "./site-history.ts";
 import { fileBytes, isSameBytes, type Bytes, type FileTree } from "../shared/memory-disk.ts";
 

@@ -1,8 +1,8 @@
 // Judges files that a start does not read: the audit log, which the next checkpoint appends to, and
 // the sealed credentials.
-import { checkpoint } from "../../../src/store/checkpoint.ts";
-import type { Snapshot } from "../../../src/store/snapshot.ts";
-import { SealedFile } from "../../../src/store/sealed-file.ts";
+import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
+import type { Snapshot } from "../../../src/store/state/snapshot.ts";
+import { SealedFile } from "../../../src/store/secrets/sealed-file.ts";
 import { CREDENTIALS, type PendingCheckpoint } from "./site-history.ts";
 import {
   fileBytes,

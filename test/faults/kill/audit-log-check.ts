@@ -1,7 +1,7 @@
 // Checks the audit log as an auditor would: from its own lines only, without code of the server.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Snapshot } from "../../../src/store/snapshot.ts";
+import type { Snapshot } from "../../../src/store/state/snapshot.ts";
 import { FLOATING_FEATURE } from "./calls.ts";
 import type { KillResults } from "./results.ts";
 import type { ExpectedState } from "./expected-state.ts";

@@ -4,8 +4,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
-import { CHECKPOINT_LOCK_FILE } from "../../../src/store/files.ts";
-import type { Snapshot } from "../../../src/store/snapshot.ts";
+import { CHECKPOINT_LOCK_FILE } from "../../../src/store/folder/files.ts";
+import type { Snapshot } from "../../../src/store/state/snapshot.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import type { KillResults } from "./results.ts";

@@ -1,7 +1,7 @@
 // Checks the state.json that a clean stop writes, without code of the server.
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Snapshot } from "../../../src/store/snapshot.ts";
+import type { Snapshot } from "../../../src/store/state/snapshot.ts";
 import { COUNTING_FEATURE } from "./calls.ts";
 import type { KillResults } from "./results.ts";
 import { isConsistentSlot, type MaybeSlot, type ExpectedState } from "./expected-state.ts";

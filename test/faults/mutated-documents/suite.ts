@@ -2,8 +2,8 @@
 // codes. None may be accepted, none may throw, and none may cause a write.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openAppliance } from "../../../src/cli/appliance.ts";
-import { demoIssueOptions } from "../../../src/cli/demo-license.ts";
+import { openAppliance } from "../../../src/cli/serve/appliance.ts";
+import { demoIssueOptions } from "../../../src/cli/vendor/demo-license.ts";
 import { canonicalizeCode, encodeCode } from "../../../src/license/code.ts";
 import {
   decodeActivationCode,

@@ -9,10 +9,10 @@ import {
   listGenerations,
   AUDIT_FOLDER,
   listSegments,
-} from "../../../src/store/files.ts";
-import { decodeLine } from "../../../src/store/journal.ts";
-import type { Snapshot } from "../../../src/store/snapshot.ts";
-import { StateFile } from "../../../src/store/state-file.ts";
+} from "../../../src/store/folder/files.ts";
+import { decodeLine } from "../../../src/store/journal/journal.ts";
+import type { Snapshot } from "../../../src/store/state/snapshot.ts";
+import { StateFile } from "../../../src/store/state/state-file.ts";
 
 interface AuditLogFile {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
-import { listSegments } from "../../../src/store/files.ts";
+import { listSegments } from "../../../src/store/folder/files.ts";
 import { consumptionTerms } from "../../support/scenario.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { PRODUCT } from "./clients.ts";

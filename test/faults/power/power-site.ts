@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
-import { listGenerations, listSegments, STATE_FILE } from "../../../src/store/files.ts";
+import { listGenerations, listSegments, STATE_FILE } from "../../../src/store/folder/files.ts";
 import {
   waitUntil,
   type PowerCut,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { GENESIS, sha256 } from "../../../src/platform/hash.ts";
-import type { JournalLine } from "../../../src/store/journal.ts";
-import type { Snapshot } from "../../../src/store/snapshot.ts";
+import type { JournalLine } from "../../../src/store/journal/journal.ts";
+import type { Snapshot } from "../../../src/store/state/snapshot.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import { assertPromise } from "./promises.ts";
 import type { ReferenceModel } from "./reference-model.ts";

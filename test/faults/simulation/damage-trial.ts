@@ -2,8 +2,8 @@
 // start must detect it and name the file, or have exactly the state that it would have without
 // damage.
 import { basename, join } from "node:path";
-import { FolderRefused } from "../../../src/store/refusal.ts";
-import { decodeLine, type JournalLine } from "../../../src/store/journal.ts";
+import { FolderRefused } from "../../../src/store/folder/refusal.ts";
+import { decodeLine, type JournalLine } from "../../../src/store/journal/journal.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";

@@ -1,5 +1,5 @@
 import { instant } from "../../../src/domain/time.ts";
-import { checkpoint } from "../../../src/store/checkpoint.ts";
+import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { Store } from "../../../src/store/store.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";

@@ -1,4 +1,4 @@
-import type { ChainHead } from "../../../src/store/journal.ts";
+import type { ChainHead } from "../../../src/store/journal/journal.ts";
 
 /** The promises that a simulation checks. */
 export type SimulationPromise =

@@ -1,9 +1,9 @@
 // Makes random commands from a seed: every type of command, mostly plausible, sometimes not.
 import type { Command, InstallLicense, IdempotencyKey } from "../../../src/domain/command.ts";
-import type { Contact } from "../../../src/domain/registration.ts";
+import type { Contact } from "../../../src/domain/slots/registration.ts";
 import type { State, TrustedVendor } from "../../../src/domain/state.ts";
 import { DAY, HOUR, later, latest, MINUTE, type Instant } from "../../../src/domain/time.ts";
-import type { ChainHead } from "../../../src/store/journal.ts";
+import type { ChainHead } from "../../../src/store/journal/journal.ts";
 import { makeGrant, HARDWARE, HARDWARE_ID, VENDOR } from "../../support/new-site.ts";
 import {
   borrow,

@@ -5,14 +5,14 @@ import { isAudited } from "../../../src/domain/audited-events.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import { evolve } from "../../../src/domain/evolve.ts";
 import { assertGrantInvariants } from "../../../src/domain/invariants.ts";
-import { SlotPool } from "../../../src/domain/pool.ts";
-import { IdempotencyRecords } from "../../../src/domain/idempotency-records.ts";
+import { SlotPool } from "../../../src/domain/slots/pool.ts";
+import { IdempotencyRecords } from "../../../src/domain/idempotency/idempotency-records.ts";
 import { emptyState, type State } from "../../../src/domain/state.ts";
 import { instant, type Instant } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
-import { encodeLine, genesisHead, type ChainHead } from "../../../src/store/journal.ts";
-import { emptyAuditLogEnd } from "../../../src/store/snapshot.ts";
-import { decodeSnapshot, encodeSnapshot } from "../../../src/store/state-rows.ts";
+import { encodeLine, genesisHead, type ChainHead } from "../../../src/store/journal/journal.ts";
+import { emptyAuditLogEnd } from "../../../src/store/state/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../../src/store/state/state-rows.ts";
 import { assertPromise, describeDifference } from "./promises.ts";
 
 interface ReferenceLine {

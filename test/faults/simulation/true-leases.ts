@@ -2,7 +2,7 @@
 // checks one rule only: until a lease that was granted under a correct clock ends or is released,
 // no other user gets its slot.
 import type { Command } from "../../../src/domain/command.ts";
-import type { SlotOutcome } from "../../../src/domain/slots.ts";
+import type { SlotOutcome } from "../../../src/domain/slots/slots.ts";
 import type { State } from "../../../src/domain/state.ts";
 import { MINUTE } from "../../../src/domain/time.ts";
 

@@ -5,8 +5,8 @@ import { later, type Instant } from "../../../src/domain/time.ts";
 import { Operations } from "../../../src/operations/operations.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
 import { realDisk, type Disk } from "../../../src/platform/disk.ts";
-import { checkpoint } from "../../../src/store/checkpoint.ts";
-import { AUDIT_FOLDER } from "../../../src/store/files.ts";
+import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
+import { AUDIT_FOLDER } from "../../../src/store/folder/files.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { ManualTime } from "./manual-time.ts";
 

@@ -4,10 +4,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
 import { GENESIS } from "../../../src/platform/hash.ts";
-import { AUDIT_FOLDER } from "../../../src/store/files.ts";
-import { decodeLine, type JournalLine } from "../../../src/store/journal.ts";
-import { loadFolder } from "../../../src/store/load.ts";
-import { StateFile } from "../../../src/store/state-file.ts";
+import { AUDIT_FOLDER } from "../../../src/store/folder/files.ts";
+import { decodeLine, type JournalLine } from "../../../src/store/journal/journal.ts";
+import { loadFolder } from "../../../src/store/folder/load.ts";
+import { StateFile } from "../../../src/store/state/state-file.ts";
 
 export async function findAuditLogViolations(folder: string): Promise<string[]> {
   const state = await new StateFile(realDisk, folder).read();

@@ -1,7 +1,7 @@
 // The folders that scenarios start with, made once and copied for every run.
 import { appendFileSync, cpSync, linkSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Terms } from "../../../src/domain/terms.ts";
+import type { Terms } from "../../../src/domain/licenses/terms.ts";
 import { HOUR, later, type Instant } from "../../../src/domain/time.ts";
 import { generateKey } from "../../../src/license/keys.ts";
 import { Airgap } from "../../../src/operations/airgap.ts";
@@ -11,15 +11,15 @@ import { Licensing } from "../../../src/operations/licensing.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
 import { realDisk } from "../../../src/platform/disk.ts";
 import { readMachineComponents } from "../../../src/platform/machine.ts";
-import { checkpoint } from "../../../src/store/checkpoint.ts";
+import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import {
   generationName,
   AUDIT_FOLDER,
   listSegments,
   STATE_FILE,
-} from "../../../src/store/files.ts";
-import { SealedFile } from "../../../src/store/sealed-file.ts";
-import { StateFile } from "../../../src/store/state-file.ts";
+} from "../../../src/store/folder/files.ts";
+import { SealedFile } from "../../../src/store/secrets/sealed-file.ts";
+import { StateFile } from "../../../src/store/state/state-file.ts";
 import { Store } from "../../../src/store/store.ts";
 import { transactOrThrow, unwrap } from "../../support/licensed-store.ts";
 import {

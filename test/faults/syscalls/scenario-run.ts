@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
-import { listSegments } from "../../../src/store/files.ts";
+import { listSegments } from "../../../src/store/folder/files.ts";
 import {
   readFacts,
   EMPTY_FACTS,

@@ -2,8 +2,8 @@
 // a fault: one for every combination of unanswered calls that took effect.
 import type { State } from "../../../src/domain/state.ts";
 import { realDisk } from "../../../src/platform/disk.ts";
-import { loadFolder } from "../../../src/store/load.ts";
-import { SealedFile } from "../../../src/store/sealed-file.ts";
+import { loadFolder } from "../../../src/store/folder/load.ts";
+import { SealedFile } from "../../../src/store/secrets/sealed-file.ts";
 
 export type SiteFacts = Readonly<Record<string, string>>;
 

@@ -3,7 +3,7 @@
 // answers to concurrent reads.
 import { statSync } from "node:fs";
 import { realDisk } from "../../../src/platform/disk.ts";
-import { listSegments } from "../../../src/store/files.ts";
+import { listSegments } from "../../../src/store/folder/files.ts";
 import {
   startTracedServer,
   traceLogPath,

@@ -3,8 +3,8 @@ import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } fr
 import { join } from "node:path";
 import type { Instant } from "../../../src/domain/time.ts";
 import { AuditLogWriter } from "../../../src/store/audit/audit-log-writer.ts";
-import { encodeLine, genesisHead, type ChainHead } from "../../../src/store/journal.ts";
-import { emptyAuditLogEnd, type AuditLogEnd } from "../../../src/store/snapshot.ts";
+import { encodeLine, genesisHead, type ChainHead } from "../../../src/store/journal/journal.ts";
+import { emptyAuditLogEnd, type AuditLogEnd } from "../../../src/store/state/snapshot.ts";
 import { FaultyDisk, isPending } from "../../support/faulty-disk.ts";
 import { slotTaken, utc } from "../../support/scenario.ts";
 import { modeOf, tempFolder } from "../../support/temp-folder.ts";

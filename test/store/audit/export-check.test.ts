@@ -8,7 +8,7 @@ import {
   type CheckedAuditExport,
 } from "../../../src/store/audit/export-check.ts";
 import { readForward } from "../../../src/store/audit/read-forward.ts";
-import { AuditExportRefused } from "../../../src/store/refusal.ts";
+import { AuditExportRefused } from "../../../src/store/folder/refusal.ts";
 import { checkpointKeepingMonths, openSiteWithKey } from "../../support/backup-site.ts";
 import { writeLongAuditLog } from "../../support/long-audit-log.ts";
 import { openLicensedSite, openSite, type OpenSite } from "../../support/licensed-store.ts";

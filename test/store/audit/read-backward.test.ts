@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "../../../src/domain/event.ts";
-import { checkpoint } from "../../../src/store/checkpoint.ts";
+import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { realDisk } from "../../../src/platform/disk.ts";
-import type { JournalLine } from "../../../src/store/journal.ts";
+import type { JournalLine } from "../../../src/store/journal/journal.ts";
 import { readLinesNewestFirst, SLICE_BYTES } from "../../../src/store/audit/read-backward.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {

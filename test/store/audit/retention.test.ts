@@ -5,8 +5,8 @@ import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
 import { GENESIS } from "../../../src/platform/hash.ts";
-import { checkpoint } from "../../../src/store/checkpoint.ts";
-import { listGenerations } from "../../../src/store/files.ts";
+import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
+import { listGenerations } from "../../../src/store/folder/files.ts";
 import {
   openSiteWithKey,
   checkpointKeepingMonths,

@@ -1,0 +1,152 @@
+import { readFileSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
+import { wallClock } from "../../../platform/clock.ts";
+import { realDisk, type OpenFile } from "../../../platform/disk.ts";
+import { writeAll } from "../../../platform/files.ts";
+import { Misuse } from "../../../platform/options.ts";
+import { rfc3339 } from "../../../platform/rfc3339.ts";
+import { Desk } from "../../../desk/desk.ts";
+import { backUpDesk, hasUnencryptedKey } from "../../../desk/desk-backup.ts";
+import { openDeskBackup, restoreDesk } from "../../../desk/desk-backup.ts";
+import { TRUST_FILE } from "../../../desk/desk-records.ts";
+import { verifyDesk, type DeskVerification } from "../../../desk/verify-desk.ts";
+import {
+  EXIT_OK,
+  EXIT_FAILURE,
+  isFlagSet,
+  type Command,
+  type FlagValues,
+} from "../../frame/command.ts";
+import { confirm } from "../../frame/confirm.ts";
+import { option } from "../../frame/flags.ts";
+import { readWholeFile } from "../../files/input-file.ts";
+import { getDeskFolder, deskFolderFlag, readPassphraseFlag } from "../../vendor/open-desk.ts";
+import { refuseToReplace, writeOutput } from "../../files/output-file.ts";
+import {
+  formatCount,
+  print,
+  printError,
+  printJson,
+  printNote,
+  printWarning,
+  formatTable,
+} from "../../frame/terminal.ts";
+
+const verify: Command = {
+  name: "vendor verify",
+  summary: "check the whole desk: key, trust documents, ledger and every license; changes nothing",
+  options: [
+    deskFolderFlag,
+    {
+      ...option.passphraseFile,
+      help: "file whose first line is the passphrase; without it, an encrypted key is not checked",
+    },
+    option.json,
+  ],
+  examples: ["berth vendor verify --dir desk"],
+  async run(flags) {
+    const folder = getDeskFolder(flags);
+    // A folder that is not a desk is refused, not reported as damaged.
+    if (realDisk.stat(join(folder, TRUST_FILE)) === null) {
+      await Desk.needsPassphrase(realDisk, folder);
+    }
+    const report = await verifyDesk(realDisk, folder, readPassphraseFlag(flags, "passphrase-file"));
+    const isIntact = report.faults.length === 0;
+    if (isFlagSet(flags, "json")) printJson({ ok: isIntact, ...report });
+    else print(formatReport(report));
+    for (const note of report.notes) printNote(note);
+    for (const { location, problem } of report.faults) printError(`${location}: ${problem}`, "");
+    if (isIntact) return EXIT_OK;
+    printWarning("berth vendor restore FILE --dir DIR restores a backup into a new folder");
+    return EXIT_FAILURE;
+  },
+};
+
+const KEY_TEXTS = {
+  ok: "ok, it is the current key",
+  encrypted: "encrypted, not checked: --passphrase-file FILE checks it",
+  fault: "cannot be opened",
+} as const;
+
+function formatReport({ key, documents, ...counts }: DeskVerification): string {
+  const { ledger_lines: lines, unchained_lines: unchained } = counts;
+  const { checked_licenses: licenses, unchecked_licenses: unchecked } = counts;
+  const unchainedText =
+    unchained === 0 ? "" : `, ${unchained} written by an older version without a hash`;
+  const uncheckedText =
+    unchecked === 0 ? "" : `, ${unchecked} written by an older version not checked`;
+  return formatTable([
+    ["key", KEY_TEXTS[key]],
+    ["trust", documents.join(", ")],
+    ["ledger", `${formatCount(lines, "line")}${unchainedText}`],
+    ["licenses", `${formatCount(licenses, "signature")} checked${uncheckedText}`],
+  ]);
+}
+
+const backup: Command = {
+  name: "vendor backup",
+  summary:
+    "write the whole desk to one new file; the key in it is encrypted only if it has a passphrase",
+  options: [deskFolderFlag, option.yes, option.json],
+  arguments: ["FILE"],
+  examples: ["berth vendor backup /media/usb/desk.backup --dir desk"],
+  async run(flags) {
+    const [folder, out] = [resolve(getDeskFolder(flags)), getNewFile(flags)];
+    if (out.startsWith(`${folder}${sep}`)) {
+      throw new Misuse("a backup must not be inside the desk's folder", "choose another folder");
+    }
+    refuseToReplace(out);
+    await Desk.needsPassphrase(realDisk, folder);
+    if (hasUnencryptedKey(realDisk, folder)) {
+      const question =
+        "the key is stored without a passphrase: anyone who can read the backup can sign licenses; continue?";
+      await confirm(flags, question, "set one with berth vendor passphrase");
+    }
+    const text = await backUpDesk(realDisk, folder, rfc3339(wallClock()));
+    const write = (file: OpenFile): void => writeAll(file, Buffer.from(text));
+    const files = await writeOutput(out, write, countFiles);
+    const { faults } = await verifyDesk(realDisk, folder, null);
+    for (const { location, problem } of faults) {
+      printWarning(`the desk has a fault, and its backup has it too: ${location}: ${problem}`);
+    }
+    if (isFlagSet(flags, "json")) printJson({ path: out, files, faults });
+    else print(`${out} contains ${formatCount(files ?? 0, "file")} and was verified`);
+    return EXIT_OK;
+  },
+};
+
+/** Reads the backup from the disk before it gets its name. */
+const countFiles = (path: string): number =>
+  openDeskBackup(textOf(readFileSync(path))).files.length;
+
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+const restore: Command = {
+  name: "vendor restore",
+  summary: "restore a desk from a backup into a new folder",
+  options: [deskFolderFlag, option.json],
+  arguments: ["FILE"],
+  examples: ["berth vendor restore /media/usb/desk.backup --dir desk"],
+  async run(flags) {
+    const folder = resolve(getDeskFolder(flags));
+    const opened = openDeskBackup(textOf(readWholeFile(flags.positionals[0], "a desk's backup")));
+    await restoreDesk(realDisk, folder, opened);
+    const { faults } = await verifyDesk(realDisk, folder, null);
+    for (const { location, problem } of faults) printWarning(`${location}: ${problem}`);
+    const { vendor, made_at: created_at } = opened;
+    if (isFlagSet(flags, "json")) printJson({ folder, vendor, created_at, faults });
+    else {
+      print(`the desk as of ${created_at} is restored in ${folder}`);
+      print("licenses issued after that time are not in its ledger: do not use both desks");
+    }
+    return EXIT_OK;
+  },
+};
+
+function getNewFile({ positionals: [file] }: FlagValues): string {
+  if (file !== undefined && file !== "") return resolve(file);
+  throw new Misuse("FILE is required: a new file", "for example /media/usb/desk.backup");
+}
+
+/** Verification, backup and restore of the desk's folder. */
+export const deskBackupCommands: readonly Command[] = [verify, backup, restore];

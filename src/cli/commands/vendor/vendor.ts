@@ -1,0 +1,25 @@
+import type { Command } from "../../frame/command.ts";
+import { confirmCommand, initCodeCommand, policyCommand } from "./airgap.ts";
+import { deskBackupCommands } from "./backup.ts";
+import { deskCommands } from "./desk.ts";
+import { documentCommands } from "./documents.ts";
+import { issueCommand } from "./issue.ts";
+import { listCommand } from "./list.ts";
+import { productCommands } from "./product.ts";
+import { showCommand } from "./show.ts";
+import { termsCommand } from "./terms.ts";
+
+/** All commands of the vendor's desk. */
+export const vendorCommands: readonly Command[] = [
+  ...deskCommands,
+  showCommand,
+  ...productCommands,
+  issueCommand,
+  policyCommand,
+  termsCommand,
+  initCodeCommand,
+  confirmCommand,
+  ...documentCommands,
+  listCommand,
+  ...deskBackupCommands,
+];

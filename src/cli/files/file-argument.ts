@@ -1,0 +1,75 @@
+import { accessSync, constants } from "node:fs";
+import { dirname, join, resolve, sep } from "node:path";
+import { readDocumentHeader } from "../../license/document.ts";
+import { describeDocumentKind } from "../../license/document-kinds.ts";
+import { Misuse } from "../../platform/options.ts";
+import { DOWNLOADS_FOLDER, IDENTITY_FILE } from "../../store/folder/files.ts";
+import { BackupRefused } from "../../store/folder/refusal.ts";
+import { getDataFolder, type FlagValues } from "../frame/command.ts";
+import { isArchive } from "./input-document.ts";
+import { readFirstBytes, emptyFileError, isFolder } from "./input-file.ts";
+import { refuseSpecialFile } from "./output-file.ts";
+
+/** The FILE to write: a full path outside the data folder that it is made from. */
+export function getNewFileArgument(flags: FlagValues, thing: string, example: string): string {
+  const path = getPathArgument(flags, "a new file to write", example);
+  const folder = getDataFolder(flags);
+  // Except for a running server's downloads, which have their own folder in the data folder.
+  if (isInside(folder, path) && !isInside(join(folder, DOWNLOADS_FOLDER), path)) {
+    throw new Misuse(
+      `${thing} must not be written inside the data folder`,
+      "choose another folder",
+    );
+  }
+  refuseSpecialFile(path);
+  if (isFolder(path)) {
+    throw new BackupRefused(`${path} is a folder`, `specify a file in it: ${join(path, example)}`);
+  }
+  // Checked now, not after a host was retired for a move.
+  accessSync(dirname(path), constants.W_OK);
+  return path;
+}
+
+const isInside = (folder: string, path: string): boolean =>
+  `${dirname(path)}${sep}`.startsWith(`${folder}${sep}`);
+
+/** The FILE to read. */
+export function getFileArgument(flags: FlagValues, what: string, example: string): string {
+  const path = getPathArgument(flags, what, example);
+  if (readFirstBytes(path, 1, what).length === 0) throw emptyFileError(path);
+  return path;
+}
+
+/** The FILE to read, which must be a backup. */
+export function getBackupArgument(flags: FlagValues, what: string, example: string): string {
+  const path = getFileArgument(flags, what, example);
+  checkBackup(path);
+  return path;
+}
+
+/** Refuses a file that is not a backup, with another error than for a damaged backup. */
+export function checkBackup(path: string): void {
+  const bytes = readFirstBytes(path, MAX_HEADER_BYTES, "a backup");
+  if (bytes.length === 0) throw emptyFileError(path);
+  const beginning = new TextDecoder("latin1").decode(bytes);
+  if (isArchive(bytes) || beginning.startsWith(IDENTITY_FILE)) return;
+  const header = readDocumentHeader(beginning.trim());
+  const hint = header.ok
+    ? `it is ${describeDocumentKind(header.value.kind)}`
+    : "use another backup file";
+  throw new BackupRefused(`${path} is not a Berth backup`, hint);
+}
+
+/** Enough to recognize any signed document. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+function getPathArgument(
+  { positionals: [file] }: FlagValues,
+  what: string,
+  example: string,
+): string {
+  if (file === undefined || file === "") {
+    throw new Misuse(`FILE is required: ${what}`, `for example /media/usb/${example}`);
+  }
+  return resolve(file);
+}

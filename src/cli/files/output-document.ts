@@ -1,0 +1,68 @@
+import { accessSync, constants } from "node:fs";
+import { dirname } from "node:path";
+import { realDisk } from "../../platform/disk.ts";
+import type { DocumentKind } from "../../license/document.ts";
+import { DOCUMENT_KIND_NAMES, findMismatchedKind } from "../../license/document-kinds.ts";
+import { splitIntoFrames, renderQrForTerminal } from "../../license/qr.ts";
+import { Misuse } from "../../platform/options.ts";
+import { isFlagSet, getStringFlag, type FlagValues } from "../frame/command.ts";
+import { readInputBytes } from "./input-file.ts";
+import { refuseSpecialFile, writeOutputText } from "./output-file.ts";
+import { print, printRaw, printText } from "../frame/terminal.ts";
+
+/** Outputs a text to a file or to standard output and, with --qr, as QR codes. */
+export async function outputDocument(flags: FlagValues, text: string, what: string): Promise<void> {
+  const out = getStringFlag(flags, "out");
+  if (out === null) printText(text);
+  else {
+    refuseToOverwrite(out);
+    await writeOutputText(out, `${text}\n`);
+    print(`${what} is written to ${out}`);
+  }
+  if (isFlagSet(flags, "qr")) printQrCodes(text, what);
+}
+
+export function printQrCodes(text: string, what: string): void {
+  const frames = splitIntoFrames(text);
+  for (const [index, frame] of frames.entries()) {
+    print(`\n${what}, code ${index + 1} of ${frames.length}`);
+    printRaw(renderQrForTerminal(frame));
+  }
+}
+
+/** Checks --out before anything is recorded that only this file will contain. */
+export function checkOutputPath(flags: FlagValues, kind: DocumentKind | null = null): void {
+  const out = getStringFlag(flags, "out");
+  if (out === null) return;
+  if (isFlagSet(flags, "json")) {
+    throw new Misuse(
+      "--out and --json cannot be combined",
+      "the JSON output contains the content of the file",
+    );
+  }
+  refuseToOverwrite(out, kind);
+  accessSync(dirname(out), constants.W_OK);
+}
+
+/** Only an earlier document may be replaced, never a key, a ledger or any other file. */
+function refuseToOverwrite(path: string, kind: DocumentKind | null = null): void {
+  refuseSpecialFile(path);
+  const bytes = realDisk.read(path);
+  if (bytes === null || bytes.length === 0) return;
+  const text = new TextDecoder().decode(bytes.subarray(0, MAX_BYTES)).trim();
+  const existingKind = kind === null ? null : findMismatchedKind(text, kind);
+  if (kind !== null && existingKind !== null) {
+    throw new Misuse(
+      `${path} is ${DOCUMENT_KIND_NAMES[existingKind]}; it is not overwritten with ${DOCUMENT_KIND_NAMES[kind]}`,
+      "choose another --out",
+    );
+  }
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return;
+  throw new Misuse(`${path} already exists and is not a Berth document`, "choose another --out");
+}
+
+const MAX_BYTES = 64 * 1024;
+
+/** Reads a file named by an argument or a flag; `-` is standard input. */
+export const readInputText = (path: string | undefined | null, what: string): string =>
+  new TextDecoder().decode(readInputBytes(path, what));

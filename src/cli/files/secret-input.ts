@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { Misuse } from "../../platform/options.ts";
+import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/passwords.ts";
+import { Failure } from "../frame/command.ts";
+import { refusalHint } from "../frame/refusal-hints.ts";
+import { askHidden } from "../frame/terminal.ts";
+
+/** Typed twice and hidden on a terminal, or the first line of a pipe; never a flag. */
+export async function readPassword(): Promise<string> {
+  if (process.stdin.isTTY) return askSecretTwice("password", checkPassword);
+  const [line = ""] = readFileSync(0, "utf8").split(/\r?\n/);
+  if (line === "") {
+    const hint = "the first line must be the password: berth admin password < FILE";
+    throw new Misuse("standard input contains no password", hint);
+  }
+  return line;
+}
+
+/** Same message as the server's, which checks again. */
+function checkPassword(text: string): void {
+  if (isAcceptablePassword(text)) return;
+  const code = "invalid_parameter";
+  throw new Failure(`password must be ${PASSWORD_RULE} (${code})`, refusalHint(code), code);
+}
+
+/** Asks for a new secret, which must be typed twice. */
+export async function askSecretTwice(
+  what: string,
+  check: (text: string) => void = () => {},
+): Promise<string> {
+  const first = await askSecret(what, `${what}: `);
+  if (first === "") throw new Failure(`no ${what} was entered; nothing was changed`, "");
+  check(first);
+  if ((await askSecret(what, `${what} again: `)) !== first) {
+    throw new Failure(`the two entries differ; nothing was changed`, "run the command again");
+  }
+  return first;
+}
+
+/** Asks for an existing secret, once. */
+export async function askSecret(what: string, question = `${what}: `): Promise<string> {
+  const secret = await askHidden(question);
+  if (secret === null) throw new Failure(`no ${what} was entered; nothing was changed`, "");
+  return secret;
+}

@@ -1,0 +1,286 @@
+import { parseArgs } from "node:util";
+import {
+  Misuse,
+  resolveOptions,
+  unknownVariables,
+  type Environment,
+  type Option,
+  type OptionValue,
+} from "../../platform/options.ts";
+import { errorCode } from "../../platform/disk.ts";
+import { EXIT_OK, type Command } from "./command.ts";
+import { commands, commandGroups } from "../command-table.ts";
+import { describeError } from "./error-report.ts";
+import { option } from "./flags.ts";
+import { findNearest } from "./nearest.ts";
+import { readSettings } from "./settings-file.ts";
+import { print, printError, printJsonRefusal, printWarning } from "./terminal.ts";
+import { formatGuide } from "./guide.ts";
+import { formatAllCommands, formatCommandHelp, formatCommandList, formatOverview } from "./help.ts";
+
+/** Runs one command line, prints errors, and returns the exit code of the process. */
+export async function run(
+  argv: readonly string[],
+  environment: Environment,
+  platform: NodeJS.Platform,
+): Promise<number> {
+  try {
+    return await dispatch(argv, environment, platform);
+  } catch (error) {
+    const { exitCode, refusal } = describeError(error);
+    printError(refusal.message, refusal.hint);
+    if (wantsJson(argv, environment)) printJsonRefusal(refusal);
+    return exitCode;
+  }
+}
+
+/** Reads argv itself, so that a command line that cannot be parsed is refused as JSON too. */
+function wantsJson(argv: readonly string[], environment: Environment): boolean {
+  const end = argv.indexOf("--");
+  const flags = end === -1 ? argv : argv.slice(0, end);
+  if (flags.includes("--json")) return true;
+  try {
+    const resolved = resolveOptions([option.json], {}, environment, null);
+    return resolved.get(option.json.name)?.value === true;
+  } catch {
+    return false;
+  }
+}
+
+async function dispatch(
+  argv: readonly string[],
+  environment: Environment,
+  platform: NodeJS.Platform,
+): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === "help" || name === "--help" || name === "-h") {
+    print(helpFor(rest));
+    return EXIT_OK;
+  }
+  const groupHelp = subcommandHelp(argv);
+  if (groupHelp !== null) {
+    print(groupHelp);
+    return EXIT_OK;
+  }
+  const firstWord = name === "--version" || name === "-v" ? "version" : name;
+  const { command, args } = selectCommand(firstWord, rest);
+  const { flags, positionals } = parseArguments(command, args);
+  if (flags["help"] === true) {
+    print(formatCommandHelp(command));
+    return EXIT_OK;
+  }
+  const allOptions = [...Object.values(option), ...commands.flatMap(({ options }) => options)];
+  for (const name of unknownVariables(environment, allOptions)) {
+    printWarning(`unknown environment variable ${name}`);
+  }
+  const settings = readSettings(command, flags, environment);
+  const values = resolveOptions(command.options, flags, environment, settings.file);
+  if (settings.servicePath !== null) {
+    values.set("config", { value: settings.servicePath, from: "default" });
+  }
+  return command.run({
+    values,
+    positionals,
+    environment,
+    platform,
+    settingsError: settings.error,
+  });
+}
+
+/** Help for everything, a group, a command, or all that begin with the same word; the guide. */
+function helpFor(words: readonly string[]): string {
+  const topic = words.join(" ");
+  if (topic === "" || topic === "help") return formatOverview(commandGroups);
+  if (words[0] === "guide") return formatGuide(words.slice(1));
+  if (topic === "--all") return formatAllCommands(commandGroups);
+  const group = commandGroups.find(({ name }) => name === topic);
+  if (group !== undefined) return formatCommandList(group.title, group.commands);
+  const subcommands = subcommandsOf(topic);
+  const isCommand = commands.some(({ name }) => name === topic);
+  return isCommand || subcommands.length === 0
+    ? formatCommandHelp(findCommand(topic, words))
+    : formatCommandList(topic, subcommands);
+}
+
+/** Help for `berth vendor --help`: `vendor` is no command, but begins the names of several. */
+function subcommandHelp(argv: readonly string[]): string | null {
+  const flagIndex = argv.findIndex((word) => word.startsWith("-"));
+  const words = argv.slice(0, Math.max(0, flagIndex));
+  const prefix = words.join(" ");
+  const isHelp = argv[flagIndex] === "--help" || argv[flagIndex] === "-h";
+  const isCommand = commands.some(({ name }) => name === prefix);
+  return isHelp && !isCommand && subcommandsOf(prefix).length > 0 ? helpFor(words) : null;
+}
+
+const subcommandsOf = (word: string): Command[] =>
+  commands.filter(({ name }) => name.startsWith(`${word} `));
+
+/** Finds the command with the longest name that the words begin with. */
+function selectCommand(
+  first: string,
+  rest: readonly string[],
+): { command: Command; args: string[] } {
+  for (const extraWords of [2, 1]) {
+    const name = [first, ...rest.slice(0, extraWords)].join(" ");
+    const command = commands.find((candidate) => candidate.name === name);
+    if (command !== undefined) return { command, args: rest.slice(extraWords) };
+  }
+  return { command: findCommand(first, [first, ...rest]), args: [...rest] };
+}
+
+/** Commands of similar programs that Berth does not have, and what to run instead. */
+const SERVICE_COMMAND_HINTS: ReadonlyMap<string, string> = new Map([
+  ["start", "run berth serve in the foreground; for an installed service: systemctl start berth"],
+  ["stop", "press Ctrl-C to stop berth serve; for an installed service: systemctl stop berth"],
+  [
+    "restart",
+    "stop berth serve and start it again; for an installed service: systemctl restart berth",
+  ],
+  [
+    "reload",
+    "for an installed service: systemctl reload berth; otherwise send SIGHUP to berth serve",
+  ],
+]);
+
+/** Arguments that look like a subcommand, and the command that does what was meant. */
+const EXTRA_ARGUMENT_HINTS: ReadonlyMap<string, string> = new Map([
+  ["admin token list", "berth admin user list shows tokens and users"],
+]);
+
+function findCommand(name: string, words: readonly string[]): Command {
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command !== undefined) return command;
+  const alternative = SERVICE_COMMAND_HINTS.get(name);
+  if (alternative !== undefined) {
+    const hint = `${alternative}; berth help --all lists the commands`;
+    throw new Misuse(`unknown command: ${name}`, hint);
+  }
+  const similar = suggestCommand(words);
+  const guess = similar === null || similar === name ? "" : `did you mean berth ${similar}? `;
+  const names = subcommandsOf(name).map((candidate) => candidate.name.slice(name.length + 1));
+  if (names.length > 0) {
+    throw new Misuse(
+      `berth ${name} needs a subcommand: ${names.join(", ")}`,
+      `${guess}berth help ${name} describes them`,
+    );
+  }
+  const advice = name.startsWith("-") ? "the command comes before its flags; " : guess;
+  throw new Misuse(`unknown command: ${name}`, `${advice}berth help --all lists the commands`);
+}
+
+/** The command with the most similar name; a name of two words is compared with the first two. */
+function suggestCommand(words: readonly string[]): string | null {
+  const names = commands.filter(({ isHidden }) => isHidden !== true).map(({ name }) => name);
+  const candidates = [...new Set([...names, ...names.map((name) => name.split(" ")[0] ?? name)])];
+  for (const length of [3, 2, 1]) {
+    if (words.length < length) continue;
+    const sameLength = candidates.filter((name) => name.split(" ").length === length);
+    const nearest = findNearest(words.slice(0, length).join(" "), sameLength);
+    if (nearest !== null) return nearest;
+  }
+  return null;
+}
+
+type ParsedFlags = Readonly<Record<string, OptionValue | undefined>>;
+
+function parseArguments(
+  command: Command,
+  argv: readonly string[],
+): { flags: ParsedFlags; positionals: string[] } {
+  const options = Object.fromEntries(
+    command.options.map(({ name, type }) => [
+      name,
+      {
+        type: type === "boolean" ? ("boolean" as const) : ("string" as const),
+        multiple: type === "list",
+      },
+    ]),
+  );
+  const hint = `berth ${command.name} --help shows its arguments and flags`;
+  try {
+    const { values, positionals, tokens } = parseArgs({
+      args: joinNegativeNumbers(command, argv),
+      options: { ...options, help: { type: "boolean", short: "h" } },
+      allowPositionals: true,
+      strict: true,
+      tokens: true,
+    });
+    const repeated = findRepeatedFlag(command, tokens);
+    if (repeated !== null) {
+      throw new Misuse(`--${repeated} is given twice but takes one value`, hint);
+    }
+    const extra = positionals[command.arguments?.length ?? 0];
+    if (extra !== undefined) {
+      const specificHint = EXTRA_ARGUMENT_HINTS.get(`${command.name} ${extra}`);
+      throw new Misuse(`unexpected argument: ${extra}`, specificHint ?? hint);
+    }
+    return { flags: splitLists(command.options, values), positionals };
+  } catch (error) {
+    if (error instanceof Misuse) throw error;
+    throw toFlagError(command, error, hint);
+  }
+}
+
+/** The first flag that occurs twice but takes one value: the parser would silently use the last. */
+function findRepeatedFlag(
+  { options }: Command,
+  tokens: readonly { readonly kind: string; readonly name?: string }[],
+): string | null {
+  const names = tokens.flatMap(({ kind, name }) => (kind === "option" && name) || []);
+  const singleValued = options.filter(({ type }) => type === "string");
+  const isRepeated = (name: string): boolean => names.indexOf(name) !== names.lastIndexOf(name);
+  return singleValued.find(({ name }) => isRepeated(name))?.name ?? null;
+}
+
+/**
+ * The parser reads `-3` as a flag, but no flag is a number. Written as `--slots=-3`, it reaches the
+ * check of the value, which says what is wrong with it.
+ */
+function joinNegativeNumbers(command: Command, argv: readonly string[]): string[] {
+  const takesValue = (word: string | undefined): boolean =>
+    command.options.some(({ name, type }) => type !== "boolean" && word === `--${name}`);
+  const end = argv.indexOf("--");
+  const args: string[] = [];
+  for (const [index, word] of argv.entries()) {
+    const isBeforeEnd = end === -1 || index < end;
+    if (isBeforeEnd && /^-\d/.test(word) && takesValue(args.at(-1)))
+      args.push(`${args.pop()}=${word}`);
+    else args.push(word);
+  }
+  return args;
+}
+
+/** Rewords the parser's error if it tells which flag is wrong and why. */
+function toFlagError(command: Command, error: unknown, hint: string): Misuse {
+  if (!(error instanceof Error)) return new Misuse(String(error), hint);
+  const flag = /'(?:-\w, )?(--?[^\s'=]+)/.exec(error.message)?.[1];
+  if (flag === undefined) return new Misuse(firstSentence(error.message), hint);
+  if (errorCode(error) !== "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
+    const problem = error.message.includes("does not take") ? "takes no value" : "requires a value";
+    return new Misuse(`${flag} ${problem}`, hint);
+  }
+  const flags = command.options.map(({ name }) => `--${name}`);
+  const nearest = findNearest(flag, flags);
+  const guess = nearest === null ? "" : `did you mean ${nearest}? `;
+  return new Misuse(`berth ${command.name} has no flag ${flag}`, `${guess}${hint}`);
+}
+
+/** `--product A --product B` and `--product A,B` mean the same, as in the environment. */
+function splitLists(options: readonly Option[], flags: ParsedFlags): ParsedFlags {
+  const lists = new Set(
+    options
+      .filter(({ type, canContainCommas }) => type === "list" && canContainCommas !== true)
+      .map(({ name }) => name),
+  );
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, value]) => [
+      name,
+      lists.has(name) && Array.isArray(value) ? value.flatMap((part) => part.split(",")) : value,
+    ]),
+  );
+}
+
+const firstSentence = (text: string): string => {
+  const sentence = text.split(". ")[0] ?? text;
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
+};

@@ -1,0 +1,85 @@
+import {
+  Misuse,
+  type Environment,
+  type Option,
+  type ResolvedOption,
+} from "../../platform/options.ts";
+
+/** One row of the command table, from which help, completions and dispatch are derived. */
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  readonly options: readonly Option[];
+  readonly examples?: readonly string[];
+  /** Values that one of its flags accepts, if they are too many for the help line of the flag. */
+  readonly valueList?: { readonly title: string; readonly values: readonly string[] };
+  /** Listed on the first help screen. */
+  readonly isCommon?: boolean;
+  /** Started by Berth itself, so help does not list it. */
+  readonly isHidden?: boolean;
+  /** Names of the positional arguments; absent: the command takes none. */
+  readonly arguments?: readonly string[];
+  /** The command also runs with an invalid settings file, and reports what is wrong with it. */
+  readonly canRunWithInvalidSettings?: boolean;
+  readonly run: (flags: FlagValues) => Promise<number>;
+}
+
+export interface FlagValues {
+  readonly values: ReadonlyMap<string, ResolvedOption>;
+  readonly positionals: readonly string[];
+  readonly environment: Environment;
+  readonly platform: NodeJS.Platform;
+  /** Why the settings file could not be used; null or absent: it was read, or there is none. */
+  readonly settingsError?: Misuse | null;
+}
+
+export const EXIT_OK = 0;
+export const EXIT_FAILURE = 1;
+export const EXIT_USAGE = 2;
+/** The code with which a shell reports a process that was ended by Ctrl-C. */
+export const EXIT_INTERRUPTED = 130;
+/** The data folder needs an operator; a service manager should not try again. */
+export const EXIT_NEEDS_OPERATOR = 78;
+
+export function getStringFlag({ values }: FlagValues, name: string): string | null {
+  const value = values.get(name)?.value;
+  return typeof value === "string" ? value : null;
+}
+
+/** The full path of the data folder. An empty value would mean the working folder. */
+export function getDataFolder(flags: FlagValues): string {
+  const folder = getStringFlag(flags, "data");
+  if (folder === null || folder === "") {
+    throw new Misuse("--data requires a folder", "for example --data /srv/berth");
+  }
+  return folder;
+}
+
+/** The data folder, and the name to bind licenses to if no hardware can be identified. */
+export const getAdminTarget = (flags: FlagValues) => ({
+  folder: getDataFolder(flags),
+  identityName: getStringFlag(flags, "identity"),
+  environment: flags.environment,
+});
+
+export function getListFlag({ values }: FlagValues, name: string): readonly string[] {
+  const value = values.get(name)?.value;
+  return Array.isArray(value) ? (value as readonly string[]) : [];
+}
+
+export const isFlagSet = ({ values }: FlagValues, name: string): boolean =>
+  values.get(name)?.value === true;
+
+/** The command line is valid, but the command was refused or failed: exit code 1. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly hint: string;
+  /** The server's error code if the server refused; else null. */
+  readonly code: string | null;
+
+  constructor(message: string, hint: string, code: string | null = null) {
+    super(message);
+    this.hint = hint;
+    this.code = code;
+  }
+}

@@ -1,0 +1,22 @@
+import { Misuse } from "../../platform/options.ts";
+import { Failure, isFlagSet, type FlagValues } from "./command.ts";
+import { askYesNo } from "./terminal.ts";
+
+/**
+ * Called before anything is done: without a terminal, `--yes` is required. Data that happens to be
+ * on standard input must not count as an answer.
+ */
+export function checkConfirmable(flags: FlagValues, question = ""): void {
+  if (isFlagSet(flags, "yes") || process.stdin.isTTY) return;
+  throw new Misuse(
+    `nothing was done: confirmation is required and there is no terminal${question && ` (${question})`}`,
+    "add --yes to continue without confirmation",
+  );
+}
+
+/** Returns only if the operator agreed: with `--yes`, or by an answer on a terminal. */
+export async function confirm(flags: FlagValues, question: string, hint = ""): Promise<void> {
+  checkConfirmable(flags, question);
+  if (isFlagSet(flags, "yes") || (await askYesNo(question))) return;
+  throw new Failure("nothing was changed", hint);
+}

@@ -1,0 +1,61 @@
+import { Misuse } from "../../platform/options.ts";
+import { FolderBusy } from "../../store/folder/lock.ts";
+import {
+  AuditDamaged,
+  BackupRefused,
+  FolderRefused,
+  MigrationFailed,
+  DiskSpaceMissing,
+  AuditExportRefused,
+  RestoreUnfinished,
+} from "../../store/folder/refusal.ts";
+import { DeskRefused } from "../../desk/desk-refused.ts";
+import {
+  EXIT_FAILURE,
+  Failure,
+  EXIT_INTERRUPTED,
+  EXIT_USAGE,
+  EXIT_NEEDS_OPERATOR,
+} from "./command.ts";
+import { describeUnexpected, systemCode } from "./system-errors.ts";
+import { Interrupted } from "./terminal.ts";
+
+/** Why a command was refused or failed. */
+export interface Refusal {
+  /** The server's or the kernel's error code if one of them refused; else from `ERROR_CLASSES`. */
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+interface ErrorReport {
+  readonly refusal: Refusal;
+  readonly exitCode: number;
+}
+
+/** The first class that matches counts, so a class must come before the class it extends. */
+const ERROR_CLASSES = [
+  [Misuse, "misuse", EXIT_USAGE],
+  [Failure, "failed", EXIT_FAILURE],
+  [Interrupted, "interrupted", EXIT_INTERRUPTED],
+  [DeskRefused, "desk_refused", EXIT_FAILURE],
+  [BackupRefused, "backup_refused", EXIT_FAILURE],
+  [MigrationFailed, "migration_failed", EXIT_FAILURE],
+  [DiskSpaceMissing, "storage_full", EXIT_FAILURE],
+  [AuditExportRefused, "export_refused", EXIT_FAILURE],
+  [RestoreUnfinished, "restore_unfinished", EXIT_FAILURE],
+  [AuditDamaged, "audit_damaged", EXIT_NEEDS_OPERATOR],
+  [FolderRefused, "folder_refused", EXIT_NEEDS_OPERATOR],
+  [FolderBusy, "folder_in_use", EXIT_FAILURE],
+] as const;
+
+/** Converts what a command threw into a message, an error code and an exit code. */
+export function describeError(error: unknown): ErrorReport {
+  for (const [errorClass, classCode, exitCode] of ERROR_CLASSES) {
+    if (!(error instanceof errorClass)) continue;
+    const code = error instanceof Failure ? (error.code ?? classCode) : classCode;
+    return { refusal: { code, message: error.message, hint: error.hint }, exitCode };
+  }
+  const code = systemCode(error) ?? "internal_error";
+  return { refusal: { code, ...describeUnexpected(error) }, exitCode: EXIT_FAILURE };
+}

@@ -1,0 +1,280 @@
+import { SERVICE_SETTINGS, type Option } from "../../platform/options.ts";
+import { deskFlags } from "../vendor/desk-flags.ts";
+import { checkListen, checkOneOf, settings } from "../serve/settings.ts";
+
+/** All flags; each is described once. */
+export const option = {
+  ...settings,
+  ...deskFlags,
+  demoData: {
+    name: "data",
+    type: "string",
+    placeholder: "DIR",
+    help: "keep the demo's data here; default: a temporary folder that is deleted when the demo stops",
+    isPath: true,
+  },
+  demoListen: {
+    name: "listen",
+    type: "string",
+    placeholder: "HOST:PORT",
+    help: "address and port to listen on",
+    defaultValue: () => "127.0.0.1:8080",
+    check: checkListen,
+  },
+  acceptLoss: {
+    name: "accept-loss",
+    type: "boolean",
+    help: "restore even if the folder contains changes that the backup does not contain",
+  },
+  acceptGap: {
+    name: "accept-gap",
+    type: "string",
+    placeholder: "REASON",
+    help: "declare lines that cannot be recovered as lost, for this reason",
+  },
+  allowDamagedAudit: {
+    name: "allow-damaged-audit",
+    type: "boolean",
+    help: "only warn if the audit log is damaged but everything else is intact",
+  },
+  note: { name: "note", type: "string", placeholder: "TEXT", help: "a comment for the audit log" },
+  config: {
+    name: "config",
+    type: "string",
+    placeholder: "FILE",
+    help: "settings file (TOML)",
+    defaultDescription: `${SERVICE_SETTINGS} for the service's data folder`,
+  },
+  productFilter: {
+    name: "product",
+    type: "string",
+    placeholder: "CODE",
+    help: "only entries of this product",
+  },
+  demoProducts: {
+    name: "product",
+    type: "list",
+    placeholder: "CODE",
+    help: "an additional product code to license besides DEMO; can be repeated",
+  },
+  slotProduct: {
+    name: "product",
+    type: "string",
+    placeholder: "CODE",
+    help: "the product code; optional if only one product is installed",
+  },
+  requestProduct: {
+    name: "product",
+    type: "string",
+    placeholder: "CODE",
+    help: "the product code; default: the only product installed, or of the trusted vendors",
+  },
+  limit: {
+    name: "limit",
+    type: "string",
+    placeholder: "N",
+    help: "maximum number of entries",
+    defaultValue: () => "100",
+    check: (value) =>
+      /^[1-9]\d{0,5}$/.test(String(value))
+        ? null
+        : { problem: "must be a whole number from 1 to 999999", hint: "for example --limit 20" },
+  },
+  eventTypes: {
+    name: "type",
+    type: "list",
+    placeholder: "TYPE",
+    help: "only these event types, see below; can be repeated",
+  },
+  userFilter: {
+    name: "user",
+    type: "string",
+    placeholder: "NAME",
+    help: "only entries of this user",
+  },
+  licenseFilter: {
+    name: "license-id",
+    type: "string",
+    placeholder: "ID",
+    help: "only entries of this license",
+  },
+  since: {
+    name: "since",
+    type: "string",
+    placeholder: "TIME",
+    help: "only entries since a day (UTC), an RFC 3339 time, or a duration ago such as 7d (m, h, d, w)",
+  },
+  until: {
+    name: "until",
+    type: "string",
+    placeholder: "TIME",
+    help: "only entries until then, in the same formats; a day is included to its end",
+  },
+  textFilter: {
+    name: "text",
+    type: "string",
+    placeholder: "TEXT",
+    help: "only entries with this text in any field",
+  },
+  exportFile: {
+    name: "out",
+    type: "string",
+    placeholder: "FILE",
+    help: "export the unchanged lines to this new file",
+    isPath: true,
+  },
+  range: {
+    name: "range",
+    type: "string",
+    placeholder: "RANGE",
+    help: "how far back: day, week or month",
+    defaultValue: () => "day",
+    check: checkOneOf("day", "week", "month"),
+  },
+  user: {
+    name: "user",
+    type: "string",
+    placeholder: "NAME",
+    help: "the user whose slot is released",
+  },
+  licenseKey: {
+    name: "license-key",
+    type: "string",
+    placeholder: "KEY",
+    help: "the vendor's license key for the purchase",
+  },
+  out: {
+    name: "out",
+    type: "string",
+    placeholder: "FILE",
+    help: "write to this file",
+    isPath: true,
+  },
+  qr: { name: "qr", type: "boolean", help: "also show the output as QR codes" },
+  svg: {
+    name: "svg",
+    type: "string",
+    placeholder: "FILE",
+    help: "write an SVG image to this file instead; several codes get numbered file names",
+    isPath: true,
+  },
+  withBorrows: {
+    name: "with-borrows",
+    type: "boolean",
+    help: "return the license even if slots are borrowed; the receipt lists them",
+  },
+  yes: {
+    name: "yes",
+    type: "boolean",
+    help: "do not ask for confirmation; required without a terminal",
+  },
+  initializationCode: {
+    name: "initialization-code",
+    type: "string",
+    placeholder: "CODE",
+    help: "the vendor's initialization code, if the vendor issued one",
+  },
+  policy: {
+    name: "policy",
+    type: "string",
+    placeholder: "FILE",
+    help: "the vendor's policy document",
+    isPath: true,
+  },
+  policyId: { name: "policy-id", type: "string", placeholder: "ID", help: "the policy's id" },
+  confirmationCode: {
+    name: "code",
+    type: "string",
+    placeholder: "CODE",
+    help: "the confirmation code",
+  },
+  clockCode: {
+    name: "code",
+    type: "string",
+    placeholder: "CODE",
+    help: "the clock code, which berth clock prints at the site",
+    isRequired: true,
+  },
+  replacePolicy: {
+    name: "replace",
+    type: "boolean",
+    help: "replace a policy with the same id but other terms; the earlier one can no longer be confirmed",
+  },
+  tokenName: {
+    name: "name",
+    type: "string",
+    placeholder: "NAME",
+    help: "the token's name, shown in the audit log; default admin",
+  },
+  userName: { name: "name", type: "string", placeholder: "NAME", help: "user name; default admin" },
+  clientName: { name: "name", type: "string", placeholder: "NAME", help: "the client's name" },
+  caDir: {
+    name: "ca-dir",
+    type: "string",
+    placeholder: "DIR",
+    help: "folder of the site CA's key; default: DATA-ca beside the data folder, or /etc/berth/ca for the service",
+    isPath: true,
+  },
+  newCa: {
+    name: "new-ca",
+    type: "boolean",
+    help: "create a new site CA; it must be distributed to every client",
+  },
+  limitAddresses: {
+    name: "limit-addresses",
+    type: "boolean",
+    help: "restrict a new CA to the server's IP addresses too; clients built with Bun reject such a CA",
+  },
+  clientDays: {
+    name: "days",
+    type: "string",
+    placeholder: "N",
+    help: "days until it expires; default 90",
+  },
+  tokenDays: {
+    name: "days",
+    type: "string",
+    placeholder: "N",
+    help: "days until the token expires, or never",
+    defaultValue: () => "365",
+    check: (value) =>
+      /^(?:[1-9]\d{0,3}|never)$/.test(String(value))
+        ? null
+        : {
+            problem: "must be a number of days, 1 to 9999, or never",
+            hint: "for example --days 90",
+          },
+  },
+  revoke: {
+    name: "revoke",
+    type: "string",
+    placeholder: "NAME",
+    help: "revoke this token instead",
+  },
+  role: { name: "role", type: "string", placeholder: "ROLE", help: "admin or user; default user" },
+  installPath: {
+    name: "install-path",
+    type: "string",
+    placeholder: "FILE",
+    help: "path to install the executable at",
+    isPath: true,
+    defaultValue: () => "/usr/local/bin/berth",
+  },
+  dryRun: { name: "dry-run", type: "boolean", help: "only print what would be done" },
+  serviceTls: {
+    name: "listen-tls",
+    type: "string",
+    placeholder: "HOST:PORT",
+    help: "address and port to listen on with TLS, in addition to plain HTTP",
+    defaultValue: () => "0.0.0.0:8443",
+    check: checkListen,
+  },
+  local: {
+    name: "local",
+    type: "boolean",
+    help: "show times in this machine's time zone instead of UTC; does not affect JSON",
+  },
+  json: { name: "json", type: "boolean", help: "print JSON" },
+} as const satisfies Readonly<Record<string, Option>>;
+
+export const serverSettings: readonly Option[] = Object.values(settings);

@@ -1,0 +1,81 @@
+import { envName, type Option } from "../../platform/options.ts";
+import type { Command } from "./command.ts";
+import type { CommandGroup } from "../command-table.ts";
+import { formatTable } from "./terminal.ts";
+
+/** The first screen: the groups with their most common commands. */
+export function formatOverview(groups: readonly CommandGroup[]): string {
+  const rows = groups.map(({ name, commands }) => [
+    `  ${name}`,
+    commands
+      .filter(({ isCommon }) => isCommon === true)
+      .map((command) => command.name)
+      .join(", "),
+  ]);
+  return `berth: a floating license server in one file
+
+usage: berth COMMAND [FLAGS]
+
+${formatTable(rows)}
+
+examples:
+  berth demo                     run a demo server with a license
+  sudo berth service install     install the server as a service
+  berth serve --data /srv/berth  run the server in the foreground
+  berth slots                    list the slots in use
+  berth release --product CAD --user ada
+
+berth help COMMAND shows the flags of a command, berth help GROUP lists a group,
+berth help --all lists all commands; berth help guide is the operating guide.
+Exit codes: 0 done, 1 refused or failed, 2 misuse, 78 the data folder needs an
+operator.`;
+}
+
+export const formatAllCommands = (groups: readonly CommandGroup[]): string =>
+  groups.map(({ title, commands }) => formatCommandList(title, commands)).join("\n\n");
+
+export const formatCommandList = (about: string, commands: readonly Command[]): string =>
+  `${about}:\n${formatTable(
+    commands
+      .filter(({ isHidden }) => isHidden !== true)
+      .map(({ name, summary }) => [`  ${name}`, summary]),
+  )}`;
+
+export function formatCommandHelp(command: Command): string {
+  const { name, summary, options, examples = [], valueList } = command;
+  const args = (command.arguments ?? []).map((name) => ` ${name}`).join("");
+  const rows = options.map((option) => [`  ${formatFlag(option)}`, describeOption(option)]);
+  const exampleLines = examples.map((example) => `\n  ${example}`).join("");
+  return [
+    `berth ${name}: ${summary}`,
+    `usage: berth ${name}${args}${options.length > 0 ? " [FLAGS]" : ""}`,
+    ...(rows.length > 0 ? [formatTable(rows)] : []),
+    ...(valueList === undefined ? [] : [`${valueList.title}:\n${wrapList(valueList.values)}`]),
+    ...(exampleLines === "" ? [] : [`examples:${exampleLines}`]),
+  ].join("\n\n");
+}
+
+const WIDTH = 78;
+
+/** Joins the words with commas and wraps the lines to fit a terminal. */
+function wrapList(words: readonly string[]): string {
+  const lines: string[] = [];
+  for (const word of words) {
+    const line = lines.at(-1);
+    const longer = `${line}, ${word}`;
+    if (line === undefined || longer.length > WIDTH) lines.push(`  ${word}`);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.join(",\n");
+}
+
+const formatFlag = ({ name, placeholder }: Option): string =>
+  placeholder === undefined ? `--${name}` : `--${name} ${placeholder}`;
+
+/** What an option means, its environment variable, whether it is required, and its default. */
+export function describeOption(option: Option): string {
+  const defaultText = option.defaultDescription ?? option.defaultValue?.({});
+  const required = option.isRequired === true ? "; required" : "";
+  const fallback = defaultText === undefined ? "" : `; default ${defaultText}`;
+  return `${option.help} (${envName(option)}${required}${fallback})`;
+}

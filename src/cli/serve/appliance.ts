@@ -1,0 +1,175 @@
+import { join } from "node:path";
+import type { SlotCaps, DataFolderKind } from "../../domain/state.ts";
+import type { Instant } from "../../domain/time.ts";
+import type { Services } from "../../http/app.ts";
+import { StatusStreams } from "../../http/status-streams.ts";
+import type { HardwareComponent } from "../../license/hardware.ts";
+import type { PrivateKey } from "../../license/keys.ts";
+import { signLease } from "../../license/lease.ts";
+import { AccessControl } from "../../operations/access-control.ts";
+import { Airgap } from "../../operations/airgap.ts";
+import { AuditBudget } from "../../operations/audit-budget.ts";
+import { AuditMaintenance } from "../../operations/audit-maintenance.ts";
+import { CloudCredentials } from "../../operations/cloud-credentials.ts";
+import { Identity } from "../../operations/identity.ts";
+import { Licensing } from "../../operations/licensing.ts";
+import { AuditLogReader } from "../../operations/audit-log-reader.ts";
+import { Timekeeping } from "../../operations/timekeeping.ts";
+import { Operations } from "../../operations/operations.ts";
+import { ApplianceClock } from "../../platform/clock.ts";
+import { realDisk } from "../../platform/disk.ts";
+import { readMachineComponents } from "../../platform/machine.ts";
+import { log } from "../../platform/log.ts";
+import { becomeFolderOwner } from "../../platform/owner.ts";
+import { builtInTrust } from "../../platform/version.ts";
+import { AccessFile } from "../../store/secrets/access-file.ts";
+import { FolderChanged } from "../../store/folder/folder-changed.ts";
+import type { LockHolder } from "../../store/folder/lock.ts";
+import { SealedFile } from "../../store/secrets/sealed-file.ts";
+import { Store } from "../../store/store.ts";
+import { checkpointInChild } from "./checkpoint-child.ts";
+import { EXIT_FAILURE } from "../frame/command.ts";
+import { folderChecks } from "./folder-checks.ts";
+import { printError } from "../frame/terminal.ts";
+
+export interface ApplianceOptions {
+  readonly folder: string;
+  /** A name to bind licenses to instead of the hardware; null: the hardware itself. */
+  readonly identityName: string | null;
+  /** Null: a folder of either kind is accepted. */
+  readonly kind: DataFolderKind | null;
+  readonly create: boolean;
+  /** Who holds the lock: a server as long as it runs, a command only briefly. */
+  readonly holder: LockHolder;
+  /** Whether a folder of an older format is migrated now; else with the next change. */
+  readonly migrateAtOnce?: boolean;
+  /** Months of the audit log to keep besides the current one; 0: all of it. */
+  readonly keepMonths?: number;
+  readonly caps?: SlotCaps;
+  /** How many MiB an hour one address may add to the audit log; 0: no limit. */
+  readonly auditBudget?: number;
+  /** Claims the appliance for this server; throws if another server has it. */
+  readonly claim?: (key: PrivateKey) => Promise<void>;
+}
+
+/** The socket through which commands reach a running server. */
+export const socketPath = (folder: string): string => join(folder, "berth.sock");
+
+/** Milliseconds for waiting clients to receive their 503 before the process exits. */
+const EXIT_DELAY = 250;
+
+/** Opens the data folder and connects all services with the real disk, clock and hardware. */
+export async function openAppliance(options: ApplianceOptions): Promise<Services> {
+  const {
+    folder,
+    identityName,
+    kind,
+    create,
+    holder,
+    keepMonths = 0,
+    caps,
+    auditBudget = 0,
+  } = options;
+  becomeFolderOwner(folder);
+  const clock = new ApplianceClock();
+  const identity = new Identity(realDisk, folder, hardwareComponents(identityName, kind));
+  const accessFile = new AccessFile(realDisk, folder);
+  const store = await Store.open({
+    identify: () => identity.create(),
+    // Runs before anything is written: a folder that is refused stays unchanged.
+    async recognize(appliance) {
+      identity.open(appliance);
+      accessFile.read();
+      await options.claim?.(identity.key);
+    },
+    checkSignatures: folderChecks.checkSignatures,
+    isBound: (license) => identity.matchHardware(license).isMatch,
+    disk: realDisk,
+    folder,
+    kind,
+    create,
+    holder,
+    migrateOnOpen: options.migrateAtOnce ?? false,
+    clock: clock.now,
+    jumps: clock.jumps,
+    behind: clock.behind,
+    ...(caps && { caps }),
+    checkpoint: (path, open, stopping) => checkpointInChild(path, open, stopping, { keepMonths }),
+    onFatal: exitAfterFatalError,
+  });
+  // Not the system clock: if it is set back, an expired token must not become valid again.
+  const now = (): Instant =>
+    store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
+  const access = new AccessControl(store, accessFile, now);
+  const operations = new Operations(
+    store,
+    (lease) => signLease(lease, identity.key),
+    new AuditBudget(auditBudget),
+  );
+  const credentials = new CloudCredentials(
+    store,
+    new SealedFile(realDisk, folder, { key: readSystemdCredential("berth-sealing-key") }),
+    {
+      apiKey: readSystemdCredentialText("berth-api-key"),
+      sharedKey: readSystemdCredentialText("berth-shared-key"),
+    },
+  );
+  const licensing = new Licensing(store, identity, credentials, builtInTrust);
+  if (builtInTrust !== null) await licensing.trustVendor(builtInTrust, "build");
+  const timekeeping = new Timekeeping(store, clock, identity);
+  const airgap = new Airgap(store, identity);
+  return {
+    operations,
+    licensing,
+    airgap,
+    credentials,
+    identity,
+    timekeeping,
+    access,
+    streams: new StatusStreams(),
+    auditLog: new AuditLogReader(store),
+    auditMaintenance: new AuditMaintenance(store),
+    // There is no listener yet.
+    exposures: () => [],
+    certificate: () => null,
+    runningServer: null,
+  };
+}
+
+/** Exits after a delay in which waiting clients receive their error. */
+function exitAfterFatalError(error: Error): void {
+  const changed = error instanceof FolderChanged ? error : null;
+  if (changed === null) {
+    log.error("disk failure: stopping; the next start replays the journal", { error });
+  } else {
+    const { message: finding, hint } = changed;
+    log.error("the data folder was changed by another process: stopping", { finding, hint });
+  }
+  setTimeout(() => {
+    if (changed !== null) printError(changed.message, changed.hint);
+    process.exit(EXIT_FAILURE);
+  }, EXIT_DELAY);
+}
+
+/** Reads a credential that the unit loads: a file that only root may read, passed on by systemd. */
+function readSystemdCredential(name: string): Uint8Array | null {
+  const folder = process.env["CREDENTIALS_DIRECTORY"];
+  return folder === undefined ? null : realDisk.read(join(folder, name));
+}
+
+/** Without the line break that an editor adds; empty means not set. */
+function readSystemdCredentialText(name: string): string | null {
+  const bytes = readSystemdCredential(name);
+  return bytes === null ? null : new TextDecoder().decode(bytes).trim() || null;
+}
+
+function hardwareComponents(
+  identityName: string | null,
+  kind: DataFolderKind | null,
+): readonly HardwareComponent[] {
+  if (identityName !== null) return [{ kind: "named", value: identityName.normalize("NFC") }];
+  const components = readMachineComponents();
+  // A demo must also run in a container in which no hardware can be identified.
+  const needsName = components.length === 0 && kind === "demo";
+  return needsName ? [{ kind: "named", value: "demo" }] : components;
+}

@@ -1,0 +1,97 @@
+import type { Exposure } from "../../http/app.ts";
+import type { AccessPolicy } from "../../http/server.ts";
+import type { AccessView } from "../../operations/access-control.ts";
+import { isLoopback, parseNetwork } from "../../platform/networks.ts";
+import { parseListenAddress } from "./listen-address.ts";
+
+interface SecuritySettings {
+  readonly policy: AccessPolicy;
+  readonly isClaimed: boolean;
+  readonly access: AccessView;
+  /** HOST:PORT of each listener; null: there is none. */
+  readonly plain: string;
+  readonly tls: string | null;
+  /** As they were set; empty: the default networks. */
+  readonly clientNetworks: readonly string[];
+  readonly adminNetworks: readonly string[];
+}
+
+/** Open access to the server, and how to restrict it: for `status` and for the start. */
+export const findExposures = (settings: SecuritySettings): Exposure[] => [
+  ...adminExposures(settings),
+  ...clientExposures(settings),
+  ...networkExposures("applications", "--client-networks", settings.clientNetworks),
+  ...networkExposures("administrators", "--admin-networks", settings.adminNetworks),
+  ...plainHttpExposures(settings),
+];
+
+export const describeNetworks = (networks: readonly string[]): string =>
+  networks.join(", ") || "private networks and this machine's subnets";
+
+function adminExposures({ policy, isClaimed, access: { tokens } }: SecuritySettings): Exposure[] {
+  if (isClaimed) {
+    return tokens
+      .filter(({ endsAt }) => endsAt === null)
+      .map(({ name }) => ({
+        finding: `the token ${name} never expires`,
+        remedy: `${name === "service" ? "berth service install" : "berth admin token --name NEW"} creates a token that expires; then run berth admin token revoke ${name}`,
+      }));
+  }
+  if (!policy.adminOpen) {
+    const finding =
+      "administration is open to everything that connects from this machine, including tunnels and proxies";
+    return [{ finding, remedy: "create a credential with berth admin token" }];
+  }
+  const finding = "demo: every client can administer it without a credential";
+  return [
+    {
+      finding,
+      remedy: "create a credential with berth admin token, or use berth serve for production",
+    },
+  ];
+}
+
+function clientExposures({ policy, clientNetworks }: SecuritySettings): Exposure[] {
+  if (policy.clientAuth !== "open") return [];
+  const networks = describeNetworks(clientNetworks);
+  return [
+    {
+      finding: `applications from ${networks} can call without a login and in any user's name`,
+      remedy:
+        'set client_auth = "login" or "mtls", or restrict the networks with --client-networks',
+    },
+  ];
+}
+
+/** A network with fewer bits is larger than any site: a mistake, or a choice to be made visible. */
+const MIN_PREFIX_BITS = 7;
+
+function networkExposures(group: string, flag: string, networks: readonly string[]): Exposure[] {
+  const wide = networks.filter(
+    (network) => (parseNetwork(network)?.bits ?? MIN_PREFIX_BITS) < MIN_PREFIX_BITS,
+  );
+  if (wide.length === 0) return [];
+  const finding = `${group} can connect from ${wide.join(", ")}, which is larger than one site`;
+  return [{ finding, remedy: `set ${flag} to the site's own networks` }];
+}
+
+function plainHttpExposures({ policy, plain, tls }: SecuritySettings): Exposure[] {
+  const exposures: Exposure[] = [];
+  const host = parseListenAddress(plain)?.host ?? "";
+  if (host !== "localhost" && !isLoopback(host)) {
+    exposures.push({
+      finding: `plain HTTP on ${plain}: traffic can be read and changed on the network`,
+      remedy:
+        tls === null
+          ? "run berth tls init, then set --listen-tls HOST:PORT and --listen 127.0.0.1:8080"
+          : "set --listen 127.0.0.1:8080 once every application uses TLS",
+    });
+  }
+  if (policy.allowPlain) {
+    exposures.push({
+      finding: "tokens and passwords from other machines are accepted over plain HTTP",
+      remedy: "remove allow_plain_credentials",
+    });
+  }
+  return exposures;
+}

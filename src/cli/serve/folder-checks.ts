@@ -1,0 +1,47 @@
+import type { State, TrustedVendor } from "../../domain/state.ts";
+import { findProofFault } from "../../license/proof.ts";
+import { verifyTrustDocument, type Vendor } from "../../license/trust.ts";
+import { builtInTrust } from "../../platform/version.ts";
+import type { SignatureCheck } from "../../store/state/signatures.ts";
+import { checkIdentity } from "./identity-check.ts";
+
+/**
+ * Checks that the licenses in a folder are signed by vendors that are trusted there. In a vendor's
+ * own build (`builtIn`: its trust document), also checks that no other vendor is trusted.
+ */
+export const createSignatureCheck =
+  (builtIn: string | null): SignatureCheck =>
+  async (state) => {
+    const foreign = builtIn === null ? null : await findForeignVendor(state, builtIn);
+    if (foreign !== null) {
+      const { name, vendor } = foreign;
+      const description = `${name} (${vendor}) is trusted with a key that is not in this build of berth`;
+      const hint =
+        "start the berth build that trusts this vendor, or restore a backup with berth restore";
+      return { license: null, description, hint };
+    }
+    const vendors = [...state.vendors.values()] as Vendor[];
+    for (const license of state.licenses.values()) {
+      const reason = await findProofFault(license, state.appliance, vendors);
+      if (reason === null) continue;
+      const { id, terms } = license;
+      return { license: id, description: `license ${id} for ${terms.product} ${reason}` };
+    }
+    return null;
+  };
+
+async function findForeignVendor(
+  { vendors }: State,
+  builtIn: string,
+): Promise<TrustedVendor | null> {
+  const verified = await verifyTrustDocument(builtIn, () => null);
+  const keys = new Set(verified.ok ? verified.value.keys.map(({ x }) => x) : []);
+  const trusted = [...vendors.values()];
+  return trusted.find((vendor) => vendor.keys.some(({ x }) => !keys.has(x))) ?? null;
+}
+
+/** The checks that every command makes on a data folder or a backup before it uses it. */
+export const folderChecks = {
+  identity: checkIdentity,
+  checkSignatures: createSignatureCheck(builtInTrust),
+};

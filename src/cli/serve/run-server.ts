@@ -1,0 +1,166 @@
+import type { DataFolderKind } from "../../domain/state.ts";
+import type { Services } from "../../http/app.ts";
+import type { Listener } from "../../http/server.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { log } from "../../platform/log.ts";
+import { ServerSignals } from "../../platform/signals.ts";
+import { canServe } from "../../platform/supported-platforms.ts";
+import { ServiceManager } from "../../platform/service-manager.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import type { AuditFinding } from "../../store/audit/audit-health.ts";
+import { FolderRefused } from "../../store/folder/refusal.ts";
+import type { StoreStatus } from "../../store/store-options.ts";
+import { ApplianceClaim } from "./appliance-claim.ts";
+import { openAppliance } from "./appliance.ts";
+import { EXIT_OK, Failure, getStringFlag, type FlagValues } from "../frame/command.ts";
+import { createRunningServer, type BoundListener } from "../maintenance/running-server.ts";
+import {
+  formatBoundAddress,
+  listenOnAdminSocket,
+  probeAddresses,
+  servePlain,
+  serveTls,
+} from "./listeners.ts";
+import { readSlotCaps, listExposures } from "./access-policy.ts";
+import { DEFAULT_AUDIT_BUDGET } from "./settings.ts";
+import { readStartSettings } from "./start-checks.ts";
+import { print, printWarning } from "../frame/terminal.ts";
+import { certificateView } from "../tls/tls-files.ts";
+
+export interface ServerContext extends Services {
+  /** The address applications use, as a URL. */
+  readonly url: string;
+  readonly tlsUrl: string | null;
+  readonly folder: string;
+}
+
+/** Called before anything is created or changed. */
+export function refuseUnsupportedPlatform({ platform }: FlagValues, kind: DataFolderKind): void {
+  if (canServe(kind, platform)) return;
+  throw new Failure(
+    kind === "site"
+      ? "berth serve requires Linux: its file locks do not work on other systems"
+      : "berth demo requires Linux or macOS: its file locks do not work on other systems",
+    "the vendor's desk works on this system: berth help vendor init",
+  );
+}
+
+/** The runtime obeys them before our code runs, and a debugger could read every secret. */
+const DEBUGGER_VARIABLES = ["BUN_INSPECT", "BUN_INSPECT_CONNECT_TO"];
+
+export function refuseDebugger({ environment }: FlagValues): void {
+  const name = DEBUGGER_VARIABLES.find((variable) => environment[variable] !== undefined);
+  if (name === undefined) return;
+  throw new Failure(
+    `${name} is set: a debugger could read and change everything in this process`,
+    `unset ${name} and start the server again`,
+  );
+}
+
+/** Opens the folder, listens, calls `ready`, and runs until a signal stops it. */
+export async function runServer(
+  flags: FlagValues,
+  folder: string,
+  kind: DataFolderKind,
+  prepare: (appliance: Services) => Promise<void>,
+  ready: (server: ServerContext) => Promise<void>,
+): Promise<number> {
+  const signals = new ServerSignals();
+  const manager = new ServiceManager(flags.environment);
+  const { plain, tls, policy } = readStartSettings(flags, folder, kind);
+  // A port that is not available must not leave a new data folder behind.
+  await probeAddresses([plain, tls]);
+  const claim = new ApplianceClaim(folder, flags.environment);
+  const appliance = await openAppliance({
+    claim: (key) => claim.acquire(key),
+    folder,
+    identityName: getStringFlag(flags, "identity"),
+    kind,
+    create: true,
+    holder: "server",
+    migrateAtOnce: true,
+    keepMonths: Number(getStringFlag(flags, "audit-keep-months") ?? 0),
+    caps: readSlotCaps(flags),
+    auditBudget: Number(getStringFlag(flags, "audit-budget") ?? DEFAULT_AUDIT_BUDGET),
+  });
+  const { operations, access } = appliance;
+  const retired = operations.findRetirement();
+  if (retired !== null) {
+    await operations.close();
+    throw new FolderRefused(
+      `${folder} was moved to another host on ${rfc3339(retired.at)} and no longer grants licenses`,
+      "run the server on that host; to cancel the move, run berth move in FILE here, and nowhere else",
+    );
+  }
+  const bound: BoundListener[] = [];
+  const runningServer = createRunningServer(flags, folder, bound, (finding) =>
+    appliance.auditMaintenance.setFinding(finding),
+  );
+  const services: Services = {
+    ...appliance,
+    runningServer,
+    exposures: () => listExposures(flags, policy, access),
+    certificate: () => tls && certificateView(tls.certificate, wallClock()),
+  };
+  const listeners: Listener[] = [];
+  try {
+    for (const note of operations.storeStatus().notes) printWarning(note);
+    // First: tokens that expired by the recorded time stay expired if the time is set back.
+    await access.persistExpiredTokens();
+    // Before the first request: a clock that was corrected while the server was off counts now.
+    await appliance.timekeeping.tick();
+    runningServer.removeLeftovers();
+    await prepare(appliance);
+    const plainListener = servePlain({ ...plain, services, policy });
+    listeners.push(plainListener);
+    bound.push({ address: formatBoundAddress(plain, plainListener), tls: false });
+    const tlsListener = tls && serveTls(services, policy, tls);
+    if (tlsListener !== null) listeners.push(tlsListener);
+    if (tls !== null && tlsListener !== null) {
+      bound.push({ address: formatBoundAddress(tls, tlsListener), tls: true });
+    }
+    const socket = listenOnAdminSocket(services, folder, policy.logMode, flags.environment);
+    if (socket !== null) listeners.push(socket);
+    const [url, tlsUrl] = [plainListener.address, tlsListener?.address ?? null];
+    await ready({ ...services, url, tlsUrl, folder });
+    signals.onReload(tlsListener?.reload ?? nothingToReload);
+    manager.notifyReady(`serving on ${url}${tlsUrl === null ? "" : ` and ${tlsUrl}`}`);
+    await signals.stopRequested;
+    manager.notifyStopping();
+    print("stopping");
+  } finally {
+    signals.onReload(() => log.info("reload ignored: the server is stopping"));
+    await Promise.all(listeners.map((listener) => listener.stop()));
+    runningServer.stop();
+    appliance.timekeeping.stop();
+    await operations.close();
+    claim.release();
+    manager.stopWatchdog();
+  }
+  reportIncompleteCheckpoint(folder, operations.storeStatus(), appliance.auditMaintenance.finding);
+  print("stopped");
+  return EXIT_OK;
+}
+
+/** Nothing is lost, but state.json is not up to date, and an operator may rely on that. */
+function reportIncompleteCheckpoint(
+  folder: string,
+  { fault, folderChange, checkpointError }: StoreStatus,
+  audit: AuditFinding | null,
+): void {
+  // In this case changes may be lost.
+  if (folderChange !== null) throw new Failure(folderChange.message, folderChange.hint);
+  if (fault === null && checkpointError === null) return;
+  const fullReason =
+    fault?.isFileLimit === true ? "a file reached the size limit (ulimit -f)" : "the disk is full";
+  const reason =
+    fault?.code === "storage_full" ? fullReason : (checkpointError ?? "the disk failed");
+  const hint = "no acknowledged change is lost: the next start reads the rest from the journal";
+  throw new Failure(
+    `stopped, but state.json in ${folder} is not up to date: ${reason}`,
+    audit === null ? hint : `${hint}; ${audit.hint}`,
+  );
+}
+
+const nothingToReload = (): void =>
+  log.info("nothing to reload: no certificate is in use, and settings are read only at the start");

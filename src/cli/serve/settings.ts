@@ -1,0 +1,196 @@
+import { parseNetwork } from "../../platform/networks.ts";
+import {
+  defaultDataFolder,
+  type Option,
+  type OptionValue,
+  type InvalidValue,
+} from "../../platform/options.ts";
+import { parseListenAddress } from "./listen-address.ts";
+
+export const checkListen = (value: OptionValue): InvalidValue | null =>
+  parseListenAddress(String(value)) !== null
+    ? null
+    : {
+        problem: "must be HOST:PORT, with a port up to 65535",
+        hint: "for example 0.0.0.0:8080, or [::]:8080",
+      };
+
+const checkNetworks = (value: OptionValue): InvalidValue | null => {
+  const invalid = [value].flat().find((network) => parseNetwork(String(network)) === null);
+  return invalid === undefined
+    ? null
+    : {
+        problem: `must be a list of networks; ${invalid} is not a network`,
+        hint: "for example 10.1.0.0/16",
+      };
+};
+
+export const checkOneOf =
+  (...allowed: readonly string[]) =>
+  (value: OptionValue): InvalidValue | null =>
+    allowed.includes(String(value))
+      ? null
+      : { problem: `must be one of ${allowed.join(", ")}`, hint: "" };
+
+const checkSlotCount = (value: OptionValue): InvalidValue | null =>
+  /^(?:0|[1-9]\d{0,8})$/.test(String(value))
+    ? null
+    : { problem: "must be a number of slots", hint: "for example 2, or 0 for no limit" };
+
+/** In MiB. A demo, which has no such setting, uses it too. */
+export const DEFAULT_AUDIT_BUDGET = "64";
+
+const checkMebibytes = (value: OptionValue): InvalidValue | null =>
+  /^(?:0|[1-9]\d{0,6})$/.test(String(value))
+    ? null
+    : { problem: "must be a number of MiB", hint: "for example 64, or 0 for no limit" };
+
+const checkMonths = (value: OptionValue): InvalidValue | null =>
+  /^\d{1,4}$/.test(String(value))
+    ? null
+    : { problem: "must be a number of months", hint: "for example 120, or 0 to keep everything" };
+
+/** The settings of a server, in the order in which its help shows them. */
+export const settings = {
+  data: {
+    name: "data",
+    type: "string",
+    placeholder: "DIR",
+    help: "the data folder",
+    isSetting: true,
+    isPath: true,
+    defaultValue: defaultDataFolder,
+    defaultDescription: "data beside the executable, or the service's /var/lib/berth",
+  },
+  listen: {
+    name: "listen",
+    type: "string",
+    placeholder: "HOST:PORT",
+    help: "address and port to listen on",
+    isSetting: true,
+    defaultValue: () => "0.0.0.0:8080",
+    check: checkListen,
+  },
+  listenTls: {
+    name: "listen-tls",
+    type: "string",
+    placeholder: "HOST:PORT",
+    help: "address and port to listen on with TLS, in addition to plain HTTP",
+    isSetting: true,
+    check: checkListen,
+  },
+  tlsCert: {
+    name: "tls-cert",
+    type: "string",
+    placeholder: "FILE",
+    help: "the TLS certificate (PEM); default: the one created by berth tls init",
+    isSetting: true,
+    isPath: true,
+  },
+  tlsKey: {
+    name: "tls-key",
+    type: "string",
+    placeholder: "FILE",
+    help: "the private key of the TLS certificate (PEM)",
+    isSetting: true,
+    isPath: true,
+  },
+  clientCa: {
+    name: "client-ca",
+    type: "string",
+    placeholder: "FILE",
+    help: "require client certificates signed by this CA (PEM)",
+    isSetting: true,
+    isPath: true,
+  },
+  clientNetworks: {
+    name: "client-networks",
+    type: "list",
+    placeholder: "CIDR",
+    help: "networks from which clients can connect; default: private networks and this machine's subnets",
+    isSetting: true,
+    check: checkNetworks,
+  },
+  adminNetworks: {
+    name: "admin-networks",
+    type: "list",
+    placeholder: "CIDR",
+    help: "networks from which administrators can connect; default: the client networks",
+    isSetting: true,
+    check: checkNetworks,
+  },
+  clientAuth: {
+    name: "client-auth",
+    type: "string",
+    placeholder: "MODE",
+    help: "how applications authenticate: open, login or mtls",
+    isSetting: true,
+    defaultValue: () => "open",
+    check: checkOneOf("open", "login", "mtls"),
+  },
+  allowPlainCredentials: {
+    name: "allow-plain-credentials",
+    type: "boolean",
+    help: "accept tokens and passwords from other machines over plain HTTP too",
+    isSetting: true,
+  },
+  names: {
+    name: "names",
+    type: "list",
+    placeholder: "NAME",
+    help: "additional host names of this server, as browsers and administrators use them",
+    isSetting: true,
+  },
+  maxSlotsPerUser: {
+    name: "max-slots-per-user",
+    type: "string",
+    placeholder: "N",
+    help: "maximum number of slots per user over all licenses; 0: no limit",
+    isSetting: true,
+    defaultValue: () => "0",
+    check: checkSlotCount,
+  },
+  maxSlotsPerPeer: {
+    name: "max-slots-per-peer",
+    type: "string",
+    placeholder: "N",
+    help: "maximum number of slots per address; 0: no limit",
+    isSetting: true,
+    defaultValue: () => "0",
+    check: checkSlotCount,
+  },
+  auditBudget: {
+    name: "audit-budget",
+    type: "string",
+    placeholder: "MIB",
+    help: "maximum MiB per hour that one address can add to the audit log; 0: no limit",
+    isSetting: true,
+    defaultValue: () => DEFAULT_AUDIT_BUDGET,
+    check: checkMebibytes,
+  },
+  log: {
+    name: "log",
+    type: "string",
+    placeholder: "MODE",
+    help: "what to log: default (admin actions, logins, refused, failed and slow requests) or requests (all)",
+    isSetting: true,
+    defaultValue: () => "default",
+    check: checkOneOf("default", "requests"),
+  },
+  identity: {
+    name: "identity",
+    type: "string",
+    placeholder: "NAME",
+    help: "a name to bind licenses to if no hardware can be identified, as in a container; a weak binding",
+    isSetting: true,
+  },
+  auditKeepMonths: {
+    name: "audit-keep-months",
+    type: "string",
+    placeholder: "N",
+    help: "months of the audit log to keep besides the current one; 0: keep all",
+    isSetting: true,
+    defaultValue: () => "0",
+    check: checkMonths,
+  },
+} as const satisfies Readonly<Record<string, Option>>;

@@ -1,0 +1,142 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { lstatSync } from "node:fs";
+import { join, sep } from "node:path";
+import { wallClock } from "../../platform/clock.ts";
+import { errorCode, realDisk } from "../../platform/disk.ts";
+import { replaceFile } from "../../platform/files.ts";
+import { Misuse } from "../../platform/options.ts";
+import type { Authority } from "../../platform/x509.ts";
+import { Failure, getStringFlag, type FlagValues } from "../frame/command.ts";
+import { servicePaths } from "../service/unit.ts";
+import { tlsPaths } from "./tls-files.ts";
+
+/** The CA of a site, as `berth tls init` stores it. */
+export interface SiteCa {
+  readonly authority: Authority;
+  /** What clients trust. */
+  readonly root: string;
+  /** Sent with every certificate it signs; empty: clients trust the signer itself. */
+  readonly chain: string;
+  readonly keyPath: string;
+  /** Its key is in the data folder, where older versions stored it. */
+  readonly isInDataFolder: boolean;
+}
+
+export interface CaFolder {
+  readonly path: string;
+  readonly isDefault: boolean;
+}
+
+/**
+ * The folder of the CA's key. It is never in the data folder, which the server reads: a
+ * vulnerability of the server must not become one of every client's TLS.
+ */
+export function getCaFolder(flags: FlagValues, folder: string): CaFolder {
+  const namedPath = getStringFlag(flags, "ca-dir");
+  const path = namedPath ?? (folder === servicePaths.data ? servicePaths.ca : `${folder}-ca`);
+  if (`${path}${sep}`.startsWith(`${folder}${sep}`)) {
+    throw new Misuse(
+      "--ca-dir must not be inside the data folder",
+      "the server can read everything in the data folder; choose another folder",
+    );
+  }
+  return { path, isDefault: namedPath === null };
+}
+
+export const caKeyPath = ({ path }: CaFolder): string => join(path, "ca.key");
+
+/** Null: there is no CA yet. If the key of an existing CA is missing, it is never replaced. */
+export function readSiteCa(flags: FlagValues, folder: string): SiteCa | null {
+  const { caCertificate, oldCaKey } = tlsPaths(folder);
+  const keyPath = caKeyPath(getCaFolder(flags, folder));
+  const keyFile = readText(keyPath);
+  if (keyFile !== null) return parseSiteCa(keyFile, { keyPath, isInDataFolder: false });
+  const [root, oldKey] = [readText(caCertificate), readText(oldCaKey)];
+  if (root === null && oldKey === null) return null;
+  if (root === null) {
+    throw new Failure(
+      `${caCertificate} is missing, but its key exists`,
+      "restore it, or create a new CA with berth tls init --new-ca and distribute it",
+    );
+  }
+  if (oldKey !== null)
+    return parseSiteCa(`${oldKey}${root}`, { keyPath: oldCaKey, isInDataFolder: true });
+  throw new Failure(
+    `the key of the site CA is not in ${keyPath}`,
+    "specify its folder with --ca-dir DIR, or create a new CA with berth tls init --new-ca and distribute it",
+  );
+}
+
+const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----\n?/g;
+
+/** Parses the key, the signer's certificate, and the root's certificate if that is another. */
+function parseSiteCa(text: string, location: Pick<SiteCa, "keyPath" | "isInDataFolder">): SiteCa {
+  const blocks = [...text.matchAll(PEM_BLOCK)].map(([block, kind = ""]) => ({ block, kind }));
+  const key = blocks.find(({ kind }) => kind.endsWith("PRIVATE KEY"))?.block;
+  const certificates = blocks
+    .filter(({ kind }) => kind === "CERTIFICATE")
+    .map(({ block }) => block);
+  const [certificate, root = certificate] = certificates;
+  if (key === undefined || certificate === undefined || root === undefined)
+    throw damagedKeyError(location);
+  let signer: X509Certificate;
+  try {
+    signer = new X509Certificate(certificate);
+    if (!signer.checkPrivateKey(createPrivateKey(key))) throw damagedKeyError(location);
+  } catch {
+    throw damagedKeyError(location);
+  }
+  const endsAt = Date.parse(signer.validTo);
+  if (endsAt <= wallClock()) {
+    throw new Failure(
+      `the site CA expired on ${new Date(endsAt).toISOString()}`,
+      "create a new one with berth tls init --new-ca and distribute it",
+    );
+  }
+  const name = signer.subject.replace(/^CN=/, "");
+  const chain = certificate === root ? "" : certificate;
+  return { authority: { name, endsAt, certificate, key }, root, chain, ...location };
+}
+
+const damagedKeyError = ({ keyPath }: Pick<SiteCa, "keyPath">): Failure =>
+  new Failure(
+    `${keyPath} is not the key of the site CA`,
+    "restore it, or create a new CA with berth tls init --new-ca and distribute it",
+  );
+
+function readText(path: string): string | null {
+  const bytes = realDisk.read(path);
+  return bytes === null ? null : new TextDecoder().decode(bytes);
+}
+
+/** Stores everything in one file, so that a CA is never incomplete. */
+export async function saveSiteCa(folder: CaFolder, key: string, certificates: readonly string[]) {
+  try {
+    realDisk.makeFolder(folder.path);
+  } catch (error) {
+    if (errorCode(error) === null) throw error;
+    throw new Failure(
+      `cannot store the key of the site CA in ${folder.path} (${errorCode(error)})`,
+      "run the command with sudo, or choose another folder with --ca-dir DIR, for example on removable media",
+    );
+  }
+  if (folder.isDefault) refuseForeignFolder(folder.path);
+  await replaceFile(
+    realDisk,
+    caKeyPath(folder),
+    Buffer.from(`${key}${[...new Set(certificates)].join("")}`),
+  );
+}
+
+const GROUP_AND_OTHERS = 0o077;
+
+/** Another user may have created the default folder first, to read the key. */
+function refuseForeignFolder(path: string): void {
+  const { uid, mode } = lstatSync(path);
+  const isOwned = lstatSync(path).isDirectory() && uid === process.geteuid?.();
+  if (isOwned && (mode & GROUP_AND_OTHERS) === 0) return;
+  throw new Failure(
+    `other users can access ${path}`,
+    `change it with chown and chmod 700, or choose another folder with --ca-dir DIR`,
+  );
+}

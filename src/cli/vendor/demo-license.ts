@@ -1,0 +1,43 @@
+import type { Instant } from "../../domain/time.ts";
+import type { LicenseRequest } from "../../license/request.ts";
+import type { TermsDocument } from "../../license/terms.ts";
+import type { IssueOptions } from "../../desk/issue.ts";
+
+const plainFeature = { metadata: null, expires: null, floating: null, consumption: null };
+
+/** Terms with which every API call can be tried. */
+export const demoTerms: Partial<TermsDocument> = {
+  license_type: "consumption",
+  trial: true,
+  slots: 5,
+  timeout_minutes: 15,
+  borrow_hours: 8_760,
+  consumption: { max: 100, overages: 10, negative: false, period: null },
+  features: [
+    {
+      ...plainFeature,
+      code: "RENDER",
+      name: "Render",
+      floating: { slots: 2, timeout_minutes: 15 },
+    },
+    {
+      ...plainFeature,
+      code: "EXPORT",
+      name: "Export",
+      consumption: { max: 50, overages: 0, negative: false, period: null },
+    },
+  ],
+};
+
+/** The demo's desk accepts any hardware: it runs on the machine that sends the request. */
+export const demoIssueOptions = (request: LicenseRequest, now: Instant): IssueOptions => ({
+  request,
+  renewLicenseId: null,
+  licenseId: null,
+  isNew: false,
+  licenseKey: null,
+  terms: demoTerms,
+  allowWeakBinding: true,
+  acceptForkReason: null,
+  now,
+});

@@ -1,0 +1,57 @@
+import type { MoveAway } from "../command.ts";
+import { makeDecision, type Decision } from "../decision.ts";
+import type { MovedAway, MovedIn } from "../event.ts";
+import type { Fault } from "../fault.ts";
+import { limits } from "../limits.ts";
+import type { Result } from "../result.ts";
+import type { License, Retirement, State } from "../state.ts";
+import { HOUR, later, type Instant } from "../time.ts";
+
+/**
+ * An appliance moves with its key, its licenses and all slots. The old host grants nothing any
+ * more, so that nothing is granted twice. The new host serves for a grace period on hardware that
+ * its licenses were not signed for, and requests new licenses meanwhile.
+ */
+export function decideMoveAway(
+  state: State,
+  { move, peer }: MoveAway,
+  at: Instant,
+): Result<Decision<Retirement>, Fault> {
+  // A repeated command is the same move: its file may have to be written again.
+  if (state.retirement !== null) return makeDecision([], state.retirement);
+  return makeDecision([{ type: "MovedAway", at, move, peer }], { move, at });
+}
+
+export function moveAway(state: State, { move, at }: MovedAway): void {
+  state.retirement = { move, at };
+}
+
+export function moveIn(state: State, { restore, at }: MovedIn): void {
+  state.retirement = null;
+  state.restores.push(restore);
+  if (state.restores.length > limits.restores) state.restores.shift();
+  // The move was cancelled on its own host and nothing happened elsewhere: a later move gets its
+  // full grace period.
+  if (restore.replaced === restore.seq) return;
+  // The grace period starts with the first move: repeated moves must not extend it.
+  for (const license of state.licenses.values()) license.movedAt ??= at;
+}
+
+/**
+ * A site that was created, as an installation does for its first token, but never had contact with
+ * a vendor.
+ */
+export const isUnusedSite = (state: State): boolean =>
+  state.kind === "site" &&
+  state.licenses.size === 0 &&
+  state.tombstones.size === 0 &&
+  state.activations.size === 0 &&
+  state.requestHeads.length === 0 &&
+  state.restores.length === 0 &&
+  state.retirement === null;
+
+/**
+ * The end of the grace period on hardware the license was not signed for; null: it was not moved.
+ */
+export const moveGraceEnd = ({ movedAt, terms }: License): Instant | null =>
+  movedAt === null ? null : later(movedAt, terms.moveGraceHours * HOUR);

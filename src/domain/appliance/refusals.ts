@@ -1,0 +1,28 @@
+import type { CountRefusals } from "../command.ts";
+import { makeDecision, type Decision } from "../decision.ts";
+import type { RefusalsCounted } from "../event.ts";
+import type { Fault } from "../fault.ts";
+import { limits } from "../limits.ts";
+import type { Result } from "../result.ts";
+import type { State } from "../state.ts";
+import type { Instant } from "../time.ts";
+
+/**
+ * Refusals are counted, not written one by one: a client that retries in a loop must not fill the
+ * disk.
+ */
+export function decideCountRefusals(
+  _state: State,
+  { refusals }: CountRefusals,
+  at: Instant,
+): Result<Decision<null>, Fault> {
+  const events = refusals.map(({ product, code, count, users }): RefusalsCounted => ({
+    type: "RefusalsCounted",
+    at,
+    product,
+    code,
+    count,
+    users: users.slice(-limits.refusalUsers),
+  }));
+  return makeDecision(events, null);
+}

@@ -1,0 +1,177 @@
+import {
+  findRemainingJumps,
+  lapsedBorrowKey,
+  moveLapsedBorrow,
+  makeClockSkewAt,
+  findUndoneJumps,
+  type ClockSkewAt,
+} from "./clock-jumps.ts";
+import type { ClockSetBack, SlotRestored } from "../event.ts";
+import { requireLicense } from "../licenses/evolve-licenses.ts";
+import type { SlotPool } from "../slots/pool.ts";
+import type { RecordedJump } from "./clock-jump-types.ts";
+import {
+  newRegistration,
+  type BaseRegistration,
+  type FeatureRegistration,
+  type Registration,
+} from "../slots/registration.ts";
+import type { Counter, License, State } from "../state.ts";
+import type { ConsumptionTerms } from "../licenses/terms.ts";
+import { earliest, later, latest, findNextPeriodStart, type Instant } from "../time.ts";
+
+/**
+ * Moves the state back in time. A value that was set while the clock was ahead moves back by as
+ * much as the clock was ahead then. A value that was set under the correct clock stays as it was
+ * granted.
+ */
+export function setClockBack(state: State, { from, to }: ClockSetBack): void {
+  const skew = makeClockSkewAt(state.clockJumps, from, to);
+  const moveInstant = (at: Instant): Instant => later(at, -skew(at));
+  const [firstUndone] = findUndoneJumps(state.clockJumps, to);
+  state.latestEventAt = to;
+  state.clockNonce = null;
+  state.createdAt = moveInstant(state.createdAt);
+  for (const license of state.licenses.values()) {
+    moveRegistrations(license.pool, skew);
+    moveCounter(license.counter, license.terms.consumption, to, firstUndone, license.id, null);
+    license.movedAt = license.movedAt && moveInstant(license.movedAt);
+    for (const [code, feature] of license.features) {
+      moveFeatureSlots(feature.pool, license.pool, skew);
+      const { consumption } = feature.terms;
+      moveCounter(feature.counter, consumption, to, firstUndone, license.id, code);
+    }
+  }
+  moveEach(state.requests, moveInstant);
+  moveEach(state.activations, moveInstant);
+  state.idempotencyRecords.update(({ at, outcome, ...entry }) => ({
+    ...entry,
+    at: moveInstant(at),
+    outcome: moveOutcome(outcome, skew, at),
+  }));
+  for (const [key, entry] of state.lapsedBorrows)
+    state.lapsedBorrows.set(key, moveLapsedBorrow(entry, skew));
+  state.clockJumps.splice(0, Infinity, ...findRemainingJumps(state.clockJumps, from, to));
+}
+
+/** Restores a borrow that ended only because the clock was ahead. */
+export function restoreSlot(state: State, event: SlotRestored): void {
+  const { license: id, user, slot, until } = event;
+  const { pool, features } = requireLicense(state, id);
+  const key = lapsedBorrowKey(id, user);
+  const lapsed = state.lapsedBorrows.get(key);
+  if (lapsed === undefined) throw new Error("an event restores a borrow that did not lapse");
+  state.lapsedBorrows.delete(key);
+  const { registeredAt, contact, borrowedAt, leasedTo } = lapsed;
+  const registration = pool.get(user);
+  if (registration === undefined) {
+    const restored = newRegistration(slot, user, registeredAt, until, contact);
+    Object.assign(restored, { setAt: borrowedAt, borrowedUntil: until, borrowedAt, leasedTo });
+    pool.add(restored);
+    return state.registrationsByPeer.add(restored);
+  }
+  if (registration.borrowedUntil !== null && registration.borrowedUntil >= until) return;
+  registration.borrowedUntil = until;
+  registration.borrowedAt = borrowedAt;
+  registration.leasedTo = leasedTo;
+  if (registration.end >= until) return;
+  pool.changeEnd(registration, until);
+  registration.setAt = borrowedAt;
+  for (const { pool: slots } of features.values()) {
+    const featureSlot = slots.get(user);
+    if (featureSlot !== undefined)
+      slots.changeEnd(featureSlot, earliest(featureSlot.timeoutAt, until));
+  }
+}
+
+function moveRegistrations(pool: SlotPool<Registration>, skew: ClockSkewAt): void {
+  // Changed in place, because the indexes refer to the same objects.
+  for (const registration of pool.inSlotOrder()) {
+    moveHolder(pool, registration, skew);
+    const { contactAuditedAt: auditedAt } = registration;
+    registration.contactAuditedAt = auditedAt && later(auditedAt, -skew(auditedAt));
+    if (registration.borrowedUntil === null || registration.borrowedAt === null) continue;
+    registration.borrowedUntil = later(registration.borrowedUntil, -skew(registration.borrowedAt));
+    registration.borrowedAt = later(registration.borrowedAt, -skew(registration.borrowedAt));
+    // A heartbeat while the clock was wrong must not shorten a borrow granted while it was correct.
+    if (registration.end < registration.borrowedUntil)
+      pool.changeEnd(registration, registration.borrowedUntil);
+  }
+}
+
+/**
+ * A feature slot's own timeout moves by when it was set. Its end is limited by the end of the
+ * license's slot, which has already moved.
+ */
+function moveFeatureSlots(
+  pool: SlotPool<FeatureRegistration>,
+  licensePool: SlotPool<Registration>,
+  skew: ClockSkewAt,
+): void {
+  for (const featureSlot of pool.inSlotOrder()) {
+    featureSlot.timeoutAt = later(featureSlot.timeoutAt, -skew(featureSlot.setAt));
+    moveHolder(pool, featureSlot, skew);
+    const licenseSlot = licensePool.get(featureSlot.user);
+    if (licenseSlot !== undefined)
+      pool.changeEnd(featureSlot, earliest(featureSlot.timeoutAt, licenseSlot.end));
+  }
+}
+
+function moveHolder<T extends BaseRegistration>(
+  pool: SlotPool<T>,
+  holder: T,
+  skew: ClockSkewAt,
+): void {
+  pool.changeEnd(holder, later(holder.end, -skew(holder.setAt)));
+  holder.setAt = later(holder.setAt, -skew(holder.setAt));
+  holder.registeredAt = later(holder.registeredAt, -skew(holder.registeredAt));
+}
+
+/**
+ * The current period is the one that contains the new time. Its total is the total before the jump
+ * plus everything counted since: counts that a reset removed meanwhile count again.
+ */
+function moveCounter(
+  counter: Counter,
+  terms: ConsumptionTerms | null,
+  to: Instant,
+  jump: RecordedJump | undefined,
+  license: License["id"],
+  feature: string | null,
+): void {
+  if (terms?.period != null && counter.resetAt !== null && counter.resetAt > to) {
+    counter.resetAt = findNextPeriodStart(terms.period, to);
+  }
+  const before = jump?.counters.find(
+    (entry) => entry.license === license && entry.feature === feature,
+  );
+  if (before === undefined) return;
+  const isSamePeriod = before.resetAt === null || before.resetAt > to;
+  counter.total = Math.max(0, (isSamePeriod ? before.total : 0) + counter.counted - before.counted);
+}
+
+/**
+ * A borrow's outcome contains its end, from which the lease is signed. The outcome of a count
+ * contains no time.
+ */
+function moveOutcome(outcome: unknown, skew: ClockSkewAt, at: Instant): unknown {
+  if (typeof outcome !== "object" || outcome === null || !("borrowedUntil" in outcome)) {
+    return outcome;
+  }
+  const borrowOutcome = outcome as Pick<Registration, "registeredAt" | "end" | "borrowedUntil">;
+  const until = borrowOutcome.borrowedUntil && later(borrowOutcome.borrowedUntil, -skew(at));
+  const end = later(borrowOutcome.end, -skew(at));
+  return {
+    ...borrowOutcome,
+    registeredAt: later(borrowOutcome.registeredAt, -skew(borrowOutcome.registeredAt)),
+    end: until === null ? end : latest(end, until),
+    borrowedUntil: until,
+  };
+}
+
+function moveEach<T extends { readonly at: Instant }>(
+  entries: Map<string, T>,
+  moveInstant: (at: Instant) => Instant,
+): void {
+  for (const [key, entry] of entries) entries.set(key, { ...entry, at: moveInstant(entry.at) });
+}

@@ -1,0 +1,71 @@
+import { findBorrowsToRestore } from "./clock-jumps.ts";
+import type { AskClock, JumpClock, MarkClock, SetClockBack } from "../command.ts";
+import { isStillTrusted } from "../licenses/trust.ts";
+import { makeDecision, type Decision } from "../decision.ts";
+import type { Event } from "../event.ts";
+import type { Fault } from "../fault.ts";
+import { err, type Result } from "../result.ts";
+import type { State } from "../state.ts";
+import { earliest, later, type Instant } from "../time.ts";
+import { CLOCK_LIMITS } from "./timekeeper.ts";
+
+/**
+ * While no slot or count of a time-dependent license was ever granted, setting the clock back gains
+ * nothing.
+ */
+export const canSetClockFreely = (state: State): boolean => !state.hasLentTimeDependent;
+
+type ClockDecision = Result<Decision<null>, Fault>;
+
+export const decideMarkClock = (_state: State, _command: MarkClock, at: Instant): ClockDecision =>
+  makeDecision([{ type: "ClockMarked", at }], null);
+
+/** Records the jump, because a later set-back needs to know of it. */
+export const decideJumpClock = (
+  _state: State,
+  { from, to, reason }: JumpClock,
+  at: Instant,
+): ClockDecision => makeDecision([{ type: "ClockJumped", at, from, to, reason }], null);
+
+/** Creates the nonce that a vendor's signed time answers; only the newest nonce counts. */
+export const decideAskClock = (
+  _state: State,
+  { nonce, peer }: AskClock,
+  at: Instant,
+): ClockDecision => makeDecision([{ type: "ClockAsked", at, nonce, peer }], null);
+
+/** The nonce that can still be answered at this instant; null: none. */
+export const findOpenTimeNonce = (state: State, at: Instant): string | null =>
+  at < later(state.clockAskedAt, CLOCK_LIMITS.timeAnswerLifetime) ? state.clockNonce : null;
+
+/**
+ * Sets the clock back to `to`: without a signature while nothing time-dependent was granted, else
+ * only with a vendor's signed time.
+ */
+export function decideSetClockBack(
+  state: State,
+  { to, nonce, peer, vendor = "", checkedVersion }: SetClockBack,
+  at: Instant,
+): ClockDecision {
+  if (!isStillTrusted(state, vendor, checkedVersion)) return err({ code: "untrusted_vendor" });
+  const isAnswer = nonce !== null && nonce === findOpenTimeNonce(state, at);
+  if (!isAnswer && !canSetClockFreely(state))
+    return err({ code: "clock_suspect", behind: at - to });
+  if (to >= at && !isAnswer) return makeDecision([], null);
+  // An answer that is not earlier changes no time, but its nonce is used up.
+  const newTime = earliest(to, at);
+  const events: Event[] = [{ type: "ClockSetBack", at: newTime, from: at, to: newTime, peer }];
+  const borrows = findBorrowsToRestore(state, at, newTime);
+  for (const { license, user, slot, borrowedUntil } of borrows) {
+    const registration = state.licenses.get(license)?.pool.get(user);
+    const slotFields = { license, user, slot: registration?.slot ?? slot };
+    events.push({
+      type: "SlotRestored",
+      at: newTime,
+      ...slotFields,
+      until: borrowedUntil,
+      isHeld: registration !== undefined,
+    });
+  }
+  return makeDecision(events, null);
+}

@@ -1,0 +1,54 @@
+import { lastItem, SortedList, type SlotKeyed } from "./sorted-list.ts";
+import type { Instant } from "../time.ts";
+
+export interface ExpiringItem extends SlotKeyed {
+  readonly end: Instant;
+}
+
+/** Slot holders ordered by when they end. */
+export class ExpiryIndex<T extends ExpiringItem> extends SortedList<T, ExpiringItem> {
+  constructor() {
+    super((a, b) => a.end - b.end || a.slot - b.slot);
+  }
+
+  /** The number of items that have ended: end ≤ now. */
+  countEnded(now: Instant): number {
+    let count = 0;
+    for (const chunk of this.chunks) {
+      // The usual case: ended items are soon removed.
+      if (chunk[0] !== undefined && chunk[0].end > now) return count;
+      if (lastItem(chunk).end > now) return count + this.findIndex(chunk, justAfter(now));
+      count += chunk.length;
+    }
+    return count;
+  }
+
+  /** The first `limit` items that have ended, the earliest end first. */
+  ended(now: Instant, limit: number): T[] {
+    const endedItems: T[] = [];
+    for (const chunk of this.chunks) {
+      for (const item of chunk) {
+        if (item.end > now || endedItems.length >= limit) return endedItems;
+        endedItems.push(item);
+      }
+    }
+    return endedItems;
+  }
+
+  /** The end of the n-th item that has not ended yet; null: there are fewer. */
+  nthEnd(n: number, now: Instant): Instant | null {
+    const probe = justAfter(now);
+    let chunkIndex = this.findChunk(probe);
+    let chunk = this.chunks[chunkIndex];
+    let index = chunk === undefined ? 0 : this.findIndex(chunk, probe) + n - 1;
+    while (chunk !== undefined && index >= chunk.length) {
+      index -= chunk.length;
+      chunkIndex += 1;
+      chunk = this.chunks[chunkIndex];
+    }
+    return chunk?.[index]?.end ?? null;
+  }
+}
+
+/** Sorts after everything that ends at `now` and before everything that ends later. */
+const justAfter = (now: Instant): ExpiringItem => ({ end: now, slot: Infinity });

@@ -1,0 +1,128 @@
+import { findNextReset, totalAt } from "../consumption/consumption.ts";
+import type {
+  ActivationMade,
+  ConsumptionAdded,
+  LicenseInstalled,
+  LicenseRemoved,
+  RequestMade,
+} from "../event.ts";
+import { limits } from "../limits.ts";
+import { SlotPool } from "../slots/pool.ts";
+import type { FeatureRegistration, Registration } from "../slots/registration.ts";
+import type { Counter, Feature, License, State } from "../state.ts";
+import { withdrawFeature, type FeatureTerms } from "./terms.ts";
+import { later, type Instant } from "../time.ts";
+
+/** Installing and removing licenses: the part of evolve.ts that concerns documents, not slots. */
+
+export function addOpenRequest(state: State, { at, request, head }: RequestMade): void {
+  state.requests.set(request.request, request);
+  for (const [id, { at: createdAt }] of state.requests) {
+    const isOverLimit = state.requests.size > limits.openRequests;
+    if (!isOverLimit && at < later(createdAt, limits.requestAge)) break;
+    state.requests.delete(id);
+  }
+  state.requestHeads.push({ request: request.request, ...head });
+  if (state.requestHeads.length > limits.requestHeads) state.requestHeads.shift();
+}
+
+export function addOpenActivation(state: State, { at, activation }: ActivationMade): void {
+  state.activations.set(activation.nonce, activation);
+  for (const [nonce, { at: createdAt }] of state.activations) {
+    const isOverLimit = state.activations.size > limits.openActivations;
+    if (!isOverLimit && at < later(createdAt, limits.activationAge)) break;
+    state.activations.delete(nonce);
+  }
+}
+
+/** The request is used up in the same step that installs the license. */
+function markRequestAnswered(state: State, request: string, license: number): void {
+  state.requests.delete(request);
+  state.answeredRequests.set(request, license);
+  const [oldest] = state.answeredRequests.keys();
+  const isOverLimit = state.answeredRequests.size > limits.answeredRequests;
+  if (isOverLimit && oldest !== undefined) state.answeredRequests.delete(oldest);
+}
+
+export function removeLicense(state: State, { license, tombstone }: LicenseRemoved): void {
+  const { terms, pool } = requireLicense(state, license);
+  for (const registration of pool.inSlotOrder()) state.registrationsByPeer.remove(registration);
+  const others = (state.products.get(terms.product) ?? []).filter(({ id }) => id !== license);
+  state.licenses.delete(license);
+  if (others.length > 0) state.products.set(terms.product, others);
+  else state.products.delete(terms.product);
+  state.tombstones.set(license, tombstone);
+  // A late answer to one of these requests must not install the license again.
+  for (const [id, { product }] of state.requests) {
+    if (product === null || product === terms.product) state.requests.delete(id);
+  }
+  for (const [nonce, { licenseKey }] of state.activations) {
+    if (licenseKey === terms.licenseKey) state.activations.delete(nonce);
+  }
+}
+
+export function installLicense(state: State, event: LicenseInstalled): void {
+  const { at, license: id, terms, grant } = event;
+  if (event.request !== null) markRequestAnswered(state, event.request, id);
+  if (event.activation !== null) state.activations.delete(event.activation);
+  const existing = state.licenses.get(id);
+  if (existing === undefined) {
+    const license: License = {
+      id,
+      addedAt: at,
+      movedAt: null,
+      terms,
+      grant,
+      counter: newCounter(),
+      pool: new SlotPool<Registration>(),
+      features: new Map(terms.features.map((feature) => [feature.code, newFeature(feature)])),
+    };
+    state.licenses.set(id, license);
+    const others = state.products.get(terms.product) ?? [];
+    state.products.set(terms.product, [license, ...others]);
+    return;
+  }
+  // The new license is signed for the current hardware, so the grace period of the move is over.
+  if (existing.grant.hardwareId !== grant.hardwareId) existing.movedAt = null;
+  existing.terms = terms;
+  existing.grant = grant;
+  startPeriod(existing.counter, terms.consumption, at);
+  for (const feature of existing.features.values()) feature.terms = withdrawFeature(feature.terms);
+  for (const featureTerms of terms.features) {
+    const feature = existing.features.get(featureTerms.code);
+    if (feature === undefined) existing.features.set(featureTerms.code, newFeature(featureTerms));
+    else {
+      feature.terms = featureTerms;
+      startPeriod(feature.counter, featureTerms.consumption, at);
+    }
+  }
+}
+
+const newCounter = (): Counter => ({ total: 0, resetAt: null, counted: 0 });
+
+const newFeature = (terms: FeatureTerms): Feature => ({
+  terms,
+  counter: newCounter(),
+  pool: new SlotPool<FeatureRegistration>(),
+});
+
+/** The total stays; the new terms determine when it resets next. */
+function startPeriod(counter: Counter, terms: FeatureTerms["consumption"], at: Instant): void {
+  counter.total = totalAt(counter, at);
+  counter.resetAt = findNextReset(terms, { resetAt: null }, at);
+}
+
+export function addCount(counter: Counter, { count, total, resetAt }: CounterChange): void {
+  counter.total = total;
+  counter.resetAt = resetAt;
+  counter.counted += count;
+}
+
+type CounterChange = Pick<ConsumptionAdded, "count" | "total" | "resetAt">;
+
+export function requireLicense(state: State, id: number): License {
+  const license = state.licenses.get(id);
+  if (license === undefined)
+    throw new Error(`an event names license ${id}, which is not installed`);
+  return license;
+}

@@ -1,0 +1,70 @@
+import type { LicenseSelector } from "../command.ts";
+import type { Fault } from "../fault.ts";
+import { moveGraceEnd } from "../appliance/move.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { License, State } from "../state.ts";
+import { getLicenseEnd } from "./terms.ts";
+import type { Instant } from "../time.ts";
+
+/** Why nothing may be granted on this license at this instant; null: it may. */
+export function checkLicenseValid(state: State, license: License, at: Instant): Fault | null {
+  const { terms } = license;
+  if (state.retirement !== null) return { code: "moved_away", at: state.retirement.at };
+  if (!state.isSignedForThisMachine(license)) {
+    const until = moveGraceEnd(license);
+    if (until === null) return { code: "hardware_mismatch" };
+    if (at >= until) return { code: "hardware_mismatch", until };
+  }
+  if (!terms.enabled) return { code: "license_not_enabled" };
+  if (terms.start !== null && at < terms.start) {
+    return { code: "license_not_active", start: terms.start };
+  }
+  const end = getLicenseEnd(terms);
+  if (end !== null && at >= end) return { code: "license_expired", what: "license", end };
+  return null;
+}
+
+/**
+ * All required fields that are missing. The product may be left out while only one is installed.
+ */
+export function findMissingFields(
+  state: State,
+  { product }: Pick<LicenseSelector, "product">,
+  requiredFields: Readonly<Record<string, string | null>>,
+): string[] {
+  const missing = Object.keys(requiredFields).filter((field) => requiredFields[field] === null);
+  if (product === null && state.products.size > 1) missing.push("product");
+  return missing;
+}
+
+/** The licenses that a call selects, the most recently added first. */
+export function findLicenses(
+  state: State,
+  { product, licenseId }: LicenseSelector,
+): Result<readonly License[], Fault> {
+  if (state.products.size === 0) return err({ code: "license_not_found" });
+  const licenses =
+    product === null ? state.products.values().next().value : state.products.get(product);
+  if (licenses === undefined) return err({ code: "unknown_product" });
+  if (licenseId === null) return ok(licenses);
+  const matching = licenses.filter(({ id }) => id === licenseId);
+  return matching.length === 0 ? err({ code: "license_not_found" }) : ok(matching);
+}
+
+/**
+ * The valid ones of `licenses`; if there are none, why the most recently added one is not valid.
+ */
+export function filterValidLicenses(
+  state: State,
+  licenses: readonly License[],
+  at: Instant,
+): Result<readonly License[], Fault> {
+  const valid: License[] = [];
+  let reason: Fault = { code: "license_not_found" };
+  for (const license of licenses) {
+    const fault = checkLicenseValid(state, license, at);
+    if (fault === null) valid.push(license);
+    else if (license === licenses[0]) reason = fault;
+  }
+  return valid.length === 0 ? err(reason) : ok(valid);
+}

@@ -1,0 +1,124 @@
+import { checkSlotCaps } from "./slot-caps.ts";
+import type { Borrow } from "../command.ts";
+import { machineOf } from "./contact.ts";
+import { makeDecision } from "../decision.ts";
+import type { Event } from "../event.ts";
+import type { Fault } from "../fault.ts";
+import { renewHeldFeatures } from "../features/features.ts";
+import { findRecordedOutcome, recordOutcome } from "../idempotency/idempotency.ts";
+import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
+import { findMissingFields } from "../licenses/licenses.ts";
+import { limits } from "../limits.ts";
+import { err, ok, type Result } from "../result.ts";
+import {
+  getBorrowEnd,
+  findSlot,
+  expireEndedSlot,
+  makeSlotRenewed,
+  makeSlotOutcome,
+  makeSlotTaken,
+  type SlotDecision,
+  type SlotOutcome,
+} from "./slots.ts";
+import type { License, State } from "../state.ts";
+import { canBorrow, getLicenseEnd } from "../licenses/terms.ts";
+import { earliest, HOUR, later, latest, MINUTE, type Instant } from "../time.ts";
+import { CLOCK_LIMITS, isClockSuspect } from "../clock/timekeeper.ts";
+
+/**
+ * The part of the outcome recorded under the idempotency key; a repeated request sends user and
+ * contact again.
+ */
+type RecordedBorrow = Omit<SlotOutcome, "user" | "contact">;
+
+/** Registers the user if needed. Borrowing again moves the end of the borrow. */
+export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDecision {
+  const { user, contact, nonceDigest } = command;
+  const missing = findMissingFields(state, command, { user });
+  if (user === null || missing.length > 0) {
+    return err({ code: "missing_parameters", fields: missing });
+  }
+  const recordedDecision = findRecordedOutcome<RecordedBorrow>(state, "borrow", command, user, at);
+  if (recordedDecision !== null) {
+    if (!recordedDecision.ok) return recordedDecision;
+    const { outcome } = recordedDecision.value;
+    const license = state.licenses.get(outcome.license);
+    const leaseFault = license && checkLeasedElsewhere(license, user, nonceDigest, at);
+    return leaseFault ? err(leaseFault) : makeDecision([], { ...outcome, user, contact });
+  }
+
+  const choice = findSlot(state, command, user, at, ({ terms }) => canBorrow(terms));
+  if (!choice.ok) return choice;
+  const { license, registration } = choice.value;
+  const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
+  if (leaseFault !== null) return err(leaseFault);
+  const capFault = registration === null ? checkSlotCaps(state, user, contact.peer, at) : null;
+  if (capFault !== null) return err(capFault);
+  if (isClockSuspect(state.clockBehind) && getLicenseEnd(license.terms) !== null) {
+    return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
+  }
+  const currentEnd = registration === null ? null : getBorrowEnd(registration, at);
+  const borrowEnd = computeBorrowEnd(license, command.until, currentEnd, at);
+  if (!borrowEnd.ok) return borrowEnd;
+
+  const slotOutcome = makeSlotOutcome(state, choice.value, user, contact, at);
+  const outcome = {
+    ...slotOutcome,
+    end: latest(later(at, license.terms.timeoutMinutes * MINUTE), borrowEnd.value),
+    borrowedUntil: borrowEnd.value,
+  };
+  const leasedTo = findLeasedDevice(registration, at) ?? nonceDigest;
+  const events: Event[] =
+    registration === null
+      ? [...expireEndedSlot(license, user), makeSlotTaken(slotOutcome, at)]
+      : [];
+  events.push({
+    type: "SlotBorrowed",
+    at,
+    license: license.id,
+    user,
+    slot: outcome.slot,
+    until: borrowEnd.value,
+    end: outcome.end,
+    contact: machineOf(contact),
+    early: currentEnd !== null && borrowEnd.value < currentEnd,
+    ...(leasedTo !== null && { leasedTo }),
+  });
+  events.push(...renewHeldFeatures(license, user, outcome.end, at));
+  const { user: _user, contact: _contact, ...recordedOutcome } = outcome;
+  // The state learns a changed user_info by a renewal, which is not audited.
+  const isInfoChanged = registration !== null && registration.contact.info !== contact.info;
+  const precedingEvents = isInfoChanged
+    ? [makeSlotRenewed(license, registration, contact, slotOutcome.end, at)]
+    : [];
+  return makeDecision(
+    [
+      ...events,
+      ...recordOutcome(state, "borrow", command, { user, peer: contact.peer }, recordedOutcome, at),
+    ],
+    outcome,
+    precedingEvents,
+  );
+}
+
+function computeBorrowEnd(
+  { terms }: License,
+  requestedEnd: Instant | null,
+  currentEnd: Instant | null,
+  at: Instant,
+): Result<Instant, Fault> {
+  const cap = later(at, (terms.borrowHours ?? 0) * HOUR);
+  const licenseEnd = getLicenseEnd(terms);
+  const longest = licenseEnd === null ? cap : earliest(cap, licenseEnd);
+  // A renewed license may allow a shorter borrow than the current one. A request without an end
+  // keeps the current end.
+  if (requestedEnd === null) return ok(currentEnd === null ? longest : latest(longest, currentEnd));
+  if (requestedEnd <= at || requestedEnd > later(longest, limits.borrowSkew)) {
+    return err({ code: "borrow_until_not_valid", latest: longest });
+  }
+  const until = earliest(requestedEnd, longest);
+  if (!terms.earlyReturn && currentEnd !== null && until < currentEnd) {
+    return err({ code: "early_return_not_allowed", until: currentEnd });
+  }
+  return ok(until);
+}

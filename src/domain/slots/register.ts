@@ -1,0 +1,58 @@
+import { checkSlotCaps } from "./slot-caps.ts";
+import type { Register } from "../command.ts";
+import { findContactChange, isSameMachine } from "./contact.ts";
+import { makeDecision } from "../decision.ts";
+import { renewHeldFeatures } from "../features/features.ts";
+import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
+import { findMissingFields } from "../licenses/licenses.ts";
+import { err } from "../result.ts";
+import {
+  findSlot,
+  expireEndedSlot,
+  makeSlotRenewed,
+  makeSlotOutcome,
+  makeSlotTaken,
+  type SlotDecision,
+} from "./slots.ts";
+import type { State } from "../state.ts";
+import type { Instant } from "../time.ts";
+
+/**
+ * Registering again is the heartbeat: it renews the slot and does not fail when all slots are
+ * taken.
+ */
+export function decideRegister(state: State, command: Register, at: Instant): SlotDecision {
+  const { user, contact, nonceDigest } = command;
+  const missing = findMissingFields(state, command, { user });
+  if (user === null || missing.length > 0) {
+    return err({ code: "missing_parameters", fields: missing });
+  }
+  const choice = findSlot(state, command, user, at);
+  if (!choice.ok) return choice;
+  const { license, registration } = choice.value;
+  const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
+  if (leaseFault !== null) return err(leaseFault);
+  const capFault = registration === null ? checkSlotCaps(state, user, contact.peer, at) : null;
+  if (capFault !== null) return err(capFault);
+
+  const outcome = makeSlotOutcome(state, choice.value, user, contact, at);
+  const { end } = outcome;
+  if (registration === null) {
+    return makeDecision([...expireEndedSlot(license, user), makeSlotTaken(outcome, at)], outcome);
+  }
+  const contactChanges = findContactChange(license, registration, contact, at);
+  const event = makeSlotRenewed(license, registration, contact, end, at);
+  const isUnaudited = contactChanges.length === 0 && !isSameMachine(registration.contact, contact);
+  // A lease of a borrowed slot lasts as long as the borrow, even if it is requested with a
+  // heartbeat.
+  const isFirstLease =
+    outcome.borrowedUntil !== null && findLeasedDevice(registration, at) === null;
+  const leaseFields = isFirstLease && nonceDigest !== null ? { leasedTo: nonceDigest } : {};
+  const contactFields = isUnaudited ? { unaudited: true as const } : {};
+  const renewal = { ...event, ...contactFields, ...leaseFields };
+  return makeDecision(
+    [renewal, ...renewHeldFeatures(license, user, end, at)],
+    outcome,
+    contactChanges,
+  );
+}

@@ -1,0 +1,198 @@
+import type { LicenseSelector } from "../command.ts";
+import { isSameMachine } from "./contact.ts";
+import type { Decision } from "../decision.ts";
+import type { Event, SlotExpired, SlotRenewed } from "../event.ts";
+import type { Fault } from "../fault.ts";
+import { findLicenses, filterValidLicenses } from "../licenses/licenses.ts";
+import type { SlotPool } from "./pool.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { Contact, BaseRegistration, Registration } from "./registration.ts";
+import type { License, State } from "../state.ts";
+import { getLicenseEnd } from "../licenses/terms.ts";
+import { earliest, later, latest, MINUTE, type Instant } from "../time.ts";
+import { CLOCK_LIMITS, isClockSuspect } from "../clock/timekeeper.ts";
+
+/** A slot as reported to its holder. */
+export interface SlotOutcome {
+  readonly license: number;
+  readonly product: string;
+  readonly user: string;
+  readonly slot: number;
+  readonly contact: Contact;
+  readonly registeredAt: Instant;
+  readonly end: Instant;
+  readonly borrowedUntil: Instant | null;
+  /** Including the caller. */
+  readonly slotsInUse: number;
+}
+
+export type SlotDecision = Result<Decision<SlotOutcome>, Fault>;
+
+/** Slots taken at this instant, whether or not the expired ones are removed yet. */
+export const countSlotsInUse = (pool: SlotPool<BaseRegistration>, at: Instant): number =>
+  pool.size - pool.expiryIndex.countEnded(at);
+
+/**
+ * When the next slot of a full pool becomes free. A license renewed with fewer slots than are held
+ * must lose some first; null: the license has no slots.
+ */
+export function findNextFreeAt(
+  pool: SlotPool<BaseRegistration>,
+  slots: number,
+  at: Instant,
+): Instant | null {
+  return slots === 0 ? null : pool.expiryIndex.nthEnd(countSlotsInUse(pool, at) - slots + 1, at);
+}
+
+/** The user's slot if it is held at this instant; null: it is not. */
+export function findHeldSlot<T extends BaseRegistration>(
+  pool: SlotPool<T>,
+  user: string,
+  at: Instant,
+): T | null {
+  const holder = pool.get(user);
+  return holder !== undefined && at < holder.end ? holder : null;
+}
+
+/** When this slot's borrow ends; null: it is not borrowed, or no longer. */
+export const getBorrowEnd = ({ borrowedUntil }: Registration, at: Instant): Instant | null =>
+  borrowedUntil !== null && at < borrowedUntil ? borrowedUntil : null;
+
+/** The license to use: the one whose slot the user already holds, or one with a free slot. */
+interface SlotChoice {
+  readonly license: License;
+  readonly registration: Registration | null;
+}
+
+const anyLicense = (): boolean => true;
+
+export function findSlot(
+  state: State,
+  selector: LicenseSelector,
+  user: string,
+  at: Instant,
+  isUsable: (license: License) => boolean = anyLicense,
+): Result<SlotChoice, Fault> {
+  const licenses = findLicenses(state, selector);
+  if (!licenses.ok) return licenses;
+  const valid = filterValidLicenses(state, licenses.value, at);
+  if (!valid.ok) return valid;
+
+  for (const license of valid.value) {
+    const registration = findHeldSlot(license.pool, user, at);
+    if (registration === null) continue;
+    return isUsable(license)
+      ? ok({ license, registration })
+      : err({ code: "license_borrow_not_allowed" });
+  }
+  const usable = valid.value.filter(isUsable);
+  if (usable.length === 0) return err({ code: "license_borrow_not_allowed" });
+  const lendable = filterLendable(state, usable);
+  if (lendable.length === 0)
+    return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
+  const withFreeSlots = lendable.filter(
+    ({ pool, terms }) => countSlotsInUse(pool, at) < terms.slots,
+  );
+  if (withFreeSlots.length === 0) return err(makeNoFreeSlotFault(lendable, at));
+  const chosen = withFreeSlots.find(
+    (license) =>
+      countSlotsInUse(license.pool, at) + countEndedByJump(state, license, user, at) <
+      license.terms.slots,
+  );
+  if (chosen === undefined) return err({ code: "clock_suspect", behind: state.clockBehind });
+  return ok({ license: chosen, registration: null });
+}
+
+/**
+ * While the system clock is behind, an earlier forward jump may have been wrong. Borrows of other
+ * users that ended only by the jump keep their slots until it is known which clock is right.
+ */
+function countEndedByJump(state: State, license: License, user: string, at: Instant): number {
+  if (state.clockBehind < CLOCK_LIMITS.minRecordedJump) return 0;
+  const systemTime = later(at, -state.clockBehind);
+  const isEndedByJump = (borrow: {
+    readonly user: string;
+    readonly borrowedUntil: Instant | null;
+  }) => borrow.user !== user && borrow.borrowedUntil !== null && borrow.borrowedUntil > systemTime;
+  const ended = license.pool.expiryIndex.ended(at, Infinity).filter(isEndedByJump);
+  const lapsed = [...state.lapsedBorrows.values()].filter(
+    (borrow) => borrow.license === license.id && isEndedByJump(borrow),
+  );
+  return ended.length + lapsed.length;
+}
+
+/** With a clock that is far behind, only licenses without an end are granted anew. */
+const filterLendable = (state: State, licenses: readonly License[]): readonly License[] =>
+  isClockSuspect(state.clockBehind)
+    ? licenses.filter(({ terms }) => getLicenseEnd(terms) === null)
+    : licenses;
+
+function makeNoFreeSlotFault(licenses: readonly License[], at: Instant): Fault {
+  let slots = 0;
+  let nextFree: Instant | null = null;
+  for (const { pool, terms } of licenses) {
+    slots += terms.slots;
+    const end = findNextFreeAt(pool, terms.slots, at);
+    if (end !== null) nextFree = nextFree === null ? end : earliest(nextFree, end);
+  }
+  return { code: "floating_not_available", slots, nextFree };
+}
+
+export function makeSlotOutcome(
+  state: State,
+  { license, registration }: SlotChoice,
+  user: string,
+  contact: Contact,
+  at: Instant,
+): SlotOutcome {
+  const borrowedUntil = registration === null ? null : getBorrowEnd(registration, at);
+  const timeout = later(at, license.terms.timeoutMinutes * MINUTE);
+  return {
+    license: license.id,
+    product: license.terms.product,
+    user,
+    slot: registration?.slot ?? state.nextSlot,
+    contact,
+    registeredAt: registration?.registeredAt ?? at,
+    end: borrowedUntil === null ? timeout : latest(timeout, borrowedUntil),
+    borrowedUntil,
+    slotsInUse: countSlotsInUse(license.pool, at) + (registration === null ? 1 : 0),
+  };
+}
+
+export function makeSlotTaken(
+  { license, user, slot, end, contact }: SlotOutcome,
+  at: Instant,
+): Event {
+  return { type: "SlotTaken", at, license, user, slot, end, contact };
+}
+
+export function makeSlotRenewed(
+  { id: license }: License,
+  registration: Registration,
+  contact: Contact,
+  end: Instant,
+  at: Instant,
+): SlotRenewed {
+  const isSame =
+    isSameMachine(registration.contact, contact) && registration.contact.info === contact.info;
+  const { user } = registration;
+  return { type: "SlotRenewed", at, license, user, end, ...(!isSame && { contact }) };
+}
+
+/** An expired slot of this user must be removed before the user can take another. */
+export function expireEndedSlot({ id, pool }: License, user: string): SlotExpired[] {
+  const ended = pool.get(user);
+  return ended === undefined ? [] : [makeSlotExpired(id, ended)];
+}
+
+export const makeSlotExpired = (
+  license: number,
+  { user, slot, end }: Registration,
+): SlotExpired => ({
+  type: "SlotExpired",
+  at: end,
+  license,
+  user,
+  slot,
+});

@@ -1,0 +1,95 @@
+import type { Unregister, UnregisterAll } from "../command.ts";
+import { makeDecision, type Decision } from "../decision.ts";
+import type { Event, FeatureReleased, ReleasedBy, SlotReleased } from "../event.ts";
+import type { Fault } from "../fault.ts";
+import { findLicenses, findMissingFields } from "../licenses/licenses.ts";
+import { err, type Result } from "../result.ts";
+import { getBorrowEnd, findHeldSlot } from "./slots.ts";
+import type { Registration } from "./registration.ts";
+import type { License, State } from "../state.ts";
+import type { Instant } from "../time.ts";
+
+/** Also returns a borrowed slot early, if the license allows it. */
+export function decideUnregister(
+  state: State,
+  command: Unregister,
+  at: Instant,
+): Result<Decision<{ readonly released: number }>, Fault> {
+  const { user, by, peer } = command;
+  const missing = findMissingFields(state, command, { user });
+  if (user === null || missing.length > 0) {
+    return err({ code: "missing_parameters", fields: missing });
+  }
+  const licenses = findLicenses(state, command);
+  if (!licenses.ok) return licenses;
+
+  const events: Event[] = [];
+  let count = 0;
+  for (const license of licenses.value) {
+    const registration = findHeldSlot(license.pool, user, at);
+    if (registration === null) continue;
+    const until = findLockEnd(license, registration, at);
+    if (until !== null) return err({ code: "early_return_not_allowed", until });
+    events.push(...makeReleaseEvents(license, registration, by, peer, at));
+    count += 1;
+  }
+  if (count === 0) return err({ code: "user_not_registered" });
+  return makeDecision(events, { released: count });
+}
+
+/** Releases every slot that may be released; slots whose license forbids an early return stay. */
+export function decideUnregisterAll(
+  state: State,
+  { product, peer }: UnregisterAll,
+  at: Instant,
+): Result<Decision<{ readonly released: number }>, Fault> {
+  if (product !== null && !state.products.has(product)) return err({ code: "unknown_product" });
+  const licenses = product === null ? state.licenses.values() : (state.products.get(product) ?? []);
+  const events: Event[] = [];
+  let count = 0;
+  for (const license of licenses) {
+    for (const registration of license.pool.inSlotOrder()) {
+      if (registration.end <= at || findLockEnd(license, registration, at) !== null) continue;
+      events.push(...makeReleaseEvents(license, registration, "admin", peer, at));
+      count += 1;
+    }
+  }
+  return makeDecision(events, { released: count });
+}
+
+/** Until when this slot cannot be released; null: it can be released now. */
+const findLockEnd = (
+  { terms }: License,
+  registration: Registration,
+  at: Instant,
+): Instant | null => (terms.earlyReturn ? null : getBorrowEnd(registration, at));
+
+/** Releasing the license's slot also releases the feature slots that depend on it. */
+function makeReleaseEvents(
+  license: License,
+  registration: Registration,
+  by: ReleasedBy,
+  peer: string,
+  at: Instant,
+): Event[] {
+  const { user, slot } = registration;
+  const features: FeatureReleased[] = [];
+  for (const [feature, { pool }] of license.features) {
+    const featureSlot = findHeldSlot(pool, user, at);
+    if (featureSlot === null) continue;
+    const slotFields = { license: license.id, feature, user, slot: featureSlot.slot };
+    features.push({ type: "FeatureReleased", at, ...slotFields, by, peer });
+  }
+  const early = getBorrowEnd(registration, at) !== null;
+  const event: SlotReleased = {
+    type: "SlotReleased",
+    at,
+    license: license.id,
+    user,
+    slot,
+    by,
+    peer,
+    early,
+  };
+  return [...features, event];
+}

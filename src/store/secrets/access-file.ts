@@ -1,0 +1,79 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { join } from "node:path";
+import type { Disk } from "../../platform/disk.ts";
+import { prepareFile, type PreparedFile } from "../../platform/files.ts";
+import { FolderRefused } from "../folder/refusal.ts";
+
+/** Not part of a backup: logins and tokens belong to the machine, not to its licenses. */
+const ACCESS_FILE = "access.json";
+
+const Time = Type.Integer({ minimum: 0 });
+
+const AccessList = Type.Object({
+  access: Type.Literal(1),
+  /** Random tokens, stored as SHA-256: nothing in this file is a usable credential. */
+  tokens: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
+      madeAt: Time,
+      endsAt: Type.Union([Time, Type.Null()]),
+      /** Set once the token has expired: it stays expired when the clock is set back. */
+      ended: Type.Optional(Type.Literal(true)),
+    }),
+  ),
+  /** Logins, with the argon2id hash of their passwords. */
+  users: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      role: Type.Union([Type.Literal("admin"), Type.Literal("user")]),
+      argon2id: Type.String({ pattern: "^\\$argon2id\\$" }),
+      setAt: Time,
+    }),
+  ),
+});
+
+export type AccessList = Static<typeof AccessList>;
+
+const EMPTY_LIST: AccessList = { access: 1, tokens: [], users: [] };
+
+/** The logins and tokens, in their own file, which is replaced as a whole. */
+export class AccessFile {
+  readonly #disk: Disk;
+  readonly #path: string;
+
+  constructor(disk: Disk, folder: string) {
+    this.#disk = disk;
+    this.#path = join(folder, ACCESS_FILE);
+  }
+
+  /**
+   * Throws if the list cannot be read: it must not count as empty, because then everyone would have
+   * access.
+   */
+  read(): AccessList {
+    const bytes = this.#disk.read(this.#path);
+    if (bytes === null) return EMPTY_LIST;
+    const list = parseAccessList(bytes);
+    if (list !== null) return list;
+    throw new FolderRefused(
+      `${this.#path} is damaged: the users and tokens cannot be read`,
+      `delete it and create a new credential with berth admin token; until then administration is open on this machine`,
+    );
+  }
+
+  prepare(list: AccessList): Promise<PreparedFile> {
+    const text = `${JSON.stringify(list, null, 1)}\n`;
+    return prepareFile(this.#disk, this.#path, Buffer.from(text));
+  }
+}
+
+function parseAccessList(bytes: Uint8Array): AccessList | null {
+  try {
+    const list: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return Value.Check(AccessList, list) ? list : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,178 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
+import type { RecordedJump } from "../../domain/clock/clock-jump-types.ts";
+import type { LapsedBorrow } from "../../domain/slots/registration.ts";
+import type {
+  AuditGap,
+  Grant,
+  OpenActivation,
+  OpenRequest,
+  Restore,
+  Tombstone,
+  TrustedVendor,
+} from "../../domain/state.ts";
+import type { FeatureTerms, Terms } from "../../domain/licenses/terms.ts";
+import type { Instant } from "../../domain/time.ts";
+import { GENESIS } from "../../platform/hash.ts";
+
+/**
+ * Incremented with every change of the schema below; older formats are migrated, newer ones
+ * refused.
+ */
+export const STATE_FORMAT = 5;
+
+const At = Type.Unsafe<Instant>(Type.Integer());
+const MaybeAt = Type.Union([At, Type.Null()]);
+const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const Seq = Type.Integer({ minimum: 0 });
+const CounterRow = Type.Object({
+  total: Type.Integer(),
+  resetAt: MaybeAt,
+  counted: Type.Integer(),
+});
+const ContactRow = Type.Object({
+  hostname: Type.String(),
+  ip: Type.String(),
+  info: Type.String(),
+  peer: Type.String(),
+});
+
+/** The contents of `state.json`: the state as rows, and the journal position it covers. */
+export const Snapshot = Type.Object({
+  format: Type.Literal(STATE_FORMAT),
+  kind: Type.Union([Type.Literal("site"), Type.Literal("demo")]),
+  createdAt: At,
+  mark: At,
+  nextSlot: Seq,
+  appliance: Type.String(),
+  retired: Type.Union([Type.Object({ move: Type.String(), at: At }), Type.Null()]),
+  lentDated: Type.Boolean(),
+  clockNonce: Type.Union([Type.String(), Type.Null()]),
+  clockAskedAt: At,
+  jumps: Type.Array(
+    Type.Unsafe<RecordedJump>(Type.Object({ from: At, to: At, reason: Type.String() })),
+  ),
+  lapsed: Type.Array(
+    Type.Unsafe<LapsedBorrow>(Type.Object({ license: Seq, user: Type.String(), slot: Seq })),
+  ),
+  /** The last journal line that this covers; always the end of a closed segment. */
+  covers: Type.Object({ seq: Seq, sum: Hash }),
+  /** The audit chain up to that line, and the file it was last written to. */
+  audit: Type.Object({
+    seq: Seq,
+    sum: Hash,
+    file: Type.Union([Type.String(), Type.Null()]),
+    length: Seq,
+    /** The last line before those that are kept; older lines may be removed. */
+    anchor: Type.Object({ seq: Seq, sum: Hash }),
+  }),
+  licenses: Type.Array(
+    Type.Object({
+      id: Seq,
+      addedAt: At,
+      movedAt: MaybeAt,
+      terms: Type.Unsafe<Terms>(Type.Object({ product: Type.String(), slots: Seq })),
+      grant: Type.Unsafe<Grant>(Type.Object({ vendor: Type.String(), serial: Seq })),
+      counter: CounterRow,
+    }),
+  ),
+  features: Type.Array(
+    Type.Object({
+      license: Seq,
+      terms: Type.Unsafe<FeatureTerms>(Type.Object({ code: Type.String() })),
+      counter: CounterRow,
+    }),
+  ),
+  registrations: Type.Array(
+    Type.Object({
+      license: Seq,
+      user: Type.String(),
+      slot: Seq,
+      registeredAt: At,
+      end: At,
+      setAt: At,
+      borrowedUntil: MaybeAt,
+      borrowedAt: MaybeAt,
+      leasedTo: Type.Union([Hash, Type.Null()]),
+      contact: ContactRow,
+      contactAuditedAt: MaybeAt,
+      isContactUnaudited: Type.Boolean(),
+    }),
+  ),
+  featureRegistrations: Type.Array(
+    Type.Object({
+      license: Seq,
+      feature: Type.String(),
+      user: Type.String(),
+      slot: Seq,
+      registeredAt: At,
+      end: At,
+      setAt: At,
+      timeoutAt: At,
+    }),
+  ),
+  vendors: Type.Array(
+    Type.Unsafe<TrustedVendor>(Type.Object({ vendor: Type.String(), version: Seq })),
+  ),
+  requests: Type.Array(
+    Type.Unsafe<OpenRequest>(Type.Object({ request: Type.String(), nonce: Type.String(), at: At })),
+  ),
+  activations: Type.Array(
+    Type.Unsafe<OpenActivation>(Type.Object({ nonce: Type.String(), at: At })),
+  ),
+  answered: Type.Array(Type.Object({ request: Type.String(), license: Seq })),
+  heads: Type.Array(
+    Type.Object({ request: Type.String(), auditSeq: Seq, auditSum: Type.String() }),
+  ),
+  tombstones: Type.Array(
+    Type.Unsafe<Tombstone>(Type.Object({ license: Seq, serial: Seq, at: At })),
+  ),
+  restores: Type.Array(
+    Type.Unsafe<Restore>(Type.Object({ lineage: Type.String(), at: At, seq: Seq })),
+  ),
+  auditGaps: Type.Array(
+    Type.Unsafe<AuditGap>(
+      Type.Object({
+        from: Seq,
+        to: Seq,
+        before: Hash,
+        after: Hash,
+        files: Type.Array(Type.Object({ name: Type.String() })),
+      }),
+    ),
+  ),
+  remembered: Type.Array(
+    Type.Object({
+      key: Type.String(),
+      at: At,
+      fingerprint: Type.String(),
+      outcome: Type.Unknown(),
+      peer: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+  refusals: Type.Array(
+    Type.Object({
+      product: Type.Union([Type.String(), Type.Null()]),
+      code: Type.String(),
+      count: Seq,
+      lastAt: At,
+    }),
+  ),
+});
+
+export type Snapshot = Static<typeof Snapshot>;
+
+let compiled: TypeCheck<typeof Snapshot> | null = null;
+
+/** Compiled on first use: commands that read no state do not pay for it. */
+export const getSnapshotCheck = (): TypeCheck<typeof Snapshot> =>
+  (compiled ??= TypeCompiler.Compile(Snapshot));
+
+export type AuditLogEnd = Pick<Snapshot["audit"], "file" | "length" | "anchor">;
+
+/** The end of the audit log before the first checkpoint. */
+export const emptyAuditLogEnd: AuditLogEnd = {
+  file: null,
+  length: 0,
+  anchor: { seq: 0, sum: GENESIS },
+};
