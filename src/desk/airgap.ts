@@ -20,7 +20,7 @@ import { refuseReturnedLicense } from "./returned-license.ts";
 import { normalizeLicenseKey } from "./license-key.ts";
 import { DeskRefused } from "./desk-refused.ts";
 import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
-import type { IssuedEntry, PolicyEntry } from "./ledger.ts";
+import type { IssuedEntry, PolicyEntry } from "./ledger-entries.ts";
 
 /**
  * Builds the complete terms of a policy. One id names one policy: other terms for an id that is on

@@ -4,7 +4,8 @@ import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
 import { hasKeyFile } from "./key-file.ts";
 import { readTrustEntries } from "./ledger-lines.ts";
-import { Ledger, type TrustEntry } from "./ledger.ts";
+import { Ledger } from "./ledger.ts";
+import type { TrustEntry } from "./ledger-entries.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
 export const TRUST_FILE = "trust.jwt";

@@ -1,4 +1,4 @@
-import type { IssuedEntry, ReceiptEntry } from "./ledger.ts";
+import type { IssuedEntry, ReceiptEntry } from "./ledger-entries.ts";
 
 /**
  * Finds the receipt that ends this serial at its site; undefined: there is none. All entries are of

@@ -13,7 +13,7 @@ import { refuseReturnedLicense } from "./returned-license.ts";
 import { isSignedWithRetiredKey } from "./license-list.ts";
 import { isSameLicenseKey, normalizeLicenseKey } from "./license-key.ts";
 import { DeskRefused } from "./desk-refused.ts";
-import type { LedgerEntry, IssuedEntry } from "./ledger.ts";
+import type { LedgerEntry, IssuedEntry } from "./ledger-entries.ts";
 import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
 
 export interface IssueOptions {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
 import { GENESIS, sha256 } from "../platform/hash.ts";
-import type { LedgerEntry, TrustEntry } from "./ledger.ts";
+import type { LedgerEntry, TrustEntry } from "./ledger-entries.ts";
 
 export const LEDGER_FILE = "ledger.jsonl";
 

@@ -5,7 +5,8 @@ import { keyIdOf, publicKeyBytes } from "../license/keys.ts";
 import type { Vendor } from "../license/trust.ts";
 import { isSameLicenseKey } from "./license-key.ts";
 import type { DeskRecords } from "./desk-records.ts";
-import type { IssuedEntry, Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
+import type { IssuedEntry } from "./ledger-entries.ts";
 import { findEndingReceipt } from "./ending-receipt.ts";
 
 export const LICENSE_STATES = [

@@ -1,7 +1,7 @@
 import { DAY, type Instant } from "../domain/time.ts";
 import type { LicenseRequest } from "../license/request.ts";
 import type { Desk } from "./desk.ts";
-import type { SeenEntry, ConsumptionTotal } from "./ledger.ts";
+import type { SeenEntry, ConsumptionTotal } from "./ledger-entries.ts";
 
 /**
  * Checks whether a request fits the site's earlier requests. All of it is the site's own statement,

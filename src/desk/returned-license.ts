@@ -1,5 +1,5 @@
 import type { Desk } from "./desk.ts";
-import type { IssuedEntry } from "./ledger.ts";
+import type { IssuedEntry } from "./ledger-entries.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
 /** A site that returned a license refuses this serial and every renewal of it. */

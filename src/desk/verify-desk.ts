@@ -14,7 +14,7 @@ import {
 } from "./key-file.ts";
 import { LEDGER_LOSS_HINT, findLedgerLoss } from "./ledger-head.ts";
 import { LEDGER_FILE, readLedgerLines, describeUnchainedLines } from "./ledger-lines.ts";
-import type { IssuedEntry } from "./ledger.ts";
+import type { IssuedEntry } from "./ledger-entries.ts";
 import { readTrustChain, type TrustChain } from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";
 

@@ -1,6 +1,5 @@
-import type { Machine } from "./slots/contact.ts";
 import type { ClockJump } from "./clock/clock-jump-types.ts";
-import type { Contact } from "./slots/registration.ts";
+import type { Contact, Machine } from "./slots/registration.ts";
 import type {
   AuditGap,
   Grant,

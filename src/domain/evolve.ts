@@ -26,7 +26,8 @@ import {
   type BaseRegistration,
   type Registration,
 } from "./slots/registration.ts";
-import type { Feature, IdempotencyRecord, State } from "./state.ts";
+import type { IdempotencyRecord } from "./idempotency/idempotency-records.ts";
+import type { Feature, State } from "./state.ts";
 import { isTimeDependent } from "./licenses/terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 

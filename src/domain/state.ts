@@ -235,15 +235,6 @@ export interface Counter {
   counted: number;
 }
 
-/** A command that was executed under an idempotency key, and its outcome. */
-export interface IdempotencyRecord {
-  readonly at: Instant;
-  readonly fingerprint: string;
-  readonly outcome: unknown;
-  /** The address of the caller; null: not recorded by the version that wrote it. */
-  readonly peer: string | null;
-}
-
 export interface RefusalTotal {
   readonly product: string | null;
   readonly code: string;

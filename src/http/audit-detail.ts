@@ -1,4 +1,4 @@
-import type { Machine } from "../domain/slots/contact.ts";
+import type { Machine } from "../domain/slots/registration.ts";
 import type { Event } from "../domain/event.ts";
 import type { Contact } from "../domain/slots/registration.ts";
 import type { Restore } from "../domain/state.ts";

@@ -1,8 +1,9 @@
 import { chmodSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
-import { createApp, type Services } from "./app.ts";
+import { createApp } from "./app.ts";
 import { socketGate, type Gate } from "./gate.ts";
 import { withAccessLog, type LogMode } from "./access-log.ts";
+import type { Services } from "./services.ts";
 
 export interface Listener {
   /** URL for clients; of the unix socket, its path. */

@@ -6,7 +6,7 @@ import type { Disk } from "../platform/disk.ts";
 import type { FolderChanged } from "./folder/folder-changed.ts";
 import type { StorageFault } from "./journal/group-commit.ts";
 import type { LockHolder } from "./folder/lock.ts";
-import type { SignatureCheck } from "./state/signatures.ts";
+import type { SignatureCheck } from "./state/signature-check.ts";
 
 /** The options of a store. */
 export interface StoreOptions {

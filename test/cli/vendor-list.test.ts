@@ -7,7 +7,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { applyTermsChanges } from "../../src/desk/apply-terms.ts";
 import type { TermsChanges } from "../../src/license/terms-changes.ts";
-import type { IssuedEntry } from "../../src/desk/ledger.ts";
+import type { IssuedEntry } from "../../src/desk/ledger-entries.ts";
 import { runWithAnswers, runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

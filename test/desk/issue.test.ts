@@ -8,7 +8,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { describeNewRestores } from "../../src/desk/request-continuity.ts";
 import { DeskRefused } from "../../src/desk/desk-refused.ts";
-import type { LedgerEntry } from "../../src/desk/ledger.ts";
+import type { LedgerEntry } from "../../src/desk/ledger-entries.ts";
 import { expectOk, expectRefusal, openAppliance } from "../support/appliance.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { unwrap } from "../support/licensed-store.ts";

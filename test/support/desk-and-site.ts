@@ -5,7 +5,7 @@ import { signTrustDocument } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense, type IssueOptions } from "../../src/desk/issue.ts";
-import type { IssuedEntry } from "../../src/desk/ledger.ts";
+import type { IssuedEntry } from "../../src/desk/ledger-entries.ts";
 import { openAppliance, type Appliance, type ApplianceOptions } from "./appliance.ts";
 import { unwrap } from "./licensed-store.ts";
 import { MONDAY } from "./scenario.ts";

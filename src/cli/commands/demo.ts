@@ -13,7 +13,7 @@ import { version } from "../../platform/version.ts";
 import { confirmActivation, createPolicy } from "../../desk/airgap.ts";
 import { Desk } from "../../desk/desk.ts";
 import { issueLicense } from "../../desk/issue.ts";
-import type { Services } from "../../http/app.ts";
+import type { Services } from "../../http/services.ts";
 import { getDataFolder, Failure, getListFlag, type Command } from "../frame/command.ts";
 import { demoIssueOptions, demoTerms } from "../vendor/demo-license.ts";
 import { option } from "../frame/flags.ts";

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { SlotCaps, DataFolderKind } from "../../domain/state.ts";
-import type { Exposure } from "../../http/app.ts";
+import type { Exposure } from "../../http/services.ts";
 import type { ClientAuth } from "../../http/gate.ts";
 import type { AccessPolicy } from "../../http/server.ts";
 import type { LogMode } from "../../http/access-log.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { SlotCaps, DataFolderKind } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { Services } from "../../http/app.ts";
+import type { Services } from "../../http/services.ts";
 import { StatusStreams } from "../../http/status-streams.ts";
 import type { HardwareComponent } from "../../license/hardware.ts";
 import type { PrivateKey } from "../../license/keys.ts";

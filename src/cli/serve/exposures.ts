@@ -1,4 +1,4 @@
-import type { Exposure } from "../../http/app.ts";
+import type { Exposure } from "../../http/services.ts";
 import type { AccessPolicy } from "../../http/server.ts";
 import type { AccessView } from "../../operations/access-control.ts";
 import { isLoopback, parseNetwork } from "../../platform/networks.ts";

@@ -2,7 +2,7 @@ import type { State, TrustedVendor } from "../../domain/state.ts";
 import { findProofFault } from "../../license/proof.ts";
 import { verifyTrustDocument, type Vendor } from "../../license/trust.ts";
 import { builtInTrust } from "../../platform/version.ts";
-import type { SignatureCheck } from "../../store/state/signatures.ts";
+import type { SignatureCheck } from "../../store/state/signature-check.ts";
 import { checkIdentity } from "./identity-check.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { rmSync, symlinkSync } from "node:fs";
 import { isIP } from "node:net";
-import type { Services } from "../../http/app.ts";
+import type { Services } from "../../http/services.ts";
 import {
   listen,
   listenOnSocket,

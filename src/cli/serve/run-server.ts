@@ -1,5 +1,5 @@
 import type { DataFolderKind } from "../../domain/state.ts";
-import type { Services } from "../../http/app.ts";
+import type { Services } from "../../http/services.ts";
 import type { Listener } from "../../http/server.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { log } from "../../platform/log.ts";

@@ -1,5 +1,14 @@
 import { compareBySlot, SortedList, type SlotKeyed } from "../index/sorted-list.ts";
-import type { IdempotencyRecord } from "../state.ts";
+import type { Instant } from "../time.ts";
+
+/** A command that was executed under an idempotency key, and its outcome. */
+export interface IdempotencyRecord {
+  readonly at: Instant;
+  readonly fingerprint: string;
+  readonly outcome: unknown;
+  /** The address of the caller; null: not recorded by the version that wrote it. */
+  readonly peer: string | null;
+}
 
 interface RecordEntry extends SlotKeyed {
   readonly key: string;

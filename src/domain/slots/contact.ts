@@ -1,11 +1,8 @@
 import type { ContactChanged } from "../event.ts";
 import { limits } from "../limits.ts";
-import type { Contact, Registration } from "./registration.ts";
+import type { Contact, Machine, Registration } from "./registration.ts";
 import type { License } from "../state.ts";
 import { later, type Instant } from "../time.ts";
-
-/** The machine a slot is used from, without the free text that the caller may send about itself. */
-export type Machine = Omit<Contact, "info">;
 
 export const machineOf = ({ hostname, ip, peer }: Contact): Machine => ({ hostname, ip, peer });
 

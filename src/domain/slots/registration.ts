@@ -38,6 +38,9 @@ export interface Contact {
   readonly peer: string;
 }
 
+/** The machine a slot is used from, without the free text that the caller may send about itself. */
+export type Machine = Omit<Contact, "info">;
+
 /** A borrow that ended by a clock that may have been wrong: its lease may still be valid. */
 export interface LapsedBorrow {
   readonly license: number;

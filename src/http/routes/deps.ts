@@ -1,5 +1,5 @@
 import type { Actor } from "../../operations/access-control.ts";
-import type { Services } from "../app.ts";
+import type { Services } from "../services.ts";
 import { refuse } from "../faults.ts";
 import { readIdentifier } from "../fields.ts";
 import { callerOf, type Caller, type Gate } from "../gate.ts";

@@ -2,7 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { describeRoute } from "../describe-route.ts";
 import { isStillAdmitted } from "../gate.ts";
-import { statusReply, StatusReply } from "../status.ts";
+import { StatusReply } from "../status.ts";
+import { statusReply } from "../status-reply.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const PATH = "/api/admin/v1/stream";

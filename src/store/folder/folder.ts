@@ -16,7 +16,7 @@ import { loadFolder, makeLastBatchDurable, type LoadedFolder } from "./load.ts";
 import { stopOrphanCheckpoint, lockFolder, type FolderLock, type LockHolder } from "./lock.ts";
 import { FolderRefused } from "./refusal.ts";
 import { NO_RECOVERY_HINT, findRecoveryHint } from "../journal/replay.ts";
-import type { SignatureCheck } from "../state/signatures.ts";
+import type { SignatureCheck } from "../state/signature-check.ts";
 import { finishRestore, hasUnfinishedRestore } from "../backup/restore-steps.ts";
 import { emptyAuditLogEnd } from "../state/snapshot.ts";
 import { encodeSnapshot } from "../state/state-rows.ts";

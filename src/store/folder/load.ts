@@ -5,7 +5,8 @@ import { writeAll } from "../../platform/files.ts";
 import { STATE_FILE } from "./files.ts";
 import type { ChainHead } from "../journal/journal.ts";
 import { replay, type ValidSegment, type ReplayResult } from "../journal/replay.ts";
-import { refuseUnsigned, type SignatureCheck } from "../state/signatures.ts";
+import { refuseUnsigned } from "../state/refuse-unsigned.ts";
+import type { SignatureCheck } from "../state/signature-check.ts";
 
 export interface LoadedFolder {
   readonly state: State;

@@ -17,7 +17,7 @@ import { FolderRefused, FormatRefused } from "../folder/refusal.ts";
 import type { Snapshot } from "../state/snapshot.ts";
 import { decodeSnapshot, headOf } from "../state/state-rows.ts";
 import { StateFile } from "../state/state-file.ts";
-import type { SignatureCheck } from "../state/signatures.ts";
+import type { SignatureCheck } from "../state/signature-check.ts";
 import { hasUnfinishedRestore } from "../backup/restore-steps.ts";
 
 /** A segment, and the size of its valid part. */

@@ -1,24 +1,9 @@
 import { join } from "node:path";
-import type { State } from "../../domain/state.ts";
 import type { Disk } from "../../platform/disk.ts";
 import { STATE_FILE } from "../folder/files.ts";
 import { FolderRefused } from "../folder/refusal.ts";
 import { findRecoveryHint, type ReplayResult } from "../journal/replay.ts";
-
-/** A part of the state that has no valid vendor signature. */
-export interface UnsignedFinding {
-  /** Null: it does not concern one license. */
-  readonly license: number | null;
-  readonly description: string;
-  /** What helps if no earlier state does; absent: a backup. */
-  readonly hint?: string;
-}
-
-/**
- * Checks the licenses of a folder against the documents their vendors signed; null: all of them
- * match. Passed in by the caller, because the store does not know signatures.
- */
-export type SignatureCheck = (state: State) => Promise<UnsignedFinding | null>;
+import type { SignatureCheck } from "./signature-check.ts";
 
 /**
  * Throws if the state has an unsigned license, with its location and the command that helps;

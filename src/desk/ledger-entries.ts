@@ -1,0 +1,89 @@
+import type { RetiredKey } from "../domain/state.ts";
+import type { PublicKey } from "../license/keys.ts";
+import type { TermsDocument } from "../license/terms.ts";
+
+/** An issued license, with everything needed to renew it without a request. */
+export interface IssuedEntry {
+  readonly type: "issued";
+  readonly at: string;
+  readonly license_id: number;
+  readonly serial: number;
+  readonly appliance: string;
+  /** Null for a license by confirmation code. */
+  readonly jwk: PublicKey | null;
+  readonly hardware_id: string;
+  readonly request_id: string | null;
+  /** The site's initialization code, if the confirmation code is for one. */
+  readonly initialization_code?: string;
+  readonly policy_hash?: string;
+  readonly terms: TermsDocument;
+  readonly document: string;
+}
+
+/** The total consumption of one license. */
+export interface ConsumptionTotal {
+  readonly license_id: number;
+  readonly total: number;
+}
+
+/** The state of an appliance's audit log and totals in one of its requests. */
+export interface SeenEntry {
+  readonly type: "seen";
+  readonly at: string;
+  readonly appliance: string;
+  readonly request_id: string;
+  /** When the site created the request, by its own clock; absent in lines of older versions. */
+  readonly created_at?: string;
+  readonly audit_seq: number;
+  readonly sum: string;
+  /** Consumption of this vendor's licenses at that time; absent in lines of older versions. */
+  readonly totals?: readonly ConsumptionTotal[];
+  /** Lineages of the restores that the request lists; absent: none. */
+  readonly restores?: readonly string[];
+}
+
+/** The vendor accepted a request although it did not continue the site's audit log. */
+export interface ForkEntry {
+  readonly type: "forked";
+  readonly at: string;
+  readonly appliance: string;
+  readonly request_id: string;
+  readonly reason: string;
+}
+
+export interface ReceiptEntry {
+  readonly type: "received";
+  readonly at: string;
+  readonly appliance: string;
+  readonly license_id: number;
+  readonly serial: number;
+  readonly total_consumptions: number;
+  /** When the site returned the license, by its own clock; absent in lines of older versions. */
+  readonly removed_at?: string;
+}
+
+/** A trust document after the first one: with a new key, or with other products. */
+export interface TrustEntry {
+  readonly type: "trust";
+  readonly at: string;
+  readonly version: number;
+  /** Id of the current key in this document. */
+  readonly key: string;
+  readonly products: readonly string[];
+  /** The keys that this document retires; absent: none. */
+  readonly retired?: readonly RetiredKey[];
+  /** The document, to write its file again if that is lost; absent in lines of older versions. */
+  readonly document?: string;
+}
+
+/** A signed policy; ledgers of older versions have no such lines. */
+export interface PolicyEntry {
+  readonly type: "policy";
+  readonly at: string;
+  readonly policy_id: string;
+  readonly terms: TermsDocument;
+  readonly document: string;
+}
+
+export type LedgerEntry =
+  IssuedEntry | SeenEntry | ForkEntry | ReceiptEntry | TrustEntry | PolicyEntry;
