@@ -28,6 +28,7 @@ import {
 import { decideMoveAway } from "./appliance/move.ts";
 import { decideCountRefusals } from "./appliance/refusals.ts";
 import { err, type Result } from "./result.ts";
+import type { RuleContext } from "./rule-context.ts";
 import { decideRegister } from "./slots/register.ts";
 import type { SlotOutcome } from "./slots/slots.ts";
 import { decideDistrustVendor, decideTrustVendor } from "./licenses/trust.ts";
@@ -40,7 +41,6 @@ import type {
   State,
   Tombstone,
 } from "./state.ts";
-import type { Instant } from "./time.ts";
 
 /** The outcome of each command if it is not refused. */
 export interface Outcomes {
@@ -76,12 +76,12 @@ export type OutcomeOf<C extends Command> = Outcomes[C["type"]];
 type Decider<C extends Command> = (
   state: State,
   command: C,
-  at: Instant,
+  context: RuleContext,
 ) => Result<Decision<OutcomeOf<C>>, Fault>;
 
 /** One row per command; a command without a row does not compile. */
 const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
-  Create: (_state, { kind, appliance }, at) =>
+  Create: (_state, { kind, appliance }, { at }) =>
     makeDecision([{ type: "Created", at, kind, appliance }], null),
   TrustVendor: decideTrustVendor,
   DistrustVendor: decideDistrustVendor,
@@ -102,20 +102,20 @@ const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
   AskClock: decideAskClock,
   JumpClock: decideJumpClock,
   SetClockBack: decideSetClockBack,
-  SetKeys: (_state, { changed, peer }, at) =>
+  SetKeys: (_state, { changed, peer }, { at }) =>
     makeDecision([{ type: "KeysSet", at, changed, peer }], null),
   MoveAway: decideMoveAway,
   DeclareAuditGaps: decideDeclareAuditGaps,
-  ChangeAccess: (_state, { change, name, peer }, at) =>
+  ChangeAccess: (_state, { change, name, peer }, { at }) =>
     makeDecision([{ type: "AccessChanged", at, change, name, peer }], null),
   CountRefusals: decideCountRefusals,
 };
 
-/** A pure function of state, command and the instant it was stamped with. */
+/** A pure function of state, command and context. */
 export function decide<C extends Command>(
   state: State,
   command: C,
-  at: Instant,
+  context: RuleContext,
 ): Result<Decision<OutcomeOf<C>>, Fault> {
   if (state.retirement !== null && command.type !== "MoveAway") {
     return err({ code: "moved_away", at: state.retirement.at });
@@ -123,5 +123,5 @@ export function decide<C extends Command>(
   // The table pairs each command with its own decider; the compiler loses this pairing in the
   // lookup.
   const decider: Decider<C> = DECIDERS[command.type] as never;
-  return decider(state, command, at);
+  return decider(state, command, context);
 }

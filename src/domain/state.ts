@@ -46,14 +46,6 @@ export interface State {
   readonly clockJumps: RecordedJump[];
   /** Borrows that ended after a clock jump, by license and user; a set-back may restore them. */
   readonly lapsedBorrows: Map<string, LapsedBorrow>;
-  /**
-   * How far the system clock is behind (milliseconds): a fact of the machine, not of the journal.
-   */
-  clockBehind: number;
-  /** Whether a license is signed for this machine: a fact of the machine, not of the journal. */
-  isSignedForThisMachine: (license: License) => boolean;
-  /** The operator's setting; not part of the journal either. */
-  slotCaps: SlotCaps;
   /** An index of the registrations in `licenses`. */
   readonly registrationsByPeer: PeerIndex;
   readonly licenses: Map<number, License>;
@@ -63,12 +55,6 @@ export interface State {
   readonly idempotencyRecords: IdempotencyRecords;
   /** Refusals since the data folder was created, by product and code. */
   readonly refusals: Map<string, RefusalTotal>;
-}
-
-/** The maximum number of slots that one user, and one address, may hold at once; null: no limit. */
-export interface SlotCaps {
-  readonly perUser: number | null;
-  readonly perPeer: number | null;
 }
 
 /** A demo's folder cannot be used by a site, and vice versa. */
@@ -262,9 +248,6 @@ export const emptyState = (kind: DataFolderKind): State => ({
   clockAskedAt: instant(0),
   clockJumps: [],
   lapsedBorrows: new Map(),
-  clockBehind: 0,
-  isSignedForThisMachine: () => true,
-  slotCaps: { perUser: null, perPeer: null },
   registrationsByPeer: new PeerIndex(),
   licenses: new Map(),
   products: new Map(),

@@ -8,6 +8,7 @@ import { makeFeatureExpired } from "./features/features.ts";
 import { assertGrantInvariants } from "./invariants.ts";
 import { limits } from "./limits.ts";
 import { err, ok, type Result } from "./result.ts";
+import type { RuleContext } from "./rule-context.ts";
 import { makeSlotExpired } from "./slots/slots.ts";
 import type { State } from "./state.ts";
 import type { Instant } from "./time.ts";
@@ -31,17 +32,17 @@ export interface TransactionResult<O> {
 export function transact<C extends Command>(
   state: State,
   command: C,
-  at: Instant,
+  context: RuleContext,
   refuseGrant: () => Fault | null = () => null,
 ): Result<TransactionResult<OutcomeOf<C>>, Fault> {
-  const decision = decide(state, command, at);
+  const decision = decide(state, command, context);
   if (!decision.ok) return err(decision.fault);
   const { events, outcome, precedingEvents } = decision.value;
   if (events.length === 0) return ok({ journalLines: [], expiryLineCount: 0, outcome });
   const grantFault = events.some(isGrantEvent) ? refuseGrant() : null;
   if (grantFault !== null) return err(grantFault);
   // At the timestamp of the events: when the clock is set back, nothing may expire by the old time.
-  const expiries = collectExpiryLines(state, events, events.at(-1)?.at ?? at);
+  const expiries = collectExpiryLines(state, events, events.at(-1)?.at ?? context.at);
   const journalLines = [...expiries, ...precedingEvents.map((event) => [event]), events];
   for (const line of journalLines) {
     for (const event of line) {

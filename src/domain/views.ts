@@ -1,6 +1,7 @@
 import { totalAt } from "./consumption/consumption.ts";
 import { checkLicenseValid } from "./licenses/licenses.ts";
 import { moveGraceEnd } from "./appliance/move.ts";
+import type { RuleContext } from "./rule-context.ts";
 import { getBorrowEnd, countSlotsInUse } from "./slots/slots.ts";
 import type { Registration } from "./slots/registration.ts";
 import type { Feature, Grant, License, State } from "./state.ts";
@@ -38,7 +39,8 @@ export interface FeatureView {
   readonly total: number;
 }
 
-export function viewLicense(state: State, license: License, at: Instant): LicenseView {
+export function viewLicense(state: State, license: License, context: RuleContext): LicenseView {
+  const { at, isSignedForThisMachine } = context;
   const { id, addedAt, terms, grant, counter, pool, features } = license;
   const end = getLicenseEnd(terms);
   return {
@@ -48,8 +50,8 @@ export function viewLicense(state: State, license: License, at: Instant): Licens
     grant,
     active: terms.start === null || at >= terms.start,
     expired: end !== null && at >= end,
-    refusal: checkLicenseValid(state, license, at)?.code ?? null,
-    movedUntil: state.isSignedForThisMachine(license) ? null : moveGraceEnd(license),
+    refusal: checkLicenseValid(state, license, context)?.code ?? null,
+    movedUntil: isSignedForThisMachine(license) ? null : moveGraceEnd(license),
     slotsInUse: countSlotsInUse(pool, at),
     total: totalAt(counter, at),
     features: [...features.values()].map((feature, index) =>

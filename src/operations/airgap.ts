@@ -90,7 +90,7 @@ export class Airgap {
 
   /** Installs a license from a policy and a code that confirms an open activation for it. */
   async installLicense(input: AirgapInstallInput): AirgapResult<LicenseView> {
-    const snapshot = await this.#store.read((state, at) => ({
+    const snapshot = await this.#store.read((state, { at }) => ({
       at,
       vendors: [...state.vendors.values()] as Vendor[],
       open: findOpenActivations(state, input.licenseKey, at),
@@ -192,7 +192,7 @@ export class Airgap {
         checkedVersion: vendor.version,
         peer: input.peer,
       },
-      (state, outcome, at) => viewInstalledLicense(state, outcome.license, at),
+      (state, outcome, context) => viewInstalledLicense(state, outcome.license, context),
     );
   }
 
@@ -205,11 +205,11 @@ export class Airgap {
   ): Promise<LicenseView | null> {
     const id = deriveAirgapLicenseId(publicKeyBytes(key), licenseKey);
     const lic = sha256(new Uint8Array(Buffer.from(bytes, "hex")));
-    const view = await this.#store.read((state: State, at) => {
+    const view = await this.#store.read((state: State, context) => {
       const license = state.licenses.get(id);
       if (license?.grant.lic !== lic) return null;
       const bundle = JSON.parse(license.grant.document) as { readonly policy: string };
-      return bundle.policy === policy ? viewLicense(state, license, at) : null;
+      return bundle.policy === policy ? viewLicense(state, license, context) : null;
     });
     return view.ok ? view.value : null;
   }

@@ -1,6 +1,7 @@
 import type { Fault } from "../domain/fault.ts";
 import { findRequestWarnings } from "../domain/licenses/request-warnings.ts";
 import { err, ok, type Result } from "../domain/result.ts";
+import type { RuleContext } from "../domain/rule-context.ts";
 import type { State, Tombstone, TrustedVendor } from "../domain/state.ts";
 import { describeTermsDifference } from "../domain/licenses/terms-difference.ts";
 import type { Instant } from "../domain/time.ts";
@@ -186,7 +187,7 @@ export class Licensing {
     const text = document.trim();
     const kindFault = checkDocumentKind(text, "license");
     if (kindFault !== null) return err(kindFault);
-    const snapshot = await this.#store.read((state, at) => ({
+    const snapshot = await this.#store.read((state, { at }) => ({
       vendors: [...state.vendors.values()] as Vendor[],
       at,
       isInstalled: [...state.licenses.values()].some(({ grant }) => grant.document === text),
@@ -224,8 +225,8 @@ export class Licensing {
         checkedVersion: vendors.find((entry) => entry.vendor === vendor)?.version ?? null,
         peer,
       },
-      (state, { license: id, replacedTerms }, at) => {
-        const view = viewInstalledLicense(state, id, at);
+      (state, { license: id, replacedTerms }, context) => {
+        const view = viewInstalledLicense(state, id, context);
         return {
           ...view,
           changes: replacedTerms && describeTermsDifference(replacedTerms, view.terms),
@@ -269,10 +270,10 @@ export class Licensing {
   }
 }
 
-export function viewInstalledLicense(state: State, id: number, at: Instant): LicenseView {
+export function viewInstalledLicense(state: State, id: number, context: RuleContext): LicenseView {
   const license = state.licenses.get(id);
   if (license === undefined) throw new Error("an installed license is missing from the state");
-  return viewLicense(state, license, at);
+  return viewLicense(state, license, context);
 }
 
 const viewVendor = (vendor: TrustedVendor): VendorView => {

@@ -1,5 +1,6 @@
 import { computeLeaseEnd } from "../domain/slots/leases.ts";
 import type { Result } from "../domain/result.ts";
+import type { RuleContext } from "../domain/rule-context.ts";
 import { findHeldSlot, type SlotOutcome } from "../domain/slots/slots.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
@@ -55,16 +56,21 @@ export const passOutcome = <O>(_state: State, outcome: O): O => outcome;
 export const addLicenseView = <O extends { readonly license: number }>(
   state: State,
   outcome: O,
-  at: Instant,
+  context: RuleContext,
 ): O & { readonly view: LicenseView } => ({
   ...outcome,
-  view: viewLicense(state, getInstalledLicense(state, outcome.license), at),
+  view: viewLicense(state, getInstalledLicense(state, outcome.license), context),
 });
 
-export const buildSlotResult = (state: State, outcome: SlotOutcome, at: Instant): SlotResult => {
+export const buildSlotResult = (
+  state: State,
+  outcome: SlotOutcome,
+  context: RuleContext,
+): SlotResult => {
+  const { at } = context;
   const license = getInstalledLicense(state, outcome.license);
   const isHeld = findHeldSlot(license.pool, outcome.user, at)?.slot === outcome.slot;
-  return { ...outcome, view: viewLicense(state, license, at), at, isHeld, lease: null };
+  return { ...outcome, view: viewLicense(state, license, context), at, isHeld, lease: null };
 };
 
 /** The content of a lease, which an application can verify offline. */
@@ -88,7 +94,7 @@ export function buildLease(slot: SlotResult, nonce: string | null): Lease {
 export function viewOutcomeFeature(
   state: State,
   outcome: { readonly license: number; readonly feature: string },
-  at: Instant,
+  { at }: RuleContext,
 ): FeatureView {
   const view = viewFeature(getInstalledLicense(state, outcome.license), outcome.feature, at);
   if (view === null) throw new Error("a decision names a feature that does not exist");

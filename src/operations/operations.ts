@@ -19,9 +19,10 @@ import {
   filterValidLicenses,
 } from "../domain/licenses/licenses.ts";
 import { err, ok, type Result } from "../domain/result.ts";
+import type { RuleContext } from "../domain/rule-context.ts";
 import type { SlotOutcome } from "../domain/slots/slots.ts";
 import type { Retirement, State } from "../domain/state.ts";
-import { MINUTE, type Instant } from "../domain/time.ts";
+import { MINUTE } from "../domain/time.ts";
 import type { UsageRange } from "../usage/usage.ts";
 import {
   viewLicense,
@@ -178,9 +179,9 @@ export class Operations {
     return this.#run(
       { type: "AddFeatureConsumption", ...input, once },
       input,
-      (state, outcome, at) => ({
+      (state, outcome, context) => ({
         ...outcome,
-        view: viewOutcomeFeature(state, outcome, at),
+        view: viewOutcomeFeature(state, outcome, context),
       }),
     );
   }
@@ -188,21 +189,23 @@ export class Operations {
   /** The license that a new user would get a slot of; an invalid one if none is valid. */
   async findLicense(selector: LicenseSelector): OperationResult<LicenseView> {
     return flattenResult(
-      await this.#store.read((state, at): Result<LicenseView, Fault> => {
+      await this.#store.read((state, context): Result<LicenseView, Fault> => {
         const missing = findMissingFields(state, selector, {});
         if (missing.length > 0) return err({ code: "missing_parameters", fields: missing });
         const licenses = findLicenses(state, selector);
         if (!licenses.ok) return licenses;
-        const valid = filterValidLicenses(state, licenses.value, at);
+        const valid = filterValidLicenses(state, licenses.value, context);
         const [license] = valid.ok ? valid.value : licenses.value;
-        return license ? ok(viewLicense(state, license, at)) : err({ code: "license_not_found" });
+        return license
+          ? ok(viewLicense(state, license, context))
+          : err({ code: "license_not_found" });
       }),
     );
   }
 
   licenses(): OperationResult<LicenseView[]> {
-    return this.#store.read((state, at) =>
-      [...state.licenses.values()].map((license) => viewLicense(state, license, at)),
+    return this.#store.read((state, context) =>
+      [...state.licenses.values()].map((license) => viewLicense(state, license, context)),
     );
   }
 
@@ -211,7 +214,7 @@ export class Operations {
     page?: PageRange,
   ): OperationResult<RegistrationView[]> {
     return flattenResult(
-      await this.#store.read((state, at): Result<RegistrationView[], Fault> => {
+      await this.#store.read((state, { at }): Result<RegistrationView[], Fault> => {
         if (product !== null && !state.products.has(product))
           return err({ code: "unknown_product" });
         return ok(viewRegistrations(state, product, at, page));
@@ -220,13 +223,13 @@ export class Operations {
   }
 
   status(): OperationResult<ApplianceStatus> {
-    return this.#store.read((state, now) => ({
+    return this.#store.read((state, context) => ({
       kind: state.kind,
-      now,
+      now: context.at,
       createdAt: state.createdAt,
       storeStatus: this.#store.status(),
       auditGaps: state.auditGaps,
-      licenses: [...state.licenses.values()].map((license) => viewLicense(state, license, now)),
+      licenses: [...state.licenses.values()].map((license) => viewLicense(state, license, context)),
       refusals: [...state.refusals.values()].toSorted((a, b) => b.count - a.count),
     }));
   }
@@ -238,10 +241,7 @@ export class Operations {
 
   /** Retires the appliance on this host; it continues on the host that gets its file. */
   moveAway(peer: string): OperationResult<Retirement> {
-    return this.#store.transact(
-      { type: "MoveAway", move: randomId(), peer },
-      (_state, outcome) => outcome,
-    );
+    return this.#store.transact({ type: "MoveAway", move: randomId(), peer }, passOutcome);
   }
 
   /** Null: the appliance was not moved away. */
@@ -264,9 +264,9 @@ export class Operations {
     await this.#store.close();
   }
 
-  readonly #viewSlot = (state: State, outcome: SlotOutcome, at: Instant): SlotResult => {
-    this.#usage.recordSlotTaken(state, outcome.license, at);
-    return buildSlotResult(state, outcome, at);
+  readonly #viewSlot = (state: State, outcome: SlotOutcome, context: RuleContext): SlotResult => {
+    this.#usage.recordSlotTaken(state, outcome.license, context.at);
+    return buildSlotResult(state, outcome, context);
   };
 
   async #withLease(
@@ -282,7 +282,7 @@ export class Operations {
   async #run<C extends Command, T>(
     command: C,
     { product, user }: { readonly product: string | null; readonly user: string | null },
-    view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
+    view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
   ): OperationResult<T> {
     const meter = this.#budget.meterFor(findChargedPeer(command));
     const result = await this.#store.transact(command, view, meter);

@@ -91,7 +91,7 @@ export class Timekeeping {
   /** A code to read out to the vendor, who answers with a time document. */
   async requestTimeCode(peer: string): ClockResult<string> {
     // A second request must not invalidate the code that was just read out.
-    const openNonce = await this.#store.read(findOpenTimeNonce);
+    const openNonce = await this.#store.read((state, { at }) => findOpenTimeNonce(state, at));
     if (!openNonce.ok) return openNonce;
     if (openNonce.value !== null) return ok(encodeTimeCode(this.#identity.id, openNonce.value));
     const nonce = randomBytes(5);
@@ -109,7 +109,7 @@ export class Timekeeping {
 
   /** Sets appliance time back with the vendor's answer to the newest code. */
   async applyTimeDocument(document: string, peer: string): ClockResult<ClockView> {
-    const snapshot = await this.#store.read((state, at) => ({
+    const snapshot = await this.#store.read((state, { at }) => ({
       vendors: [...state.vendors.values()] as Vendor[],
       at,
       nonce: findOpenTimeNonce(state, at),

@@ -1,3 +1,4 @@
+import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
 import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import { transact, type TransactionResult } from "../domain/transact.ts";
@@ -12,6 +13,9 @@ interface StateWithHead {
   readonly head: ChainHead;
 }
 
+const isAlwaysSigned = (): boolean => true;
+const NO_CAPS: SlotCaps = { perUser: null, perPeer: null };
+
 /** The state in memory, the position of the chains, and the current time. */
 export class LiveState {
   readonly #options: LiveStateOptions;
@@ -21,7 +25,7 @@ export class LiveState {
   constructor(options: LiveStateOptions, loaded: StateWithHead) {
     this.#options = options;
     this.#head = loaded.head;
-    this.#state = this.#applyOptions(loaded.state);
+    this.#state = loaded.state;
   }
 
   get state(): State {
@@ -34,25 +38,26 @@ export class LiveState {
 
   /** Continues from the state on disk. */
   replace({ state, head }: StateWithHead): void {
-    this.#state = this.#applyOptions(state);
+    this.#state = state;
     this.#head = head;
   }
 
-  /** Time never runs behind a written event. */
-  now(): Instant {
+  /** The time, and what else the rules depend on now. Time never runs behind a written event. */
+  makeContext(): RuleContext {
+    const { clock, behind, isBound = isAlwaysSigned, caps = NO_CAPS } = this.#options;
     const { latestEventAt, clockJumps } = this.#state;
-    const now = latest(this.#options.clock(latestEventAt, clockJumps), latestEventAt);
-    this.#state.clockBehind = this.#options.behind?.(now) ?? 0;
-    return now;
+    const at = latest(clock(latestEventAt, clockJumps), latestEventAt);
+    const clockBehind = behind?.(at) ?? 0;
+    return { at, clockBehind, isSignedForThisMachine: isBound, slotCaps: caps };
   }
 
   /** Called before any command after a jump: a later set-back needs the jump to undo it. */
-  writeClockJumps(commit: GroupCommit, at: Instant): void {
+  writeClockJumps(commit: GroupCommit, context: RuleContext): void {
     const lastJumpTo = this.#state.clockJumps.at(-1)?.to ?? 0;
     for (const jump of this.#options.jumps?.() ?? []) {
       if (jump.to <= lastJumpTo) continue;
-      const transaction = transact(this.#state, { type: "JumpClock", ...jump }, at);
-      if (transaction.ok) this.write(commit, transaction.value, at, null);
+      const transaction = transact(this.#state, { type: "JumpClock", ...jump }, context);
+      if (transaction.ok) this.write(commit, transaction.value, context.at, null);
     }
   }
 
@@ -74,11 +79,5 @@ export class LiveState {
       if (isCharged) auditedBytes += Buffer.byteLength(text);
     }
     if (auditedBytes > 0) meter?.charge(auditedBytes, at);
-  }
-
-  #applyOptions(state: State): State {
-    state.isSignedForThisMachine = this.#options.isBound ?? state.isSignedForThisMachine;
-    state.slotCaps = this.#options.caps ?? state.slotCaps;
-    return state;
   }
 }

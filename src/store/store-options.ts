@@ -1,6 +1,7 @@
 import type { Fault } from "../domain/fault.ts";
 import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
-import type { DataFolderKind, State } from "../domain/state.ts";
+import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
+import type { DataFolderKind } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import type { FolderChanged } from "./folder/folder-changed.ts";
@@ -45,9 +46,9 @@ export interface StoreOptions {
   /** Checks the vendors' signatures of the licenses; absent: they are not checked. */
   readonly checkSignatures?: SignatureCheck;
   /** Whether a license is signed for this machine. */
-  readonly isBound?: State["isSignedForThisMachine"];
+  readonly isBound?: RuleContext["isSignedForThisMachine"];
   /** The operator's caps for one user and one address. */
-  readonly caps?: State["slotCaps"];
+  readonly caps?: SlotCaps;
   /** How far the system clock is behind the store's time (milliseconds). */
   readonly behind?: (now: Instant) => number;
 }

@@ -2,8 +2,8 @@ import type { Command } from "../domain/command.ts";
 import type { OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
+import type { RuleContext } from "../domain/rule-context.ts";
 import type { State } from "../domain/state.ts";
-import type { Instant } from "../domain/time.ts";
 import { transact } from "../domain/transact.ts";
 import { AuditHealth } from "./audit/audit-health.ts";
 import { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
@@ -79,20 +79,20 @@ export class Store {
    */
   transact<C extends Command, T>(
     command: C | ((head: ChainHead) => C),
-    view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
+    view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
     meter: AuditMeter | null = null,
   ): Promise<Result<T, Fault | StorageFault>> {
     if (this.#fault !== null) return Promise.resolve(err(this.#fault));
     if (this.#format.isOld) return this.#migrateThen(() => this.transact(command, view, meter));
-    const at = this.#live.now();
+    const context = this.#live.makeContext();
     let answer: Result<T, Fault>;
     try {
-      this.#live.writeClockJumps(this.#commit, at);
+      this.#live.writeClockJumps(this.#commit, context);
       const requested = typeof command === "function" ? command(this.#live.head) : command;
-      const refuseGrant = (): Fault | null => meter?.checkBudget(at) ?? null;
-      const result = transact(this.#live.state, requested, at, refuseGrant);
-      if (result.ok) this.#live.write(this.#commit, result.value, at, meter);
-      answer = result.ok ? ok(view(this.#live.state, result.value.outcome, at)) : result;
+      const refuseGrant = (): Fault | null => meter?.checkBudget(context.at) ?? null;
+      const result = transact(this.#live.state, requested, context, refuseGrant);
+      if (result.ok) this.#live.write(this.#commit, result.value, context.at, meter);
+      answer = result.ok ? ok(view(this.#live.state, result.value.outcome, context)) : result;
     } catch (error) {
       // Memory may contain part of a change that the journal does not: reload the state from disk.
       this.#fault = { code: "storage_failed" };
@@ -102,10 +102,10 @@ export class Store {
     return this.#whenDurable(answer);
   }
 
-  async read<T>(view: (state: State, at: Instant) => T): Promise<Result<T, StorageFault>> {
+  async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, StorageFault>> {
     if (this.#recovering !== null) await this.#recovering;
     if (this.#fault?.code === "storage_failed") return err(this.#fault);
-    return this.#whenDurable(ok(view(this.#live.state, this.#live.now())));
+    return this.#whenDurable(ok(view(this.#live.state, this.#live.makeContext())));
   }
 
   /** Reads without waiting for the disk; must not be used for answers. */

@@ -46,7 +46,7 @@ export class UsageTracker {
   async view(range: UsageRange, wait: boolean): Promise<Result<UsageResult, StorageFault>> {
     this.#reading ??= this.#readPast();
     if (wait) await this.#reading;
-    return this.#store.read((state, now) => ({
+    return this.#store.read((state, { at: now }) => ({
       ...this.#usage.view(state, range, now, (this.#knownSince ??= now)),
       complete: this.#complete,
     }));
@@ -58,7 +58,7 @@ export class UsageTracker {
   }
 
   async #sample(): Promise<void> {
-    await this.#store.read((state, now) => {
+    await this.#store.read((state, { at: now }) => {
       this.#knownSince ??= now;
       this.#usage.sample(state, now);
     });
@@ -66,7 +66,7 @@ export class UsageTracker {
 
   async #readPast(): Promise<void> {
     try {
-      const snapshot = await this.#store.read((state, now) => {
+      const snapshot = await this.#store.read((state, { at: now }) => {
         this.#usage.sample(state, now);
         return {
           source: this.#store.auditLogSource(),

@@ -4,8 +4,9 @@ import type { Command } from "../../src/domain/command.ts";
 import type { OutcomeOf } from "../../src/domain/decide.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import { ok, type Result } from "../../src/domain/result.ts";
+import type { RuleContext } from "../../src/domain/rule-context.ts";
 import type { State } from "../../src/domain/state.ts";
-import { latest, type Instant } from "../../src/domain/time.ts";
+import { latest } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import type { StoreHealth } from "../../src/store/store-health.ts";
 import { openFolder, type OpenedFolder } from "../../src/store/folder/folder.ts";
@@ -35,21 +36,19 @@ export class Store implements Pick<DurableStore, StoreMember> {
     this.#lock = lock;
     this.#state = state;
     this.#head = head;
-    state.isSignedForThisMachine = options.isBound ?? state.isSignedForThisMachine;
-    state.slotCaps = options.caps ?? state.slotCaps;
   }
 
   async transact<C extends Command, T>(
     command: C | ((head: ChainHead) => C),
-    view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
+    view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
   ): Promise<Result<T, Fault>> {
-    const at = this.#now();
+    const context = this.#now();
     const resolved = typeof command === "function" ? command(this.#head) : command;
-    const result = transact(this.#state, resolved, at);
-    return result.ok ? ok(view(this.#state, result.value.outcome, at)) : result;
+    const result = transact(this.#state, resolved, context);
+    return result.ok ? ok(view(this.#state, result.value.outcome, context)) : result;
   }
 
-  async read<T>(view: (state: State, at: Instant) => T): Promise<Result<T, never>> {
+  async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, never>> {
     return ok(view(this.#state, this.#now()));
   }
 
@@ -78,10 +77,11 @@ export class Store implements Pick<DurableStore, StoreMember> {
     this.#lock.release();
   }
 
-  #now(): Instant {
+  #now(): RuleContext {
+    const { clock, behind, isBound = () => true, caps } = this.#options;
     const { latestEventAt, clockJumps } = this.#state;
-    const now = latest(this.#options.clock(latestEventAt, clockJumps), latestEventAt);
-    this.#state.clockBehind = this.#options.behind?.(now) ?? 0;
-    return now;
+    const at = latest(clock(latestEventAt, clockJumps), latestEventAt);
+    const slotCaps = caps ?? { perUser: null, perPeer: null };
+    return { at, clockBehind: behind?.(at) ?? 0, isSignedForThisMachine: isBound, slotCaps };
   }
 }

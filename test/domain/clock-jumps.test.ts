@@ -23,6 +23,7 @@ import {
   unregister,
   utc,
 } from "../support/scenario.ts";
+import { contextAt } from "../support/rule-context.ts";
 
 const NONCE = "00ff10a5c3";
 const PEER = "10.0.0.1";
@@ -189,29 +190,26 @@ describe("borrows made before an undone clock jump", () => {
 describe("while the system clock is behind a recorded jump", () => {
   /** Five borrows of ten days, then a jump of 30 days; the system clock is right again. */
   const ahead = borrowed.at(days(30)).execute(jump(minutesLater(5), days(30)));
-  const state = (events = ahead.events): State => {
-    const replayedState = replayEvents(events);
-    replayedState.clockBehind = 30 * DAY - 5 * MINUTE;
-    return replayedState;
-  };
+  const state = (events = ahead.events): State => replayEvents(events);
+  const context = contextAt(days(30), { clockBehind: 30 * DAY - 5 * MINUTE });
   const refused = { ok: false, fault: { code: "clock_suspect", behind: 30 * DAY - 5 * MINUTE } };
 
   test("slots of borrows that ended by the jump are not lent again", () => {
     const suspectState = state();
     for (const user of OTHERS) {
-      expect(transact(suspectState, borrow(user), days(30))).toMatchObject(refused);
-      expect(transact(suspectState, register(user), days(30))).toMatchObject(refused);
+      expect(transact(suspectState, borrow(user), context)).toMatchObject(refused);
+      expect(transact(suspectState, register(user), context)).toMatchObject(refused);
     }
   });
 
   test("slots of borrows that were recorded as expired are not lent again", () => {
     const expired = ahead.at(days(30)).execute(register("fay"));
     expect(replayEvents(expired.events).lapsedBorrows.size).toBe(5);
-    expect(transact(state(expired.events), borrow("gus"), days(30))).toMatchObject(refused);
+    expect(transact(state(expired.events), borrow("gus"), context)).toMatchObject(refused);
   });
 
   test("users get their own slots back", () => {
-    expect(transact(state(), register("ada"), days(30)).ok).toBe(true);
+    expect(transact(state(), register("ada"), context).ok).toBe(true);
   });
 
   test("a slot that ended by both clocks is lent again", () => {
@@ -220,14 +218,13 @@ describe("while the system clock is behind a recorded jump", () => {
       .execute(borrow("ada", hoursLater(1)));
     const lateJump = ended.at(days(30)).execute(jump(hoursLater(2), days(30)));
     const suspectState = replayEvents(lateJump.events);
-    suspectState.clockBehind = 30 * DAY - 2 * HOUR;
-    expect(transact(suspectState, borrow("bob"), days(30)).ok).toBe(true);
+    const suspectContext = contextAt(days(30), { clockBehind: 30 * DAY - 2 * HOUR });
+    expect(transact(suspectState, borrow("bob"), suspectContext).ok).toBe(true);
   });
 
   test("a difference of less than a minute is ignored", () => {
-    const suspectState = state();
-    suspectState.clockBehind = MINUTE - 1;
-    expect(transact(suspectState, borrow("fay"), days(30)).ok).toBe(true);
+    const almostRight = contextAt(days(30), { clockBehind: MINUTE - 1 });
+    expect(transact(state(), borrow("fay"), almostRight).ok).toBe(true);
   });
 });
 

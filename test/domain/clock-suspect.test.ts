@@ -20,16 +20,18 @@ import {
   unregister,
   type History,
 } from "../support/scenario.ts";
+import { contextAt } from "../support/rule-context.ts";
 
 const END = later(MONDAY, 99 * DAY);
 const REFUSED = { code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect } as const;
 
+const SUSPECT_CLOCK = { clockBehind: CLOCK_LIMITS.behindSuspect };
+
 /** Runs a command after this history, with a system clock a day behind the recorded time. */
 function runWithSuspectClock({ events }: History, command: Command, at = minutesLater(1)) {
   const state = replayEvents(events);
-  state.clockBehind = CLOCK_LIMITS.behindSuspect;
   const untouched = dumpState(state);
-  const result = transact(state, command, at);
+  const result = transact(state, command, contextAt(at, SUSPECT_CLOCK));
   if (!result.ok) {
     expect(dumpState(state)).toEqual(untouched);
     return result.fault;

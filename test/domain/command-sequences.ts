@@ -14,6 +14,7 @@ import { makeNewSite, makeNextInstall } from "../support/new-site.ts";
 import * as scenario from "../support/scenario.ts";
 import { featureTerms, install, MONDAY } from "../support/scenario.ts";
 import { EventModel } from "./event-model.ts";
+import { contextAt } from "../support/rule-context.ts";
 
 // Names that every object has as properties must work like any other name.
 const USERS = ["constructor", "__proto__", "toString"];
@@ -184,7 +185,7 @@ export function* runSequence({ installs, steps }: CommandSequence): Generator<Se
     model,
     writtenEvents,
     run: () => {
-      const result = transact(state, command, at);
+      const result = transact(state, command, contextAt(at));
       const events = result.ok ? result.value.journalLines.flat() : [];
       for (const event of events) model.apply(event);
       writtenEvents.push(...events);

@@ -18,6 +18,7 @@ import {
   replayEvents,
   slotTaken,
 } from "../support/scenario.ts";
+import { contextAt } from "../support/rule-context.ts";
 
 const LAPTOP: Contact = { hostname: "laptop", ip: "10.0.0.8", info: "docked", peer: "10.0.0.8" };
 const DESKTOP = CONTACT;
@@ -28,7 +29,7 @@ const withSlot = given(license, slotTaken("ada", { end: hoursLater(72) }));
 
 /** The journal lines that a command writes: their events, and whether they are audited. */
 function listJournalLines(state: State, command: Parameters<typeof transact>[1], at: Instant) {
-  const result = transact(state, command, at);
+  const result = transact(state, command, contextAt(at));
   if (!result.ok) throw new Error(`refused: ${result.fault.code}`);
   return result.value.journalLines.map((events) => ({ events, isAudited: events.some(isAudited) }));
 }

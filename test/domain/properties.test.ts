@@ -13,6 +13,7 @@ import {
   type EventModel,
 } from "./event-model.ts";
 import { runSequence, commandSequence, type SequenceStep } from "./command-sequences.ts";
+import { contextAt } from "../support/rule-context.ts";
 
 /** Runs the check at every step of random sequences; the model also checks each event. */
 function checkEveryStep(check: (step: SequenceStep) => void, numRuns = 150): void {
@@ -29,7 +30,7 @@ test("no event grants more slots, borrows or consumption than its license allows
   checkEveryStep((step) => {
     step.run();
     for (const [id, license] of step.state.licenses) {
-      const view = viewLicense(step.state, license, step.at);
+      const view = viewLicense(step.state, license, contextAt(step.at));
       const model = step.model.license(id);
       expect(view.slotsInUse).toBe(countHeld(model, step.at));
       const { consumption } = license.terms;

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Registration } from "../../src/domain/slots/registration.ts";
-import type { SlotCaps, State } from "../../src/domain/state.ts";
+import type { SlotCaps } from "../../src/domain/rule-context.ts";
+import type { State } from "../../src/domain/state.ts";
 import type { Command } from "../../src/domain/command.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import { PeerIndex } from "../../src/domain/index/peer-index.ts";
@@ -20,17 +21,24 @@ import {
   register,
   unregister,
 } from "../support/scenario.ts";
+import { contextAt } from "../support/rule-context.ts";
 
-function makeCappedSite(caps: Partial<SlotCaps>): State {
-  const state = makeNewSite();
-  state.vendors.set(VENDOR.vendor, { ...VENDOR, products: ["p1", "p2", "p3"] });
-  for (const id of [1, 2, 3]) runCommand(state, install(id, { product: `p${id}`, slots: 9 }));
-  state.slotCaps = { perUser: null, perPeer: null, ...caps };
-  return state;
+interface CappedSite {
+  readonly state: State;
+  readonly slotCaps: SlotCaps;
 }
 
-function runCommand(state: State, command: Command, at: Instant = MONDAY): string {
-  const result = transact(state, command, at);
+function makeCappedSite(caps: Partial<SlotCaps>): CappedSite {
+  const state = makeNewSite();
+  state.vendors.set(VENDOR.vendor, { ...VENDOR, products: ["p1", "p2", "p3"] });
+  const site = { state, slotCaps: { perUser: null, perPeer: null, ...caps } };
+  for (const id of [1, 2, 3]) runCommand(site, install(id, { product: `p${id}`, slots: 9 }));
+  return site;
+}
+
+function runCommand(site: CappedSite, command: Command, at: Instant = MONDAY): string {
+  const { state, slotCaps } = site;
+  const result = transact(state, command, contextAt(at, { slotCaps }));
   return result.ok ? "ok" : result.fault.code;
 }
 
@@ -38,66 +46,72 @@ const registerFrom = (user: string, product: string, peer: string): Command =>
   register(user, { product, contact: { hostname: "", ip: "", info: "", peer } });
 
 test("perUser limits the slots of one user over all licenses", () => {
-  const state = makeCappedSite({ perUser: 2 });
-  expect(["p1", "p2", "p3"].map((p) => runCommand(state, registerFrom("ada", p, "a")))).toEqual([
+  const site = makeCappedSite({ perUser: 2 });
+  expect(["p1", "p2", "p3"].map((p) => runCommand(site, registerFrom("ada", p, "a")))).toEqual([
     "ok",
     "ok",
     "slots_capped",
   ]);
-  expect(runCommand(state, borrow("ada", null, { product: "p3" }))).toBe("slots_capped");
-  expect(runCommand(state, registerFrom("ada", "p1", "a"))).toBe("ok");
-  expect(runCommand(state, unregister("ada", { product: "p1" }))).toBe("ok");
-  expect(runCommand(state, registerFrom("ada", "p3", "a"))).toBe("ok");
+  expect(runCommand(site, borrow("ada", null, { product: "p3" }))).toBe("slots_capped");
+  expect(runCommand(site, registerFrom("ada", "p1", "a"))).toBe("ok");
+  expect(runCommand(site, unregister("ada", { product: "p1" }))).toBe("ok");
+  expect(runCommand(site, registerFrom("ada", "p3", "a"))).toBe("ok");
 });
 
 test("perPeer limits the slots of one address over all users", () => {
-  const state = makeCappedSite({ perPeer: 2 });
-  expect(runCommand(state, registerFrom("ada", "p1", "10.0.0.1"))).toBe("ok");
-  expect(runCommand(state, registerFrom("bob", "p2", "10.0.0.1"))).toBe("ok");
-  expect(runCommand(state, registerFrom("eve", "p3", "10.0.0.1"))).toBe("slots_capped");
-  expect(runCommand(state, registerFrom("eve", "p3", "10.0.0.2"))).toBe("ok");
+  const site = makeCappedSite({ perPeer: 2 });
+  expect(runCommand(site, registerFrom("ada", "p1", "10.0.0.1"))).toBe("ok");
+  expect(runCommand(site, registerFrom("bob", "p2", "10.0.0.1"))).toBe("ok");
+  expect(runCommand(site, registerFrom("eve", "p3", "10.0.0.1"))).toBe("slots_capped");
+  expect(runCommand(site, registerFrom("eve", "p3", "10.0.0.2"))).toBe("ok");
   // A heartbeat from another address moves the slot to that address.
-  expect(runCommand(state, registerFrom("ada", "p1", "10.0.0.2"))).toBe("ok");
-  expect(runCommand(state, registerFrom("eve", "p1", "10.0.0.1"))).toBe("ok");
-  expect(runCommand(state, registerFrom("mal", "p1", "10.0.0.2"))).toBe("slots_capped");
+  expect(runCommand(site, registerFrom("ada", "p1", "10.0.0.2"))).toBe("ok");
+  expect(runCommand(site, registerFrom("eve", "p1", "10.0.0.1"))).toBe("ok");
+  expect(runCommand(site, registerFrom("mal", "p1", "10.0.0.2"))).toBe("slots_capped");
 });
 
 test("slot caps do not count an ended slot whose expiry is not yet recorded", () => {
-  const state = makeCappedSite({ perPeer: 1, perUser: 1 });
-  expect(runCommand(state, registerFrom("ada", "p1", "10.0.0.1"))).toBe("ok");
-  expect(runCommand(state, registerFrom("ada", "p2", "10.0.0.1"), minutesLater(29))).toBe(
+  const site = makeCappedSite({ perPeer: 1, perUser: 1 });
+  expect(runCommand(site, registerFrom("ada", "p1", "10.0.0.1"))).toBe("ok");
+  expect(runCommand(site, registerFrom("ada", "p2", "10.0.0.1"), minutesLater(29))).toBe(
     "slots_capped",
   );
-  expect(runCommand(state, registerFrom("ada", "p2", "10.0.0.1"), minutesLater(30))).toBe("ok");
+  expect(runCommand(site, registerFrom("ada", "p2", "10.0.0.1"), minutesLater(30))).toBe("ok");
 });
 
 test("perPeer counts the slots of an address again after a restart", () => {
   const before = makeCappedSite({});
   expect(runCommand(before, registerFrom("ada", "p1", "10.0.0.1"))).toBe("ok");
-  const state = decodeSnapshot(encodeSnapshot(before, genesisHead, emptyAuditLogEnd));
-  state.slotCaps = { perUser: null, perPeer: 1 };
-  expect(runCommand(state, registerFrom("bob", "p2", "10.0.0.1"))).toBe("slots_capped");
+  const state = decodeSnapshot(encodeSnapshot(before.state, genesisHead, emptyAuditLogEnd));
+  const site = { state, slotCaps: { perUser: null, perPeer: 1 } };
+  expect(runCommand(site, registerFrom("bob", "p2", "10.0.0.1"))).toBe("slots_capped");
 });
 
 test("perPeer no longer counts the slots of a removed license", () => {
-  const state = makeCappedSite({ perPeer: 1 });
-  expect(runCommand(state, registerFrom("ada", "p1", "10.0.0.1"))).toBe("ok");
-  expect(
-    runCommand(state, { type: "RemoveLicense", license: 1, withBorrows: true, peer: "" }),
-  ).toBe("ok");
-  expect(runCommand(state, registerFrom("bob", "p2", "10.0.0.1"))).toBe("ok");
+  const site = makeCappedSite({ perPeer: 1 });
+  expect(runCommand(site, registerFrom("ada", "p1", "10.0.0.1"))).toBe("ok");
+  expect(runCommand(site, { type: "RemoveLicense", license: 1, withBorrows: true, peer: "" })).toBe(
+    "ok",
+  );
+  expect(runCommand(site, registerFrom("bob", "p2", "10.0.0.1"))).toBe("ok");
 });
 
 test("perPeer counts the moved slots after the clock is set back", () => {
-  const state = makeCappedSite({ perPeer: 1 });
-  expect(runCommand(state, registerFrom("ada", "p1", "10.0.0.1"), hoursLater(2))).toBe("ok");
-  evolve(state, { type: "ClockSetBack", at: MONDAY, from: hoursLater(2), to: MONDAY, peer: "" });
-  expect(runCommand(state, registerFrom("bob", "p2", "10.0.0.1"), minutesLater(29))).toBe(
+  const site = makeCappedSite({ perPeer: 1 });
+  expect(runCommand(site, registerFrom("ada", "p1", "10.0.0.1"), hoursLater(2))).toBe("ok");
+  evolve(site.state, {
+    type: "ClockSetBack",
+    at: MONDAY,
+    from: hoursLater(2),
+    to: MONDAY,
+    peer: "",
+  });
+  expect(runCommand(site, registerFrom("bob", "p2", "10.0.0.1"), minutesLater(29))).toBe(
     "slots_capped",
   );
-  expect(runCommand(state, registerFrom("bob", "p2", "10.0.0.1"), minutesLater(30))).toBe("ok");
-  expect(runCommand(state, unregister("bob", { product: "p2" }), minutesLater(30))).toBe("ok");
-  expect(runCommand(state, registerFrom("eve", "p3", "10.0.0.1"), minutesLater(30))).toBe("ok");
+  expect(runCommand(site, registerFrom("bob", "p2", "10.0.0.1"), minutesLater(30))).toBe("ok");
+  expect(runCommand(site, unregister("bob", { product: "p2" }), minutesLater(30))).toBe("ok");
+  expect(runCommand(site, registerFrom("eve", "p3", "10.0.0.1"), minutesLater(30))).toBe("ok");
 });
 
 test("PeerIndex refuses to remove a registration that it does not have", () => {

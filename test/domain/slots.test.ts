@@ -14,6 +14,7 @@ import {
   slotTaken,
   unregister,
 } from "../support/scenario.ts";
+import { contextAt } from "../support/rule-context.ts";
 
 describe("register", () => {
   const unused = given(licenseInstalled(1, { slots: 2, timeoutMinutes: 30 }));
@@ -164,7 +165,11 @@ describe("a heartbeat", () => {
   const history = given(licenseInstalled(1), slotTaken("ada"));
 
   test("records the contact only when it changed", () => {
-    const same = transact(replayEvents(history.events), register("ada"), minutesLater(1));
+    const same = transact(
+      replayEvents(history.events),
+      register("ada"),
+      contextAt(minutesLater(1)),
+    );
     expect(same.ok && same.value.journalLines.flat()[0]).not.toHaveProperty("contact");
     for (const field of ["hostname", "ip", "info", "peer"]) {
       const contact = { ...CONTACT, [field]: "elsewhere" };

@@ -23,6 +23,7 @@ import {
   unregister,
   unregisterAll,
 } from "../support/scenario.ts";
+import { contextAt } from "../support/rule-context.ts";
 
 /** Users whose slots end one after another, one every minute from minute 1 on. */
 const makeHolders = (count: number): SlotTaken[] =>
@@ -145,10 +146,10 @@ describe("more expired slots than one command records", () => {
   test("every slot can be taken again immediately", () => {
     const state = replayEvents(history.events);
     for (let i = 0; i < holderCount; i += 1) {
-      const result = transact(state, register(`new${i}`), nineHoursLater);
+      const result = transact(state, register(`new${i}`), contextAt(nineHoursLater));
       expect(result).toMatchObject({ ok: true, value: { outcome: { slotsInUse: i + 1 } } });
     }
-    expect(transact(state, register("late"), nineHoursLater).ok).toBe(false);
+    expect(transact(state, register("late"), contextAt(nineHoursLater)).ok).toBe(false);
   });
 
   test("the next command records the remaining ones", () => {
@@ -211,9 +212,11 @@ describe("transact", () => {
     const state = replayEvents([licenseInstalled(1, { slots: 99 }), ...makeHolders(80)]);
     const license = state.licenses.get(1);
     if (license === undefined) throw new Error("no license");
-    expect(viewLicense(state, license, minutesLater(30)).slotsInUse).toBe(50);
-    expect(viewLicense(state, license, justBefore(minutesLater(31))).slotsInUse).toBe(50);
-    expect(viewLicense(state, license, minutesLater(80)).slotsInUse).toBe(0);
+    expect(viewLicense(state, license, contextAt(minutesLater(30))).slotsInUse).toBe(50);
+    expect(viewLicense(state, license, contextAt(justBefore(minutesLater(31)))).slotsInUse).toBe(
+      50,
+    );
+    expect(viewLicense(state, license, contextAt(minutesLater(80))).slotsInUse).toBe(0);
   });
 
   test("leaves the state unchanged after a refusal, with expiries not recorded", () => {
@@ -223,7 +226,7 @@ describe("transact", () => {
       slotTaken("eve", { slot: 3 }),
     ]);
     const before = dumpState(state);
-    const result = transact(state, register("joe"), minutesLater(5));
+    const result = transact(state, register("joe"), contextAt(minutesLater(5)));
     expect(result).toMatchObject({ ok: false, fault: { code: "floating_not_available" } });
     expect(dumpState(state)).toEqual(before);
   });
@@ -232,7 +235,7 @@ describe("transact", () => {
     const state = replayEvents([
       licenseInstalled(1, { consumption: consumptionTerms({ max: null }) }),
     ]);
-    expect(() => transact(state, consume(0.5), MONDAY)).toThrow("out of range");
+    expect(() => transact(state, consume(0.5), contextAt(MONDAY))).toThrow("out of range");
   });
 
   test("records the kind of the site when it is created", () => {

@@ -21,6 +21,7 @@ import {
   slotTaken,
   utc,
 } from "../support/scenario.ts";
+import { contextAt } from "../support/rule-context.ts";
 
 const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
 const prints = featureTerms("prints", { consumption: consumptionTerms({ period: "daily" }) });
@@ -29,7 +30,7 @@ const viewHistory = (history: ReturnType<typeof given>, at: Instant) => {
   const state = replayEvents(history.events);
   const license = state.licenses.get(1);
   if (license === undefined) throw new Error("no license");
-  return viewLicense(state, license, at);
+  return viewLicense(state, license, contextAt(at));
 };
 
 const viewValidity = (overrides: Partial<Terms>, at: Instant) => {
@@ -78,7 +79,7 @@ test("viewFeature finds a feature by its code, numbered by its position, or give
   const state = replayEvents([licenseInstalled(1, { features: [mesh, prints] })]);
   const license = state.licenses.get(1);
   if (license === undefined) throw new Error("no license");
-  const all = viewLicense(state, license, MONDAY).features;
+  const all = viewLicense(state, license, contextAt(MONDAY)).features;
   expect(all.map(({ id, terms }) => [id, terms.code])).toEqual([
     [1, "mesh"],
     [2, "prints"],
@@ -136,7 +137,7 @@ describe("viewRegistrations", () => {
   test("gives copies that do not change with the state", () => {
     const state = replayEvents(history.events);
     const [registration] = viewRegistrations(state, "cad", MONDAY);
-    transact(state, register("ada"), minutesLater(20));
+    transact(state, register("ada"), contextAt(minutesLater(20)));
     expect(registration?.end).toBe(minutesLater(30));
     expect(viewRegistrations(state, "cad", minutesLater(20))[0]?.end).toBe(minutesLater(50));
   });

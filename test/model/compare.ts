@@ -15,6 +15,7 @@ import { WRONG_CLOCK_OPTIONS } from "./wrong-clock-options.ts";
 import { findBorrowEnd, computeSlotEnd, isHeld, type SlotRecord } from "./records.ts";
 import { ModelSite, type Answer, type Reason } from "./site.ts";
 import { TrueTimeCheck } from "./true-time.ts";
+import { contextAt } from "../support/rule-context.ts";
 
 export interface Difference {
   readonly step: number;
@@ -61,7 +62,7 @@ class Comparison {
     const isClockRight = this.clock.ahead === 0;
     if (command.type === "JumpClock") this.clock.ahead += command.to - command.from;
     if (command.type === "SetClockBack") this.clock.ahead -= at - command.to;
-    const result = transact(this.state, command, at);
+    const result = transact(this.state, command, contextAt(at));
     const answer: Answer = result.ok
       ? { granted: { ...result.value.outcome } }
       : { refused: [{ ...result.fault }] };
@@ -148,7 +149,7 @@ class Comparison {
   #compareViews(at: Instant): Difference | null {
     const { site } = this;
     const licenses = [...this.state.licenses.values()].map((license) => {
-      const view = viewLicense(this.state, license, at);
+      const view = viewLicense(this.state, license, contextAt(at));
       const { id, slotsInUse, total, addedAt } = view;
       const features = view.features.map(({ terms, slotsInUse, total }) => {
         return { code: terms.code, slotsInUse, total };

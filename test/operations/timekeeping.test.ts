@@ -169,7 +169,7 @@ describe("Timekeeping.tick", () => {
   test("follows the clock back when the later time was never recorded", async () => {
     const { store, time } = await openTimedSite();
     setSystemClock(later(MONDAY, HOUR));
-    expect(unwrap(await store.read((_state, at) => at))).toBe(later(MONDAY, HOUR));
+    expect(unwrap(await store.read((_state, { at }) => at))).toBe(later(MONDAY, HOUR));
     setSystemClock(later(MONDAY, 2 * MINUTE));
     await time.tick();
     expect(time.view().now).toBe(later(MONDAY, 2 * MINUTE));

@@ -23,6 +23,7 @@ import { makeNewSite, makeNextInstall } from "../support/new-site.ts";
 import { randomCommandSteps, type CommandStep } from "../support/random-commands.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
+import { contextAt } from "../support/rule-context.ts";
 
 /** Licenses are installed in the order in which a vendor numbers them. */
 const nextCommand = (state: State, command: Command): Command =>
@@ -33,7 +34,7 @@ function stateAfter(steps: readonly CommandStep[]) {
   let now = MONDAY;
   for (const { after, command } of steps) {
     now = later(now, after);
-    transact(state, nextCommand(state, command), now);
+    transact(state, nextCommand(state, command), contextAt(now));
   }
   return state;
 }

@@ -139,7 +139,7 @@ describe("time of the store", () => {
     clock.now = minutesLater(10);
     await transactOrThrow(store, register("ada"));
     clock.now = minutesLater(-60);
-    expect(await store.read((_state, at) => at)).toEqual({ ok: true, value: minutesLater(10) });
+    expect(await store.read((_state, { at }) => at)).toEqual({ ok: true, value: minutesLater(10) });
     await transactOrThrow(store, register("bob"));
     const times = readJournal(folder).map(({ line }) => line.at);
     expect(times).toEqual([MONDAY, MONDAY, minutesLater(10), minutesLater(10)]);

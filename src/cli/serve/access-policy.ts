@@ -1,5 +1,6 @@
 import { isIPv6 } from "node:net";
-import type { SlotCaps, DataFolderKind } from "../../domain/state.ts";
+import type { SlotCaps } from "../../domain/rule-context.ts";
+import type { DataFolderKind } from "../../domain/state.ts";
 import type { Exposure } from "../../http/services.ts";
 import type { ClientAuth } from "../../http/gate.ts";
 import type { AccessPolicy } from "../../http/server.ts";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { SlotCaps, DataFolderKind } from "../../domain/state.ts";
+import type { SlotCaps } from "../../domain/rule-context.ts";
+import type { DataFolderKind } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Services } from "../../http/services.ts";
 import { StatusStreams } from "../../http/status-streams.ts";

@@ -3,8 +3,8 @@ import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import { limits } from "../limits.ts";
 import { err, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import type { AuditGap, State } from "../state.ts";
-import type { Instant } from "../time.ts";
 
 /**
  * A declared gap is an event like any other, and part of the audit chain it describes. So every
@@ -13,7 +13,7 @@ import type { Instant } from "../time.ts";
 export function decideDeclareAuditGaps(
   state: State,
   { gaps, note, peer }: DeclareAuditGaps,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<{ readonly gaps: readonly AuditGap[] }>, Fault> {
   const declaredGaps = gaps.map((gap): AuditGap => ({ ...gap, at }));
   const allGaps = declaredGaps.reduce<readonly AuditGap[]>(addGap, state.auditGaps);

@@ -4,6 +4,7 @@ import type { MovedAway, MovedIn } from "../event.ts";
 import type { Fault } from "../fault.ts";
 import { limits } from "../limits.ts";
 import type { Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import type { License, Retirement, State } from "../state.ts";
 import { HOUR, later, type Instant } from "../time.ts";
 
@@ -15,7 +16,7 @@ import { HOUR, later, type Instant } from "../time.ts";
 export function decideMoveAway(
   state: State,
   { move, peer }: MoveAway,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<Retirement>, Fault> {
   // A repeated command is the same move: its file may have to be written again.
   if (state.retirement !== null) return makeDecision([], state.retirement);

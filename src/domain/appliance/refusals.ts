@@ -4,8 +4,8 @@ import type { RefusalsCounted } from "../event.ts";
 import type { Fault } from "../fault.ts";
 import { limits } from "../limits.ts";
 import type { Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import type { State } from "../state.ts";
-import type { Instant } from "../time.ts";
 
 /**
  * Refusals are counted, not written one by one: a client that retries in a loop must not fill the
@@ -14,7 +14,7 @@ import type { Instant } from "../time.ts";
 export function decideCountRefusals(
   _state: State,
   { refusals }: CountRefusals,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<null>, Fault> {
   const events = refusals.map(({ product, code, count, users }): RefusalsCounted => ({
     type: "RefusalsCounted",

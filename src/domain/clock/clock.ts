@@ -5,6 +5,7 @@ import { makeDecision, type Decision } from "../decision.ts";
 import type { Event } from "../event.ts";
 import type { Fault } from "../fault.ts";
 import { err, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import type { State } from "../state.ts";
 import { earliest, later, type Instant } from "../time.ts";
 import { CLOCK_LIMITS } from "./timekeeper.ts";
@@ -17,21 +18,24 @@ export const canSetClockFreely = (state: State): boolean => !state.hasLentTimeDe
 
 type ClockDecision = Result<Decision<null>, Fault>;
 
-export const decideMarkClock = (_state: State, _command: MarkClock, at: Instant): ClockDecision =>
-  makeDecision([{ type: "ClockMarked", at }], null);
+export const decideMarkClock = (
+  _state: State,
+  _command: MarkClock,
+  { at }: RuleContext,
+): ClockDecision => makeDecision([{ type: "ClockMarked", at }], null);
 
 /** Records the jump, because a later set-back needs to know of it. */
 export const decideJumpClock = (
   _state: State,
   { from, to, reason }: JumpClock,
-  at: Instant,
+  { at }: RuleContext,
 ): ClockDecision => makeDecision([{ type: "ClockJumped", at, from, to, reason }], null);
 
 /** Creates the nonce that a vendor's signed time answers; only the newest nonce counts. */
 export const decideAskClock = (
   _state: State,
   { nonce, peer }: AskClock,
-  at: Instant,
+  { at }: RuleContext,
 ): ClockDecision => makeDecision([{ type: "ClockAsked", at, nonce, peer }], null);
 
 /** The nonce that can still be answered at this instant; null: none. */
@@ -45,7 +49,7 @@ export const findOpenTimeNonce = (state: State, at: Instant): string | null =>
 export function decideSetClockBack(
   state: State,
   { to, nonce, peer, vendor = "", checkedVersion }: SetClockBack,
-  at: Instant,
+  { at }: RuleContext,
 ): ClockDecision {
   if (!isStillTrusted(state, vendor, checkedVersion)) return err({ code: "untrusted_vendor" });
   const isAnswer = nonce !== null && nonce === findOpenTimeNonce(state, at);

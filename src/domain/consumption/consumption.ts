@@ -6,6 +6,7 @@ import { findRecordedOutcome, recordOutcome } from "../idempotency/idempotency.t
 import { findLicenses, findMissingFields, filterValidLicenses } from "../licenses/licenses.ts";
 import { limits } from "../limits.ts";
 import { err, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import { findHeldSlot } from "../slots/slots.ts";
 import type { Counter, License, State } from "../state.ts";
 import type { ConsumptionTerms } from "../licenses/terms.ts";
@@ -19,8 +20,9 @@ export interface ConsumptionOutcome {
 export function decideAddConsumption(
   state: State,
   command: AddConsumption,
-  at: Instant,
+  context: RuleContext,
 ): Result<Decision<ConsumptionOutcome>, Fault> {
+  const { at } = context;
   const missing = findMissingFields(state, command, {});
   if (missing.length > 0) return err({ code: "missing_parameters", fields: missing });
   const recordedDecision = findRecordedOutcome<ConsumptionOutcome>(
@@ -34,7 +36,7 @@ export function decideAddConsumption(
 
   const licenses = findLicenses(state, command);
   if (!licenses.ok) return licenses;
-  const valid = filterValidLicenses(state, licenses.value, at);
+  const valid = filterValidLicenses(state, licenses.value, context);
   if (!valid.ok) return valid;
   const countingLicenses = valid.value.filter(({ terms }) => terms.consumption !== null);
   if (countingLicenses.length === 0) return err({ code: "license_not_consumption" });

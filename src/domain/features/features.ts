@@ -12,6 +12,7 @@ import type { Fault } from "../fault.ts";
 import { findRecordedOutcome, recordOutcome } from "../idempotency/idempotency.ts";
 import { findLicenses, findMissingFields, filterValidLicenses } from "../licenses/licenses.ts";
 import { err, ok, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import { findHeldSlot, findNextFreeAt, countSlotsInUse } from "../slots/slots.ts";
 import type { BaseRegistration } from "../slots/registration.ts";
 import type { Feature, License, State } from "../state.ts";
@@ -27,12 +28,13 @@ export interface FeatureOutcome {
 export function decideRegisterFeature(
   state: State,
   command: RegisterFeature,
-  at: Instant,
+  context: RuleContext,
 ): Result<Decision<FeatureOutcome>, Fault> {
+  const { at } = context;
   const target = resolveFeatureTarget(state, command);
   if (!target.ok) return target;
   const { user, feature: code, licenses } = target.value;
-  const valid = filterValidLicenses(state, licenses, at);
+  const valid = filterValidLicenses(state, licenses, context);
   if (!valid.ok) return valid;
   const heldLicenses = valid.value.filter(({ pool }) => findHeldSlot(pool, user, at) !== null);
   if (heldLicenses.length === 0) return err({ code: "user_not_registered", slot: "license" });
@@ -122,7 +124,7 @@ export function renewHeldFeatures(
 export function decideReleaseFeature(
   state: State,
   command: ReleaseFeature,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<FeatureOutcome>, Fault> {
   const target = resolveFeatureTarget(state, command);
   if (!target.ok) return target;
@@ -153,7 +155,7 @@ export function decideReleaseFeature(
 export function decideReleaseAllFeatures(
   state: State,
   { peer }: ReleaseAllFeatures,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<{ readonly released: number }>, Fault> {
   const events: Event[] = [];
   for (const { id, features } of state.licenses.values()) {
@@ -175,8 +177,9 @@ export interface FeatureConsumptionOutcome extends FeatureOutcome {
 export function decideAddFeatureConsumption(
   state: State,
   command: AddFeatureConsumption,
-  at: Instant,
+  context: RuleContext,
 ): Result<Decision<FeatureConsumptionOutcome>, Fault> {
+  const { at } = context;
   const { feature: code, user, peer, count } = command;
   const missing = findMissingFields(state, command, { feature: code });
   if (code === null || missing.length > 0) {
@@ -195,7 +198,7 @@ export function decideAddFeatureConsumption(
 
   const licenses = findLicenses(state, command);
   if (!licenses.ok) return licenses;
-  const valid = filterValidLicenses(state, licenses.value, at);
+  const valid = filterValidLicenses(state, licenses.value, context);
   if (!valid.ok) return valid;
   const usable = findUsableFeatures(valid.value, code, at);
   if (!usable.ok) return usable;

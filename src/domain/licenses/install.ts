@@ -4,6 +4,7 @@ import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault, ReturnedLicense } from "../fault.ts";
 import { limits } from "../limits.ts";
 import { err, ok, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import { getBorrowEnd } from "../slots/slots.ts";
 import type {
   HardwareDigest,
@@ -21,7 +22,7 @@ import { hasProduct, isStillTrusted } from "./trust.ts";
 export function decideMakeRequest(
   _state: State,
   { request, head, peer }: MakeRequest,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<OpenRequest>, Fault> {
   const openRequest = { ...request, at };
   return makeDecision([{ type: "RequestMade", at, request: openRequest, head, peer }], openRequest);
@@ -34,7 +35,7 @@ export function decideMakeRequest(
 export function decideMakeActivation(
   _state: State,
   { activation, peer }: MakeActivation,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<OpenActivation>, Fault> {
   const openActivation = { ...activation, at };
   return makeDecision(
@@ -71,7 +72,7 @@ export interface InstalledLicense {
 export function decideInstallLicense(
   state: State,
   command: InstallLicense,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<InstalledLicense>, Fault> {
   const { license, terms, grant, peer } = command;
   const vendor = state.vendors.get(grant.vendor);
@@ -109,7 +110,7 @@ export function decideInstallLicense(
 export function decideRemoveLicense(
   state: State,
   { license: id, withBorrows, peer }: RemoveLicense,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<Tombstone>, Fault> {
   const license = state.licenses.get(id);
   if (license === undefined) {

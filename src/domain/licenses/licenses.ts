@@ -2,15 +2,19 @@ import type { LicenseSelector } from "../command.ts";
 import type { Fault } from "../fault.ts";
 import { moveGraceEnd } from "../appliance/move.ts";
 import { err, ok, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import type { License, State } from "../state.ts";
 import { getLicenseEnd } from "./terms.ts";
-import type { Instant } from "../time.ts";
 
 /** Why nothing may be granted on this license at this instant; null: it may. */
-export function checkLicenseValid(state: State, license: License, at: Instant): Fault | null {
+export function checkLicenseValid(
+  state: State,
+  license: License,
+  { at, isSignedForThisMachine }: RuleContext,
+): Fault | null {
   const { terms } = license;
   if (state.retirement !== null) return { code: "moved_away", at: state.retirement.at };
-  if (!state.isSignedForThisMachine(license)) {
+  if (!isSignedForThisMachine(license)) {
     const until = moveGraceEnd(license);
     if (until === null) return { code: "hardware_mismatch" };
     if (at >= until) return { code: "hardware_mismatch", until };
@@ -57,12 +61,12 @@ export function findLicenses(
 export function filterValidLicenses(
   state: State,
   licenses: readonly License[],
-  at: Instant,
+  context: RuleContext,
 ): Result<readonly License[], Fault> {
   const valid: License[] = [];
   let reason: Fault = { code: "license_not_found" };
   for (const license of licenses) {
-    const fault = checkLicenseValid(state, license, at);
+    const fault = checkLicenseValid(state, license, context);
     if (fault === null) valid.push(license);
     else if (license === licenses[0]) reason = fault;
   }

@@ -2,6 +2,7 @@ import type { DistrustVendor, TrustVendor } from "../command.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import { err, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import type { State, TrustedVendor } from "../state.ts";
 import { SECOND, type Instant } from "../time.ts";
 
@@ -11,7 +12,7 @@ type TrustDecision = Result<Decision<{ readonly vendor: string }>, Fault>;
 export function decideTrustVendor(
   state: State,
   { vendor, peer, checkedVersion }: TrustVendor,
-  at: Instant,
+  { at }: RuleContext,
 ): TrustDecision {
   const outcome = { vendor: vendor.vendor };
   const current = state.vendors.get(vendor.vendor);
@@ -35,7 +36,7 @@ export function decideTrustVendor(
 export function decideDistrustVendor(
   state: State,
   { vendor, peer }: DistrustVendor,
-  at: Instant,
+  { at }: RuleContext,
 ): TrustDecision {
   if (!state.vendors.has(vendor)) return err({ code: "unknown_vendor" });
   const licenses = [...state.licenses.values()].filter(({ grant }) => grant.vendor === vendor);

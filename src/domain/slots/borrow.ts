@@ -10,6 +10,7 @@ import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
 import { findMissingFields } from "../licenses/licenses.ts";
 import { limits } from "../limits.ts";
 import { err, ok, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import {
   getBorrowEnd,
   findSlot,
@@ -32,7 +33,8 @@ import { CLOCK_LIMITS, isClockSuspect } from "../clock/timekeeper.ts";
 type RecordedBorrow = Omit<SlotOutcome, "user" | "contact">;
 
 /** Registers the user if needed. Borrowing again moves the end of the borrow. */
-export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDecision {
+export function decideBorrow(state: State, command: Borrow, context: RuleContext): SlotDecision {
+  const { at, clockBehind } = context;
   const { user, contact, nonceDigest } = command;
   const missing = findMissingFields(state, command, { user });
   if (user === null || missing.length > 0) {
@@ -47,14 +49,14 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
     return leaseFault ? err(leaseFault) : makeDecision([], { ...outcome, user, contact });
   }
 
-  const choice = findSlot(state, command, user, at, ({ terms }) => canBorrow(terms));
+  const choice = findSlot(state, command, user, context, ({ terms }) => canBorrow(terms));
   if (!choice.ok) return choice;
   const { license, registration } = choice.value;
   const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
   if (leaseFault !== null) return err(leaseFault);
-  const capFault = registration === null ? checkSlotCaps(state, user, contact.peer, at) : null;
+  const capFault = registration === null ? checkSlotCaps(state, user, contact.peer, context) : null;
   if (capFault !== null) return err(capFault);
-  if (isClockSuspect(state.clockBehind) && getLicenseEnd(license.terms) !== null) {
+  if (isClockSuspect(clockBehind) && getLicenseEnd(license.terms) !== null) {
     return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
   }
   const currentEnd = registration === null ? null : getBorrowEnd(registration, at);

@@ -6,6 +6,7 @@ import { renewHeldFeatures } from "../features/features.ts";
 import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
 import { findMissingFields } from "../licenses/licenses.ts";
 import { err } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import {
   findSlot,
   expireEndedSlot,
@@ -15,24 +16,28 @@ import {
   type SlotDecision,
 } from "./slots.ts";
 import type { State } from "../state.ts";
-import type { Instant } from "../time.ts";
 
 /**
  * Registering again is the heartbeat: it renews the slot and does not fail when all slots are
  * taken.
  */
-export function decideRegister(state: State, command: Register, at: Instant): SlotDecision {
+export function decideRegister(
+  state: State,
+  command: Register,
+  context: RuleContext,
+): SlotDecision {
+  const { at } = context;
   const { user, contact, nonceDigest } = command;
   const missing = findMissingFields(state, command, { user });
   if (user === null || missing.length > 0) {
     return err({ code: "missing_parameters", fields: missing });
   }
-  const choice = findSlot(state, command, user, at);
+  const choice = findSlot(state, command, user, context);
   if (!choice.ok) return choice;
   const { license, registration } = choice.value;
   const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
   if (leaseFault !== null) return err(leaseFault);
-  const capFault = registration === null ? checkSlotCaps(state, user, contact.peer, at) : null;
+  const capFault = registration === null ? checkSlotCaps(state, user, contact.peer, context) : null;
   if (capFault !== null) return err(capFault);
 
   const outcome = makeSlotOutcome(state, choice.value, user, contact, at);

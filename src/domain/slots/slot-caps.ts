@@ -1,11 +1,17 @@
 import type { Fault } from "../fault.ts";
+import type { RuleContext } from "../rule-context.ts";
 import { findHeldSlot } from "./slots.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
 
 /** Checks the operator's caps for one more slot. A slot already held is never affected. */
-export function checkSlotCaps(state: State, user: string, peer: string, at: Instant): Fault | null {
-  const { perUser, perPeer } = state.slotCaps;
+export function checkSlotCaps(
+  state: State,
+  user: string,
+  peer: string,
+  { at, slotCaps }: RuleContext,
+): Fault | null {
+  const { perUser, perPeer } = slotCaps;
   if (perUser !== null && countSlotsHeldBy(state, user, at) >= perUser) {
     return { code: "slots_capped", scope: "user", slots: perUser };
   }

@@ -6,6 +6,7 @@ import type { Fault } from "../fault.ts";
 import { findLicenses, filterValidLicenses } from "../licenses/licenses.ts";
 import type { SlotPool } from "./pool.ts";
 import { err, ok, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import type { Contact, BaseRegistration, Registration } from "./registration.ts";
 import type { License, State } from "../state.ts";
 import { getLicenseEnd } from "../licenses/terms.ts";
@@ -70,12 +71,13 @@ export function findSlot(
   state: State,
   selector: LicenseSelector,
   user: string,
-  at: Instant,
+  context: RuleContext,
   isUsable: (license: License) => boolean = anyLicense,
 ): Result<SlotChoice, Fault> {
+  const { at, clockBehind } = context;
   const licenses = findLicenses(state, selector);
   if (!licenses.ok) return licenses;
-  const valid = filterValidLicenses(state, licenses.value, at);
+  const valid = filterValidLicenses(state, licenses.value, context);
   if (!valid.ok) return valid;
 
   for (const license of valid.value) {
@@ -87,7 +89,7 @@ export function findSlot(
   }
   const usable = valid.value.filter(isUsable);
   if (usable.length === 0) return err({ code: "license_borrow_not_allowed" });
-  const lendable = filterLendable(state, usable);
+  const lendable = filterLendable(usable, clockBehind);
   if (lendable.length === 0)
     return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
   const withFreeSlots = lendable.filter(
@@ -96,10 +98,10 @@ export function findSlot(
   if (withFreeSlots.length === 0) return err(makeNoFreeSlotFault(lendable, at));
   const chosen = withFreeSlots.find(
     (license) =>
-      countSlotsInUse(license.pool, at) + countEndedByJump(state, license, user, at) <
+      countSlotsInUse(license.pool, at) + countEndedByJump(state, license, user, context) <
       license.terms.slots,
   );
-  if (chosen === undefined) return err({ code: "clock_suspect", behind: state.clockBehind });
+  if (chosen === undefined) return err({ code: "clock_suspect", behind: clockBehind });
   return ok({ license: chosen, registration: null });
 }
 
@@ -107,9 +109,14 @@ export function findSlot(
  * While the system clock is behind, an earlier forward jump may have been wrong. Borrows of other
  * users that ended only by the jump keep their slots until it is known which clock is right.
  */
-function countEndedByJump(state: State, license: License, user: string, at: Instant): number {
-  if (state.clockBehind < CLOCK_LIMITS.minRecordedJump) return 0;
-  const systemTime = later(at, -state.clockBehind);
+function countEndedByJump(
+  state: State,
+  license: License,
+  user: string,
+  { at, clockBehind }: RuleContext,
+): number {
+  if (clockBehind < CLOCK_LIMITS.minRecordedJump) return 0;
+  const systemTime = later(at, -clockBehind);
   const isEndedByJump = (borrow: {
     readonly user: string;
     readonly borrowedUntil: Instant | null;
@@ -122,8 +129,8 @@ function countEndedByJump(state: State, license: License, user: string, at: Inst
 }
 
 /** With a clock that is far behind, only licenses without an end are granted anew. */
-const filterLendable = (state: State, licenses: readonly License[]): readonly License[] =>
-  isClockSuspect(state.clockBehind)
+const filterLendable = (licenses: readonly License[], clockBehind: number): readonly License[] =>
+  isClockSuspect(clockBehind)
     ? licenses.filter(({ terms }) => getLicenseEnd(terms) === null)
     : licenses;
 

@@ -4,6 +4,7 @@ import type { Event, FeatureReleased, ReleasedBy, SlotReleased } from "../event.
 import type { Fault } from "../fault.ts";
 import { findLicenses, findMissingFields } from "../licenses/licenses.ts";
 import { err, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
 import { getBorrowEnd, findHeldSlot } from "./slots.ts";
 import type { Registration } from "./registration.ts";
 import type { License, State } from "../state.ts";
@@ -13,7 +14,7 @@ import type { Instant } from "../time.ts";
 export function decideUnregister(
   state: State,
   command: Unregister,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<{ readonly released: number }>, Fault> {
   const { user, by, peer } = command;
   const missing = findMissingFields(state, command, { user });
@@ -41,7 +42,7 @@ export function decideUnregister(
 export function decideUnregisterAll(
   state: State,
   { product, peer }: UnregisterAll,
-  at: Instant,
+  { at }: RuleContext,
 ): Result<Decision<{ readonly released: number }>, Fault> {
   if (product !== null && !state.products.has(product)) return err({ code: "unknown_product" });
   const licenses = product === null ? state.licenses.values() : (state.products.get(product) ?? []);

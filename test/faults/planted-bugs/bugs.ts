@@ -42,8 +42,8 @@ export const bugs: readonly PlantedBug[] = [
   {
     name: "a read is answered before the changes it shows are durable",
     file: "src/store/store.ts",
-    find: "return this.#whenDurable(ok(view(this.#live.state, this.#live.now())));",
-    replace: "return ok(view(this.#live.state, this.#live.now()));",
+    find: "return this.#whenDurable(ok(view(this.#live.state, this.#live.makeContext())));",
+    replace: "return ok(view(this.#live.state, this.#live.makeContext()));",
     caughtBy: ["kill", "power", "simulation", "syscalls"],
   },
   {
@@ -201,7 +201,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     name: "after a full disk, the state in memory is not reloaded from the disk",
     file: "src/store/live-state.ts",
-    find: "    this.#state = this.#applyOptions(state);\n    this.#head = head;",
+    find: "    this.#state = state;\n    this.#head = head;",
     replace: "    void state;\n    this.#head = head;",
     caughtBy: ["simulation", "disk-full"],
   },
@@ -505,7 +505,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     name: "a clock jump is not recorded",
     file: "src/store/store.ts",
-    find: "      this.#live.writeClockJumps(this.#commit, at);\n",
+    find: "      this.#live.writeClockJumps(this.#commit, context);\n",
     replace: "",
     caughtBy: ["simulation"],
   },

@@ -14,6 +14,7 @@ import { encodeLine, genesisHead, type ChainHead } from "../../../src/store/jour
 import { emptyAuditLogEnd } from "../../../src/store/state/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../../src/store/state/state-rows.ts";
 import { assertPromise, describeDifference } from "./promises.ts";
+import type { RuleContext } from "../../../src/domain/rule-context.ts";
 
 interface ReferenceLine {
   readonly head: ChainHead;
@@ -66,8 +67,9 @@ export class ReferenceModel {
   }
 
   /** Decides a command by the domain rules and adds the resulting lines. */
-  decide(command: Command, at: Instant) {
-    const decision = transact(this.state, command, at);
+  decide(command: Command, context: RuleContext) {
+    const { at } = context;
+    const decision = transact(this.state, command, context);
     if (decision.ok) for (const events of decision.value.journalLines) this.#append(events, at);
     return decision;
   }
@@ -196,12 +198,12 @@ function copyState(state: State): State {
   return copy;
 }
 
-/** The whole state as text, without facts about the machine. */
+/** The whole state as text. */
 export function serializeState(state: State): string {
   const licenses = [...state.licenses].toSorted(([a], [b]) => a - b);
   const products = [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]);
   const registrationsByPeer = countsByPeer(state);
-  const comparable = { ...state, licenses, products, registrationsByPeer, clockBehind: 0 };
+  const comparable = { ...state, licenses, products, registrationsByPeer };
   return JSON.stringify(comparable, toPlainValue);
 }
 

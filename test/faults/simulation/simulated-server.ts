@@ -1,7 +1,7 @@
 import type { Command } from "../../../src/domain/command.ts";
 import type { OutcomeOf } from "../../../src/domain/decide.ts";
 import type { State } from "../../../src/domain/state.ts";
-import { instant, latest, type Instant } from "../../../src/domain/time.ts";
+import { instant, latest } from "../../../src/domain/time.ts";
 import { ApplianceClock } from "../../../src/platform/clock.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import type { ChainHead } from "../../../src/store/journal/journal.ts";
@@ -18,6 +18,8 @@ import {
   type SimulationPromise,
 } from "./promises.ts";
 import { serializeState, type ReferenceModel } from "./reference-model.ts";
+import { contextAt } from "../../support/rule-context.ts";
+import type { RuleContext } from "../../../src/domain/rule-context.ts";
 
 export const SIMULATED_FOLDER = "/srv/data";
 
@@ -117,18 +119,17 @@ export class SimulatedServer {
       this.#recordJumps();
       this.#compareHead(head);
       const { state } = reference;
-      state.clockBehind = this.#behind;
       const times = { at: this.#now, trueNow: instant(Math.floor(trueNow)) };
       const command = randomCommand({ random, state, head, operationNumber, ...times });
       leases.endLeasesFor(command);
       ({ nextSlot } = state);
       if (affectsAllLicenses(command))
         reference.orderLicenses(this.store.peek(({ licenses }) => licenses));
-      decision = reference.decide(command, this.#now);
+      decision = reference.decide(command, this.#context);
       seq = reference.head.seq;
       return command;
     };
-    const view = (state: State, outcome: OutcomeOf<Command>, at: Instant): unknown => {
+    const view = (state: State, outcome: OutcomeOf<Command>, { at }: RuleContext): unknown => {
       if (at !== this.#now)
         this.#recordViolation(
           "answers",
@@ -149,12 +150,16 @@ export class SimulatedServer {
     });
   }
 
+  get #context(): RuleContext {
+    return contextAt(this.#now, { clockBehind: this.#behind });
+  }
+
   /** Adds clock jumps to the reference, as the store does before the next command. */
   #recordJumps(): void {
     const { reference } = this.#environment;
     const lastJumpAt = reference.state.clockJumps.at(-1)?.to ?? 0;
     for (const jump of this.#clock.jumps()) {
-      if (jump.to > lastJumpAt) reference.decide({ type: "JumpClock", ...jump }, this.#now);
+      if (jump.to > lastJumpAt) reference.decide({ type: "JumpClock", ...jump }, this.#context);
     }
   }
 

@@ -1,0 +1,22 @@
+import type { License } from "./state.ts";
+import type { Instant } from "./time.ts";
+
+/**
+ * What the rules know besides the state: the time, facts of the machine, and the operator's
+ * settings. None of it is in the journal. `evolve` does not get it, so a replay cannot depend on
+ * it.
+ */
+export interface RuleContext {
+  readonly at: Instant;
+  /** How far the system clock is behind `at` (milliseconds). */
+  readonly clockBehind: number;
+  /** Whether a license is signed for this machine. */
+  readonly isSignedForThisMachine: (license: License) => boolean;
+  readonly slotCaps: SlotCaps;
+}
+
+/** The maximum number of slots that one user, and one address, may hold at once; null: no limit. */
+export interface SlotCaps {
+  readonly perUser: number | null;
+  readonly perPeer: number | null;
+}
