@@ -1,80 +1,86 @@
 // Shows that the model can disagree: each bug here is put into a copy of the rules, and the model
 // must then differ from them.
 import { expect, onTestFinished, test } from "bun:test";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { repositoryRoot } from "../support/sources.ts";
+import type { SourceEdit } from "../support/source-edits.ts";
+import { copySources } from "../support/sources.ts";
 
-interface InjectedBug {
+interface InjectedBug extends SourceEdit {
   readonly name: string;
-  readonly file: string;
-  /** Must occur in the file exactly once. */
-  readonly find: string;
-  readonly replace: string;
 }
 
 const INJECTED_BUGS: readonly InjectedBug[] = [
   {
     name: "a slot is still held at the instant it ends",
-    file: "src/domain/slots/slots.ts",
-    find: "return holder !== undefined && at < holder.end ? holder : null;",
-    replace: "return holder !== undefined && at <= holder.end ? holder : null;",
+    in: "findHeldSlot",
+    find: "$at < $holder.end",
+    replace: "$at <= $holder.end",
   },
   {
     name: "one slot more is granted than the license has",
-    file: "src/domain/slots/slots.ts",
-    find: "({ pool, terms }) => countSlotsInUse(pool, at) < terms.slots",
-    replace: "({ pool, terms }) => countSlotsInUse(pool, at) <= terms.slots",
+    in: "findSlot",
+    find: "countSlotsInUse($pool, $at) < $slots",
+    replace: "countSlotsInUse($pool, $at) <= $slots",
   },
   {
     name: "a borrow may be longer than the license allows",
-    file: "src/domain/slots/borrow.ts",
-    find: "const cap = later(at, (terms.borrowHours ?? 0) * HOUR);",
-    replace: "const cap = later(at, (terms.borrowHours ?? 0) * HOUR + 1);",
+    in: "computeBorrowEnd",
+    find: "later($at, $hours * HOUR)",
+    replace: "later($at, $hours * HOUR + 1)",
   },
   {
     name: "a borrowed slot is released early where that is not allowed",
-    file: "src/domain/slots/unregister.ts",
-    find: "(terms.earlyReturn ? null : getBorrowEnd(registration, at));",
-    replace: "(terms.earlyReturn ? null : null && getBorrowEnd(registration, at));",
+    in: "findLockEnd",
+    find: "$terms.earlyReturn ? null : $end",
+    replace: "null",
   },
   {
     name: "overage is not granted",
-    file: "src/domain/consumption/consumption.ts",
-    find: "return Math.min(terms.max + overages, limits.consumptionTotal);",
-    replace: "return Math.min(terms.max + overages * 0, limits.consumptionTotal);",
+    in: "computeAllowance",
+    find: "$max + $overages",
+    replace: "$max",
   },
   {
     name: "a total is reset a day late",
-    file: "src/domain/time.ts",
-    find: "weekly: () => day.add({ days: 8 - day.dayOfWeek }),",
-    replace: "weekly: () => day.add({ days: 9 - day.dayOfWeek }),",
+    in: "findNextPeriodStart",
+    find: "8 - $dayOfWeek",
+    replace: "9 - $dayOfWeek",
   },
   {
     name: "a feature slot outlasts its license slot",
-    file: "src/domain/features/features.ts",
-    find: "const end = earliest(timeoutAt, license.pool.get(user)?.end ?? timeoutAt);",
-    replace: "const end = timeoutAt;",
+    in: "makeFeatureSlotFields",
+    find: "earliest($timeoutAt, $licenseEnd)",
+    replace: "$timeoutAt",
   },
   {
     name: "setting the clock back moves grants from before the jump",
-    file: "src/domain/clock/clock-jumps.ts",
-    find: "(setAt <= to ? 0 : Math.max(0, from - to - sumJumpsSince(undoneJumps, setAt)))",
-    replace: "(undoneJumps.length > 0 || setAt > to ? from - to : 0)",
+    in: "makeClockSkewAt",
+    find: "$setAt <= $to ? 0 : Math.max(0, $from - $to - sumJumpsSince($jumps, $setAt))",
+    replace: "$jumps.length > 0 || $setAt > $to ? $from - $to : 0",
   },
   {
     name: "a borrow that ended by a wrong clock is not restored",
-    file: "src/domain/clock/clock.ts",
-    find: "findBorrowsToRestore(state, at, newTime)",
-    replace: "findBorrowsToRestore(state, at, at)",
+    in: "decideSetClockBack",
+    find: "findBorrowsToRestore($state, $at, $newTime)",
+    replace: "findBorrowsToRestore($state, $at, $at)",
   },
   {
     name: "counts made while the clock was wrong are lost",
-    file: "src/domain/clock/clock-set-back.ts",
-    find: "(isSamePeriod ? before.total : 0) + counter.counted - before.counted",
-    replace: "(isSamePeriod ? before.total : 0)",
+    in: "moveCounter",
+    find: "$total + $counter.counted - $before.counted",
+    replace: "$total",
   },
+];
+
+const COPIED_PATHS = [
+  "src",
+  "test/model",
+  "test/support",
+  "test/faults",
+  "package.json",
+  "tsconfig.json",
 ];
 
 const SEARCH = `
@@ -88,26 +94,10 @@ for (let seed = 1; seed <= 150; seed += 1) {
 
 test.each(INJECTED_BUGS.map((bug) => [bug.name, bug] as const))(
   "the model detects an injected bug: %s",
-  (_name, { file, find, replace }) => {
+  (_name, bug) => {
     const copy = mkdtempSync(join(tmpdir(), "berth-model-"));
     onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
-    for (const name of [
-      "src",
-      "test/model",
-      "test/support",
-      "test/faults",
-      "package.json",
-      "tsconfig.json",
-    ]) {
-      cpSync(join(repositoryRoot, name), join(copy, name), { recursive: true });
-    }
-    symlinkSync(join(repositoryRoot, "node_modules"), join(copy, "node_modules"));
-    const source = readFileSync(join(repositoryRoot, file), "utf8");
-    expect(source.split(find).length - 1).toBe(1);
-    writeFileSync(
-      join(copy, file),
-      source.replace(find, () => replace),
-    );
+    copySources(copy, COPIED_PATHS, [bug]);
     writeFileSync(join(copy, "search.ts"), SEARCH);
     const child = Bun.spawnSync([process.execPath, "search.ts"], { cwd: copy });
     expect(child.stdout.toString() + child.stderr.toString()).toBe("differs\n");

@@ -1,4 +1,6 @@
+import { cpSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { applyEdit, readSources, type SourceEdit } from "./source-edits.ts";
 
 export const repositoryRoot = join(import.meta.dir, "..", "..");
 
@@ -10,3 +12,20 @@ export const compileInputs: readonly string[] = [
   "tsconfig.json",
   "bun.lock",
 ];
+
+/** Copies these paths of the repository, with edits; the copy uses the packages installed here. */
+export function copySources(
+  copy: string,
+  paths: readonly string[],
+  edits: readonly SourceEdit[],
+): void {
+  for (const path of paths)
+    cpSync(join(repositoryRoot, path), join(copy, path), { recursive: true });
+  symlinkSync(join(repositoryRoot, "node_modules"), join(copy, "node_modules"));
+  const sources = readSources(copy);
+  for (const edit of edits) {
+    const { path, text } = applyEdit(sources, edit);
+    sources.set(path, text);
+    writeFileSync(join(copy, path), text);
+  }
+}

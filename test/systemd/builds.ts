@@ -1,68 +1,47 @@
 // Builds of later versions for the upgrade tests: the sources with some edits, compiled.
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json";
 import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
-import { compileInputs, repositoryRoot } from "../support/sources.ts";
-
-interface SourceEdit {
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
-
-const withVersion = (version: string): SourceEdit => ({
-  file: "package.json",
-  find: `"version": "${manifest.version}"`,
-  replace: `"version": "${version}"`,
-});
+import type { SourceEdit } from "../support/source-edits.ts";
+import { compileInputs, copySources } from "../support/sources.ts";
 
 const neverReady: SourceEdit = {
-  file: "src/cli/serve/run-server.ts",
-  find: "    manager.notifyReady(",
-  replace: '    throw new Failure("this build never gets ready", "");\n    manager.notifyReady(',
+  in: "runServer",
+  find: "$manager.notifyReady($status);",
+  replace: 'throw new Failure("this build never gets ready", ""); $manager.notifyReady($status);',
 };
 
 const newFormat: readonly SourceEdit[] = [
+  { in: "STATE_FORMAT", find: `${STATE_FORMAT}`, replace: `${STATE_FORMAT + 1}` },
   {
-    file: "src/store/state/snapshot.ts",
-    find: `FORMAT = ${STATE_FORMAT}`,
-    replace: `FORMAT = ${STATE_FORMAT + 1}`,
-  },
-  {
-    file: "src/store/state/migrations.ts",
-    find: "(old: OldRow) => OldRow>> = {",
-    replace: `(old: OldRow) => OldRow>> = {\n  ${STATE_FORMAT}: (old) => old,`,
+    in: "STEPS",
+    find: `{ ${STATE_FORMAT - 1}: $step, $$steps }`,
+    replace: `{ ${STATE_FORMAT}: (old) => old, ${STATE_FORMAT - 1}: $step, $$steps }`,
   },
 ];
 
-/** The source edits of each build, by its name. */
-const BUILDS: Readonly<Record<string, readonly SourceEdit[]>> = {
-  "berth-next": [withVersion("9.0.0")],
-  "berth-never-ready": [withVersion("9.1.0"), neverReady],
-  "berth-new-format-never-ready": [withVersion("9.2.0"), ...newFormat, neverReady],
-  "berth-later": [withVersion("9.4.0")],
-  "berth-new-format": [withVersion("9.3.0"), ...newFormat],
+interface BuildOptions {
+  readonly version: string;
+  readonly edits?: readonly SourceEdit[];
+}
+
+/** The builds, by their names. */
+export const BUILDS: Readonly<Record<string, BuildOptions>> = {
+  "berth-next": { version: "9.0.0" },
+  "berth-never-ready": { version: "9.1.0", edits: [neverReady] },
+  "berth-new-format-never-ready": { version: "9.2.0", edits: [...newFormat, neverReady] },
+  "berth-later": { version: "9.4.0" },
+  "berth-new-format": { version: "9.3.0", edits: newFormat },
 };
 
 /** Compiles every build and copies it to the folder `out`. */
 export function buildAll(out: string, work: string): void {
-  for (const [name, edits] of Object.entries(BUILDS)) {
+  for (const [name, { version, edits = [] }] of Object.entries(BUILDS)) {
     const copy = join(work, name);
     mkdirSync(copy, { recursive: true });
-    for (const part of compileInputs) {
-      cpSync(join(repositoryRoot, part), join(copy, part), { recursive: true });
-    }
-    symlinkSync(join(repositoryRoot, "node_modules"), join(copy, "node_modules"));
-    for (const { file, find, replace } of edits) {
-      const text = readFileSync(join(copy, file), "utf8");
-      if (text.split(find).length !== 2)
-        throw new Error(`${file} does not contain exactly once: ${find}`);
-      writeFileSync(
-        join(copy, file),
-        text.replace(find, () => replace),
-      );
-    }
+    copySources(copy, compileInputs, edits);
+    writeFileSync(join(copy, "package.json"), JSON.stringify({ ...manifest, version }, null, 2));
     const result = Bun.spawnSync([process.execPath, join(copy, "build", "compile.ts")]);
     if (result.exitCode !== 0) throw new Error(`${name}: ${result.stderr.toString()}`);
     cpSync(join(copy, "build", "out", "berth"), join(out, name));

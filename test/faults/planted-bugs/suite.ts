@@ -2,11 +2,11 @@
 // detects each of them. By default the first suite listed for a bug runs, and the next one only if
 // it missed the bug. With `--soak`, or with suites named as arguments, every listed suite must
 // detect it: `bun test/faults/planted-bugs/suite.ts kill power`.
-import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { bugs, type PlantedBug, type FaultSuiteName } from "./bugs.ts";
-import { compileInputs, repositoryRoot } from "../../support/sources.ts";
+import { compileInputs, copySources } from "../../support/sources.ts";
 import { check, finish, isSoak, makeTempFolder } from "../../support/suite-harness.ts";
 
 const COPIED_PATHS = [...compileInputs, "test"];
@@ -14,18 +14,9 @@ const COPIED_PATHS = [...compileInputs, "test"];
 /** Long enough for any suite to fail, short enough to notice a suite that hangs. */
 const SUITE_TIMEOUT = 30 * 60_000;
 
-function plant({ file, find, replace }: PlantedBug): string {
+function plant(bug: PlantedBug): string {
   const copy = makeTempFolder();
-  for (const name of COPIED_PATHS)
-    cpSync(join(repositoryRoot, name), join(copy, name), { recursive: true });
-  symlinkSync(join(repositoryRoot, "node_modules"), join(copy, "node_modules"));
-  const source = readFileSync(join(repositoryRoot, file), "utf8");
-  const count = source.split(find).length - 1;
-  if (count !== 1) throw new Error(`${file} contains this text ${count} times, not once: ${find}`);
-  writeFileSync(
-    join(copy, file),
-    source.replace(find, () => replace),
-  );
+  copySources(copy, COPIED_PATHS, [bug]);
   return copy;
 }
 
