@@ -182,7 +182,7 @@ describe("src/http/README.md", () => {
     const python = pinned("python/requirements.txt", /^openapi-python-client==(.+)$/m);
     const types = pinned("typescript/package.json", /"openapi-typescript": "(.+)"/);
     const compiler = pinned("typescript/package.json", /"typescript": "(.+)"/);
-    const go = pinned("go.ts", /"(github\.com\/oapi-codegen\/.+)"/);
+    const go = pinned("go.suite.ts", /"(github\.com\/oapi-codegen\/.+)"/);
     expect(text).toContain(`pip install openapi-python-client==${python}\n`);
     expect(text).toContain(`npx -y -p openapi-typescript@${types} -p typescript@${compiler} `);
     expect(text).toContain(`go run ${go} `);
@@ -261,7 +261,9 @@ describe("src/license/FORMATS.md", () => {
 describe("test/README.md", () => {
   test("names every fault suite", () => {
     const folder = join(import.meta.dir, "faults");
-    const suites = readdirSync(folder).filter((name) => existsSync(join(folder, name, "suite.ts")));
+    const suites = readdirSync(folder).filter((name) =>
+      ["suite.ts", `${name}.suite.ts`].some((file) => existsSync(join(folder, name, file))),
+    );
     const text = readDocument("test/README.md");
     expect(suites.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   });

@@ -1,10 +1,10 @@
 // What the clients of all languages share: the server that they call, the program that calls it,
 // and what it must print. Everything that is generated stays in a folder that is gone at the end.
+import { expect } from "bun:test";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
-import { atEnd, check, finish } from "../support/suite-harness.ts";
+import { atEnd, type TestFunction } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
 
 export interface DemoServer {
@@ -63,10 +63,9 @@ export async function runTool(
   return { code, stdout, stderr };
 }
 
-/** Checks a step and ends the suite when it failed, because later steps depend on it. */
-export function requireSuccess(name: string, result: CommandResult): void {
-  check(name, result.code === 0, result);
-  if (result.code !== 0) finish();
+/** Throws if a step failed: later steps and all tests depend on it. */
+export function requireSuccess(step: string, { code, stdout, stderr }: CommandResult): void {
+  if (code !== 0) throw new Error(`not true: ${step}; code ${code}\n${stdout}${stderr}`);
 }
 
 /** The end of the programs' borrows: in seven days, in whole seconds. */
@@ -118,24 +117,33 @@ const expectedCalls = (licenseId: number): Readonly<Record<string, object>> => (
   unregister: { text: "user_unregistered" },
 });
 
-/** Runs the program that makes the calls and checks its output: one line of JSON for each call. */
-export async function checkCalls(
-  work: Workspace,
-  language: string,
-  words: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<void> {
+export interface ProgramCalls {
+  readonly licenseId: number;
+  readonly result: CommandResult;
+}
+
+/** Runs the program that makes the calls. */
+export async function runProgram(work: Workspace, words: readonly string[]): Promise<ProgramCalls> {
   const reply = await fetch(`${work.demo.url}/api/v4/license`);
   const { id } = (await reply.json()) as { readonly id: number };
-  check("the license's id needs more than 32 bits", id > 2 ** 32, id);
-  const result = await runTool(work, words, { ...env, BORROWED_UNTIL: borrowedUntil });
-  check(`${language}: the program exits with 0`, result.code === 0, result);
-  const printed = new Map(result.stdout.split("\n").filter(Boolean).map(readLine));
-  for (const [call, expected] of Object.entries(expectedCalls(id))) {
-    const actual = printed.get(call);
-    check(`${language}: ${call} returns the expected values`, isDeepStrictEqual(actual, expected), {
-      actual,
-      expected,
+  const result = await runTool(work, words, { BORROWED_UNTIL: borrowedUntil });
+  return { licenseId: id, result };
+}
+
+/** Tests what the program printed: one line of JSON for each call. */
+export function testCalls(test: TestFunction, calls: () => ProgramCalls): void {
+  test("reads the id of a license that needs more than 32 bits", () => {
+    expect(calls().licenseId).toBeGreaterThan(2 ** 32);
+  });
+  test("is used by a program that exits with code 0", () => {
+    const { code, stderr } = calls().result;
+    expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
+  });
+  for (const call of Object.keys(expectedCalls(0))) {
+    test(`returns the expected values of ${call}`, () => {
+      const { licenseId, result } = calls();
+      const printed = new Map(result.stdout.split("\n").filter(Boolean).map(readLine));
+      expect(printed.get(call)).toEqual(expectedCalls(licenseId)[call]);
     });
   }
 }

@@ -1,17 +1,20 @@
-// Runs suites one after the other and adds up their results. Arguments name the suites to run;
-// flags are passed on to them: `--soak` runs the same code with larger numbers.
+// Runs suites one after the other and adds up their results. A suite is a file of tests with a name
+// that `bun test` does not look for: NAME.suite.ts, alone or in a folder NAME.
+//
+//   bun run test:faults                       all suites
+//   bun run test:faults kill power            two of them
+//   bun run test:faults kill -t "checkpoint"  the tests of one suite whose title matches
+//   bun run test:faults kill --soak           the same code with larger numbers
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
 
 interface SuiteOptions {
-  /** The folder of the suites' scripts. */
+  /** The folder of the suites. */
   readonly folder: string;
   readonly everyRun: readonly string[];
   readonly soakOnly?: readonly string[];
 }
-
-/** The flags that a suite may have. */
-const SUITE_FLAGS = /^--(?:soak|fail-fast|scenario=.+)$/;
 
 interface Tally {
   passed: number;
@@ -21,28 +24,45 @@ interface Tally {
 
 /** Last lines of standard error to repeat: enough for an error with its code and stack. */
 const STDERR_LINES = 30;
-/** How long to wait for the rest of standard error after the suite has ended. */
-const STDERR_GRACE = 5_000;
+/** How long to wait for the rest of the output after the suite has ended. */
+const OUTPUT_GRACE = 5_000;
 
 export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOptions): Promise<never> {
-  const args = process.argv.slice(2);
-  const flags = args.filter((arg) => arg.startsWith("--"));
-  const suites = args.filter((arg) => !arg.startsWith("--"));
-  const all = flags.includes("--soak") ? [...everyRun, ...soakOnly] : everyRun;
+  const { values, positionals: named } = parseArgs({
+    allowPositionals: true,
+    options: {
+      soak: { type: "boolean", default: false },
+      bail: { type: "boolean", default: false },
+      "test-name-pattern": { type: "string", short: "t" },
+      // Of suites that are still scripts.
+      "fail-fast": { type: "boolean", default: false },
+      scenario: { type: "string" },
+    },
+  });
   const known = [...everyRun, ...soakOnly];
-  const unknown = [
-    ...suites.filter((suite) => !known.includes(suite)),
-    ...flags.filter((flag) => !SUITE_FLAGS.test(flag)),
-  ];
+  const unknown = named.filter((suite) => !known.includes(suite));
   if (unknown.length > 0) {
     console.error(`unknown: ${unknown.join(" ")}; the suites are ${known.join(", ")}`);
     process.exit(2);
   }
+  const pattern = values["test-name-pattern"];
+  const suiteFlags = [
+    ...(values.bail ? ["--bail"] : []),
+    ...(pattern === undefined ? [] : ["-t", pattern]),
+  ];
+  const scriptFlags = [
+    ...(values.soak ? ["--soak"] : []),
+    ...(values["fail-fast"] ? ["--fail-fast"] : []),
+    ...(values.scenario === undefined ? [] : [`--scenario=${values.scenario}`]),
+  ];
   const total: Tally = { passed: 0, failed: 0, skipped: 0 };
-  for (const suite of suites.length === 0 ? all : suites) {
+  for (const suite of named.length > 0 ? named : values.soak ? known : everyRun) {
     console.log(`\n-- ${suite}`);
     const started = performance.now();
-    const tally = await runSuite(scriptOf(folder, suite), suite, flags);
+    const file = suiteFile(folder, suite);
+    const command =
+      file === null ? [scriptOf(folder, suite), ...scriptFlags] : ["test", file, ...suiteFlags];
+    const tally = await runSuite(suite, command, values.soak ? { SOAK: "1" } : {});
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     console.log(`   ${suite} took ${seconds} s`);
     for (const name of ["passed", "failed", "skipped"] as const) total[name] += tally[name];
@@ -51,38 +71,70 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
   process.exit(total.failed === 0 ? 0 : 1);
 }
 
+/** As `bun test` wants the path of a file whose name it does not look for: with `./` before it. */
+function suiteFile(folder: string, suite: string): string | null {
+  const file = [join(folder, suite, `${suite}.suite.ts`), join(folder, `${suite}.suite.ts`)].find(
+    (path) => existsSync(path),
+  );
+  return file === undefined ? null : `./${relative(process.cwd(), file)}`;
+}
+
 /** A suite of several files is a folder with a suite.ts. */
 function scriptOf(folder: string, suite: string): string {
   const script = join(folder, suite, "suite.ts");
   return existsSync(script) ? script : join(folder, `${suite}.ts`);
 }
 
-async function runSuite(script: string, suite: string, flags: readonly string[]): Promise<Tally> {
-  const child = Bun.spawn([process.execPath, script, ...flags], {
+async function runSuite(
+  suite: string,
+  command: readonly string[],
+  env: Record<string, string>,
+): Promise<Tally> {
+  const child = Bun.spawn([process.execPath, ...command], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
+    env: { ...process.env, ...env },
   });
-  const stderrTail = { lines: [] as string[] };
-  const stderrRead = forwardStderr(child.stderr, stderrTail);
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const part of child.stdout) {
-    process.stdout.write(part);
-    text += decoder.decode(part, { stream: true });
-  }
+  const stdout = { text: "" };
+  const stderr = { text: "" };
+  const outputRead = Promise.all([
+    forward(child.stdout, process.stdout, stdout),
+    forward(child.stderr, process.stderr, stderr),
+  ]);
   const code = await child.exited;
-  // A process that a suite left running may hold standard error open forever.
-  await Promise.race([stderrRead, Bun.sleep(STDERR_GRACE)]);
-  const summary = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/m.exec(text);
-  if (summary === null) {
-    reportFailure(`${suite} ended with code ${code} and without a summary`, stderrTail.lines);
+  // A process that a suite left running may hold its output open forever.
+  await Promise.race([outputRead, Bun.sleep(OUTPUT_GRACE)]);
+  const tally = readSummary(stderr.text) ?? readScriptSummary(stdout.text);
+  const stderrTail = stderr.text.split("\n").slice(-STDERR_LINES);
+  if (tally === null) {
+    reportFailure(`${suite} ended with code ${code} and without a summary`, stderrTail);
     return { passed: 0, failed: 1, skipped: 0 };
   }
+  if (code !== 0 && tally.failed === 0) {
+    reportFailure(`${suite} ended with code ${code}`, stderrTail);
+    return { ...tally, failed: 1 };
+  }
+  return tally;
+}
+
+/** The last lines of `bun test`: the number of tests that passed, failed and were skipped. */
+function readSummary(output: string): Tally | null {
+  const count = (word: string): number | null => {
+    const line = [...output.matchAll(new RegExp(`^ (\\d+) ${word}$`, "gm"))].at(-1);
+    return line === undefined ? null : Number(line[1]);
+  };
+  const passed = count("pass");
+  if (passed === null) return null;
+  return { passed, failed: count("fail") ?? 0, skipped: count("skip") ?? 0 };
+}
+
+/** The last line of a suite that is still a script. */
+function readScriptSummary(output: string): Tally | null {
+  const summary = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/m.exec(output);
+  if (summary === null) return null;
   const [, passed, failed, skipped = "0"] = summary;
-  const crashed = code !== 0 && Number(failed) === 0 ? 1 : 0;
-  if (crashed > 0) reportFailure(`${suite} ended with code ${code}`, stderrTail.lines);
-  return { passed: Number(passed), failed: Number(failed) + crashed, skipped: Number(skipped) };
+  return { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
 }
 
 /** Repeats the last lines of standard error, which otherwise are far above in the output. */
@@ -91,15 +143,15 @@ function reportFailure(message: string, stderrLines: readonly string[]): void {
   for (const line of stderrLines) console.log(`         ${line}`);
 }
 
-/** Forwards standard error at once, and keeps its last lines in `tail`. */
-async function forwardStderr(
-  stderr: ReadableStream<Uint8Array>,
-  tail: { lines: string[] },
+/** Forwards what a suite prints at once, and keeps it. */
+async function forward(
+  from: ReadableStream<Uint8Array>,
+  to: NodeJS.WriteStream,
+  kept: { text: string },
 ): Promise<void> {
   const decoder = new TextDecoder();
-  for await (const part of stderr) {
-    process.stderr.write(part);
-    const text = tail.lines.join("\n") + decoder.decode(part, { stream: true });
-    tail.lines = text.split("\n").slice(-STDERR_LINES);
+  for await (const part of from) {
+    to.write(part);
+    kept.text += decoder.decode(part, { stream: true });
   }
 }

@@ -1,11 +1,12 @@
-// Shared by every suite: sizes, seed, results, and cleanup. A suite is a script that injects faults
-// and checks guarantees; `bun run test:faults` runs all fault suites, and `bun run soak` runs the
-// same code with larger numbers.
+// Shared by every suite: sizes, seed, skipped tests, and cleanup. A suite is a file NAME.suite.ts
+// with tests that inject faults and check guarantees. `bun run test:faults` runs all fault suites,
+// and `bun run soak` runs the same code with larger numbers.
+import { test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export const isSoak = process.argv.includes("--soak");
+export const isSoak = process.env["SOAK"] !== undefined || process.argv.includes("--soak");
 
 /** To detect a planted bug, one failed check is enough. */
 const stopsAtFirstFailure = process.argv.includes("--fail-fast");
@@ -18,12 +19,13 @@ export const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000_000);
 
 const cleanups: (() => void)[] = [];
 
-/** Registers a cleanup for the end of the process, also after a failure; the last runs first. */
+/** Registers a cleanup for the end of the suite, also after a failure; the last runs first. */
 export function atEnd(cleanup: () => void): void {
   cleanups.push(cleanup);
 }
 
-function cleanUp(): void {
+/** Each suite ends with it: `test/support/prepare-test-file.ts` adds the line. */
+export function cleanUp(): void {
   for (const cleanup of cleanups.splice(0).toReversed()) {
     try {
       cleanup();
@@ -34,7 +36,13 @@ function cleanUp(): void {
 }
 
 process.on("exit", cleanUp);
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    // `bun test` does not emit "exit".
+    cleanUp();
+    process.exit(1);
+  });
+}
 
 /** Creates a temporary folder, removed at the end; in memory if possible. */
 export function makeTempFolder(): string {
@@ -43,6 +51,12 @@ export function makeTempFolder(): string {
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
+
+export type TestFunction = (title: string, body: () => void | Promise<void>) => void;
+
+/** `test`, or if this machine cannot run the test, `test.skip` with the reason in the title. */
+export const testUnless = (reason: string | null): TestFunction =>
+  reason === null ? test : (title, body) => test.skip(`${title}: ${reason}`, body);
 
 const tally = { passed: 0, failed: 0, skipped: 0 };
 
@@ -91,13 +105,11 @@ export function createRandom(start: number): () => number {
 /** Debian packages, each with a program or a file that it contains. */
 type Packages = Readonly<Record<string, string>>;
 
-/** Installs missing packages; if that is not possible, prints them and exits. */
+/** Installs missing packages; if that is not possible, throws an error that names them. */
 export function requirePackages(packages: Packages): void {
   if (ensurePackages(packages)) return;
-  console.error(
-    `this needs Debian packages: apt-get install ${findMissingPackages(packages).join(" ")}`,
-  );
-  process.exit(1);
+  const names = findMissingPackages(packages).join(" ");
+  throw new Error(`this needs Debian packages: apt-get install ${names}`);
 }
 
 /** Installs missing packages that a suite can do without; false: they are missing. */
