@@ -6,7 +6,7 @@ import * as exits from "../src/cli/frame/command.ts";
 import { commands } from "../src/cli/command-table.ts";
 import { settings } from "../src/cli/serve/settings.ts";
 import { FAULT_MESSAGES } from "../src/http/fault-messages.ts";
-import { routes } from "../src/http/planes.ts";
+import { routes } from "./support/routes.ts";
 import { parseTermsFile } from "../src/license/terms-file.ts";
 import { STATE_FORMAT } from "../src/store/state/snapshot.ts";
 import {

@@ -1,7 +1,7 @@
 import { log } from "../platform/log.ts";
 import { refusalReply } from "./faults.ts";
 import { callerOf } from "./gate.ts";
-import { isStateChangingRequest, pathOf } from "./planes.ts";
+import { pathOf } from "./route-table.ts";
 
 /**
  * default: admin actions, logins, refused requests, server errors and slow requests; requests:
@@ -63,12 +63,10 @@ function classifyRequest(request: Request, status: number, durationMs: number): 
   if (status >= 500) return "server error";
   if (durationMs >= SLOW_MS) return "slow request";
   if (ACCESS_REFUSED_STATUSES.has(status)) return "request refused";
-  const plane = callerOf(request)?.plane;
+  const route = callerOf(request)?.route;
   if (status !== 200) return null;
-  if (plane === "login") return "login";
-  const isAdministration =
-    plane === "admin" && isStateChangingRequest(request.method, pathOf(request.url));
-  return isAdministration ? "admin action" : null;
+  if (route?.plane === "login") return "login";
+  return route?.plane === "admin" && route.changesState ? "admin action" : null;
 }
 
 interface RequestMeasurement {

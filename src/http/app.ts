@@ -4,7 +4,6 @@ import { JSON_TYPE } from "./body.ts";
 import { describeRoute } from "./describe-route.ts";
 import { faultOf, refusalReply, type AnyFault } from "./faults.ts";
 import { admit, type Gate } from "./gate.ts";
-import { pathOf } from "./planes.ts";
 import { buildOpenapiDocument, OpenapiDocument } from "./openapi.ts";
 import { access } from "./routes/access.ts";
 import { addConsumption } from "./routes/add-consumption.ts";
@@ -37,11 +36,13 @@ import { trust } from "./routes/trust.ts";
 import { unregister } from "./routes/unregister.ts";
 import { unregisterAll } from "./routes/unregister-all.ts";
 import { usage } from "./routes/usage.ts";
+import { buildRouteTable, type RouteTable } from "./route-table.ts";
 import type { Services } from "./services.ts";
 
 /** Builds the HTTP app without a listener, so tests call it as a server would. */
 export function createApp(services: Services, gate: Gate) {
   const deps: RouteDeps = { ...services, ...createRequestContext(gate) };
+  let routeTable: RouteTable = new Map();
   const app = new Elysia({
     normalize: false,
     // Where the framework begins to search the path of a URL. The default is too late for a host
@@ -53,7 +54,7 @@ export function createApp(services: Services, gate: Gate) {
       set.headers["cache-control"] = "no-store";
       set.headers["x-content-type-options"] = "nosniff";
       set.headers["x-request-id"] = nextRequestId();
-      admit(gate, request, pathOf(request.url));
+      admit(gate, routeTable, request);
     })
     .onError({ as: "global" }, ({ error, set }) => replyToError(error, set))
     .use(page())
@@ -88,18 +89,21 @@ export function createApp(services: Services, gate: Gate) {
     .use(qr());
   // Built once: every client may request it, and building it takes as long as ten other replies.
   let document: string | null = null;
-  return app.get(
+  const completeApp = app.get(
     "/api/v4/openapi.json",
     ({ set }) => {
       set.headers["content-type"] = JSON_TYPE;
       return (document ??= JSON.stringify(buildOpenapiDocument(app)));
     },
     describeRoute({
+      plane: "open",
       id: "getOpenapi",
       summary: "Get this OpenAPI document",
       reply: OpenapiDocument,
     }),
   );
+  routeTable = buildRouteTable(completeApp);
+  return completeApp;
 }
 
 /** The type for a typed client. */

@@ -1,8 +1,20 @@
 import { Type, type TObject, type TSchema } from "@sinclair/typebox";
 import type { AnyFault, FaultCode } from "./faults.ts";
+import type { Plane } from "./planes.ts";
 
 /** invalid_parameter has no general message, so it is documented as a complete fault. */
 export type DocumentedRefusal = Exclude<FaultCode, "invalid_parameter"> | AnyFault;
+
+/** What the gate has to know of a route. */
+interface AccessDescription {
+  readonly plane: Plane;
+  /** Load balancers and monitors may call it by HEAD too. */
+  readonly answersHead?: boolean;
+  /** By GET too, the operation changes data, because the contract requires it. */
+  readonly changesByGet?: boolean;
+  /** A page for browsers, or a file of one: other sites may link to it. */
+  readonly isPage?: boolean;
+}
 
 interface OperationDescription {
   /**
@@ -29,7 +41,7 @@ interface OperationDescription {
   readonly upload?: boolean;
 }
 
-interface RouteDescription extends OperationDescription {
+interface RouteDescription extends AccessDescription, OperationDescription {
   /** Schema of a success; absent for an empty reply. */
   readonly reply?: TSchema;
   /** For a stream: schema of each line. */
@@ -40,8 +52,6 @@ interface RouteDescription extends OperationDescription {
   readonly text?: string;
   /** For a reply that is a file: its media type. */
   readonly fileType?: string;
-  /** The reply is a page for browsers. */
-  readonly html?: boolean;
 }
 
 /** A success, with its schemas by media type. */
@@ -51,21 +61,21 @@ export interface SuccessReply {
 }
 
 /** What `describeRoute` adds to a route. */
-export interface RouteDetail extends Partial<OperationDescription> {
+export interface RouteDetail extends AccessDescription, Partial<OperationDescription> {
   /** The route is not documented. */
   readonly hide?: boolean;
   readonly responses?: { readonly 200?: SuccessReply };
 }
 
-/** Describes a route for the OpenAPI document. */
+/** Describes a route for the gate and for the OpenAPI document. */
 export function describeRoute(route: RouteDescription) {
-  const { reply, streamLine, text, fileType, html, otherReplies = {}, ...operation } = route;
+  const { reply, streamLine, text, fileType, otherReplies = {}, ...operation } = route;
   const contents: Record<string, TSchema> = {
     ...(reply && { "application/json": reply }),
     ...(streamLine && { "application/x-ndjson": streamLine }),
     ...(text !== undefined && { "text/plain": Type.Literal(text) }),
     ...(fileType !== undefined && { [fileType]: Type.String({ format: "binary" }) }),
-    ...(html === true && { "text/html": Type.String() }),
+    ...(operation.isPage === true && { "text/html": Type.String() }),
     ...otherReplies,
   };
   const content = Object.fromEntries(

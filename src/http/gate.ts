@@ -1,7 +1,8 @@
 import type { AccessControl, Actor } from "../operations/access-control.ts";
 import { isLoopback, normalizeAddress, SOCKET_PEER } from "../platform/networks.ts";
 import { faultOf, refuse } from "./faults.ts";
-import { isPage, routes, type Method, type Plane } from "./planes.ts";
+import type { Plane } from "./planes.ts";
+import { findRoute, pathOf, type RouteAccess, type RouteTable } from "./route-table.ts";
 
 /** How applications authenticate. */
 export type ClientAuth = "open" | "login" | "mtls";
@@ -51,24 +52,48 @@ export interface Caller {
   /** Owner of the credential; null: the request has none and needs none. */
   actor: Actor | null;
   /** Null: no route has this path and method. */
-  plane: Plane | null;
+  route: RouteAccess | null;
 }
 
 /**
  * Admits a request to its handler, or refuses it. Checks in this order: the route, the host name,
  * cross-site requests, the network, the credential and its role, and whether TLS is required.
  */
-export function admit(gate: Gate, request: Request, path: string): void {
+export function admit(gate: Gate, table: RouteTable, request: Request): void {
   const peer = gate.isTrusted ? SOCKET_PEER : normalizeAddress(gate.peerOf(request) ?? "");
-  const caller: Caller = { peer: peer ?? "unknown", actor: null, plane: null };
+  const caller: Caller = { peer: peer ?? UNKNOWN_PEER, actor: null, route: null };
   callers.set(request, caller);
-  const plane = (caller.plane = planeOf(request.method, path));
-  if (gate.isTrusted) return;
-  const { headers } = request;
+  const route = (caller.route = findRoute(table, request.method, pathOf(request.url)));
+  if (!gate.isTrusted) checkAccess(gate, request, caller, route);
+}
+
+/** Repeats the check for a request that is still open, such as a stream. */
+export function isStillAdmitted(gate: Gate, request: Request): boolean {
+  const caller = callerOf(request);
+  if (caller?.route == null) return false;
+  try {
+    if (!gate.isTrusted) checkAccess(gate, request, caller, caller.route);
+    return true;
+  } catch (error) {
+    if (faultOf(error) === null) throw error;
+    return false;
+  }
+}
+
+const UNKNOWN_PEER = "unknown";
+
+/** Refuses the caller, or sets the owner of its credential. */
+function checkAccess(
+  gate: Gate,
+  { headers }: Request,
+  caller: Caller,
+  { plane, isPage }: RouteAccess,
+): void {
+  const { peer } = caller;
   const credential = readCredential(gate, headers, plane);
   checkHost(gate, headers, plane, credential instanceof Object);
-  if (isCrossSite(gate, headers, path)) refuse({ code: "cross_site" });
-  if (peer === null || !isNetworkAllowed(gate, plane, peer)) {
+  if (isCrossSite(gate, headers, isPage)) refuse({ code: "cross_site" });
+  if (peer === UNKNOWN_PEER || !isNetworkAllowed(gate, plane, peer)) {
     return refuse({ code: "forbidden", reason: "network" });
   }
   // Called only where it matters: it reads all headers.
@@ -80,23 +105,6 @@ export function admit(gate: Gate, request: Request, path: string): void {
   if (plane === "client" && gate.clientAuth === "mtls" && !gate.isTls) {
     refuse({ code: "tls_required" });
   }
-}
-
-/** Repeats the check for a request that is still open, such as a stream. */
-export function isStillAdmitted(gate: Gate, request: Request, path: string): boolean {
-  try {
-    admit(gate, request, path);
-    return true;
-  } catch (error) {
-    if (faultOf(error) === null) throw error;
-    return false;
-  }
-}
-
-function planeOf(method: string, path: string): Plane {
-  const route = routes.get(path) ?? refuse({ code: "not_found" });
-  const plane = Object.hasOwn(route, method) ? route[method as Method] : undefined;
-  return plane ?? refuse({ code: "method_not_allowed", allow: Object.keys(route) });
 }
 
 /** Administration is always possible from this machine. Where it is possible, so is a login. */
@@ -179,8 +187,8 @@ const isBrowser = (headers: Headers): boolean =>
   headers.has("sec-fetch-site") ||
   BROWSER_ENGINE.test(headers.get("user-agent") ?? "");
 
-function isCrossSite({ isTls }: Gate, headers: Headers, path: string): boolean {
-  if (headers.get("sec-fetch-mode") === "navigate") return !isPage(path);
+function isCrossSite({ isTls }: Gate, headers: Headers, isPage: boolean): boolean {
+  if (headers.get("sec-fetch-mode") === "navigate") return !isPage;
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none") return true;
   const ownOrigin = (): string =>
@@ -188,7 +196,7 @@ function isCrossSite({ isTls }: Gate, headers: Headers, path: string): boolean {
   const origin = headers.get("origin");
   if (origin !== null && origin.toLowerCase() !== ownOrigin()) return true;
   // A link to the page may come from anywhere.
-  if (isPage(path)) return false;
+  if (isPage) return false;
   // For an image of another site, the referer is all that is sent to a plain HTTP address, and that
   // site may suppress it. Our page always sends it, so a browser without it comes from elsewhere.
   const referer = headers.get("referer");

@@ -1,25 +1,14 @@
-import type { TObject } from "@sinclair/typebox";
-import type { RouteDetail, DocumentedRefusal } from "./describe-route.ts";
+import type { DocumentedRefusal } from "./describe-route.ts";
 import { httpStatusOf, type FaultCode } from "./faults.ts";
-import { isStateChangingRequest, type Method, type Plane } from "./planes.ts";
+import { changesState, type DescribedRoute } from "./route-table.ts";
 import { COMMON_REFUSALS, sampleRefusal, type RefusalContext } from "./sample-refusals.ts";
-
-/** One method of a documented path. */
-export interface DocumentedRoute {
-  readonly path: string;
-  readonly method: Method;
-  readonly plane: Plane;
-  readonly detail: RouteDetail;
-  readonly body: TObject | undefined;
-}
 
 const codeOf = (refusal: DocumentedRefusal): FaultCode =>
   typeof refusal === "string" ? refusal : refusal.code;
 
 /** The operation's own refusals in full; common ones as references to shared responses. */
-export function refusalResponsesOf(route: DocumentedRoute): object {
-  const { plane, detail } = route;
-  const { requiredFields = [], refusals = [] } = detail;
+export function refusalResponsesOf(route: DescribedRoute): object {
+  const { plane, requiredFields = [], refusals = [] } = route.detail;
   const ownRefusals = Map.groupBy(refusals, (refusal) => httpStatusOf(codeOf(refusal)));
   const shared = SHARED_RESPONSES.filter(
     ({ status, applies }) => applies(route) && !ownRefusals.has(status),
@@ -36,14 +25,10 @@ export function refusalResponsesOf(route: DocumentedRoute): object {
 interface SharedResponse {
   readonly status: number;
   readonly name: string;
-  readonly applies: (route: DocumentedRoute) => boolean;
+  readonly applies: (route: DescribedRoute) => boolean;
 }
 
-const isRestricted = ({ plane }: DocumentedRoute): boolean => plane !== "open";
-
-/** An appliance that was moved away refuses changes, but not reads. */
-const isStateChangingRoute = ({ method, path }: DocumentedRoute): boolean =>
-  isStateChangingRequest(method, path) || path === "/api/v4/check_license_feature";
+const isRestricted = ({ detail }: DescribedRoute): boolean => detail.plane !== "open";
 
 /** Responses for refusals that depend on how an operation is called, not on what it does. */
 const SHARED_RESPONSES: readonly SharedResponse[] = [
@@ -54,7 +39,8 @@ const SHARED_RESPONSES: readonly SharedResponse[] = [
   },
   { status: 401, name: "Unauthorized", applies: isRestricted },
   { status: 403, name: "Forbidden", applies: () => true },
-  { status: 409, name: "MovedAway", applies: isStateChangingRoute },
+  // An appliance that was moved away refuses changes, but not reads.
+  { status: 409, name: "MovedAway", applies: changesState },
   { status: 413, name: "TooLarge", applies: ({ body }) => body !== undefined },
   { status: 415, name: "UnsupportedMediaType", applies: ({ body }) => body !== undefined },
   { status: 421, name: "WrongHost", applies: () => true },

@@ -1,15 +1,12 @@
 import { Type, type TObject } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { version } from "../platform/version.ts";
-import type { RouteDetail, SuccessReply } from "./describe-route.ts";
+import type { SuccessReply } from "./describe-route.ts";
 import { IGNORED_FIELDS_HEADER } from "./ignored-fields.ts";
-import {
-  refusalResponsesOf,
-  sharedRefusalResponses,
-  type DocumentedRoute,
-} from "./openapi-refusals.ts";
+import { refusalResponsesOf, sharedRefusalResponses } from "./openapi-refusals.ts";
 import { SchemaWriter } from "./openapi-schema.ts";
-import { routes, type Method, type Plane } from "./planes.ts";
+import type { Plane } from "./planes.ts";
+import { describedRoutes, type DescribedRoute } from "./route-table.ts";
 
 /** The seven operations of the contract, in its order. */
 const CONTRACT = [
@@ -34,8 +31,11 @@ const TAGS = [
  */
 export function buildOpenapiDocument(app: AnyElysia): object {
   const schemas = new SchemaWriter();
+  const documentedRoutes = describedRoutes(app)
+    .filter(({ detail }) => detail.hide !== true)
+    .toSorted((a, b) => rank(a) - rank(b));
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of documentedRoutes(app).toSorted((a, b) => rank(a) - rank(b))) {
+  for (const route of documentedRoutes) {
     (paths[route.path] ??= {})[route.method.toLowerCase()] = describeOperation(route, schemas);
   }
   schemas.write(RefusalSchema);
@@ -73,22 +73,13 @@ export function buildOpenapiDocument(app: AnyElysia): object {
   };
 }
 
-function documentedRoutes(app: AnyElysia): DocumentedRoute[] {
-  return app.routes.flatMap(({ method, path, hooks }) => {
-    const plane = routes.get(path)?.[method as Method];
-    const { detail = {}, body } = hooks as { detail?: RouteDetail; body?: TObject };
-    if (plane === undefined || detail.hide === true) return [];
-    return { path, method: method as Method, plane, detail, body };
-  });
-}
-
 /** The contract comes first, in its order; then the other routes in the order of the app. */
-function rank({ method, path }: DocumentedRoute): number {
+function rank({ method, path }: DescribedRoute): number {
   const index = CONTRACT.indexOf(`${method} ${path}`);
   return index < 0 ? CONTRACT.length : index;
 }
 
-function tagOf(route: DocumentedRoute): string {
+function tagOf(route: DescribedRoute): string {
   if (rank(route) < CONTRACT.length) return "contract";
   return route.path.startsWith("/api/admin/") ? "administration" : "companions";
 }
@@ -103,9 +94,10 @@ const SECURITY: Readonly<Record<Plane, readonly object[]>> = {
   admin: [{ bearer: [] }],
 };
 
-function describeOperation(route: DocumentedRoute, schemas: SchemaWriter): object {
-  const { plane, detail, body } = route;
+function describeOperation(route: DescribedRoute, schemas: SchemaWriter): object {
+  const { detail, body } = route;
   const {
+    plane,
     id,
     summary,
     description,
@@ -150,10 +142,10 @@ function describeOperation(route: DocumentedRoute, schemas: SchemaWriter): objec
 /** A body without fields is not documented: an empty body is the same as none. */
 const hasFields = ({ properties }: TObject): boolean => Object.keys(properties).length > 0;
 
-const hasInput = ({ body, detail }: DocumentedRoute): boolean => Boolean(body ?? detail.query);
+const hasInput = ({ body, detail }: DescribedRoute): boolean => Boolean(body ?? detail.query);
 
 const describeRequestBody = (
-  { detail }: DocumentedRoute,
+  { detail }: DescribedRoute,
   body: TObject,
   schemas: SchemaWriter,
 ): object => ({

@@ -2,7 +2,7 @@
 // are always well-formed HTTP, so that the server answers them and not the runtime; malformed HTTP
 // is the subject of `malformed-http`.
 import * as fc from "fast-check";
-import { routes } from "../../src/http/planes.ts";
+import { routes } from "../support/routes.ts";
 import {
   brokenBody,
   CANARY,

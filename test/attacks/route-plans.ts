@@ -1,6 +1,7 @@
 // The routes to attack, taken from the route table and from openapi.json: a new route or field is
 // attacked without a change here.
-import { isPage, routes, type Plane } from "../../src/http/planes.ts";
+import { PAGE_PATHS, routes } from "../support/routes.ts";
+import type { Plane } from "../../src/http/planes.ts";
 
 /** One method of one route. */
 export interface RoutePlan {
@@ -66,7 +67,7 @@ export const scansAllData = ({ path }: Pick<RoutePlan, "path">): boolean =>
 export const undocumentedRoutes = (document: ApiDocument): string[] =>
   [...routes].flatMap(([path, planes]) =>
     Object.keys(planes)
-      .filter((method) => method !== "HEAD" && !isPage(path))
+      .filter((method) => method !== "HEAD" && !PAGE_PATHS.includes(path))
       .filter((method) => document.paths[path]?.[method.toLowerCase()] === undefined)
       .map((method) => `${method} ${path}`),
   );

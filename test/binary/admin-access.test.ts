@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { routes } from "../../src/http/planes.ts";
+import { routes } from "../support/routes.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
 import {
   basicAuthHeader,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json";
-import { routes } from "../../src/http/planes.ts";
+import { routes } from "../support/routes.ts";
 import { splitIntoFrames } from "../../src/license/qr.ts";
 import {
   expectOk,

@@ -1,6 +1,6 @@
 // How a body is read before any rule applies. Every case goes to every route that accepts a body.
 import { describe, expect, test } from "bun:test";
-import { routes } from "../../src/http/planes.ts";
+import { routes } from "../support/routes.ts";
 import {
   expectOk,
   expectRefusedUnchanged,

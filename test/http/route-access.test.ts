@@ -1,6 +1,6 @@
 // Every route with every kind of credential. The routes come from the table, so none is missing.
 import { describe, expect, test } from "bun:test";
-import { routes } from "../../src/http/planes.ts";
+import { routes } from "../support/routes.ts";
 import type { Gate } from "../../src/http/gate.ts";
 import {
   expectRefusal,

@@ -104,6 +104,7 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
         };
       },
       describeRoute({
+        plane: "admin",
         id: "listAccess",
         summary: "List tokens and users, without their secrets",
         reply: AccessReply,
@@ -123,6 +124,7 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
       {
         ...jsonBody(CreateTokenBody),
         ...describeRoute({
+          plane: "admin",
           id: "createToken",
           summary: "Create an administration token",
           requiredFields: ["name"],
@@ -141,6 +143,7 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
       {
         ...jsonBody(NameBody),
         ...describeRoute({
+          plane: "admin",
           id: "revokeToken",
           summary: "Revoke a token immediately",
           requiredFields: ["name"],
@@ -167,6 +170,7 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
       {
         ...jsonBody(SetUserBody),
         ...describeRoute({
+          plane: "admin",
           id: "setUser",
           summary: "Add a user, or change the password or role of a user",
           requiredFields: ["name", "password"],
@@ -185,6 +189,7 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
       {
         ...jsonBody(NameBody),
         ...describeRoute({
+          plane: "admin",
           id: "removeUser",
           summary: "Remove a user, and revoke its login tokens",
           requiredFields: ["name"],

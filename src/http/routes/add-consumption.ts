@@ -40,6 +40,7 @@ export const addConsumption = ({ operations, ...context }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describeRoute({
+        plane: "client",
         id: "addConsumption",
         summary: "Add license consumption for a product",
         description:

@@ -43,6 +43,7 @@ export const addFeatureConsumption = ({ operations, ...context }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describeRoute({
+        plane: "client",
         id: "addFeatureConsumption",
         summary: "Add consumption of a feature",
         description: "Counts the whole number or nothing.",

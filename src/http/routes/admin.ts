@@ -43,13 +43,19 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
     .get(
       "/status",
       () => statusReply({ operations, ...services }),
-      describeRoute({ id: "getStatus", summary: "Get server status", reply: StatusReply }),
+      describeRoute({
+        plane: "admin",
+        id: "getStatus",
+        summary: "Get server status",
+        reply: StatusReply,
+      }),
     )
     .get(
       "/licenses",
       async () =>
         unwrap(await operations.licenses()).map((license) => licenseObject(license, null)),
       describeRoute({
+        plane: "admin",
         id: "listLicenses",
         summary: "List installed licenses",
         reply: Type.Array(LicenseObject),
@@ -63,6 +69,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
         return unwrap(await operations.listRegistrations(product)).map(registrationReply);
       },
       describeRoute({
+        plane: "admin",
         id: "listRegistrations",
         summary: "List slots in use",
         query: Query,
@@ -85,6 +92,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
       {
         ...jsonBody(UnregisterBody),
         ...describeRoute({
+          plane: "admin",
           id: "releaseRegistration",
           summary: "Release a user's slot",
           requiredFields: ["user"],

@@ -48,6 +48,7 @@ export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describeRoute({
+        plane: "admin",
         id: "generateActivationCode",
         summary: "Create an activation code for an air-gapped license",
         description: "signing_key is the vendor's initialization code, if the vendor issued one.",

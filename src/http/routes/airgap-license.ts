@@ -55,6 +55,7 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
     {
       ...jsonBody(Body, { large: true }),
       ...describeRoute({
+        plane: "admin",
         id: "addAirgapLicense",
         summary: "Add an air-gapped license",
         description:

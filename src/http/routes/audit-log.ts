@@ -87,6 +87,7 @@ export const auditLog = ({ auditLog: reader, identity }: RouteDeps) =>
         };
       },
       describeRoute({
+        plane: "admin",
         id: "listAuditEvents",
         summary: "List audit events, newest first",
         description:
@@ -110,6 +111,7 @@ export const auditLog = ({ auditLog: reader, identity }: RouteDeps) =>
         return new Response(streamOf(lines));
       },
       describeRoute({
+        plane: "admin",
         id: "exportAudit",
         summary: "Export the audit log",
         description:

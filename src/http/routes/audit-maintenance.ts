@@ -112,6 +112,7 @@ export const auditMaintenance = ({ auditMaintenance, peerOf, keepOpen }: RouteDe
       {
         ...jsonBody(RepairBody),
         ...describeRoute({
+          plane: "admin",
           id: "repairAudit",
           summary: "Repair the audit log",
           description:
@@ -151,6 +152,7 @@ export const auditMaintenance = ({ auditMaintenance, peerOf, keepOpen }: RouteDe
       {
         ...jsonBody(SealBody),
         ...describeRoute({
+          plane: "admin",
           id: "sealAudit",
           summary: "Seal and remove a month of the audit log",
           description:

@@ -27,6 +27,7 @@ export const auth = ({ access, peerOf, setActor }: RouteDeps) =>
       return { message: "Login successful", token };
     },
     describeRoute({
+      plane: "login",
       id: "logIn",
       summary: "Log in with HTTP Basic to get a token",
       reply: Reply,

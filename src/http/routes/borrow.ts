@@ -70,6 +70,7 @@ export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describeRoute({
+        plane: "client",
         id: "borrow",
         summary: "Borrow a license slot for a user",
         description:

@@ -33,7 +33,12 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
     .get(
       "",
       () => clockReply(timekeeping.view()),
-      describeRoute({ id: "getClock", summary: "Get the clock state", reply: ClockReply }),
+      describeRoute({
+        plane: "admin",
+        id: "getClock",
+        summary: "Get the clock state",
+        reply: ClockReply,
+      }),
     )
     .post(
       "/request",
@@ -41,6 +46,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
       {
         ...jsonBody(EmptyBody, { emptyAllowed: true }),
         ...describeRoute({
+          plane: "admin",
           id: "requestTime",
           summary: "Create a time request code for a vendor",
           reply: Type.Object({ code: Type.String() }, { title: "TimeCode" }),
@@ -50,6 +56,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
     .post("/accept", async () => clockReply(unwrap(await timekeeping.acceptSystemClock())), {
       ...jsonBody(EmptyBody, { emptyAllowed: true }),
       ...describeRoute({
+        plane: "admin",
         id: "acceptClock",
         summary: "Accept the system clock, even if it is far ahead",
         destructiveEffect:
@@ -69,6 +76,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
       {
         ...uploadBody(),
         ...describeRoute({
+          plane: "admin",
           upload: true,
           id: "repairClock",
           summary: "Set appliance time back with a vendor's time document",

@@ -23,8 +23,8 @@ export const createRequestContext = (gate: Gate): RequestContext => ({
   gate,
   keepOpen: gate.keepOpen,
   peerOf(request) {
-    const { peer, actor, plane } = callerOf(request) ?? UNKNOWN_CALLER;
-    return plane === "admin" && actor !== null ? `${actor.name}@${peer}` : peer;
+    const { peer, actor, route } = callerOf(request) ?? UNKNOWN_CALLER;
+    return route?.plane === "admin" && actor !== null ? `${actor.name}@${peer}` : peer;
   },
   userOf(request, field) {
     const requestedUser = readIdentifier("user", field);
@@ -41,4 +41,4 @@ export const createRequestContext = (gate: Gate): RequestContext => ({
   },
 });
 
-const UNKNOWN_CALLER: Caller = { peer: "unknown", actor: null, plane: "client" };
+const UNKNOWN_CALLER: Caller = { peer: "unknown", actor: null, route: null };

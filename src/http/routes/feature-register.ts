@@ -23,6 +23,7 @@ const Body = Type.Object(
 type RegisterFeatureFields = { readonly [K in keyof typeof Body.static]?: string };
 
 const operation = {
+  plane: "client" as const,
   summary: "Take a slot of a floating feature",
   description:
     "The user must hold a slot of the license; the feature's slot expires no later than that slot. " +
@@ -74,6 +75,6 @@ export const featureRegister = ({ operations, peerOf, userOf }: RouteDeps) => {
     .get(
       "/api/v4/check_license_feature",
       ({ request, set }) => register(readQuery(Body, request, set.headers), request),
-      describeRoute({ ...operation, id: "checkFeatureByQuery", query: Body }),
+      describeRoute({ ...operation, id: "checkFeatureByQuery", query: Body, changesByGet: true }),
     );
 };

@@ -21,6 +21,7 @@ const Body = Type.Object(
 const describeRelease = (id: string) => ({
   ...jsonBody(Body),
   ...describeRoute({
+    plane: "client",
     id,
     summary: "Release a slot of a floating feature",
     requiredFields: ["feature", "user"],
@@ -37,6 +38,8 @@ const describeRelease = (id: string) => ({
 
 const describeReleaseAll = (id: string) =>
   describeRoute({
+    plane: "admin",
+    changesByGet: true,
     id,
     summary: "Release all slots of all floating features",
     destructiveEffect: "All users of floating features lose their feature slots immediately.",

@@ -17,6 +17,8 @@ export const health = ({ operations }: RouteDeps) =>
       return { status: "degraded", warnings: warnings.map(({ code }) => code) };
     },
     describeRoute({
+      plane: "open",
+      answersHead: true,
       id: "getHealth",
       summary: "Get server health",
       description:

@@ -66,6 +66,7 @@ export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>
     {
       ...jsonBody(Body, { emptyAllowed: true }),
       ...describeRoute({
+        plane: "admin",
         id: "generateLicenseRequest",
         summary: "Generate an offline license request payload",
         description:

@@ -33,6 +33,7 @@ export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
     {
       ...uploadBody(),
       ...describeRoute({
+        plane: "admin",
         upload: true,
         id: "uploadLicense",
         summary: "Install a license from the vendor",

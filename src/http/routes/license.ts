@@ -68,6 +68,7 @@ export const license = ({ operations }: RouteDeps) =>
       return new Response(view.grant.document, { headers: { "content-type": type } });
     },
     describeRoute({
+      plane: "client",
       id: "getLicense",
       summary: "Get a license",
       description:

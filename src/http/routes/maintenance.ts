@@ -36,6 +36,7 @@ export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {
       "/doctor",
       ({ request }) => run(request, ({ doctor }) => doctor),
       describeRoute({
+        plane: "admin",
         id: "runDoctor",
         summary: "Run the health checks of berth doctor",
         reply: DoctorReply,
@@ -46,6 +47,7 @@ export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {
       "/verify",
       ({ request }) => run(request, ({ verify }) => verify),
       describeRoute({
+        plane: "admin",
         id: "verifyData",
         summary: "Verify the data folder",
         reply: VerifyReply,
@@ -58,6 +60,7 @@ export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {
       {
         ...jsonBody(EmptyBody, { emptyAllowed: true }),
         ...describeRoute({
+          plane: "admin",
           id: "createBackup",
           summary: "Create and download a verified backup",
           description: "The backup contains the appliance's key: store it safely.",
@@ -73,6 +76,7 @@ export const maintenance = ({ runningServer, keepOpen }: RouteDeps) => {
       {
         ...jsonBody(EmptyBody, { emptyAllowed: true }),
         ...describeRoute({
+          plane: "admin",
           id: "createSupportBundle",
           summary: "Create and download a support bundle without names, addresses and secrets",
           fileType: TAR,

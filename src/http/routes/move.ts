@@ -35,6 +35,7 @@ export const move = ({ operations, identity, peerOf }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describeRoute({
+        plane: "admin",
         id: "moveAway",
         summary: "Move the appliance away from this host",
         description:

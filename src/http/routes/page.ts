@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { pageFiles, type PageFile } from "../../platform/page-files.ts";
-import { describeRoute } from "../describe-route.ts";
+import { describeRoute, type RouteDetail } from "../describe-route.ts";
 
 /** Allows only the server's own files, nothing inline, and no embedding in a frame. */
 const CONTENT_SECURITY_POLICY = [
@@ -28,21 +28,32 @@ export const page = () =>
     .get(
       "/",
       serve("page.html"),
-      describeRoute({ id: "getPage", summary: "Get the operator page", html: true }),
+      describeRoute({
+        plane: "open",
+        answersHead: true,
+        id: "getPage",
+        summary: "Get the operator page",
+        isPage: true,
+      }),
     )
     .get(
       "/api/v4/docs",
       serve("docs.html"),
-      describeRoute({ id: "getDocs", summary: "Get the API documentation page", html: true }),
+      describeRoute({
+        plane: "open",
+        id: "getDocs",
+        summary: "Get the API documentation page",
+        isPage: true,
+      }),
     )
-    .get("/page.js", serve("page.js"), hidden)
-    .get("/page.css", serve("page.css"), hidden)
-    .get("/docs.js", serve("docs.js"), hidden)
-    .get("/docs.css", serve("docs.css"), hidden)
-    .get("/icon.svg", serve("icon.svg"), hidden);
+    .get("/page.js", serve("page.js"), pageFile)
+    .get("/page.css", serve("page.css"), pageFile)
+    .get("/docs.js", serve("docs.js"), pageFile)
+    .get("/docs.css", serve("docs.css"), pageFile)
+    .get("/icon.svg", serve("icon.svg"), pageFile);
 
 /** Files of a page are not documented. */
-const hidden = { detail: { hide: true } };
+const pageFile = { detail: { plane: "open", isPage: true, hide: true } satisfies RouteDetail };
 
 function serve(name: PageFile) {
   return async ({ request }: { readonly request: Request }): Promise<Response> => {

@@ -36,6 +36,7 @@ export const qr = () =>
       {
         ...jsonBody(QrTextBody, { large: true }),
         ...describeRoute({
+          plane: "admin",
           id: "createQrCodes",
           summary: "Encode a text as QR codes",
           requiredFields: ["text"],
@@ -62,6 +63,7 @@ export const qr = () =>
       {
         ...jsonBody(QrFramesBody, { large: true }),
         ...describeRoute({
+          plane: "admin",
           id: "joinQrCodes",
           summary: "Join scanned QR codes into a text",
           requiredFields: ["frames"],

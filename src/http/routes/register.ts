@@ -36,6 +36,7 @@ export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describeRoute({
+        plane: "client",
         id: "register",
         summary: "Register a user for a product",
         description:

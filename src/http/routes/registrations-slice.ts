@@ -48,6 +48,7 @@ export const registrationsSlice = ({ operations }: RouteDeps) =>
       };
     },
     describeRoute({
+      plane: "admin",
       id: "sliceRegistrations",
       summary: "List slots in use, in slices",
       description:

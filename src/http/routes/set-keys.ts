@@ -23,6 +23,7 @@ const Reply = Type.Object(
 );
 
 const operation = {
+  plane: "admin" as const,
   summary: "Set the API key and the shared key for the remote licensing cloud",
   description: "No operation shows the keys again. An empty or absent key is not changed.",
   reply: Reply,
@@ -54,6 +55,7 @@ export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
       describeRoute({
         ...operation,
         id: "setKeys",
+        changesByGet: true,
         query: KeysBody,
         refusals: [repeatedParameter("apiKey")],
       }),

@@ -30,6 +30,7 @@ export const settings = ({ runningServer }: RouteDeps) =>
       "/settings",
       (): SettingsReply => runningServer?.settings() ?? refuse({ code: "server_not_running" }),
       describeRoute({
+        plane: "admin",
         id: "getSettings",
         summary: "Get the effective settings and their sources",
         reply: SettingsReply,
@@ -40,6 +41,7 @@ export const settings = ({ runningServer }: RouteDeps) =>
       "/notices",
       (): Notices => readNotices(),
       describeRoute({
+        plane: "admin",
         id: "getNotices",
         summary: "Get third-party notices and licenses",
         reply: NoticesReply,

@@ -6,15 +6,13 @@ import { StatusReply } from "../status.ts";
 import { statusReply } from "../status-reply.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const PATH = "/api/admin/v1/stream";
-
 export const stream = ({ streams, gate, ...services }: RouteDeps) => {
   const status = () => statusReply(services);
   return new Elysia({ name: "stream" }).get(
-    PATH,
+    "/api/admin/v1/stream",
     async ({ request }) => {
       const isViewerAdmitted = (): boolean =>
-        !request.signal.aborted && isStillAdmitted(gate, request, PATH);
+        !request.signal.aborted && isStillAdmitted(gate, request);
       const lines = streams.open(
         { gate, isStillAdmitted: isViewerAdmitted, status },
         await status(),
@@ -22,6 +20,7 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) => {
       return new Response(lines, { headers: { "content-type": "application/x-ndjson" } });
     },
     describeRoute({
+      plane: "admin",
       id: "streamStatus",
       summary: "Stream server status",
       description:

@@ -48,6 +48,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       "/trust",
       async () => unwrap(await licensing.vendors()).map(vendorReply),
       describeRoute({
+        plane: "admin",
         id: "listVendors",
         summary: "List trusted vendors",
         reply: Type.Array(VendorReply),
@@ -60,6 +61,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       {
         ...uploadBody(),
         ...describeRoute({
+          plane: "admin",
           upload: true,
           id: "inspectVendor",
           summary: "Inspect a trust document",
@@ -77,6 +79,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       {
         ...uploadBody(),
         ...describeRoute({
+          plane: "admin",
           upload: true,
           id: "trustVendor",
           summary: "Trust a vendor",
@@ -101,6 +104,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       {
         ...jsonBody(VendorBody),
         ...describeRoute({
+          plane: "admin",
           id: "distrustVendor",
           summary: "Stop trusting a vendor",
           requiredFields: ["vendor"],
@@ -121,6 +125,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       {
         ...jsonBody(RemoveLicenseBody),
         ...describeRoute({
+          plane: "admin",
           id: "removeLicense",
           summary: "Return a license to its vendor",
           requiredFields: ["license_id"],

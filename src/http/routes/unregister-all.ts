@@ -13,6 +13,7 @@ const Body = Type.Object(
 );
 
 const operation = {
+  plane: "admin" as const,
   summary: "Release all slots",
   description:
     "Of one product, or of all products. Borrowed slots stay if the license does not allow an " +
@@ -32,7 +33,7 @@ export const unregisterAll = ({ operations, peerOf }: RouteDeps) => {
     .get(
       "/api/v4/unregister/all",
       ({ request, set }) => release(readQuery(Body, request, set.headers).product, request),
-      describeRoute({ ...operation, id: "unregisterAllByQuery", query: Body }),
+      describeRoute({ ...operation, id: "unregisterAllByQuery", query: Body, changesByGet: true }),
     )
     .post("/api/v4/unregister/all", ({ body, request }) => release(body.product, request), {
       ...jsonBody(Body, { emptyAllowed: true }),

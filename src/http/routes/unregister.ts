@@ -29,6 +29,7 @@ export const unregister = ({ operations, peerOf, userOf }: RouteDeps) =>
     {
       ...jsonBody(UnregisterBody),
       ...describeRoute({
+        plane: "client",
         id: "unregister",
         summary: "Release a slot",
         description: "Also returns a borrowed slot early, if the license allows it.",

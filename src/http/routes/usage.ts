@@ -75,6 +75,7 @@ export const usage = ({ operations }: RouteDeps) =>
       };
     },
     describeRoute({
+      plane: "admin",
       id: "getUsage",
       summary: "Get usage and refusals",
       description:

@@ -1,78 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { Elysia } from "elysia";
-import { routes, type Plane } from "../../src/http/planes.ts";
+import { describeRoute } from "../../src/http/describe-route.ts";
+import { Refusal } from "../../src/http/faults.ts";
+import { buildRouteTable, findRoute } from "../../src/http/route-table.ts";
 import { expectRefusal, openAppliance, type ApiResponse } from "../support/appliance.ts";
-
-/** The plane of every route, repeated on purpose: a change of a plane must be made here too. */
-const EXPECTED: Readonly<Record<string, Plane>> = {
-  "GET /": "open",
-  "HEAD /": "open",
-  "GET /api/v4/health": "open",
-  "HEAD /api/v4/health": "open",
-  "GET /api/v4/openapi.json": "open",
-  "GET /api/v4/docs": "open",
-  "GET /page.js": "open",
-  "GET /page.css": "open",
-  "GET /docs.js": "open",
-  "GET /docs.css": "open",
-  "GET /icon.svg": "open",
-  "GET /auth": "login",
-  "POST /api/v4/register": "client",
-  "POST /api/v4/borrow": "client",
-  "POST /api/v4/unregister": "client",
-  "POST /api/v4/add_consumption": "client",
-  "POST /api/v4/add_feature_consumption": "client",
-  "POST /api/v4/featureRegister": "client",
-  "GET /api/v4/check_license_feature": "client",
-  "POST /api/v4/check_license_feature": "client",
-  "POST /api/v4/featureRelease": "client",
-  "POST /api/v4/feature_release": "client",
-  "GET /api/v4/license": "client",
-  "POST /api/v4/airgap/generate": "admin",
-  "POST /api/v4/airgap/license": "admin",
-  "GET /api/v4/setKeys": "admin",
-  "POST /api/v4/setKeys": "admin",
-  "POST /api/v4/license/generate": "admin",
-  "POST /api/v4/license/upload": "admin",
-  "GET /api/v4/unregister/all": "admin",
-  "POST /api/v4/unregister/all": "admin",
-  "GET /api/v4/featureRelease/all": "admin",
-  "GET /api/v4/feature_release/all": "admin",
-  "GET /api/admin/v1/status": "admin",
-  "GET /api/admin/v1/stream": "admin",
-  "GET /api/admin/v1/usage": "admin",
-  "GET /api/admin/v1/licenses": "admin",
-  "POST /api/admin/v1/licenses/remove": "admin",
-  "GET /api/admin/v1/trust": "admin",
-  "POST /api/admin/v1/trust/show": "admin",
-  "POST /api/admin/v1/trust/add": "admin",
-  "POST /api/admin/v1/trust/remove": "admin",
-  "POST /api/admin/v1/move": "admin",
-  "GET /api/admin/v1/clock": "admin",
-  "POST /api/admin/v1/clock/request": "admin",
-  "POST /api/admin/v1/clock/accept": "admin",
-  "POST /api/admin/v1/clock/repair": "admin",
-  "GET /api/admin/v1/registrations": "admin",
-  "GET /api/admin/v1/registrations/slice": "admin",
-  "POST /api/admin/v1/registrations/release": "admin",
-  "GET /api/admin/v1/audit": "admin",
-  "GET /api/admin/v1/audit/export": "admin",
-  "POST /api/admin/v1/audit/repair": "admin",
-  "POST /api/admin/v1/audit/seal": "admin",
-  "GET /api/admin/v1/access": "admin",
-  "POST /api/admin/v1/access/tokens": "admin",
-  "POST /api/admin/v1/access/tokens/revoke": "admin",
-  "POST /api/admin/v1/access/users": "admin",
-  "POST /api/admin/v1/access/users/remove": "admin",
-  "GET /api/admin/v1/settings": "admin",
-  "GET /api/admin/v1/notices": "admin",
-  "GET /api/admin/v1/doctor": "admin",
-  "GET /api/admin/v1/verify": "admin",
-  "POST /api/admin/v1/backup": "admin",
-  "POST /api/admin/v1/support-bundle": "admin",
-  "POST /api/admin/v1/qr": "admin",
-  "POST /api/admin/v1/qr/join": "admin",
-};
+import { CHANGES_BY_GET, PAGE_PATHS, routes } from "../support/routes.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
@@ -80,11 +12,35 @@ const table = [...routes].flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, plane]) => [`${method} ${path}`, plane] as const),
 );
 
+/** The route table that the gate of a real app uses. */
+async function readRouteTable() {
+  const { app } = await openAppliance();
+  return [...buildRouteTable(app)].flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, route]) => ({ path, method, ...route })),
+  );
+}
+
+const label = ({ path, method }: { path: string; method: string }): string => `${method} ${path}`;
+
 const refusalCode = ([, body]: ApiResponse<unknown>): unknown =>
   typeof body === "object" && body !== null && "code" in body ? body.code : null;
 
-test("the route table has these routes on these planes and no others", () => {
-  expect(Object.fromEntries(table)).toEqual(EXPECTED);
+test("the app has these routes on these planes and no others", async () => {
+  const derived = await readRouteTable();
+  expect(Object.fromEntries(derived.map((route) => [label(route), route.plane]))).toEqual(
+    Object.fromEntries(table),
+  );
+});
+
+test("only the pages and their files may be linked from other sites", async () => {
+  const pages = (await readRouteTable()).filter(({ isPage }) => isPage).map(({ path }) => path);
+  expect([...new Set(pages)].toSorted()).toEqual(PAGE_PATHS.toSorted());
+});
+
+test("all POST routes and these GET routes change data", async () => {
+  const changes = (await readRouteTable()).filter(({ changesState }) => changesState);
+  const posts = table.map(([route]) => route).filter((route) => route.startsWith("POST "));
+  expect(changes.map(label).toSorted()).toEqual([...posts, ...CHANGES_BY_GET].toSorted());
 });
 
 test("every administrative route is on the admin plane", () => {
@@ -99,6 +55,30 @@ test("the app and the route table have the same routes", async () => {
   const served = app.routes.map(({ method, path }) => `${method} ${path}`);
   const listed = table.map(([route]) => route).filter((route) => !route.startsWith("HEAD "));
   expect(served.toSorted()).toEqual(listed.toSorted());
+});
+
+test("a route without a plane is not in the route table", () => {
+  const app = new Elysia()
+    .get("/undescribed", () => "open")
+    .get("/hidden", () => "open", { detail: { hide: true } })
+    .get("/described", () => "open", describeRoute({ plane: "open", id: "get", summary: "Get" }));
+  expect([...buildRouteTable(app).keys()]).toEqual(["/described"]);
+});
+
+test("the methods of a route are found by their own names only", () => {
+  const app = new Elysia().get(
+    "/a",
+    () => "open",
+    describeRoute({ plane: "admin", id: "a", summary: "A" }),
+  );
+  const routeTable = buildRouteTable(app);
+  expect(findRoute(routeTable, "GET", "/a").plane).toBe("admin");
+  for (const method of ["constructor", "toString", "get", "HEAD", ""]) {
+    expect(() => findRoute(routeTable, method, "/a")).toThrow(Refusal);
+  }
+  for (const path of ["/a/", "/A", "//a", "/a/b", "", "constructor"]) {
+    expect(() => findRoute(routeTable, "GET", path)).toThrow(Refusal);
+  }
 });
 
 test("a route of the app that is missing from the route table is 404", async () => {

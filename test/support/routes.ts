@@ -1,0 +1,96 @@
+import type { Plane } from "../../src/http/planes.ts";
+import type { Method } from "../../src/http/route-table.ts";
+
+/**
+ * Every route with its plane, repeated on purpose: the sources have the plane beside each route,
+ * and a change of it must be made here too.
+ */
+const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>> = {
+  "/": { GET: "open", HEAD: "open" },
+  "/api/v4/health": { GET: "open", HEAD: "open" },
+  "/api/v4/openapi.json": { GET: "open" },
+  "/api/v4/docs": { GET: "open" },
+  "/page.js": { GET: "open" },
+  "/page.css": { GET: "open" },
+  "/docs.js": { GET: "open" },
+  "/docs.css": { GET: "open" },
+  "/icon.svg": { GET: "open" },
+  "/auth": { GET: "login" },
+
+  "/api/v4/register": { POST: "client" },
+  "/api/v4/borrow": { POST: "client" },
+  "/api/v4/unregister": { POST: "client" },
+  "/api/v4/add_consumption": { POST: "client" },
+  "/api/v4/add_feature_consumption": { POST: "client" },
+  "/api/v4/featureRegister": { POST: "client" },
+  "/api/v4/check_license_feature": { GET: "client", POST: "client" },
+  "/api/v4/featureRelease": { POST: "client" },
+  "/api/v4/feature_release": { POST: "client" },
+  "/api/v4/license": { GET: "client" },
+
+  "/api/v4/airgap/generate": { POST: "admin" },
+  "/api/v4/airgap/license": { POST: "admin" },
+  "/api/v4/setKeys": { GET: "admin", POST: "admin" },
+  "/api/v4/license/generate": { POST: "admin" },
+  "/api/v4/license/upload": { POST: "admin" },
+  "/api/v4/unregister/all": { GET: "admin", POST: "admin" },
+  "/api/v4/featureRelease/all": { GET: "admin" },
+  "/api/v4/feature_release/all": { GET: "admin" },
+
+  "/api/admin/v1/status": { GET: "admin" },
+  "/api/admin/v1/stream": { GET: "admin" },
+  "/api/admin/v1/usage": { GET: "admin" },
+  "/api/admin/v1/licenses": { GET: "admin" },
+  "/api/admin/v1/licenses/remove": { POST: "admin" },
+  "/api/admin/v1/move": { POST: "admin" },
+  "/api/admin/v1/clock": { GET: "admin" },
+  "/api/admin/v1/clock/request": { POST: "admin" },
+  "/api/admin/v1/clock/accept": { POST: "admin" },
+  "/api/admin/v1/clock/repair": { POST: "admin" },
+  "/api/admin/v1/trust": { GET: "admin" },
+  "/api/admin/v1/trust/show": { POST: "admin" },
+  "/api/admin/v1/trust/add": { POST: "admin" },
+  "/api/admin/v1/trust/remove": { POST: "admin" },
+  "/api/admin/v1/registrations": { GET: "admin" },
+  "/api/admin/v1/registrations/slice": { GET: "admin" },
+  "/api/admin/v1/registrations/release": { POST: "admin" },
+  "/api/admin/v1/audit": { GET: "admin" },
+  "/api/admin/v1/audit/export": { GET: "admin" },
+  "/api/admin/v1/audit/repair": { POST: "admin" },
+  "/api/admin/v1/audit/seal": { POST: "admin" },
+  "/api/admin/v1/access": { GET: "admin" },
+  "/api/admin/v1/access/tokens": { POST: "admin" },
+  "/api/admin/v1/access/tokens/revoke": { POST: "admin" },
+  "/api/admin/v1/access/users": { POST: "admin" },
+  "/api/admin/v1/access/users/remove": { POST: "admin" },
+  "/api/admin/v1/settings": { GET: "admin" },
+  "/api/admin/v1/notices": { GET: "admin" },
+  "/api/admin/v1/doctor": { GET: "admin" },
+  "/api/admin/v1/verify": { GET: "admin" },
+  "/api/admin/v1/backup": { POST: "admin" },
+  "/api/admin/v1/support-bundle": { POST: "admin" },
+  "/api/admin/v1/qr": { POST: "admin" },
+  "/api/admin/v1/qr/join": { POST: "admin" },
+};
+
+export const routes = new Map(Object.entries(ROUTES));
+
+/** The pages and their files. Other sites may link to them. */
+export const PAGE_PATHS: readonly string[] = [
+  "/",
+  "/api/v4/docs",
+  "/page.js",
+  "/page.css",
+  "/docs.js",
+  "/docs.css",
+  "/icon.svg",
+];
+
+/** Administration that changes data although the method is GET. */
+export const CHANGES_BY_GET: readonly string[] = [
+  "GET /api/v4/check_license_feature",
+  "GET /api/v4/setKeys",
+  "GET /api/v4/unregister/all",
+  "GET /api/v4/featureRelease/all",
+  "GET /api/v4/feature_release/all",
+];
