@@ -1,27 +1,10 @@
-import type { AccessControl } from "../operations/access-control.ts";
-import type { Airgap } from "../operations/airgap.ts";
-import type { AuditMaintenance } from "../operations/audit-maintenance.ts";
-import type { CloudCredentials } from "../operations/cloud-credentials.ts";
-import type { Identity } from "../operations/identity.ts";
-import type { Licensing } from "../operations/licensing.ts";
-import type { AuditLogReader } from "../operations/audit-log-reader.ts";
-import type { Timekeeping } from "../operations/timekeeping.ts";
-import type { Operations } from "../operations/operations.ts";
+import type { ApplianceOperations } from "../operations/wire.ts";
 import type { RunningServer } from "./running-server.ts";
 import type { StatusStreams } from "./status-streams.ts";
 
 /** The services that the routes use. */
-export interface Services {
-  readonly operations: Operations;
-  readonly licensing: Licensing;
-  readonly airgap: Airgap;
-  readonly credentials: CloudCredentials;
-  readonly identity: Identity;
-  readonly timekeeping: Timekeeping;
-  readonly access: AccessControl;
+export interface Services extends ApplianceOperations {
   readonly streams: StatusStreams;
-  readonly auditLog: AuditLogReader;
-  readonly auditMaintenance: AuditMaintenance;
   /** Empty while no listener is open. */
   readonly exposures: () => readonly Exposure[];
   /** Certificate of the TLS listener; null without one. */

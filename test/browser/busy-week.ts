@@ -28,7 +28,7 @@ const now = Date.now();
 /** The week ends a minute ago; its last hour is always a busy one. */
 export async function createBusyWeek(folder: string): Promise<void> {
   const clock = { now: instant(now - (WEEK + 1) * HOUR) };
-  const { store, licensing } = await openSiteFolder(folder, () => clock.now);
+  const { store, licensing, close } = await openSiteFolder(folder, () => clock.now);
   const validUntil = instant(now + 20 * 24 * HOUR);
   for (const differing of [
     { product: "CAD", slots: 12, timeoutMinutes: TIMEOUT_MINUTES, borrowHours: 24 * 14 },
@@ -49,7 +49,7 @@ export async function createBusyWeek(folder: string): Promise<void> {
   }
   unwrap(await store.transact(borrowFor(clock.now), () => null));
   unwrap(await store.transact(ADD_CONSUMPTION, () => null));
-  await store.close();
+  await close();
 }
 
 const TIMEOUT_MINUTES = 12 * 60;

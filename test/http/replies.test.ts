@@ -229,6 +229,7 @@ describe("an internal error", () => {
         exposures: () => [],
         certificate: () => null,
         runningServer: null,
+        close: async () => {},
       };
       const site = new Appliance(services, { now: instant(0) }, "");
       const logged: string[] = [];

@@ -19,25 +19,14 @@ import { StatusStreams } from "../../src/http/status-streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
 import type { HardwareComponent } from "../../src/license/hardware.ts";
-import { signLease } from "../../src/license/lease.ts";
-import { AccessControl } from "../../src/operations/access-control.ts";
-import { Airgap } from "../../src/operations/airgap.ts";
-import { AuditBudget } from "../../src/operations/audit-budget.ts";
-import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
-import { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
-import { Identity } from "../../src/operations/identity.ts";
-import { Licensing } from "../../src/operations/licensing.ts";
-import { Operations } from "../../src/operations/operations.ts";
-import { AuditLogReader } from "../../src/operations/audit-log-reader.ts";
-import { Timekeeping } from "../../src/operations/timekeeping.ts";
-import { ApplianceClock } from "../../src/platform/clock.ts";
+import type { Licensing } from "../../src/operations/licensing.ts";
+import type { Operations } from "../../src/operations/operations.ts";
+import { wire } from "../../src/operations/wire.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { createSiteNetworkMatcher } from "../../src/platform/networks.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
-import { AccessFile } from "../../src/store/secrets/access-file.ts";
-import { SealedFile } from "../../src/store/secrets/sealed-file.ts";
-import { Store } from "../../src/store/store.ts";
 import { unwrap } from "./licensed-store.ts";
+import { ManualClock } from "./manual-clock.ts";
 import { consumptionTerms, featureTerms, MONDAY } from "./scenario.ts";
 import { tempFolder } from "./temp-folder.ts";
 import { answerRequest, VENDOR_PRODUCTS, makeTrustDocument } from "./vendor.ts";
@@ -91,44 +80,26 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
   const { licenses = { 1: CAD }, gate = {}, disk = realDisk } = options;
   const folder = options.folder ?? join(tempFolder(), "data");
   const clock = { now: MONDAY };
-  const identity = new Identity(realDisk, folder, options.components ?? MACHINE);
-  const store = await Store.open({
-    identify: () => identity.create(),
-    isBound: (license) => identity.matchHardware(license).isMatch,
+  const { operations } = await wire({
     disk,
     folder,
     kind: "site",
     create: true,
-    clock: () => clock.now,
+    holder: "server",
+    clock: new ManualClock(() => clock.now),
+    hardware: options.components ?? MACHINE,
+    auditBudget: options.auditBudget ?? 0,
     checkpoint: (dataFolder, open) => checkpoint(realDisk, dataFolder, open),
     onFatal: () => {},
   });
-  identity.open(store.peek(({ appliance }) => appliance));
-  const operations = new Operations(
-    store,
-    (lease) => signLease(lease, identity.key),
-    new AuditBudget(options.auditBudget ?? 0),
-  );
-  const credentials = new CloudCredentials(store, new SealedFile(realDisk, folder));
-  const licensing = new Licensing(store, identity, credentials);
-  const airgap = new Airgap(store, identity);
-  const timekeeping = new Timekeeping(store, new ApplianceClock(), identity);
-  const access = new AccessControl(store, new AccessFile(realDisk, folder), () => clock.now);
-  const services = {
-    operations,
-    licensing,
-    airgap,
-    credentials,
-    identity,
-    timekeeping,
-    access,
+  const services: Services = {
+    ...operations,
     streams: new StatusStreams(),
-    auditLog: new AuditLogReader(store),
-    auditMaintenance: new AuditMaintenance(store),
     exposures: () => [],
     certificate: () => null,
     runningServer: options.maintenance?.(folder) ?? null,
   };
+  const { licensing } = operations;
   const appliance = new Appliance(services, clock, folder, gate);
   onTestFinished(() => appliance.stop());
   const licenseEntries = Object.entries(licenses);
@@ -253,8 +224,7 @@ export class Appliance {
   }
 
   stop(): Promise<void> {
-    this.services.timekeeping.stop();
-    return (this.#stopping ??= this.operations.close());
+    return (this.#stopping ??= this.services.close());
   }
 }
 

@@ -36,8 +36,8 @@ export class OfflineExchange {
 
   /** Creates a data folder without any trusted vendor. */
   async makeSite(): Promise<void> {
-    const { store } = await openSiteFolder(this.path("site"), wallClock);
-    await store.close();
+    const { close } = await openSiteFolder(this.path("site"), wallClock);
+    await close();
   }
 
   trustCommand(file: string): string[] {

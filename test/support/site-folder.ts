@@ -7,50 +7,45 @@ import type { Terms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
-import { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
-import { Identity } from "../../src/operations/identity.ts";
-import { Licensing } from "../../src/operations/licensing.ts";
+import type { Licensing } from "../../src/operations/licensing.ts";
+import { wire } from "../../src/operations/wire.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { readMachineComponents } from "../../src/platform/machine.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
-import { SealedFile } from "../../src/store/secrets/sealed-file.ts";
-import { Store } from "../../src/store/store.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense } from "../../src/desk/issue.ts";
 import { unwrap } from "./licensed-store.ts";
+import { ManualClock } from "./manual-clock.ts";
 import { terms } from "./scenario.ts";
 import { toTermsDocument } from "./vendor.ts";
 
 /** Returns the license id, which the desk chooses. */
 export async function makeLicensedSite(folder: string, differing: Partial<Terms>): Promise<number> {
-  const { store, licensing } = await openSiteFolder(folder, wallClock);
+  const { licensing, close } = await openSiteFolder(folder, wallClock);
   try {
     return await installNewLicense(licensing, terms(differing));
   } finally {
-    await store.close();
+    await close();
   }
 }
 
 /** Opens a data folder without a server, with a clock of the test. */
 export async function openSiteFolder(folder: string, clock: () => Instant) {
-  const identity = new Identity(realDisk, folder, readMachineComponents());
-  const store = await Store.open({
+  const { store, operations } = await wire({
     disk: realDisk,
     folder,
     kind: "site",
     create: true,
-    clock,
-    identify: () => identity.create(),
-    recognize: (appliance) => identity.open(appliance),
-    isBound: (license) => identity.matchHardware(license).isMatch,
+    holder: "server",
+    clock: new ManualClock(clock),
+    hardware: readMachineComponents(),
     checkpoint: (dataFolder, open) => checkpoint(realDisk, dataFolder, open),
     onFatal(error) {
       throw error;
     },
   });
-  const credentials = new CloudCredentials(store, new SealedFile(realDisk, folder));
-  return { store, licensing: new Licensing(store, identity, credentials) };
+  return { ...operations, store };
 }
 
 /** Creates a new vendor, trusts it and installs a license from it; returns the license id. */

@@ -56,7 +56,7 @@ async function openAdminClient<T>(target: AdminTarget, use: AdminClientUser<T>):
     };
     return await use(createCall(send), createStream(send));
   } finally {
-    await appliance.operations.close();
+    await appliance.close();
   }
 }
 

@@ -12,7 +12,7 @@ import { checkForCopy } from "../serve/appliance-claim.ts";
 import { EXIT_OK, getDataFolder, isFlagSet, type Command } from "../frame/command.ts";
 import { getBackupArgument, checkBackup, getNewFileArgument } from "../files/file-argument.ts";
 import { option } from "../frame/flags.ts";
-import { folderChecks } from "../serve/folder-checks.ts";
+import { folderChecks } from "../../operations/folder-checks.ts";
 import { isFolder } from "../files/input-file.ts";
 import { formatCount, print, printJson, printWarning, formatTable } from "../frame/terminal.ts";
 

@@ -18,7 +18,7 @@ import {
 import { confirm } from "../frame/confirm.ts";
 import { getBackupArgument, getNewFileArgument } from "../files/file-argument.ts";
 import { option } from "../frame/flags.ts";
-import { folderChecks } from "../serve/folder-checks.ts";
+import { folderChecks } from "../../operations/folder-checks.ts";
 import { withAdminClient } from "../client/admin-client.ts";
 import { formatCount, print, printJson } from "../frame/terminal.ts";
 import { auditDamageFields, warnAboutAuditDamage } from "./backup.ts";

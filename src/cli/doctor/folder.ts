@@ -4,7 +4,7 @@ import { errorCode, realDisk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
 import { FolderRefused } from "../../store/folder/refusal.ts";
 import { verify } from "../../store/backup/verify.ts";
-import { folderChecks } from "../serve/folder-checks.ts";
+import { folderChecks } from "../../operations/folder-checks.ts";
 import { formatCount } from "../frame/terminal.ts";
 import { createFinding, okFinding, type Finding } from "./finding.ts";
 

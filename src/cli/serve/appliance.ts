@@ -1,36 +1,21 @@
 import { join } from "node:path";
 import type { SlotCaps } from "../../domain/rule-context.ts";
 import type { DataFolderKind } from "../../domain/state.ts";
-import type { Instant } from "../../domain/time.ts";
 import type { Services } from "../../http/services.ts";
 import { StatusStreams } from "../../http/status-streams.ts";
 import type { HardwareComponent } from "../../license/hardware.ts";
 import type { PrivateKey } from "../../license/keys.ts";
-import { signLease } from "../../license/lease.ts";
-import { AccessControl } from "../../operations/access-control.ts";
-import { Airgap } from "../../operations/airgap.ts";
-import { AuditBudget } from "../../operations/audit-budget.ts";
-import { AuditMaintenance } from "../../operations/audit-maintenance.ts";
-import { CloudCredentials } from "../../operations/cloud-credentials.ts";
-import { Identity } from "../../operations/identity.ts";
-import { Licensing } from "../../operations/licensing.ts";
-import { AuditLogReader } from "../../operations/audit-log-reader.ts";
-import { Timekeeping } from "../../operations/timekeeping.ts";
-import { Operations } from "../../operations/operations.ts";
+import { wire } from "../../operations/wire.ts";
 import { ApplianceClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { readMachineComponents } from "../../platform/machine.ts";
 import { log } from "../../platform/log.ts";
 import { becomeFolderOwner } from "../../platform/owner.ts";
 import { builtInTrust } from "../../platform/version.ts";
-import { AccessFile } from "../../store/secrets/access-file.ts";
 import { FolderChanged } from "../../store/folder/folder-changed.ts";
 import type { LockHolder } from "../../store/folder/lock.ts";
-import { SealedFile } from "../../store/secrets/sealed-file.ts";
-import { Store } from "../../store/store.ts";
 import { checkpointInChild } from "./checkpoint-child.ts";
 import { EXIT_FAILURE } from "../frame/command.ts";
-import { folderChecks } from "./folder-checks.ts";
 import { printError } from "../frame/terminal.ts";
 
 export interface ApplianceOptions {
@@ -59,77 +44,34 @@ export const socketPath = (folder: string): string => join(folder, "berth.sock")
 /** Milliseconds for waiting clients to receive their 503 before the process exits. */
 const EXIT_DELAY = 250;
 
-/** Opens the data folder and connects all services with the real disk, clock and hardware. */
+/** Opens the data folder with the real disk, clock and hardware. */
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
-  const {
-    folder,
-    identityName,
-    kind,
-    create,
-    holder,
-    keepMonths = 0,
-    caps,
-    auditBudget = 0,
-  } = options;
+  const { folder, identityName, kind, create, holder, keepMonths = 0, caps } = options;
   becomeFolderOwner(folder);
-  const clock = new ApplianceClock();
-  const identity = new Identity(realDisk, folder, hardwareComponents(identityName, kind));
-  const accessFile = new AccessFile(realDisk, folder);
-  const store = await Store.open({
-    identify: () => identity.create(),
-    // Runs before anything is written: a folder that is refused stays unchanged.
-    async recognize(appliance) {
-      identity.open(appliance);
-      accessFile.read();
-      await options.claim?.(identity.key);
-    },
-    checkSignatures: folderChecks.checkSignatures,
-    isBound: (license) => identity.matchHardware(license).isMatch,
+  const { operations } = await wire({
     disk: realDisk,
     folder,
     kind,
     create,
     holder,
     migrateOnOpen: options.migrateAtOnce ?? false,
-    clock: clock.now,
-    jumps: clock.jumps,
-    behind: clock.behind,
+    clock: new ApplianceClock(),
+    hardware: hardwareComponents(identityName, kind),
     ...(caps && { caps }),
-    checkpoint: (path, open, stopping) => checkpointInChild(path, open, stopping, { keepMonths }),
-    onFatal: exitAfterFatalError,
-  });
-  // Not the system clock: if it is set back, an expired token must not become valid again.
-  const now = (): Instant =>
-    store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
-  const access = new AccessControl(store, accessFile, now);
-  const operations = new Operations(
-    store,
-    (lease) => signLease(lease, identity.key),
-    new AuditBudget(auditBudget),
-  );
-  const credentials = new CloudCredentials(
-    store,
-    new SealedFile(realDisk, folder, { key: readSystemdCredential("berth-sealing-key") }),
-    {
+    auditBudget: options.auditBudget ?? 0,
+    builtInTrust,
+    serviceCredentials: {
+      sealingKey: readSystemdCredential("berth-sealing-key"),
       apiKey: readSystemdCredentialText("berth-api-key"),
       sharedKey: readSystemdCredentialText("berth-shared-key"),
     },
-  );
-  const licensing = new Licensing(store, identity, credentials, builtInTrust);
-  if (builtInTrust !== null) await licensing.trustVendor(builtInTrust, "build");
-  const timekeeping = new Timekeeping(store, clock, identity);
-  const airgap = new Airgap(store, identity);
+    ...(options.claim && { claim: options.claim }),
+    checkpoint: (path, open, stopping) => checkpointInChild(path, open, stopping, { keepMonths }),
+    onFatal: exitAfterFatalError,
+  });
   return {
-    operations,
-    licensing,
-    airgap,
-    credentials,
-    identity,
-    timekeeping,
-    access,
+    ...operations,
     streams: new StatusStreams(),
-    auditLog: new AuditLogReader(store),
-    auditMaintenance: new AuditMaintenance(store),
     // There is no listener yet.
     exposures: () => [],
     certificate: () => null,

@@ -86,7 +86,7 @@ export async function runServer(
   const { operations, access } = appliance;
   const retired = operations.findRetirement();
   if (retired !== null) {
-    await operations.close();
+    await appliance.close();
     throw new FolderRefused(
       `${folder} was moved to another host on ${rfc3339(retired.at)} and no longer grants licenses`,
       "run the server on that host; to cancel the move, run berth move in FILE here, and nowhere else",
@@ -132,8 +132,7 @@ export async function runServer(
     signals.onReload(() => log.info("reload ignored: the server is stopping"));
     await Promise.all(listeners.map((listener) => listener.stop()));
     runningServer.stop();
-    appliance.timekeeping.stop();
-    await operations.close();
+    await appliance.close();
     claim.release();
     manager.stopWatchdog();
   }

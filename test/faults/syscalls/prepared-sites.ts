@@ -4,14 +4,8 @@ import { join } from "node:path";
 import type { Terms } from "../../../src/domain/licenses/terms.ts";
 import { HOUR, later, type Instant } from "../../../src/domain/time.ts";
 import { generateKey } from "../../../src/license/keys.ts";
-import { Airgap } from "../../../src/operations/airgap.ts";
-import { CloudCredentials } from "../../../src/operations/cloud-credentials.ts";
-import { Identity } from "../../../src/operations/identity.ts";
-import { Licensing } from "../../../src/operations/licensing.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
 import { realDisk } from "../../../src/platform/disk.ts";
-import { readMachineComponents } from "../../../src/platform/machine.ts";
-import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import {
   generationName,
   AUDIT_FOLDER,
@@ -20,7 +14,7 @@ import {
 } from "../../../src/store/folder/files.ts";
 import { SealedFile } from "../../../src/store/secrets/sealed-file.ts";
 import { StateFile } from "../../../src/store/state/state-file.ts";
-import { Store } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { transactOrThrow, unwrap } from "../../support/licensed-store.ts";
 import {
   consume,
@@ -30,6 +24,7 @@ import {
   register,
   registerFeature,
 } from "../../support/scenario.ts";
+import { openSiteFolder } from "../../support/site-folder.ts";
 import { readFacts, LICENSE, type SiteFacts } from "./site-facts.ts";
 import { answerRequest, makeAirgapLicenseBody, makeTrustDocument } from "../../support/vendor.ts";
 
@@ -87,7 +82,7 @@ export const LONG_HEARTBEAT_BYTES = 4 * 1024;
 
 export async function prepareSites(root: string): Promise<PreparedSites> {
   const folder = join(root, "made");
-  const { store, licensing, airgap } = await openSite(folder);
+  const { store, licensing, airgap, close } = await openSiteFolder(folder, clockAhead);
   unwrap(await licensing.trustVendor(await makeTrustDocument({ products: ["cad"] }), "test"));
   const firstRequest = unwrap(await licensing.request("cad", null, "test"));
   const datedTerms = { ...terms, validUntil: later(clockAhead(), 1_000 * HOUR) };
@@ -122,7 +117,7 @@ export async function prepareSites(root: string): Promise<PreparedSites> {
       `the next checkpoint is due in ${remainingBytes} bytes, not in 1 to ${LONG_HEARTBEAT_BYTES - 1}`,
     );
   const withDueJournal = copy(folder, join(root, "long"));
-  await store.close();
+  await close();
   await interruptCheckpoint(withDueJournal);
 
   const withCredentials = copy(site, join(root, "keyed"));
@@ -138,26 +133,6 @@ export async function prepareSites(root: string): Promise<PreparedSites> {
     trust: await makeTrustDocument({ products: ["cam"] }, await generateKey()),
     confirmation,
   };
-}
-
-async function openSite(folder: string) {
-  const identity = new Identity(realDisk, folder, readMachineComponents());
-  const store = await Store.open({
-    disk: realDisk,
-    folder,
-    kind: "site",
-    create: true,
-    clock: clockAhead,
-    identify: () => identity.create(),
-    isBound: (license) => identity.matchHardware(license).isMatch,
-    checkpoint: (path, openSegment) => checkpoint(realDisk, path, openSegment),
-    onFatal(error) {
-      throw error;
-    },
-  });
-  const credentials = new CloudCredentials(store, new SealedFile(realDisk, folder));
-  const licensing = new Licensing(store, identity, credentials);
-  return { store, licensing, airgap: new Airgap(store, identity) };
 }
 
 /** Reads a copy, because loading a folder may repair it. */

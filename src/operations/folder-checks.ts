@@ -1,9 +1,10 @@
-import type { State, TrustedVendor } from "../../domain/state.ts";
-import { findProofFault } from "../../license/proof.ts";
-import { verifyTrustDocument, type Vendor } from "../../license/trust.ts";
-import { builtInTrust } from "../../platform/version.ts";
-import type { SignatureCheck } from "../../store/state/signature-check.ts";
-import { checkIdentity } from "./identity-check.ts";
+import type { State, TrustedVendor } from "../domain/state.ts";
+import { findProofFault } from "../license/proof.ts";
+import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
+import type { Disk } from "../platform/disk.ts";
+import { builtInTrust } from "../platform/version.ts";
+import type { SignatureCheck } from "../store/state/signature-check.ts";
+import { Identity } from "./identity.ts";
 
 /**
  * Checks that the licenses in a folder are signed by vendors that are trusted there. In a vendor's
@@ -39,6 +40,10 @@ async function findForeignVendor(
   const trusted = [...vendors.values()];
   return trusted.find((vendor) => vendor.keys.some(({ x }) => !keys.has(x))) ?? null;
 }
+
+/** The key in a folder must be the appliance's: licenses and leases depend on it. */
+const checkIdentity = (disk: Disk, folder: string, appliance: string): void =>
+  new Identity(disk, folder, []).open(appliance);
 
 /** The checks that every command makes on a data folder or a backup before it uses it. */
 export const folderChecks = {

@@ -1,0 +1,137 @@
+import type { SlotCaps } from "../domain/rule-context.ts";
+import type { DataFolderKind } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import type { HardwareComponent } from "../license/hardware.ts";
+import type { PrivateKey } from "../license/keys.ts";
+import { signLease } from "../license/lease.ts";
+import type { ApplianceClock } from "../platform/clock.ts";
+import type { Disk } from "../platform/disk.ts";
+import type { LockHolder } from "../store/folder/lock.ts";
+import { AccessFile } from "../store/secrets/access-file.ts";
+import { SealedFile } from "../store/secrets/sealed-file.ts";
+import type { StoreOptions } from "../store/store-options.ts";
+import { Store } from "../store/store.ts";
+import { AccessControl } from "./access-control.ts";
+import { Airgap } from "./airgap.ts";
+import { AuditBudget } from "./audit-budget.ts";
+import { AuditLogReader } from "./audit-log-reader.ts";
+import { AuditMaintenance } from "./audit-maintenance.ts";
+import { CloudCredentials } from "./cloud-credentials.ts";
+import { createSignatureCheck } from "./folder-checks.ts";
+import { Identity } from "./identity.ts";
+import { Licensing } from "./licensing.ts";
+import { Operations } from "./operations.ts";
+import { Timekeeping } from "./timekeeping.ts";
+
+/** What Berth can do with an open data folder. */
+export interface ApplianceOperations {
+  readonly operations: Operations;
+  readonly licensing: Licensing;
+  readonly airgap: Airgap;
+  readonly credentials: CloudCredentials;
+  readonly identity: Identity;
+  readonly timekeeping: Timekeeping;
+  readonly access: AccessControl;
+  readonly auditLog: AuditLogReader;
+  readonly auditMaintenance: AuditMaintenance;
+  /** Writes what is only in memory, and closes the folder. */
+  readonly close: () => Promise<void>;
+}
+
+/** Secrets that the service manager passes to the process; null: not passed. */
+export interface ServiceCredentials {
+  readonly sealingKey: Uint8Array | null;
+  readonly apiKey: string | null;
+  readonly sharedKey: string | null;
+}
+
+const NO_CREDENTIALS: ServiceCredentials = { sealingKey: null, apiKey: null, sharedKey: null };
+
+export interface WireOptions {
+  readonly disk: Disk;
+  readonly folder: string;
+  /** Null: a folder of either kind is accepted. */
+  readonly kind: DataFolderKind | null;
+  readonly create: boolean;
+  /** Who holds the lock: a server as long as it runs, a command only briefly. */
+  readonly holder: LockHolder;
+  /** Whether a folder of an older format is migrated now; else with the next change. */
+  readonly migrateOnOpen?: boolean;
+  readonly clock: ApplianceClock;
+  /** The components of the machine to which licenses are bound. */
+  readonly hardware: readonly HardwareComponent[];
+  readonly caps?: SlotCaps;
+  /** How many MiB an hour one address may add to the audit log; 0: no limit. */
+  readonly auditBudget?: number;
+  /** The trust document of a vendor's own build; null: the site chooses its vendors. */
+  readonly builtInTrust?: string | null;
+  readonly serviceCredentials?: ServiceCredentials;
+  /** Claims the appliance for this server; throws if another server has it. */
+  readonly claim?: (key: PrivateKey) => Promise<void>;
+  readonly checkpoint: StoreOptions["checkpoint"];
+  readonly onFatal: StoreOptions["onFatal"];
+}
+
+/**
+ * Opens a data folder and connects everything that works on it: for a server, for a command that
+ * opens the folder itself, and for tests. Only they use `store`.
+ */
+export async function wire(
+  options: WireOptions,
+): Promise<{ readonly store: Store; readonly operations: ApplianceOperations }> {
+  const { disk, folder, clock, builtInTrust = null } = options;
+  const { sealingKey, ...providedKeys } = options.serviceCredentials ?? NO_CREDENTIALS;
+  const identity = new Identity(disk, folder, options.hardware);
+  const accessFile = new AccessFile(disk, folder);
+  const store = await Store.open({
+    disk,
+    folder,
+    kind: options.kind,
+    create: options.create,
+    holder: options.holder,
+    migrateOnOpen: options.migrateOnOpen ?? false,
+    identify: () => identity.create(),
+    // Runs before anything is written: a folder that is refused stays unchanged.
+    async recognize(appliance) {
+      identity.open(appliance);
+      accessFile.read();
+      await options.claim?.(identity.key);
+    },
+    checkSignatures: createSignatureCheck(builtInTrust),
+    isBound: (license) => identity.matchHardware(license).isMatch,
+    clock: clock.now,
+    jumps: clock.jumps,
+    behind: clock.behind,
+    ...(options.caps && { caps: options.caps }),
+    checkpoint: options.checkpoint,
+    onFatal: options.onFatal,
+  });
+  // Not the system clock: if it is set back, an expired token must not become valid again.
+  const now = (): Instant =>
+    store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
+  const budget = new AuditBudget(options.auditBudget ?? 0);
+  const operations = new Operations(store, (lease) => signLease(lease, identity.key), budget);
+  const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
+  const credentials = new CloudCredentials(store, sealedFile, providedKeys);
+  const licensing = new Licensing(store, identity, credentials, builtInTrust);
+  if (builtInTrust !== null) await licensing.trustVendor(builtInTrust, "build");
+  const timekeeping = new Timekeeping(store, clock, identity);
+  return {
+    store,
+    operations: {
+      operations,
+      licensing,
+      airgap: new Airgap(store, identity),
+      credentials,
+      identity,
+      timekeeping,
+      access: new AccessControl(store, accessFile, now),
+      auditLog: new AuditLogReader(store),
+      auditMaintenance: new AuditMaintenance(store),
+      close() {
+        timekeeping.stop();
+        return operations.close();
+      },
+    },
+  };
+}
