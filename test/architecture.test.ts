@@ -15,12 +15,14 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   // Usage statistics are computed from events; they are no part of the rules.
   usage: ["domain", "store", "platform"],
   store: ["domain", "platform"],
-  operations: ["domain", "license", "usage", "store", "platform"],
-  http: ["domain", "usage", "operations", "platform"],
+  // The texts of all faults, for http, cli and web.
+  faults: ["domain", "store", "platform"],
+  operations: ["domain", "license", "usage", "store", "platform", "faults"],
+  http: ["domain", "usage", "operations", "platform", "faults"],
   // It shares the answer types of http, and the code for events, codes and documents.
-  web: ["domain", "license", "http"],
+  web: ["domain", "license", "faults", "http"],
   desk: ["domain", "license", "platform"],
-  cli: ["domain", "license", "store", "operations", "http", "desk", "platform"],
+  cli: ["domain", "license", "store", "operations", "http", "desk", "platform", "faults"],
   "main.ts": ["cli"],
 };
 

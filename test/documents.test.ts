@@ -5,7 +5,7 @@ import manifest from "../package.json";
 import * as exits from "../src/cli/frame/command.ts";
 import { commands } from "../src/cli/command-table.ts";
 import { settings } from "../src/cli/serve/settings.ts";
-import { FAULT_MESSAGES } from "../src/http/fault-messages.ts";
+import { FAULTS } from "../src/faults/catalog.ts";
 import { routes } from "./support/routes.ts";
 import { parseTermsFile } from "../src/license/terms-file.ts";
 import { STATE_FORMAT } from "../src/store/state/snapshot.ts";
@@ -157,7 +157,7 @@ describe("src/http/README.md", () => {
     const listed = tableRowsBelow("src/http/README.md", "### Error codes").flatMap(
       ([codes = "", status = ""]) => codeIn(codes).map((code) => `${code} ${status}`),
     );
-    const served = Object.entries(FAULT_MESSAGES).map(([code, { status }]) => `${code} ${status}`);
+    const served = Object.entries(FAULTS).map(([code, { status }]) => `${code} ${status}`);
     expect(listed.toSorted()).toEqual(served.toSorted());
   });
 
@@ -224,7 +224,7 @@ describe("src/cli/README.md", () => {
     const rows = tableRowsBelow("src/cli/README.md", "## Troubleshooting by error code");
     const codes = rows.flatMap(([cell = ""]) => codeIn(cell));
     expect(codes.length).toBeGreaterThan(10);
-    expect(codes.filter((code) => !(code in FAULT_MESSAGES))).toEqual([]);
+    expect(codes.filter((code) => !(code in FAULTS))).toEqual([]);
   });
 });
 

@@ -1,8 +1,9 @@
 import { Elysia, NotFoundError } from "elysia";
+import type { AnyFault } from "../faults/fault-types.ts";
 import { log } from "../platform/log.ts";
 import { JSON_TYPE } from "./body.ts";
 import { describeRoute } from "./describe-route.ts";
-import { faultOf, refusalReply, type AnyFault } from "./faults.ts";
+import { faultOf, refusalReply } from "./faults.ts";
 import { admit, type Gate } from "./gate.ts";
 import { buildOpenapiDocument, OpenapiDocument } from "./openapi.ts";
 import { access } from "./routes/access.ts";

@@ -1,5 +1,5 @@
 import { Type, type TObject, type TSchema } from "@sinclair/typebox";
-import type { AnyFault, FaultCode } from "./faults.ts";
+import type { AnyFault, FaultCode } from "../faults/fault-types.ts";
 import type { Plane } from "./planes.ts";
 
 /** invalid_parameter has no general message, so it is documented as a complete fault. */

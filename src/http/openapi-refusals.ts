@@ -1,5 +1,6 @@
+import type { FaultCode } from "../faults/fault-types.ts";
 import type { DocumentedRefusal } from "./describe-route.ts";
-import { httpStatusOf, type FaultCode } from "./faults.ts";
+import { httpStatusOf } from "./faults.ts";
 import { changesState, type DescribedRoute } from "./route-table.ts";
 import { COMMON_REFUSALS, sampleRefusal, type RefusalContext } from "./sample-refusals.ts";
 

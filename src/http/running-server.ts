@@ -1,6 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import type { Result } from "../domain/result.ts";
-import type { StorageFault } from "../operations/operations.ts";
+import type { MaintenanceFault } from "../faults/fault-types.ts";
 
 const text = Type.String();
 const count = Type.Integer();
@@ -93,13 +93,6 @@ export interface Download {
   /** Removes the file. A reader that has it open can still read all of it. */
   readonly remove: () => void;
 }
-
-export type MaintenanceFault =
-  | StorageFault
-  | { readonly code: "too_many_requests"; readonly busy: "requests" }
-  | { readonly code: "maintenance_failed"; readonly reason: string }
-  /** The client disconnected, or the server stops. */
-  | { readonly code: "request_cancelled" };
 
 /** Too much work for the serving process: a child process does it, until the signal aborts it. */
 export type MaintenanceJob<T> = (signal: AbortSignal) => Promise<Result<T, MaintenanceFault>>;

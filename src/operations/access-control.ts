@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { ChangeAccess } from "../domain/command.ts";
 import type { AccessChange } from "../domain/event.ts";
 import type { Fault } from "../domain/fault.ts";
+import type { AccessFault } from "../faults/fault-types.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { DAY, HOUR } from "../domain/time.ts";
 import { PasswordHasher } from "../platform/passwords.ts";
@@ -22,13 +23,6 @@ export interface Actor {
   /** A token of that name, or a login of that user. */
   readonly credentialType: "token" | "user";
 }
-
-export type AccessFault =
-  | { readonly code: "unauthorized" }
-  | { readonly code: "too_many_requests" }
-  | { readonly code: "unknown_name" }
-  | { readonly code: "name_taken" }
-  | { readonly code: "last_credential" };
 
 export type AccessResult<T> = Promise<Result<T, Fault | StorageFault | AccessFault>>;
 

@@ -1,4 +1,5 @@
 import type { Fault } from "../domain/fault.ts";
+import type { ConfirmationCodeFault, LicenseFileFault } from "../faults/fault-types.ts";
 import { findOpenActivations } from "../domain/licenses/install.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { OpenActivation, State } from "../domain/state.ts";
@@ -30,14 +31,8 @@ import { randomBytes } from "../platform/random.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
-import { viewInstalledLicense, type LicenseFileFault } from "./licensing.ts";
+import { viewInstalledLicense } from "./licensing.ts";
 import { checkDocumentKind } from "./document-kind-check.ts";
-
-export type ConfirmationCodeFault =
-  | { readonly code: "invalid_confirmation_code"; readonly row: number | null }
-  | { readonly code: "outdated_confirmation_code" }
-  | { readonly code: "policy_mismatch" }
-  | { readonly code: "too_many_requests" };
 
 export type AirgapResult<T> = Promise<
   Result<T, Fault | StorageFault | LicenseFileFault | ConfirmationCodeFault>

@@ -3,6 +3,7 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { runBetweenRequests } from "../platform/yield-to-requests.ts";
+import type { AuditLogDamagedFault } from "../faults/fault-types.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { JournalLine } from "../store/journal/journal.ts";
 import { readBackward, SLICE_BYTES, type LineRead } from "../store/audit/read-backward.ts";
@@ -46,11 +47,6 @@ export interface AuditPage<T> {
   readonly nextPosition: string | null;
   /** Time of the oldest line that was read. */
   readonly scannedUntil: Instant | null;
-}
-
-export interface AuditLogDamagedFault {
-  readonly code: "audit_log_damaged";
-  readonly line: number;
 }
 
 /** Maximum bytes to read for one page; a single longer line is still read. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Fault } from "../domain/fault.ts";
+import type { AuditMaintenanceFault } from "../faults/fault-types.ts";
 import { limits } from "../domain/limits.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { AuditGap, AuditGapFile } from "../domain/state.ts";
@@ -23,13 +24,7 @@ import type { Store } from "../store/store.ts";
 
 export type { MissingLines };
 
-export type AuditMaintenanceFault =
-  | Fault
-  | StorageFault
-  | { readonly code: "audit_month_damaged"; readonly file: string }
-  | { readonly code: "audit_month_empty" }
-  | { readonly code: "audit_month_sealed" }
-  | { readonly code: "audit_maintenance_incomplete"; readonly reason: string };
+type RefusedAuditMaintenance = Fault | StorageFault | AuditMaintenanceFault;
 
 /** The result of a repair. */
 export interface AuditRepair {
@@ -80,7 +75,7 @@ export class AuditMaintenance {
    */
   async repair(
     acceptance: OperatorNote | null,
-  ): Promise<Result<AuditRepair, AuditMaintenanceFault>> {
+  ): Promise<Result<AuditRepair, RefusedAuditMaintenance>> {
     const repaired = await this.#catchSystemErrors(() =>
       this.#store.pauseCheckpointsDuring(() => this.#repairFiles(acceptance)),
     );
@@ -93,7 +88,7 @@ export class AuditMaintenance {
 
   async #repairFiles(
     acceptance: OperatorNote | null,
-  ): Promise<Result<AuditRepair, AuditMaintenanceFault>> {
+  ): Promise<Result<AuditRepair, RefusedAuditMaintenance>> {
     const { disk, folder, gaps } = this.#store.auditLogSource();
     const audit = await this.#readAuditEnd();
     const survey = await runInSlices(surveyAuditLog(disk, folder, audit, gaps));
@@ -142,7 +137,7 @@ export class AuditMaintenance {
   async seal(
     month: string,
     operatorNote: OperatorNote,
-  ): Promise<Result<AuditSeal, AuditMaintenanceFault>> {
+  ): Promise<Result<AuditSeal, RefusedAuditMaintenance>> {
     await this.#store.checkpoint();
     const sealed = await this.#catchSystemErrors(() =>
       this.#store.pauseCheckpointsDuring(() => this.#declareMonth(month, operatorNote)),
@@ -205,8 +200,8 @@ export class AuditMaintenance {
 
   /** Turns system errors into a fault: they are neither a wrong request nor a bug in berth. */
   async #catchSystemErrors<T>(
-    work: () => Promise<Result<T, AuditMaintenanceFault>>,
-  ): Promise<Result<T, AuditMaintenanceFault>> {
+    work: () => Promise<Result<T, RefusedAuditMaintenance>>,
+  ): Promise<Result<T, RefusedAuditMaintenance>> {
     try {
       return await work();
     } catch (error) {

@@ -1,6 +1,6 @@
+import type { LicenseFileFault } from "../faults/fault-types.ts";
 import type { DocumentKind } from "../license/document.ts";
 import { describeDocumentKind, findMismatchedKind } from "../license/document-kinds.ts";
-import type { LicenseFileFault } from "./licensing.ts";
 
 /** The fault of a Berth document of the wrong kind; null: the right kind, or no Berth document. */
 export function checkDocumentKind(text: string, wanted: DocumentKind): LicenseFileFault | null {

@@ -1,4 +1,5 @@
 import type { Fault } from "../domain/fault.ts";
+import type { LicenseFileFault, TrustClosedFault } from "../faults/fault-types.ts";
 import { findRequestWarnings } from "../domain/licenses/request-warnings.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/rule-context.ts";
@@ -22,18 +23,6 @@ import type { CloudCredentials } from "./cloud-credentials.ts";
 import type { Identity } from "./identity.ts";
 import { buildLicenseRequest } from "./build-license-request.ts";
 import { checkDocumentKind } from "./document-kind-check.ts";
-
-/** A file that is not a valid document of the expected kind. */
-export interface LicenseFileFault {
-  readonly code: "invalid_license_file";
-  /** Completes the sentence "the file …". */
-  readonly reason: string;
-}
-
-/** This build trusts only the vendor it was built for. */
-export interface TrustClosedFault {
-  readonly code: "trust_locked";
-}
 
 export type LicensingResult<T> = Promise<
   Result<T, Fault | StorageFault | LicenseFileFault | TrustClosedFault>

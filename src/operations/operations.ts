@@ -57,8 +57,6 @@ import { AuditBudget, findChargedPeer } from "./audit-budget.ts";
 import { RefusalCounter } from "./refusal-counter.ts";
 import { UsageTracker, type UsageResult } from "../usage/usage-tracker.ts";
 
-export type { StorageFault };
-
 export type OperationResult<T> = Promise<Result<T, Fault | StorageFault>>;
 
 /** A command as a caller sends it: without its type, and with an optional idempotency key. */

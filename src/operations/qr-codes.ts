@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../domain/result.ts";
+import type { QrFramesFault, TextTooLongFault } from "../faults/fault-types.ts";
 import {
   FRAME_FORMAT,
   splitIntoFrames,
@@ -13,17 +14,6 @@ import { runBetweenRequests } from "../platform/yield-to-requests.ts";
 export interface QrCode {
   readonly text: string;
   readonly svg: string;
-}
-
-export interface TextTooLongFault {
-  readonly code: "too_long";
-  readonly field: "text";
-  readonly bytes: number;
-}
-
-export interface QrFramesFault {
-  readonly code: "invalid_qr_frames";
-  readonly reason: string;
 }
 
 export async function renderQrCodes(text: string): Promise<Result<QrCode[], TextTooLongFault>> {

@@ -1,6 +1,7 @@
 import { canSetClockFreely, findOpenTimeNonce } from "../domain/clock/clock.ts";
 import type { SetClockBack } from "../domain/command.ts";
 import type { Fault } from "../domain/fault.ts";
+import type { LicenseFileFault } from "../faults/fault-types.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { hasDateOrPeriod } from "../domain/licenses/terms.ts";
 import { instant, latest, MINUTE, SECOND, type Instant } from "../domain/time.ts";
@@ -13,7 +14,6 @@ import { randomBytes } from "../platform/random.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
-import type { LicenseFileFault } from "./licensing.ts";
 import { checkDocumentKind } from "./document-kind-check.ts";
 
 export type ClockResult<T> = Promise<Result<T, Fault | StorageFault | LicenseFileFault>>;

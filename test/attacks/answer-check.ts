@@ -1,5 +1,6 @@
 // What an answer must look like, whatever the request was.
-import { httpStatusOf, type FaultCode } from "../../src/http/faults.ts";
+import type { FaultCode } from "../../src/faults/fault-types.ts";
+import { httpStatusOf } from "../../src/http/faults.ts";
 import { canaries } from "./odd-values.ts";
 import type { AttackRequest } from "./request-grammar.ts";
 import type { RawAnswer } from "./raw-connection.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { FAULT_MESSAGES } from "../../src/http/fault-messages.ts";
+import { FAULTS } from "../../src/faults/catalog.ts";
 import { reasonOf } from "../../src/web/texts/refusals.ts";
 
 test("reasonOf returns a short reason for an error code", () => {
@@ -8,7 +8,7 @@ test("reasonOf returns a short reason for an error code", () => {
 });
 
 test("reasonOf returns a different reason for every error code", () => {
-  const reasons = Object.keys(FAULT_MESSAGES).map(reasonOf);
+  const reasons = Object.keys(FAULTS).map(reasonOf);
   expect(reasons.length).toBeGreaterThan(30);
   expect(new Set(reasons).size).toBe(reasons.length);
 });

@@ -1,6 +1,6 @@
 import { setPriority } from "node:os";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { MaintenanceFault } from "../../http/running-server.ts";
+import type { MaintenanceFault } from "../../faults/fault-types.ts";
 import type { Environment } from "../../platform/options.ts";
 import { selfCommand } from "../../platform/version.ts";
 import type { CommandExit } from "./maintenance-fault.ts";

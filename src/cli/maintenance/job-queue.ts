@@ -1,5 +1,5 @@
 import { err, type Result } from "../../domain/result.ts";
-import type { MaintenanceFault } from "../../http/running-server.ts";
+import type { MaintenanceFault } from "../../faults/fault-types.ts";
 
 /** Enough for several operators who reload a page; each job may take a minute. */
 const MAX_WAITING = 8;

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { MaintenanceFault } from "../../http/running-server.ts";
+import type { MaintenanceFault } from "../../faults/fault-types.ts";
 import { BUG_HINT, describeUnexpected, systemCode } from "../frame/system-errors.ts";
 
 /** The exit code of a command, and the last error and hint that it printed. */

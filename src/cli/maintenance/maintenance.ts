@@ -1,8 +1,8 @@
 import { err, ok, type Result } from "../../domain/result.ts";
+import type { MaintenanceFault } from "../../faults/fault-types.ts";
 import type {
   DoctorReply,
   Download,
-  MaintenanceFault,
   RunningServer,
   SettingsReply,
   VerifyReply,

@@ -3,11 +3,10 @@ import { writeAll } from "../../platform/files.ts";
 import type { SyncTimes } from "../store-health.ts";
 
 /** Why nothing can be made durable: no space for now, or a disk that cannot be trusted any more. */
-export interface StorageFault {
-  readonly code: "storage_full" | "storage_failed";
-  /** The disk is not full: the file reached a size limit (`ulimit -f`). */
-  readonly isFileLimit?: true;
-}
+export type StorageFault =
+  /** `isFileLimit`: the disk is not full, but the file reached a size limit (`ulimit -f`). */
+  | { readonly code: "storage_full"; readonly isFileLimit?: true }
+  | { readonly code: "storage_failed"; readonly isFileLimit?: never };
 
 export class StorageError extends Error {
   override readonly name = "StorageError";
@@ -19,13 +18,14 @@ export class StorageError extends Error {
   }
 }
 
-const NO_SPACE_CODES = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+const NO_SPACE_CODES = new Set(["ENOSPC", "EDQUOT"]);
 
 /** The fault that a failed write means for its caller. */
-export const toStorageFault = (error: unknown): StorageFault => ({
-  code: NO_SPACE_CODES.has(errorCode(error) ?? "") ? "storage_full" : "storage_failed",
-  ...(errorCode(error) === "EFBIG" && { isFileLimit: true as const }),
-});
+export function toStorageFault(error: unknown): StorageFault {
+  const code = errorCode(error) ?? "";
+  if (code === "EFBIG") return { code: "storage_full", isFileLimit: true };
+  return { code: NO_SPACE_CODES.has(code) ? "storage_full" : "storage_failed" };
+}
 
 interface Batch {
   readonly texts: string[];

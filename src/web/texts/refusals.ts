@@ -1,42 +1,8 @@
-import type { Fault } from "../../domain/fault.ts";
+import { RULE_FAULTS } from "../../faults/rule-faults.ts";
 
-/** The reason of each refusal, short enough for a legend. The type requires every code. */
-const REASON_BY_CODE: Readonly<Record<Fault["code"], string>> = {
-  missing_parameters: "missing field",
-  unknown_product: "no license for the product",
-  license_not_found: "no matching license",
-  license_not_enabled: "license disabled",
-  license_not_active: "license not yet valid",
-  license_expired: "license expired",
-  floating_not_available: "no free slot",
-  slots_capped: "operator’s slot limit reached",
-  user_not_registered: "no slot held",
-  license_borrow_not_allowed: "borrowing not allowed",
-  borrow_until_not_valid: "invalid borrow period",
-  leased_elsewhere: "leased to another device",
-  early_return_not_allowed: "borrowed slot returned too early",
-  license_not_consumption: "consumption not counted",
-  license_not_enough_consumptions: "quota used up",
-  negative_not_allowed: "negative consumption not allowed",
-  invalid_license_feature_code: "no such feature",
-  unsupported_product_feature: "feature consumption not counted",
-  feature_not_floating: "feature without slots",
-  feature_not_enough_consumptions: "feature quota used up",
-  idempotency_key_reused: "idempotency key reused",
-  audit_budget_exhausted: "audit log limit of an address reached",
-  clock_suspect: "system clock far behind",
-  untrusted_vendor: "vendor not trusted",
-  hardware_mismatch: "issued for other hardware",
-  moved_away: "moved to another host",
-  request_unknown: "unknown request",
-  request_used: "request already answered",
-  stale_license: "older than the installed license",
-  unknown_vendor: "unknown vendor",
-  vendor_in_use: "vendor’s licenses installed",
-  slots_borrowed: "slots borrowed",
-  too_many_audit_gaps: "too many gaps in the audit log",
-};
-
-/** A code from a newer server is shown as it is. */
+/** The reason of a refusal, short enough for a legend; an unknown code stays as it is. */
 export const reasonOf = (code: string): string =>
-  Object.hasOwn(REASON_BY_CODE, code) ? REASON_BY_CODE[code as Fault["code"]] : code;
+  isRuleCode(code) ? RULE_FAULTS[code].shortReason : code;
+
+const isRuleCode = (code: string): code is keyof typeof RULE_FAULTS =>
+  Object.hasOwn(RULE_FAULTS, code);

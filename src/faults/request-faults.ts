@@ -1,17 +1,9 @@
-import type { AccessFault } from "../operations/access-control.ts";
-import {
-  type FaultMessages,
-  formatList,
-  formatWrongTypes,
-  TOO_MANY_REQUESTS_MESSAGES,
-} from "./fault-message-parts.ts";
-import type { RequestFault } from "./faults.ts";
+import { formatList } from "./fault-parts.ts";
+import type { FaultRows } from "./fault-row.ts";
+import type { AccessFault, FaultWithCode, RequestFault } from "./fault-types.ts";
 
-/** Messages of faults that are found before a rule of the domain decides. */
-export const REQUEST_FAULT_MESSAGES: Pick<
-  FaultMessages,
-  RequestFault["code"] | AccessFault["code"]
-> = {
+/** Requests that are refused before a rule of the domain decides, and logins. */
+export const REQUEST_FAULTS: FaultRows<RequestFault["code"] | AccessFault["code"]> = {
   invalid_json: {
     status: 400,
     message: ({ isEmpty }) =>
@@ -30,38 +22,49 @@ export const REQUEST_FAULT_MESSAGES: Pick<
   too_large: {
     status: 413,
     message: ({ bytes }) => `the body may have at most ${bytes} bytes`,
+    sample: { bytes: 65_536 },
   },
   too_complex: {
     status: 400,
     message: () => "the body may have at most 8 levels and 64 keys",
   },
-  invalid_type: { status: 400, message: formatWrongTypes },
+  invalid_type: { status: 400, message: formatWrongTypes, sample: { fields: ["product"] } },
   invalid_number: {
     status: 400,
     message: ({ field, limit }) =>
       `${field} must be a whole number in plain digits, up to ${limit}`,
+    sample: { field: "consumptions", limit: 1_000_000_000_000 },
   },
-  invalid_boolean: { status: 400, message: ({ field }) => `${field} must be true or false` },
+  invalid_boolean: {
+    status: 400,
+    message: ({ field }) => `${field} must be true or false`,
+    sample: { field: "allow_overages" },
+  },
   invalid_timestamp: {
     status: 400,
     message: ({ field }) => `${field} must be an RFC 3339 time such as 2026-03-01T12:00:00Z`,
+    sample: { field: "borrowed_until" },
   },
   invalid_characters: {
     status: 400,
     message: ({ field }) => `${field} contains control, invisible or direction-changing characters`,
+    sample: { field: "user" },
   },
   invalid_parameter: {
     status: 400,
     message: ({ field, expected }) => `${field} must be ${expected}`,
+    sample: { field: "limit", expected: "a whole number from 1 to 1000" },
   },
   too_long: {
     status: 400,
     message: ({ field, bytes }) => `${field} may have at most ${bytes} bytes`,
+    sample: { field: "user", bytes: 256 },
   },
   not_found: { status: 404, message: () => "no route has this path" },
   method_not_allowed: {
     status: 405,
     message: ({ allow }) => `this path accepts ${formatList(allow)} only`,
+    sample: { allow: ["POST"] },
   },
   wrong_host: {
     status: 421,
@@ -83,6 +86,7 @@ export const REQUEST_FAULT_MESSAGES: Pick<
         role: "this operation needs an administrator",
         user: "a user may act only for itself; an administrator may act for any user",
       })[reason],
+    sample: { reason: "network" },
   },
   unauthorized: {
     status: 401,
@@ -107,18 +111,21 @@ export const REQUEST_FAULT_MESSAGES: Pick<
     status: 400,
     message: () => "the id is of another appliance; berth status shows the id of this one",
   },
-  unknown_name: { status: 400, message: () => "no token or user has this name" },
+  unknown_name: {
+    status: 400,
+    message: () => "no token or user has this name",
+    hint: "berth admin user list shows all names",
+  },
   name_taken: { status: 400, message: () => "this name is already in use" },
   last_credential: {
     status: 400,
     message: () => "this is the last administrator credential; create another one first",
+    hint: "create another credential first: berth admin token or berth admin password",
   },
   too_many_requests: {
     status: 429,
-    message: (fault) =>
-      "busy" in fault
-        ? TOO_MANY_REQUESTS_MESSAGES[fault.busy]
-        : "too many failed attempts; wait a minute",
+    message: ({ busy }) =>
+      busy === undefined ? "too many failed attempts; wait a minute" : BUSY_MESSAGES[busy],
   },
   server_not_running: {
     status: 409,
@@ -129,3 +136,22 @@ export const REQUEST_FAULT_MESSAGES: Pick<
     message: () => "internal error: this is a bug in berth; the server log has the cause",
   },
 };
+
+const BUSY_MESSAGES = {
+  requests: "too many requests at once; try again",
+  streams: "too many open status streams; close one of them",
+};
+
+function formatWrongTypes({
+  fields,
+  numbers = [],
+  booleans = [],
+}: FaultWithCode<"invalid_type">): string {
+  const kinds: [readonly string[], string][] = [
+    [fields, "a string"],
+    [numbers, "a whole number"],
+    [booleans, "true or false"],
+  ];
+  const violated = kinds.filter(([names]) => names.length > 0);
+  return violated.map(([names, kind]) => `${formatList(names)} must be ${kind}`).join("; ");
+}

@@ -1,0 +1,53 @@
+import type { FaultRows } from "./fault-row.ts";
+import type {
+  ConfirmationCodeFault,
+  LicenseFileFault,
+  QrFramesFault,
+  RequestFault,
+  TrustClosedFault,
+} from "./fault-types.ts";
+
+type DocumentCode =
+  | LicenseFileFault["code"]
+  | TrustClosedFault["code"]
+  | QrFramesFault["code"]
+  | Exclude<ConfirmationCodeFault["code"], RequestFault["code"]>;
+
+/** Files, codes and QR codes that cannot be accepted. */
+export const DOCUMENT_FAULTS: FaultRows<DocumentCode> = {
+  invalid_license_file: {
+    status: 400,
+    message: ({ reason }) => `the file ${reason}`,
+    hint: "berth vendor inspect FILE shows the kind of a file",
+    sample: { reason: "is not a signed document" },
+  },
+  invalid_confirmation_code: {
+    status: 400,
+    message: ({ row }) =>
+      row === null
+        ? "the code does not fit this appliance, this policy and this license key; check all three"
+        : `row ${row} of the code was misread or mistyped`,
+    hint: "ask the vendor to read it out again, or start again with berth airgap request",
+    sample: { row: 2 },
+  },
+  outdated_confirmation_code: {
+    status: 400,
+    message: () =>
+      "an older version of berth created the code and signed too little: the vendor must update berth and confirm the activation code again",
+    hint: "the activation code stays valid; ask the vendor to update its desk and confirm it again",
+  },
+  policy_mismatch: {
+    status: 400,
+    message: () => "policy_id is not the id of this policy; correct or omit it",
+    hint: "omit --policy-id, or use the policy that it belongs to",
+  },
+  trust_locked: {
+    status: 400,
+    message: () => "this build of berth trusts only the vendor it was built for",
+  },
+  invalid_qr_frames: {
+    status: 400,
+    message: ({ reason }) => `the QR codes cannot be joined: ${reason}`,
+    sample: { reason: "code 2 of 3 is missing" },
+  },
+};

@@ -1,0 +1,120 @@
+import type { Fault } from "../domain/fault.ts";
+import type { StorageFault } from "../store/journal/group-commit.ts";
+
+/** Without a plane: a login. `isMissing`: it had no readable name and password. */
+interface UnauthorizedFault {
+  readonly code: "unauthorized";
+  readonly plane?: "open" | "client" | "login" | "admin";
+  readonly isMissing?: true;
+}
+
+/** Without `busy`: too many failed attempts. */
+interface TooManyRequestsFault {
+  readonly code: "too_many_requests";
+  readonly busy?: "requests" | "streams";
+}
+
+/** Faults of the request itself, found before any rule of the domain decides. */
+export type RequestFault =
+  | { readonly code: "invalid_json"; readonly isEmpty?: true }
+  | { readonly code: "body_not_object" }
+  | { readonly code: "unsupported_media_type"; readonly takesFiles?: true }
+  | { readonly code: "too_large"; readonly bytes: number }
+  | { readonly code: "too_complex" }
+  | {
+      readonly code: "invalid_type";
+      /** Fields that must be strings; the two lists below may also be numbers or booleans. */
+      readonly fields: readonly string[];
+      readonly numbers?: readonly string[];
+      readonly booleans?: readonly string[];
+    }
+  | { readonly code: "invalid_number"; readonly field: string; readonly limit: number }
+  | { readonly code: "invalid_boolean"; readonly field: string }
+  | { readonly code: "invalid_timestamp"; readonly field: string }
+  | { readonly code: "invalid_characters"; readonly field: string }
+  | { readonly code: "invalid_parameter"; readonly field: string; readonly expected: string }
+  | TextTooLongFault
+  | { readonly code: "not_found" }
+  | { readonly code: "method_not_allowed"; readonly allow: readonly string[] }
+  | { readonly code: "wrong_host" }
+  | { readonly code: "wrong_appliance" }
+  | { readonly code: "cross_site" }
+  | { readonly code: "forbidden"; readonly reason: "network" | "role" | "user" }
+  | UnauthorizedFault
+  | { readonly code: "tls_required" }
+  | TooManyRequestsFault
+  | { readonly code: "server_not_running" }
+  | { readonly code: "internal_error" };
+
+export interface TextTooLongFault {
+  readonly code: "too_long";
+  readonly field: string;
+  readonly bytes: number;
+}
+
+/** Faults of logins, tokens and users. */
+export type AccessFault =
+  | UnauthorizedFault
+  | TooManyRequestsFault
+  | { readonly code: "unknown_name" }
+  | { readonly code: "name_taken" }
+  | { readonly code: "last_credential" };
+
+/** A file that is not a valid document of the expected kind. */
+export interface LicenseFileFault {
+  readonly code: "invalid_license_file";
+  /** Completes the sentence "the file …". */
+  readonly reason: string;
+}
+
+/** This build trusts only the vendor it was built for. */
+export interface TrustClosedFault {
+  readonly code: "trust_locked";
+}
+
+export type ConfirmationCodeFault =
+  | { readonly code: "invalid_confirmation_code"; readonly row: number | null }
+  | { readonly code: "outdated_confirmation_code" }
+  | { readonly code: "policy_mismatch" }
+  | TooManyRequestsFault;
+
+export interface QrFramesFault {
+  readonly code: "invalid_qr_frames";
+  readonly reason: string;
+}
+
+export interface AuditLogDamagedFault {
+  readonly code: "audit_log_damaged";
+  readonly line: number;
+}
+
+export type AuditMaintenanceFault =
+  | { readonly code: "audit_month_damaged"; readonly file: string }
+  | { readonly code: "audit_month_empty" }
+  | { readonly code: "audit_month_sealed" }
+  | { readonly code: "audit_maintenance_incomplete"; readonly reason: string };
+
+/** Faults of work that a child process of the server does. */
+export type MaintenanceFault =
+  | StorageFault
+  | TooManyRequestsFault
+  | { readonly code: "maintenance_failed"; readonly reason: string }
+  /** The client disconnected, or the server stops. */
+  | { readonly code: "request_cancelled" };
+
+/** Everything that a request can be refused with. */
+export type AnyFault =
+  | Fault
+  | RequestFault
+  | AccessFault
+  | LicenseFileFault
+  | TrustClosedFault
+  | ConfirmationCodeFault
+  | QrFramesFault
+  | AuditLogDamagedFault
+  | AuditMaintenanceFault
+  | MaintenanceFault;
+
+export type FaultCode = AnyFault["code"];
+
+export type FaultWithCode<C extends FaultCode> = Extract<AnyFault, { readonly code: C }>;
