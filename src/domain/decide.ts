@@ -1,75 +1,79 @@
+import { decideChangeAccess } from "./appliance/change-access.ts";
+import { decideCountRefusals } from "./appliance/count-refusals.ts";
+import { decideCreate } from "./appliance/create.ts";
 import { decideDeclareAuditGaps } from "./appliance/audit-gaps.ts";
-import { decideBorrow } from "./slots/borrow.ts";
+import { decideMoveAway } from "./appliance/move.ts";
+import { decideSetKeys } from "./appliance/set-keys.ts";
 import {
   decideAskClock,
   decideJumpClock,
   decideMarkClock,
   decideSetClockBack,
 } from "./clock/clock.ts";
-import type { Command } from "./command.ts";
-import { decideAddConsumption, type ConsumptionOutcome } from "./consumption/consumption.ts";
-import { makeDecision, type Decision } from "./decision.ts";
+import { decideAddConsumption } from "./consumption/add-consumption.ts";
+import { decideAddFeatureConsumption } from "./consumption/add-feature-consumption.ts";
+import type { Decision } from "./decision.ts";
 import type { Fault } from "./fault.ts";
-import {
-  decideAddFeatureConsumption,
-  decideRegisterFeature,
-  decideReleaseAllFeatures,
-  decideReleaseFeature,
-  type FeatureConsumptionOutcome,
-  type FeatureOutcome,
-} from "./features/features.ts";
-import {
-  decideInstallLicense,
-  decideMakeActivation,
-  decideMakeRequest,
-  decideRemoveLicense,
-  type InstalledLicense,
-} from "./licenses/install.ts";
-import { decideMoveAway } from "./appliance/move.ts";
-import { decideCountRefusals } from "./appliance/refusals.ts";
+import { decideFeatureRegister } from "./features/feature-register.ts";
+import { decideFeatureRelease, decideFeatureReleaseAll } from "./features/feature-release.ts";
+import { decideAirgapGenerate } from "./licenses/airgap-generate.ts";
+import { decideAirgapLicense } from "./licenses/airgap-license.ts";
+import { decideLicenseGenerate } from "./licenses/license-generate.ts";
+import { decideLicenseRemove } from "./licenses/license-remove.ts";
+import { decideLicenseUpload } from "./licenses/license-upload.ts";
+import { decideDistrustVendor, decideTrustVendor } from "./licenses/trust.ts";
 import { err, type Result } from "./result.ts";
 import type { RuleContext } from "./rule-context.ts";
+import { decideBorrow } from "./slots/borrow.ts";
 import { decideRegister } from "./slots/register.ts";
-import type { SlotOutcome } from "./slots/slots.ts";
-import { decideDistrustVendor, decideTrustVendor } from "./licenses/trust.ts";
 import { decideUnregister, decideUnregisterAll } from "./slots/unregister.ts";
-import type {
-  AuditGap,
-  OpenActivation,
-  OpenRequest,
-  Retirement,
-  State,
-  Tombstone,
-} from "./state.ts";
+import type { State } from "./state.ts";
+
+/** The list of commands: one row per command, under its name. */
+const DECIDERS = {
+  Create: decideCreate,
+  TrustVendor: decideTrustVendor,
+  DistrustVendor: decideDistrustVendor,
+  LicenseGenerate: decideLicenseGenerate,
+  LicenseUpload: decideLicenseUpload,
+  LicenseRemove: decideLicenseRemove,
+  AirgapGenerate: decideAirgapGenerate,
+  AirgapLicense: decideAirgapLicense,
+  Register: decideRegister,
+  Borrow: decideBorrow,
+  Unregister: decideUnregister,
+  UnregisterAll: decideUnregisterAll,
+  FeatureRegister: decideFeatureRegister,
+  FeatureRelease: decideFeatureRelease,
+  FeatureReleaseAll: decideFeatureReleaseAll,
+  AddConsumption: decideAddConsumption,
+  AddFeatureConsumption: decideAddFeatureConsumption,
+  MarkClock: decideMarkClock,
+  AskClock: decideAskClock,
+  JumpClock: decideJumpClock,
+  SetClockBack: decideSetClockBack,
+  SetKeys: decideSetKeys,
+  MoveAway: decideMoveAway,
+  DeclareAuditGaps: decideDeclareAuditGaps,
+  ChangeAccess: decideChangeAccess,
+  CountRefusals: decideCountRefusals,
+};
+
+type Deciders = typeof DECIDERS;
+
+/**
+ * A change that a caller requests. Optional fields are null if left out; the rules decide which are
+ * required.
+ */
+export type Command = Parameters<Deciders[keyof Deciders]>[1];
 
 /** The outcome of each command if it is not refused. */
-export interface Outcomes {
-  Create: null;
-  TrustVendor: { readonly vendor: string };
-  DistrustVendor: { readonly vendor: string };
-  MakeRequest: OpenRequest;
-  MakeActivation: OpenActivation;
-  RemoveLicense: Tombstone;
-  InstallLicense: InstalledLicense;
-  Register: SlotOutcome;
-  Borrow: SlotOutcome;
-  Unregister: { readonly released: number };
-  UnregisterAll: { readonly released: number };
-  RegisterFeature: FeatureOutcome;
-  ReleaseFeature: FeatureOutcome;
-  ReleaseAllFeatures: { readonly released: number };
-  AddConsumption: ConsumptionOutcome;
-  AddFeatureConsumption: FeatureConsumptionOutcome;
-  SetKeys: null;
-  ChangeAccess: null;
-  MoveAway: Retirement;
-  DeclareAuditGaps: { readonly gaps: readonly AuditGap[] };
-  MarkClock: null;
-  AskClock: null;
-  JumpClock: null;
-  SetClockBack: null;
-  CountRefusals: null;
-}
+type Outcomes = {
+  readonly [T in keyof Deciders]: Extract<
+    ReturnType<Deciders[T]>,
+    { readonly ok: true }
+  >["value"]["outcome"];
+};
 
 export type OutcomeOf<C extends Command> = Outcomes[C["type"]];
 
@@ -79,37 +83,8 @@ type Decider<C extends Command> = (
   context: RuleContext,
 ) => Result<Decision<OutcomeOf<C>>, Fault>;
 
-/** One row per command; a command without a row does not compile. */
-const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
-  Create: (_state, { kind, appliance }, { at }) =>
-    makeDecision([{ type: "Created", at, kind, appliance }], null),
-  TrustVendor: decideTrustVendor,
-  DistrustVendor: decideDistrustVendor,
-  MakeRequest: decideMakeRequest,
-  MakeActivation: decideMakeActivation,
-  InstallLicense: decideInstallLicense,
-  RemoveLicense: decideRemoveLicense,
-  Register: decideRegister,
-  Borrow: decideBorrow,
-  Unregister: decideUnregister,
-  UnregisterAll: decideUnregisterAll,
-  RegisterFeature: decideRegisterFeature,
-  ReleaseFeature: decideReleaseFeature,
-  ReleaseAllFeatures: decideReleaseAllFeatures,
-  AddConsumption: decideAddConsumption,
-  AddFeatureConsumption: decideAddFeatureConsumption,
-  MarkClock: decideMarkClock,
-  AskClock: decideAskClock,
-  JumpClock: decideJumpClock,
-  SetClockBack: decideSetClockBack,
-  SetKeys: (_state, { changed, peer }, { at }) =>
-    makeDecision([{ type: "KeysSet", at, changed, peer }], null),
-  MoveAway: decideMoveAway,
-  DeclareAuditGaps: decideDeclareAuditGaps,
-  ChangeAccess: (_state, { change, name, peer }, { at }) =>
-    makeDecision([{ type: "AccessChanged", at, change, name, peer }], null),
-  CountRefusals: decideCountRefusals,
-};
+/** Does not compile if a row of the table has the name of another command. */
+const DECIDER_BY_TYPE: { readonly [C in Command as C["type"]]: Decider<C> } = DECIDERS;
 
 /** A pure function of state, command and context. */
 export function decide<C extends Command>(
@@ -122,6 +97,6 @@ export function decide<C extends Command>(
   }
   // The table pairs each command with its own decider; the compiler loses this pairing in the
   // lookup.
-  const decider: Decider<C> = DECIDERS[command.type] as never;
+  const decider: Decider<C> = DECIDER_BY_TYPE[command.type] as never;
   return decider(state, command, context);
 }

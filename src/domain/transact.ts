@@ -1,5 +1,4 @@
-import type { Command } from "./command.ts";
-import { decide, type OutcomeOf } from "./decide.ts";
+import { decide, type Command, type OutcomeOf } from "./decide.ts";
 import { isGrantEvent } from "./audited-events.ts";
 import type { Event } from "./event.ts";
 import { evolve } from "./evolve.ts";

@@ -1,4 +1,4 @@
-import { totalAt } from "./consumption/consumption.ts";
+import { totalAt } from "./consumption/counters.ts";
 import { checkLicenseValid } from "./licenses/licenses.ts";
 import { moveGraceEnd } from "./appliance/move.ts";
 import type { RuleContext } from "./rule-context.ts";

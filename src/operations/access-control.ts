@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { ChangeAccess } from "../domain/command.ts";
+import type { ChangeAccess } from "../domain/appliance/change-access.ts";
 import type { AccessChange } from "../domain/event.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { AccessFault } from "../faults/fault-types.ts";

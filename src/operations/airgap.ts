@@ -1,6 +1,6 @@
 import type { Fault } from "../domain/fault.ts";
 import type { ConfirmationCodeFault, LicenseFileFault } from "../faults/fault-types.ts";
-import { findOpenActivations } from "../domain/licenses/install.ts";
+import { findOpenActivations } from "../domain/licenses/airgap-license.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { OpenActivation, State } from "../domain/state.ts";
 import { later, type Instant } from "../domain/time.ts";
@@ -76,7 +76,7 @@ export class Airgap {
     const { hardware, hardwareId } = this.#identity.hashHardware();
     const nonce = randomBytes(5);
     const activation = { nonce, licenseKey, initializationCode, hardwareId, hardware };
-    return this.#store.transact({ type: "MakeActivation", activation, peer }, (_state, open) => ({
+    return this.#store.transact({ type: "AirgapGenerate", activation, peer }, (_state, open) => ({
       code: encodeActivationCode(this.#activationOf(open)),
       hardwareId,
       expires: later(open.at, limits.activationAge),
@@ -168,7 +168,7 @@ export class Airgap {
     const { validUntil, serial, bytes } = confirmation;
     return this.#store.transact(
       {
-        type: "InstallLicense",
+        type: "AirgapLicense",
         license: deriveAirgapLicenseId(publicKeyBytes(key), input.licenseKey),
         terms: {
           ...terms,
@@ -183,7 +183,7 @@ export class Airgap {
           policyId: policy.policy_id,
           hardwareId: open.hardwareId,
         },
-        answers: { activation: open.nonce },
+        activation: open.nonce,
         checkedVersion: vendor.version,
         peer: input.peer,
       },

@@ -1,4 +1,4 @@
-import type { Command } from "../domain/command.ts";
+import type { Command } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
 import { HOUR, SECOND, type Instant } from "../domain/time.ts";
 import { SOCKET_PEER } from "../platform/networks.ts";
@@ -27,8 +27,8 @@ function peerOf(command: Command): string | null {
       return command.contact.peer;
     case "Unregister":
       return command.by === "user" ? command.peer : null;
-    case "RegisterFeature":
-    case "ReleaseFeature":
+    case "FeatureRegister":
+    case "FeatureRelease":
     case "AddConsumption":
     case "AddFeatureConsumption":
       return command.peer;

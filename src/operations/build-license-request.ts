@@ -1,4 +1,4 @@
-import { totalAt } from "../domain/consumption/consumption.ts";
+import { totalAt } from "../domain/consumption/counters.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { publicPart } from "../license/keys.ts";

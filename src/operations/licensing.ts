@@ -152,7 +152,7 @@ export class Licensing {
     };
     const created = await this.#store.transact(
       ({ auditSeq, auditSum }) => ({
-        type: "MakeRequest" as const,
+        type: "LicenseGenerate" as const,
         request,
         head: { auditSeq, auditSum },
         peer,
@@ -199,7 +199,7 @@ export class Licensing {
     const { request_id: request, nonce } = license;
     return this.#store.transact(
       {
-        type: "InstallLicense",
+        type: "LicenseUpload",
         license: license.license_id,
         terms,
         grant: {
@@ -231,7 +231,7 @@ export class Licensing {
     peer: string,
   ): LicensingResult<string> {
     const removed = await this.#store.transact(
-      { type: "RemoveLicense", license, withBorrows, peer },
+      { type: "LicenseRemove", license, withBorrows, peer },
       (_state, tombstone): Tombstone => tombstone,
     );
     if (!removed.ok) return removed;

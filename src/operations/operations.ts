@@ -1,23 +1,18 @@
-import type {
-  AddConsumption,
-  AddFeatureConsumption,
-  LicenseSelector,
-  Borrow,
-  Command,
-  Register,
-  RegisterFeature,
-  ReleaseAllFeatures,
-  ReleaseFeature,
-  Unregister,
-  UnregisterAll,
-} from "../domain/command.ts";
-import type { OutcomeOf } from "../domain/decide.ts";
-import type { Fault } from "../domain/fault.ts";
+import type { AddConsumption } from "../domain/consumption/add-consumption.ts";
+import type { AddFeatureConsumption } from "../domain/consumption/add-feature-consumption.ts";
 import {
   findLicenses,
   findMissingFields,
   filterValidLicenses,
+  type LicenseSelector,
 } from "../domain/licenses/licenses.ts";
+import type { Borrow } from "../domain/slots/borrow.ts";
+import type { Command, OutcomeOf } from "../domain/decide.ts";
+import type { Register } from "../domain/slots/register.ts";
+import type { FeatureRegister } from "../domain/features/feature-register.ts";
+import type { FeatureReleaseAll, FeatureRelease } from "../domain/features/feature-release.ts";
+import type { Unregister, UnregisterAll } from "../domain/slots/unregister.ts";
+import type { Fault } from "../domain/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/rule-context.ts";
 import type { SlotOutcome } from "../domain/slots/slots.ts";
@@ -39,7 +34,6 @@ import type { StoreHealth } from "../store/store-health.ts";
 import type { StoreStatus } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import {
-  type ApplianceStatus,
   passOutcome,
   hashNonce,
   viewOutcomeFeature,
@@ -49,6 +43,7 @@ import {
   buildIdempotency,
   addLicenseView,
   buildSlotResult,
+  type ApplianceStatus,
   type ConsumptionResult,
   type FeatureConsumptionResult,
   type SlotResult,
@@ -136,21 +131,21 @@ export class Operations {
     return this.#run({ type: "UnregisterAll", ...input }, { ...input, user: null }, passOutcome);
   }
 
-  registerFeature(input: OperationInput<RegisterFeature>): OperationResult<FeatureView> {
-    return this.#run({ type: "RegisterFeature", ...input }, input, viewOutcomeFeature);
+  registerFeature(input: OperationInput<FeatureRegister>): OperationResult<FeatureView> {
+    return this.#run({ type: "FeatureRegister", ...input }, input, viewOutcomeFeature);
   }
 
   releaseFeature(
-    input: OperationInput<ReleaseFeature>,
-  ): OperationResult<OutcomeOf<ReleaseFeature>> {
-    return this.#run({ type: "ReleaseFeature", ...input }, input, passOutcome);
+    input: OperationInput<FeatureRelease>,
+  ): OperationResult<OutcomeOf<FeatureRelease>> {
+    return this.#run({ type: "FeatureRelease", ...input }, input, passOutcome);
   }
 
   releaseAllFeatures(
-    input: OperationInput<ReleaseAllFeatures>,
-  ): OperationResult<OutcomeOf<ReleaseAllFeatures>> {
+    input: OperationInput<FeatureReleaseAll>,
+  ): OperationResult<OutcomeOf<FeatureReleaseAll>> {
     const noSubject = { product: null, user: null };
-    return this.#run({ type: "ReleaseAllFeatures", ...input }, noSubject, passOutcome);
+    return this.#run({ type: "FeatureReleaseAll", ...input }, noSubject, passOutcome);
   }
 
   addConsumption({

@@ -1,4 +1,4 @@
-import type { RefusalCount } from "../domain/command.ts";
+import type { RefusalCount } from "../domain/appliance/count-refusals.ts";
 import { limits } from "../domain/limits.ts";
 
 interface Bucket {

@@ -1,5 +1,4 @@
-import { canSetClockFreely, findOpenTimeNonce } from "../domain/clock/clock.ts";
-import type { SetClockBack } from "../domain/command.ts";
+import { canSetClockFreely, findOpenTimeNonce, type SetClockBack } from "../domain/clock/clock.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { LicenseFileFault } from "../faults/fault-types.ts";
 import { err, ok, type Result } from "../domain/result.ts";

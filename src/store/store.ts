@@ -1,5 +1,4 @@
-import type { Command } from "../domain/command.ts";
-import type { OutcomeOf } from "../domain/decide.ts";
+import type { Command, OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/rule-context.ts";

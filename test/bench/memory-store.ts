@@ -1,7 +1,6 @@
 // The store of the ceiling baseline: replaces src/store/store.ts when that server is compiled. It
 // decides and applies commands like the product, but writes nothing: no journal line, no sync.
-import type { Command } from "../../src/domain/command.ts";
-import type { OutcomeOf } from "../../src/domain/decide.ts";
+import type { Command, OutcomeOf } from "../../src/domain/decide.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import { ok, type Result } from "../../src/domain/result.ts";
 import type { RuleContext } from "../../src/domain/rule-context.ts";

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { addGap, findGap, skipGaps } from "../../src/domain/appliance/audit-gaps.ts";
-import type { DeclareAuditGaps } from "../../src/domain/command.ts";
+import {
+  addGap,
+  findGap,
+  skipGaps,
+  type DeclareAuditGaps,
+} from "../../src/domain/appliance/audit-gaps.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { AuditGap } from "../../src/domain/state.ts";
 import { given, MONDAY } from "../support/scenario.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { Command, SetClockBack } from "../../src/domain/command.ts";
-import { totalAt } from "../../src/domain/consumption/consumption.ts";
+import type { Command } from "../../src/domain/decide.ts";
+import type { SetClockBack } from "../../src/domain/clock/clock.ts";
+import { totalAt } from "../../src/domain/consumption/counters.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import type { SlotHolder, SlotPool } from "../../src/domain/slots/pool.ts";
@@ -77,7 +78,7 @@ const history = given(licenseInstalled(1, allTerms))
     consume(7),
     consumeFeature("plot", 2),
     makeRequestCommand("made ahead"),
-    { type: "MakeActivation", activation, peer: PEER },
+    { type: "AirgapGenerate", activation, peer: PEER },
   );
 
 function replaySetBack(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { CLOCK_LIMITS } from "../../src/domain/clock/timekeeper.ts";
-import type { Command } from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/decide.ts";
 import { DAY, later } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import {

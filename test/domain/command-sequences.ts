@@ -2,7 +2,7 @@
 // the commands.
 import * as fc from "fast-check";
 import type { Arbitrary } from "fast-check";
-import type { Command } from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/decide.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { Result } from "../../src/domain/result.ts";
@@ -11,10 +11,10 @@ import type { ConsumptionTerms, Terms } from "../../src/domain/licenses/terms.ts
 import { DAY, HOUR, later, MINUTE, type Instant, type Period } from "../../src/domain/time.ts";
 import { transact, type TransactionResult } from "../../src/domain/transact.ts";
 import { makeNewSite, makeNextInstall } from "../support/new-site.ts";
-import * as scenario from "../support/scenario.ts";
 import { featureTerms, install, MONDAY } from "../support/scenario.ts";
 import { EventModel } from "./event-model.ts";
 import { contextAt } from "../support/rule-context.ts";
+import * as scenario from "../support/scenario.ts";
 
 // Names that every object has as properties must work like any other name.
 const USERS = ["constructor", "__proto__", "toString"];
@@ -198,7 +198,7 @@ export function* runSequence({ installs, steps }: CommandSequence): Generator<Se
     at = later(at, waitedMs);
     const command = makeCommand(at);
     yield makeStep(
-      command.type === "InstallLicense" ? makeNextInstall(state, command) : command,
+      command.type === "LicenseUpload" ? makeNextInstall(state, command) : command,
       at,
     );
   }

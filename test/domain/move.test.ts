@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Command, MoveAway } from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/decide.ts";
+import type { MoveAway } from "../../src/domain/appliance/move.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import type { RuleContext } from "../../src/domain/rule-context.ts";
 import type { State } from "../../src/domain/state.ts";

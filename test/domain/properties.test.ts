@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import * as fc from "fast-check";
-import type { AddConsumption, Register } from "../../src/domain/command.ts";
+import type { AddConsumption } from "../../src/domain/consumption/add-consumption.ts";
+import type { Register } from "../../src/domain/slots/register.ts";
 import type { SlotOutcome } from "../../src/domain/slots/slots.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { viewLicense } from "../../src/domain/views.ts";
@@ -14,6 +14,7 @@ import {
 } from "./event-model.ts";
 import { runSequence, commandSequence, type SequenceStep } from "./command-sequences.ts";
 import { contextAt } from "../support/rule-context.ts";
+import * as fc from "fast-check";
 
 /** Runs the check at every step of random sequences; the model also checks each event. */
 function checkEveryStep(check: (step: SequenceStep) => void, numRuns = 150): void {
@@ -77,7 +78,7 @@ test("installing a license takes no slot away", () => {
   checkEveryStep(({ command, model, at, run }) => {
     const before = [...model.licenses.values()].map((license) => countHeld(license, at));
     run();
-    if (command.type !== "InstallLicense") return;
+    if (command.type !== "LicenseUpload") return;
     const after = [...model.licenses.values()].map((license) => countHeld(license, at));
     expect(after.slice(0, before.length)).toEqual(before);
   });

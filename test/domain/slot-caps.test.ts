@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Registration } from "../../src/domain/slots/registration.ts";
 import type { SlotCaps } from "../../src/domain/rule-context.ts";
 import type { State } from "../../src/domain/state.ts";
-import type { Command } from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/decide.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import { PeerIndex } from "../../src/domain/index/peer-index.ts";
 import type { Instant } from "../../src/domain/time.ts";
@@ -90,7 +90,7 @@ test("perPeer counts the slots of an address again after a restart", () => {
 test("perPeer no longer counts the slots of a removed license", () => {
   const site = makeCappedSite({ perPeer: 1 });
   expect(runCommand(site, registerFrom("ada", "p1", "10.0.0.1"))).toBe("ok");
-  expect(runCommand(site, { type: "RemoveLicense", license: 1, withBorrows: true, peer: "" })).toBe(
+  expect(runCommand(site, { type: "LicenseRemove", license: 1, withBorrows: true, peer: "" })).toBe(
     "ok",
   );
   expect(runCommand(site, registerFrom("bob", "p2", "10.0.0.1"))).toBe("ok");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { DistrustVendor, TrustVendor } from "../../src/domain/command.ts";
+import type { DistrustVendor, TrustVendor } from "../../src/domain/licenses/trust.ts";
 import type { TrustedVendor } from "../../src/domain/state.ts";
 import { VENDOR } from "../support/new-site.ts";
 import {

@@ -10,14 +10,14 @@ import {
 } from "../support/appliance.ts";
 import { justBefore, minutesLater } from "../support/scenario.ts";
 
-type RegisterFeature = (
+type FeatureRegister = (
   site: Appliance,
   fields: Record<string, string>,
 ) => Promise<ApiResponse<Feature>>;
 
 const query = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();
 
-const ROUTES: readonly [string, RegisterFeature][] = [
+const ROUTES: readonly [string, FeatureRegister][] = [
   ["POST featureRegister", (site, fields) => site.featureRegister(fields)],
   ["POST check_license_feature", (site, fields) => site.post("check_license_feature", fields)],
   [

@@ -1,5 +1,5 @@
 // A clock that jumps ahead and is set back to the right time.
-import type { JumpClock, SetClockBack } from "../../src/domain/command.ts";
+import type { JumpClock, SetClockBack } from "../../src/domain/clock/clock.ts";
 import { instant, type Instant } from "../../src/domain/time.ts";
 import { WRONG_CLOCK_OPTIONS } from "./wrong-clock-options.ts";
 import {

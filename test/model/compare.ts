@@ -1,6 +1,6 @@
 // Runs the rules and the model with the same commands, and reports where they differ.
 import { isDeepStrictEqual } from "node:util";
-import type { Command } from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/decide.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { State } from "../../src/domain/state.ts";
 import { HOUR, instant, type Instant } from "../../src/domain/time.ts";
@@ -271,7 +271,7 @@ function isExcluded(site: ModelSite, command: Command, now: Instant, clock: Wron
     case "Unregister":
     case "UnregisterAll":
       return !WRONG_CLOCK_OPTIONS.canReturnSlots && hasUnreturnable;
-    case "InstallLicense":
+    case "LicenseUpload":
       return !WRONG_CLOCK_OPTIONS.canRenewLicenses;
     case "AddConsumption":
       return (

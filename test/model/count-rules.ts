@@ -1,9 +1,7 @@
 // Consumption of licenses and of features.
-import type {
-  AddConsumption,
-  AddFeatureConsumption,
-  ConsumptionRequest,
-} from "../../src/domain/command.ts";
+import type { AddConsumption } from "../../src/domain/consumption/add-consumption.ts";
+import type { AddFeatureConsumption } from "../../src/domain/consumption/add-feature-consumption.ts";
+import type { ConsumptionRequest } from "../../src/domain/consumption/counters.ts";
 import type { ConsumptionTerms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { checkFeatureExpiry, findFeatureTerms } from "./feature-rules.ts";

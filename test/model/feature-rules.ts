@@ -1,5 +1,6 @@
 // Feature slots: each feature has its own pool, for users who hold a slot of the license.
-import type { RegisterFeature, ReleaseFeature } from "../../src/domain/command.ts";
+import type { FeatureRegister } from "../../src/domain/features/feature-register.ts";
+import type { FeatureRelease } from "../../src/domain/features/feature-release.ts";
 import type { FeatureTerms } from "../../src/domain/licenses/terms.ts";
 import { MINUTE, type Instant } from "../../src/domain/time.ts";
 import { isHeld, type LicenseRecord } from "./records.ts";
@@ -19,7 +20,7 @@ export const findFeatureTerms = (
 ): FeatureTerms | undefined => features.find(({ code }) => code === feature);
 
 /** Uses a license the user holds a slot of; of several, the newest that can grant the feature. */
-export function registerFeature(site: ModelSite, command: RegisterFeature, at: Instant): Answer {
+export function registerFeature(site: ModelSite, command: FeatureRegister, at: Instant): Answer {
   const { user, feature } = command;
   const heldLicenses = site.filterHeldBy(
     site.findValidLicenses(command, { user, feature }, at),
@@ -42,7 +43,7 @@ export function registerFeature(site: ModelSite, command: RegisterFeature, at: I
 function checkFeature(
   site: ModelSite,
   license: LicenseRecord,
-  { user, feature }: RegisterFeature,
+  { user, feature }: FeatureRegister,
   at: Instant,
 ): Reason | null {
   const terms = findFeatureTerms(license, feature);
@@ -60,7 +61,7 @@ export function checkFeatureExpiry({ expires }: FeatureTerms, at: Instant): Reas
   return { code: "license_expired", what: "feature", end: expires };
 }
 
-export function releaseFeature(site: ModelSite, command: ReleaseFeature, at: Instant): Answer {
+export function releaseFeature(site: ModelSite, command: FeatureRelease, at: Instant): Answer {
   const { user, feature } = command;
   const licensesWithFeature = filterAllowed(
     site.findRequestedLicenses(command, { user, feature }),

@@ -1,6 +1,6 @@
 // Commands from a seed, both those of a busy site and unusual ones. The generator reads the model,
 // so that commands often fall exactly on an end, a start or a reset.
-import type { Command } from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/decide.ts";
 import type { JumpReason } from "../../src/domain/clock/clock-jump-types.ts";
 import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/licenses/terms.ts";
 import {
@@ -233,7 +233,7 @@ export class CommandGenerator {
           ...this.#pickHolder(0.7, true),
         });
       case "releaseAllFeatures":
-        return { type: "ReleaseAllFeatures", peer: "10.0.0.1" };
+        return { type: "FeatureReleaseAll", peer: "10.0.0.1" };
       case "consume":
         return consume(this.#pickCount(), this.#makeCountOptions());
       case "consumeFeature":

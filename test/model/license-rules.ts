@@ -1,5 +1,7 @@
 // Installing, renewing and returning licenses.
-import type { InstallLicense, MakeRequest, RemoveLicense } from "../../src/domain/command.ts";
+import type { LicenseUpload } from "../../src/domain/licenses/license-upload.ts";
+import type { LicenseGenerate } from "../../src/domain/licenses/license-generate.ts";
+import type { LicenseRemove } from "../../src/domain/licenses/license-remove.ts";
 import type { FeatureTerms } from "../../src/domain/licenses/terms.ts";
 import { DAY, type Instant } from "../../src/domain/time.ts";
 import { findBorrowEnd, type LicenseRecord } from "./records.ts";
@@ -16,18 +18,18 @@ import {
 export const REQUEST_LIFETIME = 400 * DAY;
 
 /** Requests that are too old by the time the clock shows now are dropped for good. */
-export function makeRequest(site: ModelSite, { request }: MakeRequest, at: Instant): Answer {
+export function makeRequest(site: ModelSite, { request }: LicenseGenerate, at: Instant): Answer {
   site.openRequests = site.openRequests.filter((open) => at < open.at + REQUEST_LIFETIME);
   site.openRequests.push({ request: request.request, at });
   return makeGrant({ request: request.request });
 }
 
-export function installLicense(site: ModelSite, command: InstallLicense, at: Instant): Answer {
+export function installLicense(site: ModelSite, command: LicenseUpload, at: Instant): Answer {
   const { license: id, terms, answers } = command;
   const { serial, document } = command.grant;
   const installed = site.findInstalledLicenses().find((license) => license.id === id);
   if (installed?.document === document) return makeGrant({ license: id });
-  const request = answers !== null && "request" in answers ? answers.request : null;
+  const request = answers?.request ?? null;
   const reasons = checkInstallation(site, command, request, at);
   if (reasons.length > 0) throw new Refusal(...reasons);
   if (request !== null) {
@@ -46,7 +48,7 @@ export function installLicense(site: ModelSite, command: InstallLicense, at: Ins
 /** The reasons to refuse: a serial that is not newer, and an answer without an open request. */
 function checkInstallation(
   site: ModelSite,
-  { license: id, grant }: InstallLicense,
+  { license: id, grant }: LicenseUpload,
   request: string | null,
   at: Instant,
 ): Reason[] {
@@ -95,7 +97,7 @@ function recordPeriods(site: ModelSite, license: LicenseRecord, at: Instant): vo
   for (const { code, consumption } of license.features) recordPeriod(code, consumption);
 }
 
-export function removeLicense(site: ModelSite, command: RemoveLicense, at: Instant): Answer {
+export function removeLicense(site: ModelSite, command: LicenseRemove, at: Instant): Answer {
   const license = site.findInstalledLicenses().find(({ id }) => id === command.license);
   const returned = site.tombstones.findLast((tombstone) => tombstone.license === command.license);
   if (license === undefined) {

@@ -2,7 +2,7 @@
 // the sources of the rules. It is slow, with full scans over plain lists, so that it can be checked
 // by reading it. Where the documentation leaves something open (such as which of two true reasons a
 // refusal names), a comment at the rule says what was chosen.
-import type { Command } from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/decide.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { jumpClock, setClockBack } from "./clock-rules.ts";
 import { consume, consumeFeature } from "./count-rules.ts";
@@ -23,11 +23,11 @@ export function applyToModel(site: ModelSite, command: Command, at: Instant): An
 
 function decide(site: ModelSite, command: Command, at: Instant): Answer {
   switch (command.type) {
-    case "MakeRequest":
+    case "LicenseGenerate":
       return makeRequest(site, command, at);
-    case "InstallLicense":
+    case "LicenseUpload":
       return installLicense(site, command, at);
-    case "RemoveLicense":
+    case "LicenseRemove":
       return removeLicense(site, command, at);
     case "Register":
       return register(site, command, at);
@@ -37,11 +37,11 @@ function decide(site: ModelSite, command: Command, at: Instant): Answer {
       return unregister(site, command, at);
     case "UnregisterAll":
       return unregisterAll(site, command, at);
-    case "RegisterFeature":
+    case "FeatureRegister":
       return registerFeature(site, command, at);
-    case "ReleaseFeature":
+    case "FeatureRelease":
       return releaseFeature(site, command, at);
-    case "ReleaseAllFeatures":
+    case "FeatureReleaseAll":
       return releaseAllFeatures(site, at);
     case "AddConsumption":
       return runOnce(site, command, at, () => consume(site, command, at));

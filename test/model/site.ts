@@ -1,5 +1,5 @@
 // The site of the model: what was installed, taken and counted, with the queries on it.
-import type { LicenseSelector } from "../../src/domain/command.ts";
+import type { LicenseSelector } from "../../src/domain/licenses/licenses.ts";
 import type { Contact } from "../../src/domain/slots/registration.ts";
 import { HOUR, instant, type Instant } from "../../src/domain/time.ts";
 import type { Terms } from "../../src/domain/licenses/terms.ts";

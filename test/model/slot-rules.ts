@@ -1,12 +1,9 @@
 // Registering, borrowing and releasing slots; idempotency keys.
-import type {
-  AddConsumption,
-  AddFeatureConsumption,
-  Borrow,
-  Register,
-  Unregister,
-  UnregisterAll,
-} from "../../src/domain/command.ts";
+import type { AddConsumption } from "../../src/domain/consumption/add-consumption.ts";
+import type { AddFeatureConsumption } from "../../src/domain/consumption/add-feature-consumption.ts";
+import type { Borrow } from "../../src/domain/slots/borrow.ts";
+import type { Register } from "../../src/domain/slots/register.ts";
+import type { Unregister, UnregisterAll } from "../../src/domain/slots/unregister.ts";
 import type { Terms } from "../../src/domain/licenses/terms.ts";
 import { DAY, HOUR, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
 import { dropEndedBorrows, writeExpiry } from "./clock-rules.ts";

@@ -123,7 +123,7 @@ async function runSteps({ store, clock }: OpenSite, steps: readonly CommandStep[
   for (const { after, command } of steps) {
     clock.now = later(clock.now, after);
     const nextCommand =
-      command.type === "InstallLicense"
+      command.type === "LicenseUpload"
         ? store.peek((state) => makeNextInstall(state, command))
         : command;
     await transactCommand(store, nextCommand);

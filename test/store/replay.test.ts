@@ -1,9 +1,8 @@
 // The two properties on which the store relies: a snapshot restores exactly the state, and a replay
 // produces exactly the state that was being served.
 import { describe, expect, test } from "bun:test";
-import * as fc from "fast-check";
 import { Value } from "@sinclair/typebox/value";
-import type { Command } from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/decide.ts";
 import type { State } from "../../src/domain/state.ts";
 import { later } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
@@ -24,10 +23,11 @@ import { randomCommandSteps, type CommandStep } from "../support/random-commands
 import { MONDAY } from "../support/scenario.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 import { contextAt } from "../support/rule-context.ts";
+import * as fc from "fast-check";
 
 /** Licenses are installed in the order in which a vendor numbers them. */
 const nextCommand = (state: State, command: Command): Command =>
-  command.type === "InstallLicense" ? makeNextInstall(state, command) : command;
+  command.type === "LicenseUpload" ? makeNextInstall(state, command) : command;
 
 function stateAfter(steps: readonly CommandStep[]) {
   const state = makeNewSite();

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import * as fc from "fast-check";
-import type { Command } from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/decide.ts";
 import { later } from "../../src/domain/time.ts";
 import { backUpFolder, openSiteWithKey, restoreTo, verifyFolder } from "../support/backup-site.ts";
 import {
@@ -13,6 +12,7 @@ import {
 import { makeNextInstall } from "../support/new-site.ts";
 import { randomCommandSteps, type CommandStep } from "../support/random-commands.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
+import * as fc from "fast-check";
 
 /** Runs the commands; licenses are installed in the order in which a vendor numbers them. */
 const runSteps = async (
@@ -22,7 +22,7 @@ const runSteps = async (
   for (const { after, command } of steps) {
     clock.now = later(clock.now, after);
     const nextCommand = store.peek((state): Command =>
-      command.type === "InstallLicense" ? makeNextInstall(state, command) : command,
+      command.type === "LicenseUpload" ? makeNextInstall(state, command) : command,
     );
     await transactCommand(store, nextCommand);
   }

@@ -124,7 +124,11 @@ describe("store", () => {
   test("passes the state after its own change, and no later one, to the view", async () => {
     const { store } = await openLicensedSite();
     const answers = ["ada", "bob"].map((user) =>
-      store.transact(register(user), (state, outcome, at) => [state.nextSlot, outcome.user, at]),
+      store.transact(register(user), (state, outcome, { at }) => [
+        state.nextSlot,
+        outcome.user,
+        at,
+      ]),
     );
     expect(await Promise.all(answers)).toEqual([
       { ok: true, value: [2, "ada", MONDAY] },

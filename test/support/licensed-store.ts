@@ -3,8 +3,7 @@
 import { expect, onTestFinished } from "bun:test";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { Command } from "../../src/domain/command.ts";
-import type { OutcomeOf } from "../../src/domain/decide.ts";
+import type { Command, OutcomeOf } from "../../src/domain/decide.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { Result } from "../../src/domain/result.ts";
 import type { State } from "../../src/domain/state.ts";

@@ -1,5 +1,6 @@
 // A site before its first license: one vendor is trusted, and requests to it are open.
-import type { InstallLicense, MakeRequest } from "../../src/domain/command.ts";
+import type { LicenseUpload } from "../../src/domain/licenses/license-upload.ts";
+import type { LicenseGenerate } from "../../src/domain/licenses/license-generate.ts";
 import {
   emptyState,
   type Grant,
@@ -39,15 +40,15 @@ export const makeOpenRequest = (request: string): OpenRequest => ({
   hardware: HARDWARE,
 });
 
-export function makeRequestCommand(request: string): MakeRequest {
+export function makeRequestCommand(request: string): LicenseGenerate {
   const { at: _at, ...fields } = makeOpenRequest(request);
-  return { type: "MakeRequest", request: fields, head: AUDIT_HEAD, peer: "10.0.0.1" };
+  return { type: "LicenseGenerate", request: fields, head: AUDIT_HEAD, peer: "10.0.0.1" };
 }
 
 /** The id of the open request for a license. */
 export const requestIdFor = (license: number): string => `request ${license}`;
 
-export const answerTo = (request: string): InstallLicense["answers"] => ({
+export const answerTo = (request: string): LicenseUpload["answers"] => ({
   request,
   nonce: makeOpenRequest(request).nonce,
 });
@@ -72,7 +73,7 @@ export function makeGrant(license: number, terms: Terms, serial = 1): Grant {
 }
 
 /** The vendor's next license: a newer serial if it is installed, else an answer to a request. */
-export function makeNextInstall(state: State, command: InstallLicense): InstallLicense {
+export function makeNextInstall(state: State, command: LicenseUpload): LicenseUpload {
   const { license, terms, grant } = command;
   const installed = state.licenses.get(license);
   const lastSerial = installed?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { Command } from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/decide.ts";
 import { DAY, MINUTE } from "../../src/domain/time.ts";
 import { makeRequestCommand, VENDOR } from "./new-site.ts";
 import {
@@ -107,7 +107,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   fc
     .record({ user, code, product })
     .map((fields) => releaseFeature(fields.user, fields.code, { product: fields.product })),
-  fc.constant<Command>({ type: "ReleaseAllFeatures", peer: "10.0.0.9" }),
+  fc.constant<Command>({ type: "FeatureReleaseAll", peer: "10.0.0.9" }),
   {
     weight: 2,
     arbitrary: fc

@@ -2,9 +2,16 @@
 // records events or is refused. Every scenario also checks that a refusal changes nothing, and that
 // replaying the recorded events gives the same state.
 import { expect } from "bun:test";
-import type * as commands from "../../src/domain/command.ts";
-import type { Command } from "../../src/domain/command.ts";
-import type { OutcomeOf } from "../../src/domain/decide.ts";
+import type { AddConsumption } from "../../src/domain/consumption/add-consumption.ts";
+import type { AddFeatureConsumption } from "../../src/domain/consumption/add-feature-consumption.ts";
+import type { FeatureRegister } from "../../src/domain/features/feature-register.ts";
+import type { FeatureRelease } from "../../src/domain/features/feature-release.ts";
+import type { LicenseRemove } from "../../src/domain/licenses/license-remove.ts";
+import type { LicenseUpload } from "../../src/domain/licenses/license-upload.ts";
+import type { Borrow } from "../../src/domain/slots/borrow.ts";
+import type { Register } from "../../src/domain/slots/register.ts";
+import type { Unregister, UnregisterAll } from "../../src/domain/slots/unregister.ts";
+import type { Command, OutcomeOf } from "../../src/domain/decide.ts";
 import type { Event, LicenseInstalled, SlotBorrowed, SlotTaken } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import type { Fault } from "../../src/domain/fault.ts";
@@ -236,23 +243,20 @@ export const renew = (
   license: number,
   serial: number,
   differing: Partial<Terms> = {},
-): commands.InstallLicense => {
+): LicenseUpload => {
   const fullTerms = terms(differing);
   const { hardware: _hardware, ...grant } = makeGrant(license, fullTerms, serial);
   const origin = { answers: null, peer: "10.0.0.1" };
-  return { type: "InstallLicense", license, terms: fullTerms, grant, ...origin };
+  return { type: "LicenseUpload", license, terms: fullTerms, grant, ...origin };
 };
 
 /** Answers the open request for this license; if it is installed, renews it. */
-export const install = (
-  license: number,
-  differing: Partial<Terms> = {},
-): commands.InstallLicense => {
+export const install = (license: number, differing: Partial<Terms> = {}): LicenseUpload => {
   return { ...renew(license, 2, differing), answers: answerTo(requestIdFor(license)) };
 };
 
-export const remove = (license: number, withBorrows = false): commands.RemoveLicense => ({
-  type: "RemoveLicense",
+export const remove = (license: number, withBorrows = false): LicenseRemove => ({
+  type: "LicenseRemove",
   license,
   withBorrows,
   peer: "10.0.0.1",
@@ -260,8 +264,8 @@ export const remove = (license: number, withBorrows = false): commands.RemoveLic
 
 export const register = (
   user: string | null,
-  differing: CommandOverrides<commands.Register> = {},
-): commands.Register => {
+  differing: CommandOverrides<Register> = {},
+): Register => {
   const defaults = { ...TARGET, user, contact: CONTACT, nonceDigest: null };
   return { type: "Register", ...defaults, ...differing };
 };
@@ -269,20 +273,20 @@ export const register = (
 export const borrow = (
   user: string | null,
   until: Instant | null = null,
-  differing: CommandOverrides<commands.Borrow> = {},
-): commands.Borrow => {
+  differing: CommandOverrides<Borrow> = {},
+): Borrow => {
   const defaults = { ...TARGET, user, until, contact: CONTACT, nonceDigest: null, once: null };
   return { type: "Borrow", ...defaults, ...differing };
 };
 
 export const unregister = (
   user: string | null,
-  differing: CommandOverrides<commands.Unregister> = {},
-): commands.Unregister => {
+  differing: CommandOverrides<Unregister> = {},
+): Unregister => {
   return { type: "Unregister", ...TARGET, user, by: "user", peer: "10.0.0.7", ...differing };
 };
 
-export const unregisterAll = (product: string | null = null): commands.UnregisterAll => ({
+export const unregisterAll = (product: string | null = null): UnregisterAll => ({
   type: "UnregisterAll",
   product,
   peer: "10.0.0.1",
@@ -291,10 +295,10 @@ export const unregisterAll = (product: string | null = null): commands.Unregiste
 export const registerFeature = (
   user: string | null,
   code: string | null,
-  differing: CommandOverrides<commands.RegisterFeature> = {},
-): commands.RegisterFeature => {
+  differing: CommandOverrides<FeatureRegister> = {},
+): FeatureRegister => {
   return {
-    type: "RegisterFeature",
+    type: "FeatureRegister",
     peer: CONTACT.peer,
     ...TARGET,
     user,
@@ -306,10 +310,10 @@ export const registerFeature = (
 export const releaseFeature = (
   user: string | null,
   code: string | null,
-  differing: CommandOverrides<commands.ReleaseFeature> = {},
-): commands.ReleaseFeature => {
+  differing: CommandOverrides<FeatureRelease> = {},
+): FeatureRelease => {
   return {
-    type: "ReleaseFeature",
+    type: "FeatureRelease",
     peer: CONTACT.peer,
     ...TARGET,
     user,
@@ -328,8 +332,8 @@ const CONSUMPTION_DEFAULTS = {
 
 export const consume = (
   count: number,
-  differing: CommandOverrides<commands.AddConsumption> = {},
-): commands.AddConsumption => ({
+  differing: CommandOverrides<AddConsumption> = {},
+): AddConsumption => ({
   type: "AddConsumption",
   ...TARGET,
   ...CONSUMPTION_DEFAULTS,
@@ -340,8 +344,8 @@ export const consume = (
 export const consumeFeature = (
   code: string | null,
   count: number,
-  differing: CommandOverrides<commands.AddFeatureConsumption> = {},
-): commands.AddFeatureConsumption => {
+  differing: CommandOverrides<AddFeatureConsumption> = {},
+): AddFeatureConsumption => {
   return {
     type: "AddFeatureConsumption",
     ...TARGET,

@@ -1,10 +1,17 @@
-import type { DeclareAuditGaps } from "../command.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import { limits } from "../limits.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { AuditGap, State } from "../state.ts";
+
+/** Lines of the audit log that were searched for and not found, or that shall be removed. */
+export interface DeclareAuditGaps {
+  readonly type: "DeclareAuditGaps";
+  readonly gaps: readonly Omit<AuditGap, "at">[];
+  readonly note: string;
+  readonly peer: string;
+}
 
 /**
  * A declared gap is an event like any other, and part of the audit chain it describes. So every

@@ -1,4 +1,3 @@
-import type { MoveAway } from "../command.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { MovedAway, MovedIn } from "../event.ts";
 import type { Fault } from "../fault.ts";
@@ -7,6 +6,14 @@ import type { Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { License, Retirement, State } from "../state.ts";
 import { HOUR, later, type Instant } from "../time.ts";
+
+/** Retires the appliance on this host, so that it can be moved to another one. */
+export interface MoveAway {
+  readonly type: "MoveAway";
+  /** Random identifier of this move. */
+  readonly move: string;
+  readonly peer: string;
+}
 
 /**
  * An appliance moves with its key, its licenses and all slots. The old host grants nothing any

@@ -1,4 +1,4 @@
-import { totalAt } from "../consumption/consumption.ts";
+import { totalAt } from "../consumption/counters.ts";
 import type { ClockJumped } from "../event.ts";
 import { limits } from "../limits.ts";
 import type { ClockJump, RecordedJump } from "./clock-jump-types.ts";

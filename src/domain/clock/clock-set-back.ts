@@ -1,10 +1,10 @@
 import {
-  findRemainingJumps,
   lapsedBorrowKey,
   moveLapsedBorrow,
   makeClockSkewAt,
   findUndoneJumps,
   type ClockSkewAt,
+  findRemainingJumps,
 } from "./clock-jumps.ts";
 import type { ClockSetBack, SlotRestored } from "../event.ts";
 import { requireLicense } from "../licenses/evolve-licenses.ts";

@@ -1,6 +1,6 @@
 import { findBorrowsToRestore } from "./clock-jumps.ts";
-import type { AskClock, JumpClock, MarkClock, SetClockBack } from "../command.ts";
-import { isStillTrusted } from "../licenses/trust.ts";
+import type { ClockJump } from "./clock-jump-types.ts";
+import { isStillTrusted, type CheckedSignature } from "../licenses/trust.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Event } from "../event.ts";
 import type { Fault } from "../fault.ts";
@@ -18,11 +18,20 @@ export const canSetClockFreely = (state: State): boolean => !state.hasLentTimeDe
 
 type ClockDecision = Result<Decision<null>, Fault>;
 
+export interface MarkClock {
+  readonly type: "MarkClock";
+}
+
 export const decideMarkClock = (
   _state: State,
   _command: MarkClock,
   { at }: RuleContext,
 ): ClockDecision => makeDecision([{ type: "ClockMarked", at }], null);
+
+/** Records that the clock jumped forward. */
+export interface JumpClock extends ClockJump {
+  readonly type: "JumpClock";
+}
 
 /** Records the jump, because a later set-back needs to know of it. */
 export const decideJumpClock = (
@@ -30,6 +39,12 @@ export const decideJumpClock = (
   { from, to, reason }: JumpClock,
   { at }: RuleContext,
 ): ClockDecision => makeDecision([{ type: "ClockJumped", at, from, to, reason }], null);
+
+export interface AskClock {
+  readonly type: "AskClock";
+  readonly nonce: string;
+  readonly peer: string;
+}
 
 /** Creates the nonce that a vendor's signed time answers; only the newest nonce counts. */
 export const decideAskClock = (
@@ -41,6 +56,16 @@ export const decideAskClock = (
 /** The nonce that can still be answered at this instant; null: none. */
 export const findOpenTimeNonce = (state: State, at: Instant): string | null =>
   at < later(state.clockAskedAt, CLOCK_LIMITS.timeAnswerLifetime) ? state.clockNonce : null;
+
+export interface SetClockBack extends CheckedSignature {
+  readonly type: "SetClockBack";
+  readonly to: Instant;
+  /** The vendor that signed the time; left out: none. */
+  readonly vendor?: string;
+  /** The nonce that the signed time answers; null: only the system clock supports the change. */
+  readonly nonce: string | null;
+  readonly peer: string;
+}
 
 /**
  * Sets the clock back to `to`: without a signature while nothing time-dependent was granted, else

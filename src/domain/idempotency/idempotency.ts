@@ -1,4 +1,3 @@
-import type { IdempotencyKey } from "../command.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { KeyRemembered } from "../event.ts";
 import type { Fault } from "../fault.ts";
@@ -6,6 +5,15 @@ import { limits } from "../limits.ts";
 import { err, type Result } from "../result.ts";
 import type { State } from "../state.ts";
 import { later, type Instant } from "../time.ts";
+
+/**
+ * Execute the command at most once under this key. The fingerprint distinguishes one command from
+ * another.
+ */
+export interface IdempotencyKey {
+  readonly key: string;
+  readonly fingerprint: string;
+}
 
 /** The calls that a caller can repeat safely by sending an idempotency key. */
 export type IdempotentRoute = "borrow" | "add_consumption" | "add_feature_consumption";

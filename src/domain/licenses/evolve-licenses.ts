@@ -1,4 +1,4 @@
-import { findNextReset, totalAt } from "../consumption/consumption.ts";
+import { findNextReset, totalAt } from "../consumption/counters.ts";
 import type {
   ActivationMade,
   ConsumptionAdded,

@@ -1,10 +1,15 @@
-import type { LicenseSelector } from "../command.ts";
 import type { Fault } from "../fault.ts";
 import { moveGraceEnd } from "../appliance/move.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { License, State } from "../state.ts";
 import { getLicenseEnd } from "./terms.ts";
+
+/** How a caller selects a license. */
+export interface LicenseSelector {
+  readonly product: string | null;
+  readonly licenseId: number | null;
+}
 
 /** Why nothing may be granted on this license at this instant; null: it may. */
 export function checkLicenseValid(

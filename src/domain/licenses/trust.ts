@@ -1,4 +1,3 @@
-import type { DistrustVendor, TrustVendor } from "../command.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import { err, type Result } from "../result.ts";
@@ -6,7 +5,24 @@ import type { RuleContext } from "../rule-context.ts";
 import type { State, TrustedVendor } from "../state.ts";
 import { SECOND, type Instant } from "../time.ts";
 
+/**
+ * A signature is checked before the command is executed, with the keys that the vendor had then.
+ * The check counts only while the vendor's document has the same version. Left out: no signature
+ * was checked.
+ */
+export interface CheckedSignature {
+  /** The version of the signing vendor's document; null: the vendor was not trusted yet. */
+  readonly checkedVersion?: number | null;
+}
+
 type TrustDecision = Result<Decision<{ readonly vendor: string }>, Fault>;
+
+/** A trust document whose signature was checked. */
+export interface TrustVendor extends CheckedSignature {
+  readonly type: "TrustVendor";
+  readonly vendor: TrustedVendor;
+  readonly peer: string;
+}
 
 /** Trusting the same document again changes nothing. A product belongs to one vendor. */
 export function decideTrustVendor(
@@ -28,6 +44,12 @@ export function decideTrustVendor(
   if (isProductTaken || vendor.keys.some(({ x }) => keys.has(x)))
     return err({ code: "untrusted_vendor" });
   return makeDecision([{ type: "VendorTrusted", at, vendor, peer }], outcome);
+}
+
+export interface DistrustVendor {
+  readonly type: "DistrustVendor";
+  readonly vendor: string;
+  readonly peer: string;
 }
 
 /**

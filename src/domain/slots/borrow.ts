@@ -1,30 +1,45 @@
+import { renewHeldFeatures } from "../features/features.ts";
+import type { Contact } from "./registration.ts";
 import { checkSlotCaps } from "./slot-caps.ts";
-import type { Borrow } from "../command.ts";
+import { findMissingFields, type LicenseSelector } from "../licenses/licenses.ts";
 import { machineOf } from "./contact.ts";
 import { makeDecision } from "../decision.ts";
 import type { Event } from "../event.ts";
 import type { Fault } from "../fault.ts";
-import { renewHeldFeatures } from "../features/features.ts";
-import { findRecordedOutcome, recordOutcome } from "../idempotency/idempotency.ts";
+import {
+  findRecordedOutcome,
+  type IdempotencyKey,
+  recordOutcome,
+} from "../idempotency/idempotency.ts";
 import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
-import { findMissingFields } from "../licenses/licenses.ts";
 import { limits } from "../limits.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import {
   getBorrowEnd,
   findSlot,
-  expireEndedSlot,
   makeSlotRenewed,
   makeSlotOutcome,
   makeSlotTaken,
   type SlotDecision,
   type SlotOutcome,
+  expireEndedSlot,
 } from "./slots.ts";
 import type { License, State } from "../state.ts";
 import { canBorrow, getLicenseEnd } from "../licenses/terms.ts";
 import { earliest, HOUR, later, latest, MINUTE, type Instant } from "../time.ts";
 import { CLOCK_LIMITS, isClockSuspect } from "../clock/timekeeper.ts";
+
+export interface Borrow extends LicenseSelector {
+  readonly type: "Borrow";
+  readonly user: string | null;
+  readonly contact: Contact;
+  /** As in `Register`. */
+  readonly nonceDigest: string | null;
+  /** Null: as long as allowed. */
+  readonly until: Instant | null;
+  readonly once: IdempotencyKey | null;
+}
 
 /**
  * The part of the outcome recorded under the idempotency key; a repeated request sends user and

@@ -1,21 +1,29 @@
+import { renewHeldFeatures } from "../features/features.ts";
+import type { Contact } from "./registration.ts";
 import { checkSlotCaps } from "./slot-caps.ts";
-import type { Register } from "../command.ts";
+import { findMissingFields, type LicenseSelector } from "../licenses/licenses.ts";
 import { findContactChange, isSameMachine } from "./contact.ts";
 import { makeDecision } from "../decision.ts";
-import { renewHeldFeatures } from "../features/features.ts";
 import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
-import { findMissingFields } from "../licenses/licenses.ts";
 import { err } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import {
   findSlot,
-  expireEndedSlot,
   makeSlotRenewed,
   makeSlotOutcome,
   makeSlotTaken,
   type SlotDecision,
+  expireEndedSlot,
 } from "./slots.ts";
 import type { State } from "../state.ts";
+
+export interface Register extends LicenseSelector {
+  readonly type: "Register";
+  readonly user: string | null;
+  readonly contact: Contact;
+  /** SHA-256, hex, of the nonce that the lease will carry; null: the caller sent none. */
+  readonly nonceDigest: string | null;
+}
 
 /**
  * Registering again is the heartbeat: it renews the slot and does not fail when all slots are

@@ -1,9 +1,8 @@
-import type { LicenseSelector } from "../command.ts";
 import { isSameMachine } from "./contact.ts";
 import type { Decision } from "../decision.ts";
 import type { Event, SlotExpired, SlotRenewed } from "../event.ts";
 import type { Fault } from "../fault.ts";
-import { findLicenses, filterValidLicenses } from "../licenses/licenses.ts";
+import { findLicenses, filterValidLicenses, type LicenseSelector } from "../licenses/licenses.ts";
 import type { SlotPool } from "./pool.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";

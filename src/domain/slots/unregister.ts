@@ -1,4 +1,4 @@
-import type { Unregister, UnregisterAll } from "../command.ts";
+import type { LicenseSelector } from "../licenses/licenses.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Event, FeatureReleased, ReleasedBy, SlotReleased } from "../event.ts";
 import type { Fault } from "../fault.ts";
@@ -9,6 +9,13 @@ import { getBorrowEnd, findHeldSlot } from "./slots.ts";
 import type { Registration } from "./registration.ts";
 import type { License, State } from "../state.ts";
 import type { Instant } from "../time.ts";
+
+export interface Unregister extends LicenseSelector {
+  readonly type: "Unregister";
+  readonly user: string | null;
+  readonly by: ReleasedBy;
+  readonly peer: string;
+}
 
 /** Also returns a borrowed slot early, if the license allows it. */
 export function decideUnregister(
@@ -36,6 +43,13 @@ export function decideUnregister(
   }
   if (count === 0) return err({ code: "user_not_registered" });
   return makeDecision(events, { released: count });
+}
+
+export interface UnregisterAll {
+  readonly type: "UnregisterAll";
+  /** Null: every product. */
+  readonly product: string | null;
+  readonly peer: string;
 }
 
 /** Releases every slot that may be released; slots whose license forbids an early return stay. */

@@ -3,7 +3,8 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Command, InstallLicense } from "../../../src/domain/command.ts";
+import type { Command } from "../../../src/domain/decide.ts";
+import type { LicenseUpload } from "../../../src/domain/licenses/license-upload.ts";
 import { evolve } from "../../../src/domain/evolve.ts";
 import { emptyState } from "../../../src/domain/state.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "../../../src/domain/time.ts";
@@ -162,7 +163,7 @@ export async function recordSiteHistory(folder: string, siteName: string): Promi
 }
 
 /** Adds a license document that the vendor signed for this appliance. */
-async function signLicenseFor(key: PrivateKey, command: InstallLicense): Promise<InstallLicense> {
+async function signLicenseFor(key: PrivateKey, command: LicenseUpload): Promise<LicenseUpload> {
   const { license, terms, grant } = command;
   const document = await signLicense(
     {

@@ -1,6 +1,6 @@
 // Fills the disk of a store at a chosen byte of its journal. Checks what each caller is answered,
 // what remains on the disk, and how the store continues when there is free space again.
-import type { Command } from "../../../src/domain/command.ts";
+import type { Command } from "../../../src/domain/decide.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { Store } from "../../../src/store/store.ts";
 import { transactCommand } from "../../support/licensed-store.ts";

@@ -1,5 +1,8 @@
 // Makes random commands from a seed: every type of command, mostly plausible, sometimes not.
-import type { Command, InstallLicense, IdempotencyKey } from "../../../src/domain/command.ts";
+import type { Command } from "../../../src/domain/decide.ts";
+import type { AirgapLicense } from "../../../src/domain/licenses/airgap-license.ts";
+import type { LicenseUpload } from "../../../src/domain/licenses/license-upload.ts";
+import type { IdempotencyKey } from "../../../src/domain/idempotency/idempotency.ts";
 import type { Contact } from "../../../src/domain/slots/registration.ts";
 import type { State, TrustedVendor } from "../../../src/domain/state.ts";
 import { DAY, HOUR, later, latest, MINUTE, type Instant } from "../../../src/domain/time.ts";
@@ -45,15 +48,17 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   Borrow: 7,
   Unregister: 6,
   UnregisterAll: 0.3,
-  RegisterFeature: 12,
-  ReleaseFeature: 4,
-  ReleaseAllFeatures: 0.3,
+  FeatureRegister: 12,
+  FeatureRelease: 4,
+  FeatureReleaseAll: 0.3,
   AddConsumption: 14,
   AddFeatureConsumption: 7,
-  InstallLicense: 3,
-  RemoveLicense: 0.6,
-  MakeRequest: 1.6,
-  MakeActivation: 1,
+  LicenseUpload: 3,
+  // The maker of LicenseUpload makes these too.
+  AirgapLicense: 0,
+  LicenseRemove: 0.6,
+  LicenseGenerate: 1.6,
+  AirgapGenerate: 1,
   TrustVendor: 0.5,
   DistrustVendor: 0.3,
   SetKeys: 0.5,
@@ -90,7 +95,7 @@ function nextSetupCommand({ random, state, at, trueNow }: CommandContext): Comma
   }
   if (!state.vendors.has(VENDOR.vendor)) return random.chance(0.3) ? "TrustVendor" : null;
   if (state.licenses.size > 2 || random.chance(0.7)) return null;
-  return state.requests.size === 0 ? "MakeRequest" : "InstallLicense";
+  return state.requests.size === 0 ? "LicenseGenerate" : "LicenseUpload";
 }
 
 type CommandMaker = (context: CommandContext) => Command;
@@ -119,19 +124,19 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     });
   },
   UnregisterAll: ({ random }) => unregisterAll(random.chance(0.3) ? null : random.pick(PRODUCTS)),
-  RegisterFeature: (context) =>
+  FeatureRegister: (context) =>
     registerFeature(
       randomUser(context.random),
       context.random.pick(FEATURES),
       randomTarget(context),
     ),
-  ReleaseFeature: (context) =>
+  FeatureRelease: (context) =>
     releaseFeature(
       randomUser(context.random),
       context.random.pick(FEATURES),
       randomTarget(context),
     ),
-  ReleaseAllFeatures: () => ({ type: "ReleaseAllFeatures", peer: PEER }),
+  FeatureReleaseAll: () => ({ type: "FeatureReleaseAll", peer: PEER }),
   AddConsumption: (context) => {
     const { random } = context;
     const user = random.chance(0.5) ? null : randomUser(random);
@@ -148,11 +153,12 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     const options = { ...randomTarget(context), once: randomIdempotencyKey(random) };
     return consumeFeature(random.pick(FEATURES), random.intBetween(0, 4), options);
   },
-  InstallLicense: randomLicense,
-  RemoveLicense: ({ random, state }) =>
+  LicenseUpload: randomLicense,
+  AirgapLicense: randomLicense,
+  LicenseRemove: ({ random, state }) =>
     remove(random.pick([...state.licenses.keys(), 99]), random.chance(0.5)),
-  MakeRequest: ({ random, head, operationNumber }) => ({
-    type: "MakeRequest",
+  LicenseGenerate: ({ random, head, operationNumber }) => ({
+    type: "LicenseGenerate",
     request: {
       request: `request ${operationNumber}`,
       nonce: `nonce ${operationNumber}`,
@@ -164,8 +170,8 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     head: { auditSeq: head.auditSeq, auditSum: head.auditSum },
     peer: PEER,
   }),
-  MakeActivation: ({ operationNumber }) => ({
-    type: "MakeActivation",
+  AirgapGenerate: ({ operationNumber }) => ({
+    type: "AirgapGenerate",
     activation: {
       nonce: operationNumber.toString(16).padStart(10, "0"),
       licenseKey: `key ${operationNumber % 7}`,
@@ -255,8 +261,8 @@ const randomIdempotencyKey = (random: SeededRandom): IdempotencyKey | null =>
     ? null
     : { key: `key-${random.intBelow(40)}`, fingerprint: random.pick(["a", "a", "a", "b"]) };
 
-/** Answers a pending request, or has a newer serial; sometimes it is a license file used before. */
-function randomLicense({ random, state, at }: CommandContext): InstallLicense {
+/** Answers a pending request or activation, or has a newer serial; sometimes it is a license file used before. */
+function randomLicense({ random, state, at }: CommandContext): LicenseUpload | AirgapLicense {
   const license = random.intBetween(1, 8);
   const installed = state.licenses.get(license);
   const product = PRODUCTS[license % PRODUCTS.length] ?? "cad";
@@ -291,9 +297,12 @@ function randomLicense({ random, state, at }: CommandContext): InstallLicense {
   const { hardware: _hardware, ...grant } = makeGrant(license, granted, serial);
   const [request] = [...state.requests.values()].toReversed();
   const [activation] = state.activations.keys();
-  const answers = random.pick([
-    request === undefined ? null : { request: request.request, nonce: request.nonce },
-    activation === undefined || installed === undefined ? null : { activation },
+  const fields = { license, terms: granted, grant, peer: PEER };
+  const answers = request === undefined ? null : { request: request.request, nonce: request.nonce };
+  return random.pick<LicenseUpload | AirgapLicense>([
+    { type: "LicenseUpload", ...fields, answers },
+    activation === undefined || installed === undefined
+      ? { type: "LicenseUpload", ...fields, answers: null }
+      : { type: "AirgapLicense", ...fields, activation },
   ]);
-  return { type: "InstallLicense", license, terms: granted, grant, answers, peer: PEER };
 }

@@ -1,5 +1,4 @@
-import type { Command } from "../../../src/domain/command.ts";
-import type { OutcomeOf } from "../../../src/domain/decide.ts";
+import type { Command, OutcomeOf } from "../../../src/domain/decide.ts";
 import type { State } from "../../../src/domain/state.ts";
 import { instant, latest } from "../../../src/domain/time.ts";
 import { ApplianceClock } from "../../../src/platform/clock.ts";
@@ -242,7 +241,7 @@ const INJECTED_ERROR = "injected by the simulation";
 
 /** Whether a command goes through all licenses, in their order since the last start. */
 const affectsAllLicenses = ({ type }: Command): boolean =>
-  type === "UnregisterAll" || type === "ReleaseAllFeatures";
+  type === "UnregisterAll" || type === "FeatureReleaseAll";
 
 const isStorageFault = (answer: StoreAnswer): boolean =>
   !answer.ok && answer.fault.code.startsWith("storage_");

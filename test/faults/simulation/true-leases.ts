@@ -1,7 +1,7 @@
 // The borrows that applications have, by the true time, which the machine's clock may not show. It
 // checks one rule only: until a lease that was granted under a correct clock ends or is released,
 // no other user gets its slot.
-import type { Command } from "../../../src/domain/command.ts";
+import type { Command } from "../../../src/domain/decide.ts";
 import type { SlotOutcome } from "../../../src/domain/slots/slots.ts";
 import type { State } from "../../../src/domain/state.ts";
 import { MINUTE } from "../../../src/domain/time.ts";
@@ -69,7 +69,7 @@ export class TrueLeases {
   /** Ends the leases that a command may release, even if it is never answered. */
   endLeasesFor(command: Command): void {
     if (command.type === "UnregisterAll") this.#end(() => true);
-    if (command.type === "RemoveLicense") this.#end(({ license }) => license === command.license);
+    if (command.type === "LicenseRemove") this.#end(({ license }) => license === command.license);
     if (command.type === "Unregister") this.#end(({ user }) => user === command.user);
   }
 

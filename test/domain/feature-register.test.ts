@@ -200,12 +200,12 @@ describe("releaseFeature", () => {
     const takenAgain = meshReleased.at(minutesLater(6)).execute(registerFeature("bob", "mesh"));
     takenAgain
       .at(justBefore(minutesLater(16)))
-      .when({ type: "ReleaseAllFeatures", peer: "10.0.0.9" })
+      .when({ type: "FeatureReleaseAll", peer: "10.0.0.9" })
       .records({ type: "FeatureReleased", user: "bob", by: "admin" })
       .answers({ released: 1 });
     takenAgain
       .at(minutesLater(16))
-      .when({ type: "ReleaseAllFeatures", peer: "10.0.0.9" })
+      .when({ type: "FeatureReleaseAll", peer: "10.0.0.9" })
       .records()
       .answers({ released: 0 });
   });

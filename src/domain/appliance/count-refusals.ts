@@ -1,4 +1,3 @@
-import type { CountRefusals } from "../command.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { RefusalsCounted } from "../event.ts";
 import type { Fault } from "../fault.ts";
@@ -6,6 +5,18 @@ import { limits } from "../limits.ts";
 import type { Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { State } from "../state.ts";
+
+export interface CountRefusals {
+  readonly type: "CountRefusals";
+  readonly refusals: readonly RefusalCount[];
+}
+
+export interface RefusalCount {
+  readonly product: string | null;
+  readonly code: string;
+  readonly count: number;
+  readonly users: readonly string[];
+}
 
 /**
  * Refusals are counted, not written one by one: a client that retries in a loop must not fill the

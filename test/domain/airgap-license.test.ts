@@ -1,13 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import type { InstallLicense, MakeActivation } from "../../src/domain/command.ts";
-import { findOpenActivations } from "../../src/domain/licenses/install.ts";
+import type { AirgapGenerate } from "../../src/domain/licenses/airgap-generate.ts";
+import {
+  type AirgapLicense,
+  findOpenActivations,
+} from "../../src/domain/licenses/airgap-license.ts";
 import { limits } from "../../src/domain/limits.ts";
 import { DAY, later, type Instant } from "../../src/domain/time.ts";
 import { HARDWARE, HARDWARE_ID } from "../support/new-site.ts";
 import { justBefore, given, install, MONDAY, remove, replayEvents } from "../support/scenario.ts";
 
-const activate = (nonce: string, licenseKey = "K"): MakeActivation => ({
-  type: "MakeActivation",
+const activate = (nonce: string, licenseKey = "K"): AirgapGenerate => ({
+  type: "AirgapGenerate",
   activation: {
     nonce,
     licenseKey,
@@ -18,10 +21,10 @@ const activate = (nonce: string, licenseKey = "K"): MakeActivation => ({
   peer: "10.0.0.1",
 });
 
-const confirmed = (license: number, activation: string): InstallLicense => ({
-  ...install(license),
-  answers: { activation },
-});
+const confirmed = (license: number, activation: string): AirgapLicense => {
+  const { type: _type, answers: _answers, ...checked } = install(license);
+  return { type: "AirgapLicense", ...checked, activation };
+};
 
 const withActivation = given().at(MONDAY).execute(activate("n"));
 const listOpenNonces = (history: ReturnType<typeof given>, key: string, at: Instant) =>

@@ -1,0 +1,18 @@
+import { makeDecision, type Decision } from "../decision.ts";
+import type { Fault } from "../fault.ts";
+import type { Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
+import type { DataFolderKind, State } from "../state.ts";
+
+export interface Create {
+  readonly type: "Create";
+  readonly kind: DataFolderKind;
+  readonly appliance: string;
+}
+
+/** The first event of a data folder. */
+export const decideCreate = (
+  _state: State,
+  { kind, appliance }: Create,
+  { at }: RuleContext,
+): Result<Decision<null>, Fault> => makeDecision([{ type: "Created", at, kind, appliance }], null);

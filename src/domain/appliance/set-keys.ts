@@ -1,0 +1,19 @@
+import { makeDecision, type Decision } from "../decision.ts";
+import type { Fault } from "../fault.ts";
+import type { Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
+import type { State } from "../state.ts";
+
+/** Which cloud credentials were replaced. Commands and events never contain the values. */
+export interface SetKeys {
+  readonly type: "SetKeys";
+  readonly changed: readonly string[];
+  readonly peer: string;
+}
+
+/** For the audit log: the values themselves are stored in an encrypted file. */
+export const decideSetKeys = (
+  _state: State,
+  { changed, peer }: SetKeys,
+  { at }: RuleContext,
+): Result<Decision<null>, Fault> => makeDecision([{ type: "KeysSet", at, changed, peer }], null);

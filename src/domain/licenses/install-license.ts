@@ -1,0 +1,86 @@
+import { makeDecision, type Decision } from "../decision.ts";
+import type { Fault, ReturnedLicense } from "../fault.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { Grant, HardwareDigest, License, OpenRequest, State, Tombstone } from "../state.ts";
+import type { Instant } from "../time.ts";
+import type { Terms } from "./terms.ts";
+import { hasProduct, isStillTrusted, type CheckedSignature } from "./trust.ts";
+
+/** A license whose signature, appliance and form were checked. */
+export interface CheckedLicense extends CheckedSignature {
+  readonly license: number;
+  readonly terms: Terms;
+  readonly grant: Omit<Grant, "hardware">;
+  readonly peer: string;
+}
+
+/** The request or activation of this appliance that a license answers. */
+export interface AnsweredQuestion {
+  readonly request: string | null;
+  readonly activation: string | null;
+  /** The hardware list that was sent with it; a fault if there is none for this license. */
+  readonly hardware: Result<readonly HardwareDigest[], Fault>;
+  /** Added to the refusal of an old serial. */
+  readonly returned?: ReturnedLicense;
+}
+
+export interface InstalledLicense {
+  readonly license: number;
+  /**
+   * The terms that it replaced; null: the license is new here, or the same document was already
+   * installed.
+   */
+  readonly replacedTerms: Terms | null;
+}
+
+/**
+ * Installs a license once. It must come from a trusted vendor, be for a product of that vendor, and
+ * answer an open request or have a newer serial than the installed license. Installing the same
+ * document again is accepted and changes nothing.
+ */
+export function decideInstallLicense(
+  state: State,
+  checked: CheckedLicense,
+  { request, activation, hardware, ...returned }: AnsweredQuestion,
+  at: Instant,
+): Result<Decision<InstalledLicense>, Fault> {
+  const { license, terms, grant, peer } = checked;
+  const vendor = state.vendors.get(grant.vendor);
+  if (vendor === undefined || !hasProduct(vendor, terms.product))
+    return err({ code: "untrusted_vendor" });
+  const installed = state.licenses.get(license);
+  const tombstone = state.tombstones.get(license);
+  if (!isSameVendorAndProduct(installed, tombstone, checked))
+    return err({ code: "untrusted_vendor" });
+  if (installed?.grant.document === grant.document)
+    return makeDecision([], { license, replacedTerms: null });
+  const newestSerial = installed?.grant.serial ?? tombstone?.serial ?? 0;
+  if (grant.serial <= newestSerial)
+    return err({ code: "stale_license", serial: newestSerial, ...returned });
+  if (!isStillTrusted(state, grant.vendor, checked.checkedVersion))
+    return err({ code: "untrusted_vendor" });
+  if (!hardware.ok) return hardware;
+
+  const fullGrant = { ...grant, hardware: hardware.value };
+  const eventFields = { license, terms, grant: fullGrant, request, activation, peer };
+  const outcome = { license, replacedTerms: installed?.terms ?? null };
+  return makeDecision([{ type: "LicenseInstalled", at, ...eventFields }], outcome);
+}
+
+/** An id belongs permanently to one vendor and one product, even after the license was returned. */
+function isSameVendorAndProduct(
+  installed: License | undefined,
+  tombstone: Tombstone | undefined,
+  { grant, terms }: CheckedLicense,
+): boolean {
+  const vendor = installed?.grant.vendor ?? tombstone?.vendor ?? grant.vendor;
+  const product = installed?.terms.product ?? tombstone?.product ?? terms.product;
+  return vendor === grant.vendor && product === terms.product;
+}
+
+/** A license is installed only if it is signed for the hardware that was sent to the vendor. */
+export const checkHardwareId = (
+  { hardwareId, hardware }: Pick<OpenRequest, "hardwareId" | "hardware">,
+  signedHardwareId: string,
+): Result<readonly HardwareDigest[], Fault> =>
+  hardwareId === signedHardwareId ? ok(hardware) : err({ code: "hardware_mismatch" });

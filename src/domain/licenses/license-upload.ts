@@ -1,0 +1,61 @@
+import type { Decision } from "../decision.ts";
+import type { Fault, ReturnedLicense } from "../fault.ts";
+import { limits } from "../limits.ts";
+import { err, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
+import type { HardwareDigest, State } from "../state.ts";
+import { later, type Instant } from "../time.ts";
+import {
+  checkHardwareId,
+  decideInstallLicense,
+  type CheckedLicense,
+  type InstalledLicense,
+} from "./install-license.ts";
+
+/** Installs a license that came as a file. */
+export interface LicenseUpload extends CheckedLicense {
+  readonly type: "LicenseUpload";
+  /** The request that the document says it answers; null: none. */
+  readonly answers: { readonly request: string; readonly nonce: string } | null;
+}
+
+export function decideLicenseUpload(
+  state: State,
+  command: LicenseUpload,
+  { at }: RuleContext,
+): Result<Decision<InstalledLicense>, Fault> {
+  const request = command.answers?.request ?? null;
+  const hardware = findRequestedHardware(state, command, at);
+  const answered = { request, activation: null, hardware, ...findReturnedLicense(state, command) };
+  return decideInstallLicense(state, command, answered, at);
+}
+
+function findReturnedLicense(
+  state: State,
+  { license }: LicenseUpload,
+): { readonly returned?: ReturnedLicense } {
+  const tombstone = state.licenses.has(license) ? undefined : state.tombstones.get(license);
+  return tombstone === undefined ? {} : { returned: { license, at: tombstone.at } };
+}
+
+/** The hardware list that the license is signed for; a fault if it was never part of a request. */
+function findRequestedHardware(
+  state: State,
+  command: LicenseUpload,
+  at: Instant,
+): Result<readonly HardwareDigest[], Fault> {
+  const { license, answers, grant } = command;
+  if (answers === null) {
+    const installed = state.licenses.get(license);
+    return installed === undefined
+      ? err({ code: "request_unknown", ...findReturnedLicense(state, command) })
+      : checkHardwareId(installed.grant, grant.hardwareId);
+  }
+  const { request, nonce } = answers;
+  if (state.answeredRequests.has(request)) return err({ code: "request_used" });
+  const openRequest = state.requests.get(request);
+  const isOpen = openRequest !== undefined && openRequest.nonce === nonce;
+  if (!isOpen || at >= later(openRequest.at, limits.requestAge))
+    return err({ code: "request_unknown" });
+  return checkHardwareId(openRequest, grant.hardwareId);
+}
