@@ -29,7 +29,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
 /** Every package that may be imported, with the folders that may import it. */
 const ALLOWED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   elysia: ["http"],
-  "@elysiajs/eden": ["web"],
+  "@elysiajs/eden": ["web", "cli"],
   jose: ["license"],
   lowdb: ["store"],
   preact: ["web"],

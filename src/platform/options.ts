@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { ok, type Result } from "../domain/result.ts";
 import { errorCode } from "./disk.ts";
 import { isCompiled } from "./version.ts";
 
@@ -11,8 +12,10 @@ export interface Option {
   readonly type: "string" | "boolean" | "list";
   readonly help: string;
   readonly placeholder?: string;
-  /** For the help text only; the command itself checks that the option is set. */
+  /** For the help text only. */
   readonly isRequired?: boolean;
+  /** Without a value, the command is refused with this hint. */
+  readonly missingHint?: string;
   /** Values of the list may contain commas, so an environment variable holds only one value. */
   readonly canContainCommas?: boolean;
   /** Also allowed in the settings file, where the key is the name with underscores. */
@@ -22,8 +25,8 @@ export interface Option {
   readonly defaultValue?: (environment: Environment) => string | undefined;
   /** Help text for a default that differs between machines. */
   readonly defaultDescription?: string;
-  /** Checks a value; null: valid. */
-  readonly check?: (value: OptionValue) => InvalidValue | null;
+  /** Converts the text, or each text of a list, to the value that the command gets. */
+  readonly parse?: (text: string) => Result<unknown, InvalidValue>;
 }
 
 export interface InvalidValue {
@@ -37,7 +40,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type OptionValue = string | boolean | readonly string[];
 
 export interface ResolvedOption {
+  /** As it was written. */
   readonly value: OptionValue;
+  /** As the command gets it. */
+  readonly parsed: unknown;
   /** The flag, the variable or the file that set it, or "default". */
   readonly from: string;
 }
@@ -69,17 +75,29 @@ export function resolveOptions(
 ): Map<string, ResolvedOption> {
   const resolved = new Map<string, ResolvedOption>();
   for (const option of options) {
-    const resolvedOption = lookUp(option, flags, environment, file);
-    if (resolvedOption === null) continue;
-    const invalid = option.check?.(resolvedOption.value) ?? null;
-    if (invalid !== null) {
-      const { from } = resolvedOption;
+    const found = lookUp(option, flags, environment, file);
+    if (found === null) continue;
+    const { value, from } = found;
+    const parsed = parseValue(option, value);
+    if (!parsed.ok) {
       const subject = from.startsWith("--") ? from : `${from}: ${option.name}`;
-      throw new Misuse(`${subject} ${invalid.problem}`, invalid.hint);
+      throw new Misuse(`${subject} ${parsed.fault.problem}`, parsed.fault.hint);
     }
-    resolved.set(option.name, resolvedOption);
+    resolved.set(option.name, { value, parsed: parsed.value, from });
   }
   return resolved;
+}
+
+/** Converts a value; an invalid text of a list makes the whole list invalid. */
+export function parseValue(
+  { parse }: Pick<Option, "parse">,
+  value: OptionValue,
+): Result<unknown, InvalidValue> {
+  if (parse === undefined || typeof value === "boolean") return ok(value);
+  if (typeof value === "string") return parse(value);
+  const results = value.map(parse);
+  const invalid = results.find((result) => !result.ok);
+  return invalid ?? ok(results.map((result) => (result.ok ? result.value : null)));
 }
 
 function lookUp(
@@ -87,7 +105,7 @@ function lookUp(
   flags: Readonly<Record<string, OptionValue | undefined>>,
   environment: Environment,
   file: ConfigFile | null,
-): ResolvedOption | null {
+): Omit<ResolvedOption, "parsed"> | null {
   const flag = flags[option.name];
   if (flag !== undefined)
     return { value: resolvePath(option, flag, "."), from: `--${option.name}` };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { err, ok } from "../../src/domain/result.ts";
 import { parseConfig } from "../../src/cli/frame/settings-file.ts";
 import { Misuse, type ConfigFile, type Option } from "../../src/platform/options.ts";
 
@@ -8,8 +9,8 @@ const listen: Option = {
   help: "where",
   placeholder: "HOST:PORT",
   isSetting: true,
-  check: (value) =>
-    value === "wrong" ? { problem: "must be right", hint: "for example a" } : null,
+  parse: (text) =>
+    text === "wrong" ? err({ problem: "must be right", hint: "for example a" }) : ok(text),
 };
 const networks: Option = {
   name: "client-networks",

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { instant } from "../../src/domain/time.ts";
 import { parseTimeFlag } from "../../src/cli/frame/time-flag.ts";
-import { Misuse } from "../../src/platform/options.ts";
 
 const NOW = instant(Date.parse("2026-03-02T09:00:00.000Z"));
 
@@ -15,8 +14,8 @@ describe("parseTimeFlag", () => {
     ["90m", "2026-03-02T07:30:00.000Z", "2026-03-02T07:30:00.000Z"],
     ["2026-02-28T10:00:00+02:00", "2026-02-28T08:00:00.000Z", "2026-02-28T08:00:00.000Z"],
   ])("reads %s as its beginning for --since and as its end for --until", (text, since, until) => {
-    expect(parseTimeFlag("since", text, NOW)).toBe(since);
-    expect(parseTimeFlag("until", text, NOW)).toBe(until);
+    expect(parseTimeFlag("since", text, NOW)).toEqual({ ok: true, value: since });
+    expect(parseTimeFlag("until", text, NOW)).toEqual({ ok: true, value: until });
   });
 
   test.each([
@@ -32,9 +31,9 @@ describe("parseTimeFlag", () => {
     "2026-02-28T10:00:00",
     "",
   ])("refuses %p and names the value", (text) => {
-    expect(() => parseTimeFlag("since", text, NOW)).toThrow(Misuse);
-    expect(() => parseTimeFlag("since", text, NOW)).toThrow(
-      `must be a day, a time or a duration: ${text}`,
-    );
+    expect(parseTimeFlag("since", text, NOW)).toMatchObject({
+      ok: false,
+      fault: { problem: `must be a day, a time or a duration: ${text}` },
+    });
   });
 });

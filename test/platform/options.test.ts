@@ -79,9 +79,10 @@ describe("resolveOptions takes", () => {
       { value: "default", from: "default" },
     ],
   ])("%s", (_description, { flags, environment, configFile }, expected) => {
-    expect(resolveOptions([listen], flags, environment, configFile).get("listen")).toEqual(
-      expected,
-    );
+    expect(resolveOptions([listen], flags, environment, configFile).get("listen")).toEqual({
+      ...expected,
+      parsed: expected.value,
+    });
   });
 
   test("no value for an option that is not set and has no default", () => {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { createApp } from "../../http/app.ts";
+import { treaty } from "@elysiajs/eden";
+import { createApp, type App } from "../../http/app.ts";
 import { socketGate } from "../../http/gate.ts";
 import { realDisk } from "../../platform/disk.ts";
 import type { Environment } from "../../platform/options.ts";
@@ -10,51 +11,64 @@ import { openAppliance, socketPath } from "../serve/appliance.ts";
 import { Failure } from "../frame/command.ts";
 import { refusalHint } from "../frame/refusal-hints.ts";
 
-/** Calls the admin API of an appliance, whether its server is running or not. */
-export type AdminCall = (method: "GET" | "POST", path: string, body?: object) => Promise<unknown>;
+/** The options that name a site. */
+export interface Site {
+  readonly data: string;
+  /** The name to bind licenses to if no hardware can be identified. */
+  readonly identity: string | null;
+}
 
-/** Calls a route that replies with a stream. */
-export type AdminStream = (path: string) => Promise<AsyncIterable<Uint8Array>>;
-
-export interface AdminTarget {
-  readonly folder: string;
-  readonly identityName: string | null;
+export interface ClientContext {
   readonly environment: Environment;
   /** Creates a site in an empty folder, so that access can be restricted before the first start. */
   readonly createIfEmpty?: boolean;
 }
 
+/** The API of an appliance, whether its server is running or not; typed as the page's client. */
+export interface AdminClient {
+  readonly admin: Api["admin"]["v1"];
+  readonly v4: Api["v4"];
+  /** Calls a route of `/api` that replies with a stream. */
+  readonly stream: (path: string) => Promise<AsyncIterable<Uint8Array>>;
+}
+
+type Api = ReturnType<typeof treaty<App>>["api"];
+
 /**
  * Calls the running server through its socket. Without a server, opens the folder under its lock
  * and calls the same routes there. Never both at once.
  */
-export const withAdminClient = <T>(target: AdminTarget, use: AdminClientUser<T>): Promise<T> =>
-  runAsFolderOwner(target.folder, () => openAdminClient(target, use));
+export const withAdminClient = <T>(
+  site: Site,
+  context: ClientContext,
+  use: (client: AdminClient) => Promise<T>,
+): Promise<T> => runAsFolderOwner(site.data, () => openAdminClient(site, context, use));
 
-async function openAdminClient<T>(target: AdminTarget, use: AdminClientUser<T>): Promise<T> {
-  const { folder, identityName, environment, createIfEmpty = false } = target;
-  const socket = socketPath(folder);
+async function openAdminClient<T>(
+  { data, identity }: Site,
+  { environment, createIfEmpty = false }: ClientContext,
+  use: (client: AdminClient) => Promise<T>,
+): Promise<T> {
+  const socket = socketPath(data);
   if (existsSync(socket) && (await isServerListening(socket))) {
-    const send: SendRequest = (request) => fetch(request, { unix: socket });
-    return use(createCall(send), createStream(send));
+    return use(createClient((request) => fetch(request, { unix: socket })));
   }
-  const create = createIfEmpty && realDisk.stat(folder) !== null && isEmptyFolder(realDisk, folder);
-  const kind = create ? "site" : null;
+  const create = createIfEmpty && realDisk.stat(data) !== null && isEmptyFolder(realDisk, data);
   const appliance = await openAppliance({
-    folder,
-    identityName,
-    kind,
+    folder: data,
+    identityName: identity,
+    kind: create ? "site" : null,
     create,
     holder: "command",
   });
   try {
     const app = createApp(appliance, socketGate);
-    const send: SendRequest = async (request) => {
+    const client = createClient(async (request) => {
       // A server that runs the same appliance from another folder would not know of the change.
-      if (request.method !== "GET") await refuseCopy(appliance.identity.key, folder, environment);
+      if (request.method !== "GET") await refuseCopy(appliance.identity.key, data, environment);
       return app.handle(request);
-    };
-    return await use(createCall(send), createStream(send));
+    });
+    return await use(client);
   } finally {
     await appliance.close();
   }
@@ -69,16 +83,37 @@ async function isServerListening(unix: string): Promise<boolean> {
   }
 }
 
-type AdminClientUser<T> = (call: AdminCall, stream: AdminStream) => Promise<T>;
 type SendRequest = (request: Request) => Promise<Response>;
 
-const createStream =
-  (send: SendRequest): AdminStream =>
-  async (path) => {
-    const response = await send(new Request(`http://appliance${path}`));
-    if (!response.ok) throw toFailure(await response.json());
-    return readToEnd(response.body ?? new ReadableStream());
+const ORIGIN = "http://appliance";
+
+function createClient(send: SendRequest): AdminClient {
+  const fetcher = (url: string, init?: RequestInit) => send(new Request(url, init));
+  const { api } = treaty<App>(ORIGIN, { fetcher: fetcher as typeof fetch, parseDate: false });
+  return {
+    admin: api.admin.v1,
+    v4: api.v4,
+    async stream(path) {
+      const response = await send(new Request(`${ORIGIN}${path}`));
+      if (!response.ok) throw toFailure(await response.json());
+      return readToEnd(response.body ?? new ReadableStream());
+    },
   };
+}
+
+interface TreatyReply<T> {
+  readonly data: T | null;
+  readonly error: { readonly value: unknown } | null;
+  /** Absent: the request could not be sent. */
+  readonly response: Response | undefined;
+}
+
+/** Returns the reply; a refusal becomes a `Failure` with the server's code. */
+export async function unwrapReply<T>(pending: Promise<TreatyReply<T>>): Promise<T> {
+  const { data, error, response } = await pending;
+  if (error === null) return data as T;
+  throw response === undefined ? error.value : toFailure(error.value);
+}
 
 async function* readToEnd(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
@@ -91,23 +126,15 @@ async function* readToEnd(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-const createCall =
-  (send: SendRequest): AdminCall =>
-  async (method, path, body) => {
-    const request = new Request(`http://appliance${path}`, {
-      method,
-      ...(body && {
-        body: JSON.stringify(body),
-        headers: { "content-type": "application/json" },
-      }),
-    });
-    const response = await send(request);
-    const reply: unknown = await response.json();
-    if (response.ok) return reply;
-    throw toFailure(reply);
-  };
-
 function toFailure(reply: unknown): Failure {
   const { code, message } = reply as { readonly code: string; readonly message: string };
   return new Failure(`${message} (${code})`, refusalHint(code, message), code);
+}
+
+/** The fields that are set: a field of the API is absent, not null. */
+export function setFields<T extends Readonly<Record<string, string | null>>>(
+  fields: T,
+): { [K in keyof T]?: NonNullable<T[K]> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
 }

@@ -1,12 +1,12 @@
 import { wallClock } from "../../platform/clock.ts";
 import { Misuse, type Option } from "../../platform/options.ts";
 import { isOutstanding, isSignedWithRetiredKey, listLicenses } from "../../desk/license-list.ts";
-import { Failure, isFlagSet, type FlagValues } from "../frame/command.ts";
+import { Failure, readOutputFlags, isFlagSet, type FlagValues } from "../frame/command.ts";
 import { option } from "../frame/flags.ts";
 import { checkOutputPath, outputDocument } from "../files/output-document.ts";
-import { getNumberFlag, openDeskRecords } from "../vendor/open-desk.ts";
+import { getDeskFolder, getNumberFlag, openDeskRecords } from "../vendor/open-desk.ts";
 import { termsFlags } from "../vendor/terms-flags.ts";
-import { printJson, printNote, printWarning } from "../frame/terminal.ts";
+import { printJson, printNote, printParts, printWarning } from "../frame/terminal.ts";
 
 export const reprintFlags: readonly Option[] = [
   {
@@ -41,8 +41,8 @@ export async function reprintLicense(flags: FlagValues, id: number): Promise<voi
     );
   }
   const serial = getNumberFlag(flags, "serial");
-  checkOutputPath(flags, "license");
-  const records = await openDeskRecords(flags);
+  checkOutputPath(readOutputFlags(flags), "license");
+  const records = await openDeskRecords(getDeskFolder(flags));
   const license = listLicenses(records.ledger, wallClock())
     .filter((license) => license.license_id === id && license.serial === (serial ?? license.serial))
     .toSorted((a, b) => b.serial - a.serial)[0];
@@ -59,5 +59,5 @@ export async function reprintLicense(flags: FlagValues, id: number): Promise<voi
   if (isFlagSet(flags, "json")) {
     const facts = { license_id: id, serial: license.serial, license_key, valid_until: ends_at };
     printJson({ ...facts, state, document });
-  } else await outputDocument(flags, document, name);
+  } else printParts(await outputDocument(readOutputFlags(flags), document, name));
 }

@@ -1,88 +1,64 @@
-import { Misuse } from "../../platform/options.ts";
-import {
-  EXIT_OK,
-  isFlagSet,
-  getStringFlag,
-  type Command,
-  type FlagValues,
-  getAdminTarget,
-} from "../frame/command.ts";
-import { option } from "../frame/flags.ts";
-import { outputDocument } from "../files/output-document.ts";
+import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { readDocument } from "../files/input-document.ts";
-import { withAdminClient } from "../client/admin-client.ts";
-import { print, printJson } from "../frame/terminal.ts";
+import { outputDocument } from "../files/output-document.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
 
-interface ActivationReply {
-  readonly activation_code: string;
-  readonly expires_at: string;
-}
+const missingHint = "berth help airgap";
+const licenseKey = { ...option.licenseKey, missingHint } as const;
 
-const request: Command = {
+const request = defineCommand({
   name: "airgap request",
   summary: "create an activation code to read out to the vendor",
-  options: [
-    option.data,
-    option.identity,
-    option.config,
-    option.licenseKey,
-    option.initializationCode,
-    option.qr,
-    option.json,
-  ],
-  examples: ["berth airgap request --license-key ABCD-1234"],
-  run(flags) {
-    const body = {
-      license_key: getRequiredFlag(flags, "license-key"),
-      signing_key: getStringFlag(flags, "initialization-code"),
-    };
-    return withAdminClient(getAdminTarget(flags), async (call) => {
-      const reply = (await call("POST", "/api/v4/airgap/generate", body)) as ActivationReply;
-      if (isFlagSet(flags, "json")) printJson(reply);
-      else {
-        await outputDocument(flags, reply.activation_code, "the activation code");
-        print(`\nthe vendor can confirm it until ${reply.expires_at}`);
-      }
-      return EXIT_OK;
-    });
+  options: {
+    ...siteOptions,
+    licenseKey,
+    initializationCode: option.initializationCode,
+    qr: option.qr,
+    json: option.json,
   },
-};
+  examples: ["berth airgap request --license-key ABCD-1234"],
+  async run({ licenseKey, initializationCode, qr, ...site }, context) {
+    const body = setFields({ license_key: licenseKey, signing_key: initializationCode });
+    const reply = await withAdminClient(site, context, ({ v4 }) =>
+      unwrapReply(v4.airgap.generate.post(body)),
+    );
+    const { activation_code: code, expires_at } = reply;
+    return {
+      json: reply,
+      text: async () => [
+        ...(await outputDocument({ out: null, qr }, code, "the activation code")),
+        `\nthe vendor can confirm it until ${expires_at}`,
+      ],
+    };
+  },
+});
 
-const add: Command = {
+const add = defineCommand({
   name: "airgap add",
   summary: "install a license from the vendor's policy and confirmation code",
-  options: [
-    option.data,
-    option.identity,
-    option.config,
-    option.policy,
-    option.licenseKey,
-    option.confirmationCode,
-    option.policyId,
-    option.json,
-  ],
-  examples: ["berth airgap add --policy policy.jwt --license-key ABCD-1234 --code 'NJX31-…'"],
-  run(flags) {
-    const body = {
-      license_policy: readDocument(getRequiredFlag(flags, "policy"), "policy"),
-      license_key: getRequiredFlag(flags, "license-key"),
-      policy_id: getStringFlag(flags, "policy-id"),
-      confirmation_code: getRequiredFlag(flags, "code"),
-    };
-    return withAdminClient(getAdminTarget(flags), async (call) => {
-      const reply = (await call("POST", "/api/v4/airgap/license", body)) as { readonly id: number };
-      if (isFlagSet(flags, "json")) printJson(reply);
-      else print(`license ${reply.id} is installed`);
-      return EXIT_OK;
-    });
+  options: {
+    ...siteOptions,
+    policy: { ...option.policy, missingHint },
+    licenseKey,
+    code: { ...option.confirmationCode, missingHint },
+    policyId: option.policyId,
+    json: option.json,
   },
-};
-
-function getRequiredFlag(flags: FlagValues, name: string): string {
-  const value = getStringFlag(flags, name);
-  if (value === null) throw new Misuse(`--${name} is required`, "berth help airgap");
-  return value;
-}
+  examples: ["berth airgap add --policy policy.jwt --license-key ABCD-1234 --code 'NJX31-…'"],
+  async run({ policy, licenseKey, code, policyId, ...site }, context) {
+    const body = setFields({
+      license_policy: readDocument(policy, "policy"),
+      license_key: licenseKey,
+      policy_id: policyId,
+      confirmation_code: code,
+    });
+    const reply = await withAdminClient(site, context, ({ v4 }) =>
+      unwrapReply(v4.airgap.license.post(body)),
+    );
+    return { json: reply, text: `license ${reply.id} is installed` };
+  },
+});
 
 /** Licenses by activation and confirmation codes, on the site. */
-export const airgapCommands: readonly Command[] = [request, add];
+export const airgapCommands = [request, add];

@@ -1,52 +1,39 @@
 import { AUDIT_FOLDER, quoteForShell } from "../../store/folder/files.ts";
 import type { AuditRepairReply, AuditSealReply } from "../../http/routes/audit-maintenance.ts";
 import { Misuse } from "../../platform/options.ts";
-import {
-  EXIT_OK,
-  getDataFolder,
-  Failure,
-  isFlagSet,
-  getAdminTarget,
-  getStringFlag,
-  type Command,
-} from "../frame/command.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { Failure } from "../frame/command.ts";
 import { checkConfirmable, confirm } from "../frame/confirm.ts";
-import { option } from "../frame/flags.ts";
-import { withAdminClient } from "../client/admin-client.ts";
-import { formatCount, print, printJson, formatTable } from "../frame/terminal.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { formatCount, formatTable } from "../frame/terminal.ts";
 
-const ROUTE = "/api/admin/v1/audit";
-
-const repair: Command = {
+const repair = defineCommand({
   name: "audit repair",
   summary: "repair damaged or missing lines of the audit log, or declare them as lost",
-  options: [option.data, option.identity, option.config, option.acceptGap, option.yes, option.json],
+  options: { ...siteOptions, acceptGap: option.acceptGap, yes: option.yes, json: option.json },
   examples: ["berth audit repair", 'berth audit repair --accept-gap "disk replaced in March"'],
-  async run(flags) {
-    const reason = getStringFlag(flags, "accept-gap");
+  async run(options, context) {
+    const { acceptGap: reason, data } = options;
     if (reason?.trim() === "") {
       throw new Misuse(
         "--accept-gap requires a reason",
         'for example --accept-gap "disk replaced"',
       );
     }
-    if (reason !== null) checkConfirmable(flags);
-    return withAdminClient(getAdminTarget(flags), async (call) => {
-      const requestRepair = (body: object) =>
-        call("POST", `${ROUTE}/repair`, body) as Promise<AuditRepairReply>;
-      let reply = await requestRepair({});
+    if (reason !== null) checkConfirmable(options);
+    return withAdminClient(options, context, async ({ admin }) => {
+      let reply = await unwrapReply(admin.audit.repair.post({}));
       if (!reply.intact && reason !== null) {
         const question = `${missingText(reply.missing_lines)} will be declared as permanently lost; continue?`;
-        await confirm(flags, question);
-        reply = await requestRepair({ accept_gap: reason });
+        await confirm(options, question);
+        reply = await unwrapReply(admin.audit.repair.post({ accept_gap: reason }));
       }
-      if (isFlagSet(flags, "json")) printJson(reply);
-      if (!reply.intact) throw notRepairedError(getDataFolder(flags), reply);
-      if (!isFlagSet(flags, "json")) print(repairText(reply));
-      return EXIT_OK;
+      const failure = reply.intact ? null : notRepairedError(data, reply);
+      return { json: reply, text: repairText(reply), failure };
     });
   },
-};
+});
 
 type MissingLines = AuditRepairReply["missing_lines"];
 type DeclaredGap = AuditRepairReply["declared_gaps"][number];
@@ -87,15 +74,15 @@ function repairText(reply: AuditRepairReply): string {
 
 const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
-const seal: Command = {
+const seal = defineCommand({
   name: "audit seal",
   summary:
     "delete one month of the audit log; its checksum stays, so that the chain remains verifiable",
-  options: [option.data, option.identity, option.config, option.note, option.yes, option.json],
+  options: { ...siteOptions, note: option.note, yes: option.yes, json: option.json },
   arguments: ["MONTH"],
   examples: ["berth audit --out /media/usb/audit.jsonl", "berth audit seal 2026-03"],
-  async run(flags) {
-    const [month = ""] = flags.positionals;
+  async run(options, context) {
+    const [month = ""] = context.args;
     if (!MONTH.test(month)) {
       throw new Misuse(
         "MONTH is required, in the form YYYY-MM",
@@ -103,16 +90,14 @@ const seal: Command = {
       );
     }
     const question = `the lines of ${month} will be deleted; berth audit --out FILE exports them first; continue?`;
-    await confirm(flags, question);
-    const note = getStringFlag(flags, "note") ?? "";
-    const reply = (await withAdminClient(getAdminTarget(flags), (call) =>
-      call("POST", `${ROUTE}/seal`, { month, note }),
-    )) as AuditSealReply;
-    if (isFlagSet(flags, "json")) printJson(reply);
-    else print(sealText(month, reply));
-    return EXIT_OK;
+    await confirm(options, question);
+    const body = { month, note: options.note ?? "" };
+    const reply = await withAdminClient(options, context, ({ admin }) =>
+      unwrapReply(admin.audit.seal.post(body)),
+    );
+    return { json: reply, text: sealText(month, reply) };
   },
-};
+});
 
 const sealText = (month: string, { gaps, removed_files, freed_bytes }: AuditSealReply): string =>
   formatTable([
@@ -124,4 +109,4 @@ const sealText = (month: string, { gaps, removed_files, freed_bytes }: AuditSeal
     ["freed", `${freed_bytes} bytes in ${formatCount(removed_files.length, "file")}`],
   ]);
 
-export const auditRepairCommands: readonly Command[] = [repair, seal];
+export const auditRepairCommands = [repair, seal];

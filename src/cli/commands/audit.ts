@@ -1,52 +1,50 @@
 import { eventTypes, formatGap, formatPeer } from "../../domain/event-summary.ts";
 import type { AuditEntryReply } from "../../http/audit-entry.ts";
 import type { AuditPageReply } from "../../http/routes/audit-log.ts";
-import { wallClock } from "../../platform/clock.ts";
-import { realDisk, type OpenFile } from "../../platform/disk.ts";
+import { realDisk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
 import { Misuse } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { checkAuditExport, type CheckedAuditExport } from "../../store/audit/export-check.ts";
 import {
-  EXIT_OK,
-  isFlagSet,
-  getListFlag,
-  getAdminTarget,
-  getStringFlag,
-  type Command,
-  type FlagValues,
-} from "../frame/command.ts";
-import { getFileArgument } from "../files/file-argument.ts";
-import { option } from "../frame/flags.ts";
-import { createTimeFormatter } from "../frame/local-time.ts";
-import { parseTimeFlag } from "../frame/time-flag.ts";
-import { findNearest } from "../frame/nearest.ts";
+  setFields,
+  unwrapReply,
+  withAdminClient,
+  type AdminClient,
+} from "../client/admin-client.ts";
+import { checkFile } from "../files/file-argument.ts";
 import { refuseToReplace, writeOutput } from "../files/output-file.ts";
-import { withAdminClient, type AdminCall } from "../client/admin-client.ts";
-import { formatCount, print, printJson, formatTable } from "../frame/terminal.ts";
+import { defineCommand, type Values } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { createTimeFormatter } from "../frame/local-time.ts";
+import { findNearest } from "../frame/nearest.ts";
+import type { JsonOutcome } from "../frame/outcome.ts";
+import { formatCount, formatTable } from "../frame/terminal.ts";
 
-const ROUTE = "/api/admin/v1/audit";
+const filters = {
+  types: option.eventTypes,
+  user: option.userFilter,
+  product: option.productFilter,
+  licenseId: option.licenseFilter,
+  since: option.since,
+  until: option.until,
+  text: option.textFilter,
+};
 
-const show: Command = {
+type Filters = Values<typeof filters>;
+
+const show = defineCommand({
   name: "audit",
   isCommon: true,
   summary: "show the audit log, newest first; with --out, export it to a file",
-  options: [
-    option.data,
-    option.identity,
-    option.config,
-    option.limit,
-    option.eventTypes,
-    option.userFilter,
-    option.productFilter,
-    option.licenseFilter,
-    option.since,
-    option.until,
-    option.textFilter,
-    option.exportFile,
-    option.local,
-    option.json,
-  ],
+  options: {
+    ...siteOptions,
+    limit: option.limit,
+    ...filters,
+    out: option.exportFile,
+    local: option.local,
+    json: option.json,
+  },
   examples: [
     "berth audit --user ada --limit 20",
     "berth audit --type LicenseInstalled,LicenseRemoved --since 2026-01-01",
@@ -54,62 +52,51 @@ const show: Command = {
     "berth audit --out /media/usb/audit.jsonl",
   ],
   valueList: { title: "event types", values: [...eventTypes] },
-  async run(flags) {
-    checkTypes(getListFlag(flags, "type"));
-    const out = getStringFlag(flags, "out");
-    if (out !== null) return exportTo(out, flags);
-    const query = buildQuery(flags);
-    const reply = await withAdminClient(getAdminTarget(flags), (call) =>
-      fetchEvents(call, flags, query),
-    );
-    if (isFlagSet(flags, "json")) printJson(reply);
-    else
-      print(
-        reply.events.length === 0
-          ? "no entry of the audit log matches"
-          : formatEntries(reply.events, createTimeFormatter(flags)),
+  async run(options, context) {
+    checkTypes(options.types);
+    const { out, limit } = options;
+    if (out !== null) {
+      refuseFilters(options);
+      refuseToReplace(out);
+      // Like a backup, the export is read back and its chain verified before it gets its name.
+      // Opened first, as the user who runs the command: the folder's owner may not write there.
+      const checked = await writeOutput(
+        out,
+        (file) =>
+          withAdminClient(options, context, async ({ stream }) => {
+            for await (const part of await stream(exportPath(options))) writeAll(file, part);
+          }),
+        (path) => checkAuditExport(realDisk, path),
       );
-    return EXIT_OK;
+      return checkedOutcome(out, checked);
+    }
+    const page = await withAdminClient(options, context, (client) =>
+      fetchEvents(client, limit, options),
+    );
+    return { json: page, text: () => formatEntries(page.events, createTimeFormatter(options)) };
   },
-};
+});
 
 const MAX_PAGE = 500;
 
 /** Fetches as many pages as it takes to reach the limit. */
 async function fetchEvents(
-  call: AdminCall,
-  flags: FlagValues,
-  query: URLSearchParams,
+  { admin }: AdminClient,
+  limit: number,
+  { types, user, product, licenseId, since, until, text }: Filters,
 ): Promise<AuditPageReply> {
-  const limit = Number(getStringFlag(flags, "limit"));
+  const type = types.length === 0 ? null : types.join(",");
   const events: AuditEntryReply[] = [];
+  let before: string | null = null;
   for (;;) {
-    query.set("limit", String(Math.min(MAX_PAGE, limit - events.length)));
-    const page = (await call("GET", `${ROUTE}?${query.toString()}`)) as AuditPageReply;
+    const pageLimit = String(Math.min(MAX_PAGE, limit - events.length));
+    const fields = { since, until, user, product, license_id: licenseId, text, type };
+    const query = setFields({ ...fields, limit: pageLimit, before });
+    const page: AuditPageReply = await unwrapReply(admin.audit.get({ query }));
     events.push(...page.events);
     if (page.next === null || events.length >= limit) return { ...page, events };
-    query.set("before", page.next);
+    before = page.next;
   }
-}
-
-function buildQuery(flags: FlagValues): URLSearchParams {
-  const query = buildPeriodQuery(flags);
-  for (const name of ["user", "product", "license-id", "text"]) {
-    const value = getStringFlag(flags, name);
-    if (value !== null) query.set(name.replaceAll("-", "_"), value);
-  }
-  if (getListFlag(flags, "type").length > 0)
-    query.set("type", getListFlag(flags, "type").join(","));
-  return query;
-}
-
-function buildPeriodQuery(flags: FlagValues): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const name of ["since", "until"] as const) {
-    const value = getStringFlag(flags, name);
-    if (value !== null) query.set(name, parseTimeFlag(name, value, wallClock()));
-  }
-  return query;
 }
 
 function checkTypes(types: readonly string[]): void {
@@ -133,6 +120,7 @@ function formatEntries(
   events: readonly AuditEntryReply[],
   formatTime: (text: string) => string,
 ): string {
+  if (events.length === 0) return "no entry of the audit log matches";
   const header = ["TIME", "EVENT", "PRODUCT", "USER", "ADDRESS"];
   const rows = events.map(({ at, summary, product, user, peer }) =>
     [formatTime(at), formatTime(summary), product ?? "-", user ?? "-", formatPeer(peer ?? "-")].map(
@@ -144,95 +132,65 @@ function formatEntries(
 
 const joinLines = (cell: string): string => cell.replaceAll(/[\r\n]+/g, " ");
 
-/** Like a backup, the export is read back and its chain verified before it gets its name. */
-async function exportTo(out: string, flags: FlagValues): Promise<number> {
-  const filters = ["type", "user", "product", "license-id", "text"].filter(
-    (name) => getStringFlag(flags, name) !== null || getListFlag(flags, name).length > 0,
+/** An export with gaps could not be verified. */
+function refuseFilters({ types, user, product, licenseId, text }: Filters): void {
+  const filters = Object.entries({ type: types[0], user, product, "license-id": licenseId, text })
+    .filter(([, value]) => value != null)
+    .map(([name]) => `--${name}`);
+  if (filters.length === 0) return;
+  throw new Misuse(
+    `--out exports complete lines and cannot filter them: remove ${filters.join(", ")}`,
+    "--since and --until are allowed; to save filtered entries, use --json instead of --out",
   );
-  if (filters.length > 0) {
-    const filterFlags = filters.map((name) => `--${name}`).join(", ");
-    throw new Misuse(
-      `--out exports complete lines and cannot filter them: remove ${filterFlags}`,
-      "--since and --until are allowed; to save filtered entries, use --json instead of --out",
-    );
-  }
-  const period = buildPeriodQuery(flags);
-  refuseToReplace(out);
-  // Opened first, as the user who runs the command: the folder's owner may not write there.
-  const checked = await writeOutput(
-    out,
-    (file) => writeExport(file, flags, period),
-    (path) => checkAuditExport(realDisk, path),
-  );
-  if (checked !== undefined) printChecked(flags, out, checked);
-  return EXIT_OK;
 }
 
-async function writeExport(
-  file: OpenFile,
-  flags: FlagValues,
-  period: URLSearchParams,
-): Promise<void> {
-  await withAdminClient(getAdminTarget(flags), async (_call, stream) => {
-    for await (const part of await stream(`${ROUTE}/export?${period.toString()}`)) {
-      writeAll(file, part);
-    }
-  });
-}
+const exportPath = ({ since, until }: Filters): string =>
+  `/api/admin/v1/audit/export?${new URLSearchParams(setFields({ since, until })).toString()}`;
 
-const verify: Command = {
+const verify = defineCommand({
   name: "audit verify",
   summary: "verify an exported audit log line by line",
-  options: [option.json],
+  options: { json: option.json },
   arguments: ["FILE"],
   examples: ["berth audit verify /media/usb/audit.jsonl"],
-  async run(flags) {
-    const path = getFileArgument(flags, "an exported audit log", "audit.jsonl");
-    printChecked(flags, path, checkAuditExport(realDisk, path));
-    return EXIT_OK;
+  run(_values, { args }) {
+    const path = checkFile(args[0], "an exported audit log", "audit.jsonl");
+    return checkedOutcome(path, checkAuditExport(realDisk, path));
   },
-};
+});
 
-function printChecked(flags: FlagValues, path: string, checked: CheckedAuditExport): void {
+function checkedOutcome(path: string, checked: CheckedAuditExport): JsonOutcome {
   const { lines, firstSeq, lastSeq, firstAt, lastAt, anchor, sum, gaps } = checked;
-  if (isFlagSet(flags, "json")) {
-    const auditGaps = gaps.map((gap) => ({
+  const json = {
+    ok: true,
+    path,
+    lines,
+    first_line: firstSeq,
+    last_line: lastSeq,
+    first_at: rfc3339(firstAt),
+    last_at: rfc3339(lastAt),
+    previous_sum: anchor,
+    sum,
+    audit_gaps: gaps.map((gap) => ({
       reason: gap.reason,
       from_line: gap.from,
       to_line: gap.to,
       declared_at: rfc3339(gap.at),
-    }));
-    printJson({
-      ok: true,
-      path,
-      lines,
-      first_line: firstSeq,
-      last_line: lastSeq,
-      first_at: rfc3339(firstAt),
-      last_at: rfc3339(lastAt),
-      previous_sum: anchor,
-      sum,
-      audit_gaps: auditGaps,
-    });
-    return;
-  }
+    })),
+  };
   const beginning =
     anchor === null
       ? "at the beginning of the audit log"
       : `after line ${firstSeq - 1} of the audit log, ${anchor}`;
-  print(
-    formatTable([
-      ["checked", path],
-      [
-        "lines",
-        `${formatCount(lines, "line")}, ${firstSeq} to ${lastSeq} of the audit log, chained`,
-      ],
-      ...gaps.map((gap) => ["declared gap", `${formatGap(gap)} on ${rfc3339(gap.at)}`]),
-      ["written", `from ${rfc3339(firstAt)} to ${rfc3339(lastAt)}`],
-      ["begins", beginning],
-      ["ends", `with line ${lastSeq}, ${sum}`],
-    ]),
-  );
+  const text = formatTable([
+    ["checked", path],
+    ["lines", `${formatCount(lines, "line")}, ${firstSeq} to ${lastSeq} of the audit log, chained`],
+    ...gaps.map((gap) => ["declared gap", `${formatGap(gap)} on ${rfc3339(gap.at)}`]),
+    ["written", `from ${rfc3339(firstAt)} to ${rfc3339(lastAt)}`],
+    ["begins", beginning],
+    ["ends", `with line ${lastSeq}, ${sum}`],
+  ]);
+  return { json, text };
 }
 
-export const auditCommands: readonly Command[] = [show, verify];
+export const auditCommands = [show, verify];

@@ -9,38 +9,41 @@ import { FolderRefused } from "../../store/folder/refusal.ts";
 import { restoreBackup } from "../../store/backup/restore.ts";
 import { verify, type VerifyReport } from "../../store/backup/verify.ts";
 import { checkForCopy } from "../serve/appliance-claim.ts";
-import { EXIT_OK, getDataFolder, isFlagSet, type Command } from "../frame/command.ts";
-import { getBackupArgument, checkBackup, getNewFileArgument } from "../files/file-argument.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { checkBackupFile, checkBackup, checkNewFile } from "../files/file-argument.ts";
 import { option } from "../frame/flags.ts";
 import { folderChecks } from "../../operations/folder-checks.ts";
 import { isFolder } from "../files/input-file.ts";
-import { formatCount, print, printJson, printWarning, formatTable } from "../frame/terminal.ts";
+import { formatCount, formatTable } from "../frame/terminal.ts";
 
 const EXAMPLE = "site.berth";
 
-const verifyCommand: Command = {
+const verifyCommand = defineCommand({
   name: "verify",
   isCommon: true,
   summary: "check the whole data folder, or a backup; changes nothing",
-  options: [option.data, option.allowDamagedAudit, option.config, option.json],
+  options: {
+    data: option.data,
+    allowDamagedAudit: option.allowDamagedAudit,
+    config: option.config,
+    json: option.json,
+  },
   arguments: ["[FILE]"],
   examples: ["berth verify --data /srv/berth", "berth verify /media/usb/site.berth"],
-  async run(flags) {
-    const [argument] = flags.positionals;
-    const path = argument === undefined ? getDataFolder(flags) : resolve(argument);
-    const allowAuditDamage = isFlagSet(flags, "allow-damaged-audit");
+  async run({ data, allowDamagedAudit }, { args: [argument] }) {
+    const path = argument === undefined ? data : resolve(argument);
     const { verifyReport, manifest } =
       // The argument may be a data folder, too.
       argument === undefined || isFolder(path)
-        ? { verifyReport: await verifyWithRetries(path, allowAuditDamage), manifest: null }
+        ? { verifyReport: await verifyWithRetries(path, allowDamagedAudit), manifest: null }
         : await openChecked(path);
-    if (isFlagSet(flags, "json"))
-      printJson({ ok: true, path, ...verifiedFields(verifyReport, manifest) });
-    else print(report(path, verifyReport, manifest));
-    warnAboutAuditDamage(path, verifyReport);
-    return EXIT_OK;
+    return {
+      json: { ok: true, path, ...verifiedFields(verifyReport, manifest) },
+      text: report(path, verifyReport, manifest),
+      warnings: auditDamageWarnings(path, verifyReport),
+    };
   },
-};
+});
 
 function openChecked(path: string) {
   checkBackup(path);
@@ -48,16 +51,18 @@ function openChecked(path: string) {
 }
 
 /** On stderr, whatever else is printed: it should not get lost in a script. */
-export function warnAboutAuditDamage(path: string, { auditDamage }: VerifyReport): void {
-  if (auditDamage === null) return;
+export function auditDamageWarnings(path: string, { auditDamage }: VerifyReport): string[] {
+  if (auditDamage === null) return [];
   const { missing, files } = auditDamage;
   const details = [
     missing.length === 0 ? "" : `${linesText(missing)} missing`,
     files.length === 0 ? "" : `damaged files: ${files.join(", ")}`,
   ];
   const damage = details.filter((text) => text !== "").join("; ");
-  printWarning(`the audit log in ${path} is damaged (${damage}); licenses are not affected`);
-  printWarning("berth audit repair repairs it in the data folder");
+  return [
+    `the audit log in ${path} is damaged (${damage}); licenses are not affected`,
+    "berth audit repair repairs it in the data folder",
+  ];
 }
 
 const linesText = (lines: readonly { readonly from: number; readonly to: number }[]): string =>
@@ -80,41 +85,44 @@ async function verifyWithRetries(folder: string, allowAuditDamage: boolean): Pro
   }
 }
 
-const backupCommand: Command = {
+const backupCommand = defineCommand({
   name: "backup",
   isCommon: true,
   summary: "copy the data folder into one file and check the copy; the server may be running",
-  options: [option.data, option.config, option.json],
+  options: { data: option.data, config: option.config, json: option.json },
   arguments: ["FILE"],
   examples: ["berth backup /media/usb/site.berth --data /srv/berth"],
-  async run(flags) {
-    const out = getNewFileArgument(flags, "a backup", EXAMPLE);
-    const folder = getDataFolder(flags);
-    const backup = await makeBackup(realDisk, folder, out, wallClock(), folderChecks);
+  async run({ data }, { args }) {
+    const out = checkNewFile(args[0], data, "a backup", EXAMPLE);
+    const backup = await makeBackup(realDisk, data, out, wallClock(), folderChecks);
     const { manifest, verifyReport, size } = backup;
-    warnAboutAuditDamage(out, verifyReport);
-    if (isFlagSet(flags, "json")) {
-      printJson({ ok: true, path: out, bytes: size, ...verifiedFields(verifyReport, manifest) });
-      return EXIT_OK;
-    }
-    print(report(out, verifyReport, manifest));
-    print(`\n${out} is written and checked. It contains the appliance's key: keep it safe.`);
-    return EXIT_OK;
+    return {
+      json: { ok: true, path: out, bytes: size, ...verifiedFields(verifyReport, manifest) },
+      text: [
+        report(out, verifyReport, manifest),
+        `\n${out} is written and checked. It contains the appliance's key: keep it safe.`,
+      ],
+      warnings: auditDamageWarnings(out, verifyReport),
+    };
   },
-};
+});
 
-const restoreCommand: Command = {
+const restoreCommand = defineCommand({
   name: "restore",
   isCommon: true,
   summary: "replace the contents of the data folder with a backup; the server must be stopped",
-  options: [option.data, option.acceptLoss, option.config, option.json],
+  options: {
+    data: option.data,
+    acceptLoss: option.acceptLoss,
+    config: option.config,
+    json: option.json,
+  },
   arguments: ["FILE"],
   examples: ["berth restore /media/usb/site.berth --data /srv/berth"],
-  async run(flags) {
-    const file = getBackupArgument(flags, "the backup", EXAMPLE);
-    const folder = getDataFolder(flags);
-    const isDefault = flags.values.get("data")?.from === "default";
-    await checkForCopy({ file, folder, isDefault, environment: flags.environment });
+  async run({ data: folder, acceptLoss }, { args, sources, environment }) {
+    const file = checkBackupFile(args[0], "the backup", EXAMPLE);
+    const isDefault = sources.data === "default";
+    await checkForCopy({ file, folder, isDefault, environment });
     // Opened as root if need be; but the files in the folder must belong to the folder's owner.
     const disk = withOpenFile(file);
     becomeFolderOwner(folder);
@@ -122,29 +130,30 @@ const restoreCommand: Command = {
       disk,
       folder,
       file,
-      acceptLoss: isFlagSet(flags, "accept-loss"),
+      acceptLoss,
       now: wallClock(),
       uid: process.getuid?.() ?? 0,
       ...folderChecks,
     });
     const { manifest, verifyReport, replacedFolder, lineage, lostLines } = outcome;
-    warnAboutAuditDamage(folder, verifyReport);
-    if (isFlagSet(flags, "json")) {
-      const changes = { replaced_folder: replacedFolder, lineage, lost_changes: lostLines };
-      printJson({ ok: true, path: folder, ...changes, ...verifiedFields(verifyReport, manifest) });
-      return EXIT_OK;
-    }
-    print(report(folder, verifyReport, manifest));
-    print(`\nThe backup is restored in ${folder}.`);
-    print(
-      "The restore is recorded in the audit log, and the next license request reports it to the vendor.",
-    );
-    if (replacedFolder !== null) print(`The previous contents are in ${replacedFolder}.`);
-    if (lostLines === null) printWarning("it is unknown how many changes were lost");
-    else if (lostLines > 0) printWarning(`${formatCount(lostLines, "change")} lost`);
-    return EXIT_OK;
+    const changes = { replaced_folder: replacedFolder, lineage, lost_changes: lostLines };
+    return {
+      json: { ok: true, path: folder, ...changes, ...verifiedFields(verifyReport, manifest) },
+      text: [
+        report(folder, verifyReport, manifest),
+        `\nThe backup is restored in ${folder}.`,
+        "The restore is recorded in the audit log, and the next license request reports it to the vendor.",
+        ...(replacedFolder === null ? [] : [`The previous contents are in ${replacedFolder}.`]),
+      ],
+      warnings: [...auditDamageWarnings(folder, verifyReport), ...lossWarnings(lostLines)],
+    };
   },
-};
+});
+
+function lossWarnings(lostLines: number | null): string[] {
+  if (lostLines === null) return ["it is unknown how many changes were lost"];
+  return lostLines > 0 ? [`${formatCount(lostLines, "change")} lost`] : [];
+}
 
 function verifiedFields(verified: VerifyReport, manifest: BackupManifest | null) {
   const { head, coveredSeq, auditLog, generations, tornBytes, tornFiles, kind, appliance } =
@@ -246,4 +255,4 @@ const describeChain = (
     ? null
     : `lines ${from} to ${to} in ${formatCount(files, "file")}, ${isComplete ? "chained" : "incomplete"}`;
 
-export const backupCommands: readonly Command[] = [verifyCommand, backupCommand, restoreCommand];
+export const backupCommands = [verifyCommand, backupCommand, restoreCommand];

@@ -3,19 +3,19 @@ import { Misuse } from "../../platform/options.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { checkpoint } from "../../store/checkpoint/checkpoint.ts";
 import { isLockedBy } from "../../store/folder/lock.ts";
-import { EXIT_OK, type Command } from "../frame/command.ts";
+import { defineCommand } from "../frame/define-command.ts";
 
 const LOW_PRIORITY = 10;
 const NUMBER = /^(?:0|[1-9]\d{0,15})$/;
 
 /** Started by the server as a child process; holds the folder's checkpoint lock while it runs. */
-export const checkpointCommand: Command = {
+export const checkpointCommand = defineCommand({
   name: "checkpoint",
   summary: "write closed journal segments into state.json (started by the server)",
   isHidden: true,
-  options: [],
+  options: {},
   arguments: ["FOLDER", "OPEN_SEGMENT", "KEEP_MONTHS", "SERVER_PID"],
-  async run({ positionals: [folder, open = "", keep = "", server = ""] }) {
+  async run(_values, { args: [folder, open = "", keep = "", server = ""] }) {
     if (folder === undefined || ![open, keep, server].every((word) => NUMBER.test(word))) {
       const message = "FOLDER, OPEN_SEGMENT, KEEP_MONTHS and SERVER_PID are required";
       throw new Misuse(message, "the server runs this command itself");
@@ -26,6 +26,6 @@ export const checkpointCommand: Command = {
       keepMonths: Number(keep),
       isStillWanted: () => isLockedBy(realDisk, folder, Number(server)),
     });
-    return EXIT_OK;
+    return { text: [] };
   },
-};
+});

@@ -1,9 +1,9 @@
 import type { ClockReply } from "../../http/routes/clock.ts";
-import { EXIT_OK, isFlagSet, type Command, getAdminTarget } from "../frame/command.ts";
-import { option } from "../frame/flags.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { readDocument } from "../files/input-document.ts";
-import { withAdminClient } from "../client/admin-client.ts";
-import { print, printJson, formatTable } from "../frame/terminal.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { formatTable } from "../frame/terminal.ts";
 
 const STATE_TEXTS = {
   ok: "the system clock is used",
@@ -12,51 +12,45 @@ const STATE_TEXTS = {
   suspect: "the system clock is a day or more behind: licenses with an end date grant no new slots",
 };
 
-const show: Command = {
+const options = { ...siteOptions, json: option.json };
+
+const show = defineCommand({
   name: "clock",
   summary: "show the appliance time and what to do if the clock is wrong",
-  options: [option.data, option.identity, option.config, option.json],
-  run: (flags) =>
-    withAdminClient(getAdminTarget(flags), async (call) => {
-      const reply = (await call("GET", "/api/admin/v1/clock")) as ClockReply;
+  options,
+  run: (site, context) =>
+    withAdminClient(site, context, async ({ admin }) => {
+      const reply = await unwrapReply(admin.clock.get());
       const isBehind = reply.state === "behind" || reply.state === "suspect";
-      const request = isBehind
-        ? ((await call("POST", "/api/admin/v1/clock/request")) as { code: string })
-        : null;
-      if (isFlagSet(flags, "json")) printJson({ ...reply, code: request?.code ?? null });
-      else print(formatClock(reply, request?.code ?? null));
-      return EXIT_OK;
+      const code = isBehind ? (await unwrapReply(admin.clock.request.post())).code : null;
+      return { json: { ...reply, code }, text: formatClock(reply, code) };
     }),
-};
+});
 
-const accept: Command = {
+const accept = defineCommand({
   name: "clock accept",
   summary: "accept the system clock, however far ahead it is",
-  options: [option.data, option.identity, option.config, option.json],
-  run: (flags) =>
-    withAdminClient(getAdminTarget(flags), async (call) => {
-      const reply = (await call("POST", "/api/admin/v1/clock/accept")) as ClockReply;
-      if (isFlagSet(flags, "json")) printJson(reply);
-      else print(formatClock(reply, null));
-      return EXIT_OK;
+  options,
+  run: (site, context) =>
+    withAdminClient(site, context, async ({ admin }) => {
+      const reply = await unwrapReply(admin.clock.accept.post());
+      return { json: reply, text: formatClock(reply, null) };
     }),
-};
+});
 
-const repair: Command = {
+const repair = defineCommand({
   name: "clock repair",
   summary: "set the appliance time back with the vendor's answer to the clock code",
-  options: [option.data, option.identity, option.config, option.json],
+  options,
   arguments: ["FILE"],
-  run(flags) {
-    const license = readDocument(flags.positionals[0], "time");
-    return withAdminClient(getAdminTarget(flags), async (call) => {
-      const reply = (await call("POST", "/api/admin/v1/clock/repair", { license })) as ClockReply;
-      if (isFlagSet(flags, "json")) printJson(reply);
-      else print(formatClock(reply, null));
-      return EXIT_OK;
+  run(site, context) {
+    const license = readDocument(context.args[0], "time");
+    return withAdminClient(site, context, async ({ admin }) => {
+      const reply = await unwrapReply(admin.clock.repair.post({ license }));
+      return { json: reply, text: formatClock(reply, null) };
     });
   },
-};
+});
 
 function formatClock({ now, system_clock, state }: ClockReply, code: string | null): string {
   const facts = [
@@ -70,4 +64,4 @@ function formatClock({ now, system_clock, state }: ClockReply, code: string | nu
   return `${formatTable(facts)}\n\n${instructions}\n${code}`;
 }
 
-export const clockCommands: readonly Command[] = [show, accept, repair];
+export const clockCommands = [show, accept, repair];

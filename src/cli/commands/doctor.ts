@@ -27,7 +27,7 @@ import { checkHost } from "../doctor/host.ts";
 import { checkSite } from "../doctor/site.ts";
 import { checkTokens } from "../doctor/tokens.ts";
 import { option, serverSettings } from "../frame/flags.ts";
-import { withAdminClient } from "../client/admin-client.ts";
+import { withAdminCall } from "../client/admin-call.ts";
 import { findStartRefusal } from "../serve/start-checks.ts";
 import { print, printJson, formatTable } from "../frame/terminal.ts";
 
@@ -116,7 +116,7 @@ const NO_SITE: SiteChecks = { site: null, findings: [] };
 
 async function checkRunningSite(flags: FlagValues): Promise<SiteChecks> {
   try {
-    const site = await withAdminClient(getAdminTarget(flags), async (call) => ({
+    const site = await withAdminCall(getAdminTarget(flags), async (call) => ({
       status: (await call("GET", "/api/admin/v1/status")) as StatusReply,
       clock: (await call("GET", "/api/admin/v1/clock")) as ClockReply,
       access: (await call("GET", "/api/admin/v1/access")) as AccessReply,

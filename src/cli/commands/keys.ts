@@ -1,41 +1,35 @@
 import { existsSync } from "node:fs";
 import { Misuse } from "../../platform/options.ts";
-import {
-  EXIT_OK,
-  getDataFolder,
-  Failure,
-  isFlagSet,
-  getAdminTarget,
-  type Command,
-} from "../frame/command.ts";
-import { option } from "../frame/flags.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { readInputText } from "../files/output-document.ts";
-import { withAdminClient } from "../client/admin-client.ts";
+import { Failure } from "../frame/command.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
 import { servicePaths } from "../service/unit.ts";
-import { print, printJson } from "../frame/terminal.ts";
 
 /** From a file or standard input: every user of the machine can read a command line. */
-export const keysSetCommand: Command = {
+export const keysSetCommand = defineCommand({
   name: "keys set",
   summary: "set the two cloud credentials, from lines apiKey=… and sharedKey=…",
-  options: [option.data, option.identity, option.config, option.json],
+  options: { ...siteOptions, json: option.json },
   arguments: ["[FILE]"],
   examples: ["berth keys set keys.txt", "berth keys set - < keys.txt"],
-  run(flags) {
-    const body = parseKeys(readInputText(flags.positionals[0] ?? "-", "the file with the keys"));
-    return withAdminClient(getAdminTarget(flags), async (call) => {
-      if (isSealedForService(getDataFolder(flags))) {
-        const { pid } = (await call("GET", "/api/admin/v1/status")) as { readonly pid: number };
+  run(site, context) {
+    const body = parseKeys(readInputText(context.args[0] ?? "-", "the file with the keys"));
+    return withAdminClient(site, context, async ({ admin, v4 }) => {
+      if (isSealedForService(site.data)) {
+        const { pid } = await unwrapReply(admin.status.get());
         if (pid === process.pid) throw new Failure("the service is not running", START_HINT);
       }
-      const reply = (await call("POST", "/api/v4/setKeys", body)) as { readonly updated: string[] };
-      if (isFlagSet(flags, "json")) printJson(reply);
-      else
-        print(reply.updated.length === 0 ? "nothing changed" : `set: ${reply.updated.join(", ")}`);
-      return EXIT_OK;
+      const reply = await unwrapReply(v4.setKeys.post(body));
+      const { updated } = reply;
+      return {
+        json: reply,
+        text: updated.length === 0 ? "nothing changed" : `set: ${updated.join(", ")}`,
+      };
     });
   },
-};
+});
 
 /** Only the service gets the sealing key: it could not open what another process sealed. */
 const isSealedForService = (folder: string): boolean =>

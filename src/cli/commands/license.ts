@@ -1,26 +1,17 @@
-import type { VendorReply } from "../../http/routes/trust.ts";
 import { Misuse } from "../../platform/options.ts";
 import {
-  EXIT_OK,
-  isFlagSet,
-  getStringFlag,
-  type Command,
-  getAdminTarget,
-} from "../frame/command.ts";
-import { confirm } from "../frame/confirm.ts";
-import { option } from "../frame/flags.ts";
-import { checkOutputPath, outputDocument } from "../files/output-document.ts";
-import { readDocument } from "../files/input-document.ts";
-import { withAdminClient, type AdminCall } from "../client/admin-client.ts";
+  setFields,
+  unwrapReply,
+  withAdminClient,
+  type AdminClient,
+} from "../client/admin-client.ts";
 import { chooseProduct, type RequestProduct } from "../client/request-product.ts";
-import {
-  escapeToOneLine,
-  print,
-  printJson,
-  printNote,
-  printWarning,
-  formatTable,
-} from "../frame/terminal.ts";
+import { readDocument } from "../files/input-document.ts";
+import { checkOutputPath, outputDocument } from "../files/output-document.ts";
+import { confirm } from "../frame/confirm.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { escapeToOneLine, formatTable, printNote } from "../frame/terminal.ts";
 
 interface RequestReply {
   readonly payload: string;
@@ -43,77 +34,74 @@ interface LicenseReply {
   readonly is_expired: boolean;
 }
 
-const request: Command = {
+const request = defineCommand({
   name: "license request",
   isCommon: true,
   summary: "create a license request for the vendor",
-  options: [
-    option.data,
-    option.identity,
-    option.config,
-    option.requestProduct,
-    option.licenseKey,
-    option.out,
-    option.qr,
-    option.json,
-  ],
+  options: {
+    ...siteOptions,
+    product: option.requestProduct,
+    licenseKey: option.licenseKey,
+    out: option.out,
+    qr: option.qr,
+    json: option.json,
+  },
   examples: ["berth license request --product CAD --out request.jwt"],
-  async run(flags) {
-    checkOutputPath(flags, "request");
-    const namedProduct = getStringFlag(flags, "product");
-    const { reply, choice } = await withAdminClient(getAdminTarget(flags), async (call) => {
-      const choice = namedProduct === null ? await fetchDefaultProduct(call) : null;
-      const body = {
-        product: choice?.product ?? namedProduct,
-        license_key: getStringFlag(flags, "license-key"),
-      };
-      const reply = (await call("POST", "/api/v4/license/generate", body)) as RequestReply;
+  async run(options, context) {
+    checkOutputPath(options, "request");
+    const { product, licenseKey } = options;
+    const { reply, choice } = await withAdminClient(options, context, async (client) => {
+      const choice = product === null ? await fetchDefaultProduct(client) : null;
+      const body = setFields({ product: choice?.product ?? product, license_key: licenseKey });
+      // It is text only for a request that asks for text.
+      const reply = (await unwrapReply(client.v4.license.generate.post(body))) as RequestReply;
       return { reply, choice };
     });
     const warnings = [
       ...(reply.warnings ?? []),
       ...(choice?.warning == null ? [] : [choice.warning]),
     ];
-    for (const warning of warnings) printWarning(escapeToOneLine(warning));
-    if (isFlagSet(flags, "json")) {
-      printJson({ ...reply, warnings });
-      return EXIT_OK;
-    }
-    if (choice?.note != null) printNote(escapeToOneLine(choice.note));
-    await outputDocument(flags, reply.payload, "the request");
-    return EXIT_OK;
+    return {
+      json: { ...reply, warnings },
+      text() {
+        if (choice?.note != null) printNote(escapeToOneLine(choice.note));
+        return outputDocument(options, reply.payload, "the request");
+      },
+      warnings: warnings.map(escapeToOneLine),
+    };
   },
-};
+});
 
-async function fetchDefaultProduct(call: AdminCall): Promise<RequestProduct> {
-  const licenses = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
-  const vendors = (await call("GET", "/api/admin/v1/trust")) as VendorReply[];
+async function fetchDefaultProduct({ admin }: AdminClient): Promise<RequestProduct> {
+  const licenses = await unwrapReply(admin.licenses.get());
+  const vendors = await unwrapReply(admin.trust.get());
   return chooseProduct(
     licenses.map(({ product_details }) => product_details.short_code),
     vendors.flatMap(({ products }) => products),
   );
 }
 
-const add: Command = {
+const add = defineCommand({
   name: "license add",
   isCommon: true,
   summary: "install a license from the vendor",
-  options: [option.data, option.identity, option.config, option.json],
+  options: { ...siteOptions, json: option.json },
   arguments: ["FILE"],
   examples: ["berth license add license.jwt"],
-  run(flags) {
-    const license = readDocument(flags.positionals[0], "license");
-    return withAdminClient(getAdminTarget(flags), async (call) => {
-      const before = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
-      const reply = (await call("POST", "/api/v4/license/upload", { license })) as AddReply;
+  run(site, context) {
+    const license = readDocument(context.args[0], "license");
+    return withAdminClient(site, context, async ({ admin, v4 }) => {
+      const before = await unwrapReply(admin.licenses.get());
+      const reply: AddReply = await unwrapReply(v4.license.upload.post({ license }));
       const isKnown = before.some(({ id }) => id === reply.id);
-      if (isFlagSet(flags, "json")) printJson(reply);
-      else print(escapeToOneLine(addedText(reply, isKnown)));
-      if (reply.is_expired) printWarning(`the license expired on ${reply.validity_period}`);
-      return EXIT_OK;
+      return {
+        json: reply,
+        text: escapeToOneLine(addedText(reply, isKnown)),
+        warnings: reply.is_expired ? [`the license expired on ${reply.validity_period}`] : [],
+      };
     });
   },
-};
+});
 
 function addedText({ id, product_details, changes }: AddReply, isKnown: boolean): string {
   const license = `license ${id} for ${product_details.short_code}`;
@@ -124,53 +112,52 @@ function addedText({ id, product_details, changes }: AddReply, isKnown: boolean)
   return `${license} is renewed: ${text}`;
 }
 
-const list: Command = {
+const list = defineCommand({
   name: "license list",
   isCommon: true,
   summary: "list the installed licenses",
-  options: [option.data, option.identity, option.config, option.json],
-  run: (flags) =>
-    withAdminClient(getAdminTarget(flags), async (call) => {
-      const licenses = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
-      if (isFlagSet(flags, "json")) printJson(licenses);
-      else print(licenses.length === 0 ? "no licenses yet" : formatLicenses(licenses));
-      return EXIT_OK;
-    }),
-};
+  options: { ...siteOptions, json: option.json },
+  async run(site, context) {
+    const licenses = await withAdminClient(site, context, ({ admin }) =>
+      unwrapReply(admin.licenses.get()),
+    );
+    return { json: licenses, text: formatLicenses(licenses) };
+  },
+});
 
-const remove: Command = {
+const remove = defineCommand({
   name: "license remove",
   summary: "return a license permanently; prints a receipt for the vendor",
-  options: [
-    option.data,
-    option.identity,
-    option.config,
-    option.out,
-    option.withBorrows,
-    option.yes,
-    option.json,
-  ],
+  options: {
+    ...siteOptions,
+    out: option.out,
+    withBorrows: option.withBorrows,
+    yes: option.yes,
+    json: option.json,
+  },
   arguments: ["ID"],
   examples: ["berth license remove 4711 --out receipt.jwt"],
-  async run(flags) {
-    const [license_id] = flags.positionals;
+  async run(options, context) {
+    const [license_id] = context.args;
     if (license_id === undefined) {
       throw new Misuse("ID is required", "berth license list shows what is installed");
     }
-    checkOutputPath(flags, "receipt");
+    checkOutputPath(options, "receipt");
     const question = `license ${license_id} will be returned permanently and its slots will be released; continue?`;
-    await confirm(flags, question);
-    const body = { license_id, with_borrows: isFlagSet(flags, "with-borrows") };
-    const reply = (await withAdminClient(getAdminTarget(flags), (call) =>
-      call("POST", "/api/admin/v1/licenses/remove", body),
-    )) as { readonly receipt: string };
-    if (isFlagSet(flags, "json")) printJson(reply);
-    else await outputDocument(flags, reply.receipt, "the receipt");
-    return EXIT_OK;
+    await confirm(options, question);
+    const { out, withBorrows } = options;
+    const reply = await withAdminClient(options, context, ({ admin }) =>
+      unwrapReply(admin.licenses.remove.post({ license_id, with_borrows: String(withBorrows) })),
+    );
+    return {
+      json: reply,
+      text: () => outputDocument({ out, qr: false }, reply.receipt, "the receipt"),
+    };
   },
-};
+});
 
 function formatLicenses(licenses: readonly LicenseReply[]): string {
+  if (licenses.length === 0) return "no licenses yet";
   const rows = licenses.map((license) => [
     String(license.id),
     license.product_details.short_code,
@@ -182,4 +169,4 @@ function formatLicenses(licenses: readonly LicenseReply[]): string {
 }
 
 /** Licenses by files, on the site. */
-export const licenseCommands: readonly Command[] = [request, add, list, remove];
+export const licenseCommands = [request, add, list, remove];

@@ -1,4 +1,3 @@
-import type { MoveReply } from "../../http/routes/move.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { withOpenFile, realDisk } from "../../platform/disk.ts";
 import { becomeFolderOwner } from "../../platform/owner.ts";
@@ -7,33 +6,27 @@ import { BackupRefused } from "../../store/folder/refusal.ts";
 import { restoreBackup } from "../../store/backup/restore.ts";
 import type { VerifyReport } from "../../store/backup/verify.ts";
 import { refuseCopyOfBackup } from "../serve/appliance-claim.ts";
-import {
-  EXIT_OK,
-  getDataFolder,
-  Failure,
-  isFlagSet,
-  getAdminTarget,
-  type Command,
-} from "../frame/command.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { checkBackupFile, checkNewFile } from "../files/file-argument.ts";
+import { Failure } from "../frame/command.ts";
 import { confirm } from "../frame/confirm.ts";
-import { getBackupArgument, getNewFileArgument } from "../files/file-argument.ts";
-import { option } from "../frame/flags.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { formatCount } from "../frame/terminal.ts";
 import { folderChecks } from "../../operations/folder-checks.ts";
-import { withAdminClient } from "../client/admin-client.ts";
-import { formatCount, print, printJson } from "../frame/terminal.ts";
-import { auditDamageFields, warnAboutAuditDamage } from "./backup.ts";
+import { auditDamageFields, auditDamageWarnings } from "./backup.ts";
 
 const EXAMPLE = "site.move";
 
-const out: Command = {
+const out = defineCommand({
   name: "move out",
   summary: "stop serving on this host and write everything to a file for another host",
-  options: [option.data, option.identity, option.config, option.yes, option.json],
+  options: { ...siteOptions, yes: option.yes, json: option.json },
   arguments: ["FILE"],
   examples: ["berth move out /media/usb/site.move"],
-  async run(flags) {
-    const file = getNewFileArgument(flags, "a move", EXAMPLE);
-    const folder = getDataFolder(flags);
+  async run(options, context) {
+    const { data: folder } = options;
+    const file = checkNewFile(context.args[0], folder, "a move", EXAMPLE);
     // Everything that can fail is tried before this host is retired.
     if (realDisk.stat(file) !== null) {
       throw new BackupRefused(`${file} already exists`, "choose a new file name");
@@ -45,10 +38,10 @@ const out: Command = {
         "start a new demo on the other host with berth demo",
       );
     const question = `${folder} will no longer grant licenses; continue?`;
-    await confirm(flags, question);
-    const { move_id, moved_at } = (await withAdminClient(getAdminTarget(flags), (call) =>
-      call("POST", "/api/admin/v1/move", { appliance }),
-    )) as MoveReply;
+    await confirm(options, question);
+    const { move_id, moved_at } = await withAdminClient(options, context, ({ admin }) =>
+      unwrapReply(admin.move.post({ appliance })),
+    );
     const verified = await writeMoveFile(folder, file).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
       throw new Failure(
@@ -57,33 +50,30 @@ const out: Command = {
       );
     });
     const { licenses, registrations } = verified;
-    warnAboutAuditDamage(file, verified);
-    if (isFlagSet(flags, "json")) {
-      const facts = { move_id, moved_at, licenses, registrations, ...auditDamageFields(verified) };
-      printJson({ path: file, ...facts });
-      return EXIT_OK;
-    }
-    print(`${file} contains ${formatCount(licenses, "license")}, ${formatCount(registrations, "registration")}
+    const facts = { move_id, moved_at, licenses, registrations, ...auditDamageFields(verified) };
+    return {
+      json: { path: file, ...facts },
+      text: `${file} contains ${formatCount(licenses, "license")}, ${formatCount(registrations, "registration")}
 and the appliance's key: keep it safe, and delete it when the move is done.
 
 On the new host:  run berth move in FILE, then start the server there
 On this host:     stop the server; it refuses to start again
-To cancel:        run berth move in ${file} on this host, and nowhere else`);
-    return EXIT_OK;
+To cancel:        run berth move in ${file} on this host, and nowhere else`,
+      warnings: auditDamageWarnings(file, verified),
+    };
   },
-};
+});
 
-const into: Command = {
+const into = defineCommand({
   name: "move in",
   summary:
     "continue here with a site that was moved out on another host; the server must be stopped",
-  options: [option.data, option.config, option.json],
+  options: { data: option.data, config: option.config, json: option.json },
   arguments: ["FILE"],
   examples: ["berth move in /media/usb/site.move --data /srv/berth"],
-  async run(flags) {
-    const file = getBackupArgument(flags, "the file that berth move out wrote", EXAMPLE);
-    const folder = getDataFolder(flags);
-    await refuseCopyOfBackup(file, folder, flags.environment);
+  async run({ data: folder }, { args, environment }) {
+    const file = checkBackupFile(args[0], "the file that berth move out wrote", EXAMPLE);
+    await refuseCopyOfBackup(file, folder, environment);
     const disk = withOpenFile(file);
     becomeFolderOwner(folder);
     const { verifyReport, replacedFolder } = await restoreBackup({
@@ -97,21 +87,19 @@ const into: Command = {
       ...folderChecks,
     });
     const { licenses, registrations, appliance } = verifyReport;
-    warnAboutAuditDamage(folder, verifyReport);
-    if (isFlagSet(flags, "json")) {
-      const facts = { appliance, licenses, registrations, replaced_folder: replacedFolder };
-      printJson({ path: folder, ...facts, ...auditDamageFields(verifyReport) });
-      return EXIT_OK;
-    }
-    print(`${folder} now serves appliance ${appliance}, with ${formatCount(licenses, "license")} and ${formatCount(registrations, "registration")}.
+    const facts = { appliance, licenses, registrations, replaced_folder: replacedFolder };
+    return {
+      json: { path: folder, ...facts, ...auditDamageFields(verifyReport) },
+      text: `${folder} now serves appliance ${appliance}, with ${formatCount(licenses, "license")} and ${formatCount(registrations, "registration")}.
 
 The licenses were signed for the other host's hardware. They are valid here for the time the vendor
 grants for a move (72 hours, unless the license says otherwise). Start the server, then run
   berth license request --product CODE --out FILE   for each product; the vendor signs them again
-Credentials, certificates and settings are not moved: run berth admin token and berth tls init.`);
-    return EXIT_OK;
+Credentials, certificates and settings are not moved: run berth admin token and berth tls init.`,
+      warnings: auditDamageWarnings(folder, verifyReport),
+    };
   },
-};
+});
 
 async function writeMoveFile(folder: string, file: string): Promise<VerifyReport> {
   return (await makeBackup(realDisk, folder, file, wallClock(), folderChecks)).verifyReport;
@@ -127,4 +115,4 @@ async function tryBackup(folder: string, file: string): Promise<VerifyReport> {
 }
 
 /** Moves a site from one host to another, with all slots in use. */
-export const moveCommands: readonly Command[] = [out, into];
+export const moveCommands = [out, into];

@@ -1,16 +1,13 @@
 import { formatNotices, readNotices } from "../../platform/notices.ts";
-import { EXIT_OK, isFlagSet, type Command } from "../frame/command.ts";
+import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
-import { printRaw, printJson } from "../frame/terminal.ts";
 
-export const noticesCommand: Command = {
+export const noticesCommand = defineCommand({
   name: "notices",
   summary: "print third-party notices and licenses",
-  options: [option.json],
-  async run(flags) {
+  options: { json: option.json },
+  run() {
     const notices = readNotices();
-    if (isFlagSet(flags, "json")) printJson(notices);
-    else printRaw(formatNotices(notices));
-    return EXIT_OK;
+    return { json: notices, text: { raw: formatNotices(notices) } };
   },
-};
+});

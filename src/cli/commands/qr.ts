@@ -1,20 +1,20 @@
 import { extname } from "node:path";
 import { renderQrCodes, joinQrCodes, trimPlainCode } from "../../operations/qr-codes.ts";
-import { EXIT_OK, Failure, isFlagSet, getStringFlag, type Command } from "../frame/command.ts";
-import { option } from "../frame/flags.ts";
-import { checkOutputPath, printQrCodes, readInputText } from "../files/output-document.ts";
 import { describeInput, readInputBytes } from "../files/input-file.ts";
+import { checkOutputPath, formatQrCodes, readInputText } from "../files/output-document.ts";
 import { refuseToReplace, writeOutputText } from "../files/output-file.ts";
-import { print, printJson, printText, printWarning } from "../frame/terminal.ts";
+import { Failure } from "../frame/command.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option } from "../frame/flags.ts";
 
-const show: Command = {
+const show = defineCommand({
   name: "qr",
   summary: "show a text as QR codes, to transfer it by camera",
-  options: [option.svg, option.json],
+  options: { svg: option.svg, json: option.json },
   arguments: ["FILE"],
   examples: ["berth qr request.jwt", "berth qr license.jwt --svg license.svg"],
-  async run(flags) {
-    const text = trimPlainCode(readText(flags.positionals[0]));
+  async run({ svg: out }, { args }) {
+    const text = trimPlainCode(readText(args[0]));
     const codes = await renderQrCodes(text);
     if (!codes.ok) {
       throw new Failure(
@@ -22,18 +22,13 @@ const show: Command = {
         "transfer the file itself",
       );
     }
-    const out = getStringFlag(flags, "svg");
-    if (isFlagSet(flags, "json")) printJson({ frames: codes.value });
-    else if (out === null) printQrCodes(text, "the text");
-    else {
-      await writeSvgFiles(
-        out,
-        codes.value.map(({ svg }) => svg),
-      );
-    }
-    return EXIT_OK;
+    const images = codes.value.map(({ svg }) => svg);
+    return {
+      json: { frames: codes.value },
+      text: () => (out === null ? formatQrCodes(text, "the text") : writeSvgFiles(out, images)),
+    };
   },
-};
+});
 
 /** Only text: the codes would not restore other data byte by byte. */
 function readText(path: string | undefined): string {
@@ -53,7 +48,7 @@ function readText(path: string | undefined): string {
 }
 
 /** One code gets the named file; several get numbers before the extension. */
-async function writeSvgFiles(out: string, images: readonly string[]): Promise<void> {
+async function writeSvgFiles(out: string, images: readonly string[]): Promise<string[]> {
   const extension = extname(out);
   const stem = out.slice(0, out.length - extension.length);
   const paths = images.map((_, index) =>
@@ -62,21 +57,19 @@ async function writeSvgFiles(out: string, images: readonly string[]): Promise<vo
   paths.forEach(refuseToReplace);
   for (const [index, path] of paths.entries()) {
     await writeOutputText(path, `${images[index]}\n`);
-    print(`code ${index + 1} of ${paths.length} is written to ${path}`);
   }
+  return paths.map((path, index) => `code ${index + 1} of ${paths.length} is written to ${path}`);
 }
 
-const join: Command = {
+const join = defineCommand({
   name: "qr join",
   summary: "combine scanned QR codes into their text: one code per line, in any order",
-  options: [option.out, option.json],
+  options: { out: option.out, json: option.json },
   arguments: ["FILE"],
   examples: ["berth qr join scanned.txt --out request.jwt"],
-  async run(flags) {
-    checkOutputPath(flags);
-    const joined = joinQrCodes(
-      readInputText(flags.positionals[0], "a file with the scanned codes"),
-    );
+  run(options, { args }) {
+    checkOutputPath(options);
+    const joined = joinQrCodes(readInputText(args[0], "a file with the scanned codes"));
     if (!joined.ok) {
       throw new Failure(
         `the codes cannot be combined: ${joined.fault.reason}`,
@@ -84,20 +77,21 @@ const join: Command = {
       );
     }
     const { text, foreignLines } = joined.value;
-    for (const line of foreignLines) {
-      printWarning(`line ${line} is not a Berth code or was misread; it was ignored`);
-    }
-    const out = getStringFlag(flags, "out");
-    if (isFlagSet(flags, "json")) printJson({ text, ignored_lines: foreignLines });
-    // Printing adds a line break, so one at the end of the text is dropped.
-    else if (out === null) printText(text.replace(/\n$/, ""));
-    else {
-      await writeOutputText(out, text);
-      print(`the text is written to ${out}`);
-    }
-    return EXIT_OK;
+    const { out } = options;
+    return {
+      json: { text, ignored_lines: foreignLines },
+      async text() {
+        // Printing adds a line break, so one at the end of the text is dropped.
+        if (out === null) return { document: text.replace(/\n$/, "") };
+        await writeOutputText(out, text);
+        return `the text is written to ${out}`;
+      },
+      warnings: foreignLines.map(
+        (line) => `line ${line} is not a Berth code or was misread; it was ignored`,
+      ),
+    };
   },
-};
+});
 
 /** Transfer between two machines by camera. */
-export const qrCommands: readonly Command[] = [show, join];
+export const qrCommands = [show, join];

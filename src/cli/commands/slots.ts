@@ -1,47 +1,34 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
-import {
-  EXIT_OK,
-  isFlagSet,
-  getStringFlag,
-  type Command,
-  getAdminTarget,
-} from "../frame/command.ts";
-import { option } from "../frame/flags.ts";
+import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
 import { createTimeFormatter } from "../frame/local-time.ts";
-import { withAdminClient } from "../client/admin-client.ts";
-import { print, printJson, formatTable } from "../frame/terminal.ts";
+import { formatTable } from "../frame/terminal.ts";
 
-export const slotsCommand: Command = {
+export const slotsCommand = defineCommand({
   name: "slots",
   isCommon: true,
   summary: "list the slots in use",
-  options: [
-    option.data,
-    option.identity,
-    option.config,
-    option.productFilter,
-    option.local,
-    option.json,
-  ],
-  examples: ["berth slots --product CAD", "berth slots --json"],
-  run(flags) {
-    const product = getStringFlag(flags, "product");
-    const query = product === null ? "" : `?product=${encodeURIComponent(product)}`;
-    return withAdminClient(getAdminTarget(flags), async (call) => {
-      const path = `/api/admin/v1/registrations${query}`;
-      const registrations = (await call("GET", path)) as RegistrationReply[];
-      if (isFlagSet(flags, "json")) printJson(registrations);
-      else if (registrations.length === 0) print("no slot is in use");
-      else print(formatSlots(registrations, createTimeFormatter(flags)));
-      return EXIT_OK;
-    });
+  options: {
+    ...siteOptions,
+    product: option.productFilter,
+    local: option.local,
+    json: option.json,
   },
-};
+  examples: ["berth slots --product CAD", "berth slots --json"],
+  async run({ product, ...options }, context) {
+    const slots = await withAdminClient(options, context, ({ admin }) =>
+      unwrapReply(admin.registrations.get({ query: setFields({ product }) })),
+    );
+    return { json: slots, text: () => formatSlots(slots, createTimeFormatter(options)) };
+  },
+});
 
 function formatSlots(
   registrations: readonly RegistrationReply[],
   formatTime: (text: string) => string,
 ): string {
+  if (registrations.length === 0) return "no slot is in use";
   const header = ["PRODUCT", "USER", "HOST", "FROM", "SINCE", "UNTIL", "BORROWED", "FEATURES"];
   const rows = registrations.map((slot) => [
     slot.product,

@@ -1,33 +1,24 @@
 import { formatGap } from "../../domain/event-summary.ts";
 import type { StatusReply } from "../../http/status.ts";
-import {
-  EXIT_OK,
-  getDataFolder,
-  isFlagSet,
-  type Command,
-  getAdminTarget,
-} from "../frame/command.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { formatTable } from "../frame/terminal.ts";
 import { describeEndIfSoon } from "../serve/expiry-notice.ts";
-import { option } from "../frame/flags.ts";
-import { withAdminClient } from "../client/admin-client.ts";
-import { print, printJson, formatTable } from "../frame/terminal.ts";
 import { describeCertificate } from "../tls/tls-files.ts";
 
-export const statusCommand: Command = {
+export const statusCommand = defineCommand({
   name: "status",
   isCommon: true,
   summary: "show licenses, slots, disk and exposures of a running server or a data folder",
-  options: [option.data, option.identity, option.config, option.json],
-  run(flags) {
-    const folder = getDataFolder(flags);
-    return withAdminClient(getAdminTarget(flags), async (call) => {
-      const reply = (await call("GET", "/api/admin/v1/status")) as StatusReply;
-      if (isFlagSet(flags, "json")) printJson(reply);
-      else print(formatStatus(folder, reply));
-      return EXIT_OK;
-    });
+  options: { ...siteOptions, json: option.json },
+  async run(site, context) {
+    const status = await withAdminClient(site, context, ({ admin }) =>
+      unwrapReply(admin.status.get()),
+    );
+    return { json: status, text: () => formatStatus(site.data, status) };
   },
-};
+});
 
 function formatStatus(
   folder: string,

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { Misuse } from "../../platform/options.ts";
-import { EXIT_OK, isFlagSet, type Command } from "../frame/command.ts";
+import { EXIT_OK, readOutputFlags, isFlagSet, type Command } from "../frame/command.ts";
 import { confirm } from "../frame/confirm.ts";
 import { option, serverSettings } from "../frame/flags.ts";
 import { refuseToReplace } from "../files/output-file.ts";
@@ -35,7 +35,7 @@ export const supportBundleCommand: Command = {
         ),
       );
     }
-    await confirm(flags, `write these files to ${out}?`);
+    await confirm(readOutputFlags(flags), `write these files to ${out}?`);
     await writeBundle(out, entries);
     if (isFlagSet(flags, "json")) printJson({ path: out, entries: sizes });
     else

@@ -1,74 +1,75 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { Misuse } from "../../platform/options.ts";
-import { EXIT_OK, isFlagSet, type Command, getAdminTarget } from "../frame/command.ts";
-import { confirm } from "../frame/confirm.ts";
-import { option } from "../frame/flags.ts";
-import { readDocument } from "../files/input-document.ts";
-import { withAdminClient } from "../client/admin-client.ts";
-import { escapeToOneLine, print, printJson, formatTable } from "../frame/terminal.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { trustFacts } from "../client/trust-facts.ts";
+import { readDocument } from "../files/input-document.ts";
+import { confirm } from "../frame/confirm.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { escapeToOneLine, formatTable } from "../frame/terminal.ts";
 
-const add: Command = {
+const add = defineCommand({
   name: "trust add",
   isCommon: true,
   summary: "trust a vendor: accept its licenses",
-  options: [option.data, option.identity, option.config, option.yes, option.json],
+  options: { ...siteOptions, yes: option.yes, json: option.json },
   arguments: ["FILE"],
   examples: ["berth trust add trust.jwt"],
-  async run(flags) {
-    const license = readDocument(flags.positionals[0], "trust");
+  async run(options, context) {
+    const license = readDocument(context.args[0], "trust");
     // Two sessions, so that the folder is not locked while the operator telephones the vendor.
-    const { offered, current } = await withAdminClient(getAdminTarget(flags), async (call) => {
-      const vendors = (await call("GET", "/api/admin/v1/trust")) as VendorReply[];
-      const reply = (await call("POST", "/api/admin/v1/trust/show", { license })) as VendorReply;
-      const trusted = vendors.find(({ vendor }) => vendor === reply.vendor) ?? null;
-      return { offered: reply, current: trusted };
+    const { offered, current } = await withAdminClient(options, context, async ({ admin }) => {
+      const vendors = await unwrapReply(admin.trust.get());
+      const offered = await unwrapReply(admin.trust.show.post({ license }));
+      const trusted = vendors.find(({ vendor }) => vendor === offered.vendor) ?? null;
+      return { offered, current: trusted };
     });
-    if (!isFlagSet(flags, "json")) print(formatTable(trustFacts(offered, current)));
+    context.show(formatTable(trustFacts(offered, current)));
     const question = "compare the fingerprint with the vendor by telephone; accept it?";
-    await confirm(flags, question, "accept it only if the fingerprints are the same");
-    return withAdminClient(getAdminTarget(flags), async (call) => {
-      const reply = (await call("POST", "/api/admin/v1/trust/add", { license })) as VendorReply;
-      if (isFlagSet(flags, "json")) printJson(reply);
-      else if (current?.version === reply.version) print("this trust document is already known");
-      else print(`licenses of ${escapeToOneLine(reply.name)} (${reply.vendor}) are now accepted`);
-      return EXIT_OK;
-    });
+    await confirm(options, question, "accept it only if the fingerprints are the same");
+    const reply = await withAdminClient(options, context, ({ admin }) =>
+      unwrapReply(admin.trust.add.post({ license })),
+    );
+    return {
+      json: reply,
+      text:
+        current?.version === reply.version
+          ? "this trust document is already known"
+          : `licenses of ${escapeToOneLine(reply.name)} (${reply.vendor}) are now accepted`,
+    };
   },
-};
+});
 
-const list: Command = {
+const list = defineCommand({
   name: "trust list",
   summary: "list the trusted vendors",
-  options: [option.data, option.identity, option.config, option.json],
-  run: (flags) =>
-    withAdminClient(getAdminTarget(flags), async (call) => {
-      const vendors = (await call("GET", "/api/admin/v1/trust")) as VendorReply[];
-      if (isFlagSet(flags, "json")) printJson(vendors);
-      else print(vendors.length === 0 ? "no vendor is trusted yet" : formatVendors(vendors));
-      return EXIT_OK;
-    }),
-};
+  options: { ...siteOptions, json: option.json },
+  async run(site, context) {
+    const vendors = await withAdminClient(site, context, ({ admin }) =>
+      unwrapReply(admin.trust.get()),
+    );
+    return { json: vendors, text: formatVendors(vendors) };
+  },
+});
 
-const remove: Command = {
+const remove = defineCommand({
   name: "trust remove",
   summary: "stop trusting a vendor",
-  options: [option.data, option.identity, option.config, option.json],
+  options: { ...siteOptions, json: option.json },
   arguments: ["ID"],
-  run(flags) {
-    const [vendor] = flags.positionals;
+  async run(site, context) {
+    const [vendor] = context.args;
     if (vendor === undefined)
       throw new Misuse("ID is required", "berth trust list shows the vendors");
-    return withAdminClient(getAdminTarget(flags), async (call) => {
-      const reply = await call("POST", "/api/admin/v1/trust/remove", { vendor });
-      if (isFlagSet(flags, "json")) printJson(reply);
-      else print(`licenses of ${vendor} are no longer accepted`);
-      return EXIT_OK;
-    });
+    const reply = await withAdminClient(site, context, ({ admin }) =>
+      unwrapReply(admin.trust.remove.post({ vendor })),
+    );
+    return { json: reply, text: `licenses of ${vendor} are no longer accepted` };
   },
-};
+});
 
 function formatVendors(vendors: readonly VendorReply[]): string {
+  if (vendors.length === 0) return "no vendor is trusted yet";
   const rows = vendors.map(({ vendor, name, products, fingerprint }) => [
     vendor,
     name,
@@ -78,4 +79,4 @@ function formatVendors(vendors: readonly VendorReply[]): string {
   return formatTable([["VENDOR", "NAME", "PRODUCTS", "FINGERPRINT"], ...rows]);
 }
 
-export const trustCommands: readonly Command[] = [add, list, remove];
+export const trustCommands = [add, list, remove];

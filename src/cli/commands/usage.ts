@@ -1,40 +1,26 @@
 import type { UsageReply } from "../../http/routes/usage.ts";
-import type { StatusReply } from "../../http/status.ts";
-import {
-  EXIT_OK,
-  isFlagSet,
-  getStringFlag,
-  type Command,
-  getAdminTarget,
-} from "../frame/command.ts";
-import { option } from "../frame/flags.ts";
-import { withAdminClient } from "../client/admin-client.ts";
-import { print, printJson, formatTable } from "../frame/terminal.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { formatTable } from "../frame/terminal.ts";
 
-export const usageCommand: Command = {
+export const usageCommand = defineCommand({
   name: "usage",
   isCommon: true,
   summary: "show slot usage over time and refused requests",
-  options: [option.data, option.identity, option.config, option.range, option.json],
+  options: { ...siteOptions, range: option.range, json: option.json },
   examples: ["berth usage", "berth usage --range month --json"],
-  run(flags) {
-    return withAdminClient(getAdminTarget(flags), async (call) => {
+  run: ({ range, ...site }, context) =>
+    withAdminClient(site, context, async ({ admin }) => {
       // A single reply must be complete, so it waits until all usage is read.
-      const path = `/api/admin/v1/usage?wait=true&range=${getStringFlag(flags, "range")}`;
-      const reply = (await call("GET", path)) as UsageReply;
-      if (isFlagSet(flags, "json")) {
-        printJson(reply);
-        return EXIT_OK;
-      }
-      const { licenses } = (await call("GET", "/api/admin/v1/status")) as StatusReply;
+      const reply = await unwrapReply(admin.usage.get({ query: { wait: "true", range } }));
+      const { licenses } = await unwrapReply(admin.status.get());
       const inUseNow = new Map(
         licenses.map((license) => [license.license_id, license.floating_slots_in_use]),
       );
-      print(formatUsage(reply, inUseNow));
-      return EXIT_OK;
-    });
-  },
-};
+      return { json: reply, text: () => formatUsage(reply, inUseNow) };
+    }),
+});
 
 type UsageSteps = readonly (number | null)[];
 

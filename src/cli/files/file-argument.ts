@@ -5,15 +5,18 @@ import { describeDocumentKind } from "../../license/document-kinds.ts";
 import { Misuse } from "../../platform/options.ts";
 import { DOWNLOADS_FOLDER, IDENTITY_FILE } from "../../store/folder/files.ts";
 import { BackupRefused } from "../../store/folder/refusal.ts";
-import { getDataFolder, type FlagValues } from "../frame/command.ts";
 import { isArchive } from "./input-document.ts";
 import { readFirstBytes, emptyFileError, isFolder } from "./input-file.ts";
 import { refuseSpecialFile } from "./output-file.ts";
 
 /** The FILE to write: a full path outside the data folder that it is made from. */
-export function getNewFileArgument(flags: FlagValues, thing: string, example: string): string {
-  const path = getPathArgument(flags, "a new file to write", example);
-  const folder = getDataFolder(flags);
+export function checkNewFile(
+  file: string | undefined,
+  folder: string,
+  thing: string,
+  example: string,
+): string {
+  const path = checkPath(file, "a new file to write", example);
   // Except for a running server's downloads, which have their own folder in the data folder.
   if (isInside(folder, path) && !isInside(join(folder, DOWNLOADS_FOLDER), path)) {
     throw new Misuse(
@@ -34,15 +37,15 @@ const isInside = (folder: string, path: string): boolean =>
   `${dirname(path)}${sep}`.startsWith(`${folder}${sep}`);
 
 /** The FILE to read. */
-export function getFileArgument(flags: FlagValues, what: string, example: string): string {
-  const path = getPathArgument(flags, what, example);
+export function checkFile(file: string | undefined, what: string, example: string): string {
+  const path = checkPath(file, what, example);
   if (readFirstBytes(path, 1, what).length === 0) throw emptyFileError(path);
   return path;
 }
 
 /** The FILE to read, which must be a backup. */
-export function getBackupArgument(flags: FlagValues, what: string, example: string): string {
-  const path = getFileArgument(flags, what, example);
+export function checkBackupFile(file: string | undefined, what: string, example: string): string {
+  const path = checkFile(file, what, example);
   checkBackup(path);
   return path;
 }
@@ -63,11 +66,7 @@ export function checkBackup(path: string): void {
 /** Enough to recognize any signed document. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
-function getPathArgument(
-  { positionals: [file] }: FlagValues,
-  what: string,
-  example: string,
-): string {
+function checkPath(file: string | undefined, what: string, example: string): string {
   if (file === undefined || file === "") {
     throw new Misuse(`FILE is required: ${what}`, `for example /media/usb/${example}`);
   }

@@ -1,6 +1,7 @@
-import { Failure, type FlagValues } from "../frame/command.ts";
+import { Failure } from "../frame/command.ts";
 import { describeError } from "../frame/error-report.ts";
-import { outputDocument } from "./output-document.ts";
+import type { TextPart } from "../frame/terminal.ts";
+import { outputDocument, type OutputOptions } from "./output-document.ts";
 
 /** A document that is recorded in the desk's ledger before it is written to a file. */
 interface LedgerDocument {
@@ -14,12 +15,12 @@ interface LedgerDocument {
 
 /** Outputs a document; if that fails, the error says that it is in the ledger nevertheless. */
 export async function outputLedgerDocument(
-  flags: FlagValues,
+  options: OutputOptions,
   document: string,
   { description, entryName, retryHint }: LedgerDocument,
-): Promise<void> {
+): Promise<TextPart[]> {
   try {
-    await outputDocument(flags, document, description);
+    return await outputDocument(options, document, description);
   } catch (error) {
     const { message, code } = describeError(error).refusal;
     throw new Failure(`${message}; ${entryName} is in the ledger`, retryHint, code);

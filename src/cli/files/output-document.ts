@@ -5,36 +5,42 @@ import type { DocumentKind } from "../../license/document.ts";
 import { DOCUMENT_KIND_NAMES, findMismatchedKind } from "../../license/document-kinds.ts";
 import { splitIntoFrames, renderQrForTerminal } from "../../license/qr.ts";
 import { Misuse } from "../../platform/options.ts";
-import { isFlagSet, getStringFlag, type FlagValues } from "../frame/command.ts";
 import { readInputBytes } from "./input-file.ts";
 import { refuseSpecialFile, writeOutputText } from "./output-file.ts";
-import { print, printRaw, printText } from "../frame/terminal.ts";
+import type { TextPart } from "../frame/terminal.ts";
 
-/** Outputs a text to a file or to standard output and, with --qr, as QR codes. */
-export async function outputDocument(flags: FlagValues, text: string, what: string): Promise<void> {
-  const out = getStringFlag(flags, "out");
-  if (out === null) printText(text);
-  else {
-    refuseToOverwrite(out);
-    await writeOutputText(out, `${text}\n`);
-    print(`${what} is written to ${out}`);
-  }
-  if (isFlagSet(flags, "qr")) printQrCodes(text, what);
+export interface OutputOptions {
+  /** Null: the document is printed. */
+  readonly out: string | null;
+  readonly qr: boolean;
 }
 
-export function printQrCodes(text: string, what: string): void {
-  const frames = splitIntoFrames(text);
-  for (const [index, frame] of frames.entries()) {
-    print(`\n${what}, code ${index + 1} of ${frames.length}`);
-    printRaw(renderQrForTerminal(frame));
-  }
+/** Writes a document to its file. Returns what to print: the document, or where it is now. */
+export async function outputDocument(
+  { out, qr }: OutputOptions,
+  text: string,
+  what: string,
+): Promise<TextPart[]> {
+  const codes = qr ? formatQrCodes(text, what) : [];
+  if (out === null) return [{ document: text }, ...codes];
+  refuseToOverwrite(out);
+  await writeOutputText(out, `${text}\n`);
+  return [`${what} is written to ${out}`, ...codes];
 }
+
+export const formatQrCodes = (text: string, what: string): TextPart[] =>
+  splitIntoFrames(text).flatMap((frame, index, frames): TextPart[] => [
+    `\n${what}, code ${index + 1} of ${frames.length}`,
+    { raw: renderQrForTerminal(frame) },
+  ]);
 
 /** Checks --out before anything is recorded that only this file will contain. */
-export function checkOutputPath(flags: FlagValues, kind: DocumentKind | null = null): void {
-  const out = getStringFlag(flags, "out");
+export function checkOutputPath(
+  { out, json }: { readonly out: string | null; readonly json: boolean },
+  kind: DocumentKind | null = null,
+): void {
   if (out === null) return;
-  if (isFlagSet(flags, "json")) {
+  if (json) {
     throw new Misuse(
       "--out and --json cannot be combined",
       "the JSON output contains the content of the file",

@@ -13,8 +13,8 @@ import { Failure } from "../frame/command.ts";
 export async function writeOutput<T>(
   out: string,
   fill: (file: OpenFile) => Promise<void> | void,
-  check?: (path: string) => T,
-): Promise<T | undefined> {
+  check: (path: string) => T,
+): Promise<T> {
   refuseSpecialFile(out);
   const temporary = `${out}.${randomBytes(8)}.new`;
   const file = realDisk.open(temporary, "new");
@@ -25,7 +25,7 @@ export async function writeOutput<T>(
     } finally {
       file.close();
     }
-    const result = check?.(temporary);
+    const result = check(temporary);
     realDisk.rename(temporary, out);
     await realDisk.syncFolder(dirname(out));
     return result;
@@ -36,8 +36,11 @@ export async function writeOutput<T>(
 }
 
 export async function writeOutputText(out: string, text: string): Promise<void> {
-  await writeOutput(out, (file) => writeAll(file, Buffer.from(text)));
+  await writeOutput(out, (file) => writeAll(file, Buffer.from(text)), noCheck);
 }
+
+/** For content that cannot be checked. */
+export const noCheck = (): void => {};
 
 /**
  * A link may lead to a path that the operator did not mean. A device, such as /dev/null, or a pipe

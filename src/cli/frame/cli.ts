@@ -76,7 +76,8 @@ async function dispatch(
   const settings = readSettings(command, flags, environment);
   const values = resolveOptions(command.options, flags, environment, settings.file);
   if (settings.servicePath !== null) {
-    values.set("config", { value: settings.servicePath, from: "default" });
+    const path = settings.servicePath;
+    values.set("config", { value: path, parsed: path, from: "default" });
   }
   return command.run({
     values,

@@ -70,6 +70,14 @@ export function getListFlag({ values }: FlagValues, name: string): readonly stri
 export const isFlagSet = ({ values }: FlagValues, name: string): boolean =>
   values.get(name)?.value === true;
 
+/** For commands that still read flags by name. */
+export const readOutputFlags = (flags: FlagValues) => ({
+  out: getStringFlag(flags, "out"),
+  qr: isFlagSet(flags, "qr"),
+  json: isFlagSet(flags, "json"),
+  yes: isFlagSet(flags, "yes"),
+});
+
 /** The command line is valid, but the command was refused or failed: exit code 1. */
 export class Failure extends Error {
   override readonly name = "Failure";

@@ -1,6 +1,10 @@
 import { SERVICE_SETTINGS, type Option } from "../../platform/options.ts";
 import { deskFlags } from "../vendor/desk-flags.ts";
-import { checkListen, checkOneOf, settings } from "../serve/settings.ts";
+import { err, ok } from "../../domain/result.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { settings } from "../serve/settings.ts";
+import { parseTimeFlag } from "./time-flag.ts";
+import { folderPath, listenAddress, matchingNumber, oneOf } from "./option-parsers.ts";
 
 /** All flags; each is described once. */
 export const option = {
@@ -12,6 +16,7 @@ export const option = {
     placeholder: "DIR",
     help: "keep the demo's data here; default: a temporary folder that is deleted when the demo stops",
     isPath: true,
+    parse: folderPath,
   },
   demoListen: {
     name: "listen",
@@ -19,7 +24,7 @@ export const option = {
     placeholder: "HOST:PORT",
     help: "address and port to listen on",
     defaultValue: () => "127.0.0.1:8080",
-    check: checkListen,
+    parse: listenAddress,
   },
   acceptLoss: {
     name: "accept-loss",
@@ -75,10 +80,10 @@ export const option = {
     placeholder: "N",
     help: "maximum number of entries",
     defaultValue: () => "100",
-    check: (value) =>
-      /^[1-9]\d{0,5}$/.test(String(value))
-        ? null
-        : { problem: "must be a whole number from 1 to 999999", hint: "for example --limit 20" },
+    parse: matchingNumber(/^[1-9]\d{0,5}$/, {
+      problem: "must be a whole number from 1 to 999999",
+      hint: "for example --limit 20",
+    }),
   },
   eventTypes: {
     name: "type",
@@ -103,12 +108,14 @@ export const option = {
     type: "string",
     placeholder: "TIME",
     help: "only entries since a day (UTC), an RFC 3339 time, or a duration ago such as 7d (m, h, d, w)",
+    parse: (text) => parseTimeFlag("since", text, wallClock()),
   },
   until: {
     name: "until",
     type: "string",
     placeholder: "TIME",
     help: "only entries until then, in the same formats; a day is included to its end",
+    parse: (text) => parseTimeFlag("until", text, wallClock()),
   },
   textFilter: {
     name: "text",
@@ -129,13 +136,14 @@ export const option = {
     placeholder: "RANGE",
     help: "how far back: day, week or month",
     defaultValue: () => "day",
-    check: checkOneOf("day", "week", "month"),
+    parse: oneOf("day", "week", "month"),
   },
   user: {
     name: "user",
     type: "string",
     placeholder: "NAME",
     help: "the user whose slot is released",
+    missingHint: "berth slots lists the slots in use",
   },
   licenseKey: {
     name: "license-key",
@@ -237,13 +245,13 @@ export const option = {
     placeholder: "N",
     help: "days until the token expires, or never",
     defaultValue: () => "365",
-    check: (value) =>
-      /^(?:[1-9]\d{0,3}|never)$/.test(String(value))
-        ? null
-        : {
+    parse: (text) =>
+      /^(?:[1-9]\d{0,3}|never)$/.test(text)
+        ? ok(text === "never" ? null : text)
+        : err({
             problem: "must be a number of days, 1 to 9999, or never",
             hint: "for example --days 90",
-          },
+          }),
   },
   revoke: {
     name: "revoke",
@@ -267,7 +275,7 @@ export const option = {
     placeholder: "HOST:PORT",
     help: "address and port to listen on with TLS, in addition to plain HTTP",
     defaultValue: () => "0.0.0.0:8443",
-    check: checkListen,
+    parse: listenAddress,
   },
   local: {
     name: "local",
@@ -278,3 +286,10 @@ export const option = {
 } as const satisfies Readonly<Record<string, Option>>;
 
 export const serverSettings: readonly Option[] = Object.values(settings);
+
+/** The options of a command that uses a site, whether its server is running or not. */
+export const siteOptions = {
+  data: option.data,
+  identity: option.identity,
+  config: option.config,
+} as const;

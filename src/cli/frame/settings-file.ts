@@ -9,8 +9,10 @@ import {
   SERVICE_DATA,
   SERVICE_SETTINGS,
   envName,
+  parseValue,
   type ConfigFile,
   type Environment,
+  type InvalidValue,
   type Option,
   type OptionValue,
 } from "../../platform/options.ts";
@@ -111,21 +113,27 @@ export function parseConfig(path: string, text: string, options: readonly Option
     const isCount = Number.isInteger(rawValue) && setting.type === "string";
     const value = isCount ? String(rawValue) : rawValue;
     if (!hasType(setting, value)) throw wrongTypeError(location, key, setting);
-    const invalid = setting.check?.(value) ?? null;
-    if (invalid !== null) throw new Misuse(`${location}: ${key} ${invalid.problem}`, invalid.hint);
+    const parsed = parseValue(setting, value);
+    if (!parsed.ok) throw invalidValueError(location, key, parsed.fault);
     values.set(key, value);
   }
   return { path, values };
 }
 
-/** Uses the setting's own message if it has a check, which no value of another type could pass. */
+const invalidValueError = (
+  location: string,
+  key: string,
+  { problem, hint }: InvalidValue,
+): Misuse => new Misuse(`${location}: ${key} ${problem}`, hint);
+
+/** Uses the setting's own message if it has one, since no value of another type is valid. */
 function wrongTypeError(
   location: string,
   key: string,
-  { type, placeholder = "", check }: Option,
+  { type, placeholder = "", parse }: Option,
 ): Misuse {
-  const invalid = type === "string" ? (check?.("") ?? null) : null;
-  if (invalid !== null) return new Misuse(`${location}: ${key} ${invalid.problem}`, invalid.hint);
+  const parsed = type === "string" ? parse?.("") : undefined;
+  if (parsed?.ok === false) return invalidValueError(location, key, parsed.fault);
   const { expected, example } = TYPE_DESCRIPTIONS[type];
   return new Misuse(
     `${location}: ${key} must be ${expected}`,

@@ -13,21 +13,40 @@ export function print(text = ""): void {
 }
 
 /** Prints text that Berth itself generated, unchanged: for machines, or with colors. */
-export function printRaw(text: string): void {
+function printRaw(text: string): void {
   write(STDOUT, `${text}\n`);
 }
 
 /** Prints a document: unchanged into a pipe or a file, escaped on a terminal. */
-export function printText(text: string): void {
+function printText(text: string): void {
   if (process.stdout.isTTY) print(text);
   else printRaw(text);
 }
 
 /** Records that end with CRLF: unchanged into a pipe or a file, one per line on a terminal. */
-export function printCsv(records: readonly string[]): void {
+function printCsv(records: readonly string[]): void {
   const text = records.join("");
   if (process.stdout.isTTY) print(text.replaceAll("\r\n", "\n").trimEnd());
   else write(STDOUT, text);
+}
+
+/** What a command prints for people: one part, or several from top to bottom. */
+export type Text = TextPart | readonly TextPart[];
+
+/** A plain string is printed with `print`, the others with the function of the same name. */
+export type TextPart =
+  | string
+  | { readonly raw: string }
+  | { readonly document: string }
+  | { readonly csv: readonly string[] };
+
+export function printParts(text: Text): void {
+  for (const part of [text].flat()) {
+    if (typeof part === "string") print(part);
+    else if ("raw" in part) printRaw(part.raw);
+    else if ("document" in part) printText(part.document);
+    else printCsv(part.csv);
+  }
 }
 
 /** The escapes that `print` adds are also JSON escapes, so the value does not change. */

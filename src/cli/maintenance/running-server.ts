@@ -1,7 +1,6 @@
 import type { RunningServer, SettingsReply } from "../../http/running-server.ts";
 import type { AuditFinding } from "../../store/audit/audit-health.ts";
 import type { FlagValues } from "../frame/command.ts";
-import { listSettings } from "../commands/config.ts";
 import { getAllowedNetworks } from "../serve/access-policy.ts";
 import { createMaintenanceJobs, type MaintenanceJobs } from "./maintenance.ts";
 
@@ -16,7 +15,7 @@ export function createRunningServer(
   reportAuditFinding: (finding: AuditFinding | null) => void = () => {},
 ): RunningServer & MaintenanceJobs {
   const settings = (): SettingsReply => ({
-    settings: listSettings(flags).map(({ name, value, from }) => ({
+    settings: [...flags.values].map(([name, { value, from }]) => ({
       name,
       value: typeof value === "object" ? [...value] : value,
       source: from,

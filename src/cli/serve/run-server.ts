@@ -22,7 +22,6 @@ import {
   serveTls,
 } from "./listeners.ts";
 import { readSlotCaps, listExposures } from "./access-policy.ts";
-import { DEFAULT_AUDIT_BUDGET } from "./settings.ts";
 import { readStartSettings } from "./start-checks.ts";
 import { print, printWarning } from "../frame/terminal.ts";
 import { certificateView } from "../tls/tls-files.ts";
@@ -81,7 +80,7 @@ export async function runServer(
     migrateAtOnce: true,
     keepMonths: Number(getStringFlag(flags, "audit-keep-months") ?? 0),
     caps: readSlotCaps(flags),
-    auditBudget: Number(getStringFlag(flags, "audit-budget") ?? DEFAULT_AUDIT_BUDGET),
+    auditBudget: Number(getStringFlag(flags, "audit-budget") ?? 64),
   });
   const { operations, access } = appliance;
   const retired = operations.findRetirement();

@@ -1,54 +1,21 @@
 import { parseNetwork } from "../../platform/networks.ts";
-import {
-  defaultDataFolder,
-  type Option,
-  type OptionValue,
-  type InvalidValue,
-} from "../../platform/options.ts";
-import { parseListenAddress } from "./listen-address.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { defaultDataFolder, type Option, type InvalidValue } from "../../platform/options.ts";
+import { folderPath, listenAddress, matchingNumber, oneOf } from "../frame/option-parsers.ts";
 
-export const checkListen = (value: OptionValue): InvalidValue | null =>
-  parseListenAddress(String(value)) !== null
-    ? null
-    : {
-        problem: "must be HOST:PORT, with a port up to 65535",
-        hint: "for example 0.0.0.0:8080, or [::]:8080",
-      };
-
-const checkNetworks = (value: OptionValue): InvalidValue | null => {
-  const invalid = [value].flat().find((network) => parseNetwork(String(network)) === null);
-  return invalid === undefined
-    ? null
-    : {
-        problem: `must be a list of networks; ${invalid} is not a network`,
+const parseNetworkText = (text: string): Result<string, InvalidValue> =>
+  parseNetwork(text) !== null
+    ? ok(text)
+    : err({
+        problem: `must be a list of networks; ${text} is not a network`,
         hint: "for example 10.1.0.0/16",
-      };
-};
+      });
 
-export const checkOneOf =
-  (...allowed: readonly string[]) =>
-  (value: OptionValue): InvalidValue | null =>
-    allowed.includes(String(value))
-      ? null
-      : { problem: `must be one of ${allowed.join(", ")}`, hint: "" };
-
-const checkSlotCount = (value: OptionValue): InvalidValue | null =>
-  /^(?:0|[1-9]\d{0,8})$/.test(String(value))
-    ? null
-    : { problem: "must be a number of slots", hint: "for example 2, or 0 for no limit" };
-
-/** In MiB. A demo, which has no such setting, uses it too. */
-export const DEFAULT_AUDIT_BUDGET = "64";
-
-const checkMebibytes = (value: OptionValue): InvalidValue | null =>
-  /^(?:0|[1-9]\d{0,6})$/.test(String(value))
-    ? null
-    : { problem: "must be a number of MiB", hint: "for example 64, or 0 for no limit" };
-
-const checkMonths = (value: OptionValue): InvalidValue | null =>
-  /^\d{1,4}$/.test(String(value))
-    ? null
-    : { problem: "must be a number of months", hint: "for example 120, or 0 to keep everything" };
+/** Null: no limit. */
+const parseSlotLimit = (text: string): Result<number | null, InvalidValue> =>
+  /^(?:0|[1-9]\d{0,8})$/.test(text)
+    ? ok(Number(text) || null)
+    : err({ problem: "must be a number of slots", hint: "for example 2, or 0 for no limit" });
 
 /** The settings of a server, in the order in which its help shows them. */
 export const settings = {
@@ -60,6 +27,7 @@ export const settings = {
     isSetting: true,
     isPath: true,
     defaultValue: defaultDataFolder,
+    parse: folderPath,
     defaultDescription: "data beside the executable, or the service's /var/lib/berth",
   },
   listen: {
@@ -69,7 +37,7 @@ export const settings = {
     help: "address and port to listen on",
     isSetting: true,
     defaultValue: () => "0.0.0.0:8080",
-    check: checkListen,
+    parse: listenAddress,
   },
   listenTls: {
     name: "listen-tls",
@@ -77,7 +45,7 @@ export const settings = {
     placeholder: "HOST:PORT",
     help: "address and port to listen on with TLS, in addition to plain HTTP",
     isSetting: true,
-    check: checkListen,
+    parse: listenAddress,
   },
   tlsCert: {
     name: "tls-cert",
@@ -109,7 +77,7 @@ export const settings = {
     placeholder: "CIDR",
     help: "networks from which clients can connect; default: private networks and this machine's subnets",
     isSetting: true,
-    check: checkNetworks,
+    parse: parseNetworkText,
   },
   adminNetworks: {
     name: "admin-networks",
@@ -117,7 +85,7 @@ export const settings = {
     placeholder: "CIDR",
     help: "networks from which administrators can connect; default: the client networks",
     isSetting: true,
-    check: checkNetworks,
+    parse: parseNetworkText,
   },
   clientAuth: {
     name: "client-auth",
@@ -126,7 +94,7 @@ export const settings = {
     help: "how applications authenticate: open, login or mtls",
     isSetting: true,
     defaultValue: () => "open",
-    check: checkOneOf("open", "login", "mtls"),
+    parse: oneOf("open", "login", "mtls"),
   },
   allowPlainCredentials: {
     name: "allow-plain-credentials",
@@ -148,7 +116,7 @@ export const settings = {
     help: "maximum number of slots per user over all licenses; 0: no limit",
     isSetting: true,
     defaultValue: () => "0",
-    check: checkSlotCount,
+    parse: parseSlotLimit,
   },
   maxSlotsPerPeer: {
     name: "max-slots-per-peer",
@@ -157,7 +125,7 @@ export const settings = {
     help: "maximum number of slots per address; 0: no limit",
     isSetting: true,
     defaultValue: () => "0",
-    check: checkSlotCount,
+    parse: parseSlotLimit,
   },
   auditBudget: {
     name: "audit-budget",
@@ -165,8 +133,11 @@ export const settings = {
     placeholder: "MIB",
     help: "maximum MiB per hour that one address can add to the audit log; 0: no limit",
     isSetting: true,
-    defaultValue: () => DEFAULT_AUDIT_BUDGET,
-    check: checkMebibytes,
+    defaultValue: () => "64",
+    parse: matchingNumber(/^(?:0|[1-9]\d{0,6})$/, {
+      problem: "must be a number of MiB",
+      hint: "for example 64, or 0 for no limit",
+    }),
   },
   log: {
     name: "log",
@@ -175,7 +146,7 @@ export const settings = {
     help: "what to log: default (admin actions, logins, refused, failed and slow requests) or requests (all)",
     isSetting: true,
     defaultValue: () => "default",
-    check: checkOneOf("default", "requests"),
+    parse: oneOf("default", "requests"),
   },
   identity: {
     name: "identity",
@@ -191,6 +162,9 @@ export const settings = {
     help: "months of the audit log to keep besides the current one; 0: keep all",
     isSetting: true,
     defaultValue: () => "0",
-    check: checkMonths,
+    parse: matchingNumber(/^\d{1,4}$/, {
+      problem: "must be a number of months",
+      hint: "for example 120, or 0 to keep everything",
+    }),
   },
 } as const satisfies Readonly<Record<string, Option>>;

@@ -3,7 +3,7 @@ import { arch, hostname, release, userInfo, version as kernel } from "node:os";
 import { join } from "node:path";
 import { instant } from "../../domain/time.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
-import { realDisk } from "../../platform/disk.ts";
+import { realDisk, type OpenFile } from "../../platform/disk.ts";
 import { resolveOptions, type ResolvedOption } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { wallClock } from "../../platform/clock.ts";
@@ -16,8 +16,8 @@ import { listAuditFileNames } from "../../store/audit/audit-log.ts";
 import { getDataFolder, getAdminTarget, getStringFlag, type FlagValues } from "../frame/command.ts";
 import { runChecks } from "../commands/doctor.ts";
 import { serverSettings } from "../frame/flags.ts";
-import { refuseToReplace, writeOutput } from "../files/output-file.ts";
-import { withAdminClient } from "../client/admin-client.ts";
+import { noCheck, refuseToReplace, writeOutput } from "../files/output-file.ts";
+import { withAdminCall } from "../client/admin-call.ts";
 import { servicePaths, SERVICE_UNIT } from "../service/unit.ts";
 import { parseConfig } from "../frame/settings-file.ts";
 import { Redactor } from "./redact.ts";
@@ -110,7 +110,7 @@ const describeMachine = () => ({
 /** The server's reply, or why there is none: both help. */
 async function fetchReply(flags: FlagValues, path: string): Promise<unknown> {
   try {
-    return await withAdminClient(getAdminTarget(flags), (call) => call("GET", path));
+    return await withAdminCall(getAdminTarget(flags), (call) => call("GET", path));
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
@@ -224,12 +224,13 @@ function readAuditLines(folder: string): unknown[] {
 /** Writes a plain tar file for its owner only, who can inspect it before sending it. */
 export async function writeBundle(out: string, entries: readonly BundleEntry[]): Promise<void> {
   refuseToReplace(out);
-  await writeOutput(out, (file) => {
+  const write = (file: OpenFile): void => {
     const archive = new ArchiveWriter(file);
     for (const { name, text } of entries) {
       const bytes = Buffer.from(text);
       archive.add(name, bytes.length, [bytes]);
     }
     archive.end();
-  });
+  };
+  await writeOutput(out, write, noCheck);
 }

@@ -9,7 +9,11 @@ import { askSecret, askSecretTwice } from "../files/secret-input.ts";
 import { printWarning } from "../frame/terminal.ts";
 
 /** The flag of every desk command. */
-export const deskFolderFlag = { ...option.deskFolder, isRequired: true } as const;
+export const deskFolderFlag = {
+  ...option.deskFolder,
+  isRequired: true,
+  missingHint: "specify the desk's folder",
+} as const;
 
 /** The flags of every command that signs with the vendor's key. */
 export const deskFlags = [deskFolderFlag, option.passphraseFile] as const;
@@ -33,8 +37,8 @@ export async function openDesk(flags: FlagValues): Promise<Desk> {
 }
 
 /** For commands that only read, or add to the ledger: they need no key and no passphrase. */
-export async function openDeskRecords(flags: FlagValues): Promise<DeskRecords> {
-  const records = await loadDeskRecords(realDisk, getDeskFolder(flags));
+export async function openDeskRecords(folder: string): Promise<DeskRecords> {
+  const records = await loadDeskRecords(realDisk, folder);
   printNotes(records);
   return records;
 }

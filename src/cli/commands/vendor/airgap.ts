@@ -6,7 +6,13 @@ import {
   createPolicy,
   buildPolicyTerms,
 } from "../../../desk/airgap.ts";
-import { EXIT_OK, isFlagSet, getStringFlag, type Command } from "../../frame/command.ts";
+import {
+  EXIT_OK,
+  readOutputFlags,
+  isFlagSet,
+  getStringFlag,
+  type Command,
+} from "../../frame/command.ts";
 import { parseCodeEnd, describeEnds } from "../../vendor/end-dates.ts";
 import { option } from "../../frame/flags.ts";
 import { checkOutputPath, outputDocument } from "../../files/output-document.ts";
@@ -14,7 +20,7 @@ import { readDocument } from "../../files/input-document.ts";
 import { deskFlags, getNumberFlag, openDesk } from "../../vendor/open-desk.ts";
 import { outputLedgerDocument } from "../../files/ledger-document.ts";
 import { termsFlags, readTermsChanges } from "../../vendor/terms-flags.ts";
-import { print, printJson, printNote } from "../../frame/terminal.ts";
+import { print, printJson, printNote, printParts } from "../../frame/terminal.ts";
 
 export const policyCommand: Command = {
   name: "vendor policy",
@@ -35,7 +41,7 @@ export const policyCommand: Command = {
     const id = getStringFlag(flags, "policy-id");
     if (id === null) throw new Misuse("--policy-id is required", "choose any name for these terms");
     const changes = readTermsChanges(flags);
-    checkOutputPath(flags, "policy");
+    checkOutputPath(readOutputFlags(flags), "policy");
     const desk = await openDesk(flags);
     const [now, replacing] = [wallClock(), { isReplacing: isFlagSet(flags, "replace") }];
     const terms = buildPolicyTerms(desk, id, changes, replacing);
@@ -48,11 +54,13 @@ export const policyCommand: Command = {
     const { valid_until } = terms;
     if (isFlagSet(flags, "json")) printJson({ policy_id: id, policy: document, valid_until });
     else {
-      await outputLedgerDocument(flags, document, {
-        description: "the policy",
-        entryName: `policy ${id}`,
-        retryHint: "run the same command again to write it",
-      });
+      printParts(
+        await outputLedgerDocument(readOutputFlags(flags), document, {
+          description: "the policy",
+          entryName: `policy ${id}`,
+          retryHint: "run the same command again to write it",
+        }),
+      );
     }
     return EXIT_OK;
   },
@@ -116,7 +124,13 @@ export const confirmCommand: Command = {
     if (isFlagSet(flags, "json")) printJson({ ...confirmed, valid_until: terms.valid_until });
     else {
       print(`policy ${confirmed.policy_id}\n`);
-      await outputDocument(flags, confirmed.confirmation_code, "the confirmation code");
+      printParts(
+        await outputDocument(
+          readOutputFlags(flags),
+          confirmed.confirmation_code,
+          "the confirmation code",
+        ),
+      );
     }
     return EXIT_OK;
   },

@@ -12,6 +12,7 @@ import { TRUST_FILE } from "../../../desk/desk-records.ts";
 import { verifyDesk, type DeskVerification } from "../../../desk/verify-desk.ts";
 import {
   EXIT_OK,
+  readOutputFlags,
   EXIT_FAILURE,
   isFlagSet,
   type Command,
@@ -100,7 +101,7 @@ const backup: Command = {
     if (hasUnencryptedKey(realDisk, folder)) {
       const question =
         "the key is stored without a passphrase: anyone who can read the backup can sign licenses; continue?";
-      await confirm(flags, question, "set one with berth vendor passphrase");
+      await confirm(readOutputFlags(flags), question, "set one with berth vendor passphrase");
     }
     const text = await backUpDesk(realDisk, folder, rfc3339(wallClock()));
     const write = (file: OpenFile): void => writeAll(file, Buffer.from(text));
@@ -110,7 +111,7 @@ const backup: Command = {
       printWarning(`the desk has a fault, and its backup has it too: ${location}: ${problem}`);
     }
     if (isFlagSet(flags, "json")) printJson({ path: out, files, faults });
-    else print(`${out} contains ${formatCount(files ?? 0, "file")} and was verified`);
+    else print(`${out} contains ${formatCount(files, "file")} and was verified`);
     return EXIT_OK;
   },
 };

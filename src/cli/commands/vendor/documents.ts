@@ -4,6 +4,7 @@ import { inspectDocument } from "../../../desk/inspect-document.ts";
 import { receiveReceipt } from "../../../desk/receive-receipt.ts";
 import {
   EXIT_OK,
+  readOutputFlags,
   EXIT_FAILURE,
   Failure,
   isFlagSet,
@@ -17,9 +18,10 @@ import {
   deskFlags as desk,
   deskFolderFlag,
   openDesk,
+  getDeskFolder,
   openDeskRecords,
 } from "../../vendor/open-desk.ts";
-import { print, printJson } from "../../frame/terminal.ts";
+import { print, printParts, printJson } from "../../frame/terminal.ts";
 
 const time: Command = {
   name: "vendor time",
@@ -29,12 +31,12 @@ const time: Command = {
     const timeCode = decodeTimeCode(getStringFlag(flags, "code") ?? "");
     if (timeCode === null)
       throw new Failure("CODE is not a clock code", "berth clock prints one at the site");
-    checkOutputPath(flags, "time");
+    checkOutputPath(readOutputFlags(flags), "time");
     const { vendor, key } = await openDesk(flags);
     const iat = Math.floor(wallClock() / 1_000);
     const document = await signTimeDocument({ iss: vendor.vendor, iat, ...timeCode }, key);
     if (isFlagSet(flags, "json")) printJson({ time: document });
-    else await outputDocument(flags, document, "the time");
+    else printParts(await outputDocument(readOutputFlags(flags), document, "the time"));
     return EXIT_OK;
   },
 };
@@ -46,7 +48,11 @@ const receiveCommand: Command = {
   arguments: ["FILE"],
   async run(flags) {
     const document = readDocument(flags.positionals[0], "receipt");
-    const receipt = await receiveReceipt(await openDeskRecords(flags), document, wallClock());
+    const receipt = await receiveReceipt(
+      await openDeskRecords(getDeskFolder(flags)),
+      document,
+      wallClock(),
+    );
     if (isFlagSet(flags, "json")) printJson(receipt);
     else print(`license ${receipt.license_id}, serial ${receipt.serial}, is recorded as returned`);
     return EXIT_OK;
@@ -60,7 +66,7 @@ const inspectCommand: Command = {
   arguments: ["FILE"],
   async run(flags) {
     const document = readDocument(flags.positionals[0], null);
-    const records = flags.values.has("dir") ? await openDeskRecords(flags) : null;
+    const records = flags.values.has("dir") ? await openDeskRecords(getDeskFolder(flags)) : null;
     const inspection = await inspectDocument(document, records);
     if (isFlagSet(flags, "json")) printJson(inspection);
     else {

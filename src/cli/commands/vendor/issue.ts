@@ -3,7 +3,14 @@ import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../../platform/options.ts";
 import { describeNewRestores, findRequestWarnings } from "../../../desk/request-continuity.ts";
 import { prepareLicense, signPreparedLicense, type PreparedLicense } from "../../../desk/issue.ts";
-import { EXIT_OK, Failure, isFlagSet, getStringFlag, type Command } from "../../frame/command.ts";
+import {
+  EXIT_OK,
+  readOutputFlags,
+  Failure,
+  isFlagSet,
+  getStringFlag,
+  type Command,
+} from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
 import { describeEnds } from "../../vendor/end-dates.ts";
 import { option } from "../../frame/flags.ts";
@@ -13,7 +20,7 @@ import { deskFlags, getDeskFolder, getNumberFlag, openDesk } from "../../vendor/
 import { checkOutputPath } from "../../files/output-document.ts";
 import { outputLedgerDocument } from "../../files/ledger-document.ts";
 import { termsFlags, readTermsChanges } from "../../vendor/terms-flags.ts";
-import { printJson, printNote, printWarning } from "../../frame/terminal.ts";
+import { printJson, printNote, printParts, printWarning } from "../../frame/terminal.ts";
 
 export const issueCommand: Command = {
   name: "vendor issue",
@@ -62,7 +69,7 @@ export const issueCommand: Command = {
       );
     }
     const terms = readTermsChanges(flags);
-    checkOutputPath(flags, "license");
+    checkOutputPath(readOutputFlags(flags), "license");
     const request = path === null ? null : await readRequest(path);
     const desk = await openDesk(flags);
     const now = wallClock();
@@ -94,7 +101,8 @@ export const issueCommand: Command = {
       printJson(isFlagSet(flags, "json") ? preview : prepared.terms);
       return EXIT_OK;
     }
-    if (pastEnd?.isNew === true) await confirm(flags, `sign license ${license_id} with this end?`);
+    if (pastEnd?.isNew === true)
+      await confirm(readOutputFlags(flags), `sign license ${license_id} with this end?`);
     const { document } = await signPreparedLicense(desk, prepared);
     if (isFlagSet(flags, "json")) {
       printJson({ ...facts, document, restore_warnings: restored, warnings });
@@ -104,11 +112,13 @@ export const issueCommand: Command = {
     const name = `license ${license_id}, serial ${serial},`;
     const command = `berth vendor issue --reprint ${license_id} --serial ${serial}`;
     const hint = `${command} --dir ${getDeskFolder(flags)} --out FILE writes the license again`;
-    await outputLedgerDocument(flags, document, {
-      description: `${name}${key}`,
-      entryName: name,
-      retryHint: hint,
-    });
+    printParts(
+      await outputLedgerDocument(readOutputFlags(flags), document, {
+        description: `${name}${key}`,
+        entryName: name,
+        retryHint: hint,
+      }),
+    );
     return EXIT_OK;
   },
 };

@@ -1,158 +1,128 @@
 import { csvRecord } from "../../../domain/text/csv.ts";
-import { later, type Instant } from "../../../domain/time.ts";
+import { err, ok, type Result } from "../../../domain/result.ts";
+import { later } from "../../../domain/time.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { Misuse, type Option, type InvalidValue } from "../../../platform/options.ts";
+import { Misuse, type InvalidValue } from "../../../platform/options.ts";
 import {
   filterLicenses,
   LICENSE_STATES,
   findLicensesToReissue,
   listLicenses,
   filterNewestSerials,
-  type LicenseFilter,
-  type LicenseState,
   type ListedLicense,
 } from "../../../desk/license-list.ts";
 import type { DeskRecords } from "../../../desk/desk-records.ts";
-import {
-  EXIT_OK,
-  isFlagSet,
-  getStringFlag,
-  type Command,
-  type FlagValues,
-} from "../../frame/command.ts";
-import { option } from "../../frame/flags.ts";
-import { deskFolderFlag, openDeskRecords } from "../../vendor/open-desk.ts";
-import { checkOneOf } from "../../serve/settings.ts";
+import { defineCommand } from "../../frame/define-command.ts";
 import { parseDuration } from "../../frame/duration.ts";
-import { formatCount, print, printCsv, printJson, formatTable } from "../../frame/terminal.ts";
+import { option } from "../../frame/flags.ts";
+import { oneOf } from "../../frame/option-parsers.ts";
+import { formatCount, formatTable, type Text } from "../../frame/terminal.ts";
+import { deskFolderFlag, openDeskRecords } from "../../vendor/open-desk.ts";
 
-const textFlag = (
-  name: string,
-  placeholder: string,
-  help: string,
-  check?: Option["check"],
-): Option => ({
-  name,
-  type: "string",
-  placeholder,
-  help,
-  check: check ?? ((value) => (value === "" ? { problem: "must not be empty", hint: help } : null)),
-});
+type Parse<T> = (text: string) => Result<T, InvalidValue>;
 
-/** `not-yet-started` needs no quotes in a shell. */
-const unhyphenate = (state: string | null) => state?.replaceAll("-", " ") ?? null;
+const filter = <T>(name: string, placeholder: string, help: string, parse: Parse<T>) =>
+  ({ name, type: "string", placeholder, help, parse }) as const;
 
-const filters: readonly Option[] = [
-  textFlag("product", "CODE", "only licenses of this product"),
-  textFlag("customer", "TEXT", "only customers whose name contains this text"),
-  textFlag("appliance", "ID", "only licenses for this appliance", (value) =>
-    /^[0-9A-HJKMNP-TV-Z]{16}$/.test(String(value))
-      ? null
-      : {
-          problem: "must be an appliance id",
-          hint: "16 letters and digits, as shown by berth status",
-        },
-  ),
-  textFlag("license-key", "KEY", "only licenses with this license key"),
-  textFlag("state", "STATE", `only licenses in this state: ${LICENSE_STATES.join(", ")}`, (value) =>
-    checkOneOf(...LICENSE_STATES)(unhyphenate(String(value)) ?? ""),
-  ),
-  textFlag(
-    "ending-within",
-    "DURATION",
-    "only licenses that expire within this time, for example 60d, 8w or 48h",
-    (value) => checkEnding(String(value)),
-  ),
-];
+const textFilter = (name: string, placeholder: string, help: string) =>
+  filter(name, placeholder, help, (text) =>
+    text === "" ? err({ problem: "must not be empty", hint: help }) : ok(text),
+  );
 
-/** Elsewhere `m` means minutes, but for the end of a license it probably means months. */
-function checkEnding(value: string): InvalidValue | null {
-  const [, months] = /^([1-9]\d{0,2})m$/.exec(value) ?? [];
-  if (months === undefined && !value.endsWith("m") && parseDuration(value) !== null) return null;
+function parseApplianceId(text: string): Result<string, InvalidValue> {
+  if (/^[0-9A-HJKMNP-TV-Z]{16}$/.test(text)) return ok(text);
+  const hint = "16 letters and digits, as shown by berth status";
+  return err({ problem: "must be an appliance id", hint });
+}
+
+/** Milliseconds. Elsewhere `m` means minutes, but for the end of a license probably months. */
+function parseEnding(text: string): Result<number, InvalidValue> {
+  const [, months] = /^([1-9]\d{0,2})m$/.exec(text) ?? [];
+  const duration = text.endsWith("m") ? null : parseDuration(text);
+  if (duration !== null) return ok(duration);
   const hint =
     months === undefined
       ? "for example --ending-within 60d"
       : `m means minutes; for ${formatCount(Number(months), "month")}: --ending-within ${Number(months) * 30}d`;
-  return { problem: "must be a number of hours, days or weeks", hint };
+  return err({ problem: "must be a number of hours, days or weeks", hint });
 }
 
-export const listCommand: Command = {
+export const listCommand = defineCommand({
   name: "vendor list",
   isCommon: true,
   summary: "list the licenses that this desk issued and their states; needs no passphrase",
-  options: [
-    deskFolderFlag,
-    ...filters,
-    {
+  options: {
+    dir: deskFolderFlag,
+    product: textFilter("product", "CODE", "only licenses of this product"),
+    customer: textFilter("customer", "TEXT", "only customers whose name contains this text"),
+    appliance: filter("appliance", "ID", "only licenses for this appliance", parseApplianceId),
+    licenseKey: textFilter("license-key", "KEY", "only licenses with this license key"),
+    state: filter(
+      "state",
+      "STATE",
+      `only licenses in this state: ${LICENSE_STATES.join(", ")}`,
+      // `not-yet-started` needs no quotes in a shell.
+      (text) => oneOf(...LICENSE_STATES)(text.replaceAll("-", " ")),
+    ),
+    endingWithin: filter(
+      "ending-within",
+      "DURATION",
+      "only licenses that expire within this time, for example 60d, 8w or 48h",
+      parseEnding,
+    ),
+    all: {
       name: "all",
       type: "boolean",
       help: "show every serial, including those replaced by a newer one",
     },
-    {
+    toReissue: {
       name: "to-reissue",
       type: "boolean",
       help: "only licenses in use that were signed with a key that is now retired",
     },
-    { name: "csv", type: "boolean", help: "print CSV" },
-    option.json,
-  ],
+    csv: { name: "csv", type: "boolean", help: "print CSV" },
+    json: option.json,
+  },
   examples: [
     "berth vendor list --dir desk",
     "berth vendor list --dir desk --ending-within 60d",
     "berth vendor list --dir desk --customer initech --state active --csv > licenses.csv",
   ],
-  async run(flags) {
-    if (isFlagSet(flags, "csv") && isFlagSet(flags, "json")) {
+  async run({ dir, product, state, endingWithin, all, toReissue, csv, json, ...others }) {
+    if (csv && json) {
       throw new Misuse("--csv and --json cannot be combined", "use only one of them");
     }
     const now = wallClock();
-    const records = await openDeskRecords(flags);
-    const filter = readFilter(flags, records, now);
+    const records = await openDeskRecords(dir);
+    if (product !== null) checkProduct(product, records);
     const licenses = listLicenses(records.ledger, now);
     // Only older serials have the state `replaced`, so this filter implies --all.
-    const isAll = isFlagSet(flags, "all") || filter.state === "replaced";
-    const candidates = isFlagSet(flags, "to-reissue")
+    const isAll = all || state === "replaced";
+    const candidates = toReissue
       ? findLicensesToReissue(records, now)
       : isAll
         ? licenses
         : filterNewestSerials(licenses);
-    const matches = filterLicenses(candidates, filter);
-    if (isFlagSet(flags, "json")) printJson(matches.map(jsonOf));
-    else if (isFlagSet(flags, "csv"))
-      printCsv([CSV_HEADER, ...matches.map(csvCells)].map(csvRecord));
-    else if (licenses.length === 0) print("no licenses were issued yet");
-    else if (matches.length === 0) print("no license matches");
-    else print(formatTable([HEADER, ...matches.map(cells)]));
-    return EXIT_OK;
+    const endingBefore = endingWithin === null ? null : later(now, endingWithin);
+    const matches = filterLicenses(candidates, { ...others, product, state, endingBefore });
+    const text = (): Text => {
+      if (csv) return { csv: [CSV_HEADER, ...matches.map(csvCells)].map(csvRecord) };
+      if (licenses.length === 0) return "no licenses were issued yet";
+      if (matches.length === 0) return "no license matches";
+      return formatTable([HEADER, ...matches.map(cells)]);
+    };
+    return { json: matches.map(jsonOf), text };
   },
-};
+});
 
-function readFilter(
-  flags: FlagValues,
-  { vendor, ledger }: DeskRecords,
-  now: Instant,
-): LicenseFilter {
-  const product = getStringFlag(flags, "product");
-  const products = new Set([
-    ...vendor.products,
-    ...ledger.issuedEntries().map(({ terms }) => terms.product),
-  ]);
-  if (product !== null && !products.has(product)) {
-    throw new Misuse(
-      `--product ${product} is not a product of this desk`,
-      `its products: ${[...products].join(", ")}`,
-    );
-  }
-  const ending = getStringFlag(flags, "ending-within");
-  const duration = ending === null ? null : parseDuration(ending);
-  return {
-    product,
-    customer: getStringFlag(flags, "customer"),
-    appliance: getStringFlag(flags, "appliance"),
-    licenseKey: getStringFlag(flags, "license-key"),
-    state: unhyphenate(getStringFlag(flags, "state")) as LicenseState | null,
-    endingBefore: duration === null ? null : later(now, duration),
-  };
+function checkProduct(product: string, { vendor, ledger }: DeskRecords): void {
+  const issued = ledger.issuedEntries().map(({ terms }) => terms.product);
+  const products = new Set([...vendor.products, ...issued]);
+  if (products.has(product)) return;
+  throw new Misuse(
+    `--product ${product} is not a product of this desk`,
+    `its products: ${[...products].join(", ")}`,
+  );
 }
 
 /** As in the ledger, but with the time named as in the CSV. */

@@ -5,7 +5,14 @@ import { Misuse } from "../../../platform/options.ts";
 import type { Desk } from "../../../desk/desk.ts";
 import { isOutstanding, listLicenses, filterNewestSerials } from "../../../desk/license-list.ts";
 import { readTrustChain } from "../../../desk/desk-records.ts";
-import { EXIT_OK, Failure, isFlagSet, type Command, type FlagValues } from "../../frame/command.ts";
+import {
+  EXIT_OK,
+  readOutputFlags,
+  Failure,
+  isFlagSet,
+  type Command,
+  type FlagValues,
+} from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
 import { option } from "../../frame/flags.ts";
 import { deskFlags, getDeskFolder, openDesk } from "../../vendor/open-desk.ts";
@@ -85,7 +92,11 @@ const remove: Command = {
     if (outstanding.length > 0) {
       const licenses = `${formatCount(outstanding.length, "license")} of ${escapeToOneLine(code)}`;
       const question = `${licenses} will stay installed but cannot be renewed; continue?`;
-      await confirm(flags, question, "berth vendor list --product CODE shows them");
+      await confirm(
+        readOutputFlags(flags),
+        question,
+        "berth vendor list --product CODE shows them",
+      );
     }
     const changed = await desk.removeProduct(realDisk, getDeskFolder(flags), code);
     await printDocument(

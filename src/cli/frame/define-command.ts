@@ -1,0 +1,116 @@
+import type { Result } from "../../domain/result.ts";
+import { Misuse, type InvalidValue, type Option } from "../../platform/options.ts";
+import type { Command, FlagValues } from "./command.ts";
+import { printOutcome, type JsonOutcome, type TextOutcome } from "./outcome.ts";
+import { printParts, type Text } from "./terminal.ts";
+
+/** The options of a command, by the names under which it gets their values. */
+export type OptionTable = Readonly<Record<string, Option>>;
+
+/** The values of options, with their types: a name that is not in the table does not compile. */
+export type Values<T extends OptionTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
+
+type ValueOf<O extends Option> = O["type"] extends "boolean"
+  ? boolean
+  : O["type"] extends "list"
+    ? readonly ParsedText<O>[]
+    : O extends AlwaysSet
+      ? ParsedText<O>
+      : ParsedText<O> | null;
+
+type ParsedText<O extends Option> = O extends {
+  readonly parse: (text: string) => Result<infer T, InvalidValue>;
+}
+  ? T
+  : string;
+
+/** An option with a default, or one without which the command is refused. */
+type AlwaysSet =
+  { readonly defaultValue: (...args: never) => string } | { readonly missingHint: string };
+
+/** What a command gets besides the values of its options. */
+export interface CommandContext<T extends OptionTable, A extends readonly string[]> extends Pick<
+  FlagValues,
+  "environment" | "platform" | "settingsError"
+> {
+  /** The positional arguments, in the order of their names in the definition. */
+  readonly args: { readonly [K in keyof A]: string | undefined };
+  /** The flag, the variable or the file that set an option, or "default"; null: it is not set. */
+  readonly sources: { readonly [K in keyof T]: string | null };
+  /** All options that are set, as they were written. */
+  readonly setOptions: readonly SetOption[];
+  /** Prints before the end, for example before a question; prints nothing with `--json`. */
+  readonly show: (text: Text) => void;
+}
+
+export interface SetOption {
+  readonly name: string;
+  readonly value: string | boolean | readonly string[];
+  readonly from: string;
+}
+
+interface Definition<T extends OptionTable, A extends readonly string[], R> extends Omit<
+  Command,
+  "options" | "arguments" | "run"
+> {
+  readonly options: T;
+  readonly arguments?: A;
+  readonly run: (values: Values<T>, context: CommandContext<T, A>) => R | Promise<R>;
+}
+
+/** A command with the flag `--json` must say what it prints as JSON. */
+type Outcome<T extends OptionTable> = "json" extends keyof T ? JsonOutcome : TextOutcome;
+
+/** A command that returns its result, which is printed as text or as JSON. */
+export const defineCommand = <
+  const T extends OptionTable,
+  const A extends readonly string[] = readonly [],
+>(
+  definition: Definition<T, A, Outcome<T>>,
+): Command => ({
+  ...definition,
+  options: Object.values(definition.options),
+  async run(flags) {
+    const context = createContext<T, A>(definition.options, flags);
+    const outcome = await definition.run(readValues(definition.options, flags), context);
+    return printOutcome(outcome, isJson(flags));
+  },
+});
+
+const isJson = ({ values }: FlagValues): boolean => values.get("json")?.value === true;
+
+/** The only place where names become types; `resolveOptions` parsed the values. */
+function readValues<T extends OptionTable>(table: T, { values }: FlagValues): Values<T> {
+  const entries = Object.entries(table).map(([key, option]) => {
+    const parsed = values.get(option.name)?.parsed ?? NOT_SET[option.type];
+    if (parsed === null && option.missingHint !== undefined && !values.has(option.name)) {
+      throw new Misuse(`--${option.name} is required`, option.missingHint);
+    }
+    return [key, parsed];
+  });
+  return Object.fromEntries(entries) as Values<T>;
+}
+
+const NOT_SET = { boolean: false, list: [], string: null } as const;
+
+function createContext<T extends OptionTable, A extends readonly string[]>(
+  table: T,
+  flags: FlagValues,
+): CommandContext<T, A> {
+  const { values, positionals, environment, platform, settingsError } = flags;
+  const sources = Object.entries(table).map(([key, { name }]) => [
+    key,
+    values.get(name)?.from ?? null,
+  ]);
+  return {
+    args: positionals as CommandContext<T, A>["args"],
+    sources: Object.fromEntries(sources) as CommandContext<T, A>["sources"],
+    setOptions: [...values].map(([name, { value, from }]) => ({ name, value, from })),
+    show(text) {
+      if (!isJson(flags)) printParts(text);
+    },
+    environment,
+    platform,
+    settingsError: settingsError ?? null,
+  };
+}

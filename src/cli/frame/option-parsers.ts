@@ -1,0 +1,32 @@
+import { err, ok, type Result } from "../../domain/result.ts";
+import type { InvalidValue } from "../../platform/options.ts";
+import { parseListenAddress, type ListenAddress } from "../serve/listen-address.ts";
+
+type Parsed<T> = Result<T, InvalidValue>;
+
+/** An empty path would mean the working folder. */
+export const folderPath = (text: string): Parsed<string> =>
+  text === ""
+    ? err({ problem: "requires a folder", hint: "for example --data /srv/berth" })
+    : ok(text);
+
+export function listenAddress(text: string): Parsed<ListenAddress> {
+  const address = parseListenAddress(text);
+  if (address !== null) return ok(address);
+  const hint = "for example 0.0.0.0:8080, or [::]:8080";
+  return err({ problem: "must be HOST:PORT, with a port up to 65535", hint });
+}
+
+export const oneOf =
+  <const T extends readonly string[]>(...allowed: T) =>
+  (text: string): Parsed<T[number]> => {
+    const value = allowed.find((name) => name === text);
+    return value === undefined
+      ? err({ problem: `must be one of ${allowed.join(", ")}`, hint: "" })
+      : ok(value);
+  };
+
+export const matchingNumber =
+  (pattern: RegExp, invalid: InvalidValue) =>
+  (text: string): Parsed<number> =>
+    pattern.test(text) ? ok(Number(text)) : err(invalid);
