@@ -10,17 +10,13 @@ export const findListeningProcess = (port: number): number | null =>
 export function findProcessWithSocket(sockets: ReadonlySet<string>): number | null {
   if (sockets.size === 0) return null;
   for (const pid of listFolder("/proc").filter((name) => /^\d+$/.test(name))) {
-    if (findOpenDescriptors(pid, sockets).length > 0) return Number(pid);
+    if (hasOpenSocket(pid, sockets)) return Number(pid);
   }
   return null;
 }
 
 /** Whether any process listens on the port. */
 export const isPortInUse = (port: number): boolean => findListeningSockets(port).size > 0;
-
-/** File descriptors of this process that listen on a port. */
-export const findOwnListeners = (port: number): number[] =>
-  findOpenDescriptors("self", findListeningSockets(port));
 
 /** The sockets that listen on a port, as `socket:[inode]`. */
 function findListeningSockets(port: number): ReadonlySet<string> {
@@ -34,10 +30,8 @@ function findListeningSockets(port: number): ReadonlySet<string> {
   );
 }
 
-const findOpenDescriptors = (pid: string, sockets: ReadonlySet<string>): number[] =>
-  listFolder(`/proc/${pid}/fd`)
-    .filter((fd) => sockets.has(readLink(`/proc/${pid}/fd/${fd}`)))
-    .map(Number);
+const hasOpenSocket = (pid: string, sockets: ReadonlySet<string>): boolean =>
+  listFolder(`/proc/${pid}/fd`).some((fd) => sockets.has(readLink(`/proc/${pid}/fd/${fd}`)));
 
 /** Processes that ended meanwhile or belong to other users cannot be read; they are skipped. */
 function orEmpty<T>(empty: T, read: () => T): T {

@@ -27,32 +27,29 @@ export function requestOnce(options: ConnectionOptions, host = "localhost"): Pro
   });
 }
 
-/** Repeats a request on one connection until `until` is true; returns the number of responses. */
+/**
+ * Repeats a request on one connection until `onReply` returns false or a reply closes it; rejects if
+ * the server closes it otherwise.
+ */
 export function requestRepeatedly(
   options: ConnectionOptions,
   pause: number,
-  until: () => boolean,
-): Promise<number> {
+  onReply: () => boolean,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    let responses = 0;
     const sendRequest = (): void => {
-      if (until()) return end();
       socket.write("GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    };
-    const end = (): void => {
-      resolve(responses);
-      socket.destroy();
     };
     const socket = connect({ host: "127.0.0.1", servername: "localhost", ...options }, sendRequest);
     let text = "";
     socket.on("data", (part) => {
       text += String(part);
       if (!text.includes('"ok"}')) return;
-      responses += 1;
       const isLast = /^connection: close/im.test(text);
       text = "";
-      if (isLast) end();
-      else setTimeout(sendRequest, pause);
+      if (onReply() && !isLast) return void setTimeout(sendRequest, pause);
+      resolve();
+      socket.destroy();
     });
     socket.on("error", reject);
     socket.on("close", () => reject(new Error("the connection was closed before the response")));

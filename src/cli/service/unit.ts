@@ -59,7 +59,7 @@ StartLimitBurst=5
 Type=notify
 NotifyAccess=main
 ExecStart=${binary} serve --config ${servicePaths.settings}
-# Reloads the certificate without dropping requests.
+# Reloads the certificate without a restart.
 ExecReload=/bin/sh -c 'kill -HUP $MAINPID'
 User=berth
 Group=berth
