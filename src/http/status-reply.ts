@@ -6,18 +6,22 @@ import type { CertificateView, Services } from "./services.ts";
 import type { StatusReply } from "./status.ts";
 import { rfc3339OrNull } from "./timestamps.ts";
 
-type StatusSources = Pick<Services, "operations" | "identity" | "exposures" | "certificate">;
+type StatusSources = Pick<
+  Services,
+  "applianceStatus" | "hostMove" | "identity" | "exposures" | "certificate"
+>;
 
 /** The reply of GET status, and of each line of the status stream. */
 export async function statusReply({
-  operations,
+  applianceStatus,
+  hostMove,
   identity,
   exposures,
   certificate,
 }: StatusSources): Promise<StatusReply> {
-  const { warnings, freeBytes, slowestSyncMs } = operations.storeHealth();
+  const { warnings, freeBytes, slowestSyncMs } = applianceStatus.storageHealth();
   const { kind, now, createdAt, storeStatus, auditGaps, licenses, refusals } = unwrap(
-    await operations.status(),
+    await applianceStatus.read(),
   );
   return {
     version,
@@ -25,7 +29,7 @@ export async function statusReply({
     pid: process.pid,
     now: rfc3339(now),
     created_at: rfc3339(createdAt),
-    moved_away_at: rfc3339OrNull(operations.findRetirement()?.at ?? null),
+    moved_away_at: rfc3339OrNull(hostMove.findRetirement()?.at ?? null),
     appliance: {
       id: identity.id,
       hardware_id: identity.hashHardware().hardwareId,

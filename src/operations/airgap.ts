@@ -31,7 +31,7 @@ import { randomBytes } from "../platform/random.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
-import { viewInstalledLicense } from "./licensing.ts";
+import { viewDecidedLicense } from "./decided-license.ts";
 import { checkDocumentKind } from "./document-kind-check.ts";
 
 export type AirgapResult<T> = Promise<
@@ -187,7 +187,7 @@ export class Airgap {
         checkedVersion: vendor.version,
         peer: input.peer,
       },
-      (state, outcome, context) => viewInstalledLicense(state, outcome.license, context),
+      (state, outcome, context) => viewDecidedLicense(state, outcome.license, context),
     );
   }
 

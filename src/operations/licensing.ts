@@ -1,32 +1,36 @@
 import type { Fault } from "../domain/fault.ts";
-import type { LicenseFileFault, TrustClosedFault } from "../faults/fault-types.ts";
+import type { LicenseFileFault } from "../faults/fault-types.ts";
+import {
+  filterValidLicenses,
+  findLicenses,
+  findMissingFields,
+  type LicenseSelector,
+} from "../domain/licenses/licenses.ts";
 import { findRequestWarnings } from "../domain/licenses/request-warnings.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { RuleContext } from "../domain/rule-context.ts";
-import type { State, Tombstone, TrustedVendor } from "../domain/state.ts";
+import type { Tombstone } from "../domain/state.ts";
 import { describeTermsDifference } from "../domain/licenses/terms-difference.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
 import { buildCloudRequest } from "../license/cloud-request.ts";
-import { fingerprintOf, publicPart } from "../license/keys.ts";
+import { publicPart } from "../license/keys.ts";
 import { verifyLicense } from "../license/license.ts";
-import { findProofFault } from "../license/proof.ts";
 import { signReceipt } from "../license/receipt.ts";
 import { signLicenseRequest, type LicenseRequest } from "../license/request.ts";
-import { describeTrustFault, verifyTrustDocument, type Vendor } from "../license/trust.ts";
+import type { Vendor } from "../license/trust.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { sha256 } from "../platform/hash.ts";
 import { randomId } from "../platform/random.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { CloudCredentials } from "./cloud-credentials.ts";
+import { flattenResult, type OperationResult } from "./command-runner.ts";
+import { viewDecidedLicense } from "./decided-license.ts";
 import type { Identity } from "./identity.ts";
 import { buildLicenseRequest } from "./build-license-request.ts";
 import { checkDocumentKind } from "./document-kind-check.ts";
 
-export type LicensingResult<T> = Promise<
-  Result<T, Fault | StorageFault | LicenseFileFault | TrustClosedFault>
->;
+type LicensingResult<T> = Promise<Result<T, Fault | StorageFault | LicenseFileFault>>;
 
 export interface CreatedLicenseRequest {
   readonly request: string;
@@ -45,94 +49,44 @@ export interface CreatedLicenseRequest {
   readonly warnings: readonly string[];
 }
 
-export interface VendorView extends TrustedVendor {
-  readonly fingerprint: string;
-}
-
-interface CheckedTrust {
-  readonly vendor: Vendor;
-  /** Version of the vendor's trust document that was already trusted; null: none. */
-  readonly checkedVersion: number | null;
-}
-
 export interface InstalledLicenseView extends LicenseView {
   /** Changes of a renewal; null: a new license, or one that was already installed. */
   readonly changes: readonly string[] | null;
 }
 
-/** Requests, installs and returns licenses, and manages trusted vendors. */
+/** Requests, installs, finds and returns licenses. */
 export class Licensing {
   readonly #store: Store;
   readonly #identity: Identity;
   readonly #credentials: CloudCredentials;
-  readonly #builtInTrust: string | null;
 
-  /** `builtInTrust`: the trust document of a vendor's own build, which trusts no other vendor. */
-  constructor(
-    store: Store,
-    identity: Identity,
-    credentials: CloudCredentials,
-    builtInTrust: string | null = null,
-  ) {
-    this.#builtInTrust = builtInTrust;
-    this.#credentials = credentials;
+  constructor(store: Store, identity: Identity, credentials: CloudCredentials) {
     this.#store = store;
     this.#identity = identity;
+    this.#credentials = credentials;
   }
 
-  async trustVendor(document: string, peer: string): LicensingResult<VendorView> {
-    const checked = await this.#checkTrust(document);
-    if (!checked.ok) return checked;
-    const { vendor, checkedVersion } = checked.value;
-    const trust = { type: "TrustVendor", vendor, peer, checkedVersion } as const;
-    return this.#store.transact(trust, () => viewVendor(vendor));
-  }
-
-  /** The content of a trust document, for a person to compare before trusting it. */
-  async previewTrustDocument(document: string): LicensingResult<VendorView> {
-    const checked = await this.#checkTrust(document);
-    return checked.ok ? ok(viewVendor(checked.value.vendor)) : checked;
-  }
-
-  async #checkTrust(document: string): LicensingResult<CheckedTrust> {
-    if (this.#builtInTrust !== null && document.trim() !== this.#builtInTrust)
-      return err({ code: "trust_locked" });
-    const snapshot = await this.#store.read(({ vendors, licenses }) => ({
-      vendors: new Map(vendors),
-      // Copies: a renewal that is installed meanwhile changes the objects of the state.
-      licenses: [...licenses.values()].map((license) => ({ ...license })),
-    }));
-    if (!snapshot.ok) return snapshot;
-    const { vendors, licenses } = snapshot.value;
-    const text = document.trim();
-    const vendorOf = (id: string): Vendor | null => asVendor(vendors.get(id));
-    const kindFault = checkDocumentKind(text, "trust");
-    if (kindFault !== null) return err(kindFault);
-    const verified = await verifyTrustDocument(text, vendorOf);
-    if (!verified.ok) {
-      const reason = describeTrustFault(verified.fault, text, vendorOf);
-      return err({ code: "invalid_license_file", reason });
-    }
-    const vendor = verified.value;
-    // Every start verifies each license with the keys that are trusted then.
-    for (const license of licenses.filter(({ grant }) => grant.vendor === vendor.vendor)) {
-      if ((await findProofFault(license, this.#identity.id, [vendor])) === null) continue;
-      const reason = `leaves out the key that license ${license.id} is signed with; install that license signed with another key first`;
-      return err({ code: "invalid_license_file", reason });
-    }
-    return ok({ vendor, checkedVersion: vendors.get(vendor.vendor)?.version ?? null });
-  }
-
-  async distrustVendor(vendor: string, peer: string): LicensingResult<{ readonly vendor: string }> {
-    if (this.#builtInTrust !== null) return err({ code: "trust_locked" });
-    return this.#store.transact(
-      { type: "DistrustVendor", vendor, peer },
-      (_state, outcome) => outcome,
+  /** The license that a new user would get a slot of; an invalid one if none is valid. */
+  async findLicense(selector: LicenseSelector): OperationResult<LicenseView> {
+    return flattenResult(
+      await this.#store.read((state, context): Result<LicenseView, Fault> => {
+        const missing = findMissingFields(state, selector, {});
+        if (missing.length > 0) return err({ code: "missing_parameters", fields: missing });
+        const licenses = findLicenses(state, selector);
+        if (!licenses.ok) return licenses;
+        const valid = filterValidLicenses(state, licenses.value, context);
+        const [license] = valid.ok ? valid.value : licenses.value;
+        return license
+          ? ok(viewLicense(state, license, context))
+          : err({ code: "license_not_found" });
+      }),
     );
   }
 
-  vendors(): LicensingResult<VendorView[]> {
-    return this.#store.read(({ vendors }) => [...vendors.values()].map(viewVendor));
+  listLicenses(): OperationResult<LicenseView[]> {
+    return this.#store.read((state, context) =>
+      [...state.licenses.values()].map((license) => viewLicense(state, license, context)),
+    );
   }
 
   /** Creates a license request. It is on disk before it is returned. */
@@ -215,7 +169,7 @@ export class Licensing {
         peer,
       },
       (state, { license: id, replacedTerms }, context) => {
-        const view = viewInstalledLicense(state, id, context);
+        const view = viewDecidedLicense(state, id, context);
         return {
           ...view,
           changes: replacedTerms && describeTermsDifference(replacedTerms, view.terms),
@@ -257,22 +211,4 @@ export class Licensing {
     const product = request.product ?? "";
     return buildCloudRequest({ requestId, licenseKey, hardwareId, product, date, ...keys });
   }
-}
-
-export function viewInstalledLicense(state: State, id: number, context: RuleContext): LicenseView {
-  const license = state.licenses.get(id);
-  if (license === undefined) throw new Error("an installed license is missing from the state");
-  return viewLicense(state, license, context);
-}
-
-const viewVendor = (vendor: TrustedVendor): VendorView => {
-  const [key] = vendor.keys;
-  return { ...vendor, fingerprint: key === undefined ? "" : fingerprintOf(key) };
-};
-
-function asVendor(vendor: TrustedVendor | undefined): Vendor | null {
-  if (vendor === undefined) return null;
-  const { retired, ...current } = vendor;
-  const copy = { ...current, products: [...current.products], keys: [...current.keys] };
-  return retired === undefined ? copy : { ...copy, retired: [...retired] };
 }

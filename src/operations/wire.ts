@@ -11,27 +11,40 @@ import { AccessFile } from "../store/secrets/access-file.ts";
 import { SealedFile } from "../store/secrets/sealed-file.ts";
 import type { StoreOptions } from "../store/store-options.ts";
 import { Store } from "../store/store.ts";
+import { UsageTracker } from "../usage/usage-tracker.ts";
 import { AccessControl } from "./access-control.ts";
 import { Airgap } from "./airgap.ts";
+import { ApplianceStatus } from "./appliance-status.ts";
 import { AuditBudget } from "./audit-budget.ts";
 import { AuditLogReader } from "./audit-log-reader.ts";
 import { AuditMaintenance } from "./audit-maintenance.ts";
 import { CloudCredentials } from "./cloud-credentials.ts";
+import { CommandRunner } from "./command-runner.ts";
+import { Consumption } from "./consumption.ts";
+import { Features } from "./features.ts";
 import { createSignatureCheck } from "./folder-checks.ts";
+import { HostMove } from "./host-move.ts";
 import { Identity } from "./identity.ts";
 import { Licensing } from "./licensing.ts";
-import { Operations } from "./operations.ts";
+import { Slots } from "./slots.ts";
 import { Timekeeping } from "./timekeeping.ts";
+import { VendorTrust } from "./vendor-trust.ts";
 
-/** What Berth can do with an open data folder. */
+/** What Berth can do with an open data folder: one member for each family of operations. */
 export interface ApplianceOperations {
-  readonly operations: Operations;
+  readonly slots: Slots;
+  readonly features: Features;
+  readonly consumption: Consumption;
   readonly licensing: Licensing;
+  readonly vendorTrust: VendorTrust;
   readonly airgap: Airgap;
   readonly credentials: CloudCredentials;
   readonly identity: Identity;
   readonly timekeeping: Timekeeping;
+  readonly hostMove: HostMove;
   readonly access: AccessControl;
+  readonly applianceStatus: ApplianceStatus;
+  readonly usageTracker: UsageTracker;
   readonly auditLog: AuditLogReader;
   readonly auditMaintenance: AuditMaintenance;
   /** Writes what is only in memory, and closes the folder. */
@@ -109,28 +122,36 @@ export async function wire(
   // Not the system clock: if it is set back, an expired token must not become valid again.
   const now = (): Instant =>
     store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
-  const budget = new AuditBudget(options.auditBudget ?? 0);
-  const operations = new Operations(store, (lease) => signLease(lease, identity.key), budget);
+  const commands = new CommandRunner(store, new AuditBudget(options.auditBudget ?? 0));
+  const usageTracker = new UsageTracker(store);
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
   const credentials = new CloudCredentials(store, sealedFile, providedKeys);
-  const licensing = new Licensing(store, identity, credentials, builtInTrust);
-  if (builtInTrust !== null) await licensing.trustVendor(builtInTrust, "build");
+  const vendorTrust = new VendorTrust(store, identity, builtInTrust);
+  if (builtInTrust !== null) await vendorTrust.trustVendor(builtInTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);
   return {
     store,
     operations: {
-      operations,
-      licensing,
+      slots: new Slots(commands, store, usageTracker, (lease) => signLease(lease, identity.key)),
+      features: new Features(commands),
+      consumption: new Consumption(commands),
+      licensing: new Licensing(store, identity, credentials),
+      vendorTrust,
       airgap: new Airgap(store, identity),
       credentials,
       identity,
       timekeeping,
+      hostMove: new HostMove(store),
       access: new AccessControl(store, accessFile, now),
+      applianceStatus: new ApplianceStatus(store),
+      usageTracker,
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),
-      close() {
+      async close() {
         timekeeping.stop();
-        return operations.close();
+        usageTracker.stop();
+        await commands.close();
+        await store.close();
       },
     },
   };

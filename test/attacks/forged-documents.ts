@@ -50,7 +50,7 @@ const random = createRandom(seed);
 const requestDocument = unwrap(await site.licensing.request(PRODUCT, null, PEER)).document;
 const forger = { key: await generateKey(), random, others: await makeOtherDocuments(documents) };
 const importRoutes = await makeImportRoutes(documents);
-const seqBefore = site.operations.storeStatus().seq;
+const seqBefore = site.applianceStatus.storageStatus().seq;
 
 /** Genuine documents, each for another use or another site. */
 async function makeOtherDocuments({
@@ -111,7 +111,7 @@ async function makeImportRoutes({
       name: "trust documents",
       genuine: { kind: "trust", document: successor, signer: key },
       harmless: [trust, otherTrust],
-      receive: (document) => site.licensing.trustVendor(document, PEER),
+      receive: (document) => site.vendorTrust.trustVendor(document, PEER),
     },
     {
       name: "policies",
@@ -177,7 +177,7 @@ check(
 );
 check(
   "forged documents cause no write to the journal",
-  site.operations.storeStatus().seq === seqBefore,
+  site.applianceStatus.storageStatus().seq === seqBefore,
 );
 for (const { name, genuine, receive } of importRoutes) {
   check(
@@ -185,7 +185,7 @@ for (const { name, genuine, receive } of importRoutes) {
     (await receive(genuine.document)).ok,
   );
 }
-await site.operations.close();
+await site.close();
 
 await uploadForgeries(makeTempFolder(), UPLOADED, forger);
 finish();

@@ -83,7 +83,7 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
     const otherVendor = await createDesk(join(root, "other"), "Hooli", ["nucleus"]);
     const [trust, otherTrust] = [await signTrust(vendor), await signTrust(otherVendor)];
     for (const document of [trust, otherTrust])
-      unwrap(await site.licensing.trustVendor(document, PEER));
+      unwrap(await site.vendorTrust.trustVendor(document, PEER));
     const install = async (product: string): Promise<{ id: number; document: string }> => {
       const request = unwrap(await site.licensing.request(product, null, PEER));
       const { document } = await issueLicense(vendor, {
@@ -122,7 +122,7 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
     };
   } finally {
     site.timekeeping.stop();
-    await site.operations.close();
+    await site.close();
   }
 }
 

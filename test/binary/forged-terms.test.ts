@@ -141,10 +141,10 @@ describe("terms in state.json that the vendor did not sign", () => {
 
 test("terms in the journal that the vendor did not sign keep the server from starting", async () => {
   const live = join(tempFolder(), "data");
-  const { licensing, close } = await openSiteFolder(live, wallClock);
-  const id = await installNewLicense(licensing, terms(TERMS));
+  const site = await openSiteFolder(live, wallClock);
+  const id = await installNewLicense(site, terms(TERMS));
   const folder = copyFolder(live);
-  await close();
+  await site.close();
   expect(await tryStart(copyFolder(folder))).toBeNull();
   const path = rewriteJournal(folder, (event) => ({
     ...event,

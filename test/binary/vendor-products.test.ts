@@ -103,7 +103,7 @@ test("a product that is added after a key rotation reaches a site, and the desk 
   const opened = await Desk.open(realDisk, folder, null);
   expect(opened.vendor).toEqual(wider.vendor);
   for (const file of ["successor-2.jwt", "successor-3.jwt"]) {
-    unwrap(await site.licensing.trustVendor(readFileSync(join(folder, file), "utf8"), "test"));
+    unwrap(await site.vendorTrust.trustVendor(readFileSync(join(folder, file), "utf8"), "test"));
   }
   const { document } = await issueTestLicense(opened, await makeRequestFrom(site, "fea"));
   expect(unwrap(await site.licensing.installLicense(document, "test")).terms.product).toBe("fea");

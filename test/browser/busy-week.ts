@@ -29,7 +29,8 @@ const now = Date.now();
 /** The week ends a minute ago; its last hour is always a busy one. */
 export async function createBusyWeek(folder: string): Promise<void> {
   const clock = { now: instant(now - (WEEK + 1) * HOUR) };
-  const { store, licensing, close } = await openSiteFolder(folder, () => clock.now);
+  const site = await openSiteFolder(folder, () => clock.now);
+  const { store } = site;
   const validUntil = instant(now + 20 * 24 * HOUR);
   for (const differing of [
     { product: "CAD", slots: 12, timeoutMinutes: TIMEOUT_MINUTES, borrowHours: 24 * 14 },
@@ -42,7 +43,7 @@ export async function createBusyWeek(folder: string): Promise<void> {
       validUntil,
     },
   ]) {
-    await installNewLicense(licensing, terms(differing));
+    await installNewLicense(site, terms(differing));
   }
   for (let hour = WEEK; hour >= 0; hour -= 1) {
     clock.now = instant(now - hour * HOUR - MINUTE);
@@ -50,7 +51,7 @@ export async function createBusyWeek(folder: string): Promise<void> {
   }
   unwrap(await store.transact(borrowFor(clock.now), () => null));
   unwrap(await store.transact(ADD_CONSUMPTION, () => null));
-  await close();
+  await site.close();
 }
 
 const TIMEOUT_MINUTES = 12 * 60;

@@ -136,7 +136,7 @@ describe("requests of two sites with the same request id", () => {
     const { desk, folder, site } = await openDeskAndSite();
     const other = await openAppliance({ licenses: {} });
     unwrap(
-      await other.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
+      await other.vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
     );
     const request = await makeRequestFrom(site);
     const copied = { ...(await makeRequestFrom(other)), request_id: request.request_id };

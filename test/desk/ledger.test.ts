@@ -174,7 +174,7 @@ describe("a license key", () => {
     const { desk, site } = await openDeskAndSite();
     const other = await openAppliance({ licenses: {} });
     unwrap(
-      await other.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
+      await other.vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
     );
     const first = await issueTestLicense(desk, await makeRequestFrom(site, "sim", "K-1"));
     const otherRequest = await makeRequestFrom(other, "sim", "K-1");
@@ -227,7 +227,7 @@ describe("a license key confirmed by code", () => {
       return unwrap(await services.airgap.installLicense(request)).id;
     };
     for (const appliance of [site, ...others.slice(0, 1)]) {
-      unwrap(await appliance.licensing.trustVendor(trust, "test"));
+      unwrap(await appliance.vendorTrust.trustVendor(trust, "test"));
       const id = await confirmFor(appliance, 1);
       const receipt = unwrap(await appliance.licensing.removeLicense(id, false, "test"));
       await receiveReceipt(desk, receipt, MONDAY);
@@ -239,7 +239,7 @@ describe("a license key confirmed by code", () => {
     ]);
     const last = others[1];
     if (last === undefined) throw new Error("there is no third appliance");
-    unwrap(await last.licensing.trustVendor(trust, "test"));
+    unwrap(await last.vendorTrust.trustVendor(trust, "test"));
     await confirmFor(last, null);
     expect(desk.ledger.issuedEntries()[0]?.serial).toBe(2);
   });

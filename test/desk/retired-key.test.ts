@@ -104,7 +104,7 @@ describe("a key that is retired at once", () => {
     "cannot sign %s for a site that has the retirement",
     async (name) => {
       const { site, thief, document } = await openWithStolenKey(AT_ONCE);
-      unwrap(await site.licensing.trustVendor(document, "test"));
+      unwrap(await site.vendorTrust.trustVendor(document, "test"));
       expect(await attack(name, site, thief)).toEqual(REFUSAL);
     },
   );
@@ -119,7 +119,7 @@ describe("a key that is retired at once", () => {
 
   test("cannot sign a trust document, not even one that revokes the retirement", async () => {
     const { site, thief, document, desk } = await openWithStolenKey(AT_ONCE);
-    unwrap(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.vendorTrust.trustVendor(document, "test"));
     const newKey = publicPart(await generateKey());
     const { retired: _, ...unretired } = desk.vendor;
     for (const vendor of [
@@ -128,9 +128,9 @@ describe("a key that is retired at once", () => {
       { ...desk.vendor, version: 9, keys: [newKey, ...desk.vendor.keys] },
     ]) {
       const forged = await signTrustDocument(vendor, thief.key);
-      expect(await site.licensing.trustVendor(forged, "test")).toEqual(REFUSAL);
+      expect(await site.vendorTrust.trustVendor(forged, "test")).toEqual(REFUSAL);
     }
-    const again = await site.licensing.trustVendor(document, "test");
+    const again = await site.vendorTrust.trustVendor(document, "test");
     expect(again).toMatchObject({ ok: true, value: { version: 2 } });
   });
 
@@ -143,7 +143,7 @@ describe("a key that is retired at once", () => {
       for (let round = 0; round < 40; round += 1) {
         const { site, thief, document } = await openWithStolenKey(AT_ONCE);
         const install = await prepareAttack(name, site, thief);
-        const trusting = site.licensing.trustVendor(document, "test");
+        const trusting = site.vendorTrust.trustVendor(document, "test");
         for (let tick = 0; tick < round; tick += 1) await Promise.resolve();
         await Promise.all([trusting, install()]);
         const [, page] = await site.get(`/api/admin/v1/audit?type=${types}&limit=1`);
@@ -156,19 +156,19 @@ describe("a key that is retired at once", () => {
     const { site, thief, document } = await openWithStolenKey(AT_ONCE);
     const forged = await signTrustDocument({ ...thief.vendor, version: 3 }, thief.key);
     const [genuine, forgery] = await Promise.all([
-      site.licensing.trustVendor(document, "test"),
-      site.licensing.trustVendor(forged, "test"),
+      site.vendorTrust.trustVendor(document, "test"),
+      site.vendorTrust.trustVendor(forged, "test"),
     ]);
     // The first one counts; the other was checked with keys that have changed since.
     expect([genuine.ok, forgery.ok].filter(Boolean)).toHaveLength(1);
-    const vendors = unwrap(await site.licensing.vendors());
+    const vendors = unwrap(await site.vendorTrust.listVendors());
     const vendor = vendors.find((entry) => entry.vendor === thief.vendor.vendor);
     expect(vendor?.version).toBe(genuine.ok ? 2 : 3);
   });
 
   test("is named in the site's audit log", async () => {
     const { site, thief, document } = await openWithStolenKey(AT_ONCE);
-    unwrap(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.vendorTrust.trustVendor(document, "test"));
     const [, text] = await site.get("/api/admin/v1/audit?type=VendorTrusted");
     expect(JSON.stringify(text)).toContain(`"retired_keys":["${keyIdOf(thief.key)}"]`);
     expect(JSON.stringify(text)).toContain("; 1 retired key");
@@ -176,7 +176,7 @@ describe("a key that is retired at once", () => {
 
   test("leaves installed licenses valid, after a restart and when they are installed again", async () => {
     const { site, document, first } = await openWithStolenKey(AT_ONCE);
-    unwrap(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.vendorTrust.trustVendor(document, "test"));
     expect(unwrap(await site.licensing.installLicense(first.document, "test")).id).toBe(
       first.license_id,
     );
@@ -189,7 +189,7 @@ describe("a key that is retired at once", () => {
 
   test("is still refused after the site restarts", async () => {
     const { site, thief, document } = await openWithStolenKey(AT_ONCE);
-    unwrap(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.vendorTrust.trustVendor(document, "test"));
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
     expect(await attack("a renewal", next, thief)).toEqual(REFUSAL);
@@ -204,7 +204,7 @@ describe("a key that is retired at once", () => {
     const renewal = await issueTestLicense(desk, null, { renewLicenseId: first.license_id });
     expect(renewal.terms).toEqual(first.terms);
     expect((await site.licensing.installLicense(renewal.document, "test")).ok).toBe(false);
-    unwrap(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.vendorTrust.trustVendor(document, "test"));
     const installed = unwrap(await site.licensing.installLicense(renewal.document, "test"));
     expect([installed.id, installed.terms.slots]).toEqual([first.license_id, 1]);
     expect(findLicensesToReissue(desk, MONDAY)).toEqual([]);
@@ -246,11 +246,11 @@ describe("a key that is retired from a later day on", () => {
     "can sign %s before that day and not from that day on",
     async (name) => {
       const before = await openWithStolenKey({ from: DAY_AFTER });
-      unwrap(await before.site.licensing.trustVendor(before.document, "test"));
+      unwrap(await before.site.vendorTrust.trustVendor(before.document, "test"));
       before.site.clock.now = instant(DAY_AFTER - 1);
       expect(await attack(name, before.site, before.thief)).toMatchObject({ ok: true });
       const after = await openWithStolenKey({ from: DAY_AFTER });
-      unwrap(await after.site.licensing.trustVendor(after.document, "test"));
+      unwrap(await after.site.vendorTrust.trustVendor(after.document, "test"));
       after.site.clock.now = DAY_AFTER;
       expect(await attack(name, after.site, after.thief)).toEqual(REFUSAL);
     },
@@ -258,9 +258,9 @@ describe("a key that is retired from a later day on", () => {
 
   test("cannot sign a trust document even before that day", async () => {
     const { site, thief, document } = await openWithStolenKey({ from: DAY_AFTER });
-    unwrap(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.vendorTrust.trustVendor(document, "test"));
     const forged = await signTrustDocument({ ...thief.vendor, version: 9 }, thief.key);
-    expect(await site.licensing.trustVendor(forged, "test")).toEqual(REFUSAL);
+    expect(await site.vendorTrust.trustVendor(forged, "test")).toEqual(REFUSAL);
   });
 
   test("is retired with every earlier key, and a later document cannot postpone it", async () => {

@@ -36,7 +36,7 @@ test("a desk can have 64 keys, which a site accepts one by one, and refuses the 
   let desk = await makeDesk(folder);
   const site = await openAppliance({ licenses: {} });
   const trust = (file: string) =>
-    site.licensing.trustVendor(readFileSync(join(folder, file), "utf8").trim(), "test");
+    site.vendorTrust.trustVendor(readFileSync(join(folder, file), "utf8").trim(), "test");
   unwrap(await trust("trust.jwt"));
   for (let version = 2; version <= 64; version += 1) {
     desk = await desk.rotateKey(realDisk, folder, null, { from: null });

@@ -79,7 +79,9 @@ async function openByCode(): Promise<LeaseSite> {
   site.clock.now = NOW;
   const [product, otherProduct] = ["mesh", "grid"];
   const desk = await makeDesk([product, otherProduct]);
-  unwrap(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
+  unwrap(
+    await site.vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
+  );
   const air = new AirgapSite(site, desk);
   const check = await loadLeaseCheck("checkLeaseByCode");
   const checkInput = { vendorKey: publicPart(desk.key), product, nonce: NONCE };
@@ -100,7 +102,7 @@ async function openByCode(): Promise<LeaseSite> {
       });
       const { id } = expectOk(await air.addLicense(body));
       const bundle = expectOk(await site.get<object>(`/api/v4/license?license_id=${id}`, JWT));
-      const { grant } = unwrap(await site.operations.findLicense({ product: null, licenseId: id }));
+      const { grant } = unwrap(await site.licensing.findLicense({ product: null, licenseId: id }));
       const { lic } = grant;
       return {
         license_id: id,

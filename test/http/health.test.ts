@@ -50,7 +50,7 @@ test("a full disk is 503 storage_full and counts nothing, and free space makes h
   });
   expect(expectOk(await site.status()).storage.fault).toBe("storage_full");
   disk.clearFaults();
-  await waitUntil(() => site.operations.storeStatus().fault === null);
+  await waitUntil(() => site.applianceStatus.storageStatus().fault === null);
   expectOk(await site.get(HEALTH));
   expect(expectOk(await site.addConsumption({})).total_consumptions).toBe(1);
 });

@@ -7,7 +7,12 @@ import type { AuditMaintenance } from "../../src/operations/audit-maintenance.ts
 import type { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
 import type { Identity } from "../../src/operations/identity.ts";
 import type { Licensing } from "../../src/operations/licensing.ts";
-import type { Operations } from "../../src/operations/operations.ts";
+import type { ApplianceStatus } from "../../src/operations/appliance-status.ts";
+import type { Consumption } from "../../src/operations/consumption.ts";
+import type { Features } from "../../src/operations/features.ts";
+import type { HostMove } from "../../src/operations/host-move.ts";
+import type { Slots } from "../../src/operations/slots.ts";
+import type { VendorTrust } from "../../src/operations/vendor-trust.ts";
 import type { AuditLogReader } from "../../src/operations/audit-log-reader.ts";
 import type { Timekeeping } from "../../src/operations/timekeeping.ts";
 import {
@@ -20,6 +25,7 @@ import {
 } from "../support/appliance.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { instant } from "../../src/domain/time.ts";
+import type { UsageTracker } from "../../src/usage/usage-tracker.ts";
 
 tellNoSlowSyncs();
 
@@ -216,8 +222,14 @@ describe("an internal error", () => {
       // Every method of these services throws.
       const broken = new Proxy({}, { get: () => throwSecret });
       const services: Services = {
-        operations: broken as Operations,
+        slots: broken as Slots,
+        features: broken as Features,
+        consumption: broken as Consumption,
         licensing: broken as Licensing,
+        vendorTrust: broken as VendorTrust,
+        hostMove: broken as HostMove,
+        applianceStatus: broken as ApplianceStatus,
+        usageTracker: broken as UsageTracker,
         airgap: broken as Airgap,
         credentials: broken as CloudCredentials,
         identity: broken as Identity,

@@ -68,7 +68,7 @@ describe("the status stream", () => {
     expectOk(await site.register({ user: "ada" }));
     const stream = await StatusStream.open(startServer(site).url);
     await stream.waitForStatus(hasSlotsInUse(1));
-    const statusReads = spyOn(site.operations, "status");
+    const statusReads = spyOn(site.applianceStatus, "read");
     for (let beat = 1; stream.lines.length < 2; beat += 1) {
       site.clock.now = later(MONDAY, beat * 10 * SECOND);
       expectOk(await site.register({ user: "ada" }));
@@ -91,7 +91,7 @@ describe("the status stream", () => {
   test("reads the status once a second for all clients, and not at all without clients", async () => {
     const site = await openAppliance({ disk: steadyDisk });
     const { url } = startServer(site);
-    const status = spyOn(site.operations, "status");
+    const status = spyOn(site.applianceStatus, "read");
     const all = await Promise.all(Array.from({ length: 8 }, () => StatusStream.open(url)));
     await Promise.all(all.map((stream) => stream.waitForStatus(hasSlotsInUse(0))));
     expectOk(await site.register({ user: "ada" }));

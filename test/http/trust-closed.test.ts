@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { signTrustDocument } from "../../src/license/trust.ts";
-import { Licensing } from "../../src/operations/licensing.ts";
+import { VendorTrust } from "../../src/operations/vendor-trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { openSite } from "../support/licensed-store.ts";
@@ -16,12 +16,12 @@ test("a build with a built-in vendor trusts only that vendor and cannot remove i
     await signTrustDocument(builtIn.vendor, builtIn.key),
     await signTrustDocument(other.vendor, other.key),
   ];
-  const { identity, credentials } = (await openAppliance()).services;
-  const licensing = new Licensing((await openSite()).store, identity, credentials, builtInTrust);
+  const { identity } = (await openAppliance()).services;
+  const vendorTrust = new VendorTrust((await openSite()).store, identity, builtInTrust);
 
   const locked = { ok: false, fault: { code: "trust_locked" } };
-  expect(await licensing.previewTrustDocument(otherTrust)).toMatchObject(locked);
-  expect(await licensing.trustVendor(otherTrust, "test")).toMatchObject(locked);
-  expect(await licensing.trustVendor(builtInTrust, "test")).toMatchObject({ ok: true });
-  expect(await licensing.distrustVendor(builtIn.vendor.vendor, "test")).toMatchObject(locked);
+  expect(await vendorTrust.previewTrustDocument(otherTrust)).toMatchObject(locked);
+  expect(await vendorTrust.trustVendor(otherTrust, "test")).toMatchObject(locked);
+  expect(await vendorTrust.trustVendor(builtInTrust, "test")).toMatchObject({ ok: true });
+  expect(await vendorTrust.distrustVendor(builtIn.vendor.vendor, "test")).toMatchObject(locked);
 });

@@ -213,7 +213,7 @@ test("a license that an earlier key signed is still valid after a key rotation",
   const { desk, site, folder } = await installByFile();
   const successor = await desk.rotateKey(realDisk, folder, null);
   const document = readFileSync(join(folder, "successor-2.jwt"), "utf8");
-  unwrap(await site.licensing.trustVendor(document, "test"));
+  unwrap(await site.vendorTrust.trustVendor(document, "test"));
   const state = await stopAndReadState(site);
   expect(state.vendors.get(desk.vendor.vendor)).toEqual(successor.vendor);
   expect(await findFault(state, onlyLicense(state))).toBeNull();

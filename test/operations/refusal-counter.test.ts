@@ -101,7 +101,7 @@ describe("refusals of a running server", () => {
     );
     await next.stop();
     const third = await openAppliance({ folder: site.folder, licenses: {} });
-    expect(unwrap(await third.operations.status()).refusals).toMatchObject([
+    expect(unwrap(await third.applianceStatus.read()).refusals).toMatchObject([
       { product: "cad", code: "user_not_registered", count: 2 },
     ]);
   });

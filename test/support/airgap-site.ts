@@ -27,7 +27,9 @@ export const makeDesk = (products: string[] = [PRODUCT]): Promise<Desk> =>
 export async function openAirgapSite(options: ApplianceOptions = {}): Promise<AirgapSite> {
   const site = await openAppliance({ licenses: {}, ...options });
   const desk = await makeDesk();
-  unwrap(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
+  unwrap(
+    await site.vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
+  );
   return new AirgapSite(site, desk);
 }
 

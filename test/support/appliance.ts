@@ -19,8 +19,9 @@ import { StatusStreams } from "../../src/http/status-streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
 import type { HardwareComponent } from "../../src/license/hardware.ts";
+import type { ApplianceStatus } from "../../src/operations/appliance-status.ts";
 import type { Licensing } from "../../src/operations/licensing.ts";
-import type { Operations } from "../../src/operations/operations.ts";
+import type { VendorTrust } from "../../src/operations/vendor-trust.ts";
 import { wire } from "../../src/operations/wire.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { createSiteNetworkMatcher } from "../../src/platform/networks.ts";
@@ -99,14 +100,14 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     certificate: () => null,
     runningServer: options.maintenance?.(folder) ?? null,
   };
-  const { licensing } = operations;
+  const { licensing, vendorTrust } = operations;
   const appliance = new Appliance(services, clock, folder, gate);
   onTestFinished(() => appliance.stop());
   const licenseEntries = Object.entries(licenses);
   const products = licenseEntries.flatMap(([, { product }]) => product ?? []);
   const vendorChanges = { products: [...new Set([...VENDOR_PRODUCTS, ...products])] };
-  if (unwrap(await licensing.vendors()).length === 0) {
-    unwrap(await licensing.trustVendor(await makeTrustDocument(vendorChanges), "test"));
+  if (unwrap(await vendorTrust.listVendors()).length === 0) {
+    unwrap(await vendorTrust.trustVendor(await makeTrustDocument(vendorChanges), "test"));
   }
   for (const [id, differing] of licenseEntries) {
     const document = await answerRequest(
@@ -121,8 +122,9 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
 
 export class Appliance {
   readonly services: Services;
-  readonly operations: Operations;
+  readonly applianceStatus: ApplianceStatus;
   readonly licensing: Licensing;
+  readonly vendorTrust: VendorTrust;
   readonly clock: { now: Instant };
   readonly folder: string;
   readonly app: ReturnType<typeof createApp>;
@@ -137,8 +139,9 @@ export class Appliance {
     gate: Partial<Gate> = {},
   ) {
     this.services = services;
-    this.operations = services.operations;
+    this.applianceStatus = services.applianceStatus;
     this.licensing = services.licensing;
+    this.vendorTrust = services.vendorTrust;
     this.clock = clock;
     this.folder = folder;
     this.app = createApp(services, {
@@ -215,12 +218,12 @@ export class Appliance {
 
   /** The users that hold a slot, read without access control. */
   async listHolders(): Promise<string[]> {
-    return unwrap(await this.operations.listRegistrations(null)).map(({ user }) => user);
+    return unwrap(await this.services.slots.listRegistrations(null)).map(({ user }) => user);
   }
 
   /** The number of journal lines: a refusal does not change it. */
   lastSeq(): number {
-    return this.operations.storeStatus().seq;
+    return this.applianceStatus.storageStatus().seq;
   }
 
   stop(): Promise<void> {

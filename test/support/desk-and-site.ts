@@ -23,7 +23,9 @@ export async function openDeskAndSite(options: ApplianceOptions = {}): Promise<D
   const newDesk = { name: "Penetrode", products: ["sim", "ray"], passphrase: null };
   const desk = await Desk.create(realDisk, folder, newDesk);
   const site = await openAppliance({ licenses: {}, ...options });
-  unwrap(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
+  unwrap(
+    await site.vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
+  );
   return { desk, folder, site };
 }
 

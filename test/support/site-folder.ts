@@ -7,8 +7,7 @@ import type { Terms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
-import type { Licensing } from "../../src/operations/licensing.ts";
-import { wire } from "../../src/operations/wire.ts";
+import { wire, type ApplianceOperations } from "../../src/operations/wire.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { readMachineComponents } from "../../src/platform/machine.ts";
@@ -22,11 +21,11 @@ import { toTermsDocument } from "./vendor.ts";
 
 /** Returns the license id, which the desk chooses. */
 export async function makeLicensedSite(folder: string, differing: Partial<Terms>): Promise<number> {
-  const { licensing, close } = await openSiteFolder(folder, wallClock);
+  const site = await openSiteFolder(folder, wallClock);
   try {
-    return await installNewLicense(licensing, terms(differing));
+    return await installNewLicense(site, terms(differing));
   } finally {
-    await close();
+    await site.close();
   }
 }
 
@@ -49,12 +48,15 @@ export async function openSiteFolder(folder: string, clock: () => Instant) {
 }
 
 /** Creates a new vendor, trusts it and installs a license from it; returns the license id. */
-export async function installNewLicense(licensing: Licensing, newTerms: Terms): Promise<number> {
+export async function installNewLicense(
+  { licensing, vendorTrust }: Pick<ApplianceOperations, "licensing" | "vendorTrust">,
+  newTerms: Terms,
+): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "berth-desk-"));
   try {
     const options = { name: "Initrode", products: [newTerms.product], passphrase: null };
     const desk = await Desk.create(realDisk, folder, options);
-    unwrap(await licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
+    unwrap(await vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
     const { document, at } = unwrap(await licensing.request(newTerms.product, null, "test"));
     const { license_key: _key, ...changes } = toTermsDocument(newTerms);
     const issued = await issueLicense(desk, {

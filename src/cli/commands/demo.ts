@@ -67,10 +67,12 @@ async function installLicenses(
   folder: string,
   products: string[],
 ): Promise<void> {
-  const { operations, licensing } = appliance;
+  const { licensing, vendorTrust } = appliance;
   const desk = await openDemoDesk(join(folder, "demo", "vendor"), products);
-  unwrapResult(await licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "demo"));
-  const installed = unwrapResult(await operations.licenses());
+  unwrapResult(
+    await vendorTrust.trustVendor(await signTrustDocument(desk.vendor, desk.key), "demo"),
+  );
+  const installed = unwrapResult(await licensing.listLicenses());
   const licensed = new Set(installed.map(({ terms }) => terms.product));
   for (const product of products) {
     if (licensed.has(product)) continue;

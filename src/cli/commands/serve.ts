@@ -36,10 +36,10 @@ export const serveCommand: Command = {
 const nothingToPrepare = async (): Promise<void> => {};
 
 async function banner(
-  { operations, access, exposures, certificate, url, tlsUrl, folder }: ServerContext,
+  { applianceStatus, access, exposures, certificate, url, tlsUrl, folder }: ServerContext,
   flags: FlagValues,
 ): Promise<void> {
-  const status = await operations.status();
+  const status = await applianceStatus.read();
   const licenses = status.ok ? status.value.licenses : [];
   const licenseTexts = licenses.map(
     ({ terms, slotsInUse }) => `${terms.product} (${slotsInUse} of ${terms.slots} slots in use)`,

@@ -82,8 +82,8 @@ export async function runServer(
     caps: readSlotCaps(flags),
     auditBudget: Number(getStringFlag(flags, "audit-budget") ?? 64),
   });
-  const { operations, access } = appliance;
-  const retired = operations.findRetirement();
+  const { applianceStatus, hostMove, access } = appliance;
+  const retired = hostMove.findRetirement();
   if (retired !== null) {
     await appliance.close();
     throw new FolderRefused(
@@ -103,7 +103,7 @@ export async function runServer(
   };
   const listeners: Listener[] = [];
   try {
-    for (const note of operations.storeStatus().notes) printWarning(note);
+    for (const note of applianceStatus.storageStatus().notes) printWarning(note);
     // First: tokens that expired by the recorded time stay expired if the time is set back.
     await access.persistExpiredTokens();
     // Before the first request: a clock that was corrected while the server was off counts now.
@@ -135,7 +135,11 @@ export async function runServer(
     claim.release();
     manager.stopWatchdog();
   }
-  reportIncompleteCheckpoint(folder, operations.storeStatus(), appliance.auditMaintenance.finding);
+  reportIncompleteCheckpoint(
+    folder,
+    applianceStatus.storageStatus(),
+    appliance.auditMaintenance.finding,
+  );
   print("stopped");
   return EXIT_OK;
 }

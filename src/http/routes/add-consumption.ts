@@ -20,12 +20,12 @@ const Body = Type.Object(
   },
 );
 
-export const addConsumption = ({ operations, ...context }: RouteDeps) =>
+export const addConsumption = ({ consumption, ...context }: RouteDeps) =>
   new Elysia({ name: "add-consumption" }).post(
     "/api/v4/add_consumption",
     async ({ body, request }): Promise<typeof ConsumptionReply.static> => {
       const { total, view } = unwrap(
-        await operations.addConsumption({
+        await consumption.add({
           product: readIdentifier("product", body.product),
           ...readConsumptionBody(body, request, context),
         }),

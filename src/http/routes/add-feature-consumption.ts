@@ -20,12 +20,12 @@ const Body = Type.Object(
   },
 );
 
-export const addFeatureConsumption = ({ operations, ...context }: RouteDeps) =>
+export const addFeatureConsumption = ({ consumption, ...context }: RouteDeps) =>
   new Elysia({ name: "add-feature-consumption" }).post(
     "/api/v4/add_feature_consumption",
     async ({ body, request }): Promise<typeof FeatureConsumptionReply.static> => {
       const { license, total, view } = unwrap(
-        await operations.addFeatureConsumption({
+        await consumption.addForFeature({
           product: readIdentifier("product", body.product),
           feature: readIdentifier("feature", body.feature),
           ...readConsumptionBody(body, request, context),

@@ -38,11 +38,11 @@ export type RegistrationReply = Static<typeof RegistrationReply>;
 const Query = Type.Object({ product: fields.product });
 
 /** Status, licenses and registrations, for operators' tools and the command line. */
-export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
+export const admin = ({ slots, licensing, peerOf, ...services }: RouteDeps) =>
   new Elysia({ name: "admin", prefix: "/api/admin/v1" })
     .get(
       "/status",
-      () => statusReply({ operations, ...services }),
+      () => statusReply(services),
       describeRoute({
         plane: "admin",
         id: "getStatus",
@@ -53,7 +53,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
     .get(
       "/licenses",
       async () =>
-        unwrap(await operations.licenses()).map((license) => licenseObject(license, null)),
+        unwrap(await licensing.listLicenses()).map((license) => licenseObject(license, null)),
       describeRoute({
         plane: "admin",
         id: "listLicenses",
@@ -66,7 +66,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
       async ({ request, set }) => {
         const query = readQuery(Query, request, set.headers);
         const product = readIdentifier("product", query.product);
-        return unwrap(await operations.listRegistrations(product)).map(registrationReply);
+        return unwrap(await slots.listRegistrations(product)).map(registrationReply);
       },
       describeRoute({
         plane: "admin",
@@ -87,7 +87,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
           by: "admin" as const,
           peer: peerOf(request),
         };
-        return unwrap(await operations.unregister(input));
+        return unwrap(await slots.unregister(input));
       },
       {
         ...jsonBody(UnregisterBody),

@@ -49,12 +49,12 @@ const Reply = Type.Composite(
   { title: "BorrowedSlot" },
 );
 
-export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
+export const borrow = ({ slots, peerOf, userOf }: RouteDeps) =>
   new Elysia({ name: "borrow" }).post(
     "/api/v4/borrow",
     async ({ body, request, set }): Promise<string> => {
       const slot = unwrap(
-        await operations.borrow({
+        await slots.borrow({
           product: readIdentifier("product", body.product),
           user: userOf(request, body.user),
           licenseId: readLicenseId(body.license_id),

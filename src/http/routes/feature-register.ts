@@ -44,11 +44,11 @@ const operation = {
 };
 
 /** One operation on three routes; existing clients use any of them. */
-export const featureRegister = ({ operations, peerOf, userOf }: RouteDeps) => {
+export const featureRegister = ({ features, peerOf, userOf }: RouteDeps) => {
   const register = async (body: RegisterFeatureFields, request: Request) => {
     // The host is already known from the slot of the license; here its fields are only validated.
     const { peer } = contactOf(body, peerOf(request));
-    const feature = await operations.registerFeature({
+    const feature = await features.register({
       product: readIdentifier("product", body.product),
       feature: readIdentifier("feature", body.feature),
       user: userOf(request, body.user),

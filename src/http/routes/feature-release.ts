@@ -51,10 +51,10 @@ interface HandlerContext {
 }
 
 /** One operation on two routes, each also with "all". */
-export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
+export const featureRelease = ({ features, peerOf, userOf }: RouteDeps) => {
   const release = async (body: typeof Body.static, request: Request): Promise<string> => {
     unwrap(
-      await operations.releaseFeature({
+      await features.release({
         product: readIdentifier("product", body.product),
         feature: readIdentifier("feature", body.feature),
         user: userOf(request, body.user),
@@ -66,7 +66,7 @@ export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
   };
   const releaseAll = async ({ request, set }: HandlerContext): Promise<Response> => {
     ignoreQuery(request, set.headers);
-    unwrap(await operations.releaseAllFeatures({ peer: peerOf(request) }));
+    unwrap(await features.releaseAll({ peer: peerOf(request) }));
     return new Response(null);
   };
   return new Elysia({ name: "feature-release" })

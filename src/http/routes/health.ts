@@ -4,15 +4,15 @@ import { describeRoute } from "../describe-route.ts";
 import { refuse } from "../faults.ts";
 import type { RouteDeps } from "./deps.ts";
 
-export const health = ({ operations }: RouteDeps) =>
+export const health = ({ applianceStatus, hostMove }: RouteDeps) =>
   new Elysia({ name: "health" }).get(
     "/api/v4/health",
     () => {
-      const { fault } = operations.storeStatus();
+      const { fault } = applianceStatus.storageStatus();
       if (fault !== null) return refuse(fault);
-      const retired = operations.findRetirement();
+      const retired = hostMove.findRetirement();
       if (retired !== null) return refuse({ code: "moved_away", at: retired.at });
-      const { warnings } = operations.storeHealth();
+      const { warnings } = applianceStatus.storageHealth();
       if (warnings.length === 0) return { status: "ok" };
       return { status: "degraded", warnings: warnings.map(({ code }) => code) };
     },

@@ -53,7 +53,7 @@ const Reply = Type.Union([LicenseObject, LicenseBundle]);
 const wantsDocument = (request: Request): boolean =>
   (request.headers.get("accept") ?? "").toLowerCase().startsWith("application/jwt");
 
-export const license = ({ operations }: RouteDeps) =>
+export const license = ({ licensing }: RouteDeps) =>
   new Elysia({ name: "license" }).get(
     "/api/v4/license",
     async ({ request, set }) => {
@@ -62,7 +62,7 @@ export const license = ({ operations }: RouteDeps) =>
         product: readIdentifier("product", query.product),
         licenseId: readLicenseId(query.license_id),
       };
-      const view = unwrap(await operations.findLicense(selector));
+      const view = unwrap(await licensing.findLicense(selector));
       if (!wantsDocument(request)) return licenseObject(view, null);
       const type = view.grant.policyId === null ? "application/jwt" : "application/json";
       return new Response(view.grant.document, { headers: { "content-type": type } });

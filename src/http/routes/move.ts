@@ -20,7 +20,7 @@ const MoveReply = Type.Object(
 
 export type MoveReply = Static<typeof MoveReply>;
 
-export const move = ({ operations, identity, peerOf }: RouteDeps) =>
+export const move = ({ hostMove, identity, peerOf }: RouteDeps) =>
   new Elysia({ name: "move" }).post(
     "/api/admin/v1/move",
     async ({ body, request }): Promise<MoveReply> => {
@@ -29,7 +29,7 @@ export const move = ({ operations, identity, peerOf }: RouteDeps) =>
         return refuse({ code: "missing_parameters", fields: ["appliance"] });
       }
       if (appliance !== identity.id) return refuse({ code: "wrong_appliance" });
-      const { move: name, at } = unwrap(await operations.moveAway(peerOf(request)));
+      const { move: name, at } = unwrap(await hostMove.moveAway(peerOf(request)));
       return { move_id: name, moved_at: rfc3339(at) };
     },
     {

@@ -17,12 +17,12 @@ const Body = Type.Object(
   },
 );
 
-export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
+export const register = ({ slots, peerOf, userOf }: RouteDeps) =>
   new Elysia({ name: "register" }).post(
     "/api/v4/register",
     async ({ body, request, set }): Promise<string> => {
       const slot = unwrap(
-        await operations.register({
+        await slots.register({
           product: readIdentifier("product", body.product),
           user: userOf(request, body.user),
           licenseId: readLicenseId(body.license_id),

@@ -33,7 +33,7 @@ const RegistrationSliceReply = Type.Object(
 export type RegistrationSliceReply = Static<typeof RegistrationSliceReply>;
 
 /** The same list in slices, for tools that read it often while applications are served. */
-export const registrationsSlice = ({ operations }: RouteDeps) =>
+export const registrationsSlice = ({ slots }: RouteDeps) =>
   new Elysia({ name: "registrations-slice" }).get(
     "/api/admin/v1/registrations/slice",
     async ({ request, set }): Promise<RegistrationSliceReply> => {
@@ -41,7 +41,7 @@ export const registrationsSlice = ({ operations }: RouteDeps) =>
       const product = readIdentifier("product", query.product);
       const after = readWholeNumber("after", query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0;
       const limit = readWholeNumber("limit", query.limit, 1, MAX_LIMIT) ?? MAX_LIMIT;
-      const registrations = unwrap(await operations.listRegistrations(product, { after, limit }));
+      const registrations = unwrap(await slots.listRegistrations(product, { after, limit }));
       return {
         registrations: registrations.map(registrationReply),
         next: registrations.length < limit ? null : (registrations.at(-1)?.slot ?? null),

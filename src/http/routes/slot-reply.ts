@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Contact } from "../../domain/slots/registration.ts";
-import type { SlotResult } from "../../operations/operation-results.ts";
+import type { SlotResult } from "../../operations/slots.ts";
 import { fields, readFreeText, readText } from "../fields.ts";
 import { licenseJson } from "../license-json.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";

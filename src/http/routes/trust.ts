@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { instant, SECOND } from "../../domain/time.ts";
-import type { VendorView } from "../../operations/licensing.ts";
+import type { VendorView } from "../../operations/vendor-trust.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { jsonBody, uploadBody } from "../body.ts";
 import { describeRoute } from "../describe-route.ts";
@@ -42,11 +42,11 @@ const RemoveLicenseBody = Type.Object(
 );
 
 /** Trusted vendors, and the return of licenses. */
-export const trust = ({ licensing, peerOf }: RouteDeps) =>
+export const trust = ({ licensing, vendorTrust, peerOf }: RouteDeps) =>
   new Elysia({ name: "trust", prefix: "/api/admin/v1" })
     .get(
       "/trust",
-      async () => unwrap(await licensing.vendors()).map(vendorReply),
+      async () => unwrap(await vendorTrust.listVendors()).map(vendorReply),
       describeRoute({
         plane: "admin",
         id: "listVendors",
@@ -57,7 +57,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
     .post(
       "/trust/show",
       async ({ body }) =>
-        vendorReply(unwrap(await licensing.previewTrustDocument(readDocument(body)))),
+        vendorReply(unwrap(await vendorTrust.previewTrustDocument(readDocument(body)))),
       {
         ...uploadBody(),
         ...describeRoute({
@@ -75,7 +75,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
     .post(
       "/trust/add",
       async ({ body, request }) =>
-        vendorReply(unwrap(await licensing.trustVendor(readDocument(body), peerOf(request)))),
+        vendorReply(unwrap(await vendorTrust.trustVendor(readDocument(body), peerOf(request)))),
       {
         ...uploadBody(),
         ...describeRoute({
@@ -99,7 +99,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       async ({ body, request }) => {
         const vendor = readIdentifier("vendor", body.vendor);
         if (vendor === null) return refuse({ code: "missing_parameters", fields: ["vendor"] });
-        return unwrap(await licensing.distrustVendor(vendor, peerOf(request)));
+        return unwrap(await vendorTrust.distrustVendor(vendor, peerOf(request)));
       },
       {
         ...jsonBody(VendorBody),

@@ -23,10 +23,10 @@ const operation = {
 };
 
 /** The same operation by GET and POST; existing clients use either. */
-export const unregisterAll = ({ operations, peerOf }: RouteDeps) => {
+export const unregisterAll = ({ slots, peerOf }: RouteDeps) => {
   const release = async (product: string | undefined, request: Request): Promise<Response> => {
     const input = { product: readIdentifier("product", product), peer: peerOf(request) };
-    unwrap(await operations.unregisterAll(input));
+    unwrap(await slots.unregisterAll(input));
     return new Response(null);
   };
   return new Elysia({ name: "unregister-all" })

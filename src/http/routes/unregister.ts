@@ -11,12 +11,12 @@ export const UnregisterBody = Type.Object(
   { title: "UnregisterBody", examples: [{ product: "DEMO", user: "ada" }] },
 );
 
-export const unregister = ({ operations, peerOf, userOf }: RouteDeps) =>
+export const unregister = ({ slots, peerOf, userOf }: RouteDeps) =>
   new Elysia({ name: "unregister" }).post(
     "/api/v4/unregister",
     async ({ body, request }) => {
       unwrap(
-        await operations.unregister({
+        await slots.unregister({
           product: readIdentifier("product", body.product),
           user: userOf(request, body.user),
           licenseId: readLicenseId(body.license_id),

@@ -45,7 +45,7 @@ const UsageReply = Type.Object(
 
 export type UsageReply = Static<typeof UsageReply>;
 
-export const usage = ({ operations }: RouteDeps) =>
+export const usage = ({ usageTracker }: RouteDeps) =>
   new Elysia({ name: "usage" }).get(
     "/api/admin/v1/usage",
     async ({ request, set }): Promise<UsageReply> => {
@@ -53,7 +53,7 @@ export const usage = ({ operations }: RouteDeps) =>
       const range = readRange(query.range);
       const wait = readBoolean("wait", query.wait) ?? false;
       const { from, to, complete, licenses, refusals } = unwrap(
-        await operations.readUsage(range, wait),
+        await usageTracker.view(range, wait),
       );
       return {
         range,

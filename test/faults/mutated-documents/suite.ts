@@ -38,7 +38,10 @@ const desk = await Desk.create(realDisk, join(root, "desk"), {
   passphrase: null,
 });
 unwrap(
-  await site.licensing.trustVendor(readFileSync(join(root, "desk", "trust.jwt"), "utf8"), "suite"),
+  await site.vendorTrust.trustVendor(
+    readFileSync(join(root, "desk", "trust.jwt"), "utf8"),
+    "suite",
+  ),
 );
 const requested = unwrap(await site.licensing.request("DEMO", null, "suite"));
 const request = unwrap(await verifyLicenseRequest(requested.document));
@@ -55,7 +58,7 @@ const { confirmation_code: code } = await confirmActivation(desk, {
   allowWeakBinding: true,
   now: wallClock(),
 });
-const seqBefore = site.operations.storeStatus().seq;
+const seqBefore = site.applianceStatus.storageStatus().seq;
 const activationToConfirm = {
   activation: unwrap(decodeActivationCode(activation.code)),
   licenseKey: "K",
@@ -79,7 +82,7 @@ await checkRefused("mutated confirmation codes", async () => {
 });
 check(
   "no mutated document or code writes to the journal",
-  site.operations.storeStatus().seq === seqBefore,
+  site.applianceStatus.storageStatus().seq === seqBefore,
 );
 check(
   "the unchanged license is installed after the mutated ones were refused",
@@ -90,7 +93,7 @@ check(
   await isConfirmed(code),
 );
 site.timekeeping.stop();
-await site.operations.close();
+await site.close();
 finish();
 
 async function checkRefused(what: string, isRefused: () => Promise<boolean>): Promise<void> {

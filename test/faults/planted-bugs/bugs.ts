@@ -297,7 +297,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "each refusal is written to the journal at once",
-    in: "Operations.#countRefusal",
+    in: "CommandRunner.#countRefusal",
     find: "this.#refusals.count($$refusal);",
     replace: "this.#refusals.count($$refusal); void this.#writeRefusalCounts();",
     caughtBy: ["storage-growth"],

@@ -2,12 +2,15 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { later, type Instant } from "../../../src/domain/time.ts";
-import { Operations } from "../../../src/operations/operations.ts";
+import { CommandRunner } from "../../../src/operations/command-runner.ts";
+import { Features } from "../../../src/operations/features.ts";
+import { Slots } from "../../../src/operations/slots.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
 import { realDisk, type Disk } from "../../../src/platform/disk.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { AUDIT_FOLDER } from "../../../src/store/folder/files.ts";
 import { Store } from "../../../src/store/store.ts";
+import { UsageTracker } from "../../../src/usage/usage-tracker.ts";
 import type { ManualTime } from "./manual-time.ts";
 
 export interface FolderSize {
@@ -36,13 +39,19 @@ export function measureFolder(folder: string): FolderSize {
   return { totalBytes, auditLogBytes, files };
 }
 
+interface DayOperations {
+  readonly slots: Slots;
+  readonly features: Features;
+  readonly close: () => Promise<void>;
+}
+
 export class DaySite {
   readonly folder: string;
   readonly #time: ManualTime;
   readonly #epoch: Instant;
   #runningCheckpoint: Promise<void> | null = null;
   #store: Store | null = null;
-  #operations: Operations | null = null;
+  #operations: DayOperations | null = null;
   /** Number of completed checkpoints. */
   checkpointCount = 0;
   /** The folder's size when it was largest. */
@@ -60,7 +69,7 @@ export class DaySite {
     return this.#store;
   }
 
-  get operations(): Operations {
+  get operations(): DayOperations {
     if (this.#operations === null) throw new Error("the site is not open");
     return this.#operations;
   }
@@ -81,7 +90,7 @@ export class DaySite {
         throw error;
       },
     });
-    this.#operations = new Operations(this.#store, async () => "");
+    this.#operations = createOperations(this.#store);
   }
 
   async close(): Promise<void> {
@@ -127,4 +136,19 @@ export class DaySite {
     const size = measureFolder(this.folder);
     if (size.totalBytes > this.peak.totalBytes) this.peak = size;
   }
+}
+
+/** Only what the suite calls: the time marks of a server would add lines to the journal. */
+function createOperations(store: Store): DayOperations {
+  const commands = new CommandRunner(store);
+  const usage = new UsageTracker(store);
+  return {
+    slots: new Slots(commands, store, usage, async () => ""),
+    features: new Features(commands),
+    async close() {
+      usage.stop();
+      await commands.close();
+      await store.close();
+    },
+  };
 }

@@ -34,17 +34,17 @@ async function makeSite(slots: number): Promise<DaySite> {
 async function checkRefusals(): Promise<void> {
   const fullSite = await makeSite(1);
   await fullSite.open();
-  const { operations } = fullSite;
+  const { slots, features } = fullSite.operations;
   const request = { licenseId: null, contact: contactOf(0, 0), nonce: null };
-  const occupied = await operations.register({ ...request, product: PRODUCT, user: userName(0) });
+  const occupied = await slots.register({ ...request, product: PRODUCT, user: userName(0) });
   const refusedCalls: readonly ((index: number) => Promise<{ readonly ok: boolean }>)[] = [
-    (index) => operations.register({ ...request, product: PRODUCT, user: `late-${index}` }),
-    (index) => operations.register({ ...request, product: `guess-${index}`, user: "eve" }),
-    () => operations.register({ ...request, product: PRODUCT, user: null }),
-    (index) => operations.registerFeature({ ...holder, feature: `guess-${index}` }),
-    (index) => operations.unregister({ ...unknownUser(index), by: "user" }),
+    (index) => slots.register({ ...request, product: PRODUCT, user: `late-${index}` }),
+    (index) => slots.register({ ...request, product: `guess-${index}`, user: "eve" }),
+    () => slots.register({ ...request, product: PRODUCT, user: null }),
+    (index) => features.register({ ...holder, feature: `guess-${index}` }),
+    (index) => slots.unregister({ ...unknownUser(index), by: "user" }),
   ];
-  const seqBefore = operations.storeStatus().seq;
+  const seqBefore = fullSite.store.status().seq;
   let grantedCount = 0;
   for (let index = 0; index < REFUSED_CALLS; index += 1) {
     const answer = await refusedCalls[index % refusedCalls.length]?.(index);
@@ -53,7 +53,7 @@ async function checkRefusals(): Promise<void> {
   }
   // Lets the last refusals be counted: a stop does not wait for the end of their minute.
   await fullSite.advance(MINUTE);
-  const lines = operations.storeStatus().seq - seqBefore;
+  const lines = fullSite.store.status().seq - seqBefore;
   await fullSite.close();
   const events = readAuditLog(fullSite.folder).flatMap(refusalsIn);
   const total = events.reduce((sum, { count }) => sum + count, 0);
@@ -173,10 +173,10 @@ async function simulateDay(
     const contact = contactOf(client, kind === "shifts" ? 0 : round);
     if (kind === "shifts" && client % rounds === round) {
       recordAnswer(
-        await site.operations.unregister({ ...request, by: "user", peer: contact.peer }),
+        await site.operations.slots.unregister({ ...request, by: "user", peer: contact.peer }),
       );
     }
-    recordAnswer(await site.operations.register({ ...request, contact, nonce: null }));
+    recordAnswer(await site.operations.slots.register({ ...request, contact, nonce: null }));
   };
   for (let round = 0; round < rounds; round += 1) {
     const length = round < everyMinuteFor / MINUTE ? MINUTE : SLOW_INTERVAL;

@@ -82,8 +82,8 @@ export const LONG_HEARTBEAT_BYTES = 4 * 1024;
 
 export async function prepareSites(root: string): Promise<PreparedSites> {
   const folder = join(root, "made");
-  const { store, licensing, airgap, close } = await openSiteFolder(folder, clockAhead);
-  unwrap(await licensing.trustVendor(await makeTrustDocument({ products: ["cad"] }), "test"));
+  const { store, licensing, vendorTrust, airgap, close } = await openSiteFolder(folder, clockAhead);
+  unwrap(await vendorTrust.trustVendor(await makeTrustDocument({ products: ["cad"] }), "test"));
   const firstRequest = unwrap(await licensing.request("cad", null, "test"));
   const datedTerms = { ...terms, validUntil: later(clockAhead(), 1_000 * HOUR) };
   unwrap(

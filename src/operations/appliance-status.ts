@@ -1,0 +1,52 @@
+import type { State } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import { viewLicense, type LicenseView } from "../domain/views.ts";
+import type { StoreHealth } from "../store/store-health.ts";
+import type { StoreStatus } from "../store/store-options.ts";
+import type { Store } from "../store/store.ts";
+import type { OperationResult } from "./command-runner.ts";
+
+export interface ApplianceOverview {
+  readonly kind: State["kind"];
+  readonly now: Instant;
+  readonly createdAt: Instant;
+  readonly storeStatus: StoreStatus;
+  readonly auditGaps: State["auditGaps"];
+  readonly licenses: readonly LicenseView[];
+  readonly refusals: readonly {
+    readonly product: string | null;
+    readonly code: string;
+    readonly count: number;
+  }[];
+}
+
+/** What operators see of the appliance: its state, and how its data folder is. */
+export class ApplianceStatus {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  read(): OperationResult<ApplianceOverview> {
+    return this.#store.read((state, context) => ({
+      kind: state.kind,
+      now: context.at,
+      createdAt: state.createdAt,
+      storeStatus: this.storageStatus(),
+      auditGaps: state.auditGaps,
+      licenses: [...state.licenses.values()].map((license) => viewLicense(state, license, context)),
+      refusals: [...state.refusals.values()].toSorted((a, b) => b.count - a.count),
+    }));
+  }
+
+  /** Whether changes are accepted, and what is known about the journal and the checkpoints. */
+  storageStatus(): StoreStatus {
+    return this.#store.status();
+  }
+
+  /** The problems that do not stop the server yet, free space, and the slowest sync. */
+  storageHealth(): StoreHealth {
+    return this.#store.health();
+  }
+}

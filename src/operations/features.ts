@@ -1,0 +1,35 @@
+import type { OutcomeOf } from "../domain/decide.ts";
+import type { FeatureRegister } from "../domain/features/feature-register.ts";
+import type { FeatureRelease, FeatureReleaseAll } from "../domain/features/feature-release.ts";
+import type { FeatureView } from "../domain/views.ts";
+import {
+  passOutcome,
+  type CommandRunner,
+  type OperationInput,
+  type OperationResult,
+} from "./command-runner.ts";
+import { viewDecidedFeature } from "./decided-license.ts";
+
+/** Takes and releases features. */
+export class Features {
+  readonly #commands: CommandRunner;
+
+  constructor(commands: CommandRunner) {
+    this.#commands = commands;
+  }
+
+  register(input: OperationInput<FeatureRegister>): OperationResult<FeatureView> {
+    return this.#commands.run({ type: "FeatureRegister", ...input }, input, viewDecidedFeature);
+  }
+
+  release(input: OperationInput<FeatureRelease>): OperationResult<OutcomeOf<FeatureRelease>> {
+    return this.#commands.run({ type: "FeatureRelease", ...input }, input, passOutcome);
+  }
+
+  releaseAll(
+    input: OperationInput<FeatureReleaseAll>,
+  ): OperationResult<OutcomeOf<FeatureReleaseAll>> {
+    const noSubject = { product: null, user: null };
+    return this.#commands.run({ type: "FeatureReleaseAll", ...input }, noSubject, passOutcome);
+  }
+}

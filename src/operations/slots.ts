@@ -1,0 +1,154 @@
+import type { OutcomeOf } from "../domain/decide.ts";
+import type { Fault } from "../domain/fault.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import type { RuleContext } from "../domain/rule-context.ts";
+import type { Borrow } from "../domain/slots/borrow.ts";
+import { computeLeaseEnd } from "../domain/slots/leases.ts";
+import type { Register } from "../domain/slots/register.ts";
+import { findHeldSlot, type SlotOutcome } from "../domain/slots/slots.ts";
+import type { Unregister, UnregisterAll } from "../domain/slots/unregister.ts";
+import type { State } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import {
+  viewLicense,
+  viewRegistrations,
+  type LicenseView,
+  type PageRange,
+  type RegistrationView,
+} from "../domain/views.ts";
+import type { Lease } from "../license/lease.ts";
+import { sha256 } from "../platform/hash.ts";
+import type { Store } from "../store/store.ts";
+import type { UsageTracker } from "../usage/usage-tracker.ts";
+import {
+  buildIdempotency,
+  flattenResult,
+  passOutcome,
+  type CommandRunner,
+  type OperationInput,
+  type OperationResult,
+} from "./command-runner.ts";
+import { getDecidedLicense } from "./decided-license.ts";
+
+export interface SlotResult extends SlotOutcome {
+  readonly at: Instant;
+  readonly view: LicenseView;
+  /** False for a repeat whose slot was released since: another user may hold it now. */
+  readonly isHeld: boolean;
+  readonly lease: string | null;
+}
+
+/** The application's nonce, which its lease repeats; null: none was sent. */
+interface WithNonce {
+  readonly nonce: string | null;
+}
+
+export type LeaseSigner = (lease: Lease) => Promise<string>;
+
+/** Takes, borrows, releases and lists slots. */
+export class Slots {
+  readonly #commands: CommandRunner;
+  readonly #store: Store;
+  readonly #usage: UsageTracker;
+  readonly #signer: LeaseSigner;
+
+  constructor(commands: CommandRunner, store: Store, usage: UsageTracker, signer: LeaseSigner) {
+    this.#commands = commands;
+    this.#store = store;
+    this.#usage = usage;
+    this.#signer = signer;
+  }
+
+  /**
+   * With a nonce, the result contains a signed lease. Without one it does not: signing every
+   * heartbeat would halve the throughput.
+   */
+  register(input: OperationInput<Register> & WithNonce): OperationResult<SlotResult> {
+    const { product, user, licenseId, contact, nonce } = input;
+    const nonceDigest = hashNonce(nonce);
+    const command: Register = { type: "Register", product, user, licenseId, contact, nonceDigest };
+    const slot = this.#commands.run(command, input, this.#viewSlot);
+    return nonce === null ? slot : this.#withLease(slot, nonce);
+  }
+
+  /** A borrow always gets a lease, because the application needs it while it is offline. */
+  borrow(input: OperationInput<Borrow> & WithNonce): OperationResult<SlotResult> {
+    const { idempotencyKey = null, nonce, ...fields } = input;
+    const { licenseId, until, contact } = fields;
+    const { hostname, ip, info } = contact;
+    const nonceDigest = hashNonce(nonce);
+    // Without a nonce the list has no element for it, as in keys that earlier versions stored.
+    const deviceParts = nonceDigest === null ? [] : [nonceDigest];
+    const once = buildIdempotency(idempotencyKey, [
+      licenseId,
+      until,
+      hostname,
+      ip,
+      info,
+      ...deviceParts,
+    ]);
+    const command: Borrow = { type: "Borrow", ...fields, nonceDigest, once };
+    return this.#withLease(this.#commands.run(command, fields, this.#viewSlot), nonce);
+  }
+
+  unregister(input: OperationInput<Unregister>): OperationResult<OutcomeOf<Unregister>> {
+    return this.#commands.run({ type: "Unregister", ...input }, input, passOutcome);
+  }
+
+  unregisterAll(input: OperationInput<UnregisterAll>): OperationResult<OutcomeOf<UnregisterAll>> {
+    const subject = { ...input, user: null };
+    return this.#commands.run({ type: "UnregisterAll", ...input }, subject, passOutcome);
+  }
+
+  async listRegistrations(
+    product: string | null,
+    page?: PageRange,
+  ): OperationResult<RegistrationView[]> {
+    return flattenResult(
+      await this.#store.read((state, { at }): Result<RegistrationView[], Fault> => {
+        if (product !== null && !state.products.has(product))
+          return err({ code: "unknown_product" });
+        return ok(viewRegistrations(state, product, at, page));
+      }),
+    );
+  }
+
+  readonly #viewSlot = (state: State, outcome: SlotOutcome, context: RuleContext): SlotResult => {
+    const { at } = context;
+    this.#usage.recordSlotTaken(state, outcome.license, at);
+    const license = getDecidedLicense(state, outcome.license);
+    const isHeld = findHeldSlot(license.pool, outcome.user, at)?.slot === outcome.slot;
+    return { ...outcome, view: viewLicense(state, license, context), at, isHeld, lease: null };
+  };
+
+  async #withLease(
+    pendingSlot: OperationResult<SlotResult>,
+    nonce: string | null,
+  ): OperationResult<SlotResult> {
+    const slot = await pendingSlot;
+    if (!slot.ok || !slot.value.isHeld) return slot;
+    const lease = await this.#signer(buildLease(slot.value, nonce));
+    return ok({ ...slot.value, lease });
+  }
+}
+
+/** The content of a lease, which an application can verify offline. */
+function buildLease(slot: SlotResult, nonce: string | null): Lease {
+  const { user, product, license, slot: number, end, contact, borrowedUntil, view, at } = slot;
+  return {
+    user,
+    product,
+    licenseId: license,
+    licenseHash: view.grant.lic,
+    serial: view.grant.serial,
+    slot: number,
+    issuedAt: at,
+    expiresAt: computeLeaseEnd(view.terms, end, at),
+    hostname: contact.hostname,
+    isBorrowed: borrowedUntil !== null,
+    nonce,
+  };
+}
+
+/** The stored form of a device's nonce: it can be recognized, but not used for a lease. */
+const hashNonce = (nonce: string | null): string | null => (nonce === null ? null : sha256(nonce));
