@@ -107,6 +107,55 @@ describe("imports of the source files", () => {
   });
 });
 
+/**
+ * Groups of files that import each other, directly or through others, types included: the strongly
+ * connected components of the imports (Tarjan's algorithm) that have more than one file.
+ */
+function findImportCycles(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const order = new Map<string, number>();
+  const stack: string[] = [];
+  const cycles: string[][] = [];
+  const visit = (path: string): number => {
+    let low = order.size;
+    order.set(path, low);
+    stack.push(path);
+    for (const target of imports.get(path) ?? []) {
+      if (!order.has(target)) low = Math.min(low, visit(target));
+      else if (stack.includes(target)) low = Math.min(low, order.get(target) ?? low);
+    }
+    if (low === order.get(path)) {
+      const component = stack.splice(stack.indexOf(path));
+      if (component.length > 1) cycles.push(component.toSorted());
+    }
+    return low;
+  };
+  for (const path of imports.keys()) if (!order.has(path)) visit(path);
+  return cycles;
+}
+
+describe("import cycles", () => {
+  test("no file of src imports itself through others, by values or by types", () => {
+    const imports = new Map(
+      sources.map(({ path, text }) => [
+        path,
+        listImports(text)
+          .filter((name) => name.startsWith("."))
+          .map((name) => join(dirname(path), name)),
+      ]),
+    );
+    expect([...imports.values()].flat().length).toBeGreaterThan(1_000);
+    expect(findImportCycles(imports)).toEqual([]);
+  });
+
+  test("of two, three and separate files are found, and a shared file is none", () => {
+    const imports = { a: ["b"], b: ["c", "e"], c: ["a"], d: ["e", "f"], e: [], f: ["d"], g: ["d"] };
+    expect(findImportCycles(new Map(Object.entries(imports)))).toEqual([
+      ["a", "b", "c"],
+      ["d", "f"],
+    ]);
+  });
+});
+
 describe("files of src/domain are pure", () => {
   test.each(sources.filter(({ path }) => topFolderOf(path) === "domain"))(
     "$path uses no clock, no randomness, no I/O and no import from outside",

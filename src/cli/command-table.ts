@@ -1,4 +1,4 @@
-import type { Command } from "./frame/command.ts";
+import type { Command, CommandGroup } from "./frame/command.ts";
 import { accessCommands } from "./commands/access.ts";
 import { airgapCommands } from "./commands/airgap.ts";
 import { auditRepairCommands } from "./commands/audit-repair.ts";
@@ -26,13 +26,6 @@ import { trustCommands } from "./commands/trust.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { vendorCommands } from "./commands/vendor/vendor.ts";
 import { versionCommand } from "./commands/version.ts";
-
-/** Commands by purpose. No group has the name of a command, because `berth help` accepts both. */
-export interface CommandGroup {
-  readonly name: string;
-  readonly title: string;
-  readonly commands: readonly Command[];
-}
 
 /** All commands. Dispatch, help, completions and the man page are derived from this table. */
 export const commandGroups: readonly CommandGroup[] = [

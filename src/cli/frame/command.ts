@@ -78,6 +78,13 @@ export const readOutputFlags = (flags: FlagValues) => ({
   yes: isFlagSet(flags, "yes"),
 });
 
+/** Commands by purpose. No group has the name of a command, because `berth help` accepts both. */
+export interface CommandGroup {
+  readonly name: string;
+  readonly title: string;
+  readonly commands: readonly Command[];
+}
+
 /** The command line is valid, but the command was refused or failed: exit code 1. */
 export class Failure extends Error {
   override readonly name = "Failure";

@@ -1,6 +1,5 @@
 import { envName, type Option } from "../../platform/options.ts";
-import type { Command } from "./command.ts";
-import type { CommandGroup } from "../command-table.ts";
+import type { Command, CommandGroup } from "./command.ts";
 import { formatTable } from "./terminal.ts";
 
 /** The first screen: the groups with their most common commands. */
