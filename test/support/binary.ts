@@ -1,18 +1,34 @@
 // The compiled executable: built once, started as a process, called over HTTP.
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { flock } from "../../src/platform/flock.ts";
 
 const root = join(import.meta.dir, "..", "..");
-const BINARY = join(root, "build", "out", "berth");
+const OUT = join(root, "build", "out");
+const BINARY = join(OUT, "berth");
 
 let isBuilt = false;
 
 /** Builds the binary unless it is newer than all its sources; checks only once. */
 export function buildBinary(): string {
   if (isBuilt) return BINARY;
-  if (!existsSync(BINARY) || statSync(BINARY).mtimeMs <= newestSource()) compile();
+  if (isOutdated()) compileOnce();
   isBuilt = true;
   return BINARY;
+}
+
+const isOutdated = (): boolean => !existsSync(BINARY) || statSync(BINARY).mtimeMs <= newestSource();
+
+/** Test files run in several processes; the first one builds, and the others wait for it. */
+function compileOnce(): void {
+  mkdirSync(OUT, { recursive: true });
+  const fd = openSync(join(OUT, "build.lock"), "w");
+  try {
+    while (!flock(fd)) Bun.sleepSync(100);
+    if (isOutdated()) compile();
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function compile(): void {

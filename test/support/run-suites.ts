@@ -8,6 +8,7 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
+import { addTallies, EMPTY_TALLY, formatTally, readTally, tallyOf, type Tally } from "./summary.ts";
 
 interface SuiteOptions {
   /** The folder of the suites. */
@@ -16,14 +17,8 @@ interface SuiteOptions {
   readonly soakOnly?: readonly string[];
 }
 
-interface Tally {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
-
-/** Last lines of standard error to repeat: enough for an error with its code and stack. */
-const STDERR_LINES = 30;
+/** Last lines of the output to repeat: enough for an error with its code and stack. */
+const LAST_LINES = 30;
 /** How long to wait for the rest of the output after the suite has ended. */
 const OUTPUT_GRACE = 5_000;
 
@@ -55,7 +50,7 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
     ...(values["fail-fast"] ? ["--fail-fast"] : []),
     ...(values.scenario === undefined ? [] : [`--scenario=${values.scenario}`]),
   ];
-  const total: Tally = { passed: 0, failed: 0, skipped: 0 };
+  let total = EMPTY_TALLY;
   for (const suite of named.length > 0 ? named : values.soak ? known : everyRun) {
     console.log(`\n-- ${suite}`);
     const started = performance.now();
@@ -65,9 +60,9 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
     const tally = await runSuite(suite, command, values.soak ? { SOAK: "1" } : {});
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     console.log(`   ${suite} took ${seconds} s`);
-    for (const name of ["passed", "failed", "skipped"] as const) total[name] += tally[name];
+    total = addTallies(total, tally);
   }
-  console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+  console.log(`\n${formatTally(total)}`);
   process.exit(total.failed === 0 ? 0 : 1);
 }
 
@@ -96,51 +91,25 @@ async function runSuite(
     stderr: "pipe",
     env: { ...process.env, ...env },
   });
-  const stdout = { text: "" };
-  const stderr = { text: "" };
+  const output = { text: "" };
   const outputRead = Promise.all([
-    forward(child.stdout, process.stdout, stdout),
-    forward(child.stderr, process.stderr, stderr),
+    forward(child.stdout, process.stdout, output),
+    forward(child.stderr, process.stderr, output),
   ]);
   const code = await child.exited;
   // A process that a suite left running may hold its output open forever.
   await Promise.race([outputRead, Bun.sleep(OUTPUT_GRACE)]);
-  const tally = readSummary(stderr.text) ?? readScriptSummary(stdout.text);
-  const stderrTail = stderr.text.split("\n").slice(-STDERR_LINES);
-  if (tally === null) {
-    reportFailure(`${suite} ended with code ${code} and without a summary`, stderrTail);
-    return { passed: 0, failed: 1, skipped: 0 };
-  }
-  if (code !== 0 && tally.failed === 0) {
-    reportFailure(`${suite} ended with code ${code}`, stderrTail);
-    return { ...tally, failed: 1 };
+  const tally = tallyOf(output.text, code);
+  if (code !== 0 && (readTally(output.text)?.failed ?? 0) === 0) {
+    reportFailure(`${suite} ended with code ${code}`, output.text.split("\n").slice(-LAST_LINES));
   }
   return tally;
 }
 
-/** The last lines of `bun test`: the number of tests that passed, failed and were skipped. */
-function readSummary(output: string): Tally | null {
-  const count = (word: string): number | null => {
-    const line = [...output.matchAll(new RegExp(`^ (\\d+) ${word}$`, "gm"))].at(-1);
-    return line === undefined ? null : Number(line[1]);
-  };
-  const passed = count("pass");
-  if (passed === null) return null;
-  return { passed, failed: count("fail") ?? 0, skipped: count("skip") ?? 0 };
-}
-
-/** The last line of a suite that is still a script. */
-function readScriptSummary(output: string): Tally | null {
-  const summary = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/m.exec(output);
-  if (summary === null) return null;
-  const [, passed, failed, skipped = "0"] = summary;
-  return { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
-}
-
-/** Repeats the last lines of standard error, which otherwise are far above in the output. */
-function reportFailure(message: string, stderrLines: readonly string[]): void {
+/** Repeats the last lines of the output, which otherwise are far above. */
+function reportFailure(message: string, lines: readonly string[]): void {
   console.log(`FAILED ${message}`);
-  for (const line of stderrLines) console.log(`         ${line}`);
+  for (const line of lines) console.log(`         ${line}`);
 }
 
 /** Forwards what a suite prints at once, and keeps it. */

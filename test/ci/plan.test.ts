@@ -1,0 +1,99 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import manifest from "../../package.json";
+import { repositoryRoot } from "../support/sources.ts";
+import type { ChangedFiles } from "./changed-files.ts";
+import { JOBS, planJobs } from "./plan.ts";
+
+const changed = (...files: string[]): ChangedFiles => ({ files, since: "HEAD^1" });
+const leftOut = (files: ChangedFiles): string[] =>
+  planJobs(files)
+    .leftOut.map(({ name }) => name)
+    .toSorted();
+
+const PERSISTENCE = [
+  "faults backups",
+  "faults planted-bugs",
+  "faults power",
+  "faults storage-growth",
+  "faults syscalls",
+];
+
+describe("the plan of .ci/run", () => {
+  test("runs everything if it cannot be told what changed, and says why", () => {
+    const plan = planJobs({ files: null, reason: "these sources are not under git" });
+    expect(plan.leftOut).toEqual([]);
+    expect(plan.jobs.length).toBe(JOBS.length);
+    expect(plan.reasons).toEqual(["runs everything: these sources are not under git"]);
+  });
+
+  test.each([
+    ["a document", ["README.md", "src/cli/README.md"], ["build", "systemd", ...PERSISTENCE]],
+    ["the page", ["src/web/page.tsx"], ["build", "systemd", ...PERSISTENCE]],
+    ["a rule", ["src/domain/slots/register.ts"], ["build", "systemd", ...PERSISTENCE]],
+    ["a test of a rule", ["test/domain/slots.test.ts"], ["build", "systemd", ...PERSISTENCE]],
+    ["the store", ["src/store/store.ts"], ["build"]],
+    ["the command that serves", ["src/cli/serve/run-server.ts"], ["build"]],
+    ["a fault suite", ["test/faults/kill/kill.suite.ts"], ["build", "systemd"]],
+    ["the service", ["src/cli/service/install.ts"], PERSISTENCE],
+    ["the suite of the service", ["test/systemd/upgrades.ts"], ["build", ...PERSISTENCE]],
+    ["the build", ["build/targets.ts"], []],
+    ["the platform", ["src/platform/disk.ts"], []],
+    ["the packages", ["bun.lock"], []],
+    ["this plan", ["test/ci/plan.ts"], []],
+    ["what suites share", ["test/support/binary.ts"], []],
+    ["a folder that the plan does not know", ["src/new-folder/file.ts"], []],
+    ["a page and the store", ["src/web/page.tsx", "src/store/store.ts"], ["build"]],
+  ] as const)(
+    "after a change of %s leaves out only what it cannot affect",
+    (_, files, expected) => {
+      expect(leftOut(changed(...files))).toEqual(expected.toSorted());
+    },
+  );
+
+  test("names the file because of which a long suite is run", () => {
+    const { reasons } = planJobs(changed("src/web/page.tsx", "src/store/store.ts"));
+    expect(reasons).toContain("runs faults syscalls: src/store/store.ts changed");
+    expect(reasons).toContain("leaves out build: no file changed that can affect it");
+  });
+
+  test("begins with the job that takes longest", () => {
+    const seconds = planJobs(changed("bun.lock")).jobs.map((job) => job.seconds);
+    expect(seconds).toEqual(seconds.toSorted((a, b) => b - a));
+  });
+
+  test("runs scripts of package.json, and every script that runs suites", () => {
+    const scripts = Object.keys(manifest.scripts);
+    const used = new Set(["test", ...JOBS.map(({ command: [script = ""] }) => script)]);
+    expect([...used].filter((script) => !scripts.includes(script))).toEqual([]);
+    const suites = scripts.filter((name) => name.startsWith("test:") && name !== "test:all");
+    expect(suites.filter((script) => !used.has(script))).toEqual([]);
+  });
+
+  test.each(["faults", "attacks"])("runs every suite of test:%s", (kind) => {
+    const text = readFileSync(join(repositoryRoot, "test", kind, "run.ts"), "utf8");
+    const [, everyRun = ""] = /everyRun: \[([^\]]*)\]/.exec(text) ?? [];
+    const suites = [...everyRun.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name);
+    const planned = JOBS.flatMap(({ command }) =>
+      command[0] === `test:${kind}` ? command.slice(1) : [],
+    );
+    expect(planned.toSorted()).toEqual(suites.toSorted());
+  });
+
+  test("names folders that exist in the rules about what is not affected", () => {
+    const rules = JOBS.flatMap(({ unaffectedBy = [] }) => unaffectedBy.map(({ source }) => source));
+    const folders = rules.flatMap((rule) => {
+      const [, parent = "", names = ""] =
+        /^\^(src|test|src\\\/cli)\\\/\(\?[:!]([^)]+)\)/.exec(rule) ?? [];
+      const inFolder = parent.replaceAll("\\", "");
+      return names === ""
+        ? []
+        : names.split("|").map((name) => join(inFolder, name.replace("\\/", "")));
+    });
+    expect(folders.length).toBeGreaterThan(10);
+    expect(
+      [...new Set(folders)].filter((folder) => !existsSync(join(repositoryRoot, folder))),
+    ).toEqual([]);
+  });
+});
