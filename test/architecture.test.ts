@@ -16,7 +16,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   usage: ["domain", "store", "platform"],
   store: ["domain", "platform"],
   // The texts of all faults, for http, cli and web.
-  faults: ["domain", "store", "platform"],
+  faults: ["domain", "license", "store", "platform"],
   operations: ["domain", "license", "usage", "store", "platform", "faults"],
   http: ["domain", "usage", "operations", "platform", "faults"],
   // It shares the answer types of http, and the code for events, codes and documents.

@@ -1,4 +1,5 @@
 import type { Instant } from "../domain/time.ts";
+import { describeDocumentFault } from "../license/document-fault.ts";
 import { canonicalizeCode, CODE_BITS, encodeCode } from "../license/code.ts";
 import {
   signConfirmationCode,
@@ -110,7 +111,10 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const document = options.policy.replaceAll(/\s/g, "");
   const policy = await verifyPolicy(document, [desk.vendor]);
   if (!policy.ok) {
-    throw new DeskRefused(`the policy ${policy.fault}`, "create one with berth vendor policy");
+    throw new DeskRefused(
+      `the policy ${describeDocumentFault(policy.fault)}`,
+      "create one with berth vendor policy",
+    );
   }
   if (policy.value.key.x !== desk.key.x) {
     throw new DeskRefused(

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { describeDocumentFault } from "../license/document-fault.ts";
 import { keyIdOf } from "../license/keys.ts";
 import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
@@ -67,7 +68,8 @@ export async function readTrustChain(disk: Disk, folder: string): Promise<TrustC
   const trust = read(TRUST_FILE);
   if (trust === null) throw missingTrustFile(disk, folder);
   const first = await verifyTrustDocument(trust, () => null);
-  if (!first.ok) throw new DeskRefused(`${join(folder, TRUST_FILE)} ${first.fault}`, "");
+  if (!first.ok)
+    throw new DeskRefused(`${join(folder, TRUST_FILE)} ${describeDocumentFault(first.fault)}`, "");
   const trustEntries = readTrustEntries(disk, folder);
   let vendor = first.value;
   const files = [TRUST_FILE];
@@ -81,7 +83,8 @@ export async function readTrustChain(disk: Disk, folder: string): Promise<TrustC
     if (next === undefined) break;
     const verified = await verifyTrustDocument(next, () => before);
     if (!verified.ok && copy !== null) break;
-    if (!verified.ok) throw new DeskRefused(`${join(folder, file)} ${verified.fault}`, "");
+    if (!verified.ok)
+      throw new DeskRefused(`${join(folder, file)} ${describeDocumentFault(verified.fault)}`, "");
     vendor = verified.value;
     if (copy !== null) missingDocuments.push(copy);
     if (copy?.file !== TRUST_FILE) files.push(file);

@@ -1,9 +1,6 @@
-import {
-  readDocumentHeader,
-  readUnverifiedPayload,
-  verifyDocument,
-  type DocumentKind,
-} from "../license/document.ts";
+import { readDocumentHeader, readUnverifiedPayload, verifyDocument } from "../license/document.ts";
+import { describeDocumentFault } from "../license/document-fault.ts";
+import type { DocumentKind } from "../license/document-kinds.ts";
 import { fingerprintOf, keyIdOf, parsePublicKey, type PublicKey } from "../license/keys.ts";
 import type { DeskRecords } from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";
@@ -24,7 +21,11 @@ export async function inspectDocument(
   desk: DeskRecords | null,
 ): Promise<DocumentInspection> {
   const header = readDocumentHeader(document);
-  if (!header.ok) throw new DeskRefused(`the file ${header.fault}`, "it must be a Berth document");
+  if (!header.ok)
+    throw new DeskRefused(
+      `the file ${describeDocumentFault(header.fault)}`,
+      "it must be a Berth document",
+    );
   const { kind, kid } = header.value;
   const payload = readUnverifiedPayload(document);
   const fingerprint = fingerprintIn(kind, payload);
@@ -37,7 +38,9 @@ export async function inspectDocument(
   // A retired key may be stolen, and the thief's documents verify like the vendor's own.
   const isRetired = desk?.vendor.retired?.some((retired) => retired.key === kid) === true;
   const signer = isRetired ? `${kid}, a retired key` : kid;
-  const verdict = verified.ok ? `verified, signed by ${signer}` : verified.fault;
+  const verdict = verified.ok
+    ? `verified, signed by ${signer}`
+    : describeDocumentFault(verified.fault);
   return { ...facts, verified: verified.ok, verdict };
 }
 

@@ -1,4 +1,5 @@
 import type { Instant } from "../domain/time.ts";
+import { describeDocumentFault } from "../license/document-fault.ts";
 import { verifyReceipt, type Receipt } from "../license/receipt.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { newestAnsweringSerial } from "./ending-receipt.ts";
@@ -13,7 +14,10 @@ export async function receiveReceipt(
 ): Promise<Receipt> {
   const verified = await verifyReceipt(document);
   if (!verified.ok) {
-    throw new DeskRefused(`the receipt ${verified.fault}`, "ask the site to send it again");
+    throw new DeskRefused(
+      `the receipt ${describeDocumentFault(verified.fault)}`,
+      "ask the site to send it again",
+    );
   }
   const { appliance, vendor, license_id, serial, total_consumptions, removed_at } = verified.value;
   const issued = desk.ledger

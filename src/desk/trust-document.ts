@@ -1,3 +1,4 @@
+import { describeDocumentFault } from "../license/document-fault.ts";
 import type { PrivateKey } from "../license/keys.ts";
 import { MAX_NAME_LENGTH, MAX_KEYS, MAX_PRODUCTS } from "../license/trust.ts";
 import { signTrustDocument, verifyTrustDocument, type Vendor } from "../license/trust.ts";
@@ -34,7 +35,7 @@ export async function signCheckedTrustDocument(
   const verified = await verifyTrustDocument(document, () => before);
   if (verified.ok) return document;
   throw new DeskRefused(
-    `sites would not accept the trust document: it ${verified.fault}`,
+    `sites would not accept the trust document: it ${describeDocumentFault(verified.fault)}`,
     "a document holds at most 48 KiB: use fewer products or shorter codes",
   );
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { describeDocumentFault } from "../license/document-fault.ts";
 import { decodeConfirmationCode, verifyConfirmationCode } from "../license/confirmation.ts";
 import { keyIdOf } from "../license/keys.ts";
 import { verifyLicense } from "../license/license.ts";
@@ -177,7 +178,7 @@ type Verdict = string | typeof UNCHECKED | null;
 
 async function verifyFile(entry: IssuedEntry, vendor: Vendor): Promise<Verdict> {
   const verified = await verifyLicense(entry.document, [vendor]);
-  if (!verified.ok) return `contains a license that ${verified.fault}`;
+  if (!verified.ok) return `contains a license that ${describeDocumentFault(verified.fault)}`;
   const { license } = verified.value;
   const differing = [
     ...(["license_id", "serial", "appliance", "hardware_id", "request_id"] as const).filter(

@@ -1,3 +1,5 @@
+import { describeDocumentFault } from "../license/document-fault.ts";
+import { describeFrameFault } from "../license/frame-fault.ts";
 import type { FaultRows } from "./fault-row.ts";
 import type {
   ConfirmationCodeFault,
@@ -17,9 +19,13 @@ type DocumentCode =
 export const DOCUMENT_FAULTS: FaultRows<DocumentCode> = {
   invalid_license_file: {
     status: 400,
-    message: ({ reason }) => `the file ${reason}`,
-    hint: "berth vendor inspect FILE shows the kind of a file",
-    sample: { reason: "is not a signed document" },
+    message: ({ problem }) => `the file ${describeDocumentFault(problem)}`,
+    // A file that a retired key signed is intact: another copy of it would be refused as well.
+    hint: ({ problem }) =>
+      problem.wrong === "retired_key"
+        ? "ask the vendor to sign it again with its new key"
+        : "berth vendor inspect FILE shows the kind of a file",
+    sample: { problem: { wrong: "form" } },
   },
   invalid_confirmation_code: {
     status: 400,
@@ -47,7 +53,7 @@ export const DOCUMENT_FAULTS: FaultRows<DocumentCode> = {
   },
   invalid_qr_frames: {
     status: 400,
-    message: ({ reason }) => `the QR codes cannot be joined: ${reason}`,
-    sample: { reason: "code 2 of 3 is missing" },
+    message: ({ problem }) => `the QR codes cannot be joined: ${describeFrameFault(problem)}`,
+    sample: { problem: { wrong: "missing", frames: [2], of: 3 } },
   },
 };

@@ -1,4 +1,6 @@
 import type { Fault } from "../domain/fault.ts";
+import type { VendorFileFault } from "../license/document-fault.ts";
+import type { FrameFault } from "../license/frame-fault.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 
 /** Without a plane: a login. `isMissing`: it had no readable name and password. */
@@ -63,8 +65,7 @@ export type AccessFault =
 /** A file that is not a valid document of the expected kind. */
 export interface LicenseFileFault {
   readonly code: "invalid_license_file";
-  /** Completes the sentence "the file …". */
-  readonly reason: string;
+  readonly problem: VendorFileFault;
 }
 
 /** This build trusts only the vendor it was built for. */
@@ -80,7 +81,7 @@ export type ConfirmationCodeFault =
 
 export interface QrFramesFault {
   readonly code: "invalid_qr_frames";
-  readonly reason: string;
+  readonly problem: FrameFault;
 }
 
 export interface AuditLogDamagedFault {

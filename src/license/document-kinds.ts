@@ -1,4 +1,15 @@
-import { readDocumentHeader, type DocumentKind } from "./document.ts";
+/** The kinds of signed documents. The kind is in the signed header: none passes for another. */
+export const DOCUMENT_KINDS = [
+  "trust",
+  "request",
+  "license",
+  "policy",
+  "lease",
+  "receipt",
+  "time",
+] as const;
+
+export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
 /** The name of each kind of document. */
 export const DOCUMENT_KIND_NAMES: Readonly<Record<DocumentKind, string>> = {
@@ -25,9 +36,3 @@ const USE_OF_KIND: Readonly<Record<DocumentKind, string>> = {
 /** Completes the sentence "it is …" or "the file is …". */
 export const describeDocumentKind = (kind: DocumentKind): string =>
   `${DOCUMENT_KIND_NAMES[kind]}: ${USE_OF_KIND[kind]}`;
-
-/** The kind that a document claims, if it is not the wanted one; otherwise null. */
-export function findMismatchedKind(text: string, wanted: DocumentKind): DocumentKind | null {
-  const header = readDocumentHeader(text);
-  return header.ok && header.value.kind !== wanted ? header.value.kind : null;
-}

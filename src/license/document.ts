@@ -1,28 +1,11 @@
 import { base64url, CompactSign, compactVerify, importJWK } from "jose";
 import { err, ok, type Result } from "../domain/result.ts";
+import type { DocumentFault } from "./document-fault.ts";
+import { DOCUMENT_KINDS, type DocumentKind } from "./document-kinds.ts";
 import { keyIdOf, parsePublicKey, publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
-
-/** The kinds of signed documents. The kind is in the signed header: none passes for another. */
-export const DOCUMENT_KINDS = [
-  "trust",
-  "request",
-  "license",
-  "policy",
-  "lease",
-  "receipt",
-  "time",
-] as const;
-
-export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
 /** More than any document needs, and small enough to parse safely. */
 const MAX_DOCUMENT = 48 * 1024;
-
-export type DocumentFault =
-  | "is too large"
-  | "is not a signed document"
-  | "is another kind of document"
-  | "has an invalid signature";
 
 export interface DocumentHeader {
   readonly kind: DocumentKind;
@@ -49,9 +32,9 @@ export async function verifyDocument(
 ): Promise<Result<unknown, DocumentFault>> {
   const header = readDocumentHeader(text);
   if (!header.ok) return header;
-  if (header.value.kind !== kind) return err("is another kind of document");
+  if (header.value.kind !== kind) return err({ wrong: "kind", kind: header.value.kind });
   // Any signature verifies under a low-order key: it must be rejected here at the latest.
-  if (parsePublicKey(key) === null) return err("has an invalid signature");
+  if (parsePublicKey(key) === null) return err({ wrong: "signature" });
   try {
     const options = { algorithms: ["EdDSA"] };
     const { payload } = await compactVerify(
@@ -61,24 +44,30 @@ export async function verifyDocument(
     );
     return ok(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload)));
   } catch {
-    return err("has an invalid signature");
+    return err({ wrong: "signature" });
   }
 }
 
 /** Reads the header without verifying it: its claims are not trusted yet. */
 export function readDocumentHeader(text: string): Result<DocumentHeader, DocumentFault> {
-  if (text.length > MAX_DOCUMENT) return err("is too large");
+  if (text.length > MAX_DOCUMENT) return err({ wrong: "size" });
   const parts = text.split(".");
-  if (parts.length !== 3 || !parts.every(isCanonical)) return err("is not a signed document");
+  if (parts.length !== 3 || !parts.every(isCanonical)) return err({ wrong: "form" });
   const header = parseObject(parts[0] ?? "");
   const { alg, typ, kid, ...more } = header ?? {};
   const kind = DOCUMENT_KINDS.find((candidate) => typOf(candidate) === typ);
   // An unknown member could change the meaning of the document (such as `crit`): reject it.
   const hasUnknownMembers = Object.keys(more).length > 0;
   if (alg !== "EdDSA" || kind === undefined || typeof kid !== "string" || hasUnknownMembers) {
-    return err("is not a signed document");
+    return err({ wrong: "form" });
   }
   return ok({ kind, kid });
+}
+
+/** The kind that a document claims, if it is not the wanted one; otherwise null. */
+export function findMismatchedKind(text: string, wanted: DocumentKind): DocumentKind | null {
+  const header = readDocumentHeader(text);
+  return header.ok && header.value.kind !== wanted ? header.value.kind : null;
 }
 
 /** For display only: the payload is not verified. */

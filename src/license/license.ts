@@ -4,9 +4,10 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Terms } from "../domain/licenses/terms.ts";
 import { signDocument } from "./document.ts";
+import type { VendorDocumentFault } from "./document-fault.ts";
 import { PublicKey, type PrivateKey } from "./keys.ts";
 import { decodeTerms, TermsDocument } from "./terms.ts";
-import { verifyVendorDocument, type Vendor, type VendorDocumentFault } from "./trust.ts";
+import { verifyVendorDocument, type Vendor } from "./trust.ts";
 
 const closed = { additionalProperties: false };
 const idOrNull = Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()]);
@@ -39,20 +40,20 @@ export interface SignedLicense {
   readonly vendor: string;
 }
 
-export type LicenseFault = VendorDocumentFault | "is not a license";
-
 /** Verifies that one of `vendors` signed a license; does not check that it fits this appliance. */
 export async function verifyLicense(
   document: string,
   vendors: readonly Vendor[],
   at: Instant | null = null,
-): Promise<Result<SignedLicense, LicenseFault>> {
+): Promise<Result<SignedLicense, VendorDocumentFault>> {
   const signed = await verifyVendorDocument("license", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload: license, vendor } = signed.value;
   if (!Value.Check(LicenseDocument, license) || license.iss !== vendor.vendor) {
-    return err("is not a license");
+    return err({ wrong: "content", expected: "license" });
   }
   const terms = decodeTerms(license.terms);
-  return terms === null ? err("is not a license") : ok({ license, terms, vendor: vendor.vendor });
+  return terms === null
+    ? err({ wrong: "content", expected: "license" })
+    : ok({ license, terms, vendor: vendor.vendor });
 }

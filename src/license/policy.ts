@@ -3,9 +3,10 @@ import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
 import { signDocument } from "./document.ts";
+import type { VendorDocumentFault } from "./document-fault.ts";
 import type { PrivateKey, PublicKey } from "./keys.ts";
 import { decodeTerms, TermsDocument } from "./terms.ts";
-import { verifyVendorDocument, type Vendor, type VendorDocumentFault } from "./trust.ts";
+import { verifyVendorDocument, type Vendor } from "./trust.ts";
 
 /** License terms that are bound to no appliance: a confirmation code binds them to one. */
 export const Policy = Type.Object(
@@ -37,18 +38,16 @@ export interface SignedPolicy {
   readonly key: PublicKey;
 }
 
-export type PolicyFault = VendorDocumentFault | "is not a policy";
-
 export async function verifyPolicy(
   document: string,
   vendors: readonly Vendor[],
   at: Instant | null = null,
-): Promise<Result<SignedPolicy, PolicyFault>> {
+): Promise<Result<SignedPolicy, VendorDocumentFault>> {
   const signed = await verifyVendorDocument("policy", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload: policy, vendor, key } = signed.value;
   const isPolicy = Value.Check(Policy, policy) && decodeTerms(policy.terms) !== null;
   return isPolicy && policy.iss === vendor.vendor
     ? ok({ policy, vendor, key })
-    : err("is not a policy");
+    : err({ wrong: "content", expected: "policy" });
 }

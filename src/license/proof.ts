@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../domain/result.ts";
 import { deriveAirgapLicenseId } from "./airgap-id.ts";
 import { parseBundle } from "./bundle.ts";
 import { decodeConfirmationCode, verifyConfirmationCode } from "./confirmation.ts";
+import { describeDocumentFault, type VendorDocumentFault } from "./document-fault.ts";
 import { isWeakBinding, type HashedComponent } from "./hardware.ts";
 import { keyIdOf, publicKeyBytes } from "./keys.ts";
 import { verifyLicense } from "./license.ts";
@@ -24,31 +25,52 @@ interface SignedValues extends Pick<Grant, "vendor" | "serial" | "lic" | "policy
 
 /**
  * Why an installed license must not be served. A site can edit its data folder, but not the
- * vendor's signed document in it. Completes the sentence "license N …"; null when one of `vendors`
- * signed all of it.
+ * vendor's signed document in it.
  */
+export type ProofFault =
+  | { readonly wrong: "license" | "policy"; readonly fault: VendorDocumentFault }
+  | { readonly wrong: "bundle" | "confirmation" }
+  /** These fields differ from what the vendor signed. */
+  | { readonly wrong: "fields"; readonly fields: readonly string[] };
+
+/** Completes the sentence "license N …". */
+export function describeProofFault(proof: ProofFault): string {
+  switch (proof.wrong) {
+    case "license":
+      return `has a document that ${describeDocumentFault(proof.fault)}`;
+    case "policy":
+      return `has a policy that ${describeDocumentFault(proof.fault)}`;
+    case "bundle":
+      return "has a bundle that cannot be read";
+    case "confirmation":
+      return "has a confirmation code that its vendor did not sign for it";
+    case "fields":
+      return `differs from what its vendor signed: ${proof.fields.join(", ")}`;
+  }
+}
+
+/** Null when one of `vendors` signed all of the license. */
 export async function findProofFault(
   license: License,
   appliance: string,
   vendors: readonly Vendor[],
-): Promise<string | null> {
+): Promise<ProofFault | null> {
   const { document } = license.grant;
   const isBundle = document.startsWith("{");
   const signed = isBundle
     ? await readBundle(document, vendors)
     : await readLicense(document, vendors);
   if (!signed.ok) return signed.fault;
-  const differingFields = findDifferences(license, appliance, signed.value);
-  if (differingFields.length === 0) return null;
-  return `differs from what its vendor signed: ${differingFields.join(", ")}`;
+  const fields = findDifferences(license, appliance, signed.value);
+  return fields.length === 0 ? null : { wrong: "fields", fields };
 }
 
 async function readLicense(
   document: string,
   vendors: readonly Vendor[],
-): Promise<Result<SignedValues, string>> {
+): Promise<Result<SignedValues, ProofFault>> {
   const verified = await verifyLicense(document, vendors);
-  if (!verified.ok) return err(`has a document that ${verified.fault}`);
+  if (!verified.ok) return err({ wrong: "license", fault: verified.fault });
   const { license, terms, vendor } = verified.value;
   return ok({
     id: license.license_id,
@@ -66,15 +88,15 @@ async function readLicense(
 async function readBundle(
   document: string,
   vendors: readonly Vendor[],
-): Promise<Result<SignedValues, string>> {
+): Promise<Result<SignedValues, ProofFault>> {
   const bundle = parseBundle(document);
   const code = bundle && decodeConfirmationCode(bundle.confirmation_code);
   const isConsistent = (bundle?.version === undefined) === (bundle?.kind === undefined);
   if (bundle === null || code === null || !code.ok || !isConsistent) {
-    return err("has a bundle that cannot be read");
+    return err({ wrong: "bundle" });
   }
   const verified = await verifyPolicy(bundle.policy, vendors);
-  if (!verified.ok) return err(`has a policy that ${verified.fault}`);
+  if (!verified.ok) return err({ wrong: "policy", fault: verified.fault });
   const { policy, vendor, key } = verified.value;
   const terms = decodeTerms(policy.terms);
   const weak = bundle.kind === undefined ? null : bundle.kind === 2;
@@ -93,7 +115,7 @@ async function readBundle(
     terms !== null &&
     keyIdOf(bundle.appliance_jwk) === bundle.appliance_id &&
     (await verifyConfirmationCode(claims, code.value, key, bundle.version ?? 1));
-  if (!isConfirmed) return err("has a confirmation code that its vendor did not sign for it");
+  if (!isConfirmed) return err({ wrong: "confirmation" });
   const { validUntil, serial, bytes } = code.value;
   return ok({
     id: deriveAirgapLicenseId(publicKeyBytes(key), bundle.license_key),

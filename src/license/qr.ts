@@ -3,6 +3,7 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { encodeQR } from "qr";
 import { err, ok, type Result } from "../domain/result.ts";
 import { decodeBase45, encodeBase45 } from "./base45.ts";
+import { FRAME_FORMAT, type FrameFault, type UnreadFault } from "./frame-fault.ts";
 import { CODE_BITS, decodeCode, encodeCode, encodeCrockford } from "./code.ts";
 
 /**
@@ -14,37 +15,8 @@ import { CODE_BITS, decodeCode, encodeCode, encodeCrockford } from "./code.ts";
  * a frame contains the length of its part, and its check covers the header and the part.
  */
 
-/** Why one of the scanned texts could not be read. */
-type UnreadFault =
-  /** Not a frame. `at`, here and below, is the position in the input, counted from 1. */
-  | { readonly wrong: "frame"; readonly at: number }
-  | { readonly wrong: "form"; readonly at: number; readonly form: string }
-  /** `by` is the number of missing or extra characters. */
-  | ({ readonly wrong: "short" | "long"; readonly by: number } & Named)
-  /** The header is incomplete, or the check does not match. */
-  | ({ readonly wrong: "misread" } & Named);
-
-export type FrameFault =
-  | UnreadFault
-  /** The input is empty. */
-  | { readonly wrong: "none" }
-  /** The frames belong to more than one text. */
-  | { readonly wrong: "mixed" }
-  | { readonly wrong: "missing"; readonly frames: readonly number[]; readonly of: number }
-  | { readonly wrong: "damaged" }
-  | { readonly wrong: "size" };
-
-interface Named {
-  readonly at: number;
-  /** As the header of the frame says. */
-  readonly number: number;
-  readonly of: number;
-}
-
 /** In UTF-8: more than any document has, and the limit for inflating. */
 export const MAX_TEXT_BYTES = 64 * 1024;
-
-export const FRAME_FORMAT = "BERTH2";
 
 /** The longest code, of six rows, has 137 characters. */
 const MAX_PLAIN = 200;

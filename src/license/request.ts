@@ -6,8 +6,8 @@ import {
   signDocument,
   readUnverifiedPayload,
   verifyDocument,
-  type DocumentFault,
 } from "./document.ts";
+import type { LicenseRequestFault } from "./document-fault.ts";
 import { computeHardwareId, type HashedComponent } from "./hardware.ts";
 import { keyIdOf, parsePublicKey, PublicKey, type PrivateKey } from "./keys.ts";
 
@@ -74,24 +74,23 @@ export type LicenseRequest = Static<typeof LicenseRequest>;
 export const signLicenseRequest = (request: LicenseRequest, key: PrivateKey): Promise<string> =>
   signDocument("request", request, key);
 
-export type LicenseRequestFault = DocumentFault | "is not a request" | "contradicts itself";
-
 /** The key in a request must have signed it: no appliance can make a request for another. */
 export async function verifyLicenseRequest(
   document: string,
 ): Promise<Result<LicenseRequest, LicenseRequestFault>> {
   const header = readDocumentHeader(document);
   if (!header.ok) return header;
-  if (header.value.kind !== "request") return err("is another kind of document");
+  if (header.value.kind !== "request") return err({ wrong: "kind", kind: header.value.kind });
   const claimed = readUnverifiedPayload(document);
   const key = parsePublicKey((claimed as { jwk?: unknown } | null)?.jwk);
-  if (key === null) return err("is not a request");
+  if (key === null) return err({ wrong: "content", expected: "request" });
   const verified = await verifyDocument("request", document, key);
   if (!verified.ok) return verified;
-  if (!Value.Check(LicenseRequest, verified.value)) return err("is not a request");
+  if (!Value.Check(LicenseRequest, verified.value))
+    return err({ wrong: "content", expected: "request" });
   const request = verified.value;
   const isConsistent =
     keyIdOf(key) === request.appliance &&
     computeHardwareId(request.hardware as HashedComponent[]) === request.hardware_id;
-  return isConsistent ? ok(request) : err("contradicts itself");
+  return isConsistent ? ok(request) : err({ wrong: "contradiction" });
 }

@@ -4,9 +4,10 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
 import { canonicalizeCode, CODE_BITS, decodeCode, encodeCode, decodeCrockford } from "./code.ts";
 import { signDocument } from "./document.ts";
+import type { VendorDocumentFault } from "./document-fault.ts";
 import type { PrivateKey } from "./keys.ts";
 import { CODE_KINDS, splitCodeKind, prefixCodeKind } from "./code-kinds.ts";
-import { verifyVendorDocument, type Vendor, type VendorDocumentFault } from "./trust.ts";
+import { verifyVendorDocument, type Vendor } from "./trust.ts";
 
 const ID_BITS = 80;
 
@@ -47,10 +48,10 @@ export async function verifyTimeDocument(
   document: string,
   vendors: readonly Vendor[],
   at: Instant | null = null,
-): Promise<Result<TimeDocument, VendorDocumentFault | "is not a time document">> {
+): Promise<Result<TimeDocument, VendorDocumentFault>> {
   const signed = await verifyVendorDocument("time", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload, vendor } = signed.value;
   const isTimeDocument = Value.Check(TimeDocument, payload) && payload.iss === vendor.vendor;
-  return isTimeDocument ? ok(payload) : err("is not a time document");
+  return isTimeDocument ? ok(payload) : err({ wrong: "content", expected: "time" });
 }

@@ -8,9 +8,9 @@ import {
   signDocument,
   readUnverifiedPayload,
   verifyDocument,
-  type DocumentFault,
-  type DocumentKind,
 } from "./document.ts";
+import type { TrustFault, VendorDocumentFault } from "./document-fault.ts";
+import type { DocumentKind } from "./document-kinds.ts";
 import { keyIdOf, parsePublicKey, publicPart, PublicKey, type PrivateKey } from "./keys.ts";
 
 const Id = Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" });
@@ -50,15 +50,6 @@ export type Vendor = Static<typeof Vendor>;
 export const signTrustDocument = (vendor: Vendor, key: PrivateKey): Promise<string> =>
   signDocument("trust", { ...vendor, keys: vendor.keys.map(publicPart) }, key);
 
-export type TrustFault =
-  | DocumentFault
-  | "is not a vendor's trust document"
-  | "is older than the installed one"
-  | "is a successor document of a vendor that is not trusted here: add its trust.jwt first"
-  | typeof SIGNED_WITH_RETIRED_KEY;
-
-export const SIGNED_WITH_RETIRED_KEY = "is signed with a key that its vendor retired";
-
 /**
  * Verifies a trust document. If `findTrusted` returns the vendor, one of its keys must have signed.
  * A new vendor signs its own document, and a person compares the fingerprint.
@@ -70,7 +61,8 @@ export async function verifyTrustDocument(
   const header = readDocumentHeader(text);
   if (!header.ok) return header;
   const claimed = parseVendor(readUnverifiedPayload(text));
-  if (claimed === null) return err("is not a vendor's trust document");
+  if (header.value.kind !== "trust") return err({ wrong: "kind", kind: header.value.kind });
+  if (claimed === null) return err({ wrong: "content", expected: "trust" });
   const trusted = findTrusted(claimed.vendor);
   const keys = trusted === null ? claimed.keys.slice(0, 1) : trusted.keys;
   const signer = keys.find((key) => keyIdOf(key) === header.value.kid);
@@ -78,39 +70,29 @@ export async function verifyTrustDocument(
   const first = claimed.keys[0];
   if (trusted === null && (first === undefined || keyIdOf(first) !== claimed.vendor)) {
     return claimed.version > 1
-      ? err("is a successor document of a vendor that is not trusted here: add its trust.jwt first")
-      : err("is not a vendor's trust document");
+      ? err({ wrong: "unknown_vendor" })
+      : err({ wrong: "content", expected: "trust" });
   }
-  if (signer === undefined) return err("has an invalid signature");
+  if (signer === undefined) return err(unknownSigner(claimed, trusted));
   const verified = await verifyDocument("trust", text, signer);
   if (!verified.ok) return verified;
   const vendor = parseVendor(verified.value);
-  if (vendor === null) return err("is not a vendor's trust document");
+  if (vendor === null) return err({ wrong: "content", expected: "trust" });
   if (trusted !== null && isSame(vendor, trusted)) return ok(vendor);
   // A retired key may sign licenses until its retirement takes effect, but no trust document: a
   // thief of the key must not be able to undo the retirement.
   if (trusted?.retired?.some(({ key }) => key === header.value.kid) === true) {
-    return err(SIGNED_WITH_RETIRED_KEY);
+    return err({ wrong: "retired_key" });
   }
   const isNewer = trusted === null || vendor.version > trusted.version;
-  if (!isNewer) return err("is older than the installed one");
+  if (!isNewer) return err({ wrong: "outdated" });
   return ok(vendor);
 }
 
-/** The fault in words; names the document to add first, if this one skips a version. */
-export function describeTrustFault(
-  fault: TrustFault,
-  text: string,
-  findTrusted: (vendor: string) => Vendor | null,
-): string {
-  const claimed = parseVendor(readUnverifiedPayload(text));
-  const trusted = claimed && findTrusted(claimed.vendor);
-  const isKeyUnknown = fault === "has an invalid signature";
-  if (!isKeyUnknown || claimed === null || trusted === null) return fault;
-  const next = trusted.version + 1;
-  return claimed.version > next
-    ? `is signed by a key that is not known here: add successor-${next}.jwt first`
-    : fault;
+/** A signature by an unknown key: of a later version, if the document in between is missing. */
+function unknownSigner(claimed: Vendor, trusted: Vendor | null): TrustFault {
+  const next = (trusted?.version ?? claimed.version) + 1;
+  return claimed.version > next ? { wrong: "skipped_version", next } : { wrong: "signature" };
 }
 
 function parseVendor(value: unknown): Vendor | null {
@@ -137,9 +119,6 @@ export interface VerifiedVendorDocument {
   readonly payload: unknown;
 }
 
-export type VendorDocumentFault =
-  DocumentFault | "is not signed by a trusted vendor" | typeof SIGNED_WITH_RETIRED_KEY;
-
 /**
  * Verifies that one of `vendors` signed a document. The caller must check that the document names
  * the same vendor. A document received now, `at`, must not be signed with a key retired by then;
@@ -153,14 +132,14 @@ export async function verifyVendorDocument(
 ): Promise<Result<VerifiedVendorDocument, VendorDocumentFault>> {
   const header = readDocumentHeader(document);
   if (!header.ok) return header;
-  if (header.value.kind !== kind) return err("is another kind of document");
+  if (header.value.kind !== kind) return err({ wrong: "kind", kind: header.value.kind });
   for (const vendor of vendors) {
     const key = vendor.keys.find((candidate) => keyIdOf(candidate) === header.value.kid);
     if (key === undefined) continue;
     const verified = await verifyDocument(kind, document, key);
     if (!verified.ok) return verified;
-    if (at !== null && isKeyRetired(vendor, keyIdOf(key), at)) return err(SIGNED_WITH_RETIRED_KEY);
+    if (at !== null && isKeyRetired(vendor, keyIdOf(key), at)) return err({ wrong: "retired_key" });
     return ok({ vendor, key, payload: verified.value });
   }
-  return err("is not signed by a trusted vendor");
+  return err({ wrong: "signer" });
 }

@@ -24,7 +24,7 @@ import { isWeakBinding, type HashedComponent } from "../license/hardware.ts";
 import { keyIdOf, publicPart, publicKeyBytes } from "../license/keys.ts";
 import { normalizePolicyText, verifyPolicy, type SignedPolicy } from "../license/policy.ts";
 import { decodeTerms } from "../license/terms.ts";
-import { SIGNED_WITH_RETIRED_KEY, type Vendor } from "../license/trust.ts";
+import type { Vendor } from "../license/trust.ts";
 import { sha256 } from "../platform/hash.ts";
 import { log } from "../platform/log.ts";
 import { randomBytes } from "../platform/random.ts";
@@ -32,7 +32,6 @@ import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
 import { viewDecidedLicense } from "./decided-license.ts";
-import { checkDocumentKind } from "./document-kind-check.ts";
 
 export type AirgapResult<T> = Promise<
   Result<T, Fault | StorageFault | LicenseFileFault | ConfirmationCodeFault>
@@ -92,13 +91,11 @@ export class Airgap {
     }));
     if (!snapshot.ok) return snapshot;
     const document = normalizePolicyText(input.policy);
-    const kindFault = checkDocumentKind(document, "policy");
-    if (kindFault !== null) return err(kindFault);
     const verified = await verifyPolicy(document, snapshot.value.vendors);
     if (!verified.ok) {
-      return verified.fault === "is not signed by a trusted vendor"
+      return verified.fault.wrong === "signer"
         ? err({ code: "untrusted_vendor" })
-        : err({ code: "invalid_license_file", reason: verified.fault });
+        : err({ code: "invalid_license_file", problem: verified.fault });
     }
     const { policy } = verified.value;
     if (input.policyId !== null && input.policyId !== policy.policy_id) {
@@ -117,7 +114,7 @@ export class Airgap {
     const { key, vendor } = verified.value;
     // After the check above: an installed license may be signed with a key that is retired since.
     if (isKeyRetired(vendor, keyIdOf(key), snapshot.value.at)) {
-      return err({ code: "invalid_license_file", reason: SIGNED_WITH_RETIRED_KEY });
+      return err({ code: "invalid_license_file", problem: { wrong: "retired_key" } });
     }
     let isOutdated = false;
     for (const open of snapshot.value.open) {
@@ -150,8 +147,10 @@ export class Airgap {
     open: OpenActivation,
   ): AirgapResult<LicenseView> {
     const terms = decodeTerms(policy.terms);
-    if (terms === null)
-      return Promise.resolve(err({ code: "invalid_license_file", reason: "is not a policy" }));
+    if (terms === null) {
+      const problem = { wrong: "content", expected: "policy" } as const;
+      return Promise.resolve(err({ code: "invalid_license_file", problem }));
+    }
     const bundle: Bundle = {
       version: CONFIRMATION_VERSION,
       kind: activationCodeKind(this.#activationOf(open).weak),

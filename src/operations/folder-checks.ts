@@ -1,5 +1,5 @@
 import type { State, TrustedVendor } from "../domain/state.ts";
-import { findProofFault } from "../license/proof.ts";
+import { describeProofFault, findProofFault } from "../license/proof.ts";
 import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
 import { builtInTrust } from "../platform/version.ts";
@@ -23,10 +23,11 @@ export const createSignatureCheck =
     }
     const vendors = [...state.vendors.values()] as Vendor[];
     for (const license of state.licenses.values()) {
-      const reason = await findProofFault(license, state.appliance, vendors);
-      if (reason === null) continue;
+      const fault = await findProofFault(license, state.appliance, vendors);
+      if (fault === null) continue;
       const { id, terms } = license;
-      return { license: id, description: `license ${id} for ${terms.product} ${reason}` };
+      const description = `license ${id} for ${terms.product} ${describeProofFault(fault)}`;
+      return { license: id, description };
     }
     return null;
   };

@@ -28,7 +28,6 @@ import { flattenResult, type OperationResult } from "./command-runner.ts";
 import { viewDecidedLicense } from "./decided-license.ts";
 import type { Identity } from "./identity.ts";
 import { buildLicenseRequest } from "./build-license-request.ts";
-import { checkDocumentKind } from "./document-kind-check.ts";
 
 type LicensingResult<T> = Promise<Result<T, Fault | StorageFault | LicenseFileFault>>;
 
@@ -128,8 +127,6 @@ export class Licensing {
   /** Installs a vendor's license: verifies the signature, then applies the rules. */
   async installLicense(document: string, peer: string): LicensingResult<InstalledLicenseView> {
     const text = document.trim();
-    const kindFault = checkDocumentKind(text, "license");
-    if (kindFault !== null) return err(kindFault);
     const snapshot = await this.#store.read((state, { at }) => ({
       vendors: [...state.vendors.values()] as Vendor[],
       at,
@@ -140,9 +137,9 @@ export class Licensing {
     // Installing the same file again changes nothing, so its key may be retired by now.
     const verified = await verifyLicense(text, vendors, isInstalled ? null : at);
     if (!verified.ok) {
-      return verified.fault === "is not signed by a trusted vendor"
+      return verified.fault.wrong === "signer"
         ? err({ code: "untrusted_vendor" })
-        : err({ code: "invalid_license_file", reason: verified.fault });
+        : err({ code: "invalid_license_file", problem: verified.fault });
     }
     const { license, terms, vendor } = verified.value;
     if (license.appliance !== this.#identity.id) {

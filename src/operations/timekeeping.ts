@@ -13,7 +13,6 @@ import { randomBytes } from "../platform/random.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
-import { checkDocumentKind } from "./document-kind-check.ts";
 
 export type ClockResult<T> = Promise<Result<T, Fault | StorageFault | LicenseFileFault>>;
 
@@ -115,24 +114,19 @@ export class Timekeeping {
       dated: [...state.licenses.values()].filter(({ terms }) => hasDateOrPeriod(terms)),
     }));
     if (!snapshot.ok) return snapshot;
-    const kindFault = checkDocumentKind(document.trim(), "time");
-    if (kindFault !== null) return err(kindFault);
     const verified = await verifyTimeDocument(
       document.trim(),
       snapshot.value.vendors,
       snapshot.value.at,
     );
-    if (!verified.ok) return err({ code: "invalid_license_file", reason: verified.fault });
+    if (!verified.ok) return err({ code: "invalid_license_file", problem: verified.fault });
     const { appliance, nonce, iat, iss } = verified.value;
     // A vendor may set the time back only if it signed all licenses that depend on the time.
     if (snapshot.value.dated.some(({ grant }) => grant.vendor !== iss)) {
-      return err({
-        code: "invalid_license_file",
-        reason: "is not from the vendor of every license",
-      });
+      return err({ code: "invalid_license_file", problem: { wrong: "other_vendor" } });
     }
     if (appliance !== this.#identity.id || nonce !== snapshot.value.nonce) {
-      return err({ code: "invalid_license_file", reason: "answers another code" });
+      return err({ code: "invalid_license_file", problem: { wrong: "other_code" } });
     }
     // The vendor signed some time ago. The system clock, if it was corrected, is later: going back
     // further than that would end by mistake what is granted today.

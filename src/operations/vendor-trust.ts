@@ -4,11 +4,10 @@ import type { TrustedVendor } from "../domain/state.ts";
 import type { LicenseFileFault, TrustClosedFault } from "../faults/fault-types.ts";
 import { fingerprintOf } from "../license/keys.ts";
 import { findProofFault } from "../license/proof.ts";
-import { describeTrustFault, verifyTrustDocument, type Vendor } from "../license/trust.ts";
+import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import { passOutcome } from "./command-runner.ts";
-import { checkDocumentKind } from "./document-kind-check.ts";
 import type { Identity } from "./identity.ts";
 
 type TrustResult<T> = Promise<
@@ -64,19 +63,14 @@ export class VendorTrust {
     const { vendors, licenses } = snapshot.value;
     const text = document.trim();
     const vendorOf = (id: string): Vendor | null => asVendor(vendors.get(id));
-    const kindFault = checkDocumentKind(text, "trust");
-    if (kindFault !== null) return err(kindFault);
     const verified = await verifyTrustDocument(text, vendorOf);
-    if (!verified.ok) {
-      const reason = describeTrustFault(verified.fault, text, vendorOf);
-      return err({ code: "invalid_license_file", reason });
-    }
+    if (!verified.ok) return err({ code: "invalid_license_file", problem: verified.fault });
     const vendor = verified.value;
     // Every start verifies each license with the keys that are trusted then.
     for (const license of licenses.filter(({ grant }) => grant.vendor === vendor.vendor)) {
       if ((await findProofFault(license, this.#identity.id, [vendor])) === null) continue;
-      const reason = `leaves out the key that license ${license.id} is signed with; install that license signed with another key first`;
-      return err({ code: "invalid_license_file", reason });
+      const problem = { wrong: "dropped_key", license: license.id } as const;
+      return err({ code: "invalid_license_file", problem });
     }
     return ok({ vendor, checkedVersion: vendors.get(vendor.vendor)?.version ?? null });
   }

@@ -24,7 +24,7 @@ import { makeLicensedSite, PEER, PRODUCT, type SiteDocuments } from "./target.ts
 const FORGED = chooseSize(100_000, 3_000_000);
 const UPLOADED = chooseSize(4_000, 200_000);
 
-type Outcome = { ok: true } | { ok: false; fault: { code: string } | string };
+type Outcome = { ok: true } | { ok: false; fault: { code: string } | { wrong: string } };
 
 /** A kind of import: the genuine document it would accept, and the operation. */
 interface ImportRoute {
@@ -157,7 +157,7 @@ while (tried < FORGED && accepted.length + exceptions.length < 5) {
     const outcome = await importRoute.receive(forged);
     if (outcome.ok) accepted.push(`${importRoute.name}, ${name}: ${forged.slice(0, 1_500)}`);
     else {
-      const code = typeof outcome.fault === "string" ? outcome.fault : outcome.fault.code;
+      const code = "wrong" in outcome.fault ? outcome.fault.wrong : outcome.fault.code;
       codes.set(code, (codes.get(code) ?? 0) + 1);
     }
   } catch (error) {

@@ -19,8 +19,10 @@ import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/d
 import { unwrap } from "../support/licensed-store.ts";
 import { MONDAY } from "../support/scenario.ts";
 
-const RETIRED = "is signed with a key that its vendor retired";
-const REFUSAL = err({ code: "invalid_license_file" as const, reason: RETIRED });
+const REFUSAL = err({
+  code: "invalid_license_file" as const,
+  problem: { wrong: "retired_key" as const },
+});
 
 const AT_ONCE: KeyRetirement = { from: null };
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document.ts";
+import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document-kinds.ts";
 import { describeDocumentKind } from "../../src/license/document-kinds.ts";
 import { expectRefusedUnchanged, openAppliance } from "../support/appliance.ts";
 

@@ -14,7 +14,7 @@ test("verifyLicense refuses a license that names another vendor than its signer"
   const valid = await answerRequest(document, 7);
   const forged = await answerRequest(document, 7, {}, { iss: UNKNOWN_ID });
   expect((await verifyLicense(valid, [makeVendor()])).ok).toBe(true);
-  const refusal = { ok: false, fault: "is not a license" };
+  const refusal = { ok: false, fault: { wrong: "content", expected: "license" } };
   expect(await verifyLicense(forged, [makeVendor()])).toMatchObject(refusal);
 });
 
@@ -23,6 +23,6 @@ test("verifyTrustDocument refuses a new vendor whose id is not that of its first
   const findVendor = () => null;
   expect((await verifyTrustDocument(await makeTrustDocument({}, key), findVendor)).ok).toBe(true);
   const forged = await makeTrustDocument({ vendor: UNKNOWN_ID }, key);
-  const refusal = { ok: false, fault: "is not a vendor's trust document" };
+  const refusal = { ok: false, fault: { wrong: "content", expected: "trust" } };
   expect(await verifyTrustDocument(forged, findVendor)).toMatchObject(refusal);
 });

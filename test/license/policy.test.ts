@@ -17,9 +17,9 @@ const policyWith = (differing: Partial<Policy> = {}): Policy => ({
   ...differing,
 });
 
-const UNTRUSTED = { ok: false, fault: "is not signed by a trusted vendor" } as const;
-const NOT_A_POLICY = { ok: false, fault: "is not a policy" } as const;
-const INVALID_SIGNATURE = { ok: false, fault: "has an invalid signature" } as const;
+const UNTRUSTED = { ok: false, fault: { wrong: "signer" } } as const;
+const NOT_A_POLICY = { ok: false, fault: { wrong: "content", expected: "policy" } } as const;
+const INVALID_SIGNATURE = { ok: false, fault: { wrong: "signature" } } as const;
 
 /** Signs any payload as a policy of the vendor. */
 const signPayload = (payload: object): Promise<string> =>
@@ -77,7 +77,7 @@ describe("verifyPolicy", () => {
     async (kind) => {
       const document = await signDocument(kind, policyWith(), VENDOR_KEY);
       const verified = await verifyPolicy(document, [VENDOR]);
-      expect(verified).toEqual({ ok: false, fault: "is another kind of document" });
+      expect(verified).toEqual({ ok: false, fault: { wrong: "kind", kind } });
     },
   );
 

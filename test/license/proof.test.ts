@@ -5,7 +5,7 @@ import { createSignatureCheck } from "../../src/operations/folder-checks.ts";
 import type { License, State } from "../../src/domain/state.ts";
 import { DAY, instant } from "../../src/domain/time.ts";
 import { generateKey, publicPart } from "../../src/license/keys.ts";
-import { findProofFault } from "../../src/license/proof.ts";
+import { describeProofFault, findProofFault } from "../../src/license/proof.ts";
 import { signTrustDocument, type Vendor } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { replay } from "../../src/store/journal/replay.ts";
@@ -28,8 +28,17 @@ async function stopAndReadState(site: Appliance): Promise<State> {
   return readState(site.folder);
 }
 
+const describeFault = async (
+  license: License,
+  appliance: string,
+  vendors: readonly Vendor[],
+): Promise<string | null> => {
+  const fault = await findProofFault(license, appliance, vendors);
+  return fault && describeProofFault(fault);
+};
+
 const findFault = (state: State, license: License): Promise<string | null> =>
-  findProofFault(license, state.appliance, [...state.vendors.values()] as Vendor[]);
+  describeFault(license, state.appliance, [...state.vendors.values()] as Vendor[]);
 
 const onlyLicense = ({ licenses }: State): License => {
   const [license, ...more] = licenses.values();
@@ -131,10 +140,10 @@ describe.each<[string, () => Promise<State>]>([
     const state = await install();
     const license = onlyLicense(state);
     const vendors = [...state.vendors.values()] as Vendor[];
-    expect(await findProofFault(license, "0123456789ABCDEF", vendors)).toContain(
+    expect(await describeFault(license, "0123456789ABCDEF", vendors)).toContain(
       "signed: appliance",
     );
-    expect(await findProofFault(license, state.appliance, [])).toContain(
+    expect(await describeFault(license, state.appliance, [])).toContain(
       "not signed by a trusted vendor",
     );
   });

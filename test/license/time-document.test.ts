@@ -127,7 +127,7 @@ describe("verifyTimeDocument", () => {
   });
 
   test("refuses a document of a vendor that is not trusted", async () => {
-    const fault = "is not signed by a trusted vendor";
+    const fault = { wrong: "signer" } as const;
     expect(
       await verifyTimeDocument(await signTimeDocument(time, await generateKey()), trusted),
     ).toEqual(err(fault));
@@ -140,12 +140,14 @@ describe("verifyTimeDocument", () => {
     const [header, , signature] = (await signTimeDocument(time, VENDOR_KEY)).split(".");
     const forged = Buffer.from(JSON.stringify({ ...time, iat: 0 })).toString("base64url");
     const document = `${header}.${forged}.${signature}`;
-    expect(await verifyTimeDocument(document, trusted)).toEqual(err("has an invalid signature"));
+    expect(await verifyTimeDocument(document, trusted)).toEqual(err({ wrong: "signature" }));
   });
 
   test("refuses another kind of document with the same fields", async () => {
     const document = await signDocument("license", time, VENDOR_KEY);
-    expect(await verifyTimeDocument(document, trusted)).toEqual(err("is another kind of document"));
+    expect(await verifyTimeDocument(document, trusted)).toEqual(
+      err({ wrong: "kind", kind: "license" }),
+    );
   });
 
   test("refuses missing, unknown and invalid fields", async () => {
@@ -162,13 +164,15 @@ describe("verifyTimeDocument", () => {
     ];
     for (const payload of wrong) {
       const document = await signDocument("time", payload, VENDOR_KEY);
-      expect(await verifyTimeDocument(document, trusted)).toEqual(err("is not a time document"));
+      expect(await verifyTimeDocument(document, trusted)).toEqual(
+        err({ wrong: "content", expected: "time" }),
+      );
     }
   });
 
   test("refuses a text that is not a document", async () => {
     for (const text of ["", "a.b.c", "{}", encodeTimeCode(APPLIANCE, NONCE)]) {
-      expect(await verifyTimeDocument(text, trusted)).toEqual(err("is not a signed document"));
+      expect(await verifyTimeDocument(text, trusted)).toEqual(err({ wrong: "form" }));
     }
   });
 });

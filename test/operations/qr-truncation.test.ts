@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { splitIntoFrames } from "../../src/license/qr.ts";
+import { describeFrameFault } from "../../src/license/frame-fault.ts";
 import { joinQrCodes } from "../../src/operations/qr-codes.ts";
 
 /** A text that deflate hardly compresses, so that it needs one or more frames. */
@@ -39,7 +40,9 @@ function expectRefusalOf(read: string, number: number): void {
   const joined = joinQrCodes(read);
   expect(joined.ok).toBe(false);
   if (!joined.ok && read.trim() !== "") {
-    expect(joined.fault.reason).toMatch(new RegExp(`\\b(?:code|given as number) ${number}\\b`));
+    expect(describeFrameFault(joined.fault.problem)).toMatch(
+      new RegExp(`\\b(?:code|given as number) ${number}\\b`),
+    );
   }
 }
 
@@ -81,13 +84,13 @@ describe("joining QR codes", () => {
     const joined = joinQrCodes([...frames, code].join("\n"));
     expect(joined.ok).toBe(false);
     if (joined.ok) return;
-    expect(joined.fault.reason).toContain("code 2 of the input");
-    expect(joined.fault.reason).toContain(reason);
-    expect(joined.fault.reason).toContain("this version reads BERTH2");
+    expect(describeFrameFault(joined.fault.problem)).toContain("code 2 of the input");
+    expect(describeFrameFault(joined.fault.problem)).toContain(reason);
+    expect(describeFrameFault(joined.fault.problem)).toContain("this version reads BERTH2");
   });
 
   test.each(["", " \n\r\n"])("says of %p that there are no codes in it", (read) => {
-    const fault = { code: "invalid_qr_frames", reason: "there are no codes in the input" } as const;
+    const fault = { code: "invalid_qr_frames", problem: { wrong: "none" } } as const;
     expect(joinQrCodes(read)).toEqual({ ok: false, fault });
   });
 
@@ -95,7 +98,7 @@ describe("joining QR codes", () => {
     const [frame = ""] = splitIntoFrames("x".repeat(300));
     const reasonOf = (read: string) => {
       const joined = joinQrCodes(read);
-      return joined.ok ? "" : joined.fault.reason;
+      return joined.ok ? "" : describeFrameFault(joined.fault.problem);
     };
     expect(reasonOf(frame.slice(0, -1))).toBe("code 1 of 1 is incomplete: 1 character is missing");
     expect(reasonOf(frame.slice(0, -2))).toBe(

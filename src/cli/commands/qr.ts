@@ -1,3 +1,4 @@
+import { describeFrameFault } from "../../license/frame-fault.ts";
 import { extname } from "node:path";
 import { renderQrCodes, joinQrCodes, trimPlainCode } from "../../operations/qr-codes.ts";
 import { describeInput, readInputBytes } from "../files/input-file.ts";
@@ -72,7 +73,7 @@ const join = defineCommand({
     const joined = joinQrCodes(readInputText(args[0], "a file with the scanned codes"));
     if (!joined.ok) {
       throw new Failure(
-        `the codes cannot be combined: ${joined.fault.reason}`,
+        `the codes cannot be combined: ${describeFrameFault(joined.fault.problem)}`,
         "put each code on its own line, in any order; berth qr FILE creates them",
       );
     }

@@ -1,5 +1,9 @@
-import { readDocumentHeader, type DocumentKind } from "../../license/document.ts";
-import { describeDocumentKind, DOCUMENT_KIND_NAMES } from "../../license/document-kinds.ts";
+import { readDocumentHeader } from "../../license/document.ts";
+import {
+  describeDocumentKind,
+  DOCUMENT_KIND_NAMES,
+  type DocumentKind,
+} from "../../license/document-kinds.ts";
 import { normalizePolicyText } from "../../license/policy.ts";
 import { Failure } from "../frame/command.ts";
 import { emptyFileError, describeInput, readInputBytes, tooLargeError } from "./input-file.ts";
@@ -32,7 +36,7 @@ export function readDocument(path: string | undefined | null, kind: DocumentKind
       const hint = `a private key must not leave the vendor's desk; ask the vendor for ${expected}`;
       throw new Failure(`${name} is not ${expected}: it is a private key`, hint);
     }
-    if (header.fault === "is too large") throw tooLargeError(file, expected);
+    if (header.fault.wrong === "size") throw tooLargeError(file, expected);
     throw new Failure(`${name} is not ${expected}`, COPY_AGAIN);
   }
   if (kind !== null && header.value.kind !== kind) {

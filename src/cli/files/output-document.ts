@@ -1,8 +1,8 @@
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import { realDisk } from "../../platform/disk.ts";
-import type { DocumentKind } from "../../license/document.ts";
-import { DOCUMENT_KIND_NAMES, findMismatchedKind } from "../../license/document-kinds.ts";
+import { findMismatchedKind } from "../../license/document.ts";
+import { DOCUMENT_KIND_NAMES, type DocumentKind } from "../../license/document-kinds.ts";
 import { splitIntoFrames, renderQrForTerminal } from "../../license/qr.ts";
 import { Misuse } from "../../platform/options.ts";
 import { readInputBytes } from "./input-file.ts";

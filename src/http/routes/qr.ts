@@ -55,8 +55,7 @@ export const qr = () =>
         const [line] = foreignLines;
         // The reply has no field for a warning, so no line is ignored here.
         if (line !== undefined) {
-          const reason = `code ${line} of the input is not a Berth code, or was misread`;
-          return refuse({ code: "invalid_qr_frames", reason });
+          return refuse({ code: "invalid_qr_frames", problem: { wrong: "foreign", at: line } });
         }
         return { text };
       },

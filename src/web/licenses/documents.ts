@@ -1,4 +1,4 @@
-import type { DocumentKind } from "../../license/document.ts";
+import type { DocumentKind } from "../../license/document-kinds.ts";
 
 const DOCUMENT_KINDS: readonly DocumentKind[] = [
   "trust",

@@ -1,4 +1,4 @@
-import type { DocumentKind } from "../../license/document.ts";
+import type { DocumentKind } from "../../license/document-kinds.ts";
 
 /** Installing files from the vendor, and the outcome. */
 export const addLicense = {

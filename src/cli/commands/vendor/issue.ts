@@ -1,3 +1,4 @@
+import { describeDocumentFault } from "../../../license/document-fault.ts";
 import { verifyLicenseRequest } from "../../../license/request.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../../platform/options.ts";
@@ -153,5 +154,8 @@ function findPastEnd({ before, request, terms, license_id, now }: PreparedLicens
 async function readRequest(path: string) {
   const verified = await verifyLicenseRequest(readDocument(path, "request"));
   if (verified.ok) return verified.value;
-  throw new Failure(`${path} ${verified.fault}`, "ask the site for a new request");
+  throw new Failure(
+    `${path} ${describeDocumentFault(verified.fault)}`,
+    "ask the site for a new request",
+  );
 }
