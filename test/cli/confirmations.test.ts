@@ -82,7 +82,7 @@ const NAMES = [
   "vendor issue",
 ];
 
-/** Tested in test/binary/audit-damage.test.ts, where there is damage to repair and to seal. */
+/** Tested in test/binary/audit-damage.slow.ts, where there is damage to repair and to seal. */
 const TESTED_ELSEWHERE = ["audit repair", "audit seal"];
 
 test("every command with the flag --yes has a test of its confirmation", () => {
