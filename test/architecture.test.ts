@@ -156,6 +156,31 @@ describe("import cycles", () => {
   });
 });
 
+describe("the state", () => {
+  const importersOf = (isTarget: (path: string) => boolean): string[] =>
+    sources.flatMap(({ path, text }) =>
+      !path.startsWith("src/domain/evolve/") &&
+      listImports(text).some((name) => isTarget(join(dirname(path), name)))
+        ? [path]
+        : [],
+    );
+
+  test("is seen as changeable only by src/domain/evolve and the decoder of state.json", () => {
+    const isMutable = (path: string): boolean =>
+      path.startsWith("src/domain/evolve/") && path !== "src/domain/evolve/evolve.ts";
+    expect(importersOf(isMutable)).toEqual(["src/store/state/state-rows.ts"]);
+  });
+
+  test("is changed only by transact and by a replay of the journal", () => {
+    expect(importersOf((path) => path === "src/domain/evolve/evolve.ts")).toEqual([
+      "src/domain/transact.ts",
+      // For a new folder, which has no event yet.
+      "src/store/folder/folder.ts",
+      "src/store/journal/replay.ts",
+    ]);
+  });
+});
+
 describe("files of src/domain are pure", () => {
   test.each(sources.filter(({ path }) => topFolderOf(path) === "domain"))(
     "$path uses no clock, no randomness, no I/O and no import from outside",

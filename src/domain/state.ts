@@ -1,60 +1,61 @@
-import { PeerIndex } from "./index/peer-index.ts";
+import type { PeerIndex } from "./index/peer-index.ts";
 import type { RecordedJump } from "./clock/clock-jump-types.ts";
 import type { SlotPool } from "./slots/pool.ts";
-import { IdempotencyRecords } from "./idempotency/idempotency-records.ts";
+import type { IdempotencyRecords } from "./idempotency/idempotency-records.ts";
 import type { FeatureRegistration, LapsedBorrow, Registration } from "./slots/registration.ts";
 import type { Terms, FeatureTerms } from "./licenses/terms.ts";
-import { instant, type Instant } from "./time.ts";
+import type { Instant } from "./time.ts";
 
 /**
  * All license state. Keys are strings from callers, so every lookup uses a Map: a plain object
- * would already have an entry named `constructor`. Only evolve.ts changes the state.
+ * would already have an entry named `constructor`. These types cannot be
+ * changed; only the code in evolve/ changes the state.
  */
 export interface State {
-  kind: DataFolderKind;
-  createdAt: Instant;
+  readonly kind: DataFolderKind;
+  readonly createdAt: Instant;
   /** The newest timestamp of any event; time never runs behind it. */
-  latestEventAt: Instant;
-  nextSlot: number;
+  readonly latestEventAt: Instant;
+  readonly nextSlot: number;
   /** The appliance id: the id of its key. */
-  appliance: string;
+  readonly appliance: string;
   /** The vendors whose licenses are accepted, by vendor id. */
-  readonly vendors: Map<string, TrustedVendor>;
+  readonly vendors: ReadonlyMap<string, TrustedVendor>;
   /** Requests a vendor may still answer, oldest first. */
-  readonly requests: Map<string, OpenRequest>;
+  readonly requests: ReadonlyMap<string, OpenRequest>;
   /** Activations by their nonce, oldest first. */
-  readonly activations: Map<string, OpenActivation>;
+  readonly activations: ReadonlyMap<string, OpenActivation>;
   /** Requests that were answered, oldest first, with the license that answered them. */
-  readonly answeredRequests: Map<string, number>;
+  readonly answeredRequests: ReadonlyMap<string, number>;
   /** The position of the audit chain when each of the last requests was created. */
-  readonly requestHeads: RequestHead[];
+  readonly requestHeads: readonly RequestHead[];
   /** Returned licenses: the same serials can never be installed again. */
-  readonly tombstones: Map<number, Tombstone>;
+  readonly tombstones: ReadonlyMap<number, Tombstone>;
   /** The most recent restores of a backup, oldest first. */
-  readonly restores: Restore[];
+  readonly restores: readonly Restore[];
   /** Lines of the audit log that were declared missing, in the order of their numbers. */
-  auditGaps: readonly AuditGap[];
+  readonly auditGaps: readonly AuditGap[];
   /** The appliance was moved to another host and grants nothing here; null: it was not. */
-  retirement: Retirement | null;
+  readonly retirement: Retirement | null;
   /** Whether a slot or a count was ever granted on a time-dependent license. */
-  hasLentTimeDependent: boolean;
+  readonly hasLentTimeDependent: boolean;
   /** The nonce that a vendor's signed time may answer; null: none is open. */
-  clockNonce: string | null;
+  readonly clockNonce: string | null;
   /** When the nonce was created: an old answer must not turn time back a year later. */
-  clockAskedAt: Instant;
+  readonly clockAskedAt: Instant;
   /** Accepted forward jumps of the clock, oldest first; a set-back may undo them. */
-  readonly clockJumps: RecordedJump[];
+  readonly clockJumps: readonly RecordedJump[];
   /** Borrows that ended after a clock jump, by license and user; a set-back may restore them. */
-  readonly lapsedBorrows: Map<string, LapsedBorrow>;
+  readonly lapsedBorrows: ReadonlyMap<string, LapsedBorrow>;
   /** An index of the registrations in `licenses`. */
-  readonly registrationsByPeer: PeerIndex;
-  readonly licenses: Map<number, License>;
+  readonly registrationsByPeer: Pick<PeerIndex, "hasAtLeast">;
+  readonly licenses: ReadonlyMap<number, License>;
   /** The same licenses by product code, the most recently added first. */
-  readonly products: Map<string, License[]>;
+  readonly products: ReadonlyMap<string, readonly License[]>;
   /** By route, product, user and key, oldest first. */
-  readonly idempotencyRecords: IdempotencyRecords;
+  readonly idempotencyRecords: Pick<IdempotencyRecords, "size" | "get" | typeof Symbol.iterator>;
   /** Refusals since the data folder was created, by product and code. */
-  readonly refusals: Map<string, RefusalTotal>;
+  readonly refusals: ReadonlyMap<string, RefusalTotal>;
 }
 
 /** A demo's folder cannot be used by a site, and vice versa. */
@@ -63,13 +64,13 @@ export type DataFolderKind = "site" | "demo";
 export interface License {
   readonly id: number;
   readonly addedAt: Instant;
-  terms: Terms;
-  grant: Grant;
+  readonly terms: Terms;
+  readonly grant: Grant;
   /** When it was first moved to another host since it was last signed; null: it was not. */
-  movedAt: Instant | null;
+  readonly movedAt: Instant | null;
   readonly counter: Counter;
   readonly pool: SlotPool<Registration>;
-  readonly features: Map<string, Feature>;
+  readonly features: ReadonlyMap<string, Feature>;
 }
 
 /** The vendor's document behind a license. */
@@ -208,17 +209,17 @@ export interface AuditGapFile {
 }
 
 export interface Feature {
-  terms: FeatureTerms;
+  readonly terms: FeatureTerms;
   readonly counter: Counter;
   readonly pool: SlotPool<FeatureRegistration>;
 }
 
 export interface Counter {
-  total: number;
+  readonly total: number;
   /** From this instant on the total counts as zero; null: never. */
-  resetAt: Instant | null;
+  readonly resetAt: Instant | null;
   /** The sum of all counts ever, regardless of resets. */
-  counted: number;
+  readonly counted: number;
 }
 
 export interface RefusalTotal {
@@ -227,30 +228,3 @@ export interface RefusalTotal {
   readonly count: number;
   readonly lastAt: Instant;
 }
-
-export const emptyState = (kind: DataFolderKind): State => ({
-  kind,
-  createdAt: instant(0),
-  latestEventAt: instant(0),
-  nextSlot: 1,
-  appliance: "",
-  vendors: new Map(),
-  requests: new Map(),
-  activations: new Map(),
-  answeredRequests: new Map(),
-  requestHeads: [],
-  tombstones: new Map(),
-  restores: [],
-  auditGaps: [],
-  retirement: null,
-  hasLentTimeDependent: false,
-  clockNonce: null,
-  clockAskedAt: instant(0),
-  clockJumps: [],
-  lapsedBorrows: new Map(),
-  registrationsByPeer: new PeerIndex(),
-  licenses: new Map(),
-  products: new Map(),
-  idempotencyRecords: new IdempotencyRecords(),
-  refusals: new Map(),
-});

@@ -1,7 +1,7 @@
 import { decide, type Command, type OutcomeOf } from "./decide.ts";
 import { isGrantEvent } from "./audited-events.ts";
 import type { Event } from "./event.ts";
-import { evolve } from "./evolve.ts";
+import { evolve } from "./evolve/evolve.ts";
 import type { Fault } from "./fault.ts";
 import { makeFeatureExpired } from "./features/features.ts";
 import { assertGrantInvariants } from "./invariants.ts";

@@ -11,6 +11,7 @@ import { openFolder, type OpenedFolder } from "./folder/folder.ts";
 import {
   GroupCommit,
   StorageError,
+  toFaultResult,
   toStorageFault,
   type StorageFault,
 } from "./journal/group-commit.ts";
@@ -294,10 +295,4 @@ export class Store {
     this.#fault = null;
     this.#checkpoints.retrySoon();
   }
-}
-
-/** The result of a failed write for all callers that waited for it. */
-function toFaultResult(error: unknown): Result<never, StorageFault> {
-  if (error instanceof StorageError) return err(error.fault);
-  throw error;
 }

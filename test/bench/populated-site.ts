@@ -7,8 +7,11 @@ import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state/state-rows.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
-import { newRegistration } from "../../src/domain/slots/registration.ts";
-import type { License, State } from "../../src/domain/state.ts";
+import {
+  newRegistration,
+  type MutableLicense,
+  type MutableState,
+} from "../../src/domain/evolve/mutable-state.ts";
 import { consumptionTerms } from "../support/scenario.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 
@@ -60,7 +63,7 @@ async function makeSiteFolder(
   const file = new StateFile(realDisk, folder);
   const before = await file.read();
   if (before === null) throw new Error(`${file.path} does not exist`);
-  const state = decodeSnapshot(before);
+  const state = decodeSnapshot(before) as MutableState;
   addRegistrations(state, PRODUCT, registrations, hasDistinctAddresses);
   addRegistrations(state, FULL_PRODUCT, 1, hasDistinctAddresses);
   await file.write(encodeSnapshot(state, headOf(before), before.audit), null);
@@ -68,7 +71,7 @@ async function makeSiteFolder(
 
 /** Gives slots to the first `registrations` users. */
 function addRegistrations(
-  state: State,
+  state: MutableState,
   product: string,
   registrations: number,
   hasDistinctAddresses: boolean,
@@ -85,7 +88,7 @@ function addRegistrations(
   }
 }
 
-function licenseOf({ products }: State, product: string): License {
+function licenseOf({ products }: MutableState, product: string): MutableLicense {
   const [license] = products.get(product) ?? [];
   if (license === undefined) throw new Error(`there is no license for ${product}`);
   return license;

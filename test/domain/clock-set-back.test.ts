@@ -3,8 +3,9 @@ import type { Command } from "../../src/domain/decide.ts";
 import type { SetClockBack } from "../../src/domain/clock/clock.ts";
 import { totalAt } from "../../src/domain/consumption/counters.ts";
 import type { Event } from "../../src/domain/event.ts";
-import { evolve } from "../../src/domain/evolve.ts";
-import type { SlotHolder, SlotPool } from "../../src/domain/slots/pool.ts";
+import { evolve } from "../../src/domain/evolve/evolve.ts";
+import type { MutableSlotPool } from "../../src/domain/evolve/mutable-slot-pool.ts";
+import type { MutableHolder, MutableLicense } from "../../src/domain/evolve/mutable-state.ts";
 import { countSlotsInUse } from "../../src/domain/slots/slots.ts";
 import type { License, State } from "../../src/domain/state.ts";
 import { DAY, later, MINUTE, type Instant } from "../../src/domain/time.ts";
@@ -147,20 +148,24 @@ describe("setting the clock back by three days", () => {
   });
 
   test("keeps the expiry index in agreement with the holders", () => {
-    const fresh = replaySetBack(AHEAD, MONDAY).license;
-    for (const pool of [fresh.pool, ...pools(fresh)]) {
-      const holders = pool.expiryIndex.ended(later(AHEAD, 999 * DAY), Infinity);
-      expect(new Set<unknown>(holders)).toEqual(new Set<unknown>(pool.inSlotOrder()));
-      expect(holders.map(({ end }) => end)).toEqual(
-        holders.map(({ end }) => end).toSorted((a, b) => a - b),
-      );
-      for (const holder of holders) (pool as SlotPool<SlotHolder>).remove(holder);
-      expect(pool.expiryIndex.ended(later(AHEAD, 999 * DAY), Infinity)).toEqual([]);
-    }
+    const fresh = replaySetBack(AHEAD, MONDAY).license as MutableLicense;
+    expectConsistentIndexes(fresh.pool);
+    for (const pool of pools(fresh)) expectConsistentIndexes(pool);
   });
 });
 
-const pools = (license: License) => [...license.features.values()].map(({ pool }) => pool);
+const pools = (license: MutableLicense) => [...license.features.values()].map(({ pool }) => pool);
+
+/** Every holder can be found in each index, and be removed from it. */
+function expectConsistentIndexes<T extends MutableHolder>(pool: MutableSlotPool<T>): void {
+  const holders = pool.expiryIndex.ended(later(AHEAD, 999 * DAY), Infinity);
+  expect(new Set<unknown>(holders)).toEqual(new Set<unknown>(pool.inSlotOrder()));
+  expect(holders.map(({ end }) => end)).toEqual(
+    holders.map(({ end }) => end).toSorted((a, b) => a - b),
+  );
+  for (const holder of holders) pool.remove(holder);
+  expect(pool.expiryIndex.ended(later(AHEAD, 999 * DAY), Infinity)).toEqual([]);
+}
 
 describe("setting the clock back", () => {
   const replaySetBackTo = (to: Instant) => replaySetBack(threeDaysAfter(MONDAY), to);

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isAudited } from "../../src/domain/audited-events.ts";
 import type { Event, RefusalsCounted } from "../../src/domain/event.ts";
-import { evolve, UnknownEvent } from "../../src/domain/evolve.ts";
-import { emptyState } from "../../src/domain/state.ts";
+import { emptyState, evolve, UnknownEvent } from "../../src/domain/evolve/evolve.ts";
 import { limits } from "../../src/domain/limits.ts";
 import {
   slotBorrowed,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../../src/domain/event.ts";
-import { evolve } from "../../src/domain/evolve.ts";
+import { evolve } from "../../src/domain/evolve/evolve.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { State } from "../../src/domain/state.ts";
 import { instant, later, type Instant } from "../../src/domain/time.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Command } from "../../src/domain/decide.ts";
 import type { MoveAway } from "../../src/domain/appliance/move.ts";
-import { evolve } from "../../src/domain/evolve.ts";
+import { evolve } from "../../src/domain/evolve/evolve.ts";
 import type { RuleContext } from "../../src/domain/rule-context.ts";
 import type { State } from "../../src/domain/state.ts";
 import { HOUR, later, type Instant } from "../../src/domain/time.ts";
@@ -13,12 +13,13 @@ import { genesisHead } from "../../src/store/journal/journal.ts";
 import { answerTo, makeNewSite, makeOpenRequest } from "../support/new-site.ts";
 import { install, MONDAY, register, renew } from "../support/scenario.ts";
 import { contextAt } from "../support/rule-context.ts";
+import type { MutableState } from "../../src/domain/evolve/mutable-state.ts";
 
 const MOVE_AWAY: MoveAway = { type: "MoveAway", move: "m1", peer: "local" };
 
 /** A state, and whether its licenses are signed for the machine it is on. */
 interface Host {
-  readonly state: State;
+  readonly state: MutableState;
   readonly isSigned: boolean;
 }
 
@@ -43,9 +44,12 @@ function viewFirstLicense(host: Host, at: Instant) {
   return { refusal, movedUntil };
 }
 
+const restartWith = (state: State): MutableState =>
+  decodeSnapshot(encodeSnapshot(state, genesisHead, emptyAuditLogEnd)) as MutableState;
+
 /** The state on the target machine: the same state, on hardware that no license is signed for. */
 function moveIn({ state }: Host, at: Instant): Host {
-  const target = decodeSnapshot(encodeSnapshot(state, genesisHead, emptyAuditLogEnd));
+  const target = restartWith(state);
   const restore = { lineage: "l", at, seq: 3, replaced: null, moved: true as const };
   evolve(target, { type: "MovedIn", at, restore });
   return { state: target, isSigned: false };
@@ -70,7 +74,7 @@ describe("the appliance that was moved away", () => {
   test("still refuses commands after a restart", () => {
     const host = makeLicensedSite();
     expect(runCommand(host, MOVE_AWAY)).toBe("ok");
-    const state = decodeSnapshot(encodeSnapshot(host.state, genesisHead, emptyAuditLogEnd));
+    const state = restartWith(host.state);
     expect(runCommand({ state, isSigned: true }, register("ada"))).toBe("moved_away");
   });
 });

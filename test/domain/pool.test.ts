@@ -1,18 +1,21 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { SlotPool, type SlotHolder } from "../../src/domain/slots/pool.ts";
+import {
+  MutableSlotPool,
+  type MutableSlotHolder,
+} from "../../src/domain/evolve/mutable-slot-pool.ts";
 import { ShardedMap } from "../../src/domain/index/sharded-map.ts";
 import { instant } from "../../src/domain/time.ts";
 
-const makeHolder = (user: string, slot: number, end = slot): SlotHolder => ({
+const makeHolder = (user: string, slot: number, end = slot): MutableSlotHolder => ({
   user,
   slot,
   end: instant(end),
 });
 
-describe("SlotPool", () => {
+describe("MutableSlotPool", () => {
   test("finds its holders by user, by slot number and by end", () => {
-    const pool = new SlotPool<SlotHolder>();
+    const pool = new MutableSlotPool<MutableSlotHolder>();
     const [ada, bob, eve] = [
       makeHolder("ada", 1, 30),
       makeHolder("bob", 2, 20),
@@ -29,14 +32,14 @@ describe("SlotPool", () => {
   });
 
   test("refuses a second slot for the same user", () => {
-    const pool = new SlotPool<SlotHolder>();
+    const pool = new MutableSlotPool<MutableSlotHolder>();
     pool.add(makeHolder("ada", 1));
     expect(() => pool.add(makeHolder("ada", 2))).toThrow("twice");
     expect([pool.size, ...pool.inSlotOrder()]).toEqual([1, makeHolder("ada", 1)]);
   });
 
   test("refuses to remove a holder that is not in the pool", () => {
-    const pool = new SlotPool<SlotHolder>();
+    const pool = new MutableSlotPool<MutableSlotHolder>();
     pool.add(makeHolder("ada", 1));
     expect(() => pool.remove(makeHolder("ada", 1))).toThrow("not in the list");
     expect(pool.size).toBe(1);
@@ -46,8 +49,8 @@ describe("SlotPool", () => {
     const step = fc.record({ firstUser: fc.nat(3_000), until: fc.nat(500), count: fc.nat(900) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-        const pool = new SlotPool<SlotHolder>();
-        const model = new Map<string, SlotHolder>();
+        const pool = new MutableSlotPool<MutableSlotHolder>();
+        const model = new Map<string, MutableSlotHolder>();
         let slot = 0;
         for (const { firstUser, until, count } of steps) {
           for (let user = firstUser; user < firstUser + count; user += 1) {

@@ -3,7 +3,7 @@ import type { Registration } from "../../src/domain/slots/registration.ts";
 import type { SlotCaps } from "../../src/domain/rule-context.ts";
 import type { State } from "../../src/domain/state.ts";
 import type { Command } from "../../src/domain/decide.ts";
-import { evolve } from "../../src/domain/evolve.ts";
+import { evolve } from "../../src/domain/evolve/evolve.ts";
 import { PeerIndex } from "../../src/domain/index/peer-index.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { Event } from "../../src/domain/event.ts";
-import { evolve } from "../../src/domain/evolve.ts";
+import { evolve } from "../../src/domain/evolve/evolve.ts";
 import type { State } from "../../src/domain/state.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { UsageBackfill } from "../../src/usage/usage-backfill.ts";
@@ -36,7 +36,7 @@ function runAndCollect(sequence: CommandSequence): {
   readonly state: State;
 } {
   const lines: Line[] = [];
-  let state = makeNewSite();
+  let state: State = makeNewSite();
   for (const step of runSequence(sequence)) {
     const result = step.run();
     if (result.ok)

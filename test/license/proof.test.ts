@@ -15,6 +15,7 @@ import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/d
 import { unwrap } from "../support/licensed-store.ts";
 import { copyFixtureFolder } from "../support/old-formats.ts";
 import { MONDAY } from "../support/scenario.ts";
+import type { MutableState } from "../../src/domain/evolve/mutable-state.ts";
 
 /** The state that a server would read from a folder. */
 async function readState(folder: string): Promise<State> {
@@ -232,7 +233,7 @@ describe("createSignatureCheck in a vendor's own build", () => {
   test("accepts a folder that trusts that vendor alone", async () => {
     const { desk, site } = await installByFile();
     const check = createSignatureCheck(await signTrustDocument(desk.vendor, desk.key));
-    const state = await stopAndReadState(site);
+    const state = (await stopAndReadState(site)) as MutableState;
     state.vendors.set(desk.vendor.vendor, { ...desk.vendor, version: 7 });
     for (const id of state.vendors.keys()) if (id !== desk.vendor.vendor) state.vendors.delete(id);
     expect(await check(state)).toBeNull();
@@ -241,7 +242,7 @@ describe("createSignatureCheck in a vendor's own build", () => {
   test("refuses a folder that trusts another vendor or another key", async () => {
     const { desk, site } = await installByFile();
     const check = createSignatureCheck(await signTrustDocument(desk.vendor, desk.key));
-    const state = await stopAndReadState(site);
+    const state = (await stopAndReadState(site)) as MutableState;
     const builtIn = desk.vendor;
     const otherKey = publicPart(await generateKey());
     for (const vendor of [

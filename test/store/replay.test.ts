@@ -24,6 +24,7 @@ import { MONDAY } from "../support/scenario.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 import { contextAt } from "../support/rule-context.ts";
 import * as fc from "fast-check";
+import type { MutableState } from "../../src/domain/evolve/mutable-state.ts";
 
 /** Licenses are installed in the order in which a vendor numbers them. */
 const nextCommand = (state: State, command: Command): Command =>
@@ -79,7 +80,7 @@ describe("snapshot", () => {
     const state = stateAfter(fc.sample(randomCommandSteps(40), { numRuns: 1, seed: 8 })[0] ?? []);
     const snapshot = encodeSnapshot(state, HEAD, emptyAuditLogEnd);
     const copy = dumpStateSorted(decodeSnapshot(snapshot));
-    const other = decodeSnapshot(snapshot);
+    const other = decodeSnapshot(snapshot) as MutableState;
     for (const { counter } of other.licenses.values()) counter.total += 1;
     expect(dumpStateSorted(state)).toEqual(copy);
   });

@@ -2,7 +2,6 @@
 import type { LicenseUpload } from "../../src/domain/licenses/license-upload.ts";
 import type { LicenseGenerate } from "../../src/domain/licenses/license-generate.ts";
 import {
-  emptyState,
   type Grant,
   type OpenRequest,
   type State,
@@ -10,6 +9,7 @@ import {
 } from "../../src/domain/state.ts";
 import type { Terms } from "../../src/domain/licenses/terms.ts";
 import { instant } from "../../src/domain/time.ts";
+import { emptyMutableState, type MutableState } from "../../src/domain/evolve/mutable-state.ts";
 
 export const VENDOR: TrustedVendor = {
   vendor: "VENDOR0000000001",
@@ -54,8 +54,8 @@ export const answerTo = (request: string): LicenseUpload["answers"] => ({
 });
 
 /** The initial state of every scenario: exactly what `install` needs to be granted. */
-export function makeNewSite(): State {
-  const state = emptyState("site");
+export function makeNewSite(): MutableState {
+  const state = emptyMutableState("site");
   state.vendors.set(VENDOR.vendor, VENDOR);
   for (let license = 1; license <= OPEN_REQUESTS; license += 1) {
     const open = makeOpenRequest(requestIdFor(license));

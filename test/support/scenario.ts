@@ -13,7 +13,7 @@ import type { Register } from "../../src/domain/slots/register.ts";
 import type { Unregister, UnregisterAll } from "../../src/domain/slots/unregister.ts";
 import type { Command, OutcomeOf } from "../../src/domain/decide.ts";
 import type { Event, LicenseInstalled, SlotBorrowed, SlotTaken } from "../../src/domain/event.ts";
-import { evolve } from "../../src/domain/evolve.ts";
+import { evolve } from "../../src/domain/evolve/evolve.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { License, State } from "../../src/domain/state.ts";
 import type { SlotHolder, SlotPool } from "../../src/domain/slots/pool.ts";

@@ -1,7 +1,5 @@
 import { makeDecision, type Decision } from "../decision.ts";
-import type { MovedAway, MovedIn } from "../event.ts";
 import type { Fault } from "../fault.ts";
-import { limits } from "../limits.ts";
 import type { Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { License, Retirement, State } from "../state.ts";
@@ -28,21 +26,6 @@ export function decideMoveAway(
   // A repeated command is the same move: its file may have to be written again.
   if (state.retirement !== null) return makeDecision([], state.retirement);
   return makeDecision([{ type: "MovedAway", at, move, peer }], { move, at });
-}
-
-export function moveAway(state: State, { move, at }: MovedAway): void {
-  state.retirement = { move, at };
-}
-
-export function moveIn(state: State, { restore, at }: MovedIn): void {
-  state.retirement = null;
-  state.restores.push(restore);
-  if (state.restores.length > limits.restores) state.restores.shift();
-  // The move was cancelled on its own host and nothing happened elsewhere: a later move gets its
-  // full grace period.
-  if (restore.replaced === restore.seq) return;
-  // The grace period starts with the first move: repeated moves must not extend it.
-  for (const license of state.licenses.values()) license.movedAt ??= at;
 }
 
 /**

@@ -2,30 +2,30 @@ import type { SlotHolder } from "./pool.ts";
 import type { Instant } from "../time.ts";
 
 export interface BaseRegistration extends SlotHolder {
-  registeredAt: Instant;
+  readonly registeredAt: Instant;
   /**
    * When `end` was set: a set-back of the clock moves only values that were set under the wrong
    * clock.
    */
-  setAt: Instant;
+  readonly setAt: Instant;
 }
 
 /** Depends on a slot of the license: it ends with that slot, or earlier by its own timeout. */
 export interface FeatureRegistration extends BaseRegistration {
-  timeoutAt: Instant;
+  readonly timeoutAt: Instant;
 }
 
 export interface Registration extends BaseRegistration {
-  contact: Contact;
-  borrowedUntil: Instant | null;
+  readonly contact: Contact;
+  readonly borrowedUntil: Instant | null;
   /** When `borrowedUntil` was set; null while that is null. */
-  borrowedAt: Instant | null;
+  readonly borrowedAt: Instant | null;
   /** SHA-256, hex, of the nonce of the device that the borrow is leased to; null: none yet. */
-  leasedTo: string | null;
+  readonly leasedTo: string | null;
   /** When a changed contact was last audited; null: never since the slot was taken. */
-  contactAuditedAt: Instant | null;
+  readonly contactAuditedAt: Instant | null;
   /** The current contact is not in the audit log yet. */
-  isContactUnaudited: boolean;
+  readonly isContactUnaudited: boolean;
 }
 
 /**
@@ -52,24 +52,3 @@ export interface LapsedBorrow {
   readonly borrowedAt: Instant;
   readonly leasedTo: string | null;
 }
-
-/** A new registration: not borrowed, and used from one machine only. */
-export const newRegistration = (
-  slot: number,
-  user: string,
-  registeredAt: Instant,
-  end: Instant,
-  contact: Contact,
-): Registration => ({
-  slot,
-  user,
-  registeredAt,
-  end,
-  setAt: registeredAt,
-  contact,
-  borrowedUntil: null,
-  borrowedAt: null,
-  leasedTo: null,
-  contactAuditedAt: null,
-  isContactUnaudited: false,
-});

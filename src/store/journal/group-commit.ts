@@ -1,3 +1,4 @@
+import { err, type Result } from "../../domain/result.ts";
 import { errorCode, type OpenFile } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
 import type { SyncTimes } from "../store-health.ts";
@@ -198,4 +199,10 @@ function closeQuietly(file: OpenFile): void {
   } catch (error) {
     if (errorCode(error) === null) throw error;
   }
+}
+
+/** The result of a failed write for all callers that waited for it. */
+export function toFaultResult(error: unknown): Result<never, StorageFault> {
+  if (error instanceof StorageError) return err(error.fault);
+  throw error;
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { evolve, UnknownEvent } from "../../domain/evolve.ts";
+import { evolve, UnknownEvent } from "../../domain/evolve/evolve.ts";
 import type { State } from "../../domain/state.ts";
 import { errorCode, type Disk } from "../../platform/disk.ts";
 import { FileDamaged } from "../state/durable-file.ts";

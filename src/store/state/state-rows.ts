@@ -1,13 +1,15 @@
 import { lapsedBorrowKey } from "../../domain/clock/clock-jumps.ts";
-import { SlotPool } from "../../domain/slots/pool.ts";
-import { newRegistration, type Registration } from "../../domain/slots/registration.ts";
+import { MutableSlotPool } from "../../domain/evolve/mutable-slot-pool.ts";
 import {
-  emptyState,
-  type Counter,
-  type Feature,
-  type License,
-  type State,
-} from "../../domain/state.ts";
+  emptyMutableState,
+  newRegistration,
+  type MutableCounter,
+  type MutableFeature,
+  type MutableFeatureRegistration,
+  type MutableLicense,
+  type MutableRegistration,
+} from "../../domain/evolve/mutable-state.ts";
+import type { Counter, State } from "../../domain/state.ts";
 import type { ChainHead } from "../journal/journal.ts";
 import { STATE_FORMAT, type AuditLogEnd, type Snapshot } from "./snapshot.ts";
 
@@ -71,7 +73,7 @@ export function encodeSnapshot(
 }
 
 export function decodeSnapshot(snapshot: Snapshot): State {
-  const state = emptyState(snapshot.kind);
+  const state = emptyMutableState(snapshot.kind);
   state.createdAt = snapshot.createdAt;
   state.latestEventAt = snapshot.mark;
   state.nextSlot = snapshot.nextSlot;
@@ -94,21 +96,22 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   state.auditGaps = snapshot.auditGaps;
   for (const tombstone of snapshot.tombstones) state.tombstones.set(tombstone.license, tombstone);
   for (const { id, addedAt, movedAt, terms, grant, counter } of snapshot.licenses) {
-    const license: License = {
+    const license: MutableLicense = {
       id,
       addedAt,
       movedAt,
       terms,
       grant,
       counter: copyCounter(counter),
-      pool: new SlotPool<Registration>(),
+      pool: new MutableSlotPool<MutableRegistration>(),
       features: new Map(),
     };
     state.licenses.set(id, license);
     state.products.set(terms.product, [...(state.products.get(terms.product) ?? []), license]);
   }
   for (const { license, terms, counter } of snapshot.features) {
-    const feature: Feature = { terms, counter: copyCounter(counter), pool: new SlotPool() };
+    const pool = new MutableSlotPool<MutableFeatureRegistration>();
+    const feature: MutableFeature = { terms, counter: copyCounter(counter), pool };
     requireDefined(state.licenses.get(license)).features.set(terms.code, feature);
   }
   for (const row of snapshot.registrations) {
@@ -145,7 +148,7 @@ export const headOf = ({ covers, audit }: Snapshot): ChainHead => ({
   auditSum: audit.sum,
 });
 
-const copyCounter = ({ total, resetAt, counted }: Counter): Counter => ({
+const copyCounter = ({ total, resetAt, counted }: Counter): MutableCounter => ({
   total,
   resetAt,
   counted,

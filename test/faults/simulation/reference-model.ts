@@ -3,11 +3,12 @@
 import type { Command } from "../../../src/domain/decide.ts";
 import { isAudited } from "../../../src/domain/audited-events.ts";
 import type { Event } from "../../../src/domain/event.ts";
-import { evolve } from "../../../src/domain/evolve.ts";
+import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import { assertGrantInvariants } from "../../../src/domain/invariants.ts";
-import { SlotPool } from "../../../src/domain/slots/pool.ts";
+import { MutableSlotPool } from "../../../src/domain/evolve/mutable-slot-pool.ts";
+import { emptyMutableState, type MutableState } from "../../../src/domain/evolve/mutable-state.ts";
 import { IdempotencyRecords } from "../../../src/domain/idempotency/idempotency-records.ts";
-import { emptyState, type State } from "../../../src/domain/state.ts";
+import type { State } from "../../../src/domain/state.ts";
 import { instant, type Instant } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
 import { encodeLine, genesisHead, type ChainHead } from "../../../src/store/journal/journal.ts";
@@ -29,7 +30,7 @@ interface RefusedLines {
 }
 
 export class ReferenceModel {
-  state: State = emptyState("site");
+  state: MutableState = emptyMutableState("site");
   /** Answers depend on every line up to this one. */
   promisedSeq = 0;
   /** The store has synced every line up to this one. */
@@ -43,7 +44,7 @@ export class ReferenceModel {
   /** The offset at which each audited line ends in the audit log. */
   readonly #auditLineEnds = [0];
   /** The state at `#baseSeq`, which is never after `promisedSeq`. */
-  #base: State = emptyState("site");
+  #base: State = emptyMutableState("site");
   #baseSeq = 0;
 
   get head(): ChainHead {
@@ -132,7 +133,7 @@ export class ReferenceModel {
   rewindTo(seq: number): void {
     if (seq > this.head.seq)
       throw new Error(`cannot rewind to line ${seq}: the last line is ${this.head.seq}`);
-    this.state = this.stateAt(seq);
+    this.state = this.stateAt(seq) as MutableState;
     this.#lines.length = seq + 1;
     this.#auditLineEnds.length = this.head.auditSeq + 1;
     this.syncedSeq = Math.min(this.syncedSeq, seq);
@@ -226,7 +227,7 @@ function countsByPeer({ licenses, registrationsByPeer }: State): unknown[] {
 
 function toPlainValue(_key: string, value: unknown): unknown {
   if (value instanceof Map || value instanceof IdempotencyRecords) return [...value];
-  if (!(value instanceof SlotPool)) return value;
+  if (!(value instanceof MutableSlotPool)) return value;
   const ends = value.expiryIndex
     .ended(instant(Infinity), Infinity)
     .map(({ slot, end }) => [slot, end]);

@@ -7,15 +7,21 @@ import type {
   RequestMade,
 } from "../event.ts";
 import { limits } from "../limits.ts";
-import { SlotPool } from "../slots/pool.ts";
-import type { FeatureRegistration, Registration } from "../slots/registration.ts";
-import type { Counter, Feature, License, State } from "../state.ts";
-import { withdrawFeature, type FeatureTerms } from "./terms.ts";
+import { withdrawFeature, type FeatureTerms } from "../licenses/terms.ts";
 import { later, type Instant } from "../time.ts";
+import type {
+  MutableState,
+  MutableLicense,
+  MutableFeature,
+  MutableCounter,
+  MutableRegistration,
+  MutableFeatureRegistration,
+} from "./mutable-state.ts";
+import { MutableSlotPool } from "./mutable-slot-pool.ts";
 
 /** Installing and removing licenses: the part of evolve.ts that concerns documents, not slots. */
 
-export function addOpenRequest(state: State, { at, request, head }: RequestMade): void {
+export function addOpenRequest(state: MutableState, { at, request, head }: RequestMade): void {
   state.requests.set(request.request, request);
   for (const [id, { at: createdAt }] of state.requests) {
     const isOverLimit = state.requests.size > limits.openRequests;
@@ -26,7 +32,7 @@ export function addOpenRequest(state: State, { at, request, head }: RequestMade)
   if (state.requestHeads.length > limits.requestHeads) state.requestHeads.shift();
 }
 
-export function addOpenActivation(state: State, { at, activation }: ActivationMade): void {
+export function addOpenActivation(state: MutableState, { at, activation }: ActivationMade): void {
   state.activations.set(activation.nonce, activation);
   for (const [nonce, { at: createdAt }] of state.activations) {
     const isOverLimit = state.activations.size > limits.openActivations;
@@ -36,7 +42,7 @@ export function addOpenActivation(state: State, { at, activation }: ActivationMa
 }
 
 /** The request is used up in the same step that installs the license. */
-function markRequestAnswered(state: State, request: string, license: number): void {
+function markRequestAnswered(state: MutableState, request: string, license: number): void {
   state.requests.delete(request);
   state.answeredRequests.set(request, license);
   const [oldest] = state.answeredRequests.keys();
@@ -44,7 +50,7 @@ function markRequestAnswered(state: State, request: string, license: number): vo
   if (isOverLimit && oldest !== undefined) state.answeredRequests.delete(oldest);
 }
 
-export function removeLicense(state: State, { license, tombstone }: LicenseRemoved): void {
+export function removeLicense(state: MutableState, { license, tombstone }: LicenseRemoved): void {
   const { terms, pool } = requireLicense(state, license);
   for (const registration of pool.inSlotOrder()) state.registrationsByPeer.remove(registration);
   const others = (state.products.get(terms.product) ?? []).filter(({ id }) => id !== license);
@@ -61,20 +67,20 @@ export function removeLicense(state: State, { license, tombstone }: LicenseRemov
   }
 }
 
-export function installLicense(state: State, event: LicenseInstalled): void {
+export function installLicense(state: MutableState, event: LicenseInstalled): void {
   const { at, license: id, terms, grant } = event;
   if (event.request !== null) markRequestAnswered(state, event.request, id);
   if (event.activation !== null) state.activations.delete(event.activation);
   const existing = state.licenses.get(id);
   if (existing === undefined) {
-    const license: License = {
+    const license: MutableLicense = {
       id,
       addedAt: at,
       movedAt: null,
       terms,
       grant,
       counter: newCounter(),
-      pool: new SlotPool<Registration>(),
+      pool: new MutableSlotPool<MutableRegistration>(),
       features: new Map(terms.features.map((feature) => [feature.code, newFeature(feature)])),
     };
     state.licenses.set(id, license);
@@ -98,21 +104,25 @@ export function installLicense(state: State, event: LicenseInstalled): void {
   }
 }
 
-const newCounter = (): Counter => ({ total: 0, resetAt: null, counted: 0 });
+const newCounter = (): MutableCounter => ({ total: 0, resetAt: null, counted: 0 });
 
-const newFeature = (terms: FeatureTerms): Feature => ({
+const newFeature = (terms: FeatureTerms): MutableFeature => ({
   terms,
   counter: newCounter(),
-  pool: new SlotPool<FeatureRegistration>(),
+  pool: new MutableSlotPool<MutableFeatureRegistration>(),
 });
 
 /** The total stays; the new terms determine when it resets next. */
-function startPeriod(counter: Counter, terms: FeatureTerms["consumption"], at: Instant): void {
+function startPeriod(
+  counter: MutableCounter,
+  terms: FeatureTerms["consumption"],
+  at: Instant,
+): void {
   counter.total = totalAt(counter, at);
   counter.resetAt = findNextReset(terms, { resetAt: null }, at);
 }
 
-export function addCount(counter: Counter, { count, total, resetAt }: CounterChange): void {
+export function addCount(counter: MutableCounter, { count, total, resetAt }: CounterChange): void {
   counter.total = total;
   counter.resetAt = resetAt;
   counter.counted += count;
@@ -120,7 +130,7 @@ export function addCount(counter: Counter, { count, total, resetAt }: CounterCha
 
 type CounterChange = Pick<ConsumptionAdded, "count" | "total" | "resetAt">;
 
-export function requireLicense(state: State, id: number): License {
+export function requireLicense(state: MutableState, id: number): MutableLicense {
   const license = state.licenses.get(id);
   if (license === undefined)
     throw new Error(`an event names license ${id}, which is not installed`);

@@ -5,27 +5,66 @@ import {
   findUndoneJumps,
   type ClockSkewAt,
   findRemainingJumps,
-} from "./clock-jumps.ts";
+} from "../clock/clock-jumps.ts";
 import type { ClockSetBack, SlotRestored } from "../event.ts";
-import { requireLicense } from "../licenses/evolve-licenses.ts";
-import type { SlotPool } from "../slots/pool.ts";
-import type { RecordedJump } from "./clock-jump-types.ts";
-import {
-  newRegistration,
-  type BaseRegistration,
-  type FeatureRegistration,
-  type Registration,
-} from "../slots/registration.ts";
-import type { Counter, License, State } from "../state.ts";
+import { requireLicense } from "./evolve-licenses.ts";
+import type { RecordedJump } from "../clock/clock-jump-types.ts";
 import type { ConsumptionTerms } from "../licenses/terms.ts";
 import { earliest, later, latest, findNextPeriodStart, type Instant } from "../time.ts";
+import { totalAt } from "../consumption/counters.ts";
+import type { ClockJumped } from "../event.ts";
+import { limits } from "../limits.ts";
+import {
+  newRegistration,
+  type MutableHolder,
+  type MutableState,
+  type MutableLicense,
+  type MutableCounter,
+  type MutableRegistration,
+  type MutableFeatureRegistration,
+} from "./mutable-state.ts";
+import type { MutableSlotPool } from "./mutable-slot-pool.ts";
+
+/**
+ * The clock can jump forward by mistake and be corrected later. This records what the correction
+ * needs to restore everything that was granted under the correct clock.
+ */
+export function recordJump(state: MutableState, { from, to, reason }: ClockJumped): void {
+  const counters = [...listCounters(state)]
+    .filter(({ counter }) => counter.resetAt !== null)
+    .map(({ license, feature, counter }) => ({
+      license,
+      feature,
+      total: totalAt(counter, from),
+      resetAt: counter.resetAt,
+      counted: counter.counted,
+    }))
+    // Sorted: a restart may load the licenses in another order than they were installed in.
+    .toSorted((a, b) => a.license - b.license || ((a.feature ?? "") < (b.feature ?? "") ? -1 : 1));
+  state.clockJumps.push({ from, to, reason, counters });
+  if (state.clockJumps.length > limits.clockJumps) state.clockJumps.shift();
+}
+
+/** The counters of every license and of every feature. */
+function* listCounters(state: MutableState): Generator<{
+  readonly license: number;
+  readonly feature: string | null;
+  readonly counter: MutableCounter;
+}> {
+  for (const { id, counter, features } of state.licenses.values()) {
+    yield { license: id, feature: null, counter };
+    for (const [feature, { counter: featureCounter }] of features) {
+      yield { license: id, feature, counter: featureCounter };
+    }
+  }
+}
 
 /**
  * Moves the state back in time. A value that was set while the clock was ahead moves back by as
  * much as the clock was ahead then. A value that was set under the correct clock stays as it was
  * granted.
  */
-export function setClockBack(state: State, { from, to }: ClockSetBack): void {
+export function setClockBack(state: MutableState, { from, to }: ClockSetBack): void {
   const skew = makeClockSkewAt(state.clockJumps, from, to);
   const moveInstant = (at: Instant): Instant => later(at, -skew(at));
   const [firstUndone] = findUndoneJumps(state.clockJumps, to);
@@ -55,7 +94,7 @@ export function setClockBack(state: State, { from, to }: ClockSetBack): void {
 }
 
 /** Restores a borrow that ended only because the clock was ahead. */
-export function restoreSlot(state: State, event: SlotRestored): void {
+export function restoreSlot(state: MutableState, event: SlotRestored): void {
   const { license: id, user, slot, until } = event;
   const { pool, features } = requireLicense(state, id);
   const key = lapsedBorrowKey(id, user);
@@ -84,7 +123,7 @@ export function restoreSlot(state: State, event: SlotRestored): void {
   }
 }
 
-function moveRegistrations(pool: SlotPool<Registration>, skew: ClockSkewAt): void {
+function moveRegistrations(pool: MutableSlotPool<MutableRegistration>, skew: ClockSkewAt): void {
   // Changed in place, because the indexes refer to the same objects.
   for (const registration of pool.inSlotOrder()) {
     moveHolder(pool, registration, skew);
@@ -104,8 +143,8 @@ function moveRegistrations(pool: SlotPool<Registration>, skew: ClockSkewAt): voi
  * license's slot, which has already moved.
  */
 function moveFeatureSlots(
-  pool: SlotPool<FeatureRegistration>,
-  licensePool: SlotPool<Registration>,
+  pool: MutableSlotPool<MutableFeatureRegistration>,
+  licensePool: MutableSlotPool<MutableRegistration>,
   skew: ClockSkewAt,
 ): void {
   for (const featureSlot of pool.inSlotOrder()) {
@@ -117,8 +156,8 @@ function moveFeatureSlots(
   }
 }
 
-function moveHolder<T extends BaseRegistration>(
-  pool: SlotPool<T>,
+function moveHolder<T extends MutableHolder>(
+  pool: MutableSlotPool<T>,
   holder: T,
   skew: ClockSkewAt,
 ): void {
@@ -132,11 +171,11 @@ function moveHolder<T extends BaseRegistration>(
  * plus everything counted since: counts that a reset removed meanwhile count again.
  */
 function moveCounter(
-  counter: Counter,
+  counter: MutableCounter,
   terms: ConsumptionTerms | null,
   to: Instant,
   jump: RecordedJump | undefined,
-  license: License["id"],
+  license: MutableLicense["id"],
   feature: string | null,
 ): void {
   if (terms?.period != null && counter.resetAt !== null && counter.resetAt > to) {
@@ -158,7 +197,10 @@ function moveOutcome(outcome: unknown, skew: ClockSkewAt, at: Instant): unknown 
   if (typeof outcome !== "object" || outcome === null || !("borrowedUntil" in outcome)) {
     return outcome;
   }
-  const borrowOutcome = outcome as Pick<Registration, "registeredAt" | "end" | "borrowedUntil">;
+  const borrowOutcome = outcome as Pick<
+    MutableRegistration,
+    "registeredAt" | "end" | "borrowedUntil"
+  >;
   const until = borrowOutcome.borrowedUntil && later(borrowOutcome.borrowedUntil, -skew(at));
   const end = later(borrowOutcome.end, -skew(at));
   return {

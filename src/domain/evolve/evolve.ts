@@ -1,13 +1,6 @@
-import { addGap } from "./appliance/audit-gaps.ts";
-import {
-  sumJumpsSince,
-  dropSettledBorrows,
-  dropLapsedBorrowsOf,
-  keepLapsedBorrow,
-  lapsedBorrowKey,
-  recordJump,
-} from "./clock/clock-jumps.ts";
-import type { Event, KeyRemembered, RefusalsCounted, SlotTaken } from "./event.ts";
+import { addGap } from "../appliance/audit-gaps.ts";
+import { lapsedBorrowKey } from "../clock/clock-jumps.ts";
+import type { Event, SlotTaken } from "../event.ts";
 import {
   addCount,
   installLicense,
@@ -15,21 +8,25 @@ import {
   addOpenActivation,
   addOpenRequest,
   removeLicense,
-} from "./licenses/evolve-licenses.ts";
-import { limits } from "./limits.ts";
-import { moveAway, moveIn } from "./appliance/move.ts";
-import type { SlotPool } from "./slots/pool.ts";
-import { restoreSlot, setClockBack } from "./clock/clock-set-back.ts";
+} from "./evolve-licenses.ts";
+import { limits } from "../limits.ts";
+import { recordJump, restoreSlot, setClockBack } from "./evolve-clock.ts";
+import type { BaseRegistration, Contact } from "../slots/registration.ts";
+import type { DataFolderKind, State } from "../state.ts";
+import { isTimeDependent } from "../licenses/terms.ts";
+import { latest, type Instant } from "../time.ts";
 import {
+  emptyMutableState,
   newRegistration,
-  type Contact,
-  type BaseRegistration,
-  type Registration,
-} from "./slots/registration.ts";
-import type { IdempotencyRecord } from "./idempotency/idempotency-records.ts";
-import type { Feature, State } from "./state.ts";
-import { isTimeDependent } from "./licenses/terms.ts";
-import { later, latest, type Instant } from "./time.ts";
+  type MutableHolder,
+  type MutableState,
+  type MutableFeature,
+  type MutableRegistration,
+} from "./mutable-state.ts";
+import type { MutableSlotPool } from "./mutable-slot-pool.ts";
+import { keepLapsedBorrow, dropSettledBorrows, dropLapsedBorrowsOf } from "./lapsed-borrows.ts";
+import { moveAway, moveIn, countRefusals } from "./evolve-appliance.ts";
+import { addIdempotencyRecord, dropIdempotencyRecordsOf } from "./evolve-idempotency.ts";
 
 /** An event that only a newer version knows. Skipping it would lose a change. */
 export class UnknownEvent extends Error {
@@ -40,11 +37,15 @@ export class UnknownEvent extends Error {
   }
 }
 
+/** The state before the first event. */
+export const emptyState = (kind: DataFolderKind): State => emptyMutableState(kind);
+
 /**
- * The only code that changes State. It contains no rules: it applies what an event says, without
- * checking. Replaying a journal through it rebuilds the state of the running server.
+ * Changes the state; nothing else does. It contains no rules: it applies what an event says,
+ * without checking. Replaying a journal through it rebuilds the state of the running server.
  */
-export function evolve(state: State, event: Event): void {
+export function evolve(readonlyState: State, event: Event): void {
+  const state = readonlyState as MutableState;
   state.latestEventAt = latest(state.latestEventAt, event.at);
   if (isLendingEvent(event) && isLicenseTimeDependent(state, event.license))
     state.hasLentTimeDependent = true;
@@ -196,13 +197,13 @@ const LENDING_EVENT_TYPES = new Set([
 
 const isLendingEvent = (event: Event): event is SlotTaken => LENDING_EVENT_TYPES.has(event.type);
 
-const isLicenseTimeDependent = (state: State, id: number): boolean => {
+const isLicenseTimeDependent = (state: MutableState, id: number): boolean => {
   const license = state.licenses.get(id);
   return license !== undefined && isTimeDependent(license.terms);
 };
 
-function setEnd<T extends BaseRegistration>(
-  pool: SlotPool<T>,
+function setEnd<T extends MutableHolder>(
+  pool: MutableSlotPool<T>,
   registration: T,
   end: Instant,
   at: Instant,
@@ -213,7 +214,12 @@ function setEnd<T extends BaseRegistration>(
 }
 
 /** Ends a borrow whose end is reached, even if heartbeats keep its slot. */
-function endBorrow(state: State, license: number, registration: Registration, at: Instant): void {
+function endBorrow(
+  state: MutableState,
+  license: number,
+  registration: MutableRegistration,
+  at: Instant,
+): void {
   if (registration.borrowedUntil === null || registration.borrowedUntil > at) return;
   keepLapsedBorrow(state, license, registration);
   registration.borrowedUntil = null;
@@ -222,8 +228,8 @@ function endBorrow(state: State, license: number, registration: Registration, at
 }
 
 function updateContact(
-  { registrationsByPeer }: State,
-  registration: Registration,
+  { registrationsByPeer }: MutableState,
+  registration: MutableRegistration,
   contact: Contact,
 ): void {
   registrationsByPeer.remove(registration);
@@ -231,49 +237,16 @@ function updateContact(
   registrationsByPeer.add(registration);
 }
 
-function addIdempotencyRecord(
-  { idempotencyRecords, clockJumps }: State,
-  event: KeyRemembered,
-): void {
-  const { key, at, fingerprint, outcome, peer = null } = event;
-  idempotencyRecords.add(key, { at, fingerprint, outcome, peer });
-  for (let dropped = 0; dropped < limits.idempotencyDropsPerCommand; dropped += 1) {
-    const { oldest } = idempotencyRecords;
-    if (oldest === null) break;
-    // If the clock jumped since, it may be set back, and the key becomes valid again.
-    const age = limits.idempotencyAge + sumJumpsSince(clockJumps, oldest.record.at);
-    if (at < later(oldest.record.at, age)) break;
-    idempotencyRecords.delete(oldest.key);
-  }
-  const keyToDrop =
-    idempotencyRecords.size > limits.idempotencyKeys
-      ? idempotencyRecords.oldestKeyOfLargestPeer
-      : null;
-  if (keyToDrop !== null) idempotencyRecords.delete(keyToDrop);
-}
-
-/** Outcomes of a license that was returned must not be repeated, even if it is installed again. */
-function dropIdempotencyRecordsOf({ idempotencyRecords }: State, license: number): void {
-  const isOfLicense = ({ outcome }: IdempotencyRecord): boolean =>
-    (outcome as { readonly license?: number } | null)?.license === license;
-  for (const [key] of [...idempotencyRecords].filter(([, record]) => isOfLicense(record)))
-    idempotencyRecords.delete(key);
-}
-
-function countRefusals(state: State, { product, code, count, at }: RefusalsCounted): void {
-  const key = JSON.stringify([product, code]);
-  const before = state.refusals.get(key);
-  if (before === undefined && state.refusals.size >= limits.refusalTotals) return;
-  state.refusals.set(key, { product, code, count: (before?.count ?? 0) + count, lastAt: at });
-}
-
-function requireFeature(state: State, event: { license: number; feature: string }): Feature {
+function requireFeature(
+  state: MutableState,
+  event: { license: number; feature: string },
+): MutableFeature {
   const feature = requireLicense(state, event.license).features.get(event.feature);
   if (feature === undefined) throw new Error("an event names a feature its license does not have");
   return feature;
 }
 
-function requireHolder<T extends BaseRegistration>(pool: SlotPool<T>, user: string): T {
+function requireHolder<T extends BaseRegistration>(pool: MutableSlotPool<T>, user: string): T {
   const holder = pool.get(user);
   if (holder === undefined) throw new Error("an event names a user who holds no slot");
   return holder;

@@ -1,0 +1,28 @@
+import type { MovedAway, MovedIn, RefusalsCounted } from "../event.ts";
+import { limits } from "../limits.ts";
+import type { MutableState } from "./mutable-state.ts";
+
+export function moveAway(state: MutableState, { move, at }: MovedAway): void {
+  state.retirement = { move, at };
+}
+
+export function moveIn(state: MutableState, { restore, at }: MovedIn): void {
+  state.retirement = null;
+  state.restores.push(restore);
+  if (state.restores.length > limits.restores) state.restores.shift();
+  // The move was cancelled on its own host and nothing happened elsewhere: a later move gets its
+  // full grace period.
+  if (restore.replaced === restore.seq) return;
+  // The grace period starts with the first move: repeated moves must not extend it.
+  for (const license of state.licenses.values()) license.movedAt ??= at;
+}
+
+export function countRefusals(
+  state: MutableState,
+  { product, code, count, at }: RefusalsCounted,
+): void {
+  const key = JSON.stringify([product, code]);
+  const before = state.refusals.get(key);
+  if (before === undefined && state.refusals.size >= limits.refusalTotals) return;
+  state.refusals.set(key, { product, code, count: (before?.count ?? 0) + count, lastAt: at });
+}

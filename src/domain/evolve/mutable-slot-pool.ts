@@ -1,0 +1,51 @@
+import { ExpiryIndex } from "../index/expiry-index.ts";
+import { ShardedMap } from "../index/sharded-map.ts";
+import { compareBySlot, SortedList, type SlotKeyed } from "../index/sorted-list.ts";
+import type { SlotHolder, SlotPool } from "../slots/pool.ts";
+import type { Instant } from "../time.ts";
+
+export interface MutableSlotHolder extends SlotHolder {
+  end: Instant;
+}
+
+/** A pool that holders can be added to, with an index for each order. */
+export class MutableSlotPool<T extends MutableSlotHolder> implements SlotPool<T> {
+  readonly #byUser = new ShardedMap<T>();
+  readonly #bySlot = new SortedList<T, SlotKeyed>(compareBySlot);
+  readonly #byEnd = new ExpiryIndex<T>();
+
+  get size(): number {
+    return this.#byUser.size;
+  }
+
+  get expiryIndex(): Pick<ExpiryIndex<T>, "countEnded" | "ended" | "nthEnd"> {
+    return this.#byEnd;
+  }
+
+  get(user: string): T | undefined {
+    return this.#byUser.get(user);
+  }
+
+  add(holder: T): void {
+    if (this.get(holder.user) !== undefined) throw new Error("a slot was taken twice by one user");
+    this.#byUser.set(holder.user, holder);
+    this.#bySlot.add(holder);
+    this.#byEnd.add(holder);
+  }
+
+  remove(holder: T): void {
+    this.#byEnd.remove(holder);
+    this.#bySlot.remove(holder);
+    this.#byUser.delete(holder.user);
+  }
+
+  changeEnd(holder: T, end: Instant): void {
+    this.#byEnd.remove(holder);
+    holder.end = end;
+    this.#byEnd.add(holder);
+  }
+
+  inSlotOrder(after = -1): Iterable<T> {
+    return this.#bySlot.startingAt({ slot: after + 1 });
+  }
+}

@@ -1,0 +1,117 @@
+import type { RecordedJump } from "../clock/clock-jump-types.ts";
+import { IdempotencyRecords } from "../idempotency/idempotency-records.ts";
+import { PeerIndex } from "../index/peer-index.ts";
+import type {
+  BaseRegistration,
+  Contact,
+  FeatureRegistration,
+  LapsedBorrow,
+  Registration,
+} from "../slots/registration.ts";
+import type {
+  Counter,
+  DataFolderKind,
+  Feature,
+  License,
+  OpenActivation,
+  OpenRequest,
+  RefusalTotal,
+  RequestHead,
+  Restore,
+  State,
+  Tombstone,
+  TrustedVendor,
+} from "../state.ts";
+import { instant, type Instant } from "../time.ts";
+import { MutableSlotPool } from "./mutable-slot-pool.ts";
+
+/**
+ * The state as the code in this folder sees it, which alone may change it, and as the decoder of
+ * `state.json` builds it. Everything else gets it as `State`. A member that is added to `State`
+ * must be added here too, or `emptyMutableState` does not compile.
+ */
+export interface MutableState extends Mutable<Omit<State, keyof Collections>>, Collections {}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+interface Collections {
+  readonly vendors: Map<string, TrustedVendor>;
+  readonly requests: Map<string, OpenRequest>;
+  readonly activations: Map<string, OpenActivation>;
+  readonly answeredRequests: Map<string, number>;
+  readonly requestHeads: RequestHead[];
+  readonly tombstones: Map<number, Tombstone>;
+  readonly restores: Restore[];
+  readonly clockJumps: RecordedJump[];
+  readonly lapsedBorrows: Map<string, LapsedBorrow>;
+  readonly registrationsByPeer: PeerIndex;
+  readonly licenses: Map<number, MutableLicense>;
+  readonly products: Map<string, readonly MutableLicense[]>;
+  readonly idempotencyRecords: IdempotencyRecords;
+  readonly refusals: Map<string, RefusalTotal>;
+}
+
+export interface MutableLicense
+  extends Pick<License, "id" | "addedAt">, Mutable<Pick<License, "terms" | "grant" | "movedAt">> {
+  readonly counter: MutableCounter;
+  readonly pool: MutableSlotPool<MutableRegistration>;
+  readonly features: Map<string, MutableFeature>;
+}
+
+export interface MutableFeature extends Mutable<Pick<Feature, "terms">> {
+  readonly counter: MutableCounter;
+  readonly pool: MutableSlotPool<MutableFeatureRegistration>;
+}
+
+export type MutableCounter = Mutable<Counter>;
+export type MutableHolder = Mutable<BaseRegistration>;
+export type MutableRegistration = Mutable<Registration>;
+export type MutableFeatureRegistration = Mutable<FeatureRegistration>;
+
+/** A new registration: not borrowed, and used from one machine only. */
+export const newRegistration = (
+  slot: number,
+  user: string,
+  registeredAt: Instant,
+  end: Instant,
+  contact: Contact,
+): MutableRegistration => ({
+  slot,
+  user,
+  registeredAt,
+  end,
+  setAt: registeredAt,
+  contact,
+  borrowedUntil: null,
+  borrowedAt: null,
+  leasedTo: null,
+  contactAuditedAt: null,
+  isContactUnaudited: false,
+});
+
+export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
+  kind,
+  createdAt: instant(0),
+  latestEventAt: instant(0),
+  nextSlot: 1,
+  appliance: "",
+  vendors: new Map(),
+  requests: new Map(),
+  activations: new Map(),
+  answeredRequests: new Map(),
+  requestHeads: [],
+  tombstones: new Map(),
+  restores: [],
+  auditGaps: [],
+  retirement: null,
+  hasLentTimeDependent: false,
+  clockNonce: null,
+  clockAskedAt: instant(0),
+  clockJumps: [],
+  lapsedBorrows: new Map(),
+  registrationsByPeer: new PeerIndex(),
+  licenses: new Map(),
+  products: new Map(),
+  idempotencyRecords: new IdempotencyRecords(),
+  refusals: new Map(),
+});
