@@ -10,9 +10,9 @@ import {
   serveWithCapturedOutput,
   listEncodings,
 } from "../support/canaries.ts";
-import { waitUntil } from "../support/running-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 test("the leak search finds a secret in every encoding it covers", () => {
   const secret = makeCanary("control");

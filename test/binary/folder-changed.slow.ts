@@ -14,9 +14,9 @@ import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { listSegments } from "../../src/store/folder/files.ts";
 import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
-import { waitUntil } from "../support/running-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 

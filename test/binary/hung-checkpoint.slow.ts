@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
-import { waitUntil } from "../support/running-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 const USERS = 200;

@@ -3,9 +3,10 @@ import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
-import { RunningSite, waitUntil } from "../support/running-site.ts";
+import { RunningSite } from "../support/running-site.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const REGISTER = "/api/v4/register";
 

@@ -5,9 +5,9 @@ import {
   messageOrSlow,
   RunningSite,
   PASSWORD,
-  waitUntil,
 } from "../support/running-site.ts";
 import { sendRaw } from "../support/raw-request.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const STATUS = "/api/admin/v1/status";
 

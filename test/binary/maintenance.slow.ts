@@ -13,11 +13,11 @@ import {
   listDownloads,
   register,
   serveSite,
-  waitUntil,
   type ServedSite,
 } from "../support/served-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 async function runJson(...args: string[]): Promise<unknown> {
   const { stdout } = await runBinary([...args, "--json"]);
@@ -53,7 +53,7 @@ async function startSuspendedJob(
     );
     const children = (): number[] => listChildProcesses(site.server.pid);
     const isRunning = (): boolean => children().length > 0 && isFarEnough();
-    await waitUntil("the child process runs", () => isOver || isRunning());
+    await waitUntil(() => isOver || isRunning(), "the child process runs");
     const [child, ...more] = children();
     expect(more).toEqual([]);
     if (child !== undefined && (await suspend(child))) {
@@ -78,8 +78,9 @@ async function suspend(pid: number): Promise<boolean> {
     return false;
   }
   // T: suspended. Z, X or nothing: ended.
-  await waitUntil("the process is suspended or has ended", () =>
-    ["T", "Z", "X", ""].includes(state()),
+  await waitUntil(
+    () => ["T", "Z", "X", ""].includes(state()),
+    "the process is suspended or has ended",
   );
   return state() === "T";
 }
@@ -195,7 +196,7 @@ describe("a backup over HTTP", () => {
         acknowledged.push(name);
       }
     });
-    await waitUntil("50 registrations", () => acknowledged.length > 50);
+    await waitUntil(() => acknowledged.length > 50, "50 registrations");
     const before = [...acknowledged];
     const { file, response } = await downloadBackup(site);
     const countAfter = acknowledged.length;
@@ -235,7 +236,7 @@ describe("a backup over HTTP", () => {
       expect(modeOf(join(downloads, name))).toBe("600");
     resume();
     expect((await (await reply).bytes()).length).toBeGreaterThan(0);
-    await waitUntil("the backup file is removed", () => listDownloads(site.folder).length === 0);
+    await waitUntil(() => listDownloads(site.folder).length === 0, "the backup file is removed");
     const log = site.server.stderr();
     expect(log).toContain(`${ADMIN_API}/backup`);
     expect(log).not.toContain(downloads);
@@ -254,10 +255,10 @@ describe("a backup over HTTP", () => {
     caller.abort();
     expect(await reply.catch(() => "gone")).toBe("gone");
     await waitUntil(
-      "the child process has ended",
       () => listChildProcesses(site.server.pid).length === 0,
+      "the child process has ended",
     );
-    await waitUntil("the backup file is removed", () => listDownloads(site.folder).length === 0);
+    await waitUntil(() => listDownloads(site.folder).length === 0, "the backup file is removed");
     // The next job can run.
     await downloadBackup(site);
   });
@@ -272,7 +273,7 @@ describe("a backup over HTTP", () => {
     const reader = response.body?.getReader();
     await reader?.read();
     caller.abort();
-    await waitUntil("the backup file is removed", () => listDownloads(site.folder).length === 0);
+    await waitUntil(() => listDownloads(site.folder).length === 0, "the backup file is removed");
     await downloadBackup(site);
   });
 
@@ -288,7 +289,7 @@ describe("a backup over HTTP", () => {
     await site.server.kill();
     expect(await reply.catch(() => "gone")).toBe("gone");
     const again = await serveSite([], site.folder);
-    await waitUntil("the backup file is removed", () => listDownloads(again.folder).length === 0);
+    await waitUntil(() => listDownloads(again.folder).length === 0, "the backup file is removed");
     // It stays removed when the process that wrote it continues.
     resume();
     await Bun.sleep(1_000);
@@ -299,7 +300,7 @@ describe("a backup over HTTP", () => {
     const site = await serveSite();
     await registerUsers(site, 3_000);
     const download = callAdmin(site, "POST", "/backup").catch(() => "gone");
-    await waitUntil("a backup file exists", () => listDownloads(site.folder).length > 0);
+    await waitUntil(() => listDownloads(site.folder).length > 0, "a backup file exists");
     expect(await site.server.stop()).toBe(0);
     await download;
     expect(listDownloads(site.folder)).toEqual([]);
@@ -336,7 +337,7 @@ test("maintenance jobs run one at a time: eight may wait, and further callers ge
     if (response.status !== 200) refused.push(await readStatusAndCode(response));
     return response.status;
   });
-  await waitUntil("four are refused", () => refused.length === 4);
+  await waitUntil(() => refused.length === 4, "four are refused");
   expect(refused.every(([, code]) => code === "too_many_requests")).toBe(true);
   resume();
   const statuses = [

@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, startBinary } from "../support/binary.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../support/offline-binary.ts";
-import { waitUntil } from "../support/running-site.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const TERMS = ["--allow-weak-binding", "--slots", "9", "--borrow-hours", "48"];
 const LISTEN = ["--listen", "127.0.0.1:0"];

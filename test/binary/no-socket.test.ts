@@ -10,9 +10,9 @@ import {
   startProgram,
   type ServerProcess,
 } from "../support/binary.ts";
-import { waitUntil } from "../support/running-site.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 async function expectToServe(server: ServerProcess, socket: string): Promise<void> {
   const warning = `berth: warning: cannot create the socket ${socket} (`;

@@ -4,8 +4,9 @@ import { describe, expect, onTestFinished, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { buildBinary, type ServerProcess } from "../support/binary.ts";
-import { RunningSite, waitUntil } from "../support/running-site.ts";
+import { RunningSite } from "../support/running-site.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 async function openTlsSite(): Promise<RunningSite> {
   const site = await RunningSite.open();

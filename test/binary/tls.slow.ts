@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { issueServerCertificate, createAuthority } from "../../src/platform/x509.ts";
 import { runBinary } from "../support/binary.ts";
-import { bearerHeader, RunningSite, NETWORK_ADDRESS, waitUntil } from "../support/running-site.ts";
+import { bearerHeader, RunningSite, NETWORK_ADDRESS } from "../support/running-site.ts";
 import { requestRepeatedly, requestOnce } from "../support/tls-client.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const STATUS = "/api/admin/v1/status";
 const DAY = 24 * 60 * 60 * 1_000;

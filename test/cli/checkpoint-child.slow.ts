@@ -8,7 +8,6 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
-import { waitUntil } from "../support/faulty-disk.ts";
 import {
   transactOrThrow,
   openLicensedSite,
@@ -19,6 +18,7 @@ import {
 import { PATIENCE } from "../support/patience.ts";
 import { register } from "../support/scenario.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const HOUR = 3_600_000;
 

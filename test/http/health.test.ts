@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { expectOk, expectRefusal, openAppliance } from "../support/appliance.ts";
-import { makeDiskError, FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
+import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
 import { justBefore, MONDAY } from "../support/scenario.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 tellNoSlowSyncs();
 

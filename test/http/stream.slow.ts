@@ -9,11 +9,12 @@ import { MAX_STREAMS, StatusStreams } from "../../src/http/status-streams.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { createNetworkMatcher } from "../../src/platform/networks.ts";
 import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/appliance.ts";
-import { bearerHeader, waitUntil } from "../support/running-site.ts";
+import { bearerHeader } from "../support/running-site.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { hoursLater, minutesLater, MONDAY } from "../support/scenario.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { STREAM_PATH, StatusStream } from "../support/status-stream.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 tellNoSlowSyncs();
 

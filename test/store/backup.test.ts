@@ -18,7 +18,7 @@ import {
   catchRefusal,
   readFolderState,
 } from "../support/backup-site.ts";
-import { makeDiskError, failCallAt, FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
+import { makeDiskError, failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
 import {
   transactOrThrow,
   readLines,
@@ -27,6 +27,7 @@ import {
 } from "../support/licensed-store.ts";
 import { MONDAY, register, utc } from "../support/scenario.ts";
 import { contentsOf, copyFolder, modeOf, tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const makeSiteBackup = (folder: string, out: string, disk = realDisk) =>
   makeBackup(disk, folder, out, MONDAY, { identity: checkIdentity });

@@ -3,13 +3,7 @@ import { err } from "../../src/domain/result.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import type { StorageFault } from "../../src/store/journal/group-commit.ts";
-import {
-  makeDiskError,
-  failCallAt,
-  FaultyDisk,
-  isPending,
-  waitUntil,
-} from "../support/faulty-disk.ts";
+import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import {
   transactCommand,
   transactOrThrow,
@@ -19,6 +13,7 @@ import {
 } from "../support/licensed-store.ts";
 import { register } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const FAILED = err<StorageFault>({ code: "storage_failed" });
 

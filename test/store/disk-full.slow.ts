@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { err, type Result } from "../../src/domain/result.ts";
 import type { StorageFault } from "../../src/store/journal/group-commit.ts";
-import { makeDiskError, FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
+import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
 import {
   transactCommand,
   transactOrThrow,
@@ -16,6 +16,7 @@ import {
 } from "../support/licensed-store.ts";
 import { consume, register } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const FULL = err<StorageFault>({ code: "storage_full" });
 

@@ -14,7 +14,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { computeJournalReserve } from "../../src/store/folder/disk-space.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
-import { makeDiskError, failCallAt, FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
+import { makeDiskError, failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
 import {
   transactCommand,
   transactOrThrow,
@@ -28,6 +28,7 @@ import {
 } from "../support/licensed-store.ts";
 import { consume, register, utc } from "../support/scenario.ts";
 import { contentsOf, copyFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 interface UncoveredSite {
   readonly folder: string;

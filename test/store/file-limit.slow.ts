@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { err } from "../../src/domain/result.ts";
 import type { StorageFault } from "../../src/store/journal/group-commit.ts";
-import { FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
+import { FaultyDisk } from "../support/faulty-disk.ts";
 import {
   transactCommand,
   transactOrThrow,
@@ -16,6 +16,7 @@ import {
 import { install, register } from "../support/scenario.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { copyFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 tellNoSlowSyncs();
 

@@ -16,7 +16,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { FolderChanged } from "../../src/store/folder/folder-changed.ts";
 import type { StorageFault } from "../../src/store/journal/group-commit.ts";
 import { lockFolder } from "../../src/store/folder/lock.ts";
-import { makeDiskError, FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
+import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
 import {
   transactCommand,
   transactOrThrow,
@@ -27,6 +27,7 @@ import {
   type OpenSite,
 } from "../support/licensed-store.ts";
 import { register } from "../support/scenario.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const FAILED = err<StorageFault>({ code: "storage_failed" });
 

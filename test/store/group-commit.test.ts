@@ -3,14 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SyncTimes } from "../../src/store/store-health.ts";
 import { GroupCommit, type StorageError } from "../../src/store/journal/group-commit.ts";
-import {
-  makeDiskError,
-  failCallAt,
-  FaultyDisk,
-  isPending,
-  waitUntil,
-} from "../support/faulty-disk.ts";
+import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 function makeGroupCommit() {
   const disk = new FaultyDisk();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { errorCode, isOpenFailure, realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
-import { makeDiskError, FaultyDisk, isPending, waitUntil } from "../support/faulty-disk.ts";
+import { makeDiskError, FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import {
   transactCommand,
   transactOrThrow,
@@ -17,6 +17,7 @@ import {
 import { install, register } from "../support/scenario.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 tellNoSlowSyncs();
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
-import { FaultyDisk, isPending, waitUntil } from "../support/faulty-disk.ts";
+import { FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import {
   transactCommand,
   transactOrThrow,
@@ -18,6 +18,7 @@ import {
 } from "../support/licensed-store.ts";
 import { install, minutesLater, MONDAY, register, unregister } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const UNKNOWN_PRODUCT = register("ada", { product: "nothing" });
 

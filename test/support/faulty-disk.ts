@@ -6,7 +6,7 @@ import {
   type OpenFile,
   type FileStat,
 } from "../../src/platform/disk.ts";
-import { PATIENCE } from "./patience.ts";
+import { waitUntil } from "./wait-until.ts";
 
 export type DiskCallName = keyof Disk | keyof OpenFile;
 
@@ -238,13 +238,4 @@ export function failCallAt(
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const waiting = Symbol("waiting");
   return (await Promise.race([promise, Bun.sleep(15).then(() => waiting)])) === waiting;
-}
-
-export async function waitUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
-  // Not `performance.now`, which tests replace.
-  const deadline = Bun.nanoseconds() + PATIENCE * 1_000_000;
-  while (!(await condition())) {
-    if (Bun.nanoseconds() > deadline) throw new Error("timed out waiting for a condition");
-    await Bun.sleep(2);
-  }
 }

@@ -4,8 +4,8 @@ import { expect, onTestFinished } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { runBinary, startBinary, type ServerProcess, type CommandResult } from "./binary.ts";
-import { PATIENCE } from "./patience.ts";
 import { tempFolder } from "./temp-folder.ts";
+import { waitUntil } from "./wait-until.ts";
 
 export const PASSWORD = "correct horse battery";
 
@@ -102,14 +102,6 @@ export class RunningSite {
 /** Matches a log message also on a machine on which the request takes a second or longer. */
 export const messageOrSlow = (message: string): unknown =>
   expect.stringMatching(new RegExp(`^(?:${message}|slow request)$`));
-
-export async function waitUntil(isTrue: () => boolean, description: string): Promise<void> {
-  const deadline = performance.now() + PATIENCE;
-  while (!isTrue()) {
-    if (performance.now() > deadline) throw new Error(`timed out waiting for: ${description}`);
-    await Bun.sleep(5);
-  }
-}
 
 const serve = (folder: string, flags: readonly string[]): Promise<ServerProcess> =>
   startBinary(

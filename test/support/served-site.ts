@@ -3,7 +3,6 @@ import { expect, onTestFinished } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBinary, type ServerProcess } from "./binary.ts";
-import { PATIENCE } from "./patience.ts";
 import { makeLicensedSite } from "./site-folder.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -89,14 +88,5 @@ function readOrEmpty(path: string): string {
     return readFileSync(path, "utf8");
   } catch {
     return "";
-  }
-}
-
-/** Polls until the condition is true. */
-export async function waitUntil(description: string, isTrue: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE;
-  while (!isTrue()) {
-    if (performance.now() > deadline) throw new Error(`timed out waiting for: ${description}`);
-    await Bun.sleep(5);
   }
 }
