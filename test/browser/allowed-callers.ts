@@ -1,10 +1,9 @@
 // The requests of the attacks, sent by callers who are allowed to. They must have their effect, or
 // the attacks would prove nothing.
-import type { Browser } from "playwright-core";
-import { check } from "../support/suite-harness.ts";
 import { routeRequestsFor } from "./route-requests.ts";
 import { openPage } from "./chromium.ts";
-import { JSON_TYPE, LOOPBACK, DemoSite } from "./demo-site.ts";
+import { DemoSite, JSON_TYPE } from "./demo-site.ts";
+import { LOOPBACK } from "./network-address.ts";
 
 interface RequestInitLike {
   readonly method: string;
@@ -15,30 +14,48 @@ interface RequestInitLike {
 /** Returns the status of the answer. */
 type Send = (url: string, init: RequestInitLike) => Promise<number>;
 
-export async function checkAllowedCallers(browser: Browser, address: string): Promise<void> {
-  const asProgram: Send = async (url, init) => (await fetch(url, init)).status;
-  await checkRoutes("a program", address, await DemoSite.start(), asProgram);
-  const site = await DemoSite.start();
-  // The content security policy of the page forbids calls from an injected script.
-  const page = await openPage(browser, { bypassCSP: true });
-  await page.goto(site.urlAt(address));
-  const asPage: Send = (url, init) =>
-    page.evaluate(async ([url, init]) => (await fetch(url, init)).status, [url, init] as const);
-  await checkForms(address, site, asPage);
-  await checkRoutes("Berth's own page", address, site, asPage);
-  await page.close();
+export interface Caller {
+  readonly name: string;
+  /** Prepares calls of the site at one of its addresses. */
+  readonly prepare: (site: DemoSite, address: string) => Promise<Send>;
 }
 
-/** Over the network a credential without TLS is refused with 403. */
-async function checkRoutes(
-  caller: string,
+export const PROGRAM: Caller = {
+  name: "a program",
+  prepare: async () => async (url, init) => (await fetch(url, init)).status,
+};
+
+export const OWN_PAGE: Caller = {
+  name: "Berth's own page",
+  async prepare(site, address) {
+    // The content security policy of the page forbids calls from an injected script.
+    const page = await openPage({ bypassCSP: true });
+    await page.goto(site.urlAt(address));
+    return (url, init) =>
+      page.evaluate(async ([url, init]) => (await fetch(url, init)).status, [url, init] as const);
+  },
+};
+
+interface RouteOutcome {
+  readonly route: string;
+  readonly status: number;
+  readonly hasChanged: boolean;
+}
+
+/**
+ * Sends a request to every route, and returns what happened and what must happen. Over the network
+ * a credential without TLS is refused with 403.
+ */
+export async function callRoutes(
+  { prepare }: Caller,
   address: string,
-  site: DemoSite,
-  send: Send,
-): Promise<void> {
-  for (const { method, path, fields, setup = [], isRejected, isReadOnly } of routeRequestsFor(
-    site,
-  )) {
+): Promise<{ readonly outcomes: RouteOutcome[]; readonly expected: RouteOutcome[] }> {
+  const site = await DemoSite.start();
+  const send = await prepare(site, address);
+  const outcomes: RouteOutcome[] = [];
+  const expected: RouteOutcome[] = [];
+  for (const request of routeRequestsFor(site)) {
+    const { method, path, fields, setup = [], isRejected, isReadOnly } = request;
     let token: string | null = null;
     for (const [setupPath, setupFields] of setup) {
       const reply = (await (await site.call(setupPath, setupFields)).json()) as { token?: string };
@@ -46,32 +63,26 @@ async function checkRoutes(
     }
     const { seq } = await site.readCounters();
     const headers = { ...(token !== null && { authorization: `Bearer ${token}` }) };
+    const query = new URLSearchParams({ ...fields }).toString();
     const status =
       method === "GET"
-        ? await send(
-            site.urlAt(address, `${path}?${new URLSearchParams({ ...fields }).toString()}`),
-            {
-              method,
-              headers,
-            },
-          )
+        ? await send(site.urlAt(address, `${path}?${query}`), { method, headers })
         : await send(site.urlAt(address, path), {
             method,
             headers: { ...headers, ...JSON_TYPE },
             body: JSON.stringify(fields),
           });
     const hasChanged = (await site.readCounters()).seq > seq;
+    const route = `${method} ${path}`;
+    outcomes.push({ route, status, hasChanged });
     const refusal = isRejected === true ? 400 : token !== null && address !== LOOPBACK ? 403 : null;
-    const isRight =
+    expected.push(
       refusal === null
-        ? status === 200 && hasChanged === (isReadOnly !== true)
-        : status === refusal;
-    const expected = refusal === null ? "succeeds" : `is answered with ${refusal}`;
-    check(`${method} ${path} from ${caller} at ${address} ${expected}`, isRight, {
-      status,
-      hasChanged,
-    });
+        ? { route, status: 200, hasChanged: isReadOnly !== true }
+        : { route, status: refusal, hasChanged },
+    );
   }
+  return { outcomes, expected };
 }
 
 /** Routes that accept a document as a file or as text; all others accept only JSON. */
@@ -84,26 +95,21 @@ const UPLOADS = new Set([
 
 /**
  * Behind the gate: what any HTML form can send is not accepted as JSON, not even from Berth's page.
+ * Returns the requests that were not refused with 415, and whether anything was changed.
  */
-async function checkForms(address: string, site: DemoSite, send: Send): Promise<void> {
-  for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
-    const { seq } = await site.readCounters();
-    const accepted: string[] = [];
-    for (const { method, path, fields } of routeRequestsFor(site)) {
-      if (method !== "POST" || UPLOADS.has(path)) continue;
-      const headers = { "content-type": type };
-      const status = await send(site.urlAt(address, path), {
-        method,
-        headers,
-        body: JSON.stringify(fields),
-      });
-      if (status !== 415) accepted.push(`${path} ${status}`);
-    }
-    const hasChanged = (await site.readCounters()).seq !== seq;
-    check(
-      `JSON sent as ${type} by Berth's own page at ${address} is refused with 415`,
-      accepted.length === 0 && !hasChanged,
-      accepted,
-    );
+export async function sendJsonAs(
+  type: string,
+  address: string,
+): Promise<{ readonly accepted: string[]; readonly hasChanged: boolean }> {
+  const site = await DemoSite.start();
+  const send = await OWN_PAGE.prepare(site, address);
+  const { seq } = await site.readCounters();
+  const accepted: string[] = [];
+  for (const { method, path, fields } of routeRequestsFor(site)) {
+    if (method !== "POST" || UPLOADS.has(path)) continue;
+    const init = { method, headers: { "content-type": type }, body: JSON.stringify(fields) };
+    const status = await send(site.urlAt(address, path), init);
+    if (status !== 415) accepted.push(`${path} ${status}`);
   }
+  return { accepted, hasChanged: (await site.readCounters()).seq !== seq };
 }

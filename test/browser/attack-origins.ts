@@ -1,7 +1,7 @@
 // The origins that attacks come from: pages of every kind of origin that is not Berth's own.
-import type { Browser, Frame, Page } from "playwright-core";
-import { PATIENCE } from "../support/patience.ts";
+import type { Frame, Page } from "playwright-core";
 import { emptyPage, NO_REFERRER, ATTACK_SCRIPT } from "./attacker.ts";
+import { BROWSER_PATIENCE, startChromium } from "./chromium.ts";
 import type { AttackRequest } from "./route-requests.ts";
 
 export interface AttackOrigin {
@@ -30,23 +30,22 @@ export interface AttackAddresses {
   readonly reboundUrl: string;
 }
 
-/** Globals that `attacks.js` defines in a page. */
+/** A global that `attacks.js` defines in a page. */
 declare const sendAttack: (
   technique: string,
   requests: readonly AttackRequest[],
   home: string,
   timeFactor: number,
 ) => Promise<string[]>;
-declare const attacks: object;
 
 /** Opens one page for each origin, all in a new browser profile. */
 export async function openAttackOrigins(
-  browser: Browser,
   { attackerUrl, otherPortUrl, fileUrl, berthUrl, reboundUrl }: AttackAddresses,
   credentials?: { readonly username: string; readonly password: string },
 ): Promise<AttackOrigin[]> {
+  const browser = await startChromium();
   const context = await browser.newContext(credentials && { httpCredentials: credentials });
-  context.setDefaultTimeout(PATIENCE);
+  context.setDefaultTimeout(BROWSER_PATIENCE);
   const open = async (url: string): Promise<Page> => {
     const page = await context.newPage();
     await page.goto(url);
@@ -105,11 +104,3 @@ async function openSandboxedFrame(page: Page): Promise<Frame> {
   if (frame === undefined) throw new Error("the page has no sandboxed frame");
   return frame;
 }
-
-export const readAttackNames = async (browser: Browser): Promise<string[]> => {
-  const page = await browser.newPage();
-  await page.evaluate(ATTACK_SCRIPT);
-  const names = await page.evaluate(() => Object.keys(attacks));
-  await page.close();
-  return names;
-};

@@ -1,10 +1,15 @@
 // The attacker's web server: an empty page to run scripts in, and redirects to any URL.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { runInNewContext } from "node:vm";
 import { atEnd } from "../support/suite-harness.ts";
 
 /** Defines the attack techniques when it runs inside a page. */
 export const ATTACK_SCRIPT = readFileSync(join(import.meta.dir, "attacks.js"), "utf8");
+
+export const TECHNIQUES = runInNewContext(
+  `${ATTACK_SCRIPT}; Object.keys(attacks)`,
+) as readonly string[];
 
 const WORKER = `onmessage = async ({ data, source }) => {
   await Promise.all(data.map(({ method, url, query, text }) => method === "POST"

@@ -7,8 +7,6 @@ import { startBinary } from "../support/binary.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import type { Fields } from "./route-requests.ts";
 
-export const LOOPBACK = "127.0.0.1";
-
 export interface SiteCounters {
   /** The sequence number of the last change. */
   readonly seq: number;

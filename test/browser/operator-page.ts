@@ -1,12 +1,14 @@
-// The operator's page of a real server in a real browser. Script errors and requests to other
-// origins are collected; screenshots are saved.
+// The operator's page of a real server in a real browser. Screenshots are saved. Problems that a
+// user would not stop at (script errors, requests to other origins, accessibility violations) are
+// collected, and fail the test at its end.
+import { expect, onTestFinished } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { atEnd, check, makeTempFolder } from "../support/suite-harness.ts";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
-import { PATIENCE } from "../support/patience.ts";
-import { startChromium } from "./chromium.ts";
+import { isEventuallyTrue } from "../support/wait-until.ts";
+import { BROWSER_PATIENCE, openPage } from "./chromium.ts";
 
 /** Not removed after the run: the screenshots are for people. */
 const SCREENSHOT_FOLDER = join(import.meta.dir, "..", "..", "build", "out", "screenshots");
@@ -17,74 +19,102 @@ const AXE = readFileSync(Bun.fileURLToPath(import.meta.resolve("axe-core/axe.min
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 /** The screens of a small laptop and of a phone. */
-export const DESKTOP = { width: 1280, height: 800 };
+const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
 /** Used as user, product, vendor and host: the page must show it as text, never run it. */
 export const HOSTILE = "<img src=x onerror=alert(1)>";
-
-let browser: Promise<Browser> | null = null;
-
-const chromium = (): Promise<Browser> => (browser ??= startChromium({}));
 
 export interface ServedSite extends ServerProcess {
   readonly folder: string;
 }
 
 /** Serves a new empty site, or the given data folder. */
-export async function serveSite(folder = join(makeTempFolder(), "site"), ...flags: string[]) {
+export async function serveSite(
+  folder = join(makeTempFolder(), "site"),
+  ...flags: string[]
+): Promise<ServedSite> {
   const args = ["--data", folder, "--listen", "127.0.0.1:0", ...flags];
   const running = await startBinary("serve", ...args);
   atEnd(() => void running.kill());
-  return { ...running, folder } satisfies ServedSite;
+  return { ...running, folder };
 }
 
-/** Waits until the element is visible: on a busy machine that takes a while. */
-export const isShown = (element: Locator): Promise<boolean> =>
-  element.waitFor().then(
-    () => true,
-    () => false,
-  );
+/** Creates an admin token, as an operator on the machine. */
+export async function createToken(
+  { folder }: Pick<ServedSite, "folder">,
+  name = "suite",
+): Promise<string> {
+  const answer = await fetch("http://berth/api/admin/v1/access/tokens", {
+    unix: join(folder, "berth.sock"),
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name }),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return ((await answer.json()) as { readonly token: string }).token;
+}
 
-/** Tries a condition again and again until it holds; false: it never did. */
-export async function isEventuallyTrue(holds: () => Promise<boolean>): Promise<boolean> {
-  const deadline = performance.now() + PATIENCE;
-  while (!(await holds())) {
-    if (performance.now() > deadline) return false;
-    await Bun.sleep(50);
-  }
-  return true;
+/** Reads again and again until the value is the expected one. */
+export async function expectEventually<Value>(
+  read: () => Value | Promise<Value>,
+  expected: Value,
+): Promise<void> {
+  let value: unknown = null;
+  await isEventuallyTrue(
+    async () => {
+      value = await read();
+      return Bun.deepEquals(value, expected);
+    },
+    { patience: BROWSER_PATIENCE, pause: 20 },
+  );
+  expect(value).toEqual(expected);
 }
 
 export class OperatorPage {
   readonly page: Page;
-  /** Script errors, violations of the content security policy, and requests to other origins. */
-  readonly pageErrors: string[] = [];
+  /** What fails the test at its end. */
+  readonly #problems: string[] = [];
 
   private constructor(page: Page, origin: string) {
     this.page = page;
-    page.on("pageerror", (error) => this.pageErrors.push(`error: ${error.message}`));
+    page.on("pageerror", (error) => this.#problems.push(`script error: ${error.message}`));
     page.on("console", (message) => {
       // The browser logs every refused request as an error. It is not an error of a script.
       const isRefusal = message.text().startsWith("Failed to load resource");
-      if (message.type() === "error" && !isRefusal) this.pageErrors.push(message.text());
+      if (message.type() === "error" && !isRefusal) this.#problems.push(message.text());
     });
     page.on("request", (request) => {
       const url = request.url();
       if (!url.startsWith(origin) && !/^(?:data|blob):/.test(url)) {
-        this.pageErrors.push(`request to another origin: ${url}`);
+        this.#problems.push(`request to another origin: ${url}`);
       }
     });
   }
 
+  /** Opens a page in a new browser profile, and closes it at the end of the test. */
   static async open(url: string, options: BrowserContextOptions = {}): Promise<OperatorPage> {
-    const started = await chromium();
-    const context = await started.newContext({ locale: "en-GB", viewport: DESKTOP, ...options });
-    const page = await context.newPage();
-    page.setDefaultTimeout(PATIENCE);
+    const opened = await OperatorPage.openUntilClosed(url, options);
+    onTestFinished(async () => {
+      await opened.close();
+      expect(opened.#problems).toEqual([]);
+    });
+    return opened;
+  }
+
+  /** For scripts that are no tests. */
+  static async openUntilClosed(url: string, options: BrowserContextOptions): Promise<OperatorPage> {
+    const page = await openPage({ locale: "en-GB", viewport: DESKTOP, ...options });
     const opened = new OperatorPage(page, new URL(url).origin);
     await page.goto(url);
     return opened;
+  }
+
+  /** Signs in with an admin token. */
+  async signIn(token: string): Promise<void> {
+    const field = this.page.getByLabel("Administration token");
+    await field.fill(token);
+    await field.press("Enter");
   }
 
   /** Creates the first admin token of a new site; only this tab knows it. */
@@ -101,12 +131,12 @@ export class OperatorPage {
   }
 
   /** Polls from outside: inside, the content security policy forbids evaluating a text. */
-  async isEventually(expression: string): Promise<boolean> {
-    return isEventuallyTrue(() => this.page.evaluate<boolean>(expression));
+  expectEventually(expression: string, expected: unknown): Promise<void> {
+    return expectEventually(() => this.page.evaluate<unknown>(expression), expected);
   }
 
-  /** Whether an action shows a text, however briefly: an observer in the page watches for it. */
-  async showsBriefly(text: string, act: () => Promise<void>): Promise<boolean> {
+  /** Waits until an action has shown a text, however briefly: an observer in the page watches. */
+  async expectBriefly(text: string, act: () => Promise<void>): Promise<void> {
     await this.page.evaluate(`(() => {
       globalThis.wasShown = false;
       new MutationObserver(() => {
@@ -114,17 +144,19 @@ export class OperatorPage {
       }).observe(document.body, { subtree: true, childList: true, characterData: true });
     })()`);
     await act();
-    return this.isEventually("wasShown");
+    await this.expectEventually("wasShown", true);
   }
 
   /** Checks the current screen with axe. */
   async checkAccessibility(screen: string): Promise<void> {
-    await this.page.evaluate(AXE);
+    if (!(await this.page.evaluate<boolean>(`"axe" in globalThis`))) await this.page.evaluate(AXE);
     const violations = await this.page.evaluate<unknown[]>(
-      `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
-        violations.map(({ id, help, nodes }) => [id, help, nodes.map(({ html, any }) => [html, any.map(({ message }) => message)])]))`,
+      `axe.run(document, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ["violations"] })
+        .then(({ violations }) => violations.map(({ id, help, nodes }) => [id, help, nodes.map(({ html, any }) => [html, any.map(({ message }) => message)])]))`,
     );
-    check(`axe finds no accessibility violation: ${screen}`, violations.length === 0, violations);
+    if (violations.length > 0) {
+      this.#problems.push(`accessibility violation: ${screen}: ${JSON.stringify(violations)}`);
+    }
   }
 
   /** Checks desktop and phone, light and dark: accessible, and never wider than the screen. */
@@ -136,27 +168,33 @@ export class OperatorPage {
         await this.checkAccessibility(`${name}, ${size}, ${colorScheme}`);
         await this.saveScreenshot(`${name}-${size}-${colorScheme}`);
       }
-      const width = await this.page.evaluate<number>("document.documentElement.scrollWidth");
-      check(
-        `the page is no wider than the screen: ${name}, ${size}`,
-        width <= viewport.width,
-        width,
-      );
+      await this.checkWidth(`${name}, ${size}`, viewport.width);
     }
     await this.page.setViewportSize(DESKTOP);
     await this.page.emulateMedia({ colorScheme: "light" });
   }
 
-  /** For the end of a scenario. */
-  checkNoErrors(scenario: string): void {
-    check(
-      `no script of the page fails or sends a request to another origin: ${scenario}`,
-      this.pageErrors.length === 0,
-      this.pageErrors,
-    );
+  /** The page must be no wider than the screen. */
+  async checkWidth(screen: string, maximum: number): Promise<void> {
+    const width = await this.page.evaluate<number>("document.documentElement.scrollWidth");
+    if (width > maximum) {
+      this.#problems.push(`wider than the screen: ${screen}: ${width} instead of ${maximum}`);
+    }
   }
 
   async close(): Promise<void> {
     await this.page.context().close();
   }
+}
+
+/** Opens a page of the site as an administrator. `path` is a path with its slash, or `#/PAGE`. */
+export async function openSignedIn(
+  site: ServedSite,
+  token: string,
+  path: string,
+  options?: BrowserContextOptions,
+): Promise<OperatorPage> {
+  const opened = await OperatorPage.open(new URL(path, site.url).href, options);
+  await opened.signIn(token);
+  return opened;
 }

@@ -31,7 +31,7 @@ await captureAirGap((await openSignedIn((await serveSite()).url)).page);
 process.exit();
 
 async function openSignedIn(siteUrl: string): Promise<OperatorPage> {
-  const opened = await OperatorPage.open(siteUrl, { viewport: VIEWPORT });
+  const opened = await OperatorPage.openUntilClosed(siteUrl, { viewport: VIEWPORT });
   await opened.createToken();
   return opened;
 }

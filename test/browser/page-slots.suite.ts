@@ -1,0 +1,382 @@
+// The Slots page: sorting, searching, releasing and exporting with a handful of users, some with
+// hostile names, and scrolling with ten thousand.
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Locator, Page } from "playwright-core";
+import { isSoak } from "../support/suite-harness.ts";
+import { callApi, registerUsers, startLicensedSite, type Licensed } from "./licensed-site.ts";
+import {
+  createToken,
+  expectEventually,
+  HOSTILE,
+  openSignedIn,
+  OperatorPage,
+  PHONE,
+} from "./operator-page.ts";
+
+/** What a person takes for immediate, in ms. Only an idle machine can meet it: a soak run checks. */
+const MAX_STALL = 100;
+const MAX_ROUNDS = isSoak ? 10 : 1;
+
+/** Limit for table rows in the DOM: those that fit on the screen, and some above and below. */
+const MAX_ROWS = 50;
+
+const CAD = { product: "CAD" };
+const FORMULA = "=cmd|' /C calc'!A0";
+
+let site: Licensed;
+let token: string;
+
+interface SlotsPage {
+  readonly opened: OperatorPage;
+  readonly page: Page;
+  readonly table: Locator;
+  readonly rows: Locator;
+  readonly search: Locator;
+  readonly users: () => Promise<string[]>;
+  readonly heading: (name: string) => Locator;
+  /** Waits until the page says how many slots of how many it shows. */
+  readonly waitForCount: (text: string) => Promise<void>;
+}
+
+test("a request refused because it was sent before the first token does not sign out the tab", async () => {
+  const newSite = await startLicensedSite({ CAD: ["--slots", "1"] });
+  const opened = await OperatorPage.open(newSite.url);
+  const { page } = opened;
+  let continueRequest = (): void => {};
+  const delay = new Promise<void>((resolve) => (continueRequest = resolve));
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  const slices = "**/registrations/slice?*";
+  await page.route(slices, async (route) => delay.then(() => route.continue()), { times: 1 });
+  const earlyRequest = page.waitForRequest(slices);
+  await page.getByRole("link", { name: "Slots", exact: true }).click();
+  await earlyRequest;
+  await page.getByRole("button", { name: "Create the admin token" }).click();
+  await page.getByRole("dialog").waitFor();
+  const lateResponse = page.waitForResponse(slices);
+  continueRequest();
+  expect((await lateResponse).status()).toBe(401);
+  await page.getByRole("button", { name: "I have saved it" }).click();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+  await page.getByText("No slots in use.").waitFor();
+  await opened.checkAccessibility("slots page without slots in use");
+  await opened.saveScreenshot("slots-none");
+  await newSite.stop();
+});
+
+describe("with five slots in use", () => {
+  beforeAll(async () => {
+    site = await startLicensedSite({
+      CAD: ["--slots", "20", "--borrow-hours", "48", "--feature", "MESH:slots=3"],
+      [HOSTILE]: ["--slots", "3", "--borrow-hours", "48", "--no-early-return"],
+      BIG: ["--slots", "10000"],
+    });
+    token = await createToken(site);
+  });
+
+  beforeEach(occupyFiveSlots);
+
+  test("the slots page shows a new slot without a reload", async () => {
+    const { rows, users, waitForCount } = await openSlots("5 of 5");
+    await callApi(site, "register", { ...CAD, user: "newcomer" });
+    await waitForCount("6 of 6");
+    await expectEventually(() => rows.count(), 6);
+    expect(await users()).toContain("newcomer");
+    await callApi(site, "unregister", { ...CAD, user: "newcomer" });
+    await waitForCount("5 of 5");
+    await expectEventually(() => rows.count(), 5);
+  });
+
+  test("the slots page is accessible and fits on desktop and phone, light and dark", async () => {
+    const { opened, page } = await openSlots("5 of 5");
+    await opened.checkAccessibility("slots page with five slots");
+    await opened.saveScreenshot("slots");
+    await page.getByRole("button", { name: "Switch to dark" }).click();
+    await opened.checkAccessibility("slots page with five slots, dark");
+    await opened.saveScreenshot("slots-dark");
+    await page.setViewportSize(PHONE);
+    await opened.checkAccessibility("slots page with five slots, phone, dark");
+    await page.getByRole("button", { name: "Switch to light" }).click();
+    await opened.checkAccessibility("slots page with five slots, phone");
+    await opened.saveScreenshot("slots-phone");
+    expect(await page.evaluate<number>(`document.documentElement.scrollWidth`)).toBe(PHONE.width);
+  });
+
+  test("the slots table sorts by user with numbers by value, and the other way round", async () => {
+    const { table, heading, users } = await openSlots("5 of 5");
+    const order = () => table.getByRole("columnheader", { name: "User" }).getAttribute("aria-sort");
+    await heading("User").click();
+    await expectEventually(order, "ascending");
+    const ascending = await users();
+    expect(ascending).toHaveLength(5);
+    expect(ascending.indexOf("user-9") + 1).toBe(ascending.indexOf("user-10"));
+    await heading("User").click();
+    await expectEventually(order, "descending");
+    expect(await users()).toEqual(ascending.toReversed());
+  });
+
+  test.each([
+    ["mesh", "user-9"],
+    ["10.0.0.9", "user-10"],
+    ["HI often", FORMULA],
+    ["onerror cad", HOSTILE],
+  ])("searching the slots for “%s” finds %s", async (query, expected) => {
+    const { search, users, waitForCount } = await openSlots("5 of 5");
+    await search.fill(query);
+    await expectEventually(users, [expected]);
+    await waitForCount("1 of 5");
+  });
+
+  test("a search of the slots without results offers to show all", async () => {
+    const { opened, page, search, waitForCount } = await openSlots("5 of 5");
+    await search.fill("nobody at all");
+    await page.getByText("No results.").waitFor();
+    await opened.checkAccessibility("slots page, a search without results");
+    await page.getByRole("button", { name: "Show all" }).click();
+    await waitForCount("5 of 5");
+  });
+
+  test("the slots page filters by borrowed slots and by product, which is in its address", async () => {
+    const { page, waitForCount } = await openSlots("5 of 5");
+    await page.getByLabel("Borrowed only").check();
+    await waitForCount("2 of 5");
+    await page.getByLabel("Product").selectOption(HOSTILE);
+    await waitForCount("1 of 5");
+    await expectEventually(
+      () => new URL(page.url()).hash,
+      `#/slots/${encodeURIComponent(HOSTILE)}`,
+    );
+    await page.getByLabel("Borrowed only").uncheck();
+    await page.getByLabel("Product").selectOption("CAD");
+    await waitForCount("4 of 5");
+  });
+
+  test("releasing a borrowed slot early is refused with the reason if the license forbids it", async () => {
+    const { opened, page } = await openSlots("5 of 5");
+    await page.getByRole("button", { name: `Release zoë’s slot of ${HOSTILE}` }).click();
+    await page.getByRole("dialog").getByText("This slot is borrowed").waitFor();
+    await page.getByRole("button", { name: "Release the slot" }).click();
+    expect(await page.getByRole("alert").textContent()).toContain("the slot stays borrowed until");
+    await opened.checkAccessibility("slots page, a release that is refused");
+    await opened.saveScreenshot("slots-refused");
+  });
+
+  test("the release dialog shows the command with a quoted user name, and releases the slot", async () => {
+    const { opened, page, users, waitForCount } = await openSlots("5 of 5");
+    await page.getByRole("button", { name: `Release ${HOSTILE}’s slot of CAD` }).click();
+    expect(await page.getByRole("dialog").locator(".command code").textContent()).toBe(
+      `berth release --user '${HOSTILE}' --product CAD`,
+    );
+    await opened.checkAccessibility("slots page, the release dialog");
+    await opened.saveScreenshot("slots-release");
+    await page.getByRole("button", { name: "Release the slot" }).click();
+    await page.getByText(`${HOSTILE}’s slot of CAD was released.`).waitFor();
+    await waitForCount("4 of 4");
+    expect(await users()).not.toContain(HOSTILE);
+  });
+
+  test("the slots are saved and copied as CSV without a cell that can run as a formula", async () => {
+    const { opened, page, waitForCount } = await openSlots("5 of 5");
+    await page.getByLabel("Product").selectOption("CAD");
+    await waitForCount("4 of 5");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save as CSV" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/^slots-\d{4}-\d\d-\d\d\.csv$/);
+    const csv = readFileSync(await download.path(), "utf8");
+    expect(csv).toMatch(/\r\nCAD,\d+,'=cmd\|' \/C calc'!A0,/);
+    // A line with the names of the columns, four slots, and the end of the last line.
+    expect(csv.split("\r\n")).toHaveLength(6);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const copy = page.getByRole("button", { name: "Copy as CSV" });
+    await opened.expectBriefly("Copied", () => copy.click());
+    expect(`\uFEFF${await page.evaluate<string>(`navigator.clipboard.readText()`)}`).toBe(csv);
+  });
+});
+
+describe("with 10,000 slots in use", () => {
+  /** How many slots are in use. */
+  let total = 10_000;
+
+  beforeAll(async () => {
+    site = await startLicensedSite({ BIG: ["--slots", "10000"], CAD: ["--slots", "20"] });
+    token = await createToken(site);
+    await registerUsers(site, "BIG", total);
+  });
+
+  const openTable = (): Promise<SlotsPage> => {
+    const count = total.toLocaleString("en-GB");
+    return openSlots(`${count} of ${count}`);
+  };
+
+  test("the slots table holds only the rows in view, and aria-rowcount counts all 10,000", async () => {
+    const { opened, page, rows, table } = await openTable();
+    expect(await rows.count()).toBeLessThan(MAX_ROWS);
+    expect(await table.getAttribute("aria-rowcount")).toBe(String(total + 1));
+    await opened.checkAccessibility("slots page with 10,000 slots");
+    await opened.saveScreenshot("slots-many");
+    await page.setViewportSize(PHONE);
+    await opened.checkAccessibility("slots page with 10,000 slots, phone");
+    await opened.saveScreenshot("slots-many-phone");
+  });
+
+  test("searching, sorting and scrolling 10,000 slots never fill the DOM or stall the page", async () => {
+    const slots = await openTable();
+    const { page } = slots;
+    await watchFrames(page);
+    const stalls = new Stalls(page);
+    // Other processes slow the page down at times; what is slow by itself is slow in every round.
+    for (
+      let round = 0;
+      round === 0 || (stalls.slow().length > 0 && round < MAX_ROUNDS);
+      round += 1
+    ) {
+      await useTable(slots, stalls, round);
+    }
+    console.log("longest stall of the page by action, in ms:", stalls.longest);
+    // The number of rows in the DOM is what makes the table fast on any machine.
+    const mostRows = await page.evaluate<number>(`mostRows`);
+    expect(mostRows).toBeGreaterThan(0);
+    expect(mostRows).toBeLessThan(MAX_ROWS);
+    if (isSoak) expect(stalls.slow()).toEqual([]);
+  });
+
+  async function useTable(
+    { page, search, heading, rows }: SlotsPage,
+    stalls: Stalls,
+    round: number,
+  ): Promise<void> {
+    for (const key of "user-77") await stalls.measure(`key “${key}”`, () => search.press(key));
+    await page
+      .locator(".slot-count")
+      .filter({ hasText: /^111 of / })
+      .waitFor();
+    for (let left = 7; left > 0; left -= 1)
+      await stalls.measure("backspace", () => search.press("Backspace"));
+    for (const column of ["Host", "Address", "Since", "Until", "User", "Info"]) {
+      await stalls.measure(`sort by ${column}`, () => heading(column).click());
+      await stalls.measure(`sort by ${column}, the other way`, () => heading(column).click());
+    }
+    await stalls.measure("scroll to the end", () => scrollTo(page, 1e9));
+    await expectEventually(() => rows.last().getAttribute("aria-rowindex"), String(total + 1));
+    await stalls.measure("wheel", async () => {
+      await page.locator(".slot-scroller").hover();
+      for (let notch = 0; notch < 20; notch += 1) await page.mouse.wheel(0, -2_000);
+    });
+    await scrollTo(page, 0);
+    await page.locator(".slot-scroller").focus();
+    await stalls.measure("page down", () => page.keyboard.press("PageDown"));
+    await stalls.measure("refresh", async () => {
+      await callApi(site, "register", { ...CAD, user: `latecomer-${round}` });
+      total += 1;
+      const count = total.toLocaleString("en-GB");
+      await page.getByText(`${count} of ${count}`).waitFor();
+    });
+  }
+
+  test("the Page Down and arrow keys scroll the table of 10,000 slots", async () => {
+    const { page } = await openTable();
+    const scrollTop = () =>
+      page.evaluate<number>(`document.querySelector(".slot-scroller").scrollTop`);
+    await page.locator(".slot-scroller").focus();
+    await page.keyboard.press("PageDown");
+    await expectEventually(async () => (await scrollTop()) > 200, true);
+    // Wait for the end of this smooth scroll, or it would be taken for the next one.
+    let pagedTo = -1;
+    while (pagedTo !== (await scrollTop())) {
+      pagedTo = await scrollTop();
+      await page.waitForTimeout(300);
+    }
+    await page.keyboard.press("ArrowDown");
+    await expectEventually(async () => (await scrollTop()) > pagedTo, true);
+  });
+
+  test("the slots table gets the focus when the focused row is scrolled away", async () => {
+    const { opened, page, rows } = await openTable();
+    await rows.nth(8).getByRole("button").focus();
+    await page.keyboard.press("End");
+    await opened.expectEventually(`document.activeElement.className`, "slot-scroller");
+  });
+});
+
+/** Opens the page, and waits until it shows as many slots. */
+async function openSlots(count: string): Promise<SlotsPage> {
+  const opened = await openSignedIn(site, token, "#/slots");
+  const { page } = opened;
+  const table = page.getByRole("table", { name: "Slots in use" });
+  const rows = table.locator(".slot-body [role=row]");
+  await page.getByText(count).waitFor();
+  return {
+    opened,
+    page,
+    table,
+    rows,
+    search: page.getByLabel("Search"),
+    users: () => rows.locator(".user").allTextContents(),
+    heading: (name) => table.locator(".slot-head").getByRole("button", { name }),
+    waitForCount: (text) => page.getByText(text).waitFor(),
+  };
+}
+
+/** Also puts back what a test has released. */
+async function occupyFiveSlots(): Promise<void> {
+  const long = "a-very-long-name.".repeat(9);
+  const names = { user: HOSTILE, os_hostname: HOSTILE, user_info: HOSTILE };
+  const ten = { user: "user-10", os_hostname: "ws-10", ip_local: "10.0.0.9" };
+  await callApi(site, "register", { ...CAD, ...ten });
+  await callApi(site, "register", { ...CAD, user: "user-9", os_hostname: "ws-9" });
+  await callApi(site, "featureRegister", { ...CAD, user: "user-9", feature: "MESH" });
+  await callApi(site, "register", { ...CAD, user: FORMULA, user_info: 'says "hi", often' });
+  await callApi(site, "borrow", { ...CAD, ...names });
+  await callApi(site, "borrow", { product: HOSTILE, user: "zoë", os_hostname: long });
+}
+
+/** Until the page has drawn what an action has changed. */
+const NEXT_FRAME = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+  .then(() => null)`;
+
+/** By action, the longest stall of the page in ms; of several rounds, the best. */
+class Stalls {
+  readonly longest: Record<string, number> = {};
+  readonly #page: Page;
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  async measure(action: string, act: () => Promise<unknown>): Promise<void> {
+    await this.#page.evaluate(`stalls.length = 0`);
+    await act();
+    // The browser reports a stall after it has ended. Only a soak run judges how long it was.
+    await (isSoak ? this.#page.waitForTimeout(150) : this.#page.evaluate(NEXT_FRAME));
+    const stall = Math.round(await this.#page.evaluate<number>(`Math.max(0, ...stalls)`));
+    this.longest[action] = Math.min(stall, this.longest[action] ?? Infinity);
+  }
+
+  slow(): [action: string, stall: number][] {
+    return Object.entries(this.longest).filter(([, stall]) => stall > MAX_STALL);
+  }
+}
+
+const scrollTo = (page: Page, top: number): Promise<unknown> =>
+  page.evaluate(`document.querySelector(".slot-scroller").scrollTop = ${top}`);
+
+/**
+ * Sets two globals of the page. `stalls` collects the durations of long tasks and long events in ms;
+ * `mostRows` is the highest number of table rows so far.
+ */
+async function watchFrames(on: Page): Promise<void> {
+  await on.evaluate(`(() => {
+    globalThis.stalls = [];
+    for (const type of ["longtask", "event"]) {
+      new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) stalls.push(duration);
+      }).observe({ type, durationThreshold: 16 });
+    }
+    globalThis.mostRows = 0;
+    new MutationObserver(() => {
+      mostRows = Math.max(mostRows, document.querySelectorAll(".slot-body [role=row]").length);
+    }).observe(document.body, { subtree: true, childList: true });
+  })()`);
+}
