@@ -13,9 +13,29 @@ export const FAULTS: FaultRows<FaultCode> = {
   ...STORAGE_FAULTS,
 };
 
-export const isFaultCode = (code: string): code is FaultCode => Object.hasOwn(FAULTS, code);
-
 export const messageOf = (fault: AnyFault): string => rowOf(fault).message(fault);
+
+/** What an operator at the command line is told about a fault. */
+export interface CommandLineTexts {
+  readonly message: string;
+  /** Empty: no command helps. */
+  readonly hint: string;
+}
+
+export function describeForCommandLine(fault: AnyFault): CommandLineTexts {
+  const { message, commandLineMessage = message, hint = "" } = rowOf(fault);
+  return {
+    message: commandLineMessage(nameFieldsInWords(fault)),
+    hint: typeof hint === "string" ? hint : hint(fault),
+  };
+}
+
+/** Flags and arguments do not have the names of the API's fields: `license_id` is a license id. */
+function nameFieldsInWords(fault: AnyFault): AnyFault {
+  const inWords = (field: string): string => field.replaceAll("_", " ");
+  if ("field" in fault) return { ...fault, field: inWords(fault.field) };
+  return "fields" in fault ? { ...fault, fields: fault.fields.map(inWords) } : fault;
+}
 
 /** Each row takes its own fault: the type of a row that is found by code cannot express that. */
 const rowOf = (fault: AnyFault): FaultRow<FaultCode> => FAULTS[fault.code] as FaultRow<FaultCode>;

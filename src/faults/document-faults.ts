@@ -45,6 +45,7 @@ export const DOCUMENT_FAULTS: FaultRows<DocumentCode> = {
   policy_mismatch: {
     status: 400,
     message: () => "policy_id is not the id of this policy; correct or omit it",
+    commandLineMessage: () => "the policy has another id",
     hint: "omit --policy-id, or use the policy that it belongs to",
   },
   trust_locked: {

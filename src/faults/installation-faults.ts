@@ -75,6 +75,7 @@ export const INSTALLATION_FAULTS = {
     status: 400,
     message: ({ slots }) =>
       `slots are borrowed (${slots}); with_borrows=true returns the license anyway`,
+    commandLineMessage: ({ slots }) => `slots are borrowed (${slots})`,
     hint: "berth slots shows who borrows them; --with-borrows returns the license anyway",
     shortReason: "slots borrowed",
     sample: { slots: 5 },

@@ -30,6 +30,7 @@ export const STORAGE_FAULTS: FaultRows<StorageCode> = {
     status: 503,
     message: ({ line }) =>
       `line ${line} of the audit log is damaged or missing; before=${line} shows older lines`,
+    commandLineMessage: ({ line }) => `line ${line} of the audit log is damaged or missing`,
     hint: "berth verify shows what is damaged; berth audit repair repairs what can be repaired",
     sample: { line: 42 },
   },

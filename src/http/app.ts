@@ -3,7 +3,7 @@ import type { AnyFault } from "../faults/fault-types.ts";
 import { log } from "../platform/log.ts";
 import { JSON_TYPE } from "./body.ts";
 import { describeRoute } from "./describe-route.ts";
-import { faultOf, refusalReply } from "./faults.ts";
+import { faultOf, refusalReplyFor } from "./faults.ts";
 import { admit, type Gate } from "./gate.ts";
 import { buildOpenapiDocument, OpenapiDocument } from "./openapi.ts";
 import { access } from "./routes/access.ts";
@@ -57,7 +57,7 @@ export function createApp(services: Services, gate: Gate) {
       set.headers["x-request-id"] = nextRequestId();
       admit(gate, routeTable, request);
     })
-    .onError({ as: "global" }, ({ error, set }) => replyToError(error, set))
+    .onError({ as: "global" }, ({ error, set, request }) => replyToError(error, set, request))
     .use(page())
     .use(health(deps))
     .use(register(deps))
@@ -121,7 +121,7 @@ interface ResponseHead {
  * Turns everything that is thrown into a reply. An error that is not a fault is a bug: the reply
  * says only that there was one, and the log has the error.
  */
-function replyToError(error: unknown, set: ResponseHead): object {
+function replyToError(error: unknown, set: ResponseHead, request: Request): object {
   const fault: AnyFault =
     faultOf(error) ??
     (error instanceof NotFoundError ? { code: "not_found" } : { code: "internal_error" });
@@ -134,7 +134,7 @@ function replyToError(error: unknown, set: ResponseHead): object {
   }
   if (fault.code === "too_many_requests") set.headers["retry-after"] = "60";
   if (fault.code === "audit_budget_exhausted") set.headers["retry-after"] = fault.retryAfterSeconds;
-  const body = refusalReply(fault);
+  const body = refusalReplyFor(request, fault);
   set.status = body.status;
   return body;
 }

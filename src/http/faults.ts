@@ -1,5 +1,10 @@
 import type { Result } from "../domain/result.ts";
-import { FAULTS, messageOf } from "../faults/catalog.ts";
+import {
+  describeForCommandLine,
+  FAULTS,
+  messageOf,
+  type CommandLineTexts,
+} from "../faults/catalog.ts";
 import type { AnyFault, FaultCode } from "../faults/fault-types.ts";
 
 /** The body of every refusal, on every path. */
@@ -39,5 +44,20 @@ export const refusalReply = (fault: AnyFault): RefusalReply => ({
   code: fault.code,
   message: messageOf(fault),
 });
+
+/** Commands send this header, to get the texts that an operator at the command line needs. */
+export const AUDIENCE_HEADER = "x-berth-audience";
+export const COMMAND_LINE_AUDIENCE = "command-line";
+
+export type CommandLineRefusal = RefusalReply & CommandLineTexts;
+
+/** The body of a refusal, for whom the request asks for it. */
+export const refusalReplyFor = (
+  { headers }: Request,
+  fault: AnyFault,
+): RefusalReply | CommandLineRefusal =>
+  headers.get(AUDIENCE_HEADER) === COMMAND_LINE_AUDIENCE
+    ? { ...refusalReply(fault), ...describeForCommandLine(fault) }
+    : refusalReply(fault);
 
 export const httpStatusOf = (code: FaultCode): number => FAULTS[code].status;

@@ -156,7 +156,7 @@ describe("berth audit with wrong flags", () => {
     [["--since", "monday"], 2, "--since must be a day, a time or a duration: monday"],
     [["--until", "2026-02-30"], 2, "--until must be a day, a time or a duration: 2026-02-30"],
     [["--since", "x", "--out", "x.jsonl"], 2, "--since must be a day, a time or a duration: x"],
-    [["--license-id", "x"], 1, "license_id must be a whole number"],
+    [["--license-id", "x"], 1, "license id must be a whole number"],
     [["--out", "x.jsonl", "--user", "ada"], 2, "remove --user"],
   ])("refuses %j with exit code %d", async (words, code, error) => {
     const folder = join(tempFolder(), "data");

@@ -1,23 +1,54 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { commands } from "../../src/cli/command-table.ts";
-import { refusalHint } from "../../src/cli/frame/refusal-hints.ts";
-import { FAULTS } from "../../src/faults/catalog.ts";
+import { describeForCommandLine, FAULTS } from "../../src/faults/catalog.ts";
+import type { AnyFault } from "../../src/faults/fault-types.ts";
 
-const hints = Object.keys(FAULTS)
-  .map((code) => [code, refusalHint(code)] as const)
-  .filter(([, hint]) => hint !== "");
+const sampleFaults = Object.entries(FAULTS).map(
+  ([code, { sample }]) => ({ ...sample, code }) as AnyFault,
+);
 
-test("refusalHint has a hint for more than twenty faults", () => {
-  expect(hints.length).toBeGreaterThan(20);
-});
+describe("describeForCommandLine", () => {
+  test("has a hint for more than twenty faults", () => {
+    const hints = sampleFaults.map((fault) => describeForCommandLine(fault).hint);
+    expect(hints.filter((hint) => hint !== "").length).toBeGreaterThan(20);
+  });
 
-test.each(hints)("the hint for %s names commands that exist", (_code, hint) => {
-  for (const [, words = ""] of hint.matchAll(/\bberth ([a-z -]+)/g)) {
-    const isCommand = commands.some(({ name }) => `${words} `.startsWith(`${name} `));
-    expect([words, isCommand]).toEqual([words, true]);
-  }
-});
+  test.each(sampleFaults)("names only commands that exist in the hint for $code", (fault) => {
+    const { hint } = describeForCommandLine(fault);
+    for (const [, words = ""] of hint.matchAll(/\bberth ([a-z -]+)/g)) {
+      const isCommand = commands.some(({ name }) => `${words} `.startsWith(`${name} `));
+      expect([words, isCommand]).toEqual([words, true]);
+    }
+  });
 
-test("refusalHint is empty for a fault without a hint", () => {
-  expect(refusalHint("license_expired")).toBe("");
+  test("has no hint for a fault that no command helps with", () => {
+    const fault = { code: "license_borrow_not_allowed" } as const;
+    expect(describeForCommandLine(fault)).toEqual({
+      message: "the license does not allow borrowing",
+      hint: "",
+    });
+  });
+
+  test("does not ask for another copy of a file that a retired key signed", () => {
+    const hintFor = (wrong: "retired_key" | "form") =>
+      describeForCommandLine({ code: "invalid_license_file", problem: { wrong } }).hint;
+    expect(hintFor("retired_key")).toBe("ask the vendor to sign it again with its new key");
+    expect(hintFor("form")).toBe("berth vendor inspect FILE shows the kind of a file");
+  });
+
+  test.each<[AnyFault, string]>([
+    [{ code: "slots_borrowed", slots: 2 }, "slots are borrowed (2)"],
+    [{ code: "audit_log_damaged", line: 30 }, "line 30 of the audit log is damaged or missing"],
+    [{ code: "policy_mismatch" }, "the policy has another id"],
+    [
+      { code: "invalid_number", field: "license_id", limit: 9 },
+      "license id must be a whole number in plain digits, up to 9",
+    ],
+    [
+      { code: "missing_parameters", fields: ["license_key", "product"] },
+      "license key and product must be given",
+    ],
+  ])("uses no words of the API for %p", (fault, message) => {
+    expect(describeForCommandLine(fault).message).toBe(message);
+  });
 });

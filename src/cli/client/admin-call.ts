@@ -8,7 +8,6 @@ import { isEmptyFolder } from "../../store/folder/folder.ts";
 import { refuseCopy } from "../serve/appliance-claim.ts";
 import { openAppliance, socketPath } from "../serve/appliance.ts";
 import { Failure } from "../frame/command.ts";
-import { refusalHint } from "../frame/refusal-hints.ts";
 
 /** Calls the admin API of an appliance, whether its server is running or not. */
 export type AdminCall = (method: "GET" | "POST", path: string, body?: object) => Promise<unknown>;
@@ -109,5 +108,5 @@ const createCall =
 
 function toFailure(reply: unknown): Failure {
   const { code, message } = reply as { readonly code: string; readonly message: string };
-  return new Failure(`${message} (${code})`, refusalHint(code, message), code);
+  return new Failure(`${message} (${code})`, "", code);
 }

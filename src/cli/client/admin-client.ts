@@ -1,6 +1,11 @@
 import { existsSync } from "node:fs";
 import { treaty } from "@elysiajs/eden";
 import { createApp, type App } from "../../http/app.ts";
+import {
+  AUDIENCE_HEADER,
+  COMMAND_LINE_AUDIENCE,
+  type CommandLineRefusal,
+} from "../../http/faults.ts";
 import { socketGate } from "../../http/gate.ts";
 import { realDisk } from "../../platform/disk.ts";
 import type { Environment } from "../../platform/options.ts";
@@ -9,7 +14,6 @@ import { isEmptyFolder } from "../../store/folder/folder.ts";
 import { refuseCopy } from "../serve/appliance-claim.ts";
 import { openAppliance, socketPath } from "../serve/appliance.ts";
 import { Failure } from "../frame/command.ts";
-import { refusalHint } from "../frame/refusal-hints.ts";
 
 /** The options that name a site. */
 export interface Site {
@@ -88,13 +92,17 @@ type SendRequest = (request: Request) => Promise<Response>;
 const ORIGIN = "http://appliance";
 
 function createClient(send: SendRequest): AdminClient {
-  const fetcher = (url: string, init?: RequestInit) => send(new Request(url, init));
+  const fetcher = (url: string, init?: RequestInit) => {
+    const request = new Request(url, init);
+    request.headers.set(AUDIENCE_HEADER, COMMAND_LINE_AUDIENCE);
+    return send(request);
+  };
   const { api } = treaty<App>(ORIGIN, { fetcher: fetcher as typeof fetch, parseDate: false });
   return {
     admin: api.admin.v1,
     v4: api.v4,
     async stream(path) {
-      const response = await send(new Request(`${ORIGIN}${path}`));
+      const response = await fetcher(`${ORIGIN}${path}`);
       if (!response.ok) throw toFailure(await response.json());
       return readToEnd(response.body ?? new ReadableStream());
     },
@@ -127,8 +135,14 @@ async function* readToEnd(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint
 }
 
 function toFailure(reply: unknown): Failure {
-  const { code, message } = reply as { readonly code: string; readonly message: string };
-  return new Failure(`${message} (${code})`, refusalHint(code, message), code);
+  // A server of an older version sends no hint.
+  const {
+    code,
+    message,
+    hint = "",
+  } = reply as Partial<Pick<CommandLineRefusal, "hint">> &
+    Pick<CommandLineRefusal, "code" | "message">;
+  return new Failure(`${message} (${code})`, hint, code);
 }
 
 /** The fields that are set: a field of the API is absent, not null. */

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { Misuse } from "../../platform/options.ts";
 import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/passwords.ts";
 import { Failure } from "../frame/command.ts";
-import { refusalHint } from "../frame/refusal-hints.ts";
 import { askHidden } from "../frame/terminal.ts";
 
 /** Typed twice and hidden on a terminal, or the first line of a pipe; never a flag. */
@@ -20,7 +19,7 @@ export async function readPassword(): Promise<string> {
 function checkPassword(text: string): void {
   if (isAcceptablePassword(text)) return;
   const code = "invalid_parameter";
-  throw new Failure(`password must be ${PASSWORD_RULE} (${code})`, refusalHint(code), code);
+  throw new Failure(`password must be ${PASSWORD_RULE} (${code})`, "", code);
 }
 
 /** Asks for a new secret, which must be typed twice. */
