@@ -1,4 +1,5 @@
 import { log } from "../platform/log.ts";
+import { RateLimiter } from "../platform/rate-limiter.ts";
 import { refusalReply } from "./faults.ts";
 import { callerOf } from "./gate.ts";
 import { pathOf } from "./route-table.ts";
@@ -22,9 +23,7 @@ const LINES_PER_SECOND = 10;
  * only the path of a request, because queries and bodies contain secrets.
  */
 export function withAccessLog(fetch: FetchHandler, mode: LogMode): FetchHandler {
-  const rateLimiters = new Map(
-    RATE_LIMITED_MESSAGES.map((message) => [message, new RateLimiter()] as const),
-  );
+  const limiter = new LogLineLimiter();
   let pending = 0;
   return async (request) => {
     if (pending >= MAX_PENDING) return tooManyRequestsResponse();
@@ -36,8 +35,7 @@ export function withAccessLog(fetch: FetchHandler, mode: LogMode): FetchHandler 
       const message =
         mode === "requests" ? "request" : classifyRequest(request, response.status, durationMs);
       if (message === null) return response;
-      const rateLimiter = rateLimiters.get(message);
-      const suppressed = rateLimiter === undefined ? 0 : rateLimiter.allow();
+      const suppressed = RATE_LIMITED_MESSAGES.includes(message) ? limiter.allow(message) : 0;
       if (suppressed !== null) writeLogLine(message, request, response, { durationMs, suppressed });
       return response;
     } finally {
@@ -47,8 +45,8 @@ export function withAccessLog(fetch: FetchHandler, mode: LogMode): FetchHandler 
 }
 
 /**
- * Messages that callers can cause without limit, also through a full or slow disk. Each has its own
- * rate limiter, so that a flood of one does not hide another.
+ * Messages that callers can cause without limit, also through a full or slow disk. They are counted
+ * separately, so that a flood of one does not hide another.
  */
 const RATE_LIMITED_MESSAGES: readonly string[] = [
   "server error",
@@ -96,26 +94,21 @@ function writeLogLine(
   else log.info(message, fields);
 }
 
-/** Ten lines a second, so that a client in a loop cannot fill the disk with log lines. */
-class RateLimiter {
-  #currentSecond = 0;
-  #allowedCount = 0;
-  #suppressed = 0;
+/** Ten lines a second of each message, so that a client in a loop cannot fill the disk. */
+class LogLineLimiter {
+  readonly #lines = new RateLimiter(1_000);
+  readonly #suppressed = new Map<string, number>();
 
   /** Number of lines suppressed before this one; null: this one is suppressed too. */
-  allow(): number | null {
-    const second = Math.floor(performance.now() / 1_000);
-    if (second !== this.#currentSecond) {
-      this.#currentSecond = second;
-      this.#allowedCount = 0;
-    }
-    this.#allowedCount += 1;
-    if (this.#allowedCount > LINES_PER_SECOND) {
-      this.#suppressed += 1;
+  allow(message: string): number | null {
+    const now = performance.now();
+    const suppressed = this.#suppressed.get(message) ?? 0;
+    if (this.#lines.count(now, message) >= LINES_PER_SECOND) {
+      this.#suppressed.set(message, suppressed + 1);
       return null;
     }
-    const suppressed = this.#suppressed;
-    this.#suppressed = 0;
+    this.#lines.add(now, [message]);
+    this.#suppressed.set(message, 0);
     return suppressed;
   }
 }

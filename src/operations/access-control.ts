@@ -6,6 +6,7 @@ import type { AccessFault } from "../faults/fault-types.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { DAY, HOUR } from "../domain/time.ts";
 import { PasswordHasher } from "../platform/passwords.ts";
+import { TaskQueue } from "../platform/task-queue.ts";
 import { errorCode } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";
 import { randomToken } from "../platform/random.ts";
@@ -73,7 +74,7 @@ export class AccessControl {
   /** Login tokens by digest, oldest first; lost with a restart. */
   readonly #sessions = new Map<string, Session>();
   #list: AccessList;
-  #lastChange: Promise<unknown> = Promise.resolve();
+  readonly #changes = new TaskQueue();
 
   constructor(store: Store, file: AccessFile, now: () => number) {
     this.#store = store;
@@ -111,7 +112,8 @@ export class AccessControl {
   /** Saves which tokens have expired, so that setting the clock back does not revive one. */
   async persistExpiredTokens(): Promise<void> {
     this.#markExpiredTokens();
-    await this.#lastChange;
+    // Waits for all changes before.
+    await this.#changes.run(() => {});
   }
 
   #markExpiredTokens(): void {
@@ -122,7 +124,7 @@ export class AccessControl {
       isNewlyExpired(token) ? { ...token, ended: true as const } : token,
     );
     this.#list = { ...this.#list, tokens };
-    this.#lastChange = this.#lastChange.then(async () => {
+    void this.#changes.run(async () => {
       try {
         await (await this.#file.prepare(this.#list)).commit();
       } catch (error) {
@@ -219,7 +221,7 @@ export class AccessControl {
     peer: string,
     edit: (list: AccessList) => Result<{ list: AccessList; value: T }, AccessFault>,
   ): AccessResult<T> {
-    const result = this.#lastChange.then(async (): Promise<Awaited<AccessResult<T>>> => {
+    return this.#changes.run(async (): Promise<Awaited<AccessResult<T>>> => {
       const edited = edit(this.#list);
       if (!edited.ok) return edited;
       // Without any administrator credential, administration would be open on this machine.
@@ -234,8 +236,6 @@ export class AccessControl {
       if (!saved.ok) return saved;
       return ok(edited.value.value);
     });
-    this.#lastChange = result.catch(() => {});
-    return result;
   }
 
   async #write(

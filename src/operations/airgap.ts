@@ -3,7 +3,7 @@ import type { ConfirmationCodeFault, LicenseFileFault } from "../faults/fault-ty
 import { findOpenActivations } from "../domain/licenses/airgap-license.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { OpenActivation, State } from "../domain/state.ts";
-import { later, type Instant } from "../domain/time.ts";
+import { later, MINUTE, type Instant } from "../domain/time.ts";
 import { isKeyRetired } from "../domain/licenses/trust.ts";
 import { limits } from "../domain/limits.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
@@ -28,6 +28,7 @@ import type { Vendor } from "../license/trust.ts";
 import { sha256 } from "../platform/hash.ts";
 import { log } from "../platform/log.ts";
 import { randomBytes } from "../platform/random.ts";
+import { RateLimiter } from "../platform/rate-limiter.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
@@ -52,15 +53,14 @@ export interface AirgapInstallInput {
   readonly peer: string;
 }
 
+/** In a minute. */
 const MAX_WRONG_CODES = 60;
-const MINUTE = 60_000;
 
 /** Activation by codes that are read out by phone, for sites that cannot send files. */
 export class Airgap {
   readonly #store: Store;
   readonly #identity: Identity;
-  /** Times of the wrong codes of the last minute. */
-  #wrongCodeTimes: number[] = [];
+  readonly #wrongCodes = new RateLimiter(MINUTE);
 
   constructor(store: Store, identity: Identity) {
     this.#store = store;
@@ -101,7 +101,8 @@ export class Airgap {
     if (input.policyId !== null && input.policyId !== policy.policy_id) {
       return err({ code: "policy_mismatch" });
     }
-    if (this.#hasTooManyWrongCodes()) return err({ code: "too_many_requests" });
+    if (this.#wrongCodes.count(performance.now()) >= MAX_WRONG_CODES)
+      return err({ code: "too_many_requests" });
     const code = decodeConfirmationCode(input.code);
     if (!code.ok) return this.#rejectCode(code.fault, input.peer);
     const installed = await this.#findInstalled(
@@ -212,17 +213,11 @@ export class Airgap {
    * The fault names the row of a typing mistake. All other wrong codes get the same fault.
    */
   #rejectCode(fault: CodeFault | null, peer: string): Result<never, ConfirmationCodeFault> {
-    this.#wrongCodeTimes.push(performance.now());
+    this.#wrongCodes.add(performance.now());
     log.warn("confirmation code rejected", { peer });
     return err({
       code: "invalid_confirmation_code",
       row: fault?.wrong === "row" ? fault.row : null,
     });
-  }
-
-  #hasTooManyWrongCodes(): boolean {
-    const since = performance.now() - MINUTE;
-    this.#wrongCodeTimes = this.#wrongCodeTimes.filter((at) => at > since);
-    return this.#wrongCodeTimes.length >= MAX_WRONG_CODES;
   }
 }

@@ -1,4 +1,5 @@
 import { MINUTE } from "../domain/time.ts";
+import { RateLimiter } from "../platform/rate-limiter.ts";
 
 /** Wrong and pending passwords per minute, from one address for any name. */
 const MAX_PER_PEER = 20;
@@ -16,44 +17,23 @@ const RESERVED_FOR_FIRST_ATTEMPTS = 100;
  * every limit depends on the attempts of the address itself.
  */
 export class LoginRateLimiter {
-  #minute = -1;
-  #total = 0;
-  /** Its size is limited by the total, because a count of zero is removed. */
-  readonly #counts = new Map<string, number>();
+  readonly #attempts = new RateLimiter(MINUTE);
 
   /** Counts before the check of the password, so that concurrent attempts are limited too. */
   tryAcquire(peer: string, name: string, now: number): boolean {
-    this.#startMinute(now);
     const keys = keysOf(peer, name);
-    const [byPeer = 0, byName = 0, byBoth = 0] = keys.map((key) => this.#counts.get(key) ?? 0);
+    const [byPeer = 0, byName = 0, byBoth = 0] = keys.map((key) => this.#attempts.count(now, key));
     if (byPeer >= MAX_PER_PEER) return false;
     if (byName >= MAX_PER_NAME && byBoth >= TOLERATED_PER_PEER_AND_NAME) return false;
-    if (this.#total >= (byPeer === 0 ? MAX_TOTAL + RESERVED_FOR_FIRST_ATTEMPTS : MAX_TOTAL))
-      return false;
-    this.#add(keys, 1);
+    const maxTotal = byPeer === 0 ? MAX_TOTAL + RESERVED_FOR_FIRST_ATTEMPTS : MAX_TOTAL;
+    if (this.#attempts.count(now) >= maxTotal) return false;
+    this.#attempts.add(now, keys);
     return true;
   }
 
   /** Removes an attempt with the correct password from the counts. */
   release(peer: string, name: string): void {
-    this.#add(keysOf(peer, name), -1);
-  }
-
-  #add(keys: readonly string[], by: number): void {
-    this.#total = Math.max(0, this.#total + by);
-    for (const key of keys) {
-      const count = (this.#counts.get(key) ?? 0) + by;
-      if (count > 0) this.#counts.set(key, count);
-      else this.#counts.delete(key);
-    }
-  }
-
-  #startMinute(now: number): void {
-    const minute = Math.floor(now / MINUTE);
-    if (minute === this.#minute) return;
-    this.#minute = minute;
-    this.#total = 0;
-    this.#counts.clear();
+    this.#attempts.remove(keysOf(peer, name));
   }
 }
 

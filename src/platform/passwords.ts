@@ -1,3 +1,5 @@
+import { TaskQueue } from "./task-queue.ts";
+
 const MIN_LENGTH = 12;
 const MAX_BYTES = 1_024;
 
@@ -14,26 +16,20 @@ const COST = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const
  * attempts cannot use up the machine.
  */
 export class PasswordHasher {
-  #queue: Promise<unknown> = Promise.resolve();
+  readonly #queue = new TaskQueue();
   /** Compared for unknown users, so that the check takes as long as for existing ones. */
   #dummyHash: Promise<string> | null = null;
 
   hash(password: string): Promise<string> {
-    return this.#enqueue(() => Bun.password.hash(password.normalize("NFC"), COST));
+    return this.#queue.run(() => Bun.password.hash(password.normalize("NFC"), COST));
   }
 
   verify(password: string, hash: string | null): Promise<boolean> {
-    return this.#enqueue(async () => {
+    return this.#queue.run(async () => {
       this.#dummyHash ??= Bun.password.hash(crypto.randomUUID(), COST);
       const expected = hash ?? (await this.#dummyHash);
       const isMatch = await Bun.password.verify(password.normalize("NFC"), expected);
       return hash !== null && isMatch;
     });
-  }
-
-  #enqueue<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(task);
-    this.#queue = result.catch(() => {});
-    return result;
   }
 }

@@ -9,13 +9,13 @@ import type {
 } from "../../http/running-server.ts";
 import { realDisk } from "../../platform/disk.ts";
 import type { Environment } from "../../platform/options.ts";
+import { TaskQueue } from "../../platform/task-queue.ts";
 import type { AuditFinding } from "../../store/audit/audit-health.ts";
 import { hasSpaceForCopy } from "../../store/folder/disk-space.ts";
 import { EXIT_OK, EXIT_NEEDS_OPERATOR, getStringFlag, type FlagValues } from "../frame/command.ts";
 import { Downloads } from "./downloads.ts";
 import { runChildCommand } from "./child-command.ts";
 import { toMaintenanceFault, catchSystemError } from "./maintenance-fault.ts";
-import { JobQueue } from "./job-queue.ts";
 
 interface MaintenanceContext {
   readonly flags: FlagValues;
@@ -38,6 +38,9 @@ interface VerifyOutput {
   readonly audit_damage?: { readonly finding: string; readonly remedy: string };
 }
 
+/** Enough for several operators who reload a page; each job may take a minute. */
+const MAX_WAITING_JOBS = 8;
+
 type JobOutcome<T> = Promise<Result<T, MaintenanceFault>>;
 
 /** Runs the commands of an operator at the machine, for an operator who uses the admin API. */
@@ -47,7 +50,7 @@ export function createMaintenanceJobs({
   listeners,
   reportAuditFinding,
 }: MaintenanceContext): MaintenanceJobs {
-  const queue = new JobQueue();
+  const queue = new TaskQueue();
   const downloads = new Downloads(folder);
   const stopping = new AbortController();
   const dataFlag = [`--data=${folder}`];
@@ -59,12 +62,16 @@ export function createMaintenanceJobs({
   // The flags contain all they need: the settings file may have changed since the start.
   const plainEnvironment = withoutBerthVariables(flags.environment);
 
-  const enqueue = <T>(
+  /** Runs one job at a time: two would need twice the memory. */
+  const enqueue = async <T>(
     signal: AbortSignal,
     job: (cancel: AbortSignal) => JobOutcome<T>,
   ): JobOutcome<T> => {
+    if (queue.waitingCount >= MAX_WAITING_JOBS)
+      return err({ code: "too_many_requests", busy: "requests" });
     const cancel = AbortSignal.any([signal, stopping.signal]);
-    return queue.run(cancel, () => job(cancel));
+    const outcome = await queue.runUnlessAborted(cancel, () => job(cancel));
+    return outcome ?? err({ code: "request_cancelled" });
   };
 
   const createDownload = async (

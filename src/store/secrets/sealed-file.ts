@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { errorCode, type Disk } from "../../platform/disk.ts";
 import { replaceFile } from "../../platform/files.ts";
+import { TaskQueue } from "../../platform/task-queue.ts";
 
 /** Neither of the two files is part of a backup. */
 export const SEALED_FILE = "credentials.sealed";
@@ -35,7 +36,7 @@ export class SealedFile {
   readonly #disk: Disk;
   readonly #folder: string;
   readonly #externalKey: Uint8Array | null;
-  #queue: Promise<unknown> = Promise.resolve();
+  readonly #queue = new TaskQueue();
   /** After a failed change it is unknown which pair a power cut would leave. */
   #isUncertain = false;
 
@@ -50,7 +51,7 @@ export class SealedFile {
 
   /** Never rejects. Waits for pending changes: values that are not durable yet are not returned. */
   read(): Promise<UnsealedCredentials> {
-    return this.#enqueue(() => {
+    return this.#queue.run(() => {
       try {
         return this.#unseal();
       } catch (error) {
@@ -64,7 +65,7 @@ export class SealedFile {
    * left out stays as it is; null removes it. After a rejection the old or the new pair is stored.
    */
   change(update: Partial<Credentials>): Promise<(keyof Credentials)[]> {
-    return this.#enqueue(() => this.#change(update));
+    return this.#queue.run(() => this.#change(update));
   }
 
   async #change(update: Partial<Credentials>): Promise<(keyof Credentials)[]> {
@@ -130,12 +131,6 @@ export class SealedFile {
 
   #replace(name: string, bytes: Uint8Array): Promise<void> {
     return replaceFile(this.#disk, join(this.#folder, name), bytes);
-  }
-
-  #enqueue<T>(task: () => T | Promise<T>): Promise<T> {
-    const result = this.#queue.then(task);
-    this.#queue = result.catch(() => {});
-    return result;
   }
 }
 
