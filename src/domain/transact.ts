@@ -1,5 +1,5 @@
 import { decide, type Command, type OutcomeOf } from "./decide.ts";
-import { isGrantEvent } from "./audited-events.ts";
+import { isNewGrant } from "./event-catalogue.ts";
 import type { Event } from "./event.ts";
 import { evolve } from "./evolve/evolve.ts";
 import type { Fault } from "./fault.ts";
@@ -38,7 +38,7 @@ export function transact<C extends Command>(
   if (!decision.ok) return err(decision.fault);
   const { events, outcome, precedingEvents } = decision.value;
   if (events.length === 0) return ok({ journalLines: [], expiryLineCount: 0, outcome });
-  const grantFault = events.some(isGrantEvent) ? refuseGrant() : null;
+  const grantFault = events.some(isNewGrant) ? refuseGrant() : null;
   if (grantFault !== null) return err(grantFault);
   // At the timestamp of the events: when the clock is set back, nothing may expire by the old time.
   const expiries = collectExpiryLines(state, events, events.at(-1)?.at ?? context.at);

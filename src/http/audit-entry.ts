@@ -1,9 +1,10 @@
 import { Type, type Static } from "@sinclair/typebox";
-import { isKnownEvent, formatPeer, summarize } from "../domain/event-summary.ts";
+import { detailsOf, isKnownEvent, summarize } from "../domain/event-catalogue.ts";
+import type { EventDetails } from "../domain/event-row.ts";
+import { formatPeer } from "../domain/event-texts.ts";
 import type { Instant } from "../domain/time.ts";
 import type { AuditEntry } from "../operations/audit-log-reader.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { auditDetailOf, type AuditDetail } from "./audit-detail.ts";
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 
@@ -24,7 +25,7 @@ export const AuditEntryReply = Type.Object(
         "server itself.",
     }),
     summary: Type.String({ description: "Summary of the event in words." }),
-    detail: Type.Unsafe<AuditDetail>(Type.Record(Type.String(), Type.Unknown())),
+    detail: Type.Unsafe<EventDetails>(Type.Record(Type.String(), Type.Unknown())),
   },
   { title: "AuditEvent" },
 );
@@ -37,7 +38,7 @@ export function auditEntryReply({ seq, part, event, product }: AuditEntry): Audi
     event_index: part,
     at: rfc3339(event.at),
     type: event.type,
-    ...summarize(event),
+    summary: summarize(event),
   };
   if (!isKnownEvent(event)) {
     return { ...common, product: null, license_id: null, user: null, peer: null, detail: {} };
@@ -48,7 +49,7 @@ export function auditEntryReply({ seq, part, event, product }: AuditEntry): Audi
     license_id: "license" in event ? event.license : null,
     user: "user" in event ? event.user : null,
     peer: "peer" in event ? event.peer : "contact" in event ? (event.contact?.peer ?? null) : null,
-    detail: auditDetailOf(event),
+    detail: detailsOf(event),
   };
 }
 

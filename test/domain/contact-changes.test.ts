@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isAudited } from "../../src/domain/audited-events.ts";
+import { isAudited } from "../../src/domain/event-catalogue.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Contact } from "../../src/domain/slots/registration.ts";
 import type { State } from "../../src/domain/state.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isAudited } from "../../src/domain/audited-events.ts";
+import { isAudited } from "../../src/domain/event-catalogue.ts";
 import type { Event, RefusalsCounted } from "../../src/domain/event.ts";
 import { emptyState, evolve, UnknownEvent } from "../../src/domain/evolve/evolve.ts";
 import { limits } from "../../src/domain/limits.ts";

@@ -59,7 +59,7 @@ const BANNED_PHRASES: readonly (readonly [phrase: RegExp, replacement: string])[
 ];
 
 /** Names that are values in the journal: they cannot change. */
-const STORED_NAMES: ReadonlySet<string> = new Set(["src/domain/event-summary.ts held"]);
+const STORED_NAMES: ReadonlySet<string> = new Set(["src/domain/clock/clock-events.ts held"]);
 
 const wordsIn = (name: string): string[] =>
   name

@@ -6,7 +6,8 @@ import {
   auditQueryOf,
   readFilter,
 } from "../../src/web/audit-log/filter.ts";
-import { eventKindOf, EVENT_KINDS, eventTypesOf } from "../../src/web/audit-log/event-kinds.ts";
+import { eventKindOf, eventTypesOf } from "../../src/domain/event-catalogue.ts";
+import { EVENT_KINDS } from "../../src/domain/event-row.ts";
 
 /** Splits an address as the router does. */
 const partsOf = (address: string): string[] =>

@@ -8,7 +8,7 @@ const sheets = [...new Bun.Glob("styles/*.css").scanSync(web)].map((path) => ({
   text: readFileSync(join(web, path), "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, ""),
 }));
 /** The kinds of events are class names, too. */
-const markup = [...new Bun.Glob("**/*.{tsx,html}").scanSync(web), "audit-log/event-kinds.ts"]
+const markup = [...new Bun.Glob("**/*.{tsx,html}").scanSync(web), "../domain/event-row.ts"]
   .map((path) => readFileSync(join(web, path), "utf8"))
   .join("\n");
 

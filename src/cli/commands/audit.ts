@@ -1,4 +1,5 @@
-import { eventTypes, formatGap, formatPeer } from "../../domain/event-summary.ts";
+import { eventTypes } from "../../domain/event-catalogue.ts";
+import { formatGap, formatPeer } from "../../domain/event-texts.ts";
 import type { AuditEntryReply } from "../../http/audit-entry.ts";
 import type { AuditPageReply } from "../../http/routes/audit-log.ts";
 import { realDisk } from "../../platform/disk.ts";

@@ -1,4 +1,4 @@
-import { formatGap } from "../../domain/event-summary.ts";
+import { formatGap } from "../../domain/event-texts.ts";
 import type { StatusReply } from "../../http/status.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";

@@ -1,6 +1,7 @@
 import { addGap } from "../appliance/audit-gaps.ts";
 import { lapsedBorrowKey } from "../clock/clock-jumps.ts";
-import type { Event, SlotTaken } from "../event.ts";
+import type { Event } from "../event.ts";
+import { isGrant } from "../event-catalogue.ts";
 import {
   addCount,
   installLicense,
@@ -47,7 +48,7 @@ export const emptyState = (kind: DataFolderKind): State => emptyMutableState(kin
 export function evolve(readonlyState: State, event: Event): void {
   const state = readonlyState as MutableState;
   state.latestEventAt = latest(state.latestEventAt, event.at);
-  if (isLendingEvent(event) && isLicenseTimeDependent(state, event.license))
+  if (isGrant(event) && "license" in event && isLicenseTimeDependent(state, event.license))
     state.hasLentTimeDependent = true;
   switch (event.type) {
     case "Created":
@@ -183,19 +184,6 @@ export function evolve(readonlyState: State, event: Event): void {
     }
   }
 }
-
-/** Events that grant a slot or a count. */
-const LENDING_EVENT_TYPES = new Set([
-  "SlotTaken",
-  "SlotRenewed",
-  "FeatureRenewed",
-  "SlotBorrowed",
-  "FeatureTaken",
-  "ConsumptionAdded",
-  "FeatureConsumptionAdded",
-]);
-
-const isLendingEvent = (event: Event): event is SlotTaken => LENDING_EVENT_TYPES.has(event.type);
 
 const isLicenseTimeDependent = (state: MutableState, id: number): boolean => {
   const license = state.licenses.get(id);

@@ -1,6 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { eventTypes } from "../../domain/event-summary.ts";
+import { eventTypes } from "../../domain/event-catalogue.ts";
 import { parsePosition, type Position } from "../../operations/audit-log-reader.ts";
 import { runBetweenRequests } from "../../platform/yield-to-requests.ts";
 import { wallClock } from "../../platform/clock.ts";

@@ -1,4 +1,4 @@
-import { isAudited } from "../../domain/audited-events.ts";
+import { isAudited } from "../../domain/event-catalogue.ts";
 import type { Event } from "../../domain/event.ts";
 import { instant, type Instant } from "../../domain/time.ts";
 import { GENESIS, sha256 } from "../../platform/hash.ts";

@@ -1,11 +1,11 @@
-import { formatPeer } from "../../domain/event-summary.ts";
+import { formatPeer } from "../../domain/event-texts.ts";
 import type { AuditEntryReply } from "../../http/audit-entry.ts";
 import { formatNumber, formatDateTime } from "../format.ts";
 import { Facts } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";
 import { auditLog } from "../texts/audit-log.ts";
 import { groupByDay } from "./days.ts";
-import { eventKindOf } from "./event-kinds.ts";
+import { eventKindOf } from "../../domain/event-catalogue.ts";
 import { entrySentence } from "./entry-sentence.ts";
 
 /** Events grouped by day. */

@@ -1,4 +1,5 @@
-import { EVENT_KINDS, eventTypesOf, type EventKind } from "./event-kinds.ts";
+import { eventTypesOf } from "../../domain/event-catalogue.ts";
+import { EVENT_KINDS, type EventKind } from "../../domain/event-row.ts";
 
 /** Which entries are shown; an empty field does not filter. */
 export interface AuditFilter {

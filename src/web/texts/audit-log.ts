@@ -1,4 +1,4 @@
-import type { EventKind } from "../audit-log/event-kinds.ts";
+import type { EventKind } from "../../domain/event-row.ts";
 
 const KIND_NAMES: Readonly<Record<EventKind, string>> = {
   slots: "Slots",

@@ -1,7 +1,7 @@
 // The expected state of a site, kept outside the store: the state by the domain rules, every
 // decided journal line with its bytes, and the line up to which answers have promised durability.
 import type { Command } from "../../../src/domain/decide.ts";
-import { isAudited } from "../../../src/domain/audited-events.ts";
+import { isAudited } from "../../../src/domain/event-catalogue.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import { assertGrantInvariants } from "../../../src/domain/invariants.ts";
