@@ -91,9 +91,9 @@ describe("checkpointInChild", () => {
     expect(await coveredSeq(folder)).toBe(2);
   });
 
-  test("reports only the error line of a process that fails", async () => {
+  test("reports only the message of a process that fails", async () => {
     const { command } = fakeCheckpoint(
-      "echo 'berth: error: no memory' >&2; echo 'berth: hint: more' >&2; exit 1",
+      `echo 'berth: error: other' >&2; echo '${JSON.stringify({ code: "failed", message: "no memory", hint: "more" })}'; exit 1`,
     );
     const { store } = await openLicensedSite({
       checkpoint: checkpointWith(command, limits(oneHour)),

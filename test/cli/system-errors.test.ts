@@ -83,6 +83,7 @@ describe("system errors", () => {
     const error = Object.assign(new Error("EXDEV: cross-device link"), { code: "EXDEV" });
     expect(describeUnexpected(error)).toEqual({
       message: "EXDEV: cross-device link",
+      statement: "EXDEV: cross-device link",
       hint: "the system returned EXDEV; check the folder and its disk with berth doctor",
     });
   });

@@ -7,7 +7,7 @@ import { runAsFolderOwner } from "../../platform/owner.ts";
 import { isEmptyFolder } from "../../store/folder/folder.ts";
 import { refuseCopy } from "../serve/appliance-claim.ts";
 import { openAppliance, socketPath } from "../serve/appliance.ts";
-import { Failure } from "../frame/command.ts";
+import { Failure, ServerRefused } from "../frame/command.ts";
 
 /** Calls the admin API of an appliance, whether its server is running or not. */
 export type AdminCall = (method: "GET" | "POST", path: string, body?: object) => Promise<unknown>;
@@ -108,5 +108,5 @@ const createCall =
 
 function toFailure(reply: unknown): Failure {
   const { code, message } = reply as { readonly code: string; readonly message: string };
-  return new Failure(`${message} (${code})`, "", code);
+  return new ServerRefused(code, message, "");
 }

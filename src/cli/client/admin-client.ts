@@ -13,7 +13,7 @@ import { runAsFolderOwner } from "../../platform/owner.ts";
 import { isEmptyFolder } from "../../store/folder/folder.ts";
 import { refuseCopy } from "../serve/appliance-claim.ts";
 import { openAppliance, socketPath } from "../serve/appliance.ts";
-import { Failure } from "../frame/command.ts";
+import { Failure, ServerRefused } from "../frame/command.ts";
 
 /** The options that name a site. */
 export interface Site {
@@ -142,7 +142,7 @@ function toFailure(reply: unknown): Failure {
     hint = "",
   } = reply as Partial<Pick<CommandLineRefusal, "hint">> &
     Pick<CommandLineRefusal, "code" | "message">;
-  return new Failure(`${message} (${code})`, hint, code);
+  return new ServerRefused(code, message, hint);
 }
 
 /** The fields that are set: a field of the API is absent, not null. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Misuse } from "../../platform/options.ts";
 import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/passwords.ts";
-import { Failure } from "../frame/command.ts";
+import { Failure, ServerRefused } from "../frame/command.ts";
 import { askHidden } from "../frame/terminal.ts";
 
 /** Typed twice and hidden on a terminal, or the first line of a pipe; never a flag. */
@@ -18,8 +18,7 @@ export async function readPassword(): Promise<string> {
 /** Same message as the server's, which checks again. */
 function checkPassword(text: string): void {
   if (isAcceptablePassword(text)) return;
-  const code = "invalid_parameter";
-  throw new Failure(`password must be ${PASSWORD_RULE} (${code})`, "", code);
+  throw new ServerRefused("invalid_parameter", `password must be ${PASSWORD_RULE}`, "");
 }
 
 /** Asks for a new secret, which must be typed twice. */

@@ -10,7 +10,7 @@ import {
 import { errorCode } from "../../platform/disk.ts";
 import { EXIT_OK, type Command } from "./command.ts";
 import { commands, commandGroups } from "../command-table.ts";
-import { describeError } from "./error-report.ts";
+import { describeError, toJsonRefusal } from "./error-report.ts";
 import { option } from "./flags.ts";
 import { findNearest } from "./nearest.ts";
 import { readSettings } from "./settings-file.ts";
@@ -29,7 +29,7 @@ export async function run(
   } catch (error) {
     const { exitCode, refusal } = describeError(error);
     printError(refusal.message, refusal.hint);
-    if (wantsJson(argv, environment)) printJsonRefusal(refusal);
+    if (wantsJson(argv, environment)) printJsonRefusal(toJsonRefusal(refusal));
     return exitCode;
   }
 }

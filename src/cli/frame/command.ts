@@ -87,14 +87,26 @@ export interface CommandGroup {
 
 /** The command line is valid, but the command was refused or failed: exit code 1. */
 export class Failure extends Error {
-  override readonly name = "Failure";
+  override readonly name: string = "Failure";
   readonly hint: string;
-  /** The server's error code if the server refused; else null. */
+  /** The code for `--json`; null: that of all failures. */
   readonly code: string | null;
 
   constructor(message: string, hint: string, code: string | null = null) {
     super(message);
     this.hint = hint;
     this.code = code;
+  }
+}
+
+/** The server refused what a command requested. Its code is printed after the message. */
+export class ServerRefused extends Failure {
+  override readonly name = "ServerRefused";
+  /** The message without the code. */
+  readonly statement: string;
+
+  constructor(code: string, statement: string, hint: string) {
+    super(`${statement} (${code})`, hint, code);
+    this.statement = statement;
   }
 }

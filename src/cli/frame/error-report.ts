@@ -13,10 +13,12 @@ import { DeskRefused } from "../../desk/desk-refused.ts";
 import {
   EXIT_FAILURE,
   Failure,
+  ServerRefused,
   EXIT_INTERRUPTED,
   EXIT_USAGE,
   EXIT_NEEDS_OPERATOR,
 } from "./command.ts";
+import type { JsonRefusal } from "./json-refusal.ts";
 import { describeUnexpected, systemCode } from "./system-errors.ts";
 import { Interrupted } from "./terminal.ts";
 
@@ -24,7 +26,10 @@ import { Interrupted } from "./terminal.ts";
 export interface Refusal {
   /** The server's or the kernel's error code if one of them refused; else from `ERROR_CLASSES`. */
   readonly code: string;
+  /** With the code, if the server or the kernel refused. */
   readonly message: string;
+  /** The message without the code. */
+  readonly statement: string;
   readonly hint: string;
 }
 
@@ -54,8 +59,16 @@ export function describeError(error: unknown): ErrorReport {
   for (const [errorClass, classCode, exitCode] of ERROR_CLASSES) {
     if (!(error instanceof errorClass)) continue;
     const code = error instanceof Failure ? (error.code ?? classCode) : classCode;
-    return { refusal: { code, message: error.message, hint: error.hint }, exitCode };
+    const { message, hint } = error;
+    const statement = error instanceof ServerRefused ? error.statement : message;
+    return { refusal: { code, message, statement, hint }, exitCode };
   }
   const code = systemCode(error) ?? "internal_error";
   return { refusal: { code, ...describeUnexpected(error) }, exitCode: EXIT_FAILURE };
 }
+
+export const toJsonRefusal = ({ code, statement, hint }: Refusal): JsonRefusal => ({
+  code,
+  message: statement,
+  hint: hint === "" ? null : hint,
+});

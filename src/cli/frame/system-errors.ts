@@ -7,37 +7,50 @@ interface MessageWithHint {
   readonly hint: string;
 }
 
+interface DescribedError extends MessageWithHint {
+  /** The message without the error code. */
+  readonly statement: string;
+}
+
 /** Determined at the start: a command may later switch to the user that owns the data folder. */
 const startedAsRoot = process.getuid?.() === 0;
 
-export const BUG_HINT =
+const BUG_HINT =
   "this is a bug in berth: report it with the file that berth support-bundle FILE writes";
 
 /** The kernel's error code, for example `ENOSPC`; null: not a system error. */
 export function systemCode(error: unknown): string | null {
   const code = errorCode(error);
-  return code !== null && /^E[A-Z0-9]+$/.test(code) ? code : null;
+  return code !== null && isSystemCode(code) ? code : null;
 }
 
 /**
  * Describes a system error, with its code so that it can be looked up. Any other error that arrives
  * here is a bug: its stack helps to find it.
  */
-export function describeUnexpected(error: unknown): MessageWithHint {
+export function describeUnexpected(error: unknown): DescribedError {
   const code = systemCode(error);
   if (!(error instanceof Error) || code === null) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return { message: `internal error: ${text}`, hint: BUG_HINT };
+    const statement = `internal error: ${text}`;
+    return { message: statement, statement, hint: BUG_HINT };
   }
   const path = "path" in error && typeof error.path === "string" ? error.path : null;
   const description =
     (path === null ? null : describePathError(code, path)) ?? MESSAGES_WITHOUT_PATH[code];
   if (description !== undefined) {
-    return { ...description, message: `${description.message} (${code})` };
+    const { message: statement, hint } = description;
+    return { message: withSystemCode(statement, code), statement, hint };
   }
   const hint = `the system returned ${code}; check the folder and its disk with berth doctor`;
-  return { message: error.message, hint };
+  return { message: error.message, statement: error.message, hint };
 }
+
+/** Adds the code of a system error to a message, so that it can be looked up. */
+export const withSystemCode = (statement: string, code: string): string =>
+  isSystemCode(code) ? `${statement} (${code})` : statement;
+
+const isSystemCode = (code: string): boolean => /^E[A-Z0-9]+$/.test(code);
 
 const MESSAGES_WITHOUT_PATH: Readonly<Record<string, MessageWithHint>> = {
   EACCES: { message: "permission denied", hint: "run the command with sudo" },

@@ -1,3 +1,4 @@
+import type { JsonRefusal } from "./json-refusal.ts";
 import { writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { errorCode } from "../../platform/disk.ts";
@@ -61,16 +62,8 @@ let hasPrintedJson = false;
  * Prints the error as JSON, unless a result was printed: a program always finds one JSON document
  * on standard output, and the exit code says which of the two it is.
  */
-export function printJsonRefusal(refusal: {
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string;
-}): void {
-  if (hasPrintedJson) return;
-  const { code, message, hint } = refusal;
-  const suffix = ` (${code})`;
-  const text = message.endsWith(suffix) ? message.slice(0, -suffix.length) : message;
-  printJson({ code, message: text, hint: hint === "" ? null : hint });
+export function printJsonRefusal(refusal: JsonRefusal): void {
+  if (!hasPrintedJson) printJson(refusal);
 }
 
 export function printError(message: string, hint: string): void {

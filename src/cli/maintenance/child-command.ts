@@ -3,6 +3,7 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import type { MaintenanceFault } from "../../faults/fault-types.ts";
 import type { Environment } from "../../platform/options.ts";
 import { selfCommand } from "../../platform/version.ts";
+import { parseJsonRefusal } from "../frame/json-refusal.ts";
 import type { CommandExit } from "./maintenance-fault.ts";
 
 interface CommandResult extends CommandExit {
@@ -11,7 +12,7 @@ interface CommandResult extends CommandExit {
 
 const LOW_PRIORITY = 10;
 
-/** Runs a command of this executable in a child process; the signal kills it. */
+/** Runs a command with `--json` of this executable in a child process; the signal kills it. */
 export async function runChildCommand(
   args: readonly string[],
   environment: Environment,
@@ -21,20 +22,16 @@ export async function runChildCommand(
   const child = Bun.spawn([...selfCommand, ...args], {
     stdin: "ignore",
     stdout: "pipe",
-    stderr: "pipe",
+    stderr: "ignore",
     env: { ...environment },
   });
   const kill = (): void => child.kill("SIGKILL");
   signal.addEventListener("abort", kill, { once: true });
   lowerPriority(child.pid);
-  const [code, stdout, stderr] = await Promise.all([
-    child.exited,
-    child.stdout.text(),
-    child.stderr.text(),
-  ]);
+  const [exitCode, stdout] = await Promise.all([child.exited, child.stdout.text()]);
   signal.removeEventListener("abort", kill);
   if (signal.aborted) return err({ code: "request_cancelled" });
-  return ok({ code, stdout, error: lastMatch(stderr, ERROR), hint: lastMatch(stderr, HINT) });
+  return ok({ exitCode, stdout, refusal: exitCode === 0 ? null : parseJsonRefusal(stdout) });
 }
 
 /** Requests have priority. If the priority cannot be changed, they are only slower. */
@@ -45,9 +42,3 @@ function lowerPriority(pid: number): void {
     // The child keeps its normal priority.
   }
 }
-
-const ERROR = /^berth: error: (.*)$/gm;
-const HINT = /^berth: hint: (.*)$/gm;
-
-const lastMatch = (text: string, line: RegExp): string =>
-  [...text.matchAll(line)].at(-1)?.[1] ?? "";

@@ -1,22 +1,27 @@
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { MaintenanceFault } from "../../faults/fault-types.ts";
-import { BUG_HINT, describeUnexpected, systemCode } from "../frame/system-errors.ts";
+import { describeError, toJsonRefusal } from "../frame/error-report.ts";
+import type { JsonRefusal } from "../frame/json-refusal.ts";
+import { systemCode, withSystemCode } from "../frame/system-errors.ts";
 
-/** The exit code of a command, and the last error and hint that it printed. */
 export interface CommandExit {
-  readonly code: number;
-  readonly error: string;
-  readonly hint: string;
+  readonly exitCode: number;
+  /** Why the command failed; null: it did not, or it was killed before it could say why. */
+  readonly refusal: JsonRefusal | null;
 }
 
-const DISK_FULL = /\((?:ENOSPC|EDQUOT|EFBIG)\)$/;
+const DISK_FULL_CODES = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-/** Converts the error of a command; throws if the command reported a bug. */
-export function toMaintenanceFault({ code, error, hint }: CommandExit): MaintenanceFault {
-  if (hint === BUG_HINT) throw new Error(error);
-  if (DISK_FULL.test(error)) return { code: "storage_full" };
-  const message = error === "" ? `the command exited with code ${code}` : error;
-  return { code: "maintenance_failed", reason: hint === "" ? message : `${message}; ${hint}` };
+/** Converts the refusal of a command; throws if the command reported a bug. */
+export function toMaintenanceFault({ exitCode, refusal }: CommandExit): MaintenanceFault {
+  if (refusal === null) {
+    return { code: "maintenance_failed", reason: `the command exited with code ${exitCode}` };
+  }
+  const { code, message, hint } = refusal;
+  if (code === "internal_error") throw new Error(message);
+  if (DISK_FULL_CODES.has(code)) return { code: "storage_full" };
+  const parts = [withSystemCode(message, code), ...(hint === null ? [] : [hint])];
+  return { code: "maintenance_failed", reason: parts.join("; ") };
 }
 
 /** Converts a system error to the fault that a command would cause. */
@@ -25,7 +30,7 @@ export function catchSystemError<T>(action: () => T): Result<T, MaintenanceFault
     return ok(action());
   } catch (error) {
     if (systemCode(error) === null) throw error;
-    const { message, hint } = describeUnexpected(error);
-    return err(toMaintenanceFault({ code: 1, error: message, hint }));
+    const { exitCode, refusal } = describeError(error);
+    return err(toMaintenanceFault({ exitCode, refusal: toJsonRefusal(refusal) }));
   }
 }

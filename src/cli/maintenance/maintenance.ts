@@ -83,7 +83,7 @@ export function createMaintenanceJobs({
     if (!path.ok) return path;
     const remove = (): void => downloads.remove(path.value);
     const exit = await runChildCommand(argsFor(path.value), environment, cancel);
-    if (exit.ok && exit.value.code === EXIT_OK) return ok({ path: path.value, remove });
+    if (exit.ok && exit.value.exitCode === EXIT_OK) return ok({ path: path.value, remove });
     remove();
     return exit.ok ? err(toMaintenanceFault(exit.value)) : exit;
   };
@@ -107,9 +107,11 @@ export function createMaintenanceJobs({
         const args = ["verify", ...dataFlag, "--allow-damaged-audit", "--json"];
         const exit = await runChildCommand(args, plainEnvironment, cancel);
         if (!exit.ok) return exit;
-        const { code, stdout, error: finding, hint: remedy } = exit.value;
-        if (code === EXIT_NEEDS_OPERATOR) return ok({ intact: false, finding, remedy });
-        if (code !== EXIT_OK) return err(toMaintenanceFault(exit.value));
+        const { exitCode, stdout, refusal } = exit.value;
+        if (exitCode === EXIT_NEEDS_OPERATOR && refusal !== null) {
+          return ok({ intact: false, finding: refusal.message, remedy: refusal.hint ?? "" });
+        }
+        if (exitCode !== EXIT_OK) return err(toMaintenanceFault(exit.value));
         const { ok: intact, audit_damage: damage, ...facts } = JSON.parse(stdout) as VerifyOutput;
         reportAuditFinding(
           damage === undefined ? null : { message: damage.finding, hint: damage.remedy },

@@ -1,10 +1,14 @@
 import { join } from "node:path";
 import { realDisk } from "../../platform/disk.ts";
+import { envName } from "../../platform/options.ts";
 import { selfCommand } from "../../platform/version.ts";
 import { CheckpointHung } from "../../store/checkpoint/checkpoint-runner.ts";
 import { AUDIT_FOLDER, listSegments, STATE_FILE } from "../../store/folder/files.ts";
 import { AuditDamaged } from "../../store/folder/refusal.ts";
 import { EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { parseJsonRefusal } from "../frame/json-refusal.ts";
+import { withSystemCode } from "../frame/system-errors.ts";
 
 /** Time limits of the checkpoint process, in milliseconds. */
 export interface ChildLimits {
@@ -51,10 +55,11 @@ export async function checkpointInChild(
   const numbers = [openSegment, keepMonths, process.pid].map(String);
   const child = Bun.spawn([...command, "checkpoint", folder, ...numbers], {
     stdin: "ignore",
-    stdout: "ignore",
+    stdout: "pipe",
     stderr: "pipe",
+    env: { ...process.env, [envName(option.json)]: "true" },
   });
-  const exit = Promise.all([child.exited, new Response(child.stderr).text()]);
+  const exit = Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
   const silence = await waitForExit(exit, folder, stopping, limits);
   if (silence !== null) {
     child.kill("SIGKILL");
@@ -64,10 +69,16 @@ export async function checkpointInChild(
       `the checkpoint process (${child.pid}) made no progress for ${time} and ${isKilled ? "was killed" : "cannot be killed"}`,
     );
   }
-  const [code, stderr] = await exit;
-  if (code === EXIT_NEEDS_OPERATOR) throw new AuditDamaged(...parseRefusal(stderr));
-  if (code !== 0)
-    throw new Error(lastError(stderr) ?? `the checkpoint process exited with code ${code}`);
+  const [exitCode, stdout, stderr] = await exit;
+  if (exitCode === 0) return;
+  const refusal = parseJsonRefusal(stdout);
+  if (refusal === null) {
+    throw new Error(stderr.trim() || `the checkpoint process exited with code ${exitCode}`);
+  }
+  const { code, message, hint } = refusal;
+  if (exitCode === EXIT_NEEDS_OPERATOR) throw new AuditDamaged(message, hint ?? "");
+  // Without the hint, which is meant for a terminal.
+  throw new Error(withSystemCode(message, code));
 }
 
 /** Null: the process exited; else for how many milliseconds it has written nothing. */
@@ -111,16 +122,3 @@ function bytesWritten(folder: string): number | null {
     return null;
   }
 }
-
-/** The error and the hint that a command printed. */
-function parseRefusal(stderr: string): [message: string, hint: string] {
-  const readLine = (label: string): string =>
-    new RegExp(`^berth: ${label}: (.*)$`, "m").exec(stderr)?.[1] ?? "";
-  return [readLine("error"), readLine("hint")];
-}
-
-const ERROR = /^berth: error: (.*)$/gm;
-
-/** The last error that the process printed, without the hint, which is meant for a terminal. */
-const lastError = (stderr: string): string | null =>
-  [...stderr.matchAll(ERROR)].at(-1)?.[1] ?? (stderr.trim() || null);

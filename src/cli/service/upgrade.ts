@@ -10,10 +10,14 @@ import {
 import { join } from "node:path";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
+import { envName } from "../../platform/options.ts";
 import { isActive, readServiceLog, systemctl } from "../../platform/systemd.ts";
 import { version } from "../../platform/version.ts";
 import { isEmptyFolder } from "../../store/folder/folder.ts";
 import { Failure } from "../frame/command.ts";
+import { option } from "../frame/flags.ts";
+import { parseJsonRefusal } from "../frame/json-refusal.ts";
+import { withSystemCode } from "../frame/system-errors.ts";
 import { printWarning } from "../frame/terminal.ts";
 import type { InstalledService } from "./installed-service.ts";
 import {
@@ -31,15 +35,16 @@ export function runBerth(binary: string, ...args: readonly string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([binary, ...args], {
     stdin: "ignore",
     cwd: "/",
-    env: {},
+    // Not the flag: the executable may be an older one whose command does not have it.
+    env: { [envName(option.json)]: "true" },
   });
   if (exitCode === 0) return stdout.toString();
-  const [error = "", hint = ""] = stderr
-    .toString()
-    .split("\n")
-    .filter((line) => /^berth: (?:error|hint): /.test(line))
-    .map((line) => line.replace(/^berth: \w+: /, ""));
-  throw new Failure(error || `berth ${args[0] ?? ""} exited with code ${exitCode}`, hint);
+  const refusal = parseJsonRefusal(stdout.toString());
+  if (refusal !== null) {
+    throw new Failure(withSystemCode(refusal.message, refusal.code), refusal.hint ?? "");
+  }
+  const error = stderr.toString().trim();
+  throw new Failure(error || `berth ${args[0] ?? ""} exited with code ${exitCode}`, "");
 }
 
 /** What `verify` prints. */
