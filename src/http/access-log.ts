@@ -35,7 +35,7 @@ export function withAccessLog(fetch: FetchHandler, mode: LogMode): FetchHandler 
       const message =
         mode === "requests" ? "request" : classifyRequest(request, response.status, durationMs);
       if (message === null) return response;
-      const suppressed = RATE_LIMITED_MESSAGES.includes(message) ? limiter.allow(message) : 0;
+      const suppressed = RATE_LIMITED_MESSAGES.has(message) ? limiter.allow(message) : 0;
       if (suppressed !== null) writeLogLine(message, request, response, { durationMs, suppressed });
       return response;
     } finally {
@@ -48,11 +48,11 @@ export function withAccessLog(fetch: FetchHandler, mode: LogMode): FetchHandler 
  * Messages that callers can cause without limit, also through a full or slow disk. They are counted
  * separately, so that a flood of one does not hide another.
  */
-const RATE_LIMITED_MESSAGES: readonly string[] = [
+const RATE_LIMITED_MESSAGES: ReadonlySet<string> = new Set([
   "server error",
   "slow request",
   "request refused",
-];
+]);
 
 /** Wrong or missing credential, wrong network or role, wrong host name, too many requests. */
 const ACCESS_REFUSED_STATUSES = new Set([401, 403, 421, 429]);

@@ -24,6 +24,7 @@ import { featureRelease } from "./routes/feature-release.ts";
 import { health } from "./routes/health.ts";
 import { license } from "./routes/license.ts";
 import { licenseGenerate } from "./routes/license-generate.ts";
+import { licenseRemove } from "./routes/license-remove.ts";
 import { licenseUpload } from "./routes/license-upload.ts";
 import { page } from "./routes/page.ts";
 import { qr } from "./routes/qr.ts";
@@ -77,6 +78,7 @@ export function createApp(services: Services, gate: Gate) {
     .use(clock(deps))
     .use(move(deps))
     .use(trust(deps))
+    .use(licenseRemove(deps))
     .use(auth(deps))
     .use(access(deps))
     .use(registrationsSlice(deps))

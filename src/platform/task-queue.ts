@@ -1,4 +1,4 @@
-/** Runs tasks one at a time, in the order of arrival. A task that fails does not stop the others. */
+/** Runs tasks one at a time, in the order of arrival. A failed task does not stop the others. */
 export class TaskQueue {
   /** Starts the tasks that have to wait. */
   readonly #waiting: (() => void)[] = [];

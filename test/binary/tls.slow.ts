@@ -197,7 +197,8 @@ test("with --client-auth mtls, applications need TLS and a certificate of the cl
 describe("SIGHUP to a TLS server", () => {
   test("loads a new certificate, and interrupts each of fifty busy clients at most once", async () => {
     const { site, port, ca, file } = await openTlsSite();
-    let [isEnding, replies, reloads, interruptions] = [false, 0, 0, 0];
+    const end = new AbortController();
+    let [replies, reloads, interruptions] = [0, 0, 0];
     const seen = new Set<string>();
     const sendRequests = async (index: number): Promise<void> => {
       if (index % 2 === 0) {
@@ -208,12 +209,12 @@ describe("SIGHUP to a TLS server", () => {
       // Some clients pause briefly between requests, others while the certificate is replaced.
       await requestRepeatedly({ port, ca }, index % 4 === 1 ? 2 : 300, () => {
         replies += 1;
-        return !isEnding;
+        return !end.signal.aborted;
       });
     };
     const clients = Array.from({ length: 50 }, async (_, index) => {
       let interruptionsOfClient = 0;
-      while (!isEnding) {
+      while (!end.signal.aborted) {
         try {
           await sendRequests(index);
         } catch (error) {
@@ -239,7 +240,7 @@ describe("SIGHUP to a TLS server", () => {
     }
     // The server ends kept-alive connections, so that their clients reconnect.
     await Promise.race([waitUntil(() => interruptions > 0, "an ended connection"), all]);
-    isEnding = true;
+    end.abort();
     await all;
     expect(replies).toBeGreaterThan(100);
     expect(seen.size).toBeGreaterThan(1);

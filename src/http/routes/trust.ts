@@ -6,7 +6,7 @@ import { rfc3339 } from "../../platform/rfc3339.ts";
 import { jsonBody, uploadBody } from "../body.ts";
 import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { readBoolean, fields, readIdentifier, readLicenseId } from "../fields.ts";
+import { fields, readIdentifier } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const RetiredKey = Type.Object(
@@ -36,16 +36,12 @@ const VendorReply = Type.Object(
 export type VendorReply = typeof VendorReply.static;
 
 const VendorBody = Type.Object({ vendor: fields.vendor }, { title: "VendorBody" });
-const RemoveLicenseBody = Type.Object(
-  { license_id: fields.license_id, with_borrows: fields.with_borrows },
-  { title: "RemoveLicenseBody" },
-);
 
-/** Trusted vendors, and the return of licenses. */
-export const trust = ({ licensing, vendorTrust, peerOf }: RouteDeps) =>
-  new Elysia({ name: "trust", prefix: "/api/admin/v1" })
+/** The vendors whose licenses are accepted. */
+export const trust = ({ vendorTrust, peerOf }: RouteDeps) =>
+  new Elysia({ name: "trust", prefix: "/api/admin/v1/trust" })
     .get(
-      "/trust",
+      "",
       async () => unwrap(await vendorTrust.listVendors()).map(vendorReply),
       describeRoute({
         plane: "admin",
@@ -55,7 +51,7 @@ export const trust = ({ licensing, vendorTrust, peerOf }: RouteDeps) =>
       }),
     )
     .post(
-      "/trust/show",
+      "/show",
       async ({ body }) =>
         vendorReply(unwrap(await vendorTrust.previewTrustDocument(readDocument(body)))),
       {
@@ -73,7 +69,7 @@ export const trust = ({ licensing, vendorTrust, peerOf }: RouteDeps) =>
       },
     )
     .post(
-      "/trust/add",
+      "/add",
       async ({ body, request }) =>
         vendorReply(unwrap(await vendorTrust.trustVendor(readDocument(body), peerOf(request)))),
       {
@@ -95,7 +91,7 @@ export const trust = ({ licensing, vendorTrust, peerOf }: RouteDeps) =>
       },
     )
     .post(
-      "/trust/remove",
+      "/remove",
       async ({ body, request }) => {
         const vendor = readIdentifier("vendor", body.vendor);
         if (vendor === null) return refuse({ code: "missing_parameters", fields: ["vendor"] });
@@ -111,28 +107,6 @@ export const trust = ({ licensing, vendorTrust, peerOf }: RouteDeps) =>
           destructiveEffect: "Licenses of this vendor are refused from now on.",
           reply: Type.Object({ vendor: Type.String() }, { title: "VendorId" }),
           refusals: ["missing_parameters", "unknown_vendor", "vendor_in_use"],
-        }),
-      },
-    )
-    .post(
-      "/licenses/remove",
-      async ({ body, request }) => {
-        const id = readLicenseId(body.license_id);
-        if (id === null) return refuse({ code: "missing_parameters", fields: ["license_id"] });
-        const withBorrows = readBoolean("with_borrows", body.with_borrows) ?? false;
-        return { receipt: unwrap(await licensing.removeLicense(id, withBorrows, peerOf(request))) };
-      },
-      {
-        ...jsonBody(RemoveLicenseBody),
-        ...describeRoute({
-          plane: "admin",
-          id: "removeLicense",
-          summary: "Return a license to its vendor",
-          requiredFields: ["license_id"],
-          destructiveEffect:
-            "The license and its slots are removed permanently; only the vendor can issue it again.",
-          reply: Type.Object({ receipt: Type.String() }, { title: "Receipt" }),
-          refusals: ["missing_parameters", "license_not_found", "slots_borrowed"],
         }),
       },
     );
