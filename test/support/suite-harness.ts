@@ -46,7 +46,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 /** Creates a temporary folder, removed at the end; in memory if possible. */
 export function makeTempFolder(): string {
-  const root = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+  const root = process.env["BERTH_SUITE_ROOT"] ?? (existsSync("/dev/shm") ? "/dev/shm" : tmpdir());
   const folder = mkdtempSync(join(root, "berth-suite-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;

@@ -8,8 +8,8 @@ import { createRandom } from "../../support/suite-harness.ts";
 const PRODUCT = "cad";
 export const MODULE_FEATURE = "module";
 export const METER_FEATURE = "meter";
-/** A journal line contains this with escapes, so it is twice as long there. */
-const LONG_NAME = '\\"'.repeat(120);
+/** As long as allowed: the longer the lines, the sooner the next checkpoint. */
+const LONG_INFO = ".".repeat(4_000);
 const HEARTBEATS_PER_REQUEST = 4;
 const AMPLE_POOL = { slots: 1_000_000, timeoutMinutes: 24 * 60 };
 
@@ -22,7 +22,6 @@ export const TERMS = {
   features: [
     featureTerms(MODULE_FEATURE, { floating: AMPLE_POOL }),
     featureTerms(METER_FEATURE, { consumption: consumptionTerms({ max: null }) }),
-    featureTerms(LONG_NAME, { floating: AMPLE_POOL }),
   ],
 };
 
@@ -115,8 +114,7 @@ export class ClientLoad {
   async #sendRequests(client: number, requestLog: ClientRequest[]): Promise<void> {
     const random = createRandom(this.#seed + client);
     const slots: SlotsByUser = new Map();
-    const heartbeatUser = `beater-${client}-${LONG_NAME}`;
-    await this.#call("register", { user: heartbeatUser });
+    const heartbeat = { user: `heartbeat-${client}`, user_info: LONG_INFO };
     while (!this.#isStopped) {
       await this.#pause?.promise;
       const request = planRequest(random, client, requestLog.length, slots);
@@ -125,7 +123,7 @@ export class ClientLoad {
       request.answeredAt = performance.now();
       applyRequest(slots, request);
       for (let beat = 0; beat < HEARTBEATS_PER_REQUEST && !this.#isStopped; beat += 1) {
-        await this.#call("featureRegister", { user: heartbeatUser, feature: LONG_NAME });
+        await this.#call("register", heartbeat);
       }
     }
   }

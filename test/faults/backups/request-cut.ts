@@ -1,17 +1,30 @@
 // Finds which of the clients' requests a backup contains. For each client these must be the first
 // requests of its log, and all of these cuts together must be one instant of the server.
+import { BrokenPromise } from "../shared/promises.ts";
 import { applyRequest, type ClientRequest, type SlotsByUser } from "./client-load.ts";
 
-export type BackupPromise =
-  "created" | "verified" | "restored" | "requests" | "auditLog" | "secrets" | "served";
+const BACKUP_PROMISES = {
+  created: "berth backup makes a backup of a server under load",
+  verified: "berth verify finds no damage under load",
+  served: "the server grants all requests while backups run",
+  secrets: "a backup contains no cloud key and no file that seals one",
+  restored: "a backup restores into an empty folder, which verifies, serves and stops cleanly",
+  auditLog: "a restored audit log is intact and ends with Restored",
+  requests:
+    "a backup contains all requests answered before it started, those under way up to one " +
+    "instant, and matching consumption totals",
+} as const;
 
-/** A broken promise, with the reason as its message. */
-export class BackupViolation extends Error {
+export type BackupPromise = keyof typeof BACKUP_PROMISES;
+
+export class BackupViolation extends BrokenPromise {
   readonly promise: BackupPromise;
+  readonly reason: string;
 
   constructor(promise: BackupPromise, reason: string) {
-    super(reason);
+    super(`${BACKUP_PROMISES[promise]}: ${reason}`);
     this.promise = promise;
+    this.reason = reason;
   }
 }
 
@@ -21,7 +34,7 @@ export async function withContext<T>(context: string, work: Promise<T>): Promise
     return await work;
   } catch (error) {
     if (!(error instanceof BackupViolation)) throw error;
-    throw new BackupViolation(error.promise, `${context}: ${error.message}`);
+    throw new BackupViolation(error.promise, `${context}: ${error.reason}`);
   }
 }
 

@@ -7,6 +7,7 @@ import { makeLicensedSite } from "../../support/site-folder.ts";
 import { CheckedClients } from "./checked-clients.ts";
 import type { SmallDisk } from "./small-disk.ts";
 import { waitWithin } from "./journal-writes.ts";
+import { BrokenPromise } from "../shared/promises.ts";
 import { startServer, type ServerProcess } from "../shared/server-process.ts";
 
 const CLIENTS = 12;
@@ -130,6 +131,7 @@ export class FullSite {
   async close(): Promise<void> {
     this.#disk.removeBallast();
     await this.#kill();
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   /** A checkpoint that does not fit leaves the free space to the journal, for many changes. */
@@ -200,7 +202,7 @@ export class FullSite {
     const server = startServer(this.#folder, this.#port);
     this.#server = server;
     if (await server.ready) return;
-    throw new Error(`berth serve did not become ready: ${(await server.exited).stderr}`);
+    throw new BrokenPromise(`berth serve is not ready: ${(await server.exited).stderr}`);
   }
 
   async #kill(): Promise<void> {

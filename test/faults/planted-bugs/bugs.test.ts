@@ -19,7 +19,7 @@ describe("planted bugs", () => {
   test("name only suites that exist", () => {
     const suites = new Set(bugs.flatMap(({ caughtBy }) => caughtBy));
     const isMissing = (suite: string): boolean =>
-      !existsSync(join(import.meta.dir, "..", suite, "suite.ts"));
+      !existsSync(join(import.meta.dir, "..", suite, `${suite}.suite.ts`));
     expect([...suites].filter(isMissing)).toEqual([]);
   });
 });

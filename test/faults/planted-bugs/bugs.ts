@@ -18,8 +18,10 @@ export type FaultSuiteName =
 export interface PlantedBug extends SourceEdit {
   readonly name: string;
   readonly caughtBy: readonly FaultSuiteName[];
-  /** The only scenario of `syscalls` to run for this bug; a soak runs all of them. */
-  readonly scenario?: string;
+  /** A pattern for the titles of the tests in its first suite that show it; a soak runs all. */
+  readonly tests?: string;
+  /** The seed of a simulation run that shows it, to begin with. */
+  readonly seed?: number;
 }
 
 export const bugs: readonly PlantedBug[] = [
@@ -36,6 +38,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "this.#whenDurable($answer)",
     replace: "Promise.resolve($answer)",
     caughtBy: ["kill", "power", "simulation", "syscalls"],
+    tests: "after kills under load",
   },
   {
     name: "a read is answered before the changes it shows are durable",
@@ -43,6 +46,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "this.#whenDurable($answer)",
     replace: "$answer",
     caughtBy: ["kill", "power", "simulation", "syscalls"],
+    tests: "after kills under load",
   },
   {
     name: "the checkpoint does not contain the idempotency keys",
@@ -50,6 +54,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "[...$state.idempotencyRecords].map($toRow)",
     replace: "[]",
     caughtBy: ["kill"],
+    tests: "after kills under load",
   },
   {
     name: "a segment that starts under load is named after the wrong line",
@@ -57,6 +62,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "$pendingSeq ?? $nextSeq",
     replace: "$nextSeq",
     caughtBy: ["kill"],
+    tests: "after kills under load",
   },
   {
     name: "the folder is not synced after a new segment is created",
@@ -79,7 +85,7 @@ export const bugs: readonly PlantedBug[] = [
     replace: "null",
     // The order of the calls shows it at once; the simulated disk seldom loses exactly this.
     caughtBy: ["syscalls", "simulation"],
-    scenario: "a checkpoint",
+    tests: 'in scenario "a checkpoint": files are synced',
   },
   {
     name: "the audit log is not synced before the state that records its end",
@@ -94,7 +100,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "$journal.sync()",
     replace: "null",
     caughtBy: ["syscalls", "power"],
-    scenario: "the first start",
+    tests: 'in scenario "the first start": files are synced',
   },
   {
     name: "a small file is renamed into place without a sync",
@@ -102,7 +108,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "$file.sync()",
     replace: "null",
     caughtBy: ["syscalls", "power"],
-    scenario: "setKeys again",
+    tests: 'in scenario "setKeys again": files are synced',
   },
   {
     name: "the folder is not synced after a small file is renamed",
@@ -110,7 +116,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "$disk.syncFolder($path)",
     replace: "null",
     caughtBy: ["syscalls", "power"],
-    scenario: "setKeys again",
+    tests: 'in scenario "setKeys again": files are synced',
   },
   {
     name: "a failed sync is retried",
@@ -188,6 +194,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "$size < $length && !(await this.#repairTail())",
     replace: "$size < 0",
     caughtBy: ["damage"],
+    tests: "the running folder",
   },
   {
     name: "the key of another appliance is accepted",
@@ -216,6 +223,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "this.#probeDiskSpace()",
     replace: "undefined",
     caughtBy: ["disk-full"],
+    tests: "while the journal is written",
   },
   {
     name: "the file of the disk space probe is not removed",
@@ -223,6 +231,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "$disk.remove($path);",
     replace: "",
     caughtBy: ["disk-full"],
+    tests: "while the journal is written",
   },
   {
     name: "a full disk is reported as a failed disk",
@@ -230,6 +239,7 @@ export const bugs: readonly PlantedBug[] = [
     find: '$isFull ? "storage_full" : $otherCode',
     replace: "$otherCode",
     caughtBy: ["disk-full"],
+    tests: "while the journal is written",
   },
   {
     name: "the audit log is continued after the lines that an unfinished checkpoint left",
@@ -238,6 +248,7 @@ export const bugs: readonly PlantedBug[] = [
     replace: "",
     // A start removes them too: only a checkpoint without a start before it shows the bug.
     caughtBy: ["damage"],
+    tests: "the running folder",
   },
   {
     name: "a failed checkpoint does not remove its additions to the audit log",
@@ -245,6 +256,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "removeUnfinishedCheckpoint($disk, $folder, $seq, { auditEnd: $end, writtenFiles: $abandon });",
     replace: "$abandon;",
     caughtBy: ["disk-full"],
+    tests: "that fills the disk changes nothing",
   },
   {
     name: "a checkpoint starts although the disk has not enough space for it",
@@ -252,6 +264,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "if ($free >= $needed) return;",
     replace: "if ($free >= 0) return;",
     caughtBy: ["disk-full"],
+    tests: "does not fit on the disk",
   },
   {
     name: "two servers can lock the same folder",
@@ -266,6 +279,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "if ($number <= $coveredSeq) $disk.remove($path);",
     replace: "",
     caughtBy: ["storage-growth"],
+    tests: "never needs",
   },
   {
     name: "old generations of the state are never removed",
@@ -273,6 +287,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "if ($number < $coveredSeq) $disk.remove($path);",
     replace: "",
     caughtBy: ["storage-growth"],
+    tests: "never needs",
   },
   {
     name: "a checkpoint is made only by the journal's age, not by its size",
@@ -280,6 +295,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "$isLarge || $age >= MAX_SEGMENT_AGE",
     replace: "$age >= MAX_SEGMENT_AGE",
     caughtBy: ["storage-growth"],
+    tests: "never needs",
   },
   {
     name: "renewals are written to the audit log",
@@ -287,6 +303,7 @@ export const bugs: readonly PlantedBug[] = [
     find: 'if ($event.type === "SlotRenewed") return $isLeased;',
     replace: "",
     caughtBy: ["storage-growth"],
+    tests: "of 100 clients",
   },
   {
     name: "every change of machine is written to the audit log",
@@ -294,6 +311,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "if ($auditedAt !== null && $isTooEarly) return [];",
     replace: "",
     caughtBy: ["storage-growth"],
+    tests: "of 100 clients",
   },
   {
     name: "each refusal is written to the journal at once",
@@ -301,6 +319,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "this.#refusals.count($$refusal);",
     replace: "this.#refusals.count($$refusal); void this.#writeRefusalCounts();",
     caughtBy: ["storage-growth"],
+    tests: "are all counted",
   },
   {
     name: "refusals are counted under product names that are not installed",
@@ -308,6 +327,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "$products.has($product) ? $product : null",
     replace: "$product",
     caughtBy: ["storage-growth"],
+    tests: "for each kind",
   },
   {
     name: "every request stays in memory forever",
@@ -385,6 +405,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "let $attempt = 1;",
     replace: "let $attempt = MAX_ATTEMPTS",
     caughtBy: ["backups"],
+    tests: "berth verify",
   },
   {
     name: "a start does not make the last batch durable",
@@ -420,6 +441,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "$offset = $lineEnd + 1;",
     replace: "return null;",
     caughtBy: ["damage"],
+    tests: "the running folder",
   },
   {
     name: "a stop does not report that its checkpoint failed",
@@ -427,6 +449,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "reportIncompleteCheckpoint($$checkpoint);",
     replace: "",
     caughtBy: ["disk-full"],
+    tests: "reports it at a start or a stop",
   },
   {
     name: "a start does not stop the orphan checkpoint of the previous server",
@@ -434,6 +457,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "await stopOrphanCheckpoint($$folder);",
     replace: "",
     caughtBy: ["kill"],
+    tests: "a checkpoint that outlives it",
   },
   {
     name: "a failed checkpoint is not reported",
@@ -441,7 +465,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "this.#error = error instanceof Error ? $message : $text;",
     replace: "",
     caughtBy: ["syscalls"],
-    scenario: "a checkpoint",
+    tests: 'in scenario "a checkpoint": every fault',
   },
   {
     name: "a failed folder sync after a new segment is created does not stop the store",
@@ -449,7 +473,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "throw new StorageError($fault, $error);",
     replace: "throw $error;",
     caughtBy: ["syscalls"],
-    scenario: "a rotation",
+    tests: 'in scenario "a rotation": every fault',
   },
   {
     name: "a link that an interrupted checkpoint left makes the next checkpoint fail",
@@ -457,7 +481,7 @@ export const bugs: readonly PlantedBug[] = [
     find: 'if (errorCode($error) !== "EEXIST") throw $error;',
     replace: "throw $error;",
     caughtBy: ["syscalls"],
-    scenario: "a checkpoint",
+    tests: "a site can be created",
   },
   {
     name: "a start after an interrupted first start is refused",
@@ -465,7 +489,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "containsOnlyCreated($disk, $path)",
     replace: "$disk.stat($path)?.size === 0",
     caughtBy: ["syscalls"],
-    scenario: "the first start",
+    tests: 'in scenario "the first start": every fault',
   },
   {
     name: "new credentials are acknowledged before they are written",
@@ -473,7 +497,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "await this.#sealed.change($keys)",
     replace: "void this.#sealed.change($keys)",
     caughtBy: ["syscalls"],
-    scenario: "setKeys",
+    tests: 'in scenario "setKeys":',
   },
   {
     name: "a checkpoint that starts after its server ended continues beside the next server",
@@ -481,6 +505,7 @@ export const bugs: readonly PlantedBug[] = [
     find: "if (!isStillWanted()) throw $error;",
     replace: "",
     caughtBy: ["kill"],
+    tests: "a checkpoint that outlives it",
   },
   {
     name: "setting the clock back moves grants from before the jump",

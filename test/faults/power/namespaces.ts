@@ -1,7 +1,5 @@
-// Runs a suite in namespaces: its mounts and processes end with it, even if it is killed.
-import { atEnd, makeTempFolder } from "../../support/suite-harness.ts";
-
-const FOLDER_VARIABLE = "BERTH_SUITE_FOLDER";
+// Runs a program in namespaces: its mounts and processes end with it, even if it is killed.
+import { atEnd } from "../../support/suite-harness.ts";
 
 /**
  * Everything inside ends with the process that started it, including the mounts. The first process
@@ -10,21 +8,23 @@ const FOLDER_VARIABLE = "BERTH_SUITE_FOLDER";
 const UNSHARE_COMMAND = `setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc sh -c`;
 const NAMESPACE_COMMAND = [...UNSHARE_COMMAND.split(" "), '"$@"; exit $?', "sh"];
 
-/**
- * Runs this script again in new namespaces and exits with its code. Inside, returns the folder to
- * work in. If the machine does not allow namespaces, returns the reason.
- */
-export async function enterNamespaces(): Promise<
-  { readonly folder: string } | { readonly reason: string }
-> {
-  const folder = process.env[FOLDER_VARIABLE];
-  if (folder !== undefined) return { folder };
+/** Why this machine does not allow namespaces; null: it does. */
+export function findNamespaceObstacle(): string | null {
   const attempt = Bun.spawnSync([...NAMESPACE_COMMAND, "true"]);
-  if (attempt.exitCode !== 0) return { reason: attempt.stderr.toString().trim() };
-  const child = Bun.spawn([...NAMESPACE_COMMAND, process.execPath, ...process.argv.slice(1)], {
-    stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, [FOLDER_VARIABLE]: makeTempFolder() },
+  return attempt.exitCode === 0 ? null : attempt.stderr.toString().trim();
+}
+
+export interface ScriptResult {
+  readonly code: number;
+  readonly stdout: string;
+}
+
+/** Runs a script in new namespaces, and forwards its standard error. */
+export async function runInNamespaces(...script: readonly string[]): Promise<ScriptResult> {
+  const child = Bun.spawn([...NAMESPACE_COMMAND, process.execPath, ...script], {
+    stdio: ["ignore", "pipe", "inherit"],
   });
   atEnd(() => child.kill("SIGKILL"));
-  process.exit(await child.exited);
+  const stdout = await new Response(child.stdout).text();
+  return { code: await child.exited, stdout };
 }

@@ -1,20 +1,21 @@
 // Kills the server with SIGKILL at random times under load, hundreds of times. Every change that
 // was answered or shown must be there after the restart, and no other.
+import { beforeAll, describe, expect, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { killFirstStarts } from "./first-starts.ts";
-import { KillResults, type KillPoint } from "./results.ts";
+import { KILL_POINTS, LOAD_PROMISES, KillResults, type KillPoint } from "./results.ts";
 import { KillSite } from "./kill-site.ts";
 import { checkLateCheckpoints } from "./late-checkpoints.ts";
 import {
-  finish,
   createRandom,
   reportProgress,
   makeTempFolder,
   seed,
   chooseSize,
 } from "../../support/suite-harness.ts";
+import { expectKept, isDetectionRun, testPromises } from "../shared/promises.ts";
 import { findFreePorts } from "../shared/server-process.ts";
 
 type LicensedKillPoint = Exclude<KillPoint, "first" | "late">;
@@ -38,8 +39,6 @@ const KILLS_PER_CYCLE: Readonly<Record<LicensedKillPoint, number>> = {
   orphan: 7,
   rotation: 1,
 };
-
-const isDetectionRun = process.argv.includes("--fail-fast");
 
 const siteResults: KillResults[] = [];
 const root = makeTempFolder();
@@ -86,12 +85,39 @@ function keepFolder(path: string, n: number): void {
   console.log(`the data folder with the violation is copied to ${copy}`);
 }
 
-const firstStartResults = new KillResults(`seed ${seed}, first starts`);
-const lateCheckpointResults = new KillResults("");
-await checkLateCheckpoints(LATE_CHECKPOINTS, root, ports[0] ?? 0, lateCheckpointResults);
-await killFirstStarts(FIRST_STARTS, root, ports[0] ?? 0, createRandom(seed), firstStartResults);
-if (!isDetectionRun || !(firstStartResults.hasViolations || lateCheckpointResults.hasViolations)) {
-  await Promise.all(ports.map((_, index) => runSites(index)));
-}
-KillResults.sum([...siteResults, firstStartResults, lateCheckpointResults]).checkPromises();
-finish();
+describe("a killed server", () => {
+  test("has a checkpoint that outlives it and does not change the folder of the next server", async () => {
+    const results = new KillResults("");
+    await checkLateCheckpoints(LATE_CHECKPOINTS, root, ports[0] ?? 0, results);
+    console.log(results.figures);
+    expectKept(results.violations.map(({ detail }) => detail));
+    expect(results.killsByPoint.late).toBeGreaterThan(0);
+  });
+
+  test("that was in its first start is completed by the next start", async () => {
+    const results = new KillResults(`seed ${seed}, first starts`);
+    await killFirstStarts(FIRST_STARTS, root, ports[0] ?? 0, createRandom(seed), results);
+    console.log(results.figures);
+    expectKept(results.violations.map(({ detail }) => detail));
+    expect(results.killsByPoint.first).toBeGreaterThan(0);
+  });
+});
+
+describe("after kills under load", () => {
+  let results = new KillResults("");
+
+  beforeAll(async () => {
+    await Promise.all(ports.map((_, index) => runSites(index)));
+    results = KillResults.sum(siteResults);
+    console.log(results.figures);
+  });
+
+  testPromises(LOAD_PROMISES, (promise) => results.violationsOf(promise));
+
+  test("every kill point occurred, and a checkpoint outlived its server", () => {
+    if (results.hasViolations) return;
+    const points = KILL_POINTS.filter((point) => point !== "first" && point !== "late");
+    expect(points.filter((point) => results.killsByPoint[point] === 0)).toEqual([]);
+    expect(results.counts.orphans).toBeGreaterThan(0);
+  });
+});

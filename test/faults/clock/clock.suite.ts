@@ -1,15 +1,16 @@
 // Runs a real server on a machine whose clock jumps: ahead, far ahead, back and far back. Checks
 // what the server grants meanwhile, and every way to correct the clock. Takes seconds.
+import { expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { DAY, HOUR, MINUTE } from "../../../src/domain/time.ts";
 import { findOrInstallFaketime, FaketimeMachine, type ClockReply } from "./faketime-machine.ts";
-import { check, finish } from "../../support/suite-harness.ts";
 
 /** More time than passes between a reading and its check. */
 const TOLERANCE = 20 * MINUTE;
 
+/** With the description on both sides, so that a failure says what was expected when. */
 function checkEqual(description: string, actual: unknown, expected: unknown): void {
-  check(description, Bun.deepEquals(actual, expected), { actual, expected });
+  expect({ [description]: actual }).toEqual({ [description]: expected });
 }
 
 /** How far an instant is from the true time, in whole hours; a text if it is not whole hours. */
@@ -357,9 +358,7 @@ async function checkRepeatedJumps(site: FaketimeMachine): Promise<void> {
   }
   // Two if midnight passes while this runs.
   const granted = outcomes.filter((outcome) => outcome === "ok").length;
-  const description =
-    "60 jumps of 23 h 50 min grant the daily limit once, or twice at midnight, not 60 times";
-  check(description, granted === 1 || granted === 2, { granted });
+  expect(granted).toBeWithin(1, 3);
   checkEqual(
     "berth clock reports ahead after 60 jumps of 23 h 50 min",
     (await site.runClockCommand()).state,
@@ -367,29 +366,39 @@ async function checkRepeatedJumps(site: FaketimeMachine): Promise<void> {
   );
 }
 
-async function withMachine(
-  library: string,
-  runChecks: (site: FaketimeMachine) => Promise<void>,
-): Promise<void> {
-  const site = new FaketimeMachine(library);
-  try {
-    await site.setUp();
-    await runChecks(site);
-  } finally {
-    await site.tearDown();
-  }
-}
-
 const library = findOrInstallFaketime();
 if (library === null) {
-  console.error("the clock suite needs a Debian package: apt-get install libfaketime");
-  process.exit(1);
+  throw new Error("the clock suite needs a Debian package: apt-get install libfaketime");
 }
-await withMachine(library, async (site) => {
-  await checkClockAhead(site);
-  await checkRepair(site, await checkClockSuspect(site));
-});
-await withMachine(library, checkFreeSetBack);
-await withMachine(library, checkBorrowsOutliveWrongClock);
-await withMachine(library, checkRepeatedJumps);
-finish();
+
+/** Each test has its own machine: what it does to the clock depends on what was done before. */
+const testMachine = (title: string, runChecks: (site: FaketimeMachine) => Promise<void>): void =>
+  test(title, async () => {
+    const site = new FaketimeMachine(library);
+    try {
+      await site.setUp();
+      await runChecks(site);
+    } finally {
+      await site.tearDown();
+    }
+  });
+
+testMachine(
+  "a clock is followed a day ahead, suspected when it is set back, and repaired with an answer",
+  async (site) => {
+    await checkClockAhead(site);
+    await checkRepair(site, await checkClockSuspect(site));
+  },
+);
+testMachine(
+  "a clock is followed back while no slot of a license that expires is in use",
+  checkFreeSetBack,
+);
+testMachine(
+  "borrows outlive a clock that was wrong, and no slot is granted twice",
+  checkBorrowsOutliveWrongClock,
+);
+testMachine(
+  "60 jumps of 23 h 50 min grant the daily limit once, or twice at midnight, not 60 times",
+  checkRepeatedJumps,
+);

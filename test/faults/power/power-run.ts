@@ -1,6 +1,8 @@
 // Cuts the power of a disk with a real ext4 under a real server: at a write, before or after a
 // flush, under load, and while the server stops, starts, creates its folder or makes a checkpoint.
 // The disk loses a part of the unflushed data; everything answered must be there after the restart.
+// Runs in namespaces of its own, in the folder of its first argument, and prints its result as JSON.
+// With `probe` as its second argument it only tries the disk, and prints why that is not possible.
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,21 +15,19 @@ import {
   type LossMode,
   type LossReport,
 } from "./power-cut-disk.ts";
-import { enterNamespaces } from "./namespaces.ts";
 import { FirstStartScenario } from "./first-start.ts";
 import type { PowerViolation, PowerPromise } from "./expected-state.ts";
 import { PowerSite, USERS, type CheckpointStep, type Workload } from "./power-site.ts";
 import { makeFolderTemplates } from "./folder-templates.ts";
-import {
-  check,
-  finish,
-  createRandom,
-  requirePackages,
-  reportProgress,
-  seed,
-  chooseSize,
-  skip,
-} from "../../support/suite-harness.ts";
+import { createRandom, isSoak, seed, chooseSize } from "../../support/suite-harness.ts";
+import { isDetectionRun } from "../shared/promises.ts";
+
+export interface PowerResult {
+  /** What a synced and an unsynced file contained after a cut of the test disk. */
+  readonly diskCheck: readonly (string | false)[];
+  readonly violations: readonly { readonly promise: PowerPromise; readonly detail: string }[];
+  readonly figures: string;
+}
 
 const CUTS = chooseSize(60, 2_000);
 const COMMIT_SECONDS = [1, 5, 60];
@@ -42,25 +42,17 @@ const CUT_RANGE = { load: 60, stop: 24, start: 8, firstStart: 44, checkpoint: 30
 /** More writes than ever happen, so that the cut comes when all calls are done. */
 const NEVER_REACHED = 1_000_000;
 
-const isFailFast = process.argv.includes("--fail-fast");
-
-const namespaces = await enterNamespaces();
-if ("reason" in namespaces) {
-  skip("the server loses nothing in a power cut", namespaces.reason);
-  finish();
+const [, , folder = "", mode] = process.argv;
+const program = compileDiskProgram(folder);
+if (mode === "probe") {
+  await probeDisk();
+  process.exit(0);
 }
-requirePackages({
-  fuse3: "fusermount3",
-  "libfuse3-dev": "/usr/include/fuse3/fuse.h",
-  gcc: "gcc",
-  "libc6-dev": "/usr/include/stdio.h",
-  e2fsprogs: "/sbin/mkfs.ext4",
-});
-const disk = await attachDisk(namespaces.folder);
-await checkDisk();
-const evidence = join(namespaces.folder, "evidence");
+const disk = await PowerCutDisk.attach(folder, program);
+const diskCheck = await checkDisk();
+const evidence = join(folder, "evidence");
 buildBinary();
-const templates = await makeFolderTemplates(namespaces.folder);
+const templates = await makeFolderTemplates(folder);
 
 const random = createRandom(seed);
 const totals = { cuts: 0, lost: 0, unflushed: 0, torn: 0, stops: 0, rotations: 0, startCuts: 0 };
@@ -84,27 +76,32 @@ for (let round = 0; shouldContinue(); round += 1) {
   }
   if (shouldContinue()) await runRotationRound(system);
 }
-report();
+const { starts, ready, keys } = firstStarts.figures;
+const result: PowerResult = {
+  diskCheck,
+  violations,
+  figures: JSON.stringify({ ...totals, ...clientTotals, firstStarts: starts, ready, keys }),
+};
+await Bun.write(Bun.stdout, JSON.stringify(result));
+process.exit(0);
 
-async function attachDisk(folder: string): Promise<PowerCutDisk> {
-  const program = compileDiskProgram(folder);
+/** Formats, mounts and unmounts a disk; prints why that is not possible. */
+async function probeDisk(): Promise<void> {
   try {
-    const disk = await PowerCutDisk.attach(folder, program);
+    const probed = await PowerCutDisk.attach(folder, program);
     const system = { commitSeconds: 5, hasMetadataChecksums: true, isWriteback: false };
-    disk.format(null, system);
-    disk.mount(system);
-    await disk.unmount();
-    return disk;
+    probed.format(null, system);
+    probed.mount(system);
+    await probed.unmount();
   } catch (error) {
-    skip("the server loses nothing in a power cut", String(error));
-    return finish();
+    await Bun.write(Bun.stdout, String(error));
   }
 }
 
 /**
- * Checks that the disk keeps synced data and loses unsynced data, which all other checks rely on.
+ * What the disk keeps of synced and of unsynced data: all other checks rely on it.
  */
-async function checkDisk(): Promise<void> {
+async function checkDisk(): Promise<PowerResult["diskCheck"]> {
   const system = { commitSeconds: 60, hasMetadataChecksums: true, isWriteback: false };
   const [safe, unsafe] = [join(disk.path, "safe"), join(disk.path, "unsafe")];
   disk.format(null, system);
@@ -117,17 +114,12 @@ async function checkDisk(): Promise<void> {
   disk.mount(system);
   const found = [safe, unsafe].map((path) => existsSync(path) && readFileSync(path, "utf8"));
   await disk.unmount();
-  const expected = ["safe", false];
-  check(
-    "a power cut of the test disk keeps a synced file and loses an unsynced file",
-    Bun.deepEquals(found, expected),
-    found,
-  );
+  return found;
 }
 
 function shouldContinue(): boolean {
-  reportProgress("cuts", totals.cuts, CUTS);
-  return totals.cuts < CUTS && !(isFailFast && violations.length > 0);
+  if (isSoak && totals.cuts % 200 === 0) process.stderr.write(`${totals.cuts} of ${CUTS} cuts\n`);
+  return totals.cuts < CUTS && !(isDetectionRun && violations.length > 0);
 }
 
 /** Cuts the power of one file system and data folder several times. */
@@ -215,7 +207,7 @@ function recordCut(
 function recordViolations(context: object, found: readonly PowerViolation[]): void {
   if (found.length === 0) return;
   const position = `SEED=${seed}, cut ${totals.cuts}: ${JSON.stringify(context)}`;
-  const evidenceNote = isFailFast ? "" : keepEvidence();
+  const evidenceNote = isDetectionRun ? "" : keepEvidence();
   for (const { promise, detail } of found) {
     violations.push({ promise, detail: `${position}${evidenceNote}: ${JSON.stringify(detail)}` });
   }
@@ -226,26 +218,4 @@ function keepEvidence(): string {
   const copy = join(tmpdir(), `berth-power-${seed}-${totals.cuts}`);
   cpSync(evidence, copy, { recursive: true });
   return `, data folder copied to ${copy}`;
-}
-
-/** Reports one check for each promise, with the first violation. */
-function report(): never {
-  const { starts, ready, keys } = firstStarts.figures;
-  const promises: Readonly<Record<PowerPromise, string>> = {
-    starts: `the server starts after every power cut (${totals.cuts} cuts, ${totals.startCuts} of them during a start; ${totals.lost} of ${totals.unflushed} unflushed sectors lost, ${totals.torn} torn tails)`,
-    slots: `after power cuts every slot is as the server answered, and no other slot exists (${clientTotals.answered} answers, ${clientTotals.unanswered} calls without an answer)`,
-    counts: "after power cuts every counter is between the sums of answered calls and of all calls",
-    once: `a consumption repeated after a power cut under its idempotency key counts once (${clientTotals.repeated} repeated)`,
-    shown: `everything that a read showed before a power cut is there after it (${clientTotals.reads} reads)`,
-    answers: "no call is refused before or after a power cut",
-    auditLog: `after power cuts the audit log and the previous checkpoint are intact (${totals.rotations} cuts during a checkpoint under load)`,
-    stops: `a clean stop leaves no journal to replay (${totals.stops} stops)`,
-    first: `after a power cut during or after a first start, an appliance that was ready keeps its identity and keys (${starts} first starts, ${ready} ready, ${keys} pairs of keys)`,
-  };
-  for (const promise of Object.keys(promises) as PowerPromise[]) {
-    const found = violations.filter((violation) => violation.promise === promise);
-    const detail = `${found.length} times; ${found[0]?.detail.slice(0, 1_800)}`;
-    check(promises[promise], found.length === 0, detail);
-  }
-  finish();
 }

@@ -1,19 +1,14 @@
 // Starts many servers on one data folder at the same time, as a service manager, an operator and a
 // cron job may do. One of them gets the folder; the others name its process and change nothing.
+import { beforeAll, describe, test } from "bun:test";
 import { join } from "node:path";
 import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
 import type { StatusReply } from "../../../src/http/status.ts";
 import { realDisk } from "../../../src/platform/disk.ts";
 import { FOLDER_LOCK_FILE } from "../../../src/store/folder/files.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
-import {
-  check,
-  finish,
-  createRandom,
-  makeTempFolder,
-  seed,
-  chooseSize,
-} from "../../support/suite-harness.ts";
+import { createRandom, makeTempFolder, seed, chooseSize } from "../../support/suite-harness.ts";
+import { expectKept, testPromises } from "../shared/promises.ts";
 import { findFreePorts, startServer, type ServerProcess } from "../shared/server-process.ts";
 
 const PROCESSES = chooseSize(20, 100);
@@ -123,36 +118,33 @@ async function checkLateLockHolder(leftover: string): Promise<string[]> {
   ];
 }
 
-for (let n = 1; n <= ROUNDS && violations.singleWinner.length === 0; n += 1) {
-  await runRound(`new folder ${n}`, join(root, `new-${n}`), checkNewFolder);
-}
-await makeLicensedSite(site, { product: "cad", slots: 2 * ROUNDS, timeoutMinutes: 24 * 60 });
-for (let n = 1; n <= ROUNDS && violations.singleWinner.length === 0; n += 1) {
-  await runRound(`licensed site ${n}`, site, checkLicensedSite);
-}
+describe("servers that are started at once on one data folder", () => {
+  beforeAll(async () => {
+    for (let n = 1; n <= ROUNDS && violations.singleWinner.length === 0; n += 1) {
+      await runRound(`new folder ${n}`, join(root, `new-${n}`), checkNewFolder);
+    }
+    await makeLicensedSite(site, { product: "cad", slots: 2 * ROUNDS, timeoutMinutes: 24 * 60 });
+    for (let n = 1; n <= ROUNDS && violations.singleWinner.length === 0; n += 1) {
+      await runRound(`licensed site ${n}`, site, checkLicensedSite);
+    }
+    console.log(
+      `${counts.rounds} rounds of ${PROCESSES} servers, ${counts.refused} of them refused`,
+    );
+  });
 
-check(
-  `exactly one of ${PROCESSES} servers started at once on a folder becomes ready (${counts.rounds} times, on new folders and after kills)`,
-  violations.singleWinner.length === 0,
-  violations.singleWinner,
-);
-check(
-  `the other ${counts.refused} servers exit with code 1 and name the process that has the folder`,
-  violations.refusals.length === 0,
-  violations.refusals.join("\n         "),
-);
-check(
-  "the server that has the folder serves its complete state",
-  violations.servedState.length === 0,
-  violations.servedState,
-);
-const lateHolderViolations = [
-  ...(await checkLateLockHolder("")),
-  ...(await checkLateLockHolder(String(lastWinnerPid))),
-];
-check(
-  `a refused server names a lock holder that writes its pid ${PID_DELAY} ms late (2 times)`,
-  lateHolderViolations.length === 0,
-  lateHolderViolations,
-);
-finish();
+  testPromises(
+    {
+      singleWinner: "exactly one becomes ready, on new folders and after kills",
+      refusals: "all others exit with code 1 and name the process that has the folder",
+      servedState: "the one that has the folder serves its complete state",
+    },
+    (promise) => violations[promise],
+  );
+
+  test(`one that is refused names a lock holder that writes its pid ${PID_DELAY} ms late`, async () => {
+    expectKept([
+      ...(await checkLateLockHolder("")),
+      ...(await checkLateLockHolder(String(lastWinnerPid))),
+    ]);
+  });
+});

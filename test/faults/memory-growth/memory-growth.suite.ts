@@ -1,11 +1,13 @@
 // Puts the compiled server under a long mixed load: heartbeats, users that register only once,
 // refusals, invalid requests and short connections. Its resident memory must level off. The suite
 // is made for a soak run; a short run only shows that the suite itself works.
-import { startBinary } from "../../support/binary.ts";
+import { beforeAll, describe, test } from "bun:test";
+import { startBinary, type ServerProcess } from "../../support/binary.ts";
 import { KeepAliveClient } from "../../support/keep-alive-client.ts";
 import { MemoryCurve } from "../../support/resident-memory.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
-import { atEnd, check, finish, makeTempFolder, chooseSize } from "../../support/suite-harness.ts";
+import { atEnd, makeTempFolder, chooseSize } from "../../support/suite-harness.ts";
+import { expectKept, expectPromise, isDetectionRun } from "../shared/promises.ts";
 
 const CLIENTS = 32;
 const PRODUCT = "cad";
@@ -17,13 +19,8 @@ const MAX_GROWTH_MIB = 32;
 /** After this many rounds a client closes its connection and opens another. */
 const ROUNDS_PER_CONNECTION = 25;
 
-const folder = makeTempFolder();
-await makeLicensedSite(folder, { product: PRODUCT, slots: 2 * CLIENTS });
-const flags = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
-const server = await startBinary("serve", "--data", folder, ...flags);
-let isRunning = true;
-atEnd(() => isRunning && process.kill(server.pid, "SIGKILL"));
-
+let server: ServerProcess;
+let memory: MemoryCurve;
 let calls = 0;
 /** How often each wrong answer came. */
 const wrongAnswers = new Map<string, number>();
@@ -94,20 +91,36 @@ async function runClient(index: number, until: number): Promise<void> {
 const callUntil = async (until: number): Promise<unknown> =>
   Promise.all(Array.from({ length: CLIENTS }, (_, index) => runClient(index, until)));
 
-await callUntil(WARM_UP);
-const memory = new MemoryCurve(server.pid);
-await memory.sample();
-for (let stage = 1; stage <= STAGES; stage += 1) {
-  await callUntil(WARM_UP + (stage * REQUESTS) / STAGES);
-  await memory.sample();
-}
-check(`all ${calls} calls get the expected status`, wrongAnswers.size === 0, [...wrongAnswers]);
-check(
-  `resident memory grows by less than ${MAX_GROWTH_MIB} MiB over ${REQUESTS} requests after ${WARM_UP} to ` +
-    `warm up (${memory.growthMiB.toFixed(1)} MiB; ${memory.summary})`,
-  memory.growthMiB < MAX_GROWTH_MIB,
-);
-const code = await server.stop();
-isRunning = false;
-check("the server exits with code 0 after the load", code === 0, `exit code ${code}`);
-finish();
+describe("a server under a long mixed load", () => {
+  beforeAll(async () => {
+    const folder = makeTempFolder();
+    await makeLicensedSite(folder, { product: PRODUCT, slots: 2 * CLIENTS });
+    const flags = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
+    server = await startBinary("serve", "--data", folder, ...flags);
+    atEnd(() => void server.kill());
+    await callUntil(WARM_UP);
+    memory = new MemoryCurve(server.pid);
+    await memory.sample();
+    for (let stage = 1; stage <= STAGES; stage += 1) {
+      await callUntil(WARM_UP + (stage * REQUESTS) / STAGES);
+      await memory.sample();
+      // Not earlier: the first samples contain what the JIT still compiles.
+      const isLeak = stage >= STAGES / 2 && memory.growthMiB >= MAX_GROWTH_MIB;
+      if (isDetectionRun && isLeak) break;
+    }
+    console.log(`${calls} calls; ${memory.summary}`);
+  });
+
+  test("answers every call with the expected status", () => {
+    expectKept([...wrongAnswers].map(([answer, count]) => `${answer} (${count} times)`));
+  });
+
+  test(`needs less than ${MAX_GROWTH_MIB} MiB more after ${REQUESTS} requests`, () => {
+    expectPromise(memory.growthMiB < MAX_GROWTH_MIB, `${memory.growthMiB} MiB; ${memory.summary}`);
+  });
+
+  test("exits with code 0 after the load", async () => {
+    const code = await server.stop();
+    expectPromise(code === 0, `exit code ${code}`);
+  });
+});
