@@ -5,6 +5,7 @@
 //   bun run test:faults kill power            two of them
 //   bun run test:faults kill -t "checkpoint"  the tests of one suite whose title matches
 //   bun run test:faults kill --soak           the same code with larger numbers
+//   bun run test:faults syscalls --scenario="a stop"   one scenario
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
@@ -29,8 +30,6 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
       soak: { type: "boolean", default: false },
       bail: { type: "boolean", default: false },
       "test-name-pattern": { type: "string", short: "t" },
-      // Of suites that are still scripts.
-      "fail-fast": { type: "boolean", default: false },
       scenario: { type: "string" },
     },
   });
@@ -40,16 +39,15 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
     console.error(`unknown: ${unknown.join(" ")}; the suites are ${known.join(", ")}`);
     process.exit(2);
   }
-  const pattern = values["test-name-pattern"];
+  const { scenario } = values;
+  const pattern =
+    values["test-name-pattern"] ??
+    (scenario === undefined ? scenario : `in scenario "${scenario}"`);
   const suiteFlags = [
     ...(values.bail ? ["--bail"] : []),
     ...(pattern === undefined ? [] : ["-t", pattern]),
   ];
-  const scriptFlags = [
-    ...(values.soak ? ["--soak"] : []),
-    ...(values["fail-fast"] ? ["--fail-fast"] : []),
-    ...(values.scenario === undefined ? [] : [`--scenario=${values.scenario}`]),
-  ];
+  const scriptFlags = values.soak ? ["--soak"] : [];
   let total = EMPTY_TALLY;
   for (const suite of named.length > 0 ? named : values.soak ? known : everyRun) {
     console.log(`\n-- ${suite}`);
@@ -91,6 +89,7 @@ async function runSuite(
     stderr: "pipe",
     env: { ...process.env, ...env },
   });
+  stopWithThisProcess(child);
   const output = { text: "" };
   const outputRead = Promise.all([
     forward(child.stdout, process.stdout, output),
@@ -104,6 +103,19 @@ async function runSuite(
     reportFailure(`${suite} ended with code ${code}`, output.text.split("\n").slice(-LAST_LINES));
   }
   return tally;
+}
+
+/** A suite cleans up after a signal; a suite that nobody waits for must not go on. */
+function stopWithThisProcess(child: Bun.Subprocess): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const stop = async (): Promise<never> => {
+      child.kill(signal);
+      await child.exited;
+      return process.exit(1);
+    };
+    process.once(signal, () => void stop());
+    void child.exited.then(() => process.removeAllListeners(signal));
+  }
 }
 
 /** Repeats the last lines of the output, which otherwise are far above. */

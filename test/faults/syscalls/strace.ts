@@ -17,7 +17,7 @@ const PERSISTENCE_CALLS = [
   ...`${CONTENT_CALLS} ${COPY_CALLS} ${NAME_CALLS} ${CREATE_CALLS}`.split(" "),
 ];
 
-export const INJECTED_FAULTS = ["kill", "EIO", "ENOSPC", "short"] as const;
+const INJECTED_FAULTS = ["kill", "EIO", "ENOSPC", "short"] as const;
 
 export type InjectedFault = (typeof INJECTED_FAULTS)[number];
 

@@ -39,16 +39,16 @@ const MAX_ATTEMPTS = 60;
 const root = realpathSync(makeTempFolder());
 
 /** Why the scenarios cannot be prepared; null: they are. */
-let obstacle: unknown = null;
+let obstacle: string | null = null;
 const scenarios = await prepareSites(root)
   .then(makeScenarios)
   .catch((error: unknown) => {
-    obstacle = error;
+    obstacle = String(error);
     return [];
   });
 
 testWithStrace("a site can be created, licensed and used, and makes a checkpoint", () => {
-  if (obstacle !== null) throw new BrokenPromise(String(obstacle));
+  if (obstacle !== null) throw new BrokenPromise(obstacle);
   expect(scenarios).not.toBeEmpty();
 });
 
