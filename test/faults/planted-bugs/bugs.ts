@@ -299,9 +299,9 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "renewals are written to the audit log",
-    in: "isAudited",
-    find: 'if ($event.type === "SlotRenewed") return $isLeased;',
-    replace: "",
+    in: "SLOT_EVENTS",
+    find: "({ leasedTo }) => leasedTo !== undefined",
+    replace: "true",
     caughtBy: ["storage-growth"],
     tests: "of 100 clients",
   },
