@@ -22,7 +22,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   // It shares the answer types of http, and the code for events, codes and documents.
   web: ["domain", "license", "faults", "http"],
   desk: ["domain", "license", "platform"],
-  cli: ["domain", "license", "store", "operations", "http", "desk", "platform", "faults"],
+  cli: ["domain", "license", "operations", "http", "desk", "platform", "faults"],
   "main.ts": ["cli"],
 };
 
@@ -36,7 +36,7 @@ const ALLOWED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@preact/signals": ["web"],
   qr: ["license"],
   uplot: ["web"],
-  "@sinclair/typebox": ["http", "store", "license"],
+  "@sinclair/typebox": ["http", "operations", "store", "license"],
 };
 
 /** Not allowed in src/domain: a rule is a pure function of state, command and instant. */

@@ -7,13 +7,15 @@ import { err, ok, type Result } from "../domain/result.ts";
 import { DAY, HOUR } from "../domain/time.ts";
 import { PasswordHasher } from "../platform/passwords.ts";
 import { TaskQueue } from "../platform/task-queue.ts";
-import { errorCode } from "../platform/disk.ts";
+import { errorCode, realDisk } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";
 import { randomToken } from "../platform/random.ts";
-import type { AccessFile, AccessList } from "../store/secrets/access-file.ts";
+import { AccessFile, type AccessList } from "../store/secrets/access-file.ts";
 import { toStorageFault, type StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import { LoginRateLimiter } from "./login-rate-limiter.ts";
+
+export type { AccessList };
 
 export type Role = "admin" | "user";
 
@@ -262,6 +264,10 @@ export class AccessControl {
     }
   }
 }
+
+/** The credentials in a data folder that this process has not opened. */
+export const readAccessList = (folder: string): AccessList =>
+  new AccessFile(realDisk, folder).read();
 
 /** Whether an administrator credential exists: then administration requires one. */
 export const hasAdminCredential = ({ tokens, users }: AccessList): boolean =>

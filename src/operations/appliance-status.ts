@@ -6,11 +6,14 @@ import type { StoreStatus } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import type { OperationResult } from "./command-runner.ts";
 
+/** Whether changes are accepted, and what is known about the journal and the checkpoints. */
+export type StorageStatus = StoreStatus;
+
 export interface ApplianceOverview {
   readonly kind: State["kind"];
   readonly now: Instant;
   readonly createdAt: Instant;
-  readonly storeStatus: StoreStatus;
+  readonly storeStatus: StorageStatus;
   readonly auditGaps: State["auditGaps"];
   readonly licenses: readonly LicenseView[];
   readonly refusals: readonly {
@@ -40,8 +43,7 @@ export class ApplianceStatus {
     }));
   }
 
-  /** Whether changes are accepted, and what is known about the journal and the checkpoints. */
-  storageStatus(): StoreStatus {
+  storageStatus(): StorageStatus {
     return this.#store.status();
   }
 

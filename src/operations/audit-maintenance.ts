@@ -22,6 +22,11 @@ import type { StorageFault } from "../store/journal/group-commit.ts";
 import { StateFile } from "../store/state/state-file.ts";
 import type { Store } from "../store/store.ts";
 
+export type { AuditFinding };
+
+/** The path of a file of the audit log, relative to the data folder. */
+export const auditFilePath = (name: string): string => `${AUDIT_FOLDER}/${name}`;
+
 export type { MissingLines };
 
 type RefusedAuditMaintenance = Fault | StorageFault | AuditMaintenanceFault;

@@ -1,5 +1,7 @@
 import type { Retirement } from "../domain/state.ts";
 import { randomId } from "../platform/random.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { FolderRefused } from "../store/folder/refusal.ts";
 import type { Store } from "../store/store.ts";
 import { passOutcome, type OperationResult } from "./command-runner.ts";
 
@@ -19,5 +21,15 @@ export class HostMove {
   /** Null: the appliance was not moved away. */
   findRetirement(): Retirement | null {
     return this.#store.peek(({ retirement }) => retirement);
+  }
+
+  /** For a server: it must not grant what the appliance grants on the other host. */
+  refuseIfMovedAway(folder: string): void {
+    const retired = this.findRetirement();
+    if (retired === null) return;
+    throw new FolderRefused(
+      `${folder} was moved to another host on ${rfc3339(retired.at)} and no longer grants licenses`,
+      "run the server on that host; to cancel the move, run berth move in FILE here, and nowhere else",
+    );
   }
 }

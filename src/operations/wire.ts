@@ -6,6 +6,7 @@ import type { PrivateKey } from "../license/keys.ts";
 import { signLease } from "../license/lease.ts";
 import type { ApplianceClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/disk.ts";
+import { FolderChanged } from "../store/folder/folder-changed.ts";
 import type { LockHolder } from "../store/folder/lock.ts";
 import { AccessFile } from "../store/secrets/access-file.ts";
 import { SealedFile } from "../store/secrets/sealed-file.ts";
@@ -22,7 +23,7 @@ import { CloudCredentials } from "./cloud-credentials.ts";
 import { CommandRunner } from "./command-runner.ts";
 import { Consumption } from "./consumption.ts";
 import { Features } from "./features.ts";
-import { createSignatureCheck } from "./folder-checks.ts";
+import { createSignatureCheck } from "./folder/folder-checks.ts";
 import { HostMove } from "./host-move.ts";
 import { Identity } from "./identity.ts";
 import { Licensing } from "./licensing.ts";
@@ -60,6 +61,12 @@ export interface ServiceCredentials {
 
 const NO_CREDENTIALS: ServiceCredentials = { sealingKey: null, apiKey: null, sharedKey: null };
 
+/** What another process did to an open data folder, and what the operator can do. */
+export interface FolderChange {
+  readonly message: string;
+  readonly hint: string;
+}
+
 export interface WireOptions {
   readonly disk: Disk;
   readonly folder: string;
@@ -82,7 +89,11 @@ export interface WireOptions {
   /** Claims the appliance for this server; throws if another server has it. */
   readonly claim?: (key: PrivateKey) => Promise<void>;
   readonly checkpoint: StoreOptions["checkpoint"];
-  readonly onFatal: StoreOptions["onFatal"];
+  /**
+   * The disk failed, or another process changed the folder (`change`): answer pending requests, then
+   * end the process.
+   */
+  readonly onFatal: (error: Error, change: FolderChange | null) => void;
 }
 
 /**
@@ -117,7 +128,7 @@ export async function wire(
     behind: clock.behind,
     ...(options.caps && { caps: options.caps }),
     checkpoint: options.checkpoint,
-    onFatal: options.onFatal,
+    onFatal: (error) => options.onFatal(error, error instanceof FolderChanged ? error : null),
   });
   // Not the system clock: if it is set back, an expired token must not become valid again.
   const now = (): Instant =>

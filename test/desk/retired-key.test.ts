@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { createSignatureCheck } from "../../src/operations/folder-checks.ts";
+import { createSignatureCheck } from "../../src/operations/folder/folder-checks.ts";
 import { err } from "../../src/domain/result.ts";
 import { DAY, instant, later, SECOND } from "../../src/domain/time.ts";
 import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";

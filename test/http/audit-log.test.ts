@@ -8,7 +8,7 @@ import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { log } from "../../src/platform/log.ts";
-import { checkAuditExport } from "../../src/store/audit/export-check.ts";
+import { checkAuditExport } from "../../src/operations/audit-export-check.ts";
 import { listAuditFiles } from "../../src/store/audit/audit-log.ts";
 import {
   expectOk,

@@ -7,7 +7,7 @@ import type { Result } from "../../src/domain/result.ts";
 import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
-import { verify, type VerifyReport } from "../../src/store/backup/verify.ts";
+import { verify, type VerifyReport } from "../../src/operations/folder/verify.ts";
 import { openSiteWithKey, flipBit, checkIdentity, verifyFolder } from "../support/backup-site.ts";
 import { failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
 import { readLines, openSite, openAndCloseFolder } from "../support/licensed-store.ts";

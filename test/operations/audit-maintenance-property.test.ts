@@ -8,7 +8,7 @@ import { instant } from "../../src/domain/time.ts";
 import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { AuditDamaged } from "../../src/store/folder/refusal.ts";
-import { checkAuditExport } from "../../src/store/audit/export-check.ts";
+import { checkAuditExport } from "../../src/operations/audit-export-check.ts";
 import { readForward } from "../../src/store/audit/read-forward.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Archive } from "../../src/store/backup/archive.ts";
+import { Archive } from "../../src/operations/folder/archive.ts";
 import { BackupRefused } from "../../src/store/folder/refusal.ts";
 import { BLOCK_SIZE, writeArchive } from "../support/archives.ts";
 import { editFile } from "../support/backup-site.ts";

@@ -3,7 +3,11 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { MANIFEST_FILE, openBackup, type BackupManifest } from "../../src/store/backup/backup.ts";
+import {
+  MANIFEST_FILE,
+  openBackup,
+  type BackupManifest,
+} from "../../src/operations/folder/backup.ts";
 import { writeArchive } from "../support/archives.ts";
 import {
   backUpFolder,

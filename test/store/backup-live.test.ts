@@ -5,7 +5,7 @@ import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as fc from "fast-check";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
-import { makeBackup } from "../../src/store/backup/backup.ts";
+import { makeBackup } from "../../src/operations/folder/backup.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
   openSiteWithKey,

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { version } from "../../src/platform/version.ts";
-import { makeBackup, MANIFEST_FILE, openBackup } from "../../src/store/backup/backup.ts";
+import { makeBackup, MANIFEST_FILE, openBackup } from "../../src/operations/folder/backup.ts";
 import {
   APPLIANCE_ID,
   backUpFolder,

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode, realDisk } from "../../src/platform/disk.ts";
 import { FolderRefused } from "../../src/store/folder/refusal.ts";
-import { verify } from "../../src/store/backup/verify.ts";
+import { verify } from "../../src/operations/folder/verify.ts";
 import { openSiteWithKey, checkIdentity } from "../support/backup-site.ts";
 import {
   transactOrThrow,

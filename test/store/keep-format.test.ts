@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
-import { verify } from "../../src/store/backup/verify.ts";
+import { verify } from "../../src/operations/folder/verify.ts";
 import { readFolderState } from "../support/backup-site.ts";
 import { copyFixtureFolder, readExpectedContents } from "../support/old-formats.ts";
 import { tempFolder } from "../support/temp-folder.ts";

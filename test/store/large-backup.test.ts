@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { openBackup } from "../../src/store/backup/backup.ts";
+import { openBackup } from "../../src/operations/folder/backup.ts";
 import {
   backUpFolder,
   openSiteWithKey,

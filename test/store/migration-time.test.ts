@@ -7,7 +7,7 @@ import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { MigrationFailed } from "../../src/store/folder/refusal.ts";
 import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
-import { verify, type VerifyOptions } from "../../src/store/backup/verify.ts";
+import { verify, type VerifyOptions } from "../../src/operations/folder/verify.ts";
 import { readFolderState } from "../support/backup-site.ts";
 import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
 import {

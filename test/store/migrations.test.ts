@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { GENESIS, sha256 } from "../../src/platform/hash.ts";
-import { makeBackup } from "../../src/store/backup/backup.ts";
+import { makeBackup } from "../../src/operations/folder/backup.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { migrate } from "../../src/store/state/migrations.ts";
-import { restoreBackup } from "../../src/store/backup/restore.ts";
+import { restoreBackup } from "../../src/operations/folder/restore.ts";
 import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
-import { verify, type VerifyOptions } from "../../src/store/backup/verify.ts";
+import { verify, type VerifyOptions } from "../../src/operations/folder/verify.ts";
 import { newBackupPath, catchRefusal, readFolderState } from "../support/backup-site.ts";
 import { failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
 import {

@@ -16,7 +16,7 @@ import { FormatRefused } from "../../src/store/folder/refusal.ts";
 import { replay } from "../../src/store/journal/replay.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state/state-rows.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
-import { verify } from "../../src/store/backup/verify.ts";
+import { verify } from "../../src/operations/folder/verify.ts";
 import { openSiteWithKey, checkIdentity } from "../support/backup-site.ts";
 import {
   transactOrThrow,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { sha256 } from "../../src/platform/hash.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
-import { verify } from "../../src/store/backup/verify.ts";
+import { verify } from "../../src/operations/folder/verify.ts";
 import {
   APPLIANCE_ID,
   openSiteWithKey,

@@ -1,8 +1,8 @@
 // Writes and reads backup archives, so that tests can inspect and damage them.
 import { readFileSync } from "node:fs";
 import { realDisk } from "../../src/platform/disk.ts";
-import { ArchiveWriter } from "../../src/store/backup/archive.ts";
-import { MANIFEST_FILE } from "../../src/store/backup/backup.ts";
+import { ArchiveWriter } from "../../src/operations/folder/archive.ts";
+import { MANIFEST_FILE } from "../../src/operations/folder/backup.ts";
 import { newBackupPath } from "./backup-site.ts";
 
 export const BLOCK_SIZE = 512;

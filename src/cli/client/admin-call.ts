@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
 import { createApp } from "../../http/app.ts";
 import { socketGate } from "../../http/gate.ts";
-import { realDisk } from "../../platform/disk.ts";
 import type { Environment } from "../../platform/options.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
-import { isEmptyFolder } from "../../store/folder/folder.ts";
-import { refuseCopy } from "../serve/appliance-claim.ts";
+import { readFolderUse } from "../../operations/folder/folder-contents.ts";
+import { refuseCopy } from "../../operations/folder/appliance-claim.ts";
 import { openAppliance, socketPath } from "../serve/appliance.ts";
 import { Failure, ServerRefused } from "../frame/command.ts";
 
@@ -37,7 +36,7 @@ async function openAdminCall<T>(target: AdminTarget, use: AdminClientUser<T>): P
     const send: SendRequest = (request) => fetch(request, { unix: socket });
     return use(createCall(send), createStream(send));
   }
-  const create = createIfEmpty && realDisk.stat(folder) !== null && isEmptyFolder(realDisk, folder);
+  const create = createIfEmpty && readFolderUse(folder) === "empty";
   const kind = create ? "site" : null;
   const appliance = await openAppliance({
     folder,

@@ -7,11 +7,10 @@ import {
   type CommandLineRefusal,
 } from "../../http/faults.ts";
 import { socketGate } from "../../http/gate.ts";
-import { realDisk } from "../../platform/disk.ts";
 import type { Environment } from "../../platform/options.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
-import { isEmptyFolder } from "../../store/folder/folder.ts";
-import { refuseCopy } from "../serve/appliance-claim.ts";
+import { readFolderUse } from "../../operations/folder/folder-contents.ts";
+import { refuseCopy } from "../../operations/folder/appliance-claim.ts";
 import { openAppliance, socketPath } from "../serve/appliance.ts";
 import { Failure, ServerRefused } from "../frame/command.ts";
 
@@ -57,7 +56,7 @@ async function openAdminClient<T>(
   if (existsSync(socket) && (await isServerListening(socket))) {
     return use(createClient((request) => fetch(request, { unix: socket })));
   }
-  const create = createIfEmpty && realDisk.stat(data) !== null && isEmptyFolder(realDisk, data);
+  const create = createIfEmpty && readFolderUse(data) === "empty";
   const appliance = await openAppliance({
     folder: data,
     identityName: identity,

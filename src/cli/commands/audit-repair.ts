@@ -1,6 +1,7 @@
-import { AUDIT_FOLDER, quoteForShell } from "../../store/folder/files.ts";
 import type { AuditRepairReply, AuditSealReply } from "../../http/routes/audit-maintenance.ts";
+import { auditFilePath } from "../../operations/audit-maintenance.ts";
 import { Misuse } from "../../platform/options.ts";
+import { quoteForShell } from "../../platform/shell-quote.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { Failure } from "../frame/command.ts";
 import { checkConfirmable, confirm } from "../frame/confirm.ts";
@@ -47,7 +48,7 @@ const missingText = (missing: MissingLines): string => missing.map(linesText).jo
 function notRepairedError(folder: string, { missing_lines: missing }: AuditRepairReply): Failure {
   const names = [...new Set(missing.flatMap(({ files }) => files))];
   const files = names.length === 0 ? ["FILE"] : names;
-  const paths = files.map((name) => `${AUDIT_FOLDER}/${name}`).join(" ");
+  const paths = files.map(auditFilePath).join(" ");
   return new Failure(
     `the audit log lacks ${missingText(missing)} (${missing.map(timeText).join("; ")}), and the journal no longer contains them`,
     `to restore them from a backup without loss, run as the folder's owner: tar xf BACKUP -C ${quoteForShell(folder)} ${paths}; without a backup, berth audit repair --accept-gap "REASON" declares them as lost`,
@@ -66,8 +67,8 @@ function repairText(reply: AuditRepairReply): string {
   }
   return formatTable([
     ["recovered", formatCount(recovered_lines, "line")],
-    ...rewritten_files.map((name) => ["rewritten", `${AUDIT_FOLDER}/${name}`]),
-    ...backup_files.map((name) => ["backup", `${AUDIT_FOLDER}/${name}, the previous content`]),
+    ...rewritten_files.map((name) => ["rewritten", auditFilePath(name)]),
+    ...backup_files.map((name) => ["backup", `${auditFilePath(name)}, the previous content`]),
     ...declared_gaps.map((gap) => ["declared lost", `${linesText(gap)}, ${timeText(gap)}`]),
   ]);
 }
@@ -104,7 +105,7 @@ const sealText = (month: string, { gaps, removed_files, freed_bytes }: AuditSeal
     ["sealed", month],
     ...gaps.map((gap) => ["deleted", `${linesText(gap)}, ${timeText(gap)}`]),
     ...gaps.flatMap(({ files }) =>
-      files.map(({ name, sha256 }) => ["SHA-256", `${sha256} of ${AUDIT_FOLDER}/${name}`]),
+      files.map(({ name, sha256 }) => ["SHA-256", `${sha256} of ${auditFilePath(name)}`]),
     ),
     ["freed", `${freed_bytes} bytes in ${formatCount(removed_files.length, "file")}`],
   ]);

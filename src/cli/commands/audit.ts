@@ -6,7 +6,7 @@ import { realDisk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
 import { Misuse } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { checkAuditExport, type CheckedAuditExport } from "../../store/audit/export-check.ts";
+import { checkAuditExport, type CheckedAuditExport } from "../../operations/audit-export-check.ts";
 import {
   setFields,
   unwrapReply,

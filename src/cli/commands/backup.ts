@@ -4,17 +4,17 @@ import { wallClock } from "../../platform/clock.ts";
 import { withOpenFile, realDisk } from "../../platform/disk.ts";
 import { becomeFolderOwner } from "../../platform/owner.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { makeBackup, openBackup, type BackupManifest } from "../../store/backup/backup.ts";
-import { FolderRefused } from "../../store/folder/refusal.ts";
-import { restoreBackup } from "../../store/backup/restore.ts";
-import { verify, type VerifyReport } from "../../store/backup/verify.ts";
-import { checkForCopy } from "../serve/appliance-claim.ts";
+import { makeBackup, openBackup, type BackupManifest } from "../../operations/folder/backup.ts";
+import { restoreBackup } from "../../operations/folder/restore.ts";
+import { verifyLiveFolder, type VerifyReport } from "../../operations/folder/verify.ts";
+import { findOriginalOfBackup } from "../../operations/folder/appliance-claim.ts";
+import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { checkBackupFile, checkBackup, checkNewFile } from "../files/file-argument.ts";
 import { option } from "../frame/flags.ts";
-import { folderChecks } from "../../operations/folder-checks.ts";
+import { folderChecks } from "../../operations/folder/folder-checks.ts";
 import { isFolder } from "../files/input-file.ts";
-import { formatCount, formatTable } from "../frame/terminal.ts";
+import { formatCount, formatTable, printWarning } from "../frame/terminal.ts";
 
 const EXAMPLE = "site.berth";
 
@@ -35,7 +35,13 @@ const verifyCommand = defineCommand({
     const { verifyReport, manifest } =
       // The argument may be a data folder, too.
       argument === undefined || isFolder(path)
-        ? { verifyReport: await verifyWithRetries(path, allowDamagedAudit), manifest: null }
+        ? {
+            verifyReport: await verifyLiveFolder(realDisk, path, {
+              ...folderChecks,
+              allowAuditDamage: allowDamagedAudit,
+            }),
+            manifest: null,
+          }
         : await openChecked(path);
     return {
       json: { ok: true, path, ...verifiedFields(verifyReport, manifest) },
@@ -67,23 +73,6 @@ export function auditDamageWarnings(path: string, { auditDamage }: VerifyReport)
 
 const linesText = (lines: readonly { readonly from: number; readonly to: number }[]): string =>
   lines.map(({ from, to }) => (from === to ? `line ${from}` : `lines ${from} to ${to}`)).join(", ");
-
-const MAX_ATTEMPTS = 5;
-
-/** A running server may delete a file during the check; real damage is found on every attempt. */
-async function verifyWithRetries(folder: string, allowAuditDamage: boolean): Promise<VerifyReport> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const isLast = attempt === MAX_ATTEMPTS;
-      return await verify(realDisk, folder, {
-        ...folderChecks,
-        allowAuditDamage: allowAuditDamage && isLast,
-      });
-    } catch (error) {
-      if (!(error instanceof FolderRefused) || attempt === MAX_ATTEMPTS) throw error;
-    }
-  }
-}
 
 const backupCommand = defineCommand({
   name: "backup",
@@ -121,8 +110,8 @@ const restoreCommand = defineCommand({
   examples: ["berth restore /media/usb/site.berth --data /srv/berth"],
   async run({ data: folder, acceptLoss }, { args, sources, environment }) {
     const file = checkBackupFile(args[0], "the backup", EXAMPLE);
-    const isDefault = sources.data === "default";
-    await checkForCopy({ file, folder, isDefault, environment });
+    const original = await findOriginalOfBackup(file, folder, environment);
+    if (original !== null) warnOfCopy(original, folder, sources.data === "default");
     // Opened as root if need be; but the files in the folder must belong to the folder's owner.
     const disk = withOpenFile(file);
     becomeFolderOwner(folder);
@@ -149,6 +138,18 @@ const restoreCommand = defineCommand({
     };
   },
 });
+
+/** A copy is refused if the operator did not name the folder; otherwise it is a warning. */
+function warnOfCopy(original: string, folder: string, isDefault: boolean): void {
+  if (!isDefault) {
+    printWarning(`${original}; the copy in ${folder} cannot be served at the same time`);
+    return;
+  }
+  throw new Failure(
+    `${original}: ${folder} would become a copy, which cannot be served at the same time`,
+    "specify the folder to restore with --data DIR",
+  );
+}
 
 function lossWarnings(lostLines: number | null): string[] {
   if (lostLines === null) return ["it is unknown how many changes were lost"];

@@ -3,9 +3,8 @@ import type { AccessReply } from "../../http/routes/access.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
 import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/options.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
-import { FolderBusy } from "../../store/folder/lock.ts";
-import { FolderRefused } from "../../store/folder/refusal.ts";
-import { findCopyRefusal } from "../serve/appliance-claim.ts";
+import { findFolderError } from "../../operations/folder/folder-error.ts";
+import { findCopyRefusal } from "../../operations/folder/appliance-claim.ts";
 import {
   getDataFolder,
   Failure,
@@ -126,10 +125,13 @@ async function checkRunningSite(flags: FlagValues): Promise<SiteChecks> {
     return { site, findings: [...checkSite(status, clock), ...tokens] };
   } catch (error) {
     // The checks of the folder have already reported this, with more details.
-    if (error instanceof FolderRefused) return NO_SITE;
-    if (!(error instanceof FolderBusy || error instanceof Failure)) throw error;
+    const refusal = findFolderError(error);
+    if (refusal?.needsOperator === true) return NO_SITE;
+    const message = error instanceof Failure ? error.message : refusal?.message;
+    const isExpected = error instanceof Failure || refusal?.code === "folder_in_use";
+    if (!isExpected || message === undefined) throw error;
     const advice = "check with berth status; the server may still be starting";
-    return { site: null, findings: [createFinding("server", "warning", error.message, advice)] };
+    return { site: null, findings: [createFinding("server", "warning", message, advice)] };
   }
 }
 

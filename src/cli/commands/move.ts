@@ -1,19 +1,18 @@
 import { wallClock } from "../../platform/clock.ts";
 import { withOpenFile, realDisk } from "../../platform/disk.ts";
 import { becomeFolderOwner } from "../../platform/owner.ts";
-import { makeBackup } from "../../store/backup/backup.ts";
-import { BackupRefused } from "../../store/folder/refusal.ts";
-import { restoreBackup } from "../../store/backup/restore.ts";
-import type { VerifyReport } from "../../store/backup/verify.ts";
-import { refuseCopyOfBackup } from "../serve/appliance-claim.ts";
+import { makeBackup } from "../../operations/folder/backup.ts";
+import { restoreBackup } from "../../operations/folder/restore.ts";
+import type { VerifyReport } from "../../operations/folder/verify.ts";
+import { refuseCopyOfBackup } from "../../operations/folder/appliance-claim.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
-import { checkBackupFile, checkNewFile } from "../files/file-argument.ts";
+import { backupRefusedError, checkBackupFile, checkNewFile } from "../files/file-argument.ts";
 import { Failure } from "../frame/command.ts";
 import { confirm } from "../frame/confirm.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
 import { formatCount } from "../frame/terminal.ts";
-import { folderChecks } from "../../operations/folder-checks.ts";
+import { folderChecks } from "../../operations/folder/folder-checks.ts";
 import { auditDamageFields, auditDamageWarnings } from "./backup.ts";
 
 const EXAMPLE = "site.move";
@@ -29,7 +28,7 @@ const out = defineCommand({
     const file = checkNewFile(context.args[0], folder, "a move", EXAMPLE);
     // Everything that can fail is tried before this host is retired.
     if (realDisk.stat(file) !== null) {
-      throw new BackupRefused(`${file} already exists`, "choose a new file name");
+      throw backupRefusedError(`${file} already exists`, "choose a new file name");
     }
     const { appliance, kind } = await tryBackup(folder, file);
     if (kind === "demo")

@@ -2,9 +2,9 @@ import { readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode, realDisk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
-import { FolderRefused } from "../../store/folder/refusal.ts";
-import { verify } from "../../store/backup/verify.ts";
-import { folderChecks } from "../../operations/folder-checks.ts";
+import { verify } from "../../operations/folder/verify.ts";
+import { folderChecks } from "../../operations/folder/folder-checks.ts";
+import { findFolderError } from "../../operations/folder/folder-error.ts";
 import { formatCount } from "../frame/terminal.ts";
 import { createFinding, okFinding, type Finding } from "./finding.ts";
 
@@ -143,7 +143,8 @@ async function checkIntegrity(folder: string): Promise<Finding[]> {
       createFinding("audit log", "warning", auditDamage.message, auditDamage.hint),
     ];
   } catch (error) {
-    if (!(error instanceof FolderRefused)) throw error;
-    return [createFinding("data", "error", error.message, error.hint)];
+    const refusal = findFolderError(error);
+    if (refusal?.needsOperator !== true) throw error;
+    return [createFinding("data", "error", refusal.message, refusal.hint)];
   }
 }

@@ -2,9 +2,10 @@ import { accessSync, constants } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
 import { readDocumentHeader } from "../../license/document.ts";
 import { describeDocumentKind } from "../../license/document-kinds.ts";
+import { beginsLikeBackup } from "../../operations/folder/backup.ts";
+import { isDownloadPath } from "../../operations/folder/downloads.ts";
 import { Misuse } from "../../platform/options.ts";
-import { DOWNLOADS_FOLDER, IDENTITY_FILE } from "../../store/folder/files.ts";
-import { BackupRefused } from "../../store/folder/refusal.ts";
+import { Failure } from "../frame/command.ts";
 import { isArchive } from "./input-document.ts";
 import { readFirstBytes, emptyFileError, isFolder } from "./input-file.ts";
 import { refuseSpecialFile } from "./output-file.ts";
@@ -18,7 +19,7 @@ export function checkNewFile(
 ): string {
   const path = checkPath(file, "a new file to write", example);
   // Except for a running server's downloads, which have their own folder in the data folder.
-  if (isInside(folder, path) && !isInside(join(folder, DOWNLOADS_FOLDER), path)) {
+  if (isInside(folder, path) && !isDownloadPath(folder, path)) {
     throw new Misuse(
       `${thing} must not be written inside the data folder`,
       "choose another folder",
@@ -26,7 +27,7 @@ export function checkNewFile(
   }
   refuseSpecialFile(path);
   if (isFolder(path)) {
-    throw new BackupRefused(`${path} is a folder`, `specify a file in it: ${join(path, example)}`);
+    throw backupRefusedError(`${path} is a folder`, `specify a file in it: ${join(path, example)}`);
   }
   // Checked now, not after a host was retired for a move.
   accessSync(dirname(path), constants.W_OK);
@@ -55,13 +56,17 @@ export function checkBackup(path: string): void {
   const bytes = readFirstBytes(path, MAX_HEADER_BYTES, "a backup");
   if (bytes.length === 0) throw emptyFileError(path);
   const beginning = new TextDecoder("latin1").decode(bytes);
-  if (isArchive(bytes) || beginning.startsWith(IDENTITY_FILE)) return;
+  if (isArchive(bytes) || beginsLikeBackup(beginning)) return;
   const header = readDocumentHeader(beginning.trim());
   const hint = header.ok
     ? `it is ${describeDocumentKind(header.value.kind)}`
     : "use another backup file";
-  throw new BackupRefused(`${path} is not a Berth backup`, hint);
+  throw backupRefusedError(`${path} is not a Berth backup`, hint);
 }
+
+/** The same error code as for a backup whose content is refused. */
+export const backupRefusedError = (message: string, hint: string): Failure =>
+  new Failure(message, hint, "backup_refused");
 
 /** Enough to recognize any signed document. */
 const MAX_HEADER_BYTES = 64 * 1024;

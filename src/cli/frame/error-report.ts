@@ -1,14 +1,5 @@
+import { findFolderError } from "../../operations/folder/folder-error.ts";
 import { Misuse } from "../../platform/options.ts";
-import { FolderBusy } from "../../store/folder/lock.ts";
-import {
-  AuditDamaged,
-  BackupRefused,
-  FolderRefused,
-  MigrationFailed,
-  DiskSpaceMissing,
-  AuditExportRefused,
-  RestoreUnfinished,
-} from "../../store/folder/refusal.ts";
 import { DeskRefused } from "../../desk/desk-refused.ts";
 import {
   EXIT_FAILURE,
@@ -24,7 +15,7 @@ import { Interrupted } from "./terminal.ts";
 
 /** Why a command was refused or failed. */
 export interface Refusal {
-  /** The server's or the kernel's error code if one of them refused; else from `ERROR_CLASSES`. */
+  /** The server's or the kernel's error code if one of them refused; else of the error's class. */
   readonly code: string;
   /** With the code, if the server or the kernel refused. */
   readonly message: string;
@@ -38,20 +29,11 @@ interface ErrorReport {
   readonly exitCode: number;
 }
 
-/** The first class that matches counts, so a class must come before the class it extends. */
 const ERROR_CLASSES = [
   [Misuse, "misuse", EXIT_USAGE],
   [Failure, "failed", EXIT_FAILURE],
   [Interrupted, "interrupted", EXIT_INTERRUPTED],
   [DeskRefused, "desk_refused", EXIT_FAILURE],
-  [BackupRefused, "backup_refused", EXIT_FAILURE],
-  [MigrationFailed, "migration_failed", EXIT_FAILURE],
-  [DiskSpaceMissing, "storage_full", EXIT_FAILURE],
-  [AuditExportRefused, "export_refused", EXIT_FAILURE],
-  [RestoreUnfinished, "restore_unfinished", EXIT_FAILURE],
-  [AuditDamaged, "audit_damaged", EXIT_NEEDS_OPERATOR],
-  [FolderRefused, "folder_refused", EXIT_NEEDS_OPERATOR],
-  [FolderBusy, "folder_in_use", EXIT_FAILURE],
 ] as const;
 
 /** Converts what a command threw into a message, an error code and an exit code. */
@@ -62,6 +44,12 @@ export function describeError(error: unknown): ErrorReport {
     const { message, hint } = error;
     const statement = error instanceof ServerRefused ? error.statement : message;
     return { refusal: { code, message, statement, hint }, exitCode };
+  }
+  const folderError = findFolderError(error);
+  if (folderError !== null) {
+    const { code, message, hint, needsOperator } = folderError;
+    const exitCode = needsOperator ? EXIT_NEEDS_OPERATOR : EXIT_FAILURE;
+    return { refusal: { code, message, statement: message, hint }, exitCode };
   }
   const code = systemCode(error) ?? "internal_error";
   return { refusal: { code, ...describeUnexpected(error) }, exitCode: EXIT_FAILURE };

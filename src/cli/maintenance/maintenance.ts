@@ -7,13 +7,11 @@ import type {
   SettingsReply,
   VerifyReply,
 } from "../../http/running-server.ts";
-import { realDisk } from "../../platform/disk.ts";
 import type { Environment } from "../../platform/options.ts";
 import { TaskQueue } from "../../platform/task-queue.ts";
-import type { AuditFinding } from "../../store/audit/audit-health.ts";
-import { hasSpaceForCopy } from "../../store/folder/disk-space.ts";
+import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { EXIT_OK, EXIT_NEEDS_OPERATOR, getStringFlag, type FlagValues } from "../frame/command.ts";
-import { Downloads } from "./downloads.ts";
+import { Downloads } from "../../operations/folder/downloads.ts";
 import { runChildCommand } from "./child-command.ts";
 import { toMaintenanceFault, catchSystemError } from "./maintenance-fault.ts";
 
@@ -124,7 +122,7 @@ export function createMaintenanceJobs({
     backup: (signal) =>
       enqueue(signal, async (cancel) => {
         // Checked first: the copy must not use the disk space that the server needs.
-        if (!hasSpaceForCopy(realDisk, folder)) return err({ code: "storage_full" });
+        if (!downloads.hasSpaceForBackup()) return err({ code: "storage_full" });
         const download = await createDownload(
           cancel,
           (path) => ["backup", path, ...dataFlag, "--json"],

@@ -1,5 +1,5 @@
 import type { RunningServer, SettingsReply } from "../../http/running-server.ts";
-import type { AuditFinding } from "../../store/audit/audit-health.ts";
+import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import type { FlagValues } from "../frame/command.ts";
 import { getAllowedNetworks } from "../serve/access-policy.ts";
 import { createMaintenanceJobs, type MaintenanceJobs } from "./maintenance.ts";

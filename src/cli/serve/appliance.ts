@@ -5,15 +5,13 @@ import type { Services } from "../../http/services.ts";
 import { StatusStreams } from "../../http/status-streams.ts";
 import type { HardwareComponent } from "../../license/hardware.ts";
 import type { PrivateKey } from "../../license/keys.ts";
-import { wire } from "../../operations/wire.ts";
+import { wire, type FolderChange, type WireOptions } from "../../operations/wire.ts";
 import { ApplianceClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { readMachineComponents } from "../../platform/machine.ts";
 import { log } from "../../platform/log.ts";
 import { becomeFolderOwner } from "../../platform/owner.ts";
 import { builtInTrust } from "../../platform/version.ts";
-import { FolderChanged } from "../../store/folder/folder-changed.ts";
-import type { LockHolder } from "../../store/folder/lock.ts";
 import { checkpointInChild } from "./checkpoint-child.ts";
 import { EXIT_FAILURE } from "../frame/command.ts";
 import { printError } from "../frame/terminal.ts";
@@ -26,7 +24,7 @@ export interface ApplianceOptions {
   readonly kind: DataFolderKind | null;
   readonly create: boolean;
   /** Who holds the lock: a server as long as it runs, a command only briefly. */
-  readonly holder: LockHolder;
+  readonly holder: WireOptions["holder"];
   /** Whether a folder of an older format is migrated now; else with the next change. */
   readonly migrateAtOnce?: boolean;
   /** Months of the audit log to keep besides the current one; 0: all of it. */
@@ -80,8 +78,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
 }
 
 /** Exits after a delay in which waiting clients receive their error. */
-function exitAfterFatalError(error: Error): void {
-  const changed = error instanceof FolderChanged ? error : null;
+function exitAfterFatalError(error: Error, changed: FolderChange | null): void {
   if (changed === null) {
     log.error("disk failure: stopping; the next start replays the journal", { error });
   } else {

@@ -1,10 +1,10 @@
-import { join } from "node:path";
-import { realDisk } from "../../platform/disk.ts";
+import {
+  checkpointError,
+  countBytesToRead,
+  countBytesWritten,
+} from "../../operations/folder/checkpoint.ts";
 import { envName } from "../../platform/options.ts";
 import { selfCommand } from "../../platform/version.ts";
-import { CheckpointHung } from "../../store/checkpoint/checkpoint-runner.ts";
-import { AUDIT_FOLDER, listSegments, STATE_FILE } from "../../store/folder/files.ts";
-import { AuditDamaged } from "../../store/folder/refusal.ts";
 import { EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
 import { option } from "../frame/flags.ts";
 import { parseJsonRefusal } from "../frame/json-refusal.ts";
@@ -65,9 +65,10 @@ export async function checkpointInChild(
     child.kill("SIGKILL");
     const isKilled = (await Promise.race([exit, Bun.sleep(limits.killTimeout)])) !== undefined;
     const time = `${Math.ceil(silence / SECOND)} s`;
-    throw new CheckpointHung(
-      `the checkpoint process (${child.pid}) made no progress for ${time} and ${isKilled ? "was killed" : "cannot be killed"}`,
-    );
+    throw checkpointError({
+      reason: "hung",
+      message: `the checkpoint process (${child.pid}) made no progress for ${time} and ${isKilled ? "was killed" : "cannot be killed"}`,
+    });
   }
   const [exitCode, stdout, stderr] = await exit;
   if (exitCode === 0) return;
@@ -76,7 +77,9 @@ export async function checkpointInChild(
     throw new Error(stderr.trim() || `the checkpoint process exited with code ${exitCode}`);
   }
   const { code, message, hint } = refusal;
-  if (exitCode === EXIT_NEEDS_OPERATOR) throw new AuditDamaged(message, hint ?? "");
+  if (exitCode === EXIT_NEEDS_OPERATOR) {
+    throw checkpointError({ reason: "audit_damaged", message, hint: hint ?? "" });
+  }
   // Without the hint, which is meant for a terminal.
   throw new Error(withSystemCode(message, code));
 }
@@ -88,37 +91,16 @@ async function waitForExit(
   stopping: AbortSignal,
   limits: ChildLimits,
 ): Promise<number | null> {
-  const toRead = bytesToRead(folder);
-  let written = bytesWritten(folder) ?? 0;
+  const toRead = countBytesToRead(folder);
+  let written = countBytesWritten(folder) ?? 0;
   // Counts polls, not the time: after a suspend of the machine the process does not look hung.
   for (let silence = 0; ; silence += limits.pollInterval) {
     const hasExited = (await Promise.race([exit, Bun.sleep(limits.pollInterval)])) !== undefined;
     if (hasExited) return null;
-    const now = bytesWritten(folder) ?? written;
+    const now = countBytesWritten(folder) ?? written;
     if (now !== written) silence = 0;
     written = now;
     const limit = stopping.aborted ? limits.maxSilenceWhileStopping : limits.maxSilence;
     if (silence >= limit(toRead)) return silence;
-  }
-}
-
-const sizeOf = (path: string): number => realDisk.stat(path)?.size ?? 0;
-
-const bytesToRead = (folder: string): number =>
-  listSegments(realDisk, folder).reduce(
-    (sum, { path }) => sum + sizeOf(path),
-    sizeOf(join(folder, STATE_FILE)),
-  );
-
-/** Null: unknown for now. An error here must not end the supervision of the process. */
-function bytesWritten(folder: string): number | null {
-  try {
-    const auditFiles = realDisk
-      .list(join(folder, AUDIT_FOLDER))
-      .map((name) => join(AUDIT_FOLDER, name));
-    const names = [`${STATE_FILE}.new`, ...auditFiles];
-    return names.reduce((sum, name) => sum + sizeOf(join(folder, name)), 0);
-  } catch {
-    return null;
   }
 }

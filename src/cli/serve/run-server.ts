@@ -6,11 +6,9 @@ import { log } from "../../platform/log.ts";
 import { ServerSignals } from "../../platform/signals.ts";
 import { canServe } from "../../platform/supported-platforms.ts";
 import { ServiceManager } from "../../platform/service-manager.ts";
-import { rfc3339 } from "../../platform/rfc3339.ts";
-import type { AuditFinding } from "../../store/audit/audit-health.ts";
-import { FolderRefused } from "../../store/folder/refusal.ts";
-import type { StoreStatus } from "../../store/store-options.ts";
-import { ApplianceClaim } from "./appliance-claim.ts";
+import type { StorageStatus } from "../../operations/appliance-status.ts";
+import type { AuditFinding } from "../../operations/audit-maintenance.ts";
+import { ApplianceClaim } from "../../operations/folder/appliance-claim.ts";
 import { openAppliance } from "./appliance.ts";
 import { EXIT_OK, Failure, getStringFlag, type FlagValues } from "../frame/command.ts";
 import { createRunningServer, type BoundListener } from "../maintenance/running-server.ts";
@@ -69,7 +67,7 @@ export async function runServer(
   const { plain, tls, policy } = readStartSettings(flags, folder, kind);
   // A port that is not available must not leave a new data folder behind.
   await probeAddresses([plain, tls]);
-  const claim = new ApplianceClaim(folder, flags.environment);
+  const claim = new ApplianceClaim(folder, flags.environment, printWarning);
   const appliance = await openAppliance({
     claim: (key) => claim.acquire(key),
     folder,
@@ -83,13 +81,11 @@ export async function runServer(
     auditBudget: Number(getStringFlag(flags, "audit-budget") ?? 64),
   });
   const { applianceStatus, hostMove, access } = appliance;
-  const retired = hostMove.findRetirement();
-  if (retired !== null) {
+  try {
+    hostMove.refuseIfMovedAway(folder);
+  } catch (error) {
     await appliance.close();
-    throw new FolderRefused(
-      `${folder} was moved to another host on ${rfc3339(retired.at)} and no longer grants licenses`,
-      "run the server on that host; to cancel the move, run berth move in FILE here, and nowhere else",
-    );
+    throw error;
   }
   const bound: BoundListener[] = [];
   const runningServer = createRunningServer(flags, folder, bound, (finding) =>
@@ -147,7 +143,7 @@ export async function runServer(
 /** Nothing is lost, but state.json is not up to date, and an operator may rely on that. */
 function reportIncompleteCheckpoint(
   folder: string,
-  { fault, folderChange, checkpointError }: StoreStatus,
+  { fault, folderChange, checkpointError }: StorageStatus,
   audit: AuditFinding | null,
 ): void {
   // In this case changes may be lost.

@@ -1,10 +1,14 @@
 import { writeFileSync } from "node:fs";
-import { hashToken, hasAdminCredential } from "../../operations/access-control.ts";
+import {
+  hashToken,
+  hasAdminCredential,
+  readAccessList,
+  type AccessList,
+} from "../../operations/access-control.ts";
 import { DAY } from "../../domain/time.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { AccessFile, type AccessList } from "../../store/secrets/access-file.ts";
 import { writeFileAtomically, type InstallStep } from "./steps.ts";
 import { servicePaths } from "./unit.ts";
 
@@ -33,11 +37,11 @@ export const adminTokenStep = (
   runCommand: (...args: readonly string[]) => string,
 ): InstallStep => ({
   description: `an admin token, valid for one year: ${servicePaths.adminToken}`,
-  isDone: () => !isTokenDue(readAccessList(), readTokenFile(), wallClock()),
+  isDone: () => !isTokenDue(readAccessList(servicePaths.data), readTokenFile(), wallClock()),
   apply() {
     const args = [
       "--name",
-      findUnusedName(readAccessList()),
+      findUnusedName(readAccessList(servicePaths.data)),
       "--json",
       "--data",
       servicePaths.data,
@@ -50,8 +54,6 @@ export const adminTokenStep = (
     );
   },
 });
-
-const readAccessList = (): AccessList => new AccessFile(realDisk, servicePaths.data).read();
 
 function readTokenFile(): string | null {
   const bytes = realDisk.read(servicePaths.adminToken);

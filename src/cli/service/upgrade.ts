@@ -9,11 +9,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { wallClock } from "../../platform/clock.ts";
-import { realDisk } from "../../platform/disk.ts";
+import { readFolderUse } from "../../operations/folder/folder-contents.ts";
 import { envName } from "../../platform/options.ts";
 import { isActive, readServiceLog, systemctl } from "../../platform/systemd.ts";
 import { version } from "../../platform/version.ts";
-import { isEmptyFolder } from "../../store/folder/folder.ts";
 import { Failure } from "../frame/command.ts";
 import { option } from "../frame/flags.ts";
 import { parseJsonRefusal } from "../frame/json-refusal.ts";
@@ -52,8 +51,7 @@ interface VerifyOutput {
   readonly audit_damage?: { readonly finding: string; readonly remedy: string };
 }
 
-const hasData = (): boolean =>
-  realDisk.stat(servicePaths.data) !== null && !isEmptyFolder(realDisk, servicePaths.data);
+const hasData = (): boolean => readFolderUse(servicePaths.data) === "used";
 
 /** Called before anything changes: this version must not take over data that it cannot read. */
 export function checkDataReadable(old: InstalledService | null): void {

@@ -1,18 +1,15 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { arch, hostname, release, userInfo, version as kernel } from "node:os";
-import { join } from "node:path";
-import { instant } from "../../domain/time.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
-import { realDisk, type OpenFile } from "../../platform/disk.ts";
+import type { OpenFile } from "../../platform/disk.ts";
 import { resolveOptions, type ResolvedOption } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { hasSystemd, readServiceLog } from "../../platform/systemd.ts";
 import { commit, runtime, target, version } from "../../platform/version.ts";
-import { AccessFile } from "../../store/secrets/access-file.ts";
-import { ArchiveWriter } from "../../store/backup/archive.ts";
-import { AUDIT_FOLDER } from "../../store/folder/files.ts";
-import { listAuditFileNames } from "../../store/audit/audit-log.ts";
+import { readAccessList } from "../../operations/access-control.ts";
+import { describeFiles, readAuditLineTypes } from "../../operations/folder/folder-contents.ts";
+import { ArchiveWriter } from "../../operations/folder/archive.ts";
 import { getDataFolder, getAdminTarget, getStringFlag, type FlagValues } from "../frame/command.ts";
 import { runChecks } from "../commands/doctor.ts";
 import { serverSettings } from "../frame/flags.ts";
@@ -84,7 +81,9 @@ export async function collectEntries(flags: FlagValues): Promise<BundleEntry[]> 
     {
       name: "audit.json",
       description: `time and event type of the last ${AUDIT_LINES} lines of the audit log`,
-      text: json(await runAsFolderOwner(folder, async () => readAuditLines(folder))),
+      text: json(
+        await runAsFolderOwner(folder, async () => readAuditLineTypes(folder, AUDIT_LINES)),
+      ),
     },
     ...(hasSystemd()
       ? [
@@ -180,45 +179,15 @@ const OWN_FILE_STEMS = new Set([
 
 const isOwnFile = (file: string): boolean => OWN_FILE_STEMS.has(/^[a-z]*/.exec(file)?.[0] ?? "");
 
-const describeFiles = (folder: string) =>
-  realDisk.list(folder).flatMap((name) => {
-    const path = join(folder, name);
-    const { size, mode, uid, mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
-    if (size === undefined || mode === undefined) return [];
-    const facts = { file: name, size, mode: (mode & 0o7777).toString(8), uid };
-    const files = name === AUDIT_FOLDER ? readdirSync(path) : undefined;
-    return [{ ...facts, modified_at: rfc3339(instant(Math.floor(mtimeMs ?? 0))), files }];
-  });
-
 /** Names of tokens and users, which occur in warnings and log lines. */
 function readAccessNames(folder: string): unknown {
   try {
-    const { tokens, users } = new AccessFile(realDisk, folder).read();
+    const { tokens, users } = readAccessList(folder);
     return [...tokens, ...users].map(({ name }) => ({ name }));
   } catch {
     // A file that cannot be read contributes no names.
     return null;
   }
-}
-
-/** Only the sequence number, the times and the event types of each line. */
-function readAuditLines(folder: string): unknown[] {
-  const newest = listAuditFileNames(realDisk, folder).toSorted().at(-1);
-  if (newest === undefined) return [];
-  const lines = readFileSync(join(folder, AUDIT_FOLDER, newest), "utf8")
-    .trimEnd()
-    .split("\n");
-  return lines.slice(-AUDIT_LINES).map((line) => {
-    try {
-      const { seq, events } = JSON.parse(line) as {
-        readonly seq?: number;
-        readonly events?: readonly { readonly type: string; readonly at: number }[];
-      };
-      return { seq, events: events?.map(({ type, at }) => ({ type, at })) };
-    } catch {
-      return { unreadable: line.length };
-    }
-  });
 }
 
 /** Writes a plain tar file for its owner only, who can inspect it before sending it. */

@@ -42,6 +42,3 @@ function listNumberedFiles(disk: Disk, folder: string, pattern: RegExp): Numbere
   }
   return files.toSorted((a, b) => a.number - b.number);
 }
-
-/** Quotes a path in a command that is printed to be copied into a shell. */
-export const quoteForShell = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;

@@ -18,7 +18,7 @@ import { stopOrphanCheckpoint, lockFolder, type FolderLock, type LockHolder } fr
 import { FolderRefused } from "./refusal.ts";
 import { NO_RECOVERY_HINT, findRecoveryHint } from "../journal/replay.ts";
 import type { SignatureCheck } from "../state/signature-check.ts";
-import { finishRestore, hasUnfinishedRestore } from "../backup/restore-steps.ts";
+import { finishRestore, hasUnfinishedRestore } from "./restore-steps.ts";
 import { emptyAuditLogEnd } from "../state/snapshot.ts";
 import { encodeSnapshot } from "../state/state-rows.ts";
 import { StateFile } from "../state/state-file.ts";

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { evolve, UnknownEvent } from "../../domain/evolve/evolve.ts";
 import type { State } from "../../domain/state.ts";
 import { errorCode, type Disk } from "../../platform/disk.ts";
+import { quoteForShell } from "../../platform/shell-quote.ts";
 import { FileDamaged } from "../state/durable-file.ts";
 import {
   generationName,
   listGenerations,
-  quoteForShell,
   listSegments,
   STATE_FILE,
   type NumberedFile,
@@ -18,7 +18,7 @@ import type { Snapshot } from "../state/snapshot.ts";
 import { decodeSnapshot, headOf } from "../state/state-rows.ts";
 import { StateFile } from "../state/state-file.ts";
 import type { SignatureCheck } from "../state/signature-check.ts";
-import { hasUnfinishedRestore } from "../backup/restore-steps.ts";
+import { hasUnfinishedRestore } from "../folder/restore-steps.ts";
 
 /** A segment, and the size of its valid part. */
 export interface ValidSegment extends NumberedFile {

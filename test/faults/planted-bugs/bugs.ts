@@ -401,7 +401,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "verify is not retried after a checkpoint interfered",
-    in: "verifyWithRetries",
+    in: "verifyLiveFolder",
     find: "let $attempt = 1;",
     replace: "let $attempt = MAX_ATTEMPTS",
     caughtBy: ["backups"],

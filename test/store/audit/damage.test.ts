@@ -9,7 +9,7 @@ import {
   MANIFEST_FILE,
   openBackup,
   type BackupManifest,
-} from "../../../src/store/backup/backup.ts";
+} from "../../../src/operations/folder/backup.ts";
 import { writeArchive } from "../../support/archives.ts";
 import {
   backUpFolder,

@@ -6,7 +6,7 @@ import { realDisk } from "../../../src/platform/disk.ts";
 import {
   checkAuditExport,
   type CheckedAuditExport,
-} from "../../../src/store/audit/export-check.ts";
+} from "../../../src/operations/audit-export-check.ts";
 import { readForward } from "../../../src/store/audit/read-forward.ts";
 import { AuditExportRefused } from "../../../src/store/folder/refusal.ts";
 import { checkpointKeepingMonths, openSiteWithKey } from "../../support/backup-site.ts";

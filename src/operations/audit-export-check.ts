@@ -1,11 +1,11 @@
-import { addGap, skipGaps, type AuditPosition } from "../../domain/appliance/audit-gaps.ts";
-import type { AuditGap } from "../../domain/state.ts";
-import type { Instant } from "../../domain/time.ts";
-import type { Disk } from "../../platform/disk.ts";
-import { GENESIS } from "../../platform/hash.ts";
-import { decodeLine, parseLinePrefix, type JournalLine } from "../journal/journal.ts";
-import { readLinesForward } from "../journal/line-reader.ts";
-import { AuditExportRefused } from "../folder/refusal.ts";
+import { addGap, skipGaps, type AuditPosition } from "../domain/appliance/audit-gaps.ts";
+import type { AuditGap } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Disk } from "../platform/disk.ts";
+import { GENESIS } from "../platform/hash.ts";
+import { decodeLine, parseLinePrefix, type JournalLine } from "../store/journal/journal.ts";
+import { readLinesForward } from "../store/journal/line-reader.ts";
+import { AuditExportRefused } from "../store/folder/refusal.ts";
 
 /** An exported audit log that is a complete chain from its first line to its last. */
 export interface CheckedAuditExport {

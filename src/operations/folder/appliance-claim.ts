@@ -11,21 +11,21 @@ import {
 import { realDisk, type Disk } from "../../platform/disk.ts";
 import { SERVICE_DATA, type Environment } from "../../platform/options.ts";
 import { describeProcess } from "../../platform/processes.ts";
-import { Archive } from "../../store/backup/archive.ts";
+import { Archive } from "./archive.ts";
 import { IDENTITY_FILE } from "../../store/folder/files.ts";
 import { FolderBusy } from "../../store/folder/lock.ts";
-import { Failure } from "../frame/command.ts";
-import { printWarning } from "../frame/terminal.ts";
 
 /** A lock that keeps two servers on one machine from serving copies of the same data folder. */
 export class ApplianceClaim {
   readonly #folder: string;
   readonly #environment: Environment;
+  readonly #warn: (warning: string) => void;
   #release = (): void => {};
 
-  constructor(folder: string, environment: Environment) {
+  constructor(folder: string, environment: Environment, warn: (warning: string) => void) {
     this.#folder = folder;
     this.#environment = environment;
+    this.#warn = warn;
   }
 
   /** Throws if another server serves the same appliance. */
@@ -35,7 +35,7 @@ export class ApplianceClaim {
     if (outcome.result === "taken") this.#release = outcome.release;
     if (outcome.result === "held") throw alreadyServedError(key, this.#folder, outcome.holder);
     if (outcome.result === "unavailable") {
-      printWarning(
+      this.#warn(
         `cannot detect whether a copy of ${this.#folder} is served on this machine: ${outcome.reason}`,
       );
     }
@@ -113,34 +113,18 @@ const lockRequest = (key: PrivateKey, folder: string, environment: Environment):
   environment,
 });
 
-export interface CopyCheck {
-  /** The backup. */
-  readonly file: string;
-  readonly folder: string;
-  /** Whether the folder is the default, not one that the operator named. */
-  readonly isDefault: boolean;
-  readonly environment: Environment;
-}
-
 /**
- * A backup that is restored beside the folder it was made from becomes a copy. That is refused if
- * the operator did not name the folder; otherwise it is a warning.
+ * Where else on this machine the appliance of a backup is; null: nowhere that this user can see.
+ * Restored in another folder, the backup becomes a copy.
  */
-export async function checkForCopy(check: CopyCheck): Promise<void> {
-  const { file, folder, isDefault, environment } = check;
+export async function findOriginalOfBackup(
+  file: string,
+  folder: string,
+  environment: Environment,
+): Promise<string | null> {
   const key = readIdentity(() => new Archive(realDisk, file), file);
-  if (key === null) return;
-  const location = await findOtherLocation(key, folder, environment);
-  if (location === null) return;
-  const finding = `appliance ${keyIdOf(key)} of ${file} is ${location}`;
-  if (!isDefault) {
-    printWarning(`${finding}; the copy in ${folder} cannot be served at the same time`);
-    return;
-  }
-  throw new Failure(
-    `${finding}: ${folder} would become a copy, which cannot be served at the same time`,
-    "specify the folder to restore with --data DIR",
-  );
+  const location = key && (await findOtherLocation(key, folder, environment));
+  return key && location && `appliance ${keyIdOf(key)} of ${file} is ${location}`;
 }
 
 /** Where else on this machine the appliance is; null: nowhere that this user can see. */

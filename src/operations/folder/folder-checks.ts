@@ -1,10 +1,10 @@
-import type { State, TrustedVendor } from "../domain/state.ts";
-import { describeProofFault, findProofFault } from "../license/proof.ts";
-import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
-import type { Disk } from "../platform/disk.ts";
-import { builtInTrust } from "../platform/version.ts";
-import type { SignatureCheck } from "../store/state/signature-check.ts";
-import { Identity } from "./identity.ts";
+import type { State, TrustedVendor } from "../../domain/state.ts";
+import { describeProofFault, findProofFault } from "../../license/proof.ts";
+import { verifyTrustDocument, type Vendor } from "../../license/trust.ts";
+import type { Disk } from "../../platform/disk.ts";
+import { builtInTrust } from "../../platform/version.ts";
+import type { SignatureCheck } from "../../store/state/signature-check.ts";
+import { Identity } from "../identity.ts";
 
 /**
  * Checks that the licenses in a folder are signed by vendors that are trusted there. In a vendor's

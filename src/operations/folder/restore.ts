@@ -4,11 +4,11 @@ import { latest, type Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/disk.ts";
 import { randomId } from "../../platform/random.ts";
 import { MANIFEST_FILE, openBackup, type BackupManifest } from "./backup.ts";
-import { isEmptyFolder, acquireFolder } from "../folder/folder.ts";
-import type { ChainHead } from "../journal/journal.ts";
-import { BackupRefused, FolderRefused } from "../folder/refusal.ts";
-import { replay } from "../journal/replay.ts";
-import { applyRestore, stageRestore } from "./restore-steps.ts";
+import { isEmptyFolder, acquireFolder } from "../../store/folder/folder.ts";
+import type { ChainHead } from "../../store/journal/journal.ts";
+import { BackupRefused, FolderRefused } from "../../store/folder/refusal.ts";
+import { replay } from "../../store/journal/replay.ts";
+import { applyRestore, stageRestore } from "../../store/folder/restore-steps.ts";
 import type { VerifyReport, VerifyOptions } from "./verify.ts";
 
 export interface RestoreOptions {

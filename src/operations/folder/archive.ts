@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Disk, FileLock, FolderHandle, OpenFile, FileStat } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
-import { BackupRefused } from "../folder/refusal.ts";
+import { BackupRefused } from "../../store/folder/refusal.ts";
 
 /**
  * Backups are tar files (ustar), so that an operator can look into one with the tools on every

@@ -2,15 +2,9 @@ import { join } from "node:path";
 import type { Restore } from "../../domain/state.ts";
 import type { Disk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
-import {
-  generationName,
-  AUDIT_FOLDER,
-  isStoreFile,
-  segmentName,
-  STATE_FILE,
-} from "../folder/files.ts";
+import { generationName, AUDIT_FOLDER, isStoreFile, segmentName, STATE_FILE } from "./files.ts";
 import { encodeLine, type ChainHead } from "../journal/journal.ts";
-import { RestoreUnfinished } from "../folder/refusal.ts";
+import { RestoreUnfinished } from "./refusal.ts";
 
 /**
  * A backup replaces the contents of a folder in three steps, each of which can be repeated. First,

@@ -1,17 +1,22 @@
 import type { AuditGap, DataFolderKind, Retirement } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/disk.ts";
-import { checkAuditLog, type AuditDamage } from "../audit/damage.ts";
-import { generationName, listGenerations, listSegments, STATE_FILE } from "../folder/files.ts";
-import { scanSegment, type ChainHead } from "../journal/journal.ts";
-import type { AuditLogTotals } from "../audit/audit-log.ts";
-import { FolderRefused, FormatRefused } from "../folder/refusal.ts";
-import { applyLine, readSegment, replay } from "../journal/replay.ts";
-import { refuseUnsigned } from "../state/refuse-unsigned.ts";
-import type { SignatureCheck } from "../state/signature-check.ts";
-import { STATE_FORMAT, type Snapshot } from "../state/snapshot.ts";
-import { decodeSnapshot, encodeSnapshot, headOf } from "../state/state-rows.ts";
-import { StateFile } from "../state/state-file.ts";
+import { checkAuditLog, type AuditDamage } from "../../store/audit/damage.ts";
+import {
+  generationName,
+  listGenerations,
+  listSegments,
+  STATE_FILE,
+} from "../../store/folder/files.ts";
+import { scanSegment, type ChainHead } from "../../store/journal/journal.ts";
+import type { AuditLogTotals } from "../../store/audit/audit-log.ts";
+import { FolderRefused, FormatRefused } from "../../store/folder/refusal.ts";
+import { applyLine, readSegment, replay } from "../../store/journal/replay.ts";
+import { refuseUnsigned } from "../../store/state/refuse-unsigned.ts";
+import type { SignatureCheck } from "../../store/state/signature-check.ts";
+import { STATE_FORMAT, type Snapshot } from "../../store/state/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, headOf } from "../../store/state/state-rows.ts";
+import { StateFile } from "../../store/state/state-file.ts";
 
 /** The result of a verification that found no damage, except as `auditDamage` says. */
 export interface VerifyReport {
@@ -102,6 +107,25 @@ export async function verify(
     tornBytes: tornTail?.length ?? 0,
     tornFiles: disk.list(folder).filter((name) => name.endsWith(".torn")),
   };
+}
+
+const MAX_ATTEMPTS = 5;
+
+/** A running server may delete a file during the check; real damage is found on every attempt. */
+export async function verifyLiveFolder(
+  disk: Disk,
+  folder: string,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  for (let attempt = 1; ; attempt += 1) {
+    const isLast = attempt === MAX_ATTEMPTS;
+    const allowAuditDamage = options.allowAuditDamage === true && isLast;
+    try {
+      return await verify(disk, folder, { ...options, allowAuditDamage });
+    } catch (error) {
+      if (!(error instanceof FolderRefused) || isLast) throw error;
+    }
+  }
 }
 
 const countRegistrations = (

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { realDisk } from "../../platform/disk.ts";
+import { hasSpaceForCopy } from "../../store/folder/disk-space.ts";
 import { DOWNLOADS_FOLDER } from "../../store/folder/files.ts";
 
 /**
@@ -10,10 +11,12 @@ import { DOWNLOADS_FOLDER } from "../../store/folder/files.ts";
  * finds its folder removed and cannot finish.
  */
 export class Downloads {
+  readonly #dataFolder: string;
   readonly #root: string;
   readonly #serverFolder: string;
 
   constructor(folder: string) {
+    this.#dataFolder = folder;
     this.#root = join(folder, DOWNLOADS_FOLDER);
     this.#serverFolder = join(this.#root, randomUUID());
   }
@@ -21,6 +24,11 @@ export class Downloads {
   /** Also removes what earlier servers left behind: a backup contains the appliance's key. */
   removeAll(): void {
     for (const name of realDisk.list(this.#root)) remove(join(this.#root, name));
+  }
+
+  /** A backup must not use the disk space that the server needs to continue. */
+  hasSpaceForBackup(): boolean {
+    return hasSpaceForCopy(realDisk, this.#dataFolder);
   }
 
   /** The path of a file that is to be created. */
@@ -39,3 +47,7 @@ export class Downloads {
 }
 
 const remove = (path: string): void => rmSync(path, { recursive: true, force: true });
+
+/** Whether a path is that of a running server's download. */
+export const isDownloadPath = (folder: string, path: string): boolean =>
+  `${dirname(path)}${sep}`.startsWith(`${join(folder, DOWNLOADS_FOLDER)}${sep}`);

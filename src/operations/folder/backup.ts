@@ -7,18 +7,21 @@ import { randomBytes } from "../../platform/random.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { version } from "../../platform/version.ts";
 import { Archive, ArchiveWriter } from "./archive.ts";
-import { isSameDamage, type AuditDamage } from "../audit/damage.ts";
+import { isSameDamage, type AuditDamage } from "../../store/audit/damage.ts";
 import {
   AUDIT_FOLDER,
   IDENTITY_FILE,
   isStoreFile,
   segmentName,
   STATE_FILE,
-} from "../folder/files.ts";
-import { isAfterAnchor, listAuditFiles } from "../audit/audit-log.ts";
-import { BackupRefused, FolderRefused, FormatRefused } from "../folder/refusal.ts";
-import { replay, type ReplayResult } from "../journal/replay.ts";
+} from "../../store/folder/files.ts";
+import { isAfterAnchor, listAuditFiles } from "../../store/audit/audit-log.ts";
+import { BackupRefused, FolderRefused, FormatRefused } from "../../store/folder/refusal.ts";
+import { replay, type ReplayResult } from "../../store/journal/replay.ts";
 import { verify, type VerifyReport, type VerifyOptions } from "./verify.ts";
+
+/** The first file in every backup: the beginning of one whose tar header is damaged. */
+export const beginsLikeBackup = (text: string): boolean => text.startsWith(IDENTITY_FILE);
 
 /** The last entry of a backup: the list of its contents. A file that was cut short has none. */
 export const MANIFEST_FILE = "backup.json";

@@ -1,0 +1,63 @@
+import { setPriority } from "node:os";
+import { join } from "node:path";
+import { realDisk } from "../../platform/disk.ts";
+import { checkpoint } from "../../store/checkpoint/checkpoint.ts";
+import { CheckpointHung } from "../../store/checkpoint/checkpoint-runner.ts";
+import { AUDIT_FOLDER, listSegments, STATE_FILE } from "../../store/folder/files.ts";
+import { isLockedBy } from "../../store/folder/lock.ts";
+import { AuditDamaged } from "../../store/folder/refusal.ts";
+
+const LOW_PRIORITY = 10;
+
+export interface CheckpointJob {
+  /** The first line of the segment that the server still writes. */
+  readonly openSegment: number;
+  /** Months of the audit log to keep besides the current one; 0: all of it. */
+  readonly keepMonths: number;
+  /** The server that started this process; without it the checkpoint is not wanted any more. */
+  readonly serverPid: number;
+}
+
+/** The work of the checkpoint process. */
+export async function runCheckpoint(folder: string, job: CheckpointJob): Promise<void> {
+  const { openSegment, keepMonths, serverPid } = job;
+  // Requests have priority: no client waits for a checkpoint.
+  setPriority(LOW_PRIORITY);
+  await checkpoint(realDisk, folder, openSegment, {
+    keepMonths,
+    isStillWanted: () => isLockedBy(realDisk, folder, serverPid),
+  });
+}
+
+/** Why a checkpoint process failed, in a way that the server must react to. */
+export type CheckpointFailure =
+  | { readonly reason: "hung"; readonly message: string }
+  | { readonly reason: "audit_damaged"; readonly message: string; readonly hint: string };
+
+/** The error with which `WireOptions.checkpoint` reports a failure. */
+export const checkpointError = (failure: CheckpointFailure): Error =>
+  failure.reason === "hung"
+    ? new CheckpointHung(failure.message)
+    : new AuditDamaged(failure.message, failure.hint);
+
+const sizeOf = (path: string): number => realDisk.stat(path)?.size ?? 0;
+
+/** How much a checkpoint has to read. */
+export const countBytesToRead = (folder: string): number =>
+  listSegments(realDisk, folder).reduce(
+    (sum, { path }) => sum + sizeOf(path),
+    sizeOf(join(folder, STATE_FILE)),
+  );
+
+/** How much it has written. Null: unknown for now; an error must not end the supervision. */
+export function countBytesWritten(folder: string): number | null {
+  try {
+    const auditFiles = realDisk
+      .list(join(folder, AUDIT_FOLDER))
+      .map((name) => join(AUDIT_FOLDER, name));
+    const names = [`${STATE_FILE}.new`, ...auditFiles];
+    return names.reduce((sum, name) => sum + sizeOf(join(folder, name)), 0);
+  } catch {
+    return null;
+  }
+}

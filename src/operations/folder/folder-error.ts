@@ -1,0 +1,42 @@
+import { FolderBusy } from "../../store/folder/lock.ts";
+import {
+  AuditDamaged,
+  AuditExportRefused,
+  BackupRefused,
+  DiskSpaceMissing,
+  FolderRefused,
+  MigrationFailed,
+  RestoreUnfinished,
+} from "../../store/folder/refusal.ts";
+
+/** The first class that matches counts, so a class must come before the class it extends. */
+const ERROR_CLASSES = [
+  [BackupRefused, "backup_refused"],
+  [MigrationFailed, "migration_failed"],
+  [DiskSpaceMissing, "storage_full"],
+  [AuditExportRefused, "export_refused"],
+  [RestoreUnfinished, "restore_unfinished"],
+  [AuditDamaged, "audit_damaged"],
+  [FolderRefused, "folder_refused"],
+  [FolderBusy, "folder_in_use"],
+] as const;
+
+/** Why an operation on a data folder, a backup or an exported audit log was refused. */
+export interface FolderError {
+  readonly code: (typeof ERROR_CLASSES)[number][1];
+  readonly message: string;
+  /** What the operator can do. */
+  readonly hint: string;
+  /** The folder cannot be used as it is; otherwise only this operation failed. */
+  readonly needsOperator: boolean;
+}
+
+/** Recognizes what the operations of this folder, and opening a data folder, throw. */
+export function findFolderError(error: unknown): FolderError | null {
+  for (const [errorClass, code] of ERROR_CLASSES) {
+    if (!(error instanceof errorClass)) continue;
+    const { message, hint } = error;
+    return { code, message, hint, needsOperator: error instanceof FolderRefused };
+  }
+  return null;
+}
