@@ -9,6 +9,7 @@ import {
   serve,
 } from "../support/offline-binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { INIT_DESK } from "../support/vendor-commands.ts";
 
 const KEY = ["--license-key", "K-1"];
 
@@ -18,16 +19,7 @@ class AirgapExchange {
   readonly dataFlags = ["--data", join(this.folder, "site")];
 
   async open(...more: string[]) {
-    runOrThrow(
-      "vendor",
-      "init",
-      "--no-passphrase",
-      "--name",
-      "Acme",
-      ...this.deskFlags,
-      "--product",
-      "CAD",
-    );
+    runOrThrow(...INIT_DESK, ...this.deskFlags, "--product", "CAD");
     const server = await serve(join(this.folder, "site"), ...more);
     runOrThrow("trust", "add", join(this.folder, "desk/trust.jwt"), ...this.dataFlags, "--yes");
     return server;

@@ -7,6 +7,7 @@ import type { PrivateKey } from "../../src/license/keys.ts";
 import { buildBinary } from "../support/binary.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../support/offline-binary.ts";
 import { copyFolder, tempFolder } from "../support/temp-folder.ts";
+import { INIT_DESK } from "../support/vendor-commands.ts";
 
 class VendorDesk {
   readonly folder = tempFolder();
@@ -14,16 +15,7 @@ class VendorDesk {
   readonly ledgerPath = join(this.folder, "desk", "ledger.jsonl");
 
   constructor() {
-    runOrThrow(
-      "vendor",
-      "init",
-      "--no-passphrase",
-      "--name",
-      "Acme",
-      ...this.deskFlags,
-      "--product",
-      "CAD",
-    );
+    runOrThrow(...INIT_DESK, ...this.deskFlags, "--product", "CAD");
   }
 
   /** A site of this name, in its own folder and without a server. */

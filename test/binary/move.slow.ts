@@ -5,6 +5,7 @@ import { buildBinary, startBinary } from "../support/binary.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../support/offline-binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { waitUntil } from "../support/wait-until.ts";
+import { INIT_DESK } from "../support/vendor-commands.ts";
 
 const TERMS = ["--allow-weak-binding", "--slots", "9", "--borrow-hours", "48"];
 const LISTEN = ["--listen", "127.0.0.1:0"];
@@ -96,16 +97,7 @@ class DeskAndSites {
 
   /** A running site with a CAD license; ada has a slot, and bob has borrowed one. */
   async openOldSite() {
-    runOrThrow(
-      "vendor",
-      "init",
-      "--no-passphrase",
-      "--name",
-      "Acme",
-      ...this.deskFlags,
-      "--product",
-      "CAD",
-    );
+    runOrThrow(...INIT_DESK, ...this.deskFlags, "--product", "CAD");
     const server = await serve(this.path("old"), "old-host");
     runOrThrow("trust", "add", this.path("desk/trust.jwt"), "--data", this.path("old"), "--yes");
     this.licenseSite("old");

@@ -11,6 +11,7 @@ import {
   serve,
 } from "../support/offline-binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { INIT_DESK } from "../support/vendor-commands.ts";
 
 const network = isOffline ? "without network" : "with an unused network";
 
@@ -36,16 +37,7 @@ class OfflineExchange {
 
   /** Creates the desk, and starts a site that trusts it. */
   async open() {
-    const created = runOrThrow(
-      "vendor",
-      "init",
-      "--no-passphrase",
-      "--name",
-      "Acme",
-      ...this.deskFlags,
-      "--product",
-      "CAD",
-    );
+    const created = runOrThrow(...INIT_DESK, ...this.deskFlags, "--product", "CAD");
     const server = await serve(this.path("site"));
     const added = runOrThrow(
       "trust",

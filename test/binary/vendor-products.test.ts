@@ -8,6 +8,7 @@ import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/d
 import { runBerth, runOrThrow, runJsonOrThrow } from "../support/offline-binary.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { INIT_DESK } from "../support/vendor-commands.ts";
 
 class DeskAndSite {
   readonly root = tempFolder();
@@ -15,16 +16,7 @@ class DeskAndSite {
   readonly dataFlags = ["--data", this.path("site"), "--identity", "site"];
 
   constructor() {
-    runOrThrow(
-      "vendor",
-      "init",
-      "--no-passphrase",
-      "--name",
-      "Acme",
-      ...this.deskFlags,
-      "--product",
-      "CAD",
-    );
+    runOrThrow(...INIT_DESK, ...this.deskFlags, "--product", "CAD");
     Bun.spawnSync(["mkdir", "-m", "700", this.path("site")]);
     runOrThrow("admin", "token", "--name", "first", ...this.dataFlags);
     this.trustDesk();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { makeTempFolder } from "../support/suite-harness.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { serveSite, type ServedSite } from "./operator-page.ts";
+import { INIT_DESK } from "../support/vendor-commands.ts";
 
 /** By product, the flags of its license; null: its license is installed later. */
 export type LicenseFlags = Readonly<Record<string, readonly string[] | null>>;
@@ -25,16 +26,7 @@ export async function startLicensedSite(
     join(root, name),
   ) as [string, string, string];
   const products = Object.keys(licenses).flatMap((product) => ["--product", product]);
-  BERTH_COMMANDS.run(
-    "vendor",
-    "init",
-    "--no-passphrase",
-    "--name",
-    "Acme",
-    "--dir",
-    desk,
-    ...products,
-  );
+  BERTH_COMMANDS.run(...INIT_DESK, "--dir", desk, ...products);
   const site = await serveSite(join(root, "site"), ...flags);
   const data = ["--data", site.folder];
   BERTH_COMMANDS.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");

@@ -3,20 +3,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runBerth } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { INIT_DESK } from "../support/vendor-commands.ts";
 
 async function newDesk(): Promise<string> {
   const desk = join(tempFolder(), "desk");
-  const result = await runBerth([
-    "vendor",
-    "init",
-    "--no-passphrase",
-    "--name",
-    "Acme",
-    "--dir",
-    desk,
-    "--product",
-    "CAD",
-  ]);
+  const result = await runBerth([...INIT_DESK, "--dir", desk, "--product", "CAD"]);
   expect(result.code).toBe(0);
   return desk;
 }

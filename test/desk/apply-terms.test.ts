@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { TermsDocument } from "../../src/license/terms.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { expectOk } from "../support/appliance.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
+import { refusal } from "../support/desk-refusal.ts";
 
 type Feature = TermsDocument["features"][number];
 
@@ -40,15 +40,6 @@ async function issueFirstLicense() {
   const { desk, folder, site } = await openDeskAndSite();
   const first = await issueTestLicense(desk, await makeRequestFrom(site), { terms: TERMS });
   return { desk, folder, site, first, renew: first.license_id };
-}
-
-async function refusal(attempt: Promise<unknown>): Promise<string> {
-  const error: unknown = await attempt.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(DeskRefused);
-  return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
 }
 
 describe("a renewal from the ledger", () => {

@@ -5,22 +5,12 @@ import { decodeProtectedHeader } from "jose";
 import { keyIdOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
+import { refusal } from "../support/desk-refusal.ts";
 
 const createDesk = (folder: string, passphrase: string | null) =>
   Desk.create(realDisk, folder, { name: "Penetrode", products: ["sim"], passphrase });
-
-async function refusal(attempt: Promise<unknown>): Promise<string> {
-  try {
-    await attempt;
-  } catch (error) {
-    if (error instanceof DeskRefused) return `${error.message}; ${error.hint}`;
-    throw error;
-  }
-  throw new Error("expected a refusal");
-}
 
 test("a new desk has a key file with mode 600, a trust document and a ledger", async () => {
   const folder = join(tempFolder(), "desk");

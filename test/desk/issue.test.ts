@@ -7,13 +7,13 @@ import { signTrustDocument } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { describeNewRestores } from "../../src/desk/request-continuity.ts";
-import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import type { LedgerEntry } from "../../src/desk/ledger-entries.ts";
 import { expectOk, expectRefusal, openAppliance } from "../support/appliance.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { hoursLater } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
+import { catchDeskRefusal } from "../support/desk-refusal.ts";
 
 const readLedger = (folder: string): LedgerEntry[] =>
   readFileSync(join(folder, "ledger.jsonl"), "utf8")
@@ -26,13 +26,9 @@ const readLedger = (folder: string): LedgerEntry[] =>
 async function refusal(folder: string, attempt: () => Promise<unknown>): Promise<string> {
   const read = () => realDisk.read(join(folder, "ledger.jsonl"));
   const before = read();
-  const error: unknown = await attempt().then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(DeskRefused);
+  const { message, hint } = await catchDeskRefusal(attempt());
   expect(read()).toEqual(before);
-  return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
+  return `${message}; ${hint}`;
 }
 
 describe("an answer to a request", () => {

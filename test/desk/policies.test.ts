@@ -6,20 +6,11 @@ import type { TermsChanges } from "../../src/license/terms-changes.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { applyTermsChanges } from "../../src/desk/apply-terms.ts";
 import { openAirgapSite } from "../support/airgap-site.ts";
 import { openDeskAndSite } from "../support/desk-and-site.ts";
 import { hoursLater, MONDAY } from "../support/scenario.ts";
-
-async function refusal(attempt: Promise<unknown>): Promise<string> {
-  const error: unknown = await attempt.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(DeskRefused);
-  return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
-}
+import { refusal } from "../support/desk-refusal.ts";
 
 const createBasicPolicy = (desk: Desk, terms: TermsChanges = {}, now = MONDAY) =>
   createPolicy(desk, "basic", { product: "sim", slots: 3, ...terms }, now);

@@ -13,11 +13,11 @@ import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk, type KeyRetirement } from "../../src/desk/desk.ts";
 import { inspectDocument } from "../../src/desk/inspect-document.ts";
 import { findLicensesToReissue } from "../../src/desk/license-list.ts";
-import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { MONDAY } from "../support/scenario.ts";
+import { catchDeskRefusal } from "../support/desk-refusal.ts";
 
 const REFUSAL = err({
   code: "invalid_license_file" as const,
@@ -36,15 +36,8 @@ async function openWithStolenKey(retirement: KeyRetirement) {
   return { thief, desk, folder, site, first, document };
 }
 
-async function refusal(attempt: Promise<unknown>): Promise<string> {
-  try {
-    await attempt;
-  } catch (error) {
-    if (error instanceof DeskRefused) return error.message;
-    throw error;
-  }
-  throw new Error("expected a refusal");
-}
+const refusal = async (attempt: Promise<unknown>): Promise<string> =>
+  (await catchDeskRefusal(attempt)).message;
 
 /** Installs at the site what the thief signed. */
 type Attack = () => Promise<unknown>;

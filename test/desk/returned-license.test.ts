@@ -3,22 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { listLicenses } from "../../src/desk/license-list.ts";
 import { receiveReceipt } from "../../src/desk/receive-receipt.ts";
-import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { expectOk, expectRefusal, openAppliance } from "../support/appliance.ts";
 import { AirgapSite, openAirgapSite } from "../support/airgap-site.ts";
 import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { hoursLater, MONDAY } from "../support/scenario.ts";
 import { copyFolder } from "../support/temp-folder.ts";
-
-async function refusal(attempt: Promise<unknown>): Promise<string> {
-  const error: unknown = await attempt.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(DeskRefused);
-  return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
-}
+import { refusal } from "../support/desk-refusal.ts";
 
 const RETURNED = "was returned on 2026-03-02";
 

@@ -4,12 +4,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";
 import { openAppliance } from "../support/appliance.ts";
 import { runBerth } from "../support/run-berth.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { refusal } from "../support/desk-refusal.ts";
 
 const makeDesk = (folder: string, products = ["CAD"]) =>
   Desk.create(realDisk, folder, { name: "Acme", products, passphrase: null });
@@ -20,16 +20,6 @@ const readFiles = (folder: string): Record<string, string> =>
       .filter((name) => !name.endsWith(".lock"))
       .map((name) => [name, readFileSync(join(folder, name), "utf8")]),
   );
-
-async function refusal(attempt: Promise<unknown>): Promise<string> {
-  try {
-    await attempt;
-  } catch (error) {
-    if (error instanceof DeskRefused) return `${error.message}; ${error.hint}`;
-    throw error;
-  }
-  throw new Error("expected a refusal");
-}
 
 test("a desk can have 64 keys, which a site accepts one by one, and refuses the 65th", async () => {
   const folder = join(tempFolder(), "desk");

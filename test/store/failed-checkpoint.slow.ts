@@ -18,45 +18,15 @@ import { makeDiskError, failCallAt, FaultyDisk } from "../support/faulty-disk.ts
 import {
   transactCommand,
   transactOrThrow,
-  transactInOneBatch,
   openLicensedSite,
   readLines,
   openSite,
   openAndCloseFolder,
-  readState,
-  type StateDump,
 } from "../support/licensed-store.ts";
-import { consume, register, utc } from "../support/scenario.ts";
+import { register } from "../support/scenario.ts";
 import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 import { waitUntil } from "../support/wait-until.ts";
-
-interface UncoveredSite {
-  readonly folder: string;
-  /** The segment that is being written; the checkpoint covers everything before it. */
-  readonly open: number;
-  readonly state: StateDump;
-}
-
-/** One checkpoint; since then two closed segments, across the end of a month, and a third open. */
-async function prepareUncoveredSite(): Promise<UncoveredSite> {
-  let isCheckpointEnabled = true;
-  const { store, folder, clock } = await openLicensedSite({
-    checkpoint: async (path, open) => {
-      if (isCheckpointEnabled) await checkpoint(realDisk, path, open);
-    },
-  });
-  await transactOrThrow(store, register("ada"));
-  await store.checkpoint();
-  isCheckpointEnabled = false;
-  await transactInOneBatch(store, register("bob"), register("ada"));
-  await store.checkpoint();
-  clock.now = utc("2026-04-01T00:00:00Z");
-  await transactInOneBatch(store, register("cem"), consume(2));
-  await store.checkpoint();
-  const open = store.status().seq + 1;
-  await transactOrThrow(store, register("dua"));
-  return { folder: copyFolder(folder), open, state: await readState(store) };
-}
+import { prepareUncoveredSite } from "../support/uncovered-site.ts";
 
 /** All files except the locks, by name and content; a hard link to the state is left out. */
 function filesOf(folder: string): Record<string, string> {

@@ -6,44 +6,14 @@ import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
 import {
   transactOrThrow,
-  transactInOneBatch,
   readLines,
   openLicensedSite,
   catchFolderRefusal,
   openAndCloseFolder,
-  readState,
-  type StateDump,
 } from "../support/licensed-store.ts";
-import { consume, register, utc } from "../support/scenario.ts";
+import { consume, utc } from "../support/scenario.ts";
 import { contentsOf, copyFolder } from "../support/temp-folder.ts";
-
-interface KilledSite {
-  readonly folder: string;
-  /** The segment that is being written; the checkpoint covers everything before it. */
-  readonly open: number;
-  readonly state: StateDump;
-}
-
-/** One checkpoint; since then two closed segments, across the end of a month, and a third open. */
-async function prepareKilledSite(): Promise<KilledSite> {
-  let isCheckpointEnabled = true;
-  const { store, folder, clock } = await openLicensedSite({
-    checkpoint: async (path, open) => {
-      if (isCheckpointEnabled) await checkpoint(realDisk, path, open);
-    },
-  });
-  await transactOrThrow(store, register("ada"));
-  await store.checkpoint();
-  isCheckpointEnabled = false;
-  await transactInOneBatch(store, register("bob"), register("ada"));
-  await store.checkpoint();
-  clock.now = utc("2026-04-01T00:00:00Z");
-  await transactInOneBatch(store, register("cem"), consume(2));
-  await store.checkpoint();
-  const open = store.status().seq + 1;
-  await transactOrThrow(store, register("dua"));
-  return { folder: copyFolder(folder), open, state: await readState(store) };
-}
+import { prepareUncoveredSite, type UncoveredSite } from "../support/uncovered-site.ts";
 
 const readAuditFiles = (folder: string): Record<string, string> =>
   Object.fromEntries(
@@ -53,7 +23,7 @@ const readAuditFiles = (folder: string): Record<string, string> =>
 /** Checks that the folder is as a complete checkpoint leaves it. */
 async function expectComplete(
   folder: string,
-  { open, state }: KilledSite,
+  { open, state }: UncoveredSite,
   expected: Record<string, string>,
 ) {
   expect(await openAndCloseFolder(folder)).toMatchObject({ state, notes: [] });
@@ -64,7 +34,7 @@ async function expectComplete(
   expect(readdirSync(folder)).not.toContain("state.json.new");
 }
 
-async function completeAuditFiles(site: KilledSite): Promise<Record<string, string>> {
+async function completeAuditFiles(site: UncoveredSite): Promise<Record<string, string>> {
   const folder = copyFolder(site.folder);
   await checkpoint(realDisk, folder, site.open);
   const files = readAuditFiles(folder);
@@ -77,7 +47,7 @@ async function completeAuditFiles(site: KilledSite): Promise<Record<string, stri
 
 describe("interrupted checkpoint", () => {
   test("at any disk call leaves a folder that starts, and the next checkpoint completes it", async () => {
-    const site = await prepareKilledSite();
+    const site = await prepareUncoveredSite();
     const expected = await completeAuditFiles(site);
     let interrupted = 0;
     for (let callNumber = 1; ; callNumber += 1) {
@@ -101,7 +71,7 @@ describe("interrupted checkpoint", () => {
   });
 
   test("on a full disk leaves a folder that starts, and the next checkpoint completes it", async () => {
-    const site = await prepareKilledSite();
+    const site = await prepareUncoveredSite();
     const expected = await completeAuditFiles(site);
     let interrupted = 0;
     for (let freeBytes = 0; ; freeBytes += 53) {
@@ -127,7 +97,7 @@ describe("interrupted checkpoint", () => {
   });
 
   test("at any disk call, and repeated, keeps an older state to go back to without loss", async () => {
-    const site = await prepareKilledSite();
+    const site = await prepareUncoveredSite();
     for (let callNumber = 1; ; callNumber += 1) {
       const folder = copyFolder(site.folder);
       const disk = new FaultyDisk();
@@ -149,7 +119,7 @@ describe("interrupted checkpoint", () => {
   });
 
   test("twice in a row, at any two calls, is still completed by the next checkpoint", async () => {
-    const site = await prepareKilledSite();
+    const site = await prepareUncoveredSite();
     const expected = await completeAuditFiles(site);
     for (let callNumber = 1; callNumber < 45; callNumber += 3) {
       const folder = copyFolder(site.folder);
@@ -166,7 +136,7 @@ describe("interrupted checkpoint", () => {
 
 describe("checkpoint refuses, without changing the state,", () => {
   test("a damaged segment", async () => {
-    const site = await prepareKilledSite();
+    const site = await prepareUncoveredSite();
     const path = join(site.folder, "journal-4.jsonl");
     const bytes = readFileSync(path);
     bytes[60] = (bytes[60] ?? 0) ^ 1;
@@ -177,7 +147,7 @@ describe("checkpoint refuses, without changing the state,", () => {
   });
 
   test("a segment without its last line", async () => {
-    const site = await prepareKilledSite();
+    const site = await prepareUncoveredSite();
     const path = join(site.folder, "journal-6.jsonl");
     const [first] = readLines(path);
     writeFileSync(path, first?.raw ?? "");

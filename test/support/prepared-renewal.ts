@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, startBinary } from "./binary.ts";
+import { INIT_DESK } from "./vendor-commands.ts";
 
 export interface PreparedRenewal {
   /** Data folder of a stopped site with a license. */
@@ -25,7 +26,7 @@ async function prepareRenewal(root: string): Promise<PreparedRenewal> {
   const [desk, site] = [join(root, "desk"), join(root, "site")];
   const [request, license] = [join(root, "request.jwt"), join(root, "license.jwt")];
   const data = ["--data", site];
-  run("vendor", "init", "--no-passphrase", "--name", "Acme", "--dir", desk, "--product", "cad");
+  run(...INIT_DESK, "--dir", desk, "--product", "cad");
   const server = await startBinary("serve", ...data, "--listen", "127.0.0.1:0");
   run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
   for (const slots of ["3", "5"]) {
