@@ -6,6 +6,15 @@ export interface ReturnedLicense {
   readonly at: Instant;
 }
 
+/** What a document of a known vendor contradicts. */
+export type TrustConflict =
+  /** This other trusted vendor already has one of the vendor's products or keys. */
+  | { readonly over: "product" | "key"; readonly vendor: string }
+  /** The id of the license belongs to another vendor or product. */
+  | { readonly over: "license"; readonly license: number }
+  /** The vendor's trust document was replaced after the signature was checked with it. */
+  | { readonly over: "version" };
+
 /** Every refusal of the rules, each with the facts that help the caller. */
 export type Fault =
   | { readonly code: "missing_parameters"; readonly fields: readonly string[] }
@@ -52,7 +61,8 @@ export type Fault =
       readonly retryAfterSeconds: number;
     }
   | { readonly code: "clock_suspect"; readonly behind: number }
-  | { readonly code: "untrusted_vendor" }
+  /** Without a conflict: no trusted vendor has the key for the product. */
+  | { readonly code: "untrusted_vendor"; readonly conflict?: TrustConflict }
   /**
    * `until` is set if the license was moved here and its grace period has ended; `appliances` if it
    * names another appliance than this one.

@@ -1,4 +1,4 @@
-import type { Fault, ReturnedLicense } from "../domain/fault.ts";
+import type { Fault, ReturnedLicense, TrustConflict } from "../domain/fault.ts";
 import { limits } from "../domain/limits.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { SAMPLE_TIME } from "./fault-parts.ts";
@@ -8,10 +8,15 @@ import type { FaultRows } from "./fault-row.ts";
 export const INSTALLATION_FAULTS = {
   untrusted_vendor: {
     status: 400,
-    message: () =>
-      "no trusted vendor has this key for this product; berth trust list shows the trusted " +
-      "vendors. If the vendor's key changed, a successor document is missing",
-    hint: "add the vendor's trust document, or a newer successor document, with berth trust add FILE",
+    message: ({ conflict }) =>
+      conflict === undefined
+        ? "no trusted vendor has this key for this product; berth trust list shows the trusted " +
+          "vendors. If the vendor's key changed, a successor document is missing"
+        : describeConflict(conflict),
+    hint: ({ conflict }) =>
+      conflict === undefined
+        ? "add the vendor's trust document, or a newer successor document, with berth trust add FILE"
+        : CONFLICT_HINTS[conflict.over],
     shortReason: "vendor not trusted",
   },
   hardware_mismatch: {
@@ -87,6 +92,26 @@ export const INSTALLATION_FAULTS = {
     sample: { limit: limits.auditGaps },
   },
 } satisfies Partial<FaultRows<Fault["code"]>>;
+
+function describeConflict(conflict: TrustConflict): string {
+  switch (conflict.over) {
+    case "product":
+      return `a product belongs to one vendor, and the trusted vendor ${conflict.vendor} already has one of these products`;
+    case "key":
+      return `a key belongs to one vendor, and the trusted vendor ${conflict.vendor} already has one of these keys`;
+    case "license":
+      return `license ${conflict.license} belongs to another vendor or product`;
+    case "version":
+      return "the vendor's trust document was replaced at the same time; try again";
+  }
+}
+
+const CONFLICT_HINTS: Readonly<Record<TrustConflict["over"], string>> = {
+  product: "berth trust list shows the products of each vendor; ask the vendor for other codes",
+  key: "berth trust list shows the trusted vendors; ask the vendor for a correct trust document",
+  license: "berth license list shows what is installed; ask the vendor for a new license",
+  version: "run the command again",
+};
 
 const describeReturned = (returned: ReturnedLicense | undefined): string | null =>
   returned === undefined

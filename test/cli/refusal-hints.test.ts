@@ -36,6 +36,17 @@ describe("describeForCommandLine", () => {
     expect(hintFor("form")).toBe("berth vendor inspect FILE shows the kind of a file");
   });
 
+  test.each([
+    [undefined, "berth trust add FILE"],
+    [{ over: "product", vendor: "V" }, "berth trust list shows the products of each vendor"],
+    [{ over: "key", vendor: "V" }, "ask the vendor for a correct trust document"],
+    [{ over: "license", license: 1 }, "ask the vendor for a new license"],
+    [{ over: "version" }, "run the command again"],
+  ] as const)("names what helps with the conflict %p of a vendor", (conflict, remedy) => {
+    const fault = { code: "untrusted_vendor", ...(conflict && { conflict }) } as const;
+    expect(describeForCommandLine(fault).hint).toContain(remedy);
+  });
+
   test.each<[AnyFault, string]>([
     [{ code: "slots_borrowed", slots: 2 }, "slots are borrowed (2)"],
     [{ code: "audit_log_damaged", line: 30 }, "line 30 of the audit log is damaged or missing"],

@@ -97,7 +97,8 @@ describe("installing a license", () => {
   test("is refused when another vendor's license has the same id", () => {
     const history = otherTrusted.at(MONDAY).execute(install(1));
     const clash = withGrant(renew(1, 9, { product: "other" }), { vendor: OTHER.vendor });
-    history.at(MONDAY).when(clash).refuses({ code: "untrusted_vendor" });
+    const conflict = { over: "license", license: 1 } as const;
+    history.at(MONDAY).when(clash).refuses({ code: "untrusted_vendor", conflict });
   });
 });
 

@@ -97,7 +97,7 @@ describe("renewing a license", () => {
     given(licenseInstalled(1))
       .at(MONDAY)
       .when(install(1, { product: "cam" }))
-      .refuses({ code: "untrusted_vendor" });
+      .refuses({ code: "untrusted_vendor", conflict: { over: "license", license: 1 } });
   });
 });
 

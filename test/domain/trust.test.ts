@@ -70,7 +70,7 @@ describe("trusting a vendor", () => {
     given()
       .at(MONDAY)
       .when(trust({ ...OTHER, keys }))
-      .refuses({ code: "untrusted_vendor" });
+      .refuses({ code: "untrusted_vendor", conflict: { over: "key", vendor: VENDOR.vendor } });
   });
 
   test("is refused when another trusted vendor has one of the products", () => {
@@ -78,17 +78,20 @@ describe("trusting a vendor", () => {
       given()
         .at(MONDAY)
         .when(trust({ ...OTHER, products }))
-        .refuses({ code: "untrusted_vendor" });
+        .refuses({
+          code: "untrusted_vendor",
+          conflict: { over: "product", vendor: VENDOR.vendor },
+        });
     }
     const bothTrusted = given().at(MONDAY).execute(trust(OTHER));
     bothTrusted
       .at(MONDAY)
       .when(trust({ ...OTHER, version: 2, products: ["other", "cam"] }))
-      .refuses({ code: "untrusted_vendor" });
+      .refuses({ code: "untrusted_vendor", conflict: { over: "product", vendor: VENDOR.vendor } });
     bothTrusted
       .at(MONDAY)
       .when(trust({ ...VENDOR, version: 2, products: ["cad", "other"] }))
-      .refuses({ code: "untrusted_vendor" });
+      .refuses({ code: "untrusted_vendor", conflict: { over: "product", vendor: OTHER.vendor } });
   });
 
   test("accepts a product with a name that every object has as a property", () => {
@@ -168,7 +171,7 @@ describe("a signature checked with an outdated trust document", () => {
     given()
       .at(MONDAY)
       .execute(trust({ ...OTHER, version: 2 }));
-  const refused = { code: "untrusted_vendor" } as const;
+  const refused = { code: "untrusted_vendor", conflict: { over: "version" } } as const;
 
   test("cannot add a trust document", () => {
     const next = trust({ ...OTHER, version: 3 });

@@ -156,8 +156,11 @@ describe("trust/add", () => {
 
   test("is refused for a product of another vendor", async () => {
     const site = await openAppliance();
-    await expectRefusedUnchanged(site, 400, "untrusted_vendor", async () =>
+    const message = await expectRefusedUnchanged(site, 400, "untrusted_vendor", async () =>
       add(site, await otherTrust(["theirs", "cad"])),
+    );
+    expect(message).toBe(
+      `a product belongs to one vendor, and the trusted vendor ${keyIdOf(VENDOR_KEY)} already has one of these products`,
     );
     expect(await list(site)).toEqual([trustedVendor]);
   });

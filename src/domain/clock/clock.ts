@@ -1,6 +1,6 @@
 import { findBorrowsToRestore } from "./clock-jumps.ts";
 import type { ClockJump } from "./clock-jump-types.ts";
-import { isStillTrusted, type CheckedSignature } from "../licenses/trust.ts";
+import { isStillTrusted, TRUST_CHANGED, type CheckedSignature } from "../licenses/trust.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Event } from "../event.ts";
 import type { Fault } from "../fault.ts";
@@ -76,7 +76,7 @@ export function decideSetClockBack(
   { to, nonce, peer, vendor = "", checkedVersion }: SetClockBack,
   { at }: RuleContext,
 ): ClockDecision {
-  if (!isStillTrusted(state, vendor, checkedVersion)) return err({ code: "untrusted_vendor" });
+  if (!isStillTrusted(state, vendor, checkedVersion)) return err(TRUST_CHANGED);
   const isAnswer = nonce !== null && nonce === findOpenTimeNonce(state, at);
   if (!isAnswer && !canSetClockFreely(state))
     return err({ code: "clock_suspect", behind: at - to });

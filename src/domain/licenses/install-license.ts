@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../result.ts";
 import type { Grant, HardwareDigest, License, OpenRequest, State, Tombstone } from "../state.ts";
 import type { Instant } from "../time.ts";
 import type { Terms } from "./terms.ts";
-import { hasProduct, isStillTrusted, type CheckedSignature } from "./trust.ts";
+import { hasProduct, isStillTrusted, TRUST_CHANGED, type CheckedSignature } from "./trust.ts";
 
 /** A license whose signature, appliance and form were checked. */
 export interface CheckedLicense extends CheckedSignature {
@@ -51,14 +51,13 @@ export function decideInstallLicense(
   const installed = state.licenses.get(license);
   const tombstone = state.tombstones.get(license);
   if (!isSameVendorAndProduct(installed, tombstone, checked))
-    return err({ code: "untrusted_vendor" });
+    return err({ code: "untrusted_vendor", conflict: { over: "license", license } });
   if (installed?.grant.document === grant.document)
     return makeDecision([], { license, replacedTerms: null });
   const newestSerial = installed?.grant.serial ?? tombstone?.serial ?? 0;
   if (grant.serial <= newestSerial)
     return err({ code: "stale_license", serial: newestSerial, ...returned });
-  if (!isStillTrusted(state, grant.vendor, checked.checkedVersion))
-    return err({ code: "untrusted_vendor" });
+  if (!isStillTrusted(state, grant.vendor, checked.checkedVersion)) return err(TRUST_CHANGED);
   if (!hardware.ok) return hardware;
 
   const fullGrant = { ...grant, hardware: hardware.value };

@@ -1,5 +1,5 @@
 import { makeDecision, type Decision } from "../decision.ts";
-import type { Fault } from "../fault.ts";
+import type { Fault, TrustConflict } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { State, TrustedVendor } from "../state.ts";
@@ -33,18 +33,32 @@ export function decideTrustVendor(
   const outcome = { vendor: vendor.vendor };
   const current = state.vendors.get(vendor.vendor);
   if (current?.version === vendor.version) return makeDecision([], outcome);
-  if (!isStillTrusted(state, vendor.vendor, checkedVersion))
-    return err({ code: "untrusted_vendor" });
+  if (!isStillTrusted(state, vendor.vendor, checkedVersion)) return err(TRUST_CHANGED);
   if (current !== undefined && current.version > vendor.version) return makeDecision([], outcome);
   const others = [...state.vendors.values()].filter((other) => other.vendor !== vendor.vendor);
-  const isProductTaken = vendor.products.some((product) =>
-    others.some((other) => hasProduct(other, product)),
-  );
-  const keys = new Set(others.flatMap((other) => other.keys.map(({ x }) => x)));
-  if (isProductTaken || vendor.keys.some(({ x }) => keys.has(x)))
-    return err({ code: "untrusted_vendor" });
+  const conflict = findTrustConflict(others, vendor);
+  if (conflict !== null) return err({ code: "untrusted_vendor", conflict });
   return makeDecision([{ type: "VendorTrusted", at, vendor, peer }], outcome);
 }
+
+/** A product and a key belong to one vendor. */
+function findTrustConflict(
+  others: readonly TrustedVendor[],
+  { products, keys }: TrustedVendor,
+): TrustConflict | null {
+  const sameProduct = others.find((other) =>
+    products.some((product) => hasProduct(other, product)),
+  );
+  if (sameProduct !== undefined) return { over: "product", vendor: sameProduct.vendor };
+  const points = new Set(keys.map(({ x }) => x));
+  const sameKey = others.find((other) => other.keys.some(({ x }) => points.has(x)));
+  return sameKey === undefined ? null : { over: "key", vendor: sameKey.vendor };
+}
+
+export const TRUST_CHANGED = {
+  code: "untrusted_vendor",
+  conflict: { over: "version" },
+} as const satisfies Fault;
 
 export interface DistrustVendor {
   readonly type: "DistrustVendor";

@@ -34,7 +34,7 @@ export const changes = {
 /** What to do after each refusal of a vendor's file, by error code. */
 export const remedies: Readonly<Record<string, string>> = {
   untrusted_vendor:
-    "It is not signed by a vendor trusted here for this product. Drop the vendor’s trust file here (trust.jwt; it came with the software, or the vendor sends it).",
+    "If the vendor is not trusted here yet, or not for this product, drop the vendor’s trust file here (trust.jwt; it came with the software, or the vendor sends it).",
   hardware_mismatch:
     "It was issued for another machine. Create a new request here and send it to the vendor.",
   request_unknown:
