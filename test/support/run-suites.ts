@@ -5,6 +5,7 @@
 //   bun run test:faults kill power            two of them
 //   bun run test:faults kill -t "checkpoint"  the tests of one suite whose title matches
 //   bun run test:faults kill --soak           the same code with larger numbers
+//   bun run test:faults kill --short          the same code with smaller numbers
 //   bun run test:faults syscalls --scenario="a stop"   one scenario
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -28,6 +29,7 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
     allowPositionals: true,
     options: {
       soak: { type: "boolean", default: false },
+      short: { type: "boolean", default: false },
       bail: { type: "boolean", default: false },
       "test-name-pattern": { type: "string", short: "t" },
       scenario: { type: "string" },
@@ -48,6 +50,7 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
     ...(pattern === undefined ? [] : ["-t", pattern]),
   ];
   const scriptFlags = values.soak ? ["--soak"] : [];
+  const env = { ...(values.soak && { SOAK: "1" }), ...(values.short && { SHORT: "1" }) };
   let total = EMPTY_TALLY;
   for (const suite of named.length > 0 ? named : values.soak ? known : everyRun) {
     console.log(`\n-- ${suite}`);
@@ -55,7 +58,7 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
     const file = suiteFile(folder, suite);
     const command =
       file === null ? [scriptOf(folder, suite), ...scriptFlags] : ["test", file, ...suiteFlags];
-    const tally = await runSuite(suite, command, values.soak ? { SOAK: "1" } : {});
+    const tally = await runSuite(suite, command, env);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     console.log(`   ${suite} took ${seconds} s`);
     total = addTallies(total, tally);

@@ -11,8 +11,12 @@ export const isSoak = process.env["SOAK"] !== undefined || process.argv.includes
 /** To detect a planted bug, one failed check is enough. */
 const stopsAtFirstFailure = process.argv.includes("--fail-fast");
 
-/** Chooses between the size for a usual run and for a soak run. */
-export const chooseSize = (usual: number, soak: number): number => (isSoak ? soak : usual);
+/** A smaller size, for a change that does not touch what the suite tests. */
+export const isShort = process.env["SHORT"] !== undefined;
+
+/** Chooses between the size for a usual run, for a soak run, and for a short run. */
+export const chooseSize = (usual: number, soak: number, short = usual): number =>
+  isSoak ? soak : isShort ? short : usual;
 
 /** Different in every run, unless SEED is set; set it to reproduce a failure. */
 export const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000_000);
