@@ -1,11 +1,11 @@
 import { Elysia, NotFoundError } from "elysia";
 import type { AnyFault } from "../faults/fault-types.ts";
 import { log } from "../platform/log.ts";
-import { JSON_TYPE } from "./body.ts";
-import { describeRoute } from "./describe-route.ts";
+import { JSON_TYPE } from "./request/body.ts";
+import { describeRoute } from "./openapi/describe-route.ts";
 import { faultOf, refusalReplyFor } from "./faults.ts";
-import { admit, type Gate } from "./gate.ts";
-import { buildOpenapiDocument, OpenapiDocument } from "./openapi.ts";
+import { admit, type Gate } from "./access/gate.ts";
+import { buildOpenapiDocument, OpenapiDocument } from "./openapi/openapi.ts";
 import { access } from "./routes/access.ts";
 import { addConsumption } from "./routes/add-consumption.ts";
 import { addFeatureConsumption } from "./routes/add-feature-consumption.ts";
@@ -38,7 +38,7 @@ import { trust } from "./routes/trust.ts";
 import { unregister } from "./routes/unregister.ts";
 import { unregisterAll } from "./routes/unregister-all.ts";
 import { usage } from "./routes/usage.ts";
-import { buildRouteTable, type RouteTable } from "./route-table.ts";
+import { buildRouteTable, type RouteTable } from "./access/route-table.ts";
 import type { Services } from "./services.ts";
 
 /** Builds the HTTP app without a listener, so tests call it as a server would. */

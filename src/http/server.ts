@@ -1,8 +1,8 @@
 import { chmodSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { createApp } from "./app.ts";
-import { socketGate, type Gate } from "./gate.ts";
-import { withAccessLog, type LogMode } from "./access-log.ts";
+import { socketGate, type Gate } from "./access/gate.ts";
+import { withAccessLog, type LogMode } from "./access/access-log.ts";
 import type { Services } from "./services.ts";
 
 export interface Listener {

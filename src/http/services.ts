@@ -1,6 +1,6 @@
 import type { ApplianceOperations } from "../operations/wire.ts";
 import type { RunningServer } from "./running-server.ts";
-import type { StatusStreams } from "./status-streams.ts";
+import type { StatusStreams } from "./reply/status-streams.ts";
 
 /** The services that the routes use. */
 export interface Services extends ApplianceOperations {

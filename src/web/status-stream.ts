@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { StatusReply } from "../http/status.ts";
+import type { StatusReply } from "../http/reply/status.ts";
 import { fetchResponse, ApiError } from "./api.ts";
 import { accessState } from "./session.ts";
 

@@ -1,7 +1,7 @@
 // The routes to attack, taken from the route table and from openapi.json: a new route or field is
 // attacked without a change here.
 import { PAGE_PATHS, routes } from "../support/routes.ts";
-import type { Plane } from "../../src/http/planes.ts";
+import type { Plane } from "../../src/http/access/planes.ts";
 
 /** One method of one route. */
 export interface RoutePlan {

@@ -1,7 +1,7 @@
 // One request for every route, made so that it would have an effect. Attackers send them; Berth's
 // own page and programs send them to show that they work.
 import { routes } from "../support/routes.ts";
-import type { Method } from "../../src/http/route-table.ts";
+import type { Method } from "../../src/http/access/route-table.ts";
 import { splitIntoFrames } from "../../src/license/qr.ts";
 import type { DemoSite } from "./demo-site.ts";
 

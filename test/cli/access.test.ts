@@ -6,7 +6,7 @@ import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { isTokenDue } from "../../src/cli/service/admin-token.ts";
 import { DAY } from "../../src/domain/time.ts";
 import type { AccessReply } from "../../src/http/routes/access.ts";
-import type { StatusReply } from "../../src/http/status.ts";
+import type { StatusReply } from "../../src/http/reply/status.ts";
 import { runBerth, runOrThrow, runJsonOrThrow, startServer } from "../support/run-berth.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../src/cli/doctor/folder.ts";
 import { serviceStateFinding } from "../../src/cli/doctor/host.ts";
 import { checkSite } from "../../src/cli/doctor/site.ts";
-import type { StatusReply } from "../../src/http/status.ts";
+import type { StatusReply } from "../../src/http/reply/status.ts";
 import type { ClockReply } from "../../src/http/routes/clock.ts";
 import { DAY, HOUR, instant } from "../../src/domain/time.ts";
 import { issueServerCertificate, createAuthority } from "../../src/platform/x509.ts";

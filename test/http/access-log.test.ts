@@ -1,5 +1,5 @@
 import { expect, onTestFinished, spyOn, test } from "bun:test";
-import { withAccessLog } from "../../src/http/access-log.ts";
+import { withAccessLog } from "../../src/http/access/access-log.ts";
 import { log } from "../../src/platform/log.ts";
 
 interface LogLine {

@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "../../src/domain/event.ts";
 import { HOUR, later } from "../../src/domain/time.ts";
-import { auditEntryReply, type AuditEntryReply } from "../../src/http/audit-entry.ts";
+import { auditEntryReply, type AuditEntryReply } from "../../src/http/reply/audit-entry.ts";
 import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { socketGate } from "../../src/http/gate.ts";
+import { socketGate } from "../../src/http/access/gate.ts";
 import {
   expectOk,
   expectRefusal,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { routes } from "../support/routes.ts";
-import type { Method } from "../../src/http/route-table.ts";
+import type { Method } from "../../src/http/access/route-table.ts";
 import { openAppliance, type Appliance, type RefusalBody } from "../support/appliance.ts";
 import {
   findBrokenRules,

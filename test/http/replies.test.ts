@@ -1,6 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import type { Services } from "../../src/http/services.ts";
-import type { StatusStreams } from "../../src/http/status-streams.ts";
+import type { StatusStreams } from "../../src/http/reply/status-streams.ts";
 import type { AccessControl } from "../../src/operations/access-control.ts";
 import type { Airgap } from "../../src/operations/airgap.ts";
 import type { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";

@@ -1,7 +1,7 @@
 // Every route with every kind of credential. The routes come from the table, so none is missing.
 import { describe, expect, test } from "bun:test";
 import { routes } from "../support/routes.ts";
-import type { Gate } from "../../src/http/gate.ts";
+import type { Gate } from "../../src/http/access/gate.ts";
 import {
   expectRefusal,
   openAppliance,

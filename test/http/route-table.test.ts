@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { Elysia } from "elysia";
-import { describeRoute } from "../../src/http/describe-route.ts";
+import { describeRoute } from "../../src/http/openapi/describe-route.ts";
 import { Refusal } from "../../src/http/faults.ts";
-import { buildRouteTable, findRoute } from "../../src/http/route-table.ts";
+import { buildRouteTable, findRoute } from "../../src/http/access/route-table.ts";
 import { expectRefusal, openAppliance, type ApiResponse } from "../support/appliance.ts";
 import { CHANGES_BY_GET, PAGE_PATHS, routes } from "../support/routes.ts";
 

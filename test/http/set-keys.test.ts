@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { socketGate } from "../../src/http/gate.ts";
+import { socketGate } from "../../src/http/access/gate.ts";
 import {
   expectOk,
   expectRefusal,

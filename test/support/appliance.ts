@@ -7,15 +7,15 @@ import type { Terms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Services } from "../../src/http/services.ts";
-import type { Gate } from "../../src/http/gate.ts";
-import type { FeatureObject, LicenseObject } from "../../src/http/license-object.ts";
+import type { Gate } from "../../src/http/access/gate.ts";
+import type { FeatureObject, LicenseObject } from "../../src/http/reply/license-object.ts";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
-import type { StatusReply } from "../../src/http/status.ts";
+import type { StatusReply } from "../../src/http/reply/status.ts";
 import type {
   ConsumptionReply,
   FeatureConsumptionReply,
 } from "../../src/http/routes/consumption-fields.ts";
-import { StatusStreams } from "../../src/http/status-streams.ts";
+import { StatusStreams } from "../../src/http/reply/status-streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
 import type { HardwareComponent } from "../../src/license/hardware.ts";

@@ -1,5 +1,5 @@
-import type { Plane } from "../../src/http/planes.ts";
-import type { Method } from "../../src/http/route-table.ts";
+import type { Plane } from "../../src/http/access/planes.ts";
+import type { Method } from "../../src/http/access/route-table.ts";
 
 /**
  * Every route with its plane, repeated on purpose: the sources have the plane beside each route,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { AuditEntryReply } from "../../src/http/audit-entry.ts";
+import type { AuditEntryReply } from "../../src/http/reply/audit-entry.ts";
 import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { AuditReader } from "../../src/web/audit-log/audit-reader.ts";
 

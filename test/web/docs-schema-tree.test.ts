@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Type, type TSchema } from "@sinclair/typebox";
-import { SchemaWriter } from "../../src/http/openapi-schema.ts";
+import { SchemaWriter } from "../../src/http/openapi/schema-writer.ts";
 import { SchemaResolver, type Schema } from "../../src/web/docs/document.ts";
 import { schemaTreeOf } from "../../src/web/docs/schema-tree.ts";
 

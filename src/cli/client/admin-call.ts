@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { createApp } from "../../http/app.ts";
-import { socketGate } from "../../http/gate.ts";
+import { socketGate } from "../../http/access/gate.ts";
 import type { Environment } from "../../platform/options.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
 import { readFolderUse } from "../../operations/folder/folder-contents.ts";

@@ -6,7 +6,7 @@ import {
   COMMAND_LINE_AUDIENCE,
   type CommandLineRefusal,
 } from "../../http/faults.ts";
-import { socketGate } from "../../http/gate.ts";
+import { socketGate } from "../../http/access/gate.ts";
 import type { Environment } from "../../platform/options.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
 import { readFolderUse } from "../../operations/folder/folder-contents.ts";

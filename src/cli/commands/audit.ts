@@ -1,6 +1,6 @@
 import { eventTypes } from "../../domain/event-catalogue.ts";
 import { formatGap, formatPeer } from "../../domain/event-texts.ts";
-import type { AuditEntryReply } from "../../http/audit-entry.ts";
+import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import type { AuditPageReply } from "../../http/routes/audit-log.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";

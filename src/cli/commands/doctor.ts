@@ -1,4 +1,4 @@
-import type { StatusReply } from "../../http/status.ts";
+import type { StatusReply } from "../../http/reply/status.ts";
 import type { AccessReply } from "../../http/routes/access.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
 import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/options.ts";

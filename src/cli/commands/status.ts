@@ -1,5 +1,5 @@
 import { formatGap } from "../../domain/event-texts.ts";
-import type { StatusReply } from "../../http/status.ts";
+import type { StatusReply } from "../../http/reply/status.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";

@@ -1,4 +1,4 @@
-import type { StatusReply } from "../../http/status.ts";
+import type { StatusReply } from "../../http/reply/status.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
 import { describeEndIfSoon } from "../serve/expiry-notice.ts";
 import { createFinding, okFinding, type Finding } from "./finding.ts";

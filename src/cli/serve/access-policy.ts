@@ -2,9 +2,9 @@ import { isIPv6 } from "node:net";
 import type { SlotCaps } from "../../domain/rule-context.ts";
 import type { DataFolderKind } from "../../domain/state.ts";
 import type { Exposure } from "../../http/services.ts";
-import type { ClientAuth } from "../../http/gate.ts";
+import type { ClientAuth } from "../../http/access/gate.ts";
 import type { AccessPolicy } from "../../http/server.ts";
-import type { LogMode } from "../../http/access-log.ts";
+import type { LogMode } from "../../http/access/access-log.ts";
 import type { AccessControl } from "../../operations/access-control.ts";
 import {
   createNetworkMatcher,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { SlotCaps } from "../../domain/rule-context.ts";
 import type { DataFolderKind } from "../../domain/state.ts";
 import type { Services } from "../../http/services.ts";
-import { StatusStreams } from "../../http/status-streams.ts";
+import { StatusStreams } from "../../http/reply/status-streams.ts";
 import type { HardwareComponent } from "../../license/hardware.ts";
 import type { PrivateKey } from "../../license/keys.ts";
 import { wire, type FolderChange, type WireOptions } from "../../operations/wire.ts";

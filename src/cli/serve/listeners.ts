@@ -11,7 +11,7 @@ import {
   type AccessPolicy,
 } from "../../http/server.ts";
 import { listenTls, type Certificate } from "../../http/tls-server.ts";
-import type { LogMode } from "../../http/access-log.ts";
+import type { LogMode } from "../../http/access/access-log.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/disk.ts";
 import { log } from "../../platform/log.ts";

@@ -3,11 +3,11 @@ import { Elysia } from "elysia";
 import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/passwords.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { Instant } from "../../domain/time.ts";
-import { jsonBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { fields, readIdentifier } from "../fields.ts";
-import { callerOf } from "../gate.ts";
+import { fields, readIdentifier } from "../request/fields.ts";
+import { callerOf } from "../access/gate.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 

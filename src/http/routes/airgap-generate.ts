@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { jsonBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { readCode, fields, readIdentifier } from "../fields.ts";
+import { readCode, fields, readIdentifier } from "../request/fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(

@@ -6,7 +6,7 @@ import { runBetweenRequests } from "../../platform/yield-to-requests.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { log } from "../../platform/log.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { describeRoute } from "../describe-route.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import {
   field,
@@ -15,15 +15,15 @@ import {
   readIdentifier,
   readLicenseId,
   readTimestamp,
-} from "../fields.ts";
-import { readQuery } from "../query.ts";
+} from "../request/fields.ts";
+import { readQuery } from "../request/query.ts";
 import {
   AuditEntryReply,
   auditEntryReply,
   matchesFilter,
   containsText,
   type AuditFilter,
-} from "../audit-entry.ts";
+} from "../reply/audit-entry.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 

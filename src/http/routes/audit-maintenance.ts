@@ -3,10 +3,10 @@ import { Elysia } from "elysia";
 import type { AuditGap } from "../../domain/state.ts";
 import type { MissingLines } from "../../operations/audit-maintenance.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { jsonBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { fields, readFreeText } from "../fields.ts";
+import { fields, readFreeText } from "../request/fields.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 

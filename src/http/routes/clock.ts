@@ -2,8 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { ClockView } from "../../operations/timekeeping.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { jsonBody, uploadBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody, uploadBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import type { RouteDeps } from "./deps.ts";
 

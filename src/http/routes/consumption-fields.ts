@@ -6,8 +6,8 @@ import {
   readIdempotencyKey,
   readLicenseId,
   readMaxOverages,
-} from "../fields.ts";
-import { consumptionShape } from "../license-object.ts";
+} from "../request/fields.ts";
+import { consumptionShape } from "../reply/license-object.ts";
 import type { RouteDeps } from "./deps.ts";
 
 /** Body fields that consumption of licenses and of features share. */

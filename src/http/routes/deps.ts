@@ -1,8 +1,8 @@
 import type { Actor } from "../../operations/access-control.ts";
 import type { Services } from "../services.ts";
 import { refuse } from "../faults.ts";
-import { readIdentifier } from "../fields.ts";
-import { callerOf, type Caller, type Gate } from "../gate.ts";
+import { readIdentifier } from "../request/fields.ts";
+import { callerOf, type Caller, type Gate } from "../access/gate.ts";
 
 /** Dependencies of every route. */
 export interface RouteDeps extends Services, RequestContext {}

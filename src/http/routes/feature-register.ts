@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { jsonBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, readIdentifier, readLicenseId } from "../fields.ts";
-import { featureObject, FeatureObject } from "../license-object.ts";
-import { readQuery } from "../query.ts";
+import { fields, readIdentifier, readLicenseId } from "../request/fields.ts";
+import { featureObject, FeatureObject } from "../reply/license-object.ts";
+import { readQuery } from "../request/query.ts";
 import type { RouteDeps } from "./deps.ts";
 import { contactFields, contactOf } from "./slot-reply.ts";
 

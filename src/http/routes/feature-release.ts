@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { jsonBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, readIdentifier, readLicenseId } from "../fields.ts";
-import type { ReplyHeaders } from "../ignored-fields.ts";
-import { ignoreQuery } from "../query.ts";
+import { fields, readIdentifier, readLicenseId } from "../request/fields.ts";
+import type { ReplyHeaders } from "../request/ignored-fields.ts";
+import { ignoreQuery } from "../request/query.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { uploadBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { uploadBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { LicenseObject, licenseObject } from "../license-object.ts";
+import { LicenseObject, licenseObject } from "../reply/license-object.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Reply = Type.Object(

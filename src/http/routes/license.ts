@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { describeRoute } from "../describe-route.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, readIdentifier, readLicenseId } from "../fields.ts";
-import { licenseObject, LicenseObject } from "../license-object.ts";
-import { readQuery } from "../query.ts";
+import { fields, readIdentifier, readLicenseId } from "../request/fields.ts";
+import { licenseObject, LicenseObject } from "../reply/license-object.ts";
+import { readQuery } from "../request/query.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Query = Type.Object(

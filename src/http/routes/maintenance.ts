@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { jsonBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import {
   DoctorReply,

@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { pageFiles, type PageFile } from "../../platform/page-files.ts";
-import { describeRoute, type RouteDetail } from "../describe-route.ts";
+import { describeRoute, type RouteDetail } from "../openapi/describe-route.ts";
 
 /** Allows only the server's own files, nothing inline, and no embedding in a frame. */
 const CONTENT_SECURITY_POLICY = [

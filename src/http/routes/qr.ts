@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { renderQrCodes, joinQrCodes } from "../../operations/qr-codes.ts";
-import { jsonBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { fields } from "../fields.ts";
+import { fields } from "../request/fields.ts";
 
 const QrTextBody = Type.Object({ text: fields.text }, { title: "QrTextBody" });
 const QrFramesBody = Type.Object({ frames: fields.frames }, { title: "QrFramesBody" });

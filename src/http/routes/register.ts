@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { JSON_TYPE, jsonBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { JSON_TYPE, jsonBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, readIdentifier, readLicenseId, readNonce } from "../fields.ts";
+import { fields, readIdentifier, readLicenseId, readNonce } from "../request/fields.ts";
 import type { RouteDeps } from "./deps.ts";
 import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts";
 

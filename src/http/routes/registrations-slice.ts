@@ -1,9 +1,9 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { describeRoute } from "../describe-route.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { fields, readIdentifier } from "../fields.ts";
-import { readQuery } from "../query.ts";
+import { fields, readIdentifier } from "../request/fields.ts";
+import { readQuery } from "../request/query.ts";
 import { RegistrationReply, registrationReply } from "./admin.ts";
 import type { RouteDeps } from "./deps.ts";
 

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { readNotices, type Notices } from "../../platform/notices.ts";
-import { describeRoute } from "../describe-route.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse } from "../faults.ts";
 import { SettingsReply } from "../running-server.ts";
 import type { RouteDeps } from "./deps.ts";

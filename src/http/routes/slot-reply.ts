@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import type { Contact } from "../../domain/slots/registration.ts";
 import type { SlotResult } from "../../operations/slots.ts";
-import { fields, readFreeText, readText } from "../fields.ts";
-import { licenseJson } from "../license-json.ts";
+import { fields, readFreeText, readText } from "../request/fields.ts";
+import { licenseJson } from "../reply/license-json.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { describeRoute } from "../describe-route.ts";
-import { isStillAdmitted } from "../gate.ts";
-import { StatusReply } from "../status.ts";
-import { statusReply } from "../status-reply.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
+import { isStillAdmitted } from "../access/gate.ts";
+import { StatusReply } from "../reply/status.ts";
+import { statusReply } from "../reply/status-reply.ts";
 import type { RouteDeps } from "./deps.ts";
 
 export const stream = ({ streams, gate, ...services }: RouteDeps) => {

@@ -3,10 +3,10 @@ import { Elysia } from "elysia";
 import { instant, SECOND } from "../../domain/time.ts";
 import type { VendorView } from "../../operations/vendor-trust.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { jsonBody, uploadBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody, uploadBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { fields, readIdentifier } from "../fields.ts";
+import { fields, readIdentifier } from "../request/fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const RetiredKey = Type.Object(

@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { jsonBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, readIdentifier } from "../fields.ts";
-import { readQuery } from "../query.ts";
+import { fields, readIdentifier } from "../request/fields.ts";
+import { readQuery } from "../request/query.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(

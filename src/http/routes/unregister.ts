@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { jsonBody } from "../body.ts";
-import { describeRoute } from "../describe-route.ts";
+import { jsonBody } from "../request/body.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, readIdentifier, readLicenseId } from "../fields.ts";
+import { fields, readIdentifier, readLicenseId } from "../request/fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 export const UnregisterBody = Type.Object(

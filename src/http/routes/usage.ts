@@ -3,10 +3,10 @@ import { Elysia } from "elysia";
 import { MINUTE } from "../../domain/time.ts";
 import { isUsageRange, USAGE_RANGES, type UsageRange } from "../../usage/usage.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { describeRoute } from "../describe-route.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { readBoolean, fields } from "../fields.ts";
-import { readQuery } from "../query.ts";
+import { readBoolean, fields } from "../request/fields.ts";
+import { readQuery } from "../request/query.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Query = Type.Object({ range: fields.range, wait: fields.wait });

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { AuditEntryReply } from "../../http/audit-entry.ts";
+import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import type { AuditPageReply } from "../../http/routes/audit-log.ts";
 
 type FetchAuditPage = (query: Record<string, string>) => Promise<AuditPageReply>;

@@ -1,4 +1,4 @@
-import type { AuditEntryReply } from "../../http/audit-entry.ts";
+import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 
 export interface AuditDay {
   readonly day: string;

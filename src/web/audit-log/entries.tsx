@@ -1,5 +1,5 @@
 import { formatPeer } from "../../domain/event-texts.ts";
-import type { AuditEntryReply } from "../../http/audit-entry.ts";
+import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import { formatNumber, formatDateTime } from "../format.ts";
 import { Facts } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";

@@ -1,4 +1,4 @@
-import type { Plane } from "../../http/planes.ts";
+import type { Plane } from "../../http/access/planes.ts";
 
 /** The part of OpenAPI's schemas that the document uses. */
 export interface Schema {

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { formatPeer } from "../../domain/event-texts.ts";
-import type { AuditEntryReply } from "../../http/audit-entry.ts";
+import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import { admin, unwrapReply, errorMessageOf } from "../api.ts";
 import { formatDate, formatDateTime } from "../format.ts";
 import { Button } from "../parts/button.tsx";

@@ -1,6 +1,6 @@
 import { describeEnd, isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { instant } from "../../domain/time.ts";
-import type { StatusReply } from "../../http/status.ts";
+import type { StatusReply } from "../../http/reply/status.ts";
 import { formatDate } from "../format.ts";
 import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";

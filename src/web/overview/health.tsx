@@ -1,4 +1,4 @@
-import type { StatusReply } from "../../http/status.ts";
+import type { StatusReply } from "../../http/reply/status.ts";
 import { formatBytes, formatDate, formatNumber } from "../format.ts";
 import { Facts, type Fact } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";

@@ -1,5 +1,5 @@
 import type { SettingsReply } from "../../http/running-server.ts";
-import type { StatusReply } from "../../http/status.ts";
+import type { StatusReply } from "../../http/reply/status.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatDate } from "../format.ts";
 import { serverStatus } from "../status-stream.ts";

@@ -1,9 +1,9 @@
 import { Type, type TObject } from "@sinclair/typebox";
-import { INVISIBLE, INVISIBLE_IN_TEXT } from "../domain/text/invisible-characters.ts";
-import type { Instant } from "../domain/time.ts";
-import { refuse } from "./faults.ts";
+import { INVISIBLE, INVISIBLE_IN_TEXT } from "../../domain/text/invisible-characters.ts";
+import type { Instant } from "../../domain/time.ts";
+import { refuse } from "../faults.ts";
 import { addIgnoredFieldsHeader, type ReplyHeaders } from "./ignored-fields.ts";
-import { parseTimestamp, ZERO_TIME } from "./timestamps.ts";
+import { parseTimestamp, ZERO_TIME } from "../timestamps.ts";
 
 const IDENTIFIER_BYTES = 256;
 const INFO_BYTES = 4 * 1024;

@@ -1,7 +1,7 @@
 import type { TObject } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
-import type { RouteDetail } from "./describe-route.ts";
-import { refuse } from "./faults.ts";
+import type { RouteDetail } from "../openapi/describe-route.ts";
+import { refuse } from "../faults.ts";
 import type { Plane } from "./planes.ts";
 
 export type Method = "GET" | "HEAD" | "POST";

@@ -1,6 +1,6 @@
 import { Type, type TObject, type TSchema } from "@sinclair/typebox";
-import type { AnyFault, FaultCode } from "../faults/fault-types.ts";
-import type { Plane } from "./planes.ts";
+import type { AnyFault, FaultCode } from "../../faults/fault-types.ts";
+import type { Plane } from "../access/planes.ts";
 
 /** invalid_parameter has no general message, so it is documented as a complete fault. */
 export type DocumentedRefusal = Exclude<FaultCode, "invalid_parameter"> | AnyFault;

@@ -1,8 +1,12 @@
 import { Type } from "@sinclair/typebox";
-import { canBorrow, type ConsumptionTerms, type FeatureTerms } from "../domain/licenses/terms.ts";
-import type { Instant } from "../domain/time.ts";
-import type { FeatureView, LicenseView } from "../domain/views.ts";
-import { rfc3339OrNull } from "./timestamps.ts";
+import {
+  canBorrow,
+  type ConsumptionTerms,
+  type FeatureTerms,
+} from "../../domain/licenses/terms.ts";
+import type { Instant } from "../../domain/time.ts";
+import type { FeatureView, LicenseView } from "../../domain/views.ts";
+import { rfc3339OrNull } from "../timestamps.ts";
 
 /** The caller's slot of a license, in replies to register and borrow. */
 export interface CallerSlot {

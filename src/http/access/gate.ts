@@ -1,6 +1,6 @@
-import type { AccessControl, Actor } from "../operations/access-control.ts";
-import { isLoopback, normalizeAddress, SOCKET_PEER } from "../platform/networks.ts";
-import { faultOf, refuse } from "./faults.ts";
+import type { AccessControl, Actor } from "../../operations/access-control.ts";
+import { isLoopback, normalizeAddress, SOCKET_PEER } from "../../platform/networks.ts";
+import { faultOf, refuse } from "../faults.ts";
 import type { Plane } from "./planes.ts";
 import { findRoute, pathOf, type RouteAccess, type RouteTable } from "./route-table.ts";
 

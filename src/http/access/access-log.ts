@@ -1,6 +1,6 @@
-import { log } from "../platform/log.ts";
-import { RateLimiter } from "../platform/rate-limiter.ts";
-import { refusalReply } from "./faults.ts";
+import { log } from "../../platform/log.ts";
+import { RateLimiter } from "../../platform/rate-limiter.ts";
+import { refusalReply } from "../faults.ts";
 import { callerOf } from "./gate.ts";
 import { pathOf } from "./route-table.ts";
 

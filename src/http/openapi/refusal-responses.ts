@@ -1,7 +1,7 @@
-import type { FaultCode } from "../faults/fault-types.ts";
+import type { FaultCode } from "../../faults/fault-types.ts";
 import type { DocumentedRefusal } from "./describe-route.ts";
-import { httpStatusOf } from "./faults.ts";
-import { changesState, type DescribedRoute } from "./route-table.ts";
+import { httpStatusOf } from "../faults.ts";
+import { changesState, type DescribedRoute } from "../access/route-table.ts";
 import { COMMON_REFUSALS, sampleRefusal, type RefusalContext } from "./sample-refusals.ts";
 
 const codeOf = (refusal: DocumentedRefusal): FaultCode =>

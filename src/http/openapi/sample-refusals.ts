@@ -1,8 +1,8 @@
-import { FAULTS } from "../faults/catalog.ts";
-import type { AnyFault } from "../faults/fault-types.ts";
+import { FAULTS } from "../../faults/catalog.ts";
+import type { AnyFault } from "../../faults/fault-types.ts";
 import type { DocumentedRefusal } from "./describe-route.ts";
-import { refusalReply, type RefusalReply } from "./faults.ts";
-import type { Plane } from "./planes.ts";
+import { refusalReply, type RefusalReply } from "../faults.ts";
+import type { Plane } from "../access/planes.ts";
 
 export interface RefusalContext {
   readonly plane: Plane;

@@ -1,12 +1,12 @@
 import { Type, type TObject } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
-import { version } from "../platform/version.ts";
+import { version } from "../../platform/version.ts";
 import type { SuccessReply } from "./describe-route.ts";
-import { IGNORED_FIELDS_HEADER } from "./ignored-fields.ts";
-import { refusalResponsesOf, sharedRefusalResponses } from "./openapi-refusals.ts";
-import { SchemaWriter } from "./openapi-schema.ts";
-import type { Plane } from "./planes.ts";
-import { describedRoutes, type DescribedRoute } from "./route-table.ts";
+import { IGNORED_FIELDS_HEADER } from "../request/ignored-fields.ts";
+import { refusalResponsesOf, sharedRefusalResponses } from "./refusal-responses.ts";
+import { SchemaWriter } from "./schema-writer.ts";
+import type { Plane } from "../access/planes.ts";
+import { describedRoutes, type DescribedRoute } from "../access/route-table.ts";
 
 /** The seven operations of the contract, in its order. */
 const CONTRACT = [

@@ -1,6 +1,6 @@
-import { log } from "../platform/log.ts";
-import { faultOf, refuse } from "./faults.ts";
-import type { Gate } from "./gate.ts";
+import { log } from "../../platform/log.ts";
+import { faultOf, refuse } from "../faults.ts";
+import type { Gate } from "../access/gate.ts";
 import type { StatusReply } from "./status.ts";
 
 /** Every open operator page uses one stream, also a page in a background tab. */

@@ -1,5 +1,5 @@
 import { Type, type Static } from "@sinclair/typebox";
-import { DeclaredGap } from "./running-server.ts";
+import { DeclaredGap } from "../running-server.ts";
 
 const time = Type.String({ format: "date-time" });
 const text = Type.Union([Type.String(), Type.Null()]);

@@ -1,7 +1,7 @@
 import { Type, type TObject } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck, type ValueError } from "@sinclair/typebox/compiler";
-import type { AnyFault } from "../faults/fault-types.ts";
-import { faultOf, Refusal, refuse } from "./faults.ts";
+import type { AnyFault } from "../../faults/fault-types.ts";
+import { faultOf, Refusal, refuse } from "../faults.ts";
 import { matchFields } from "./fields.ts";
 import type { ReplyHeaders } from "./ignored-fields.ts";
 import { ignoreQuery } from "./query.ts";
