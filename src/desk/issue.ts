@@ -1,6 +1,6 @@
 import type { Instant } from "../domain/time.ts";
 import { isWeakBinding, type HashedComponent } from "../license/hardware.ts";
-import type { PublicKey } from "../license/keys.ts";
+import { publicPart, type PublicKey } from "../license/keys.ts";
 import { signLicense } from "../license/license.ts";
 import type { LicenseRequest } from "../license/request.ts";
 import type { TermsChanges } from "../license/terms-changes.ts";
@@ -281,7 +281,8 @@ function bindingOf(request: LicenseRequest | null, before: IssuedEntry | null): 
       "confirm its next activation code with berth vendor confirm",
     );
   }
-  return { appliance, jwk, hardware_id };
+  // A request is signed by its site alone, and could have more in its key, even the private part.
+  return { appliance, jwk: publicPart(jwk), hardware_id };
 }
 
 /** 48 bits of a digest of vendor, appliance and request: exact in a double, and never 0. */

@@ -6,10 +6,14 @@ import type { FeatureChanges, TermsChanges } from "./terms-changes.ts";
 import { ConsumptionSchema, FeatureSchema, TermsDocument } from "./terms.ts";
 
 const closed = { additionalProperties: false };
+
+/** What a field with a time must be. */
+export const DAY_OR_TIME = "a day or an RFC 3339 time";
+
 const dayOrTime = Type.Union([
   Type.String({
     pattern: "^\\d{4}-\\d\\d-\\d\\d([Tt ].+)?$",
-    description: "a day or an RFC 3339 time",
+    description: DAY_OR_TIME,
     examples: ["2027-12-31", "2027-12-31T18:00:00Z"],
   }),
   Type.Null(),
@@ -138,7 +142,7 @@ export function parseTermsFile(value: unknown): Result<TermsChanges, FieldFault>
     if (text === undefined) return {};
     const time = text === null ? null : parse(text);
     if (text !== null && time === null) {
-      faults.push({ wrong: "value", path, expected: "a day or an RFC 3339 time", value: text });
+      faults.push({ wrong: "value", path, expected: DAY_OR_TIME, value: text });
     }
     return { [name]: time } as { [M in N]?: string | null };
   };

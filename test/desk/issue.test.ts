@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { publicPart } from "../../src/license/keys.ts";
 import { verifyLicense } from "../../src/license/license.ts";
+import { signLicenseRequest, verifyLicenseRequest } from "../../src/license/request.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
@@ -52,6 +53,18 @@ describe("an answer to a request", () => {
     });
     expect(serial).toBe(1);
     expect(expectOk(await site.upload(document))).toMatchObject({ id: license_id });
+  });
+
+  test("has only the public part of the key, also if the request has the private part", async () => {
+    const { desk, site, folder } = await openDeskAndSite();
+    const { key } = site.services.identity;
+    const leaking = await signLicenseRequest({ ...(await makeRequestFrom(site)), jwk: key }, key);
+    const request = unwrap(await verifyLicenseRequest(leaking));
+    expect(request.jwk).toHaveProperty("d");
+    const { document } = await issueTestLicense(desk, request);
+    const { license } = unwrap(await verifyLicense(document, [desk.vendor]));
+    expect(license.cnf).toEqual({ jwk: publicPart(key) });
+    expect(JSON.stringify(readLedger(folder))).not.toContain(key.d);
   });
 
   test("is on the ledger with the state of the site's audit log", async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describeFieldFault, type FieldFault } from "../../license/field-faults.ts";
 import type { TermsChanges } from "../../license/terms-changes.ts";
-import { parseTermsFile } from "../../license/terms-file.ts";
+import { DAY_OR_TIME, parseTermsFile } from "../../license/terms-file.ts";
 import { errorCode } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
 import { findNearest } from "../frame/nearest.ts";
@@ -34,7 +34,7 @@ export function readTermsFile(path: string): TermsChanges {
 export function termFaultHint(fault: FieldFault, trial: string, unset: string): string {
   const isTrial = fault.wrong === "value" && fault.value === "trial";
   if (isTrial) return `${trial} marks a license of any type as a trial`;
-  const isTime = fault.wrong === "value" && fault.expected.includes("RFC 3339");
+  const isTime = fault.wrong === "value" && fault.expected === DAY_OR_TIME;
   if (isTime) return `for example 2027-12-31 (the whole day), or ${unset}`;
   return "berth vendor terms --schema describes every field";
 }

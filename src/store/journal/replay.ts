@@ -158,14 +158,14 @@ async function readState(disk: Disk, folder: string, file: StateFile): Promise<S
     }
     const isFolder = errorCode(error) === "EISDIR";
     if (!isFolder && !(error instanceof FileDamaged)) throw error;
-    const hint = (await findRecoveryHint(disk, folder, file.path)) ?? NO_RECOVERY_HINT;
+    const copyCommand = await findRecoveryHint(disk, folder, file.path);
     if (error instanceof FileDamaged)
-      throw new FolderRefused(`${file.path} ${error.message}`, hint);
+      throw new FolderRefused(`${file.path} ${error.message}`, copyCommand ?? NO_RECOVERY_HINT);
     // `cp` would copy the file into the folder.
     const moveCommand = `mv ${quoteForShell(file.path)} ${quoteForShell(`${file.path}.folder`)}`;
     throw new FolderRefused(
       `${file.path} ${IS_FOLDER}`,
-      hint.startsWith("cp ") ? `${moveCommand} && ${hint}` : hint,
+      copyCommand === null ? NO_RECOVERY_HINT : `${moveCommand} && ${copyCommand}`,
     );
   }
 }

@@ -1,3 +1,4 @@
+import type { FaultCode } from "../../faults/fault-types.ts";
 import type { DocumentKind } from "../../license/document-kinds.ts";
 
 /** Installing files from the vendor, and the outcome. */
@@ -45,7 +46,7 @@ export const remedies: Readonly<Record<string, string>> = {
     "A newer license is installed, or this one was returned. If the vendor sent several files, install the newest; otherwise request a renewal.",
   invalid_license_file:
     "The file is damaged or not what the vendor sent. Copy it again from the vendor’s original. If you paste it as text, include everything from “eyJ” to the last character.",
-};
+} satisfies Partial<Record<FaultCode, string>>;
 
 /** Where a document belongs that cannot be installed as a license. */
 export const wrongDocument: Readonly<Record<Exclude<DocumentKind, "trust" | "license">, string>> = {

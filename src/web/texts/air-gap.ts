@@ -1,3 +1,5 @@
+import type { FaultCode } from "../../faults/fault-types.ts";
+
 /** The wizard that activates a license by codes, for sites that no file may leave. */
 export const airGap = {
   title: "Activate by phone",
@@ -77,4 +79,4 @@ export const codeRemedies: Readonly<Record<string, string>> = {
     "A newer license for this key is installed, or it was returned. Ask the vendor to confirm a new activation code.",
   request_used: "This code has already been used. Create a new activation code.",
   too_many_requests: "Wait a minute, then try again.",
-};
+} satisfies Partial<Record<FaultCode, string>>;
