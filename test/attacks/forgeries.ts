@@ -14,7 +14,7 @@ export interface GenuineDocument {
   readonly signer: PublicKey;
 }
 
-interface Forger {
+export interface Forger {
   /** The attacker's key. */
   readonly key: PrivateKey;
   readonly random: () => number;

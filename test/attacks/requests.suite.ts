@@ -1,17 +1,11 @@
 // `bun run test:attacks requests`: generated requests for every route of the table and every field
 // of openapi.json: valid, nearly valid and wild. Every refusal has the documented form, nothing is
 // granted that must be refused, and the server stays healthy.
+import { beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import {
-  check,
-  finish,
-  reportProgress,
-  makeTempFolder,
-  seed,
-  chooseSize,
-} from "../support/suite-harness.ts";
+import { reportProgress, makeTempFolder, seed, chooseSize } from "../support/suite-harness.ts";
 import { MemoryCurve } from "../support/resident-memory.ts";
-import { checkAfterAttack } from "./after-attack.ts";
+import { endAttack, testAfterAttack, type AfterAttack } from "./after-attack.ts";
 import { findAnswerProblem, refusalCode } from "./answer-check.ts";
 import {
   planRoutes,
@@ -21,7 +15,7 @@ import {
   type ApiDocument,
 } from "./route-plans.ts";
 import { generateAttacks, type AttackRequest } from "./request-grammar.ts";
-import { startTarget } from "./target.ts";
+import { startTarget, type AttackTarget } from "./target.ts";
 import { RawConnection, type RawAnswer } from "./raw-connection.ts";
 
 const REQUESTS = chooseSize(100_000, 10_000_000);
@@ -40,21 +34,10 @@ const LIMIT_CODES = [
   "feature_not_enough_consumptions",
 ];
 
-const target = await startTarget(makeTempFolder());
-const document = (await (
-  await fetch(`${target.server.url}/api/v4/openapi.json`)
-).json()) as ApiDocument;
-const plans = planRoutes(document);
-check(
-  `openapi.json documents all ${plans.length} routes and methods`,
-  undocumentedRoutes(document).length === 0,
-  [...undocumentedRoutes(document)],
-);
-
-const attacks = generateAttacks(target, plans);
-const routeCounts = new Map<string, { all: number; granted: number }>(
-  plans.map(({ method, path }) => [`${method} ${path}`, { all: 0, granted: 0 }]),
-);
+let target: AttackTarget;
+let document: ApiDocument;
+let attacks: fc.Arbitrary<AttackRequest>;
+const routeCounts = new Map<string, { all: number; granted: number }>();
 const codes = new Map<string, number>();
 const problems: string[] = [];
 let [count, slowest, batches] = [0, 0, 0];
@@ -117,46 +100,68 @@ const attackUntil = (until: number): Promise<unknown> =>
 /** If it were granted, the server would refuse everything else. */
 const NEVER_GRANTED = "POST /api/admin/v1/move";
 
-const started = performance.now();
-await attackUntil(WARM_UP);
-const memory = new MemoryCurve(target.server.pid);
-await memory.sample();
-for (let stage = 1; stage <= STAGES; stage += 1) {
-  await attackUntil(WARM_UP + (stage * (REQUESTS - WARM_UP)) / STAGES);
-  await memory.sample();
-}
-const seconds = (performance.now() - started) / 1_000;
+describe("generated requests", () => {
+  let memory: MemoryCurve;
+  let after: AfterAttack;
 
-check(
-  `${count} generated requests are each answered without 5xx, without repeating a value, and ` +
-    `refused in the documented form if they must be (seed ${seed}, ${seconds.toFixed(0)} s)`,
-  problems.length === 0 && count >= REQUESTS,
-  problems.join("\n         "),
-);
-console.log(`       the slowest answer took ${slowest.toFixed(0)} ms`);
-const rareRoutes = [...routeCounts].filter(
-  ([route, { all, granted }]) =>
-    (all < MIN_PER_ROUTE && !scansAllData({ path: route.split(" ")[1] ?? "" })) ||
-    (granted === 0 && route !== NEVER_GRANTED),
-);
-const grants = [...routeCounts.values()].reduce((sum, { granted }) => sum + granted, 0);
-check(
-  `each of ${routeCounts.size} routes and methods gets at least ${MIN_PER_ROUTE} requests and ` +
-    `grants some; ${Math.round((100 * grants) / count)} % of all requests are granted`,
-  rareRoutes.length === 0 && grants > count / 5,
-  rareRoutes,
-);
-const refusals = [...codes].filter(([code]) => code !== "granted");
-check(
-  `the generated requests cause ${refusals.length} different refusals, also at the license limits`,
-  refusals.length > 25 && LIMIT_CODES.every((code) => codes.has(code)),
-  refusals,
-);
-check("the server is running after the generated requests", target.isAlive());
-check(
-  `resident memory grows by less than ${MAX_GROWTH_MIB} MiB in the ${count - WARM_UP} requests ` +
-    `after the first ${WARM_UP}: ${memory.growthMiB.toFixed(1)} MiB (${memory.summary})`,
-  memory.growthMiB < MAX_GROWTH_MIB,
-);
-await checkAfterAttack(target);
-finish();
+  beforeAll(async () => {
+    target = await startTarget(makeTempFolder());
+    const reply = await fetch(`${target.server.url}/api/v4/openapi.json`);
+    document = (await reply.json()) as ApiDocument;
+    const plans = planRoutes(document);
+    for (const { method, path } of plans)
+      routeCounts.set(`${method} ${path}`, { all: 0, granted: 0 });
+    attacks = generateAttacks(target, plans);
+    const started = performance.now();
+    await attackUntil(WARM_UP);
+    memory = new MemoryCurve(target.server.pid);
+    await memory.sample();
+    for (let stage = 1; stage <= STAGES; stage += 1) {
+      await attackUntil(WARM_UP + (stage * (REQUESTS - WARM_UP)) / STAGES);
+      await memory.sample();
+    }
+    const seconds = (performance.now() - started) / 1_000;
+    after = await endAttack(target);
+    console.log(
+      `${count} requests for ${routeCounts.size} routes and methods in ${seconds.toFixed(0)} s, ` +
+        `seed ${seed}: ${Math.round((100 * countGrants()) / count)} % granted, ` +
+        `${refusals().length} different refusals, the slowest answer in ${slowest.toFixed(0)} ms; ` +
+        `memory grows by ${memory.growthMiB.toFixed(1)} MiB (${memory.summary})`,
+    );
+  });
+
+  const countGrants = (): number =>
+    [...routeCounts.values()].reduce((sum, { granted }) => sum + granted, 0);
+  const refusals = (): string[] => [...codes.keys()].filter((code) => code !== "granted");
+
+  test("openapi.json documents all routes and methods", () => {
+    expect([...undocumentedRoutes(document)]).toEqual([]);
+    expect(routeCounts.size).toBeGreaterThan(0);
+  });
+
+  test("each is answered without 5xx, repeats no value, and is refused in the documented form", () => {
+    expect({ seed, problems }).toEqual({ seed, problems: [] });
+    expect(count).toBeGreaterThanOrEqual(REQUESTS);
+  });
+
+  test("reach every route and method often enough, and each grants some", () => {
+    const rareRoutes = [...routeCounts].filter(
+      ([route, { all, granted }]) =>
+        (all < MIN_PER_ROUTE && !scansAllData({ path: route.split(" ")[1] ?? "" })) ||
+        (granted === 0 && route !== NEVER_GRANTED),
+    );
+    expect(rareRoutes).toEqual([]);
+    expect(countGrants()).toBeGreaterThan(count / 5);
+  });
+
+  test("cause more than 25 different refusals, also at the limits of the licenses", () => {
+    expect(refusals().length).toBeGreaterThan(25);
+    expect(LIMIT_CODES.filter((code) => !codes.has(code))).toEqual([]);
+  });
+
+  test(`let resident memory grow by less than ${MAX_GROWTH_MIB} MiB after the first ones`, () => {
+    expect(memory.growthMiB).toBeLessThan(MAX_GROWTH_MIB);
+  });
+
+  testAfterAttack("generated requests", () => after);
+});

@@ -2,13 +2,14 @@
 // nothing, or never read their answers, while normal clients register. The normal clients must
 // always be answered, and afterwards the server must have closed every slow connection. Waiting
 // times are always printed, and checked in a soak run, which has the machine to itself.
+import { beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { check, finish, isSoak, makeTempFolder, chooseSize } from "../support/suite-harness.ts";
+import { isSoak, makeTempFolder, chooseSize } from "../support/suite-harness.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { checkAfterAttack } from "./after-attack.ts";
+import { endAttack, testAfterAttack, type AfterAttack } from "./after-attack.ts";
 import { registrationRequest } from "./malformed-cases.ts";
-import { startTarget } from "./target.ts";
+import { startTarget, type AttackTarget } from "./target.ts";
 import { RawConnection } from "./raw-connection.ts";
 
 const SLOW = chooseSize(1_000, 5_000);
@@ -24,7 +25,7 @@ const CONNECTED_SHARE = 0.95;
 /** Answers that each client must get while all slow connections are open. */
 const MIN_ANSWERS = 10;
 
-const target = await startTarget(makeTempFolder(), 1_000);
+let target: AttackTarget;
 const countDescriptors = (): number => readdirSync(`/proc/${target.server.pid}/fd`).length;
 
 interface SlowBehavior {
@@ -144,66 +145,75 @@ const formatTimes = (times: readonly number[]): string =>
   `${times.length} answers, half within ${percentile(times, 0.5).toFixed(1)} ms, 99 % within ` +
   `${percentile(times, 0.99).toFixed(1)} ms, the longest ${percentile(times, 1).toFixed(1)} ms`;
 
-await measure(2);
-const before = countDescriptors();
-const { times: timesBefore } = await measure(SECONDS);
+/** Descriptors that the server has open before the attack. */
+let before = 0;
 const sendingCount = Array.from({ length: SLOW }, (_, index) => behaviorOf(index)).filter(
   (behavior) => behavior !== sendsNothing,
 ).length;
-let isOpeningDone = false;
-const opening = openSlowConnections().finally(() => (isOpeningDone = true));
-const { times: timesUnderAttack, fewestAnswers } = await measure(
-  SECONDS,
-  (answers) => isOpeningDone && (!areConnected || answers >= MIN_ANSWERS),
-);
-const connections = await opening;
-console.log(`       without slow connections: ${formatTimes(timesBefore)}`);
-console.log(`       with slow connections:    ${formatTimes(timesUnderAttack)}`);
-check(
-  `${SLOW} slow connections are open, ${sendingCount} of them have sent bytes: the server holds ` +
-    `${connections} connections`,
-  areConnected,
-);
-const refusedCount = timesUnderAttack.filter((ms) => ms === Infinity).length;
-check(
-  `with slow connections all ${timesUnderAttack.length} registrations are granted, at least ` +
-    `${fewestAnswers} to each of ${CLIENTS} clients while all slow connections are open`,
-  refusedCount === 0 && fewestAnswers >= MIN_ANSWERS,
-  `${refusedCount} were not granted`,
-);
-if (isSoak) {
-  // On a busy machine answers are slow without slow connections too.
-  const p99Before = percentile(timesBefore, 0.99);
-  const p99 = percentile(timesUnderAttack, 0.99);
-  const longest = percentile(timesUnderAttack, 1);
-  const limit = Math.max(MAX_P99, 3 * p99Before);
-  check(
-    `with slow connections 99 % of ${timesUnderAttack.length} answers come within ` +
-      `${limit.toFixed(0)} ms: ${p99.toFixed(1)} ms (${p99Before.toFixed(1)} ms without them)`,
-    p99 < limit,
-  );
-  check(
-    `with slow connections every answer comes within ${MAX_WAIT} ms: ${longest.toFixed(0)} ms`,
-    longest < MAX_WAIT,
-  );
-}
-check(
-  `the server is running with slow connections, which reconnected ${opened - SLOW} times`,
-  target.isAlive(),
-);
 
-isOver = true;
-for (const socket of slowSockets) socket.destroy();
-const attackEnd = performance.now();
-while (countDescriptors() > before + 2 && performance.now() - attackEnd < PATIENCE) {
-  await Bun.sleep(100);
+/** Descriptors that the server has open once it has released those of the slow connections. */
+async function endSlowConnections(): Promise<number> {
+  isOver = true;
+  for (const socket of slowSockets) socket.destroy();
+  const deadline = performance.now() + PATIENCE;
+  while (countDescriptors() > before + 2 && performance.now() < deadline) await Bun.sleep(100);
+  return countDescriptors();
 }
-const seconds = ((performance.now() - attackEnd) / 1_000).toFixed(1);
-const after = countDescriptors();
-check(
-  `${seconds} s after the slow connections end the server has released their descriptors: ` +
-    `${after} (${before} before)`,
-  after <= before + 2,
-);
-await checkAfterAttack(target);
-finish();
+
+describe("slow connections", () => {
+  let timesBefore: readonly number[];
+  let underAttack: Measurement;
+  let connections = 0;
+  let descriptorsAfter = 0;
+  let after: AfterAttack;
+
+  beforeAll(async () => {
+    target = await startTarget(makeTempFolder(), 1_000);
+    await measure(2);
+    before = countDescriptors();
+    ({ times: timesBefore } = await measure(SECONDS));
+    let isOpeningDone = false;
+    const opening = openSlowConnections().finally(() => (isOpeningDone = true));
+    underAttack = await measure(
+      SECONDS,
+      (answers) => isOpeningDone && (!areConnected || answers >= MIN_ANSWERS),
+    );
+    connections = await opening;
+    console.log(
+      `${SLOW} slow connections, ${sendingCount} of them have sent bytes: the server holds ` +
+        `${connections}, and they reconnected ${opened - SLOW} times\n` +
+        `without slow connections: ${formatTimes(timesBefore)}\n` +
+        `with slow connections:    ${formatTimes(underAttack.times)}, at least ` +
+        `${underAttack.fewestAnswers} to each of ${CLIENTS} clients while all are open`,
+    );
+    descriptorsAfter = await endSlowConnections();
+    after = await endAttack(target);
+  });
+
+  test("are held by the server", () => {
+    expect(connections).toBeGreaterThan(sendingCount * CONNECTED_SHARE);
+  });
+
+  test("keep no registration of other clients from being granted", () => {
+    expect(underAttack.times.filter((ms) => ms === Infinity)).toEqual([]);
+    expect(underAttack.fewestAnswers).toBeGreaterThanOrEqual(MIN_ANSWERS);
+  });
+
+  if (isSoak) {
+    // On a busy machine answers are slow without slow connections too.
+    test("slow down 99 % of the other answers by less than three times", () => {
+      const limit = Math.max(MAX_P99, 3 * percentile(timesBefore, 0.99));
+      expect(percentile(underAttack.times, 0.99)).toBeLessThan(limit);
+    });
+
+    test(`delay no answer by ${MAX_WAIT} ms`, () => {
+      expect(percentile(underAttack.times, 1)).toBeLessThan(MAX_WAIT);
+    });
+  }
+
+  test("leave no descriptor open in the server after they end", () => {
+    expect(descriptorsAfter).toBeLessThanOrEqual(before + 2);
+  });
+
+  testAfterAttack("slow connections", () => after);
+});

@@ -2,21 +2,15 @@
 // generated ones. Each hides a registration where a careless parser finds a second request. What
 // the RFC does not allow is refused or the connection is closed, nothing changes, and the next
 // request is answered.
+import { beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import {
-  check,
-  finish,
-  createRandom,
-  makeTempFolder,
-  seed,
-  chooseSize,
-} from "../support/suite-harness.ts";
+import { createRandom, makeTempFolder, seed, chooseSize } from "../support/suite-harness.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { checkAfterAttack } from "./after-attack.ts";
+import { endAttack, testAfterAttack, type AfterAttack } from "./after-attack.ts";
 import { knownCases, registrationRequest, type MalformedCase } from "./malformed-cases.ts";
 import { mutatedCase } from "./malformed-mutations.ts";
 import { readStrictly } from "./strict-reader.ts";
-import { startTarget } from "./target.ts";
+import { startTarget, type AttackTarget } from "./target.ts";
 import { RawConnection } from "./raw-connection.ts";
 
 const GENERATED = chooseSize(10_000, 1_000_000);
@@ -24,7 +18,7 @@ const CONNECTIONS = 64;
 /** After so many ms of silence the server is taken to have answered. */
 const QUIET_TIME = 150;
 
-const target = await startTarget(makeTempFolder(), 1_000_000);
+let target: AttackTarget;
 const makeMutation = (index: number): MalformedCase =>
   mutatedCase(index, createRandom(seed + index));
 
@@ -126,45 +120,62 @@ async function readRegisteredUsers(): Promise<string[]> {
   return ((await reply.json()) as { readonly user: string }[]).map(({ user }) => user);
 }
 
-const cases = knownCases();
-const caseCount = cases.length;
-await attemptAll(() => cases.pop() ?? null);
-const smuggledByCases = (await readRegisteredUsers()).filter((user) => !allowedUsers.has(user));
-check(
-  `none of ${caseCount} known malformed requests smuggles in a registration`,
-  smuggledByCases.length === 0,
-  smuggledByCases,
-);
+describe("malformed HTTP", () => {
+  let smuggledByCases: readonly string[];
+  let registeredUsers: readonly string[];
+  let lastStatus: number | undefined;
+  let usersAtTheEnd: readonly string[];
+  let after: AfterAttack;
 
-let remaining = GENERATED;
-await attemptAll(() => ((remaining -= 1) < 0 ? null : makeMutation(GENERATED - remaining)));
-const registeredUsers = await readRegisteredUsers();
-const smuggled = registeredUsers.filter((user) => !allowedUsers.has(user));
-check(
-  `none of ${GENERATED} generated malformed requests smuggles in a registration (seed ${seed}); ` +
-    `${registeredUsers.length} of ${allowedUsers.size} users in well-formed requests have a slot`,
-  smuggled.length === 0 && registeredUsers.length > 0,
-  smuggled.map((user) => [user, makeMutation(Number(/\d+/.exec(user))).bytes.toString("latin1")]),
-);
-check(
-  `none of ${sent} malformed requests is answered with 5xx or served as more requests than it ` +
-    `contains (${answers} answers, ${closed} connections closed by the server)`,
-  problems.length === 0,
-  problems.join("\n         "),
-);
-check(
-  `each of ${healthChecks} health checks between malformed requests is answered, the slowest in ` +
-    `${slowest.toFixed(0)} ms`,
-  healthChecks > 0 && failedHealthChecks.length === 0,
-  failedHealthChecks,
-);
-const connection = new RawConnection(target.port);
-const last = await connection.send(Buffer.from(registrationRequest("late-user")));
-connection.close();
-check(
-  "a well-formed registration is granted after the malformed requests",
-  last?.status === 200 && (await readRegisteredUsers()).includes("late-user"),
-);
-check("the server is running after the malformed requests", target.isAlive());
-await checkAfterAttack(target);
-finish();
+  beforeAll(async () => {
+    target = await startTarget(makeTempFolder(), 1_000_000);
+    const cases = knownCases();
+    const caseCount = cases.length;
+    await attemptAll(() => cases.pop() ?? null);
+    smuggledByCases = (await readRegisteredUsers()).filter((user) => !allowedUsers.has(user));
+    let remaining = GENERATED;
+    await attemptAll(() => ((remaining -= 1) < 0 ? null : makeMutation(GENERATED - remaining)));
+    registeredUsers = await readRegisteredUsers();
+    const connection = new RawConnection(target.port);
+    const last = await connection.send(Buffer.from(registrationRequest("late-user")));
+    lastStatus = last?.status;
+    connection.close();
+    usersAtTheEnd = await readRegisteredUsers();
+    after = await endAttack(target);
+    console.log(
+      `${caseCount} known malformed requests and ${GENERATED} generated ones, seed ${seed}: ` +
+        `${answers} answers, ${closed} connections closed by the server; ` +
+        `${registeredUsers.length} of ${allowedUsers.size} users in well-formed requests have a ` +
+        `slot; ${healthChecks} health checks, the slowest in ${slowest.toFixed(0)} ms`,
+    );
+  });
+
+  test("no known malformed request smuggles in a registration", () => {
+    expect(smuggledByCases).toEqual([]);
+  });
+
+  test("no generated malformed request smuggles in a registration", () => {
+    const smuggled = registeredUsers.filter((user) => !allowedUsers.has(user));
+    const bytesOf = (user: string): string =>
+      makeMutation(Number(/\d+/.exec(user))).bytes.toString("latin1");
+    expect(smuggled.map((user) => [user, bytesOf(user), `seed ${seed}`])).toEqual([]);
+    expect(registeredUsers.length).toBeGreaterThan(0);
+  });
+
+  test("no malformed request is answered with 5xx or served as more requests than it has", () => {
+    expect(problems).toEqual([]);
+    expect(sent).toBeGreaterThanOrEqual(GENERATED);
+  });
+
+  test("each health check between malformed requests is answered", () => {
+    expect(failedHealthChecks).toEqual([]);
+    expect(healthChecks).toBeGreaterThan(0);
+  });
+
+  test("a well-formed registration is granted after the malformed requests", () => {
+    expect(lastStatus).toBe(200);
+    expect(usersAtTheEnd).toContain("late-user");
+  });
+
+  testAfterAttack("malformed HTTP", () => after);
+});
