@@ -2,21 +2,23 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DAY } from "../../domain/time.ts";
-import type { Result } from "../../domain/result.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
 import { verifyLicenseRequest } from "../../license/request.ts";
 import { signTrustDocument } from "../../license/trust.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { replaceFile } from "../../platform/files.ts";
-import { Misuse } from "../../platform/options.ts";
+import type { InvalidValue } from "../../platform/options.ts";
 import { version } from "../../platform/version.ts";
 import { confirmActivation, createPolicy } from "../../desk/airgap.ts";
 import { Desk } from "../../desk/desk.ts";
 import { issueLicense } from "../../desk/issue.ts";
 import type { Services } from "../../http/services.ts";
-import { getDataFolder, Failure, getListFlag, type Command } from "../frame/command.ts";
+import { Failure } from "../frame/command.ts";
+import { defaultValues, defineServer } from "../frame/define-command.ts";
+import { folderPath, listenAddress } from "../frame/option-parsers.ts";
+import { settings } from "../serve/settings.ts";
 import { demoIssueOptions, demoTerms } from "../vendor/demo-license.ts";
-import { option } from "../frame/flags.ts";
 import {
   refuseDebugger,
   refuseUnsupportedPlatform,
@@ -25,38 +27,62 @@ import {
 } from "../serve/run-server.ts";
 import { print, formatTable } from "../frame/terminal.ts";
 
-export const demoCommand: Command = {
+function productCode(text: string): Result<string, InvalidValue> {
+  if (/^[\x21-\x7e]{1,64}$/.test(text)) return ok(text);
+  const problem = "must be 1 to 64 visible ASCII characters";
+  return err({ problem, hint: "for example --product CAD" });
+}
+
+export const demoCommand = defineServer({
   name: "demo",
   isCommon: true,
   summary: "run a demo server with a license, ready for curl",
-  options: [option.demoListen, option.demoData, option.demoProducts],
+  options: {
+    listen: {
+      name: "listen",
+      type: "string",
+      placeholder: "HOST:PORT",
+      help: "address and port to listen on",
+      defaultValue: () => "127.0.0.1:8080",
+      parse: listenAddress,
+    },
+    data: {
+      name: "data",
+      type: "string",
+      placeholder: "DIR",
+      help: "keep the demo's data here; default: a temporary folder that is deleted when the demo stops",
+      isPath: true,
+      parse: folderPath,
+    },
+    products: {
+      name: "product",
+      type: "list",
+      placeholder: "CODE",
+      help: "an additional product code to license besides DEMO; can be repeated",
+      parse: productCode,
+    },
+  },
   examples: ["berth demo", "berth demo --product CAD --listen 127.0.0.1:9000"],
-  async run(flags) {
-    refuseUnsupportedPlatform(flags, "demo");
-    refuseDebugger(flags);
-    const products = ["DEMO", ...getListFlag(flags, "product")];
-    const invalid = products.find((code) => !/^[\x21-\x7e]{1,64}$/.test(code));
-    if (invalid !== undefined) {
-      throw new Misuse(
-        "--product must be 1 to 64 visible ASCII characters",
-        "for example --product CAD",
-      );
-    }
-    const keptFolder = flags.values.has("data") ? getDataFolder(flags) : null;
+  async run({ listen, data: keptFolder, products }, { environment, platform, setOptions }) {
+    refuseUnsupportedPlatform(platform, "demo");
+    refuseDebugger(environment);
     const folder = keptFolder ?? mkdtempSync(join(tmpdir(), "berth-demo-"));
+    const licensed = [...new Set(["DEMO", ...products])];
     try {
-      return await runServer(
-        flags,
-        folder,
-        "demo",
-        (appliance) => installLicenses(appliance, folder, [...new Set(products)]),
-        (server) => banner(server, keptFolder !== null),
-      );
+      return await runServer({
+        kind: "demo",
+        settings: { ...defaultValues(settings), listen, data: folder },
+        setOptions,
+        config: null,
+        environment,
+        prepare: (appliance) => installLicenses(appliance, folder, licensed),
+        ready: (server) => banner(server, keptFolder !== null),
+      });
     } finally {
       if (keptFolder === null) rmSync(folder, { recursive: true, force: true });
     }
   },
-};
+});
 
 /**
  * Creates a demo vendor in the folder and exchanges the usual documents with it: trust, request,

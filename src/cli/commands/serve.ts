@@ -1,59 +1,61 @@
 import type { Instant } from "../../domain/time.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { version } from "../../platform/version.ts";
-import {
-  getDataFolder,
-  getListFlag,
-  getStringFlag,
-  type Command,
-  type FlagValues,
-} from "../frame/command.ts";
-import { option, serverSettings } from "../frame/flags.ts";
+import { defineServer } from "../frame/define-command.ts";
+import { option } from "../frame/flags.ts";
+import { formatTable, print, printWarning } from "../frame/terminal.ts";
 import { describeNetworks } from "../serve/exposures.ts";
+import { formatListenAddress } from "../serve/listen-address.ts";
 import {
   refuseDebugger,
   refuseUnsupportedPlatform,
   runServer,
   type ServerContext,
 } from "../serve/run-server.ts";
-import { print, printWarning, formatTable } from "../frame/terminal.ts";
+import { settings, type ServeSettings } from "../serve/settings.ts";
 import { describeCertificate } from "../tls/tls-files.ts";
 
-export const serveCommand: Command = {
+export const serveCommand = defineServer({
   name: "serve",
   isCommon: true,
   summary: "run the license server in the foreground",
-  options: [...serverSettings, option.config],
+  options: { ...settings, config: option.config },
   examples: ["berth serve --data /srv/berth", "berth serve --listen 10.1.0.5:8080"],
-  async run(flags) {
-    refuseUnsupportedPlatform(flags, "site");
-    refuseDebugger(flags);
-    const folder = getDataFolder(flags);
-    return runServer(flags, folder, "site", nothingToPrepare, (server) => banner(server, flags));
+  run({ config, ...settings }, { environment, platform, setOptions }) {
+    refuseUnsupportedPlatform(platform, "site");
+    refuseDebugger(environment);
+    return runServer({
+      kind: "site",
+      settings,
+      setOptions,
+      config,
+      environment,
+      ready: (server) => banner(server, settings),
+    });
   },
-};
+});
 
-const nothingToPrepare = async (): Promise<void> => {};
+const AUTHENTICATION_TEXTS = {
+  open: "without a login",
+  login: "with a token from /auth",
+  mtls: "with a certificate, over TLS",
+};
 
 async function banner(
   { applianceStatus, access, exposures, certificate, url, tlsUrl, folder }: ServerContext,
-  flags: FlagValues,
+  { listen, clientNetworks, clientAuth }: ServeSettings,
 ): Promise<void> {
   const status = await applianceStatus.read();
   const licenses = status.ok ? status.value.licenses : [];
   const licenseTexts = licenses.map(
     ({ terms, slotsInUse }) => `${terms.product} (${slotsInUse} of ${terms.slots} slots in use)`,
   );
-  const networks = describeNetworks(getListFlag(flags, "client-networks"));
-  const authentication = {
-    open: "without a login",
-    login: "with a token from /auth",
-    mtls: "with a certificate, over TLS",
-  }[getStringFlag(flags, "client-auth") ?? "open"];
+  const networks = describeNetworks(clientNetworks);
+  const authentication = AUTHENTICATION_TEXTS[clientAuth];
   print(`berth ${version}`);
   print(
     formatTable([
-      ["  address", `${getStringFlag(flags, "listen")}, page at ${url}/`],
+      ["  address", `${formatListenAddress(listen)}, page at ${url}/`],
       ...(tlsUrl === null ? [] : [["  over TLS", tlsUrl]]),
       ["  data", folder],
       ["  licenses", licenseTexts.join(", ") || "none yet"],

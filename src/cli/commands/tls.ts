@@ -5,7 +5,8 @@ import { X509Certificate } from "node:crypto";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { replaceFile } from "../../platform/files.ts";
-import { Misuse } from "../../platform/options.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { Misuse, type InvalidValue } from "../../platform/options.ts";
 import { runAsFolderOwner, becomeFolderOwner } from "../../platform/owner.ts";
 import { randomBytes } from "../../platform/random.ts";
 import {
@@ -16,48 +17,51 @@ import {
   MAX_DAYS,
   readNameConstraints,
 } from "../../platform/x509.ts";
-import {
-  EXIT_OK,
-  getDataFolder,
-  Failure,
-  isFlagSet,
-  getStringFlag,
-  type Command,
-  type FlagValues,
-} from "../frame/command.ts";
-import { option } from "../frame/flags.ts";
 import { refuseToReplace, writeOutputText } from "../files/output-file.ts";
-import { getCaFolder, caKeyPath, saveSiteCa, readSiteCa, type SiteCa } from "../tls/site-ca.ts";
-import { print, printJson, printWarning } from "../frame/terminal.ts";
+import { Failure } from "../frame/command.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option } from "../frame/flags.ts";
+import { printWarning } from "../frame/terminal.ts";
+import {
+  getCaFolder,
+  caKeyPath,
+  saveSiteCa,
+  readSiteCa,
+  type CaFolder,
+  type SiteCa,
+} from "../tls/site-ca.ts";
 import { tlsPaths } from "../tls/tls-files.ts";
 import { chooseServerNames, choosePermittedNames } from "../tls/tls-names.ts";
 
-const init: Command = {
+const init = defineCommand({
   name: "tls init",
   isCommon: true,
   summary: "create a site CA and a server certificate, or renew the certificate",
-  options: [
-    option.data,
-    option.names,
-    option.caDir,
-    option.newCa,
-    option.limitAddresses,
-    option.config,
-    option.json,
-  ],
+  options: {
+    data: option.data,
+    names: option.names,
+    caDir: option.caDir,
+    newCa: option.newCa,
+    limitAddresses: option.limitAddresses,
+    config: option.config,
+    json: option.json,
+  },
   examples: [
     "berth tls init --names berth.plant7.lan,10.1.0.5",
     "berth tls init --ca-dir /media/usb/site-ca",
   ],
-  async run(flags) {
-    const folder = getExistingDataFolder(flags);
+  async run(options) {
+    const { data: folder, limitAddresses } = options;
+    refuseMissingFolder(folder);
     const now = wallClock();
-    const existing = isFlagSet(flags, "new-ca") ? null : readSiteCa(flags, folder);
+    const existing = options.newCa ? null : readSiteCa(options);
     if (existing?.isInDataFolder === true) warnAboutOldKey(existing, folder);
     const names =
-      existing === null ? chooseServerNames(flags, folder) : choosePermittedNames(flags, existing);
+      existing === null
+        ? chooseServerNames(options.names, folder)
+        : choosePermittedNames(options.names, existing);
     // As the user who runs the command: the server's user must not be able to read the CA's key.
-    const ca = existing ?? (await newSiteCa(flags, folder, names));
+    const ca = existing ?? (await newSiteCa(getCaFolder(options), names, limitAddresses));
     const server = issueServerCertificate(ca.authority, names, now);
     becomeFolderOwner(folder);
     const paths = tlsPaths(folder);
@@ -75,28 +79,27 @@ const init: Command = {
       fingerprint: new X509Certificate(ca.root).fingerprint256,
       isNew: existing === null,
     };
-    if (isFlagSet(flags, "json")) {
-      const { certificate, key, caCertificate: ca_certificate } = paths;
-      const files = { certificate, key, ca_certificate, ca_key: ca.keyPath };
-      const { validTo: valid_until, fingerprint, isNew: is_new_ca } = summary;
-      printJson({ ...files, names, valid_until, fingerprint, is_new_ca });
-      return EXIT_OK;
-    }
-    print(formatResult(folder, ca, summary));
-    return EXIT_OK;
+    const { certificate, key, caCertificate: ca_certificate } = paths;
+    const files = { certificate, key, ca_certificate, ca_key: ca.keyPath };
+    const { validTo: valid_until, fingerprint, isNew: is_new_ca } = summary;
+    return {
+      json: { ...files, names, valid_until, fingerprint, is_new_ca },
+      text: formatResult(folder, ca, summary),
+    };
   },
-};
+});
 
-const moveCa: Command = {
+const moveCa = defineCommand({
   name: "tls move-ca",
   summary: "move the site CA's key out of the data folder, where older versions kept it",
-  options: [option.data, option.caDir, option.config, option.json],
+  options: { data: option.data, caDir: option.caDir, config: option.config, json: option.json },
   examples: ["sudo berth tls move-ca"],
-  async run(flags) {
-    const folder = getExistingDataFolder(flags);
-    const ca = readSiteCa(flags, folder);
+  async run(options) {
+    const { data: folder } = options;
+    refuseMissingFolder(folder);
+    const ca = readSiteCa(options);
     const { oldCaKey } = tlsPaths(folder);
-    const caFolder = getCaFolder(flags, folder);
+    const caFolder = getCaFolder(options);
     if (ca === null || realDisk.stat(oldCaKey) === null) {
       throw new Failure(`${folder} contains no site CA key`, "there is nothing to move");
     }
@@ -106,63 +109,66 @@ const moveCa: Command = {
     }
     await runAsFolderOwner(folder, async () => realDisk.remove(oldCaKey));
     const path = caKeyPath(caFolder);
-    if (isFlagSet(flags, "json")) printJson({ path });
-    else print(`the site CA's key is now in ${path}; certificates and clients are not affected`);
-    return EXIT_OK;
+    return {
+      json: { path },
+      text: `the site CA's key is now in ${path}; certificates and clients are not affected`,
+    };
   },
-};
+});
 
-const client: Command = {
+const client = defineCommand({
   name: "tls client",
   summary: "create a client certificate and key, signed by the site CA, for client_auth = mtls",
-  options: [
-    option.data,
-    option.clientName,
-    option.clientDays,
-    option.out,
-    option.caDir,
-    option.config,
-    option.json,
-  ],
+  options: {
+    data: option.data,
+    name: option.clientName,
+    days: {
+      name: "days",
+      type: "string",
+      placeholder: "N",
+      help: `days until it expires; default ${DEFAULT_CLIENT_DAYS}`,
+      parse: parseDays,
+    },
+    out: option.out,
+    caDir: option.caDir,
+    config: option.config,
+    json: option.json,
+  },
   examples: ["berth tls client --name ws-17 --out ws-17.pem"],
-  async run(flags) {
-    const folder = getDataFolder(flags);
-    const name = getStringFlag(flags, "name");
-    const out = getStringFlag(flags, "out");
+  async run(options) {
+    const { data: folder, name, out, days } = options;
     if (name === null || out === null)
       throw new Misuse("--name and --out are required", "berth help tls client");
-    const days = getDays(flags);
-    const ca = readSiteCa(flags, folder);
+    const ca = readSiteCa(options);
     if (ca === null)
       throw new Failure(`${folder} has no site CA yet`, "create one with berth tls init");
     if (ca.isInDataFolder) warnAboutOldKey(ca, folder);
     refuseToReplace(out);
     const { certificate, key } = issueClientCertificate(ca.authority, name, {
       now: wallClock(),
-      days,
+      days: days ?? DEFAULT_CLIENT_DAYS,
     });
     await writeOutputText(out, `${certificate}${ca.chain}${key}`);
     const validTo = formatEnd(certificate);
-    if (isFlagSet(flags, "json")) printJson({ name, path: out, valid_until: validTo });
-    else {
-      print(`${out} contains the certificate and the key of ${name}, valid until ${validTo}.
+    return {
+      json: { name, path: out, valid_until: validTo },
+      text: `${out} contains the certificate and the key of ${name}, valid until ${validTo}.
 It cannot be revoked. If it is lost before then, create a new CA (berth tls init --new-ca),
-distribute it, and create a new certificate for every client.`);
-    }
-    return EXIT_OK;
+distribute it, and create a new certificate for every client.`,
+    };
   },
-};
+});
 
-function getExistingDataFolder(flags: FlagValues): string {
-  const folder = getDataFolder(flags);
-  if (realDisk.stat(folder) !== null) return folder;
+function refuseMissingFolder(folder: string): void {
+  if (realDisk.stat(folder) !== null) return;
   throw new Failure(`${folder} does not exist`, "start berth serve once, or check --data");
 }
 
-function getDays(flags: FlagValues): number {
-  const days = Number(getStringFlag(flags, "days") ?? DEFAULT_CLIENT_DAYS);
-  if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return days;
-  throw new Misuse(`--days must be a whole number from 1 to ${MAX_DAYS}`, "for example --days 30");
+function parseDays(text: string): Result<number, InvalidValue> {
+  const days = Number(text);
+  if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return ok(days);
+  const problem = `must be a whole number from 1 to ${MAX_DAYS}`;
+  return err({ problem, hint: "for example --days 30" });
 }
 
 function warnAboutOldKey({ keyPath }: SiteCa, folder: string): void {
@@ -172,16 +178,13 @@ function warnAboutOldKey({ keyPath }: SiteCa, folder: string): void {
 }
 
 async function newSiteCa(
-  flags: FlagValues,
-  folder: string,
+  caFolder: CaFolder,
   names: readonly string[],
+  limitAddresses: boolean,
 ): Promise<SiteCa> {
-  const caFolder = getCaFolder(flags, folder);
   const permitted = {
     names: names.filter((name) => isIP(name) === 0),
-    addresses: isFlagSet(flags, "limit-addresses")
-      ? names.filter((name) => isIP(name) !== 0)
-      : null,
+    addresses: limitAddresses ? names.filter((name) => isIP(name) !== 0) : null,
   };
   // Two CAs of one machine must not have the same name.
   const title = `Berth site CA ${randomBytes(4)} of ${hostname()}`;
@@ -232,4 +235,4 @@ The server does not send Strict-Transport-Security: browsers would then refuse p
 const formatEnd = (certificate: string | Uint8Array): string =>
   new Date(new X509Certificate(certificate).validTo).toISOString();
 
-export const tlsCommands: readonly Command[] = [init, moveCa, client];
+export const tlsCommands = [init, moveCa, client];

@@ -7,7 +7,7 @@ import { isPortInUse, findListeningProcess } from "../../platform/ports.ts";
 import { describeProcess } from "../../platform/processes.ts";
 import { hasSystemd, runTool, systemctl, type ToolResult } from "../../platform/systemd.ts";
 import { readNameConstraints } from "../../platform/x509.ts";
-import { parseListenAddress } from "../serve/listen-address.ts";
+import { formatListenAddress, type ListenAddress } from "../serve/listen-address.ts";
 import { servicePaths, SERVICE_UNIT } from "../service/unit.ts";
 import { tlsPaths } from "../tls/tls-files.ts";
 import { createFinding, okFinding, type Finding } from "./finding.ts";
@@ -16,8 +16,8 @@ export interface HostToCheck {
   readonly folder: string;
   /** Whether it is the folder of the installed service. */
   readonly isService: boolean;
-  /** `HOST:PORT` of each listener that is set. */
-  readonly listenAddresses: readonly string[];
+  /** Of each listener that is set. */
+  readonly listenAddresses: readonly ListenAddress[];
   /** Of the running server; null: no server is running. */
   readonly pid: number | null;
 }
@@ -31,8 +31,9 @@ export const checkHost = (host: HostToCheck): Finding[] => [
   ...serviceFindings(host),
 ];
 
-function portFinding(listen: string, pid: number | null): Finding {
-  const port = parseListenAddress(listen)?.port ?? 0;
+function portFinding(address: ListenAddress, pid: number | null): Finding {
+  const { port } = address;
+  const listen = formatListenAddress(address);
   const check = `port ${port}`;
   if (!isPortInUse(port)) {
     return pid === null
@@ -56,8 +57,8 @@ function portFinding(listen: string, pid: number | null): Finding {
 const TOOL_TIMEOUT = 5_000;
 
 /** Only firewalls that can be queried without a change; the operator decides on the rules. */
-function firewallFindings(listenAddresses: readonly string[]): Finding[] {
-  const ports = listenAddresses.map((address) => parseListenAddress(address)?.port ?? 0);
+function firewallFindings(listenAddresses: readonly ListenAddress[]): Finding[] {
+  const ports = listenAddresses.map(({ port }) => port);
   const findings: Finding[] = [];
   if (runTool(["firewall-cmd", "--state"], TOOL_TIMEOUT).ok) {
     const open = runTool(["firewall-cmd", "--list-ports"], TOOL_TIMEOUT).output.split(/\s+/);

@@ -1,9 +1,4 @@
-import {
-  Misuse,
-  type Environment,
-  type Option,
-  type ResolvedOption,
-} from "../../platform/options.ts";
+import type { Environment, Misuse, Option, ResolvedOption } from "../../platform/options.ts";
 
 /** One row of the command table, from which help, completions and dispatch are derived. */
 export interface Command {
@@ -29,8 +24,8 @@ export interface FlagValues {
   readonly positionals: readonly string[];
   readonly environment: Environment;
   readonly platform: NodeJS.Platform;
-  /** Why the settings file could not be used; null or absent: it was read, or there is none. */
-  readonly settingsError?: Misuse | null;
+  /** Why the settings file could not be used; null: it was read, or there is none. */
+  readonly settingsError: Misuse | null;
 }
 
 export const EXIT_OK = 0;
@@ -45,22 +40,6 @@ export function getStringFlag({ values }: FlagValues, name: string): string | nu
   const value = values.get(name)?.value;
   return typeof value === "string" ? value : null;
 }
-
-/** The full path of the data folder. An empty value would mean the working folder. */
-export function getDataFolder(flags: FlagValues): string {
-  const folder = getStringFlag(flags, "data");
-  if (folder === null || folder === "") {
-    throw new Misuse("--data requires a folder", "for example --data /srv/berth");
-  }
-  return folder;
-}
-
-/** The data folder, and the name to bind licenses to if no hardware can be identified. */
-export const getAdminTarget = (flags: FlagValues) => ({
-  folder: getDataFolder(flags),
-  identityName: getStringFlag(flags, "identity"),
-  environment: flags.environment,
-});
 
 export function getListFlag({ values }: FlagValues, name: string): readonly string[] {
   const value = values.get(name)?.value;

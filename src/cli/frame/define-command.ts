@@ -1,5 +1,5 @@
 import type { Result } from "../../domain/result.ts";
-import { Misuse, type InvalidValue, type Option } from "../../platform/options.ts";
+import { Misuse, resolveOptions, type InvalidValue, type Option } from "../../platform/options.ts";
 import type { Command, FlagValues } from "./command.ts";
 import { printOutcome, type JsonOutcome, type TextOutcome } from "./outcome.ts";
 import { printParts, type Text } from "./terminal.ts";
@@ -77,10 +77,27 @@ export const defineCommand = <
   },
 });
 
+/** A command that runs until it is stopped. It prints what happens, and returns the exit code. */
+export const defineServer = <const T extends OptionTable>(
+  definition: Definition<T, readonly [], number>,
+): Command => ({
+  ...definition,
+  options: Object.values(definition.options),
+  run: async (flags) =>
+    definition.run(readValues(definition.options, flags), createContext(definition.options, flags)),
+});
+
+/** The values of options that nobody set. */
+export const defaultValues = <const T extends OptionTable>(table: T): Values<T> =>
+  readValues(table, { values: resolveOptions(Object.values(table), {}, {}, null) });
+
 const isJson = ({ values }: FlagValues): boolean => values.get("json")?.value === true;
 
 /** The only place where names become types; `resolveOptions` parsed the values. */
-function readValues<T extends OptionTable>(table: T, { values }: FlagValues): Values<T> {
+function readValues<T extends OptionTable>(
+  table: T,
+  { values }: Pick<FlagValues, "values">,
+): Values<T> {
   const entries = Object.entries(table).map(([key, option]) => {
     const parsed = values.get(option.name)?.parsed ?? NOT_SET[option.type];
     if (parsed === null && option.missingHint !== undefined && !values.has(option.name)) {
@@ -111,6 +128,6 @@ function createContext<T extends OptionTable, A extends readonly string[]>(
     },
     environment,
     platform,
-    settingsError: settingsError ?? null,
+    settingsError,
   };
 }

@@ -4,28 +4,12 @@ import { err, ok } from "../../domain/result.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { settings } from "../serve/settings.ts";
 import { parseTimeFlag } from "./time-flag.ts";
-import { folderPath, listenAddress, matchingNumber, oneOf } from "./option-parsers.ts";
+import { listenAddress, matchingNumber, oneOf } from "./option-parsers.ts";
 
 /** All flags; each is described once. */
 export const option = {
   ...settings,
   ...deskFlags,
-  demoData: {
-    name: "data",
-    type: "string",
-    placeholder: "DIR",
-    help: "keep the demo's data here; default: a temporary folder that is deleted when the demo stops",
-    isPath: true,
-    parse: folderPath,
-  },
-  demoListen: {
-    name: "listen",
-    type: "string",
-    placeholder: "HOST:PORT",
-    help: "address and port to listen on",
-    defaultValue: () => "127.0.0.1:8080",
-    parse: listenAddress,
-  },
   acceptLoss: {
     name: "accept-loss",
     type: "boolean",
@@ -55,12 +39,6 @@ export const option = {
     type: "string",
     placeholder: "CODE",
     help: "only entries of this product",
-  },
-  demoProducts: {
-    name: "product",
-    type: "list",
-    placeholder: "CODE",
-    help: "an additional product code to license besides DEMO; can be repeated",
   },
   slotProduct: {
     name: "product",
@@ -233,12 +211,6 @@ export const option = {
     type: "boolean",
     help: "restrict a new CA to the server's IP addresses too; clients built with Bun reject such a CA",
   },
-  clientDays: {
-    name: "days",
-    type: "string",
-    placeholder: "N",
-    help: "days until it expires; default 90",
-  },
   tokenDays: {
     name: "days",
     type: "string",
@@ -284,8 +256,6 @@ export const option = {
   },
   json: { name: "json", type: "boolean", help: "print JSON" },
 } as const satisfies Readonly<Record<string, Option>>;
-
-export const serverSettings: readonly Option[] = Object.values(settings);
 
 /** The options of a command that uses a site, whether its server is running or not. */
 export const siteOptions = {

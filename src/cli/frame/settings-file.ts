@@ -17,7 +17,8 @@ import {
   type OptionValue,
 } from "../../platform/options.ts";
 import type { Command } from "./command.ts";
-import { option, serverSettings } from "./flags.ts";
+import { settings as serverSettings } from "../serve/settings.ts";
+import { option } from "./flags.ts";
 import { findNearest } from "./nearest.ts";
 import { printWarning } from "./terminal.ts";
 
@@ -46,7 +47,11 @@ export function readSettings(
   let text: string | null = null;
   try {
     text = readText(path, isNamed);
-    return { file: parseConfig(path, text, serverSettings), servicePath, error: null };
+    return {
+      file: parseConfig(path, text, Object.values(serverSettings)),
+      servicePath,
+      error: null,
+    };
   } catch (error) {
     if (!(error instanceof Misuse)) throw error;
     if (text === null && isNamed) throw error;

@@ -10,16 +10,19 @@ import type {
 import type { Environment } from "../../platform/options.ts";
 import { TaskQueue } from "../../platform/task-queue.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
-import { EXIT_OK, EXIT_NEEDS_OPERATOR, getStringFlag, type FlagValues } from "../frame/command.ts";
 import { Downloads } from "../../operations/folder/downloads.ts";
+import { EXIT_OK, EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
+import type { ServeSettings } from "../serve/settings.ts";
 import { runChildCommand } from "./child-command.ts";
 import { toMaintenanceFault, catchSystemError } from "./maintenance-fault.ts";
 
-interface MaintenanceContext {
-  readonly flags: FlagValues;
-  readonly folder: string;
-  /** The bound addresses. */
-  readonly listeners: () => SettingsReply["listeners"];
+export interface MaintenanceContext {
+  readonly settings: Pick<ServeSettings, "data" | "identity">;
+  /** The settings file; null: there is none. */
+  readonly config: string | null;
+  readonly environment: Environment;
+  /** The bound addresses; filled when the server listens. */
+  readonly listeners: SettingsReply["listeners"];
   /** Receives the result of each check of the audit log; null: it is intact. */
   readonly reportAuditFinding: (finding: AuditFinding | null) => void;
 }
@@ -43,8 +46,9 @@ type JobOutcome<T> = Promise<Result<T, MaintenanceFault>>;
 
 /** Runs the commands of an operator at the machine, for an operator who uses the admin API. */
 export function createMaintenanceJobs({
-  flags,
-  folder,
+  settings: { data: folder, identity },
+  config,
+  environment,
   listeners,
   reportAuditFinding,
 }: MaintenanceContext): MaintenanceJobs {
@@ -54,11 +58,11 @@ export function createMaintenanceJobs({
   const dataFlag = [`--data=${folder}`];
   const siteFlags = (): string[] => [
     ...dataFlag,
-    ...formatFlag(flags, "identity"),
-    ...listeners().map(({ address, tls }) => `--listen${tls ? "-tls" : ""}=${address}`),
+    ...formatFlag("identity", identity),
+    ...listeners.map(({ address, tls }) => `--listen${tls ? "-tls" : ""}=${address}`),
   ];
   // The flags contain all they need: the settings file may have changed since the start.
-  const plainEnvironment = withoutBerthVariables(flags.environment);
+  const plainEnvironment = withoutBerthVariables(environment);
 
   /** Runs one job at a time: two would need twice the memory. */
   const enqueue = async <T>(
@@ -132,10 +136,10 @@ export function createMaintenanceJobs({
       }),
     supportBundle: (signal) =>
       enqueue(signal, async (cancel) => {
-        const extraFlags = [...formatFlag(flags, "config"), "--yes", "--json"];
+        const extraFlags = [...formatFlag("config", config), "--yes", "--json"];
         const argsFor = (path: string) => ["support-bundle", path, ...siteFlags(), ...extraFlags];
         // The bundle contains the settings, and some may come from environment variables.
-        const download = await createDownload(cancel, argsFor, flags.environment);
+        const download = await createDownload(cancel, argsFor, environment);
         return withFileName(download, "support");
       }),
     removeLeftovers: () => downloads.removeAll(),
@@ -146,10 +150,8 @@ export function createMaintenanceJobs({
   };
 }
 
-const formatFlag = (flags: FlagValues, name: string): string[] => {
-  const value = getStringFlag(flags, name);
-  return value === null ? [] : [`--${name}=${value}`];
-};
+const formatFlag = (name: string, value: string | null): string[] =>
+  value === null ? [] : [`--${name}=${value}`];
 
 const withoutBerthVariables = (environment: Environment): Environment =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("BERTH_")));

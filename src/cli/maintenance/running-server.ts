@@ -1,35 +1,37 @@
 import type { RunningServer, SettingsReply } from "../../http/running-server.ts";
-import type { AuditFinding } from "../../operations/audit-maintenance.ts";
-import type { FlagValues } from "../frame/command.ts";
+import type { SetOption } from "../frame/define-command.ts";
 import { getAllowedNetworks } from "../serve/access-policy.ts";
-import { createMaintenanceJobs, type MaintenanceJobs } from "./maintenance.ts";
+import type { ServeSettings } from "../serve/settings.ts";
+import {
+  createMaintenanceJobs,
+  type MaintenanceContext,
+  type MaintenanceJobs,
+} from "./maintenance.ts";
 
 /** A listener as it is bound: HOST:PORT. */
 export type BoundListener = SettingsReply["listeners"][number];
 
-/** What only a running server can do; `bound` is filled when it listens. */
+interface RunningServerOptions extends MaintenanceContext {
+  readonly settings: MaintenanceContext["settings"] &
+    Pick<ServeSettings, "clientNetworks" | "adminNetworks">;
+  readonly setOptions: readonly SetOption[];
+}
+
+/** What only a running server can do. */
 export function createRunningServer(
-  flags: FlagValues,
-  folder: string,
-  bound: readonly BoundListener[],
-  reportAuditFinding: (finding: AuditFinding | null) => void = () => {},
+  options: RunningServerOptions,
 ): RunningServer & MaintenanceJobs {
-  const settings = (): SettingsReply => ({
-    settings: [...flags.values].map(([name, { value, from }]) => ({
-      name,
-      value: typeof value === "object" ? [...value] : value,
-      source: from,
-    })),
-    networks: getAllowedNetworks(flags),
-    listeners: [...bound],
-  });
+  const { settings, setOptions, listeners } = options;
   return {
-    settings,
-    ...createMaintenanceJobs({
-      flags,
-      folder,
-      listeners: () => [...bound],
-      reportAuditFinding,
+    settings: (): SettingsReply => ({
+      settings: setOptions.map(({ name, value, from }) => ({
+        name,
+        value: typeof value === "object" ? [...value] : value,
+        source: from,
+      })),
+      networks: getAllowedNetworks(settings),
+      listeners: [...listeners],
     }),
+    ...createMaintenanceJobs(options),
   };
 }

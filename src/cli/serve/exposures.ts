@@ -1,37 +1,39 @@
 import type { Exposure } from "../../http/services.ts";
 import type { AccessPolicy } from "../../http/server.ts";
-import type { AccessView } from "../../operations/access-control.ts";
+import type { AccessControl } from "../../operations/access-control.ts";
 import { isLoopback, parseNetwork } from "../../platform/networks.ts";
-import { parseListenAddress } from "./listen-address.ts";
+import { formatListenAddress } from "./listen-address.ts";
+import type { ServeSettings } from "./settings.ts";
 
-interface SecuritySettings {
+interface Security {
   readonly policy: AccessPolicy;
-  readonly isClaimed: boolean;
-  readonly access: AccessView;
-  /** HOST:PORT of each listener; null: there is none. */
-  readonly plain: string;
-  readonly tls: string | null;
-  /** As they were set; empty: the default networks. */
-  readonly clientNetworks: readonly string[];
-  readonly adminNetworks: readonly string[];
+  readonly access: AccessControl;
+  readonly settings: Pick<
+    ServeSettings,
+    "listen" | "listenTls" | "clientNetworks" | "adminNetworks"
+  >;
 }
 
 /** Open access to the server, and how to restrict it: for `status` and for the start. */
-export const findExposures = (settings: SecuritySettings): Exposure[] => [
-  ...adminExposures(settings),
-  ...clientExposures(settings),
-  ...networkExposures("applications", "--client-networks", settings.clientNetworks),
-  ...networkExposures("administrators", "--admin-networks", settings.adminNetworks),
-  ...plainHttpExposures(settings),
-];
+export const findExposures = (security: Security): Exposure[] => {
+  const { clientNetworks, adminNetworks } = security.settings;
+  return [
+    ...adminExposures(security),
+    ...clientExposures(security),
+    ...networkExposures("applications", "--client-networks", clientNetworks),
+    ...networkExposures("administrators", "--admin-networks", adminNetworks),
+    ...plainHttpExposures(security),
+  ];
+};
 
 export const describeNetworks = (networks: readonly string[]): string =>
   networks.join(", ") || "private networks and this machine's subnets";
 
-function adminExposures({ policy, isClaimed, access: { tokens } }: SecuritySettings): Exposure[] {
-  if (isClaimed) {
-    return tokens
-      .filter(({ endsAt }) => endsAt === null)
+function adminExposures({ policy, access }: Security): Exposure[] {
+  if (access.isClaimed()) {
+    return access
+      .list()
+      .tokens.filter(({ endsAt }) => endsAt === null)
       .map(({ name }) => ({
         finding: `the token ${name} never expires`,
         remedy: `${name === "service" ? "berth service install" : "berth admin token --name NEW"} creates a token that expires; then run berth admin token revoke ${name}`,
@@ -51,9 +53,9 @@ function adminExposures({ policy, isClaimed, access: { tokens } }: SecuritySetti
   ];
 }
 
-function clientExposures({ policy, clientNetworks }: SecuritySettings): Exposure[] {
+function clientExposures({ policy, settings }: Security): Exposure[] {
   if (policy.clientAuth !== "open") return [];
-  const networks = describeNetworks(clientNetworks);
+  const networks = describeNetworks(settings.clientNetworks);
   return [
     {
       finding: `applications from ${networks} can call without a login and in any user's name`,
@@ -75,14 +77,15 @@ function networkExposures(group: string, flag: string, networks: readonly string
   return [{ finding, remedy: `set ${flag} to the site's own networks` }];
 }
 
-function plainHttpExposures({ policy, plain, tls }: SecuritySettings): Exposure[] {
+function plainHttpExposures({ policy, settings }: Security): Exposure[] {
   const exposures: Exposure[] = [];
-  const host = parseListenAddress(plain)?.host ?? "";
+  const { listen, listenTls } = settings;
+  const { host } = listen;
   if (host !== "localhost" && !isLoopback(host)) {
     exposures.push({
-      finding: `plain HTTP on ${plain}: traffic can be read and changed on the network`,
+      finding: `plain HTTP on ${formatListenAddress(listen)}: traffic can be read and changed on the network`,
       remedy:
-        tls === null
+        listenTls === null
           ? "run berth tls init, then set --listen-tls HOST:PORT and --listen 127.0.0.1:8080"
           : "set --listen 127.0.0.1:8080 once every application uses TLS",
     });

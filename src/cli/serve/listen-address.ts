@@ -14,3 +14,6 @@ export function parseListenAddress(text: string): ListenAddress | null {
   if (host === undefined || port > 65_535) return null;
   return bracketed !== undefined && isIP(bracketed) !== 6 ? null : { host, port };
 }
+
+export const formatListenAddress = ({ host, port }: ListenAddress): string =>
+  `${host.includes(":") ? `[${host}]` : host}:${port}`;

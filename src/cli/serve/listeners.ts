@@ -20,7 +20,7 @@ import { findListeningProcess } from "../../platform/ports.ts";
 import { describeProcess } from "../../platform/processes.ts";
 import { socketPath } from "./appliance.ts";
 import { Failure } from "../frame/command.ts";
-import type { ListenAddress } from "./listen-address.ts";
+import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
 import { printWarning } from "../frame/terminal.ts";
 import { certificateView } from "../tls/tls-files.ts";
 
@@ -41,8 +41,7 @@ export async function probeAddresses(addresses: readonly (ListenAddress | null)[
 }
 
 /** Throws if no server could listen there, even as root and with the port free. */
-export async function checkAddress(address: ListenAddress | null): Promise<void> {
-  if (address === null) return;
+export async function checkAddress(address: ListenAddress): Promise<void> {
   await checkHostName(address.host);
   try {
     await probeAddress(address.host, address.port).stop();
@@ -102,8 +101,7 @@ export function serveTls(
 
 /** HOST:PORT, with the actual port if the configured one is 0. */
 export function formatBoundAddress({ host, port }: ListenAddress, { address }: Listener): string {
-  const name = host.includes(":") ? `[${host}]` : host;
-  return `${name}:${port === 0 ? new URL(address).port : port}`;
+  return formatListenAddress({ host, port: port === 0 ? Number(new URL(address).port) : port });
 }
 
 function withListenErrors<T extends Listener>({ host, port }: ListenAddress, start: () => T): T {
@@ -123,7 +121,7 @@ function withListenErrors<T extends Listener>({ host, port }: ListenAddress, sta
 
 /** Null: the error is not caused by the operator's settings. */
 function listenFailure(host: string, port: number, code: string | null): Failure | null {
-  const address = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  const address = formatListenAddress({ host, port });
   if (code === "EACCES") {
     const other = `${address.slice(0, -String(port).length)}8080`;
     return new Failure(

@@ -10,7 +10,9 @@ import type { StorageStatus } from "../../operations/appliance-status.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { ApplianceClaim } from "../../operations/folder/appliance-claim.ts";
 import { openAppliance } from "./appliance.ts";
-import { EXIT_OK, Failure, getStringFlag, type FlagValues } from "../frame/command.ts";
+import type { Environment } from "../../platform/options.ts";
+import { EXIT_OK, Failure } from "../frame/command.ts";
+import type { SetOption } from "../frame/define-command.ts";
 import { createRunningServer, type BoundListener } from "../maintenance/running-server.ts";
 import {
   formatBoundAddress,
@@ -19,7 +21,8 @@ import {
   servePlain,
   serveTls,
 } from "./listeners.ts";
-import { readSlotCaps, listExposures } from "./access-policy.ts";
+import { findExposures } from "./exposures.ts";
+import type { ServeSettings } from "./settings.ts";
 import { readStartSettings } from "./start-checks.ts";
 import { print, printWarning } from "../frame/terminal.ts";
 import { certificateView } from "../tls/tls-files.ts";
@@ -32,7 +35,7 @@ export interface ServerContext extends Services {
 }
 
 /** Called before anything is created or changed. */
-export function refuseUnsupportedPlatform({ platform }: FlagValues, kind: DataFolderKind): void {
+export function refuseUnsupportedPlatform(platform: NodeJS.Platform, kind: DataFolderKind): void {
   if (canServe(kind, platform)) return;
   throw new Failure(
     kind === "site"
@@ -45,7 +48,7 @@ export function refuseUnsupportedPlatform({ platform }: FlagValues, kind: DataFo
 /** The runtime obeys them before our code runs, and a debugger could read every secret. */
 const DEBUGGER_VARIABLES = ["BUN_INSPECT", "BUN_INSPECT_CONNECT_TO"];
 
-export function refuseDebugger({ environment }: FlagValues): void {
+export function refuseDebugger(environment: Environment): void {
   const name = DEBUGGER_VARIABLES.find((variable) => environment[variable] !== undefined);
   if (name === undefined) return;
   throw new Failure(
@@ -54,31 +57,40 @@ export function refuseDebugger({ environment }: FlagValues): void {
   );
 }
 
+export interface ServerOptions {
+  readonly kind: DataFolderKind;
+  readonly settings: ServeSettings;
+  /** The options as they were written, for an administrator who asks the server for them. */
+  readonly setOptions: readonly SetOption[];
+  /** The settings file; null: there is none. */
+  readonly config: string | null;
+  readonly environment: Environment;
+  /** Called when the folder is open, before the first request. */
+  readonly prepare?: (appliance: Services) => Promise<void>;
+  readonly ready: (server: ServerContext) => Promise<void>;
+}
+
 /** Opens the folder, listens, calls `ready`, and runs until a signal stops it. */
-export async function runServer(
-  flags: FlagValues,
-  folder: string,
-  kind: DataFolderKind,
-  prepare: (appliance: Services) => Promise<void>,
-  ready: (server: ServerContext) => Promise<void>,
-): Promise<number> {
+export async function runServer(options: ServerOptions): Promise<number> {
+  const { kind, settings, environment, prepare, ready } = options;
+  const { data: folder } = settings;
   const signals = new ServerSignals();
-  const manager = new ServiceManager(flags.environment);
-  const { plain, tls, policy } = readStartSettings(flags, folder, kind);
+  const manager = new ServiceManager(environment);
+  const { plain, tls, policy } = readStartSettings(settings, kind);
   // A port that is not available must not leave a new data folder behind.
   await probeAddresses([plain, tls]);
-  const claim = new ApplianceClaim(folder, flags.environment, printWarning);
+  const claim = new ApplianceClaim(folder, environment, printWarning);
   const appliance = await openAppliance({
     claim: (key) => claim.acquire(key),
     folder,
-    identityName: getStringFlag(flags, "identity"),
+    identityName: settings.identity,
     kind,
     create: true,
     holder: "server",
     migrateAtOnce: true,
-    keepMonths: Number(getStringFlag(flags, "audit-keep-months") ?? 0),
-    caps: readSlotCaps(flags),
-    auditBudget: Number(getStringFlag(flags, "audit-budget") ?? 64),
+    keepMonths: settings.auditKeepMonths,
+    caps: { perUser: settings.maxSlotsPerUser, perPeer: settings.maxSlotsPerPeer },
+    auditBudget: settings.auditBudget,
   });
   const { applianceStatus, hostMove, access } = appliance;
   try {
@@ -88,13 +100,15 @@ export async function runServer(
     throw error;
   }
   const bound: BoundListener[] = [];
-  const runningServer = createRunningServer(flags, folder, bound, (finding) =>
-    appliance.auditMaintenance.setFinding(finding),
-  );
+  const runningServer = createRunningServer({
+    ...options,
+    listeners: bound,
+    reportAuditFinding: (finding) => appliance.auditMaintenance.setFinding(finding),
+  });
   const services: Services = {
     ...appliance,
     runningServer,
-    exposures: () => listExposures(flags, policy, access),
+    exposures: () => findExposures({ settings, policy, access }),
     certificate: () => tls && certificateView(tls.certificate, wallClock()),
   };
   const listeners: Listener[] = [];
@@ -105,7 +119,7 @@ export async function runServer(
     // Before the first request: a clock that was corrected while the server was off counts now.
     await appliance.timekeeping.tick();
     runningServer.removeLeftovers();
-    await prepare(appliance);
+    await prepare?.(appliance);
     const plainListener = servePlain({ ...plain, services, policy });
     listeners.push(plainListener);
     bound.push({ address: formatBoundAddress(plain, plainListener), tls: false });
@@ -114,7 +128,7 @@ export async function runServer(
     if (tls !== null && tlsListener !== null) {
       bound.push({ address: formatBoundAddress(tls, tlsListener), tls: true });
     }
-    const socket = listenOnAdminSocket(services, folder, policy.logMode, flags.environment);
+    const socket = listenOnAdminSocket(services, folder, policy.logMode, environment);
     if (socket !== null) listeners.push(socket);
     const [url, tlsUrl] = [plainListener.address, tlsListener?.address ?? null];
     await ready({ ...services, url, tlsUrl, folder });

@@ -1,6 +1,7 @@
 import { parseNetwork } from "../../platform/networks.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { defaultDataFolder, type Option, type InvalidValue } from "../../platform/options.ts";
+import type { Values } from "../frame/define-command.ts";
 import { folderPath, listenAddress, matchingNumber, oneOf } from "../frame/option-parsers.ts";
 
 const parseNetworkText = (text: string): Result<string, InvalidValue> =>
@@ -168,3 +169,6 @@ export const settings = {
     }),
   },
 } as const satisfies Readonly<Record<string, Option>>;
+
+/** The settings of a server, parsed. */
+export type ServeSettings = Values<typeof settings>;

@@ -1,11 +1,11 @@
 import type { DataFolderKind } from "../../domain/state.ts";
 import type { AccessPolicy } from "../../http/server.ts";
-import { getStringFlag, type FlagValues } from "../frame/command.ts";
 import { describeError, type Refusal } from "../frame/error-report.ts";
-import { parseListenAddress, type ListenAddress } from "./listen-address.ts";
-import { checkAddress, type TlsEndpoint } from "./listeners.ts";
-import { checkTlsFlags, readAccessPolicy } from "./access-policy.ts";
 import { readCertificate } from "../tls/tls-files.ts";
+import { checkTlsSettings, createAccessPolicy } from "./access-policy.ts";
+import type { ListenAddress } from "./listen-address.ts";
+import { checkAddress, type TlsEndpoint } from "./listeners.ts";
+import type { ServeSettings } from "./settings.ts";
 
 export interface StartSettings {
   readonly plain: ListenAddress;
@@ -14,29 +14,23 @@ export interface StartSettings {
   readonly policy: AccessPolicy;
 }
 
-/** Reads and checks the start settings, before a folder is created or a port is opened. */
-export function readStartSettings(
-  flags: FlagValues,
-  folder: string,
-  kind: DataFolderKind,
-): StartSettings {
-  const plain = parseListenAddress(getStringFlag(flags, "listen") ?? "") ?? { host: "", port: 0 };
-  const tls = parseListenAddress(getStringFlag(flags, "listen-tls") ?? "");
-  const policy = readAccessPolicy(flags, kind);
-  checkTlsFlags(flags, policy, plain, tls);
-  const read = () => readCertificate(flags, folder);
-  return { plain, tls: tls && { ...tls, readCertificate: read, certificate: read() }, policy };
+/** Checks the settings together, before a folder is created or a port is opened. */
+export function readStartSettings(settings: ServeSettings, kind: DataFolderKind): StartSettings {
+  const { listen: plain, listenTls } = settings;
+  checkTlsSettings(settings);
+  const read = () => readCertificate(settings);
+  const tls = listenTls && { ...listenTls, readCertificate: read, certificate: read() };
+  return { plain, tls, policy: createAccessPolicy(settings, kind) };
 }
 
 /** The first reason why a start would be refused; null: there is none. */
 export async function findStartRefusal(
-  flags: FlagValues,
-  folder: string,
-  listenAddresses: readonly string[],
+  settings: ServeSettings,
+  listenAddresses: readonly ListenAddress[],
 ): Promise<Refusal | null> {
   try {
-    readStartSettings(flags, folder, "site");
-    for (const address of listenAddresses) await checkAddress(parseListenAddress(address));
+    readStartSettings(settings, "site");
+    for (const address of listenAddresses) await checkAddress(address);
     return null;
   } catch (error) {
     return describeError(error).refusal;

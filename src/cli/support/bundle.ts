@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { arch, hostname, release, userInfo, version as kernel } from "node:os";
 import { runAsFolderOwner } from "../../platform/owner.ts";
 import type { OpenFile } from "../../platform/disk.ts";
-import { resolveOptions, type ResolvedOption } from "../../platform/options.ts";
+import { resolveOptions, type Environment, type ResolvedOption } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { hasSystemd, readServiceLog } from "../../platform/systemd.ts";
@@ -10,11 +10,10 @@ import { commit, runtime, target, version } from "../../platform/version.ts";
 import { readAccessList } from "../../operations/access-control.ts";
 import { describeFiles, readAuditLineTypes } from "../../operations/folder/folder-contents.ts";
 import { ArchiveWriter } from "../../operations/folder/archive.ts";
-import { getDataFolder, getAdminTarget, getStringFlag, type FlagValues } from "../frame/command.ts";
-import { runChecks } from "../commands/doctor.ts";
-import { serverSettings } from "../frame/flags.ts";
+import { unwrapReply, withAdminClient, type AdminClient } from "../client/admin-client.ts";
+import { checkInstallation, type Installation } from "../doctor/installation.ts";
 import { noCheck, refuseToReplace, writeOutput } from "../files/output-file.ts";
-import { withAdminCall } from "../client/admin-call.ts";
+import { settings as serverSettings } from "../serve/settings.ts";
 import { servicePaths, SERVICE_UNIT } from "../service/unit.ts";
 import { parseConfig } from "../frame/settings-file.ts";
 import { Redactor } from "./redact.ts";
@@ -29,24 +28,27 @@ const LOG_LINES = 2_000;
 const AUDIT_LINES = 500;
 
 /** Everything that helps to find a problem, without the names of people and machines. */
-export async function collectEntries(flags: FlagValues): Promise<BundleEntry[]> {
-  const folder = getDataFolder(flags);
+export async function collectEntries(installation: Installation): Promise<BundleEntry[]> {
+  const { environment, config } = installation;
+  const folder = installation.settings.data;
   const redactor = new Redactor();
   redactor.pseudonymFor("host", hostname());
-  for (const user of [userInfo().username, flags.environment["SUDO_USER"] ?? ""]) {
+  for (const user of [userInfo().username, environment["SUDO_USER"] ?? ""]) {
     redactor.pseudonymFor("user", user);
   }
   const json = (value: unknown): string =>
     `${JSON.stringify(redactor.redactValue(value), null, 1)}\n`;
-  const resolved = resolveSettings(flags);
-  for (const { kind, value } of listSensitivePaths(flags, folder, resolved))
+  const resolved = resolveSettings(config, environment);
+  for (const { kind, value } of listSensitivePaths(config, folder, resolved))
     redactor.pseudonymFor(kind, value);
   const settings =
     "error" in resolved
       ? resolved
       : [...resolved].map(([name, { value, from }]) => ({ [name]: value, source: from }));
   // First: names that occur here are then replaced in free text as well.
-  const slots = await fetchReply(flags, "/api/admin/v1/registrations");
+  const slots = await fetchReply(installation, ({ admin }) =>
+    unwrapReply(admin.registrations.get({ query: {} })),
+  );
   redactor.redactValue([
     slots,
     await runAsFolderOwner(folder, async () => readAccessNames(folder)),
@@ -61,7 +63,7 @@ export async function collectEntries(flags: FlagValues): Promise<BundleEntry[]> 
     {
       name: "status.json",
       description: "output of berth status",
-      text: json(await fetchReply(flags, "/api/admin/v1/status")),
+      text: json(await fetchReply(installation, ({ admin }) => unwrapReply(admin.status.get()))),
     },
     {
       name: "settings.json",
@@ -71,7 +73,7 @@ export async function collectEntries(flags: FlagValues): Promise<BundleEntry[]> 
     {
       name: "doctor.json",
       description: "output of berth doctor",
-      text: json(await runChecks(flags)),
+      text: json(await checkInstallation(installation)),
     },
     {
       name: "files.json",
@@ -107,21 +109,26 @@ const describeMachine = () => ({
 });
 
 /** The server's reply, or why there is none: both help. */
-async function fetchReply(flags: FlagValues, path: string): Promise<unknown> {
+async function fetchReply(
+  { settings, environment }: Installation,
+  fetch: (client: AdminClient) => Promise<unknown>,
+): Promise<unknown> {
   try {
-    return await withAdminCall(getAdminTarget(flags), (call) => call("GET", path));
+    return await withAdminClient(settings, { environment }, fetch);
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** From the environment and the settings file; for the service's folder, the service's file. */
-function resolveSettings(flags: FlagValues): ReadonlyMap<string, ResolvedOption> | SettingsError {
-  const path = getStringFlag(flags, "config");
+function resolveSettings(
+  path: string | null,
+  environment: Environment,
+): ReadonlyMap<string, ResolvedOption> | SettingsError {
+  const options = Object.values(serverSettings);
   try {
-    const file =
-      path === null ? null : parseConfig(path, readFileSync(path, "utf8"), serverSettings);
-    return resolveOptions(serverSettings, {}, flags.environment, file);
+    const file = path === null ? null : parseConfig(path, readFileSync(path, "utf8"), options);
+    return resolveOptions(options, {}, environment, file);
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
@@ -138,15 +145,16 @@ interface SensitivePath {
 
 /** The site's own paths: they may name a customer or a person. */
 function listSensitivePaths(
-  flags: FlagValues,
+  config: string | null,
   folder: string,
   settings: ReturnType<typeof resolveSettings>,
 ): SensitivePath[] {
   const folders = [folder, ...(existsSync(folder) ? [realpathSync(folder)] : [])];
-  const files = [getStringFlag(flags, "config")];
+  const files = [config];
   const values = "error" in settings ? null : settings;
-  for (const { name, isPath } of serverSettings) {
-    const value = isPath === true ? values?.get(name)?.value : undefined;
+  const paths = Object.values(serverSettings).filter((option) => "isPath" in option);
+  for (const { name } of paths) {
+    const value = values?.get(name)?.value;
     if (typeof value === "string") (name === "data" ? folders : files).push(value);
   }
   const isInside = (value: string): boolean => folders.some((path) => value.startsWith(`${path}/`));

@@ -6,7 +6,7 @@ import { errorCode, realDisk } from "../../platform/disk.ts";
 import { replaceFile } from "../../platform/files.ts";
 import { Misuse } from "../../platform/options.ts";
 import type { Authority } from "../../platform/x509.ts";
-import { Failure, getStringFlag, type FlagValues } from "../frame/command.ts";
+import { Failure } from "../frame/command.ts";
 import { servicePaths } from "../service/unit.ts";
 import { tlsPaths } from "./tls-files.ts";
 
@@ -22,6 +22,13 @@ export interface SiteCa {
   readonly isInDataFolder: boolean;
 }
 
+/** The options that say where a CA is. */
+export interface SiteCaOptions {
+  readonly data: string;
+  /** Null: the default folder of the CA's key. */
+  readonly caDir: string | null;
+}
+
 export interface CaFolder {
   readonly path: string;
   readonly isDefault: boolean;
@@ -31,24 +38,23 @@ export interface CaFolder {
  * The folder of the CA's key. It is never in the data folder, which the server reads: a
  * vulnerability of the server must not become one of every client's TLS.
  */
-export function getCaFolder(flags: FlagValues, folder: string): CaFolder {
-  const namedPath = getStringFlag(flags, "ca-dir");
-  const path = namedPath ?? (folder === servicePaths.data ? servicePaths.ca : `${folder}-ca`);
+export function getCaFolder({ data: folder, caDir }: SiteCaOptions): CaFolder {
+  const path = caDir ?? (folder === servicePaths.data ? servicePaths.ca : `${folder}-ca`);
   if (`${path}${sep}`.startsWith(`${folder}${sep}`)) {
     throw new Misuse(
       "--ca-dir must not be inside the data folder",
       "the server can read everything in the data folder; choose another folder",
     );
   }
-  return { path, isDefault: namedPath === null };
+  return { path, isDefault: caDir === null };
 }
 
 export const caKeyPath = ({ path }: CaFolder): string => join(path, "ca.key");
 
 /** Null: there is no CA yet. If the key of an existing CA is missing, it is never replaced. */
-export function readSiteCa(flags: FlagValues, folder: string): SiteCa | null {
-  const { caCertificate, oldCaKey } = tlsPaths(folder);
-  const keyPath = caKeyPath(getCaFolder(flags, folder));
+export function readSiteCa(options: SiteCaOptions): SiteCa | null {
+  const { caCertificate, oldCaKey } = tlsPaths(options.data);
+  const keyPath = caKeyPath(getCaFolder(options));
   const keyFile = readText(keyPath);
   if (keyFile !== null) return parseSiteCa(keyFile, { keyPath, isInDataFolder: false });
   const [root, oldKey] = [readText(caCertificate), readText(oldCaKey)];

@@ -5,7 +5,8 @@ import { realDisk } from "../../platform/disk.ts";
 import type { CertificateView } from "../../http/services.ts";
 import { isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { instant } from "../../domain/time.ts";
-import { Failure, getStringFlag, type FlagValues } from "../frame/command.ts";
+import { Failure } from "../frame/command.ts";
+import type { ServeSettings } from "../serve/settings.ts";
 
 /** The files that `berth tls init` creates in the data folder. */
 export const tlsPaths = (folder: string) => ({
@@ -16,12 +17,14 @@ export const tlsPaths = (folder: string) => ({
   key: join(folder, "tls", "server.key"),
 });
 
-/** Reads and checks the files of a TLS listener: those named by flags, or those of `tls init`. */
-export function readCertificate(flags: FlagValues, folder: string): Certificate {
-  const defaults = tlsPaths(folder);
-  const certPath = getStringFlag(flags, "tls-cert") ?? defaults.certificate;
-  const keyPath = getStringFlag(flags, "tls-key") ?? defaults.key;
-  const caPath = getStringFlag(flags, "client-ca");
+type TlsSettings = Pick<ServeSettings, "data" | "tlsCert" | "tlsKey" | "clientCa">;
+
+/** Reads and checks the files of a TLS listener: those of the settings, or those of `tls init`. */
+export function readCertificate(settings: TlsSettings): Certificate {
+  const defaults = tlsPaths(settings.data);
+  const certPath = settings.tlsCert ?? defaults.certificate;
+  const keyPath = settings.tlsKey ?? defaults.key;
+  const caPath = settings.clientCa;
   const cert = readText(
     certPath,
     "the certificate",

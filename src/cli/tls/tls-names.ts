@@ -3,7 +3,7 @@ import { realDisk } from "../../platform/disk.ts";
 import { normalizeAddress } from "../../platform/networks.ts";
 import { Misuse } from "../../platform/options.ts";
 import { isPermitted, readNameConstraints } from "../../platform/x509.ts";
-import { Failure, getListFlag, type FlagValues } from "../frame/command.ts";
+import { Failure } from "../frame/command.ts";
 import type { SiteCa } from "./site-ca.ts";
 import { printWarning } from "../frame/terminal.ts";
 import { tlsPaths } from "./tls-files.ts";
@@ -18,8 +18,8 @@ function machineNames(): string[] {
 
 const normalizeName = (name: string): string => normalizeAddress(name) ?? name.toLowerCase();
 
-function readNamesFlag(flags: FlagValues): string[] {
-  const names = getListFlag(flags, "names").map(normalizeName);
+function normalizeNames(requested: readonly string[]): string[] {
+  const names = requested.map(normalizeName);
   const invalid = names.find((name) => normalizeAddress(name) === null && !HOST_NAME.test(name));
   if (invalid === undefined) return names;
   throw new Misuse(`${invalid} is not a valid server name`, "for example berth.plant7.lan");
@@ -28,9 +28,9 @@ function readNamesFlag(flags: FlagValues): string[] {
 const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/;
 
 /** For a new CA: the names of --names or else of the previous CA, and those of this machine. */
-export function chooseServerNames(flags: FlagValues, folder: string): string[] {
-  const requested = readNamesFlag(flags);
-  const names = requested.length > 0 ? requested : previousNames(folder);
+export function chooseServerNames(requested: readonly string[], folder: string): string[] {
+  const normalized = normalizeNames(requested);
+  const names = normalized.length > 0 ? normalized : previousNames(folder);
   return [...new Set([...names, ...machineNames().filter(isValidName)])];
 }
 
@@ -49,8 +49,8 @@ function previousNames(folder: string): readonly string[] {
 }
 
 /** For an existing CA: everything that it may sign for, and nothing else. */
-export function choosePermittedNames(flags: FlagValues, ca: SiteCa): string[] {
-  const requested = readNamesFlag(flags);
+export function choosePermittedNames(names: readonly string[], ca: SiteCa): string[] {
+  const requested = normalizeNames(names);
   const permitted = readNameConstraints(ca.authority.certificate);
   const machine = machineNames().filter(isValidName);
   if (permitted === null) return [...new Set([...requested, ...machine])];
@@ -67,7 +67,7 @@ export function choosePermittedNames(flags: FlagValues, ca: SiteCa): string[] {
       `not in the certificate, because the site CA cannot sign for them: ${omitted.join(", ")}; --new-ca creates a CA that can`,
     );
   }
-  const { names, addresses } = permitted;
+  const { names: permittedNames, addresses } = permitted;
   const signable = machine.filter((name) => isPermitted(permitted, name));
-  return [...new Set([...requested, ...names, ...(addresses ?? []), ...signable])];
+  return [...new Set([...requested, ...permittedNames, ...(addresses ?? []), ...signable])];
 }
