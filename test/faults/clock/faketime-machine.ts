@@ -181,6 +181,7 @@ export class FaketimeMachine {
   async tearDown(): Promise<void> {
     await this.stopServer("SIGKILL");
     rmSync(this.#folder, { recursive: true, force: true });
+    removeSharedMemory();
   }
 
   #spawn(args: readonly string[]) {
@@ -218,4 +219,16 @@ function installFaketime(): string | null {
   if (process.getuid?.() !== 0 || Bun.which("apt-get") === null) return null;
   installPackages(["libfaketime"]);
   return findFaketime();
+}
+
+const SHARED_MEMORY = "/dev/shm";
+
+/** Removes what libfaketime leaves in memory for each process that is killed. */
+function removeSharedMemory(): void {
+  if (!existsSync(SHARED_MEMORY)) return;
+  for (const name of readdirSync(SHARED_MEMORY)) {
+    const pid = /^(?:sem\.)?faketime_(?:sem|shm)_(\d+)$/.exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    rmSync(join(SHARED_MEMORY, name), { force: true });
+  }
 }
