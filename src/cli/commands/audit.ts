@@ -17,7 +17,7 @@ import { checkFile } from "../files/file-argument.ts";
 import { refuseToReplace, writeOutput } from "../files/output-file.ts";
 import { defineCommand, type Values } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
-import { createTimeFormatter } from "../frame/local-time.ts";
+import { createTimeFormatter } from "../frame/times.ts";
 import { findNearest } from "../frame/nearest.ts";
 import type { JsonOutcome } from "../frame/outcome.ts";
 import { formatCount, formatTable } from "../frame/terminal.ts";

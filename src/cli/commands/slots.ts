@@ -2,7 +2,7 @@ import type { RegistrationReply } from "../../http/routes/admin.ts";
 import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
-import { createTimeFormatter } from "../frame/local-time.ts";
+import { createTimeFormatter } from "../frame/times.ts";
 import { formatTable } from "../frame/terminal.ts";
 
 export const slotsCommand = defineCommand({

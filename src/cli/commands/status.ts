@@ -4,7 +4,7 @@ import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
 import { formatTable } from "../frame/terminal.ts";
-import { describeEndIfSoon } from "../serve/expiry-notice.ts";
+import { describeEndIfSoon } from "../frame/times.ts";
 import { describeCertificate } from "../tls/tls-files.ts";
 
 export const statusCommand = defineCommand({

@@ -1,6 +1,6 @@
 import type { StatusReply } from "../../http/reply/status.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
-import { describeEndIfSoon } from "../serve/expiry-notice.ts";
+import { describeEndIfSoon } from "../frame/times.ts";
 import { createFinding, okFinding, type Finding } from "./finding.ts";
 
 /** Checks what the server reports: its clock, licenses, hardware and exposures. */

@@ -3,7 +3,7 @@ import { deskFlags } from "../vendor/desk-flags.ts";
 import { err, ok } from "../../domain/result.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { settings } from "../serve/settings.ts";
-import { parseTimeFlag } from "./time-flag.ts";
+import { parseTimeFlag } from "./times.ts";
 import { listenAddress, matchingNumber, oneOf } from "./option-parsers.ts";
 
 /** All flags; each is described once. */

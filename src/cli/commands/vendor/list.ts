@@ -13,7 +13,7 @@ import {
 } from "../../../desk/license-list.ts";
 import type { DeskRecords } from "../../../desk/desk-records.ts";
 import { defineCommand } from "../../frame/define-command.ts";
-import { parseDuration } from "../../frame/duration.ts";
+import { parseDuration } from "../../frame/times.ts";
 import { option } from "../../frame/flags.ts";
 import { oneOf } from "../../frame/option-parsers.ts";
 import { formatCount, formatTable, type Text } from "../../frame/terminal.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { instant } from "../../src/domain/time.ts";
-import { parseTimeFlag } from "../../src/cli/frame/time-flag.ts";
+import { parseTimeFlag } from "../../src/cli/frame/times.ts";
 
 const NOW = instant(Date.parse("2026-03-02T09:00:00.000Z"));
 
