@@ -18,8 +18,8 @@ import { generateAttacks, type AttackRequest } from "./request-grammar.ts";
 import { startTarget, type AttackTarget } from "./target.ts";
 import { RawConnection, type RawAnswer } from "./raw-connection.ts";
 
-const REQUESTS = chooseSize(100_000, 10_000_000);
-const WARM_UP = chooseSize(40_000, 1_000_000);
+const REQUESTS = chooseSize(100_000, 10_000_000, 40_000);
+const WARM_UP = chooseSize(40_000, 1_000_000, 10_000);
 const CONNECTIONS = 12;
 const BATCH = 2_000;
 const STAGES = 8;

@@ -4,58 +4,76 @@ import { join } from "node:path";
 import manifest from "../../package.json";
 import { repositoryRoot } from "../support/sources.ts";
 import type { ChangedFiles } from "./changed-files.ts";
-import { JOBS, planJobs } from "./plan.ts";
+import { JOBS, planJobs, type Job } from "./plan.ts";
 
+const byName = (a: Job, b: Job): number => (a.name < b.name ? -1 : 1);
 const changed = (...files: string[]): ChangedFiles => ({ files, since: "HEAD^1" });
-const leftOut = (files: ChangedFiles): string[] =>
-  planJobs(files)
-    .leftOut.map(({ name }) => name)
-    .toSorted();
+/** The jobs that are left out or run with smaller numbers. */
+const reduced = (files: ChangedFiles): string[] => {
+  const { jobs, leftOut } = planJobs(files);
+  const short = jobs.filter(({ command }) => command.includes("--short"));
+  return [
+    ...leftOut.map(({ name }) => name),
+    ...short.map(({ name }) => `${name}, short`),
+  ].toSorted();
+};
 
 const PERSISTENCE = [
   "faults backups",
+  "faults damage, short",
+  "faults disk-full, short",
+  "faults kill, short",
   "faults planted-bugs",
-  "faults power",
-  "faults storage-growth",
-  "faults syscalls",
+  "faults power, short",
+  "faults simulation, short",
+  "faults storage-growth, short",
+  "faults syscalls, short",
 ];
+const ATTACKS = ["attacks requests, short"];
+const ALL = ["build", "systemd", ...ATTACKS, ...PERSISTENCE];
 
 describe("the plan of .ci/run", () => {
   test("runs everything if it cannot be told what changed, and says why", () => {
     const plan = planJobs({ files: null, reason: "these sources are not under git" });
     expect(plan.leftOut).toEqual([]);
-    expect(plan.jobs.length).toBe(JOBS.length);
-    expect(plan.reasons).toEqual(["runs everything: these sources are not under git"]);
+    expect(plan.jobs.toSorted(byName)).toEqual(JOBS.toSorted(byName));
+    expect(plan.reasons).toEqual(["runs all: these sources are not under git"]);
   });
 
   test.each([
-    ["a document", ["README.md", "src/cli/README.md"], ["build", "systemd", ...PERSISTENCE]],
-    ["the page", ["src/web/page.tsx"], ["build", "systemd", ...PERSISTENCE]],
-    ["a rule", ["src/domain/slots/register.ts"], ["build", "systemd", ...PERSISTENCE]],
-    ["a test of a rule", ["test/domain/slots.test.ts"], ["build", "systemd", ...PERSISTENCE]],
-    ["the store", ["src/store/store.ts"], ["build"]],
+    ["a document", ["README.md", "src/cli/README.md"], ALL],
+    ["the page", ["src/web/page.tsx"], ALL],
+    ["a rule", ["src/domain/slots/register.ts"], ALL],
+    ["a test of a rule", ["test/domain/register.test.ts"], ALL],
+    ["a route", ["src/http/routes/register.ts"], ["build", "systemd", ...PERSISTENCE]],
+    ["an attack", ["test/attacks/odd-values.ts"], ["build", "systemd", ...PERSISTENCE]],
+    ["the store", ["src/store/store.ts"], ["build", ...ATTACKS]],
     ["the command that serves", ["src/cli/serve/run-server.ts"], ["build"]],
-    ["a fault suite", ["test/faults/kill/kill.suite.ts"], ["build", "systemd"]],
-    ["the service", ["src/cli/service/install.ts"], PERSISTENCE],
-    ["the suite of the service", ["test/systemd/upgrades.ts"], ["build", ...PERSISTENCE]],
+    ["a fault suite", ["test/faults/kill/kill.suite.ts"], ["build", "systemd", ...ATTACKS]],
+    ["the service", ["src/cli/service/install.ts"], [...ATTACKS, ...PERSISTENCE]],
+    [
+      "the suite of the service",
+      ["test/systemd/upgrades.ts"],
+      ["build", ...ATTACKS, ...PERSISTENCE],
+    ],
     ["the build", ["build/targets.ts"], []],
     ["the platform", ["src/platform/disk.ts"], []],
     ["the packages", ["bun.lock"], []],
     ["this plan", ["test/ci/plan.ts"], []],
     ["what suites share", ["test/support/binary.ts"], []],
     ["a folder that the plan does not know", ["src/new-folder/file.ts"], []],
-    ["a page and the store", ["src/web/page.tsx", "src/store/store.ts"], ["build"]],
-  ] as const)(
-    "after a change of %s leaves out only what it cannot affect",
-    (_, files, expected) => {
-      expect(leftOut(changed(...files))).toEqual(expected.toSorted());
-    },
-  );
+    ["a page and the store", ["src/web/page.tsx", "src/store/store.ts"], ["build", ...ATTACKS]],
+  ] as const)("after a change of %s reduces only what it cannot affect", (_, files, expected) => {
+    expect(reduced(changed(...files))).toEqual([...expected].toSorted());
+  });
 
   test("names the file because of which a long suite is run", () => {
     const { reasons } = planJobs(changed("src/web/page.tsx", "src/store/store.ts"));
     expect(reasons).toContain("runs faults syscalls: src/store/store.ts changed");
     expect(reasons).toContain("leaves out build: no file changed that can affect it");
+    expect(reasons).toContain(
+      "runs attacks requests with smaller numbers: no file changed that can affect it",
+    );
   });
 
   test("begins with the job that takes longest", () => {
@@ -71,7 +89,7 @@ describe("the plan of .ci/run", () => {
     expect(suites.filter((script) => !used.has(script))).toEqual([]);
   });
 
-  test.each(["faults", "attacks"])("runs every suite of test:%s", (kind) => {
+  test.each(["faults", "attacks", "browser"])("runs every suite of test:%s", (kind) => {
     const text = readFileSync(join(repositoryRoot, "test", kind, "run.ts"), "utf8");
     const [, everyRun = ""] = /everyRun: \[([^\]]*)\]/.exec(text) ?? [];
     const suites = [...everyRun.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name);

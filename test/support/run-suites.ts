@@ -49,16 +49,12 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
     ...(values.bail ? ["--bail"] : []),
     ...(pattern === undefined ? [] : ["-t", pattern]),
   ];
-  const scriptFlags = values.soak ? ["--soak"] : [];
   const env = { ...(values.soak && { SOAK: "1" }), ...(values.short && { SHORT: "1" }) };
   let total = EMPTY_TALLY;
   for (const suite of named.length > 0 ? named : values.soak ? known : everyRun) {
     console.log(`\n-- ${suite}`);
     const started = performance.now();
-    const file = suiteFile(folder, suite);
-    const command =
-      file === null ? [scriptOf(folder, suite), ...scriptFlags] : ["test", file, ...suiteFlags];
-    const tally = await runSuite(suite, command, env);
+    const tally = await runSuite(suite, ["test", suiteFile(folder, suite), ...suiteFlags], env);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     console.log(`   ${suite} took ${seconds} s`);
     total = addTallies(total, tally);
@@ -68,17 +64,10 @@ export async function runSuites({ folder, everyRun, soakOnly = [] }: SuiteOption
 }
 
 /** As `bun test` wants the path of a file whose name it does not look for: with `./` before it. */
-function suiteFile(folder: string, suite: string): string | null {
-  const file = [join(folder, suite, `${suite}.suite.ts`), join(folder, `${suite}.suite.ts`)].find(
-    (path) => existsSync(path),
-  );
-  return file === undefined ? null : `./${relative(process.cwd(), file)}`;
-}
-
-/** A suite of several files is a folder with a suite.ts. */
-function scriptOf(folder: string, suite: string): string {
-  const script = join(folder, suite, "suite.ts");
-  return existsSync(script) ? script : join(folder, `${suite}.ts`);
+function suiteFile(folder: string, suite: string): string {
+  const inFolder = join(folder, suite, `${suite}.suite.ts`);
+  const file = existsSync(inFolder) ? inFolder : join(folder, `${suite}.suite.ts`);
+  return `./${relative(process.cwd(), file)}`;
 }
 
 async function runSuite(
