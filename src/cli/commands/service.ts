@@ -2,58 +2,55 @@ import { existsSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { hasSystemd, isActive, systemctl } from "../../platform/systemd.ts";
 import { isCompiled, version } from "../../platform/version.ts";
-import {
-  EXIT_OK,
-  Failure,
-  isFlagSet,
-  getStringFlag,
-  type Command,
-  type FlagValues,
-} from "../frame/command.ts";
+import { Failure, type Command } from "../frame/command.ts";
+import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
+import { listenAddressText } from "../frame/option-parsers.ts";
 import { checkInstallPath, installationSteps } from "../service/installation.ts";
 import { readInstalledService, type InstalledService } from "../service/installed-service.ts";
 import { runSteps, rollbackBinaryPath, previousBinaryPath } from "../service/steps.ts";
 import { servicePaths, SERVICE_UNIT, unitText } from "../service/unit.ts";
 import { checkDataReadable, activateService, upgrade } from "../service/upgrade.ts";
-import { print, printWarning, formatTable } from "../frame/terminal.ts";
+import { printWarning, formatTable } from "../frame/terminal.ts";
 import { tlsPaths } from "../tls/tls-files.ts";
 
-const install: Command = {
+const install = defineCommand({
   name: "service install",
   isCommon: true,
   summary: "install this executable as a systemd service, or upgrade the installed one",
-  options: [option.installPath, option.listen, option.serviceTls, option.names, option.dryRun],
+  options: {
+    installPath: option.installPath,
+    listen: { ...option.listen, parse: listenAddressText },
+    listenTls: { ...option.serviceTls, parse: listenAddressText },
+    names: option.names,
+    dryRun: option.dryRun,
+  },
   examples: ["berth service install --dry-run", "berth service install --names berth.plant7.lan"],
-  async run(flags) {
-    refuseUnsupportedHost("install", isFlagSet(flags, "dry-run"));
+  async run({ installPath, dryRun, ...settings }, { sources, show }) {
+    refuseUnsupportedHost("install", dryRun);
     const old = readInstalledService();
-    const binary = getInstallPath(flags, old);
+    const binary = findBinary(installPath, sources.installPath, old);
     checkInstallPath(binary);
     checkDataReadable(old);
-    const steps = installationSteps(flags, binary);
-    if (isFlagSet(flags, "dry-run")) {
-      await runSteps(steps, true, print);
-      print(`  to do  start ${SERVICE_UNIT} and wait until it is ready`);
-      return EXIT_OK;
+    const steps = installationSteps(settings, binary);
+    if (dryRun) {
+      await runSteps(steps, true, show);
+      return { text: `  to do  start ${SERVICE_UNIT} and wait until it is ready` };
     }
     const hasChanges = old?.isUpgradeInterrupted === true || steps.some((step) => !step.isDone());
-    if (old !== null && hasChanges) await upgrade(old, binary, steps, print);
+    if (old !== null && hasChanges) await upgrade(old, binary, steps, show);
     else {
-      await runSteps(steps, false, print);
+      await runSteps(steps, false, show);
       systemctl("daemon-reload");
       if (!isActive(SERVICE_UNIT)) activateService(old);
     }
-    print(summary(binary, old?.isStoppedByOperator === true));
-    return EXIT_OK;
+    return { text: summary(binary, old?.isStoppedByOperator === true) };
   },
-};
+});
 
 /** The path of the installed executable, unless --install-path names another. */
-const getInstallPath = (flags: FlagValues, old: InstalledService | null): string =>
-  old !== null && flags.values.get("install-path")?.from === "default"
-    ? old.binary
-    : (getStringFlag(flags, "install-path") ?? "");
+const findBinary = (path: string, source: string | null, old: InstalledService | null): string =>
+  old !== null && source === "default" ? old.binary : path;
 
 /** A dry run changes nothing, so it may run on any machine; it warns of what is missing there. */
 function refuseUnsupportedHost(verb: "install" | "uninstall", isDryRun: boolean): void {
@@ -103,15 +100,17 @@ next:
   ${binary} doctor                       check for problems`;
 }
 
-const uninstall: Command = {
+const uninstall = defineCommand({
   name: "service uninstall",
   summary: "stop and remove the service; data, settings and backups are kept",
-  options: [{ ...option.installPath, help: "path of the installed executable" }, option.dryRun],
-  async run(flags) {
-    const isDryRun = isFlagSet(flags, "dry-run");
-    refuseUnsupportedHost("uninstall", isDryRun);
-    const binary = getInstallPath(flags, readInstalledService());
-    if (!isDryRun) systemctl("disable", "--now", SERVICE_UNIT);
+  options: {
+    installPath: { ...option.installPath, help: "path of the installed executable" },
+    dryRun: option.dryRun,
+  },
+  async run({ installPath, dryRun }, { sources, show }) {
+    refuseUnsupportedHost("uninstall", dryRun);
+    const binary = findBinary(installPath, sources.installPath, readInstalledService());
+    if (!dryRun) systemctl("disable", "--now", SERVICE_UNIT);
     const { unit, users, man, completion } = servicePaths;
     const files = [
       unit,
@@ -123,40 +122,41 @@ const uninstall: Command = {
       rollbackBinaryPath(binary),
     ];
     const existing = files.filter((path) => existsSync(path));
-    if (existing.length === 0) print("no service is installed here");
+    if (existing.length === 0) show("no service is installed here");
     await runSteps(
       existing.map((path) => ({
         description: `remove ${path}`,
         isDone: () => !existsSync(path),
         apply: () => rmSync(path),
       })),
-      isDryRun,
-      print,
+      dryRun,
+      show,
     );
-    if (!isDryRun) systemctl("daemon-reload");
+    if (!dryRun) systemctl("daemon-reload");
     const keptPaths = [
       servicePaths.data,
       dirname(servicePaths.settings),
       servicePaths.backups,
     ].filter((path) => existsSync(path));
-    if (keptPaths.length === 0) return EXIT_OK;
-    print(`\nkept: ${keptPaths.join(", ")}; delete them yourself if you no longer need them.`);
-    print(
-      "Licenses that are still installed there would be lost: return them first (berth license remove).",
-    );
-    return EXIT_OK;
+    return { text: keptPaths.length === 0 ? [] : describeKept(keptPaths) };
   },
-};
+});
 
-const show: Command = {
+const describeKept = (paths: readonly string[]): string[] => [
+  `\nkept: ${paths.join(", ")}; delete them yourself if you no longer need them.`,
+  "Licenses that are still installed there would be lost: return them first (berth license remove).",
+];
+
+const show = defineCommand({
   name: "service print",
   summary: "print the systemd unit that service install would write",
-  options: [{ ...option.installPath, help: "path of the executable in the unit" }],
-  async run(flags) {
-    print(unitText(getStringFlag(flags, "install-path") ?? "", willExist).trimEnd());
-    return EXIT_OK;
+  options: {
+    installPath: { ...option.installPath, help: "path of the executable in the unit" },
   },
-};
+  run({ installPath }) {
+    return { text: unitText(installPath, willExist).trimEnd() };
+  },
+});
 
 /** The installation itself creates the sealing key. */
 const willExist = (path: string): boolean => path === servicePaths.sealingKey || existsSync(path);

@@ -17,6 +17,12 @@ export function listenAddress(text: string): Parsed<ListenAddress> {
   return err({ problem: "must be HOST:PORT, with a port up to 65535", hint });
 }
 
+/** Checked, but kept as it was written: for a settings file. */
+export function listenAddressText(text: string): Parsed<string> {
+  const address = listenAddress(text);
+  return address.ok ? ok(text) : address;
+}
+
 export const oneOf =
   <const T extends readonly string[]>(...allowed: T) =>
   (text: string): Parsed<T[number]> => {

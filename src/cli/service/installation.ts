@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { Misuse } from "../../platform/options.ts";
 import { runTool } from "../../platform/systemd.ts";
-import { Failure, getListFlag, getStringFlag, type FlagValues } from "../frame/command.ts";
+import { Failure } from "../frame/command.ts";
 import { tlsPaths } from "../tls/tls-files.ts";
 import { adminTokenStep } from "./admin-token.ts";
 import { binaryStep, fileStep, folderStep, type Owner, type InstallStep } from "./steps.ts";
@@ -30,9 +30,16 @@ export function checkInstallPath(binary: string): void {
 
 const runSelf = (...args: readonly string[]): string => runBerth(process.execPath, ...args);
 
+/** What the settings file of a new installation contains. */
+interface FirstSettings {
+  readonly listen: string;
+  readonly listenTls: string;
+  readonly names: readonly string[];
+}
+
 /** Everything that an installation consists of, in the order of creation. */
-export function installationSteps(flags: FlagValues, binary: string): InstallStep[] {
-  const names = getListFlag(flags, "names").flatMap((name) => ["--names", name]);
+export function installationSteps(settings: FirstSettings, binary: string): InstallStep[] {
+  const names = settings.names.flatMap((name) => ["--names", name]);
   return [
     binaryStep(process.execPath, binary),
     fileStep("the man page", servicePaths.man, () => runSelf("man"), { mode: 0o644 }),
@@ -57,7 +64,7 @@ export function installationSteps(flags: FlagValues, binary: string): InstallSte
         keepExisting: true,
       },
     ),
-    fileStep("the settings", servicePaths.settings, () => formatSettings(flags), {
+    fileStep("the settings", servicePaths.settings, () => formatSettings(settings), {
       mode: 0o644,
       keepExisting: true,
     }),
@@ -72,14 +79,16 @@ export function installationSteps(flags: FlagValues, binary: string): InstallSte
   ];
 }
 
-const formatSettings = (
-  flags: FlagValues,
-): string => `# Settings of the Berth service, read when it starts.
+const formatSettings = ({
+  listen,
+  listenTls,
+  names,
+}: FirstSettings): string => `# Settings of the Berth service, read when it starts.
 # berth help serve lists all of them: --client-networks is client_networks here.
 data = ${JSON.stringify(servicePaths.data)}
-listen = ${JSON.stringify(getStringFlag(flags, "listen"))}
-listen_tls = ${JSON.stringify(getStringFlag(flags, "listen-tls"))}
-names = ${JSON.stringify(getListFlag(flags, "names"))}
+listen = ${JSON.stringify(listen)}
+listen_tls = ${JSON.stringify(listenTls)}
+names = ${JSON.stringify(names)}
 `;
 
 function addUser(): void {

@@ -1,13 +1,29 @@
 import type { Option } from "../../platform/options.ts";
+import { matchingNumber } from "../frame/option-parsers.ts";
+
+/** The number of a license, or of one of its documents. */
+const ledgerNumber = matchingNumber(/^\d{1,16}$/, {
+  problem: "must be a number",
+  hint: "berth vendor list shows the numbers",
+});
 
 /** The flags that only `berth vendor` has. */
 export const deskFlags = {
+  anyDeskFolder: {
+    name: "dir",
+    type: "string",
+    placeholder: "DIR",
+    help: "the desk's folder",
+    isPath: true,
+  },
   deskFolder: {
     name: "dir",
     type: "string",
     placeholder: "DIR",
     help: "the desk's folder",
     isPath: true,
+    isRequired: true,
+    missingHint: "specify the desk's folder",
   },
   passphraseFile: {
     name: "passphrase-file",
@@ -54,12 +70,21 @@ export const deskFlags = {
     type: "string",
     placeholder: "ID",
     help: "renew this license from the ledger, without a request; terms that are not given stay the same",
+    parse: ledgerNumber,
+  },
+  reprint: {
+    name: "reprint",
+    type: "string",
+    placeholder: "ID",
+    help: "write a license from the ledger again, exactly as it was signed; needs no passphrase",
+    parse: ledgerNumber,
   },
   licenseId: {
     name: "license-id",
     type: "string",
     placeholder: "ID",
     help: "the license to continue",
+    parse: ledgerNumber,
   },
   newLicense: { name: "new", type: "boolean", help: "issue an additional license" },
   allowWeakBinding: {
@@ -84,5 +109,6 @@ export const deskFlags = {
     type: "string",
     placeholder: "N",
     help: "the serial; default: the next",
+    parse: ledgerNumber,
   },
 } as const satisfies Readonly<Record<string, Option>>;

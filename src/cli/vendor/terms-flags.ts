@@ -3,88 +3,86 @@ import { describeFieldFault } from "../../license/field-faults.ts";
 import { combineTermsChanges, type TermsChanges } from "../../license/terms-changes.ts";
 import { parseTermsFile } from "../../license/terms-file.ts";
 import { Misuse, type Option } from "../../platform/options.ts";
-import { isFlagSet, getListFlag, getStringFlag, type FlagValues } from "../frame/command.ts";
+import type { OptionTable, Values } from "../frame/define-command.ts";
 import { parseFeatures, settingNameOf, type FeatureInput } from "./feature-flag.ts";
 import { isUnset, numberOrText } from "./term-values.ts";
 import { termFaultHint, readTermsFile } from "./terms-file.ts";
 
-/** One term as a flag, and the field of a terms file that it sets. */
-interface TermFlag {
-  readonly name: string;
-  readonly value: string;
-  readonly help: string;
+/** One term as an option, and the field of a terms file that it sets. */
+interface TermOption extends Option {
+  readonly type: "string";
   readonly field: string;
   readonly valueType: "text" | "number" | "time";
   /** "never" and "none" remove the term. */
-  readonly canBeUnset?: boolean;
+  readonly canBeUnset: boolean;
 }
 
 const TYPES = "perpetual, time-limited, subscription or consumption";
 const PERIODS = "daily, weekly, monthly or annually";
 
-const termFlag = (
+const term = (
   name: string,
-  value: string,
+  placeholder: string,
   help: string,
-  valueType: TermFlag["valueType"],
+  valueType: TermOption["valueType"],
   canBeUnset = false,
   field = name.replaceAll("-", "_"),
-): TermFlag => ({ name, value, help, valueType, canBeUnset, field });
+): TermOption => ({ name, type: "string", placeholder, help, valueType, canBeUnset, field });
 
-const TERM_FLAGS: readonly TermFlag[] = [
-  termFlag("product", "CODE", "the product code", "text"),
-  termFlag("product-name", "NAME", "the product's name; default: its code", "text"),
-  termFlag(
+const TERMS = {
+  product: term("product", "CODE", "the product code", "text"),
+  productName: term("product-name", "NAME", "the product's name; default: its code", "text"),
+  licenseType: term(
     "license-type",
     "TYPE",
     `${TYPES}; default perpetual, or time-limited with --valid-until`,
     "text",
   ),
-  termFlag("customer", "NAME", "the customer's name, or none", "text", true),
-  termFlag("metadata", "TEXT", "a text for the application, or none", "text", true),
-  termFlag("slots", "N", "maximum number of concurrent users; default 1", "number"),
-  termFlag(
+  customer: term("customer", "NAME", "the customer's name, or none", "text", true),
+  metadata: term("metadata", "TEXT", "a text for the application, or none", "text", true),
+  slots: term("slots", "N", "maximum number of concurrent users; default 1", "number"),
+  timeoutMinutes: term(
     "timeout-minutes",
     "N",
     "minutes until a slot without a heartbeat is released; default 15",
     "number",
   ),
-  termFlag("start", "DAY", "the first valid day, from 00:00 UTC, or none", "time", true),
-  termFlag(
+  start: term("start", "DAY", "the first valid day, from 00:00 UTC, or none", "time", true),
+  validUntil: term(
     "valid-until",
     "DAY",
     "the last valid day (in UTC), an RFC 3339 time, or never",
     "time",
     true,
   ),
-  termFlag(
+  maintenanceUntil: term(
     "maintenance-until",
     "DAY",
     "the last day of maintenance, an RFC 3339 time, or never",
     "time",
     true,
   ),
-  termFlag(
+  graceHours: term(
     "grace-hours",
     "N",
     "hours the license stays usable after its end, or none",
     "number",
     true,
   ),
-  termFlag(
+  borrowHours: term(
     "borrow-hours",
     "N",
     "maximum hours a slot can be borrowed; default none",
     "number",
     true,
   ),
-  termFlag(
+  moveGraceHours: term(
     "move-grace-hours",
     "N",
     "hours the license stays valid on other hardware after a move; default 72",
     "number",
   ),
-  termFlag(
+  consumptions: term(
     "consumptions",
     "N",
     "maximum consumption, unlimited, or none (consumption is not counted)",
@@ -92,7 +90,7 @@ const TERM_FLAGS: readonly TermFlag[] = [
     false,
     "consumption.max",
   ),
-  termFlag(
+  overages: term(
     "overages",
     "N",
     "consumption allowed above the maximum; default 0",
@@ -100,7 +98,7 @@ const TERM_FLAGS: readonly TermFlag[] = [
     false,
     "consumption.overages",
   ),
-  termFlag(
+  period: term(
     "period",
     "PERIOD",
     `how often the count resets: ${PERIODS}, or none`,
@@ -108,79 +106,91 @@ const TERM_FLAGS: readonly TermFlag[] = [
     true,
     "consumption.period",
   ),
-];
+} as const;
 
-/** A term that is yes or no, as two flags. */
-const SWITCHES = [
-  ["trial", "trial", "a trial license", "no-trial", "not a trial license (default)"],
-  [
+/** A term that is yes or no, as two options. */
+const onOff = (field: string, yes: string, yesHelp: string, no: string, noHelp: string) =>
+  ({
+    field,
+    yes: { name: yes, type: "boolean", help: yesHelp },
+    no: { name: no, type: "boolean", help: noHelp },
+  }) as const;
+
+const SWITCHES = {
+  trial: onOff("trial", "trial", "a trial license", "no-trial", "not a trial license (default)"),
+  enabled: onOff(
     "enabled",
     "enabled",
     "the license grants slots (default)",
     "disabled",
     "the license grants nothing",
-  ],
-  [
+  ),
+  earlyReturn: onOff(
     "early_return",
     "early-return",
     "a borrowed slot can be returned early (default)",
     "no-early-return",
     "a borrowed slot stays in use until the borrow ends",
-  ],
-  [
+  ),
+  negative: onOff(
     "consumption.negative",
     "negative",
     "negative consumption is allowed",
     "no-negative",
     "negative consumption is not allowed (default)",
-  ],
-] as const;
+  ),
+};
 
-/** License terms as flags. Terms without a flag stay as in the earlier license, or get defaults. */
-export const termsFlags: readonly Option[] = [
-  ...TERM_FLAGS.map(({ name, value, help }): Option => ({
-    name,
-    type: "string",
-    placeholder: value,
-    help,
-  })),
-  ...SWITCHES.flatMap(([, yes, yesHelp, no, noHelp]): Option[] => [
-    { name: yes, type: "boolean", help: yesHelp },
-    { name: no, type: "boolean", help: noHelp },
-  ]),
-  {
+type SwitchKey = keyof typeof SWITCHES;
+
+/** License terms as options. Terms without one stay as in the earlier license, or get defaults. */
+export const termsOptions = {
+  ...TERMS,
+  trial: SWITCHES.trial.yes,
+  noTrial: SWITCHES.trial.no,
+  enabled: SWITCHES.enabled.yes,
+  disabled: SWITCHES.enabled.no,
+  earlyReturn: SWITCHES.earlyReturn.yes,
+  noEarlyReturn: SWITCHES.earlyReturn.no,
+  negative: SWITCHES.negative.yes,
+  noNegative: SWITCHES.negative.no,
+  features: {
     name: "feature",
     type: "list",
     placeholder: "CODE[:SETTING=VALUE]…",
     help: "a feature, or changes to it; settings: name, slots, timeout (in minutes), consumptions, overages, negative (yes or no), period, ends (a day) and metadata, which must be last; can be repeated",
     canContainCommas: true,
   },
-  {
+  withoutFeatures: {
     name: "no-feature",
     type: "list",
     placeholder: "CODE",
     help: "remove this feature; can be repeated",
   },
-  {
+  terms: {
     name: "terms",
     type: "string",
     placeholder: "FILE",
     help: "JSON file with terms (berth vendor terms prints an example); flags override the file",
     isPath: true,
   },
-];
+} as const satisfies OptionTable;
+
+type TermsValues = Values<typeof termsOptions>;
+
+/** The flag or the variable that set each of the switches. */
+type TermsSources = { readonly [K in keyof typeof termsOptions]: string | null };
 
 /** Combines the terms of the flags and of the file; a flag overrides the file. */
-export function readTermsChanges(flags: FlagValues): TermsChanges {
-  const path = getStringFlag(flags, "terms");
-  const fileTerms = path === null ? {} : readTermsFile(path);
-  return combineTermsChanges(fileTerms, readTermFlags(flags));
+export function readTermsChanges(values: TermsValues, sources: TermsSources): TermsChanges {
+  const fileTerms = values.terms === null ? {} : readTermsFile(values.terms);
+  return combineTermsChanges(fileTerms, readTermFlags(values, sources));
 }
 
 /** Converts the flags to an equivalent terms file, so that one set of rules applies to both. */
-function readTermFlags(flags: FlagValues): TermsChanges {
-  const features = parseFeatures(getListFlag(flags, "feature"));
-  const without = getListFlag(flags, "no-feature");
+function readTermFlags(values: TermsValues, sources: TermsSources): TermsChanges {
+  const features = parseFeatures(values.features);
+  const without = values.withoutFeatures;
   const conflict = features.find(({ code }) => without.includes(code));
   if (conflict !== undefined) {
     const { code } = conflict;
@@ -191,13 +201,13 @@ function readTermFlags(flags: FlagValues): TermsChanges {
   if (repeated !== undefined) {
     throw new Misuse(`feature ${repeated} is given twice`, "specify each feature once");
   }
-  const parsed = parseTermsFile({ ...termFieldsFromFlags(flags), features });
+  const parsed = parseTermsFile({ ...termFieldsFromFlags(values, sources), features });
   if (parsed.ok) return { ...parsed.value, without };
   const fault = { ...parsed.fault, path: flagFor(parsed.fault, features) };
   throw new Misuse(describeFieldFault(fault), termFaultHint(fault, "--trial", "never"));
 }
 
-function termFieldsFromFlags(flags: FlagValues): object {
+function termFieldsFromFlags(values: TermsValues, sources: TermsSources): object {
   const fields: Record<string, unknown> = {};
   const consumption: Record<string, unknown> = {};
   const set = (field: string, value: unknown): void => {
@@ -205,15 +215,15 @@ function termFieldsFromFlags(flags: FlagValues): object {
     if (member === undefined) fields[field] = value;
     else if (group === "consumption") consumption[member] = value;
   };
-  for (const flag of TERM_FLAGS) {
-    const text = getStringFlag(flags, flag.name);
-    if (text !== null) set(flag.field, parseTermValue(flag, text));
+  for (const key of TERM_KEYS) {
+    const text = values[key];
+    if (text !== null) set(TERMS[key].field, parseTermValue(TERMS[key], text));
   }
-  for (const [field, yes, , no] of SWITCHES) {
-    const value = readSwitch(flags, yes, no);
-    if (value !== null) set(field, value);
+  for (const [key, opposite] of SWITCH_KEYS) {
+    const value = readSwitch(values, sources, key, opposite);
+    if (value !== null) set(SWITCHES[key].field, value);
   }
-  if (getStringFlag(flags, "consumptions") === "none") {
+  if (values.consumptions === "none") {
     if (Object.keys(consumption).length > 1) {
       throw new Misuse(
         "--consumptions none cannot be combined with --overages, --period or --negative",
@@ -225,18 +235,37 @@ function termFieldsFromFlags(flags: FlagValues): object {
   return Object.keys(consumption).length > 0 ? { ...fields, consumption } : fields;
 }
 
+const TERM_KEYS = Object.keys(TERMS) as (keyof typeof TERMS)[];
+
+/** Each switch, and the option that means the opposite. */
+const SWITCH_KEYS = [
+  ["trial", "noTrial"],
+  ["enabled", "disabled"],
+  ["earlyReturn", "noEarlyReturn"],
+  ["negative", "noNegative"],
+] as const satisfies readonly (readonly [SwitchKey, keyof typeof termsOptions])[];
+
+type SwitchPair = (typeof SWITCH_KEYS)[number];
+
 /** A flag overrides the environment, as everywhere; both switches from one source are refused. */
-function readSwitch(flags: FlagValues, yes: string, no: string): boolean | null {
-  const [isYes, isNo] = [isFlagSet(flags, yes), isFlagSet(flags, no)];
+function readSwitch(
+  values: TermsValues,
+  sources: TermsSources,
+  key: SwitchPair[0],
+  opposite: SwitchPair[1],
+): boolean | null {
+  const [isYes, isNo] = [values[key], values[opposite]];
   if (!isYes && !isNo) return null;
   if (isYes !== isNo) return isYes;
-  const isFlag = (name: string): boolean => flags.values.get(name)?.from === `--${name}`;
-  if (isFlag(yes) !== isFlag(no)) return isFlag(yes);
-  throw new Misuse(`--${yes} and --${no} cannot be combined`, "omit one of them");
+  const { yes, no } = SWITCHES[key];
+  const isYesFlag = sources[key] === `--${yes.name}`;
+  const isNoFlag = sources[opposite] === `--${no.name}`;
+  if (isYesFlag !== isNoFlag) return isYesFlag;
+  throw new Misuse(`--${yes.name} and --${no.name} cannot be combined`, "omit one of them");
 }
 
-function parseTermValue({ name, valueType, canBeUnset }: TermFlag, text: string): unknown {
-  if (canBeUnset === true && isUnset(text)) return null;
+function parseTermValue({ name, valueType, canBeUnset }: TermOption, text: string): unknown {
+  if (canBeUnset && isUnset(text)) return null;
   if (name === "consumptions" && text === "unlimited") return null;
   if (name === "borrow-hours" && text === "0") return null;
   return valueType === "number" ? numberOrText(text) : text;
@@ -246,7 +275,7 @@ function parseTermValue({ name, valueType, canBeUnset }: TermFlag, text: string)
 function flagFor({ path }: FieldFault, features: readonly FeatureInput[]): string {
   const [, index, field = "code"] = /^features\[(\d+)\](?:\.(.*))?$/.exec(path) ?? [];
   if (index === undefined) {
-    return `--${TERM_FLAGS.find((flag) => flag.field === path)?.name ?? path}`;
+    return `--${Object.values(TERMS).find(({ field }) => field === path)?.name ?? path}`;
   }
   const code = features[Number(index)]?.code;
   return field === "code" ? `--feature ${code}` : `--feature ${code}: ${settingNameOf(field)}`;

@@ -10,58 +10,46 @@ import { backUpDesk, hasUnencryptedKey } from "../../../desk/desk-backup.ts";
 import { openDeskBackup, restoreDesk } from "../../../desk/desk-backup.ts";
 import { TRUST_FILE } from "../../../desk/desk-records.ts";
 import { verifyDesk, type DeskVerification } from "../../../desk/verify-desk.ts";
-import {
-  EXIT_OK,
-  readOutputFlags,
-  EXIT_FAILURE,
-  isFlagSet,
-  type Command,
-  type FlagValues,
-} from "../../frame/command.ts";
+import { EXIT_OK, EXIT_FAILURE, type Command } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
+import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
 import { readWholeFile } from "../../files/input-file.ts";
-import { getDeskFolder, deskFolderFlag, readPassphraseFlag } from "../../vendor/open-desk.ts";
+import { readPassphraseFile } from "../../vendor/open-desk.ts";
 import { refuseToReplace, writeOutput } from "../../files/output-file.ts";
-import {
-  formatCount,
-  print,
-  printError,
-  printJson,
-  printNote,
-  printWarning,
-  formatTable,
-} from "../../frame/terminal.ts";
+import { formatCount, formatTable } from "../../frame/terminal.ts";
 
-const verify: Command = {
+const verify = defineCommand({
   name: "vendor verify",
   summary: "check the whole desk: key, trust documents, ledger and every license; changes nothing",
-  options: [
-    deskFolderFlag,
-    {
+  options: {
+    dir: option.deskFolder,
+    passphraseFile: {
       ...option.passphraseFile,
       help: "file whose first line is the passphrase; without it, an encrypted key is not checked",
     },
-    option.json,
-  ],
-  examples: ["berth vendor verify --dir desk"],
-  async run(flags) {
-    const folder = getDeskFolder(flags);
-    // A folder that is not a desk is refused, not reported as damaged.
-    if (realDisk.stat(join(folder, TRUST_FILE)) === null) {
-      await Desk.needsPassphrase(realDisk, folder);
-    }
-    const report = await verifyDesk(realDisk, folder, readPassphraseFlag(flags, "passphrase-file"));
-    const isIntact = report.faults.length === 0;
-    if (isFlagSet(flags, "json")) printJson({ ok: isIntact, ...report });
-    else print(formatReport(report));
-    for (const note of report.notes) printNote(note);
-    for (const { location, problem } of report.faults) printError(`${location}: ${problem}`, "");
-    if (isIntact) return EXIT_OK;
-    printWarning("berth vendor restore FILE --dir DIR restores a backup into a new folder");
-    return EXIT_FAILURE;
+    json: option.json,
   },
-};
+  examples: ["berth vendor verify --dir desk"],
+  async run({ dir, passphraseFile }) {
+    // A folder that is not a desk is refused, not reported as damaged.
+    if (realDisk.stat(join(dir, TRUST_FILE)) === null) {
+      await Desk.needsPassphrase(realDisk, dir);
+    }
+    const report = await verifyDesk(realDisk, dir, readPassphraseFile(passphraseFile));
+    const faults = report.faults.map(({ location, problem }) => `${location}: ${problem}`);
+    const isIntact = faults.length === 0;
+    const advice = "berth vendor restore FILE --dir DIR restores a backup into a new folder";
+    return {
+      json: { ok: isIntact, ...report },
+      text: formatReport(report),
+      notes: report.notes,
+      warnings: isIntact ? [] : [advice],
+      errors: faults,
+      exitCode: isIntact ? EXIT_OK : EXIT_FAILURE,
+    };
+  },
+});
 
 const KEY_TEXTS = {
   ok: "ok, it is the current key",
@@ -84,15 +72,15 @@ function formatReport({ key, documents, ...counts }: DeskVerification): string {
   ]);
 }
 
-const backup: Command = {
+const backup = defineCommand({
   name: "vendor backup",
   summary:
     "write the whole desk to one new file; the key in it is encrypted only if it has a passphrase",
-  options: [deskFolderFlag, option.yes, option.json],
+  options: { dir: option.deskFolder, yes: option.yes, json: option.json },
   arguments: ["FILE"],
   examples: ["berth vendor backup /media/usb/desk.backup --dir desk"],
-  async run(flags) {
-    const [folder, out] = [resolve(getDeskFolder(flags)), getNewFile(flags)];
+  async run({ dir, yes }, { args: [file] }) {
+    const [folder, out] = [resolve(dir), resolveNewFile(file)];
     if (out.startsWith(`${folder}${sep}`)) {
       throw new Misuse("a backup must not be inside the desk's folder", "choose another folder");
     }
@@ -101,20 +89,22 @@ const backup: Command = {
     if (hasUnencryptedKey(realDisk, folder)) {
       const question =
         "the key is stored without a passphrase: anyone who can read the backup can sign licenses; continue?";
-      await confirm(readOutputFlags(flags), question, "set one with berth vendor passphrase");
+      await confirm({ yes }, question, "set one with berth vendor passphrase");
     }
     const text = await backUpDesk(realDisk, folder, rfc3339(wallClock()));
     const write = (file: OpenFile): void => writeAll(file, Buffer.from(text));
     const files = await writeOutput(out, write, countFiles);
     const { faults } = await verifyDesk(realDisk, folder, null);
-    for (const { location, problem } of faults) {
-      printWarning(`the desk has a fault, and its backup has it too: ${location}: ${problem}`);
-    }
-    if (isFlagSet(flags, "json")) printJson({ path: out, files, faults });
-    else print(`${out} contains ${formatCount(files, "file")} and was verified`);
-    return EXIT_OK;
+    return {
+      warnings: faults.map(
+        ({ location, problem }) =>
+          `the desk has a fault, and its backup has it too: ${location}: ${problem}`,
+      ),
+      json: { path: out, files, faults },
+      text: `${out} contains ${formatCount(files, "file")} and was verified`,
+    };
   },
-};
+});
 
 /** Reads the backup from the disk before it gets its name. */
 const countFiles = (path: string): number =>
@@ -122,29 +112,30 @@ const countFiles = (path: string): number =>
 
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-const restore: Command = {
+const restore = defineCommand({
   name: "vendor restore",
   summary: "restore a desk from a backup into a new folder",
-  options: [deskFolderFlag, option.json],
+  options: { dir: option.deskFolder, json: option.json },
   arguments: ["FILE"],
   examples: ["berth vendor restore /media/usb/desk.backup --dir desk"],
-  async run(flags) {
-    const folder = resolve(getDeskFolder(flags));
-    const opened = openDeskBackup(textOf(readWholeFile(flags.positionals[0], "a desk's backup")));
+  async run({ dir }, { args: [file] }) {
+    const folder = resolve(dir);
+    const opened = openDeskBackup(textOf(readWholeFile(file, "a desk's backup")));
     await restoreDesk(realDisk, folder, opened);
     const { faults } = await verifyDesk(realDisk, folder, null);
-    for (const { location, problem } of faults) printWarning(`${location}: ${problem}`);
     const { vendor, made_at: created_at } = opened;
-    if (isFlagSet(flags, "json")) printJson({ folder, vendor, created_at, faults });
-    else {
-      print(`the desk as of ${created_at} is restored in ${folder}`);
-      print("licenses issued after that time are not in its ledger: do not use both desks");
-    }
-    return EXIT_OK;
+    return {
+      warnings: faults.map(({ location, problem }) => `${location}: ${problem}`),
+      json: { folder, vendor, created_at, faults },
+      text: [
+        `the desk as of ${created_at} is restored in ${folder}`,
+        "licenses issued after that time are not in its ledger: do not use both desks",
+      ],
+    };
   },
-};
+});
 
-function getNewFile({ positionals: [file] }: FlagValues): string {
+function resolveNewFile(file: string | undefined): string {
   if (file !== undefined && file !== "") return resolve(file);
   throw new Misuse("FILE is required: a new file", "for example /media/usb/desk.backup");
 }

@@ -4,102 +4,95 @@ import { fingerprintOf } from "../../../license/keys.ts";
 import { realDisk } from "../../../platform/disk.ts";
 import { Misuse } from "../../../platform/options.ts";
 import { Desk } from "../../../desk/desk.ts";
-import {
-  EXIT_OK,
-  Failure,
-  isFlagSet,
-  getListFlag,
-  getStringFlag,
-  type Command,
-} from "../../frame/command.ts";
+import { Failure, type Command } from "../../frame/command.ts";
+import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
 import {
-  checkNewPassphraseFlags,
+  checkNewPassphrase,
+  deskOptions,
   readCurrentPassphrase,
   readNewPassphrase,
+  refuseBothPassphrases,
 } from "../../vendor/open-desk.ts";
-import { deskFlags as desk, getDeskFolder } from "../../vendor/open-desk.ts";
-import { formatCount, print, printJson, printWarning } from "../../frame/terminal.ts";
+import { formatCount } from "../../frame/terminal.ts";
 import { successorCommand } from "./successor.ts";
 
-const init: Command = {
+const init = defineCommand({
   name: "vendor init",
   isCommon: true,
   summary: "create a licensing desk: a key and the trust document to distribute",
-  options: [...desk, option.noPassphrase, option.name, option.vendorProducts, option.json],
+  options: {
+    ...deskOptions,
+    noPassphrase: option.noPassphrase,
+    name: option.name,
+    products: option.vendorProducts,
+    json: option.json,
+  },
   examples: [
     "berth vendor init --name Acme --dir desk --product CAD",
     "berth vendor init --name Acme --dir desk --product CAD --passphrase-file /media/safe/phrase",
   ],
-  async run(flags) {
-    const [name, products] = [getStringFlag(flags, "name"), getListFlag(flags, "product")];
+  async run({ dir, name, products, noPassphrase, passphraseFile }) {
     if (name === null || name === "" || products.length === 0 || products.includes("")) {
       throw new Misuse("--name and --product are required", "berth vendor init --help");
     }
-    if (isFlagSet(flags, "no-passphrase") && flags.values.has("passphrase-file")) {
-      throw new Misuse(
-        "--no-passphrase and --passphrase-file cannot be combined",
-        "use only one of them",
-      );
-    }
-    const folder = getDeskFolder(flags);
-    Desk.refuseExistingDesk(realDisk, folder);
-    const passphrase = await readNewPassphrase(flags, "passphrase-file");
-    const created = await Desk.create(realDisk, folder, {
+    const source = { noPassphrase, file: passphraseFile, flag: "--passphrase-file" } as const;
+    refuseBothPassphrases(source);
+    Desk.refuseExistingDesk(realDisk, dir);
+    const passphrase = await readNewPassphrase(source);
+    const created = await Desk.create(realDisk, dir, {
       name,
       products: [...products],
       passphrase,
     });
     const { vendor } = created.vendor;
     const fingerprint = fingerprintOf(created.key);
-    if (isFlagSet(flags, "json")) printJson({ vendor, fingerprint });
-    else
-      print(
-        `vendor ${vendor}\nfingerprint ${fingerprint}\ndistribute trust.jwt; keep the key safe`,
-      );
-    return EXIT_OK;
+    return {
+      json: { vendor, fingerprint },
+      text: `vendor ${vendor}\nfingerprint ${fingerprint}\ndistribute trust.jwt; keep the key safe`,
+    };
   },
-};
+});
 
-const passphrase: Command = {
+const passphrase = defineCommand({
   name: "vendor passphrase",
   summary: "set, change or remove the passphrase of the vendor's key",
-  options: [...desk, option.newPassphraseFile, option.noPassphrase, option.json],
+  options: {
+    ...deskOptions,
+    newPassphraseFile: option.newPassphraseFile,
+    noPassphrase: option.noPassphrase,
+    json: option.json,
+  },
   examples: [
     "berth vendor passphrase --dir desk",
     "berth vendor passphrase --dir desk --no-passphrase",
   ],
-  async run(flags) {
-    if (isFlagSet(flags, "no-passphrase") && flags.values.has("new-passphrase-file")) {
-      throw new Misuse(
-        "--no-passphrase and --new-passphrase-file cannot be combined",
-        "use only one of them",
-      );
-    }
-    checkNewPassphraseFlags(flags, "new-passphrase-file");
-    const folder = getDeskFolder(flags);
-    refuseLinkedKeys(folder);
-    const old = await readCurrentPassphrase(flags);
+  async run({ dir, passphraseFile, newPassphraseFile, noPassphrase }) {
+    const flag = "--new-passphrase-file";
+    const source = { noPassphrase, file: newPassphraseFile, flag } as const;
+    refuseBothPassphrases(source);
+    checkNewPassphrase(source);
+    refuseLinkedKeys(dir);
+    const old = await readCurrentPassphrase({ dir, passphraseFile });
     // Checked before the new one is typed twice: the old one must open the key.
-    await Desk.open(realDisk, folder, old);
-    const next = await readNewPassphrase(flags, "new-passphrase-file");
-    const { earlier, unchanged } = await Desk.changePassphrase(realDisk, folder, old, next);
-    for (const key of unchanged) {
-      printWarning(`the earlier key ${key} has another passphrase and was not changed`);
-    }
-    if (isFlagSet(flags, "json")) {
-      const changed = { changed_earlier_keys: earlier, unchanged_earlier_keys: unchanged };
-      printJson({ encrypted: next !== null, ...changed });
-    } else {
-      const earlierText =
-        earlier.length === 0 ? "" : ` (also ${formatCount(earlier.length, "earlier key")})`;
-      print(
-        `the vendor's key is now stored ${next === null ? "without a" : "with the new"} passphrase${earlierText}`,
-      );
-    }
-    return EXIT_OK;
+    await Desk.open(realDisk, dir, old);
+    const next = await readNewPassphrase(source);
+    const { earlier, unchanged } = await Desk.changePassphrase(realDisk, dir, old, next);
+    const earlierText =
+      earlier.length === 0 ? "" : ` (also ${formatCount(earlier.length, "earlier key")})`;
+    return {
+      warnings: unchanged.map(
+        (key) => `the earlier key ${key} has another passphrase and was not changed`,
+      ),
+      json: {
+        encrypted: next !== null,
+        changed_earlier_keys: earlier,
+        unchanged_earlier_keys: unchanged,
+      },
+      text: `the vendor's key is now stored ${next === null ? "without a" : "with the new"} passphrase${earlierText}`,
+    };
   },
-};
+});
 
 /** If a link were replaced, its target would still be encrypted with the old passphrase. */
 function refuseLinkedKeys(folder: string): void {

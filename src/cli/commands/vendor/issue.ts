@@ -4,88 +4,86 @@ import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../../platform/options.ts";
 import { describeNewRestores, findRequestWarnings } from "../../../desk/request-continuity.ts";
 import { prepareLicense, signPreparedLicense, type PreparedLicense } from "../../../desk/issue.ts";
-import {
-  EXIT_OK,
-  readOutputFlags,
-  Failure,
-  isFlagSet,
-  getStringFlag,
-  type Command,
-} from "../../frame/command.ts";
+import { Failure } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
+import { defineCommand } from "../../frame/define-command.ts";
 import { describeEnds } from "../../vendor/end-dates.ts";
 import { option } from "../../frame/flags.ts";
 import { readDocument } from "../../files/input-document.ts";
-import { reprintFlags, reprintLicense } from "../../client/license-reprint.ts";
-import { deskFlags, getDeskFolder, getNumberFlag, openDesk } from "../../vendor/open-desk.ts";
+import { reprintLicense } from "../../vendor/reprint.ts";
+import { deskOptions, formatDirFlag, openDesk } from "../../vendor/open-desk.ts";
 import { checkOutputPath } from "../../files/output-document.ts";
 import { outputLedgerDocument } from "../../files/ledger-document.ts";
-import { termsFlags, readTermsChanges } from "../../vendor/terms-flags.ts";
-import { printJson, printNote, printParts, printWarning } from "../../frame/terminal.ts";
+import { termsOptions, readTermsChanges } from "../../vendor/terms-flags.ts";
+import { printNote, printWarning } from "../../frame/terminal.ts";
 
-export const issueCommand: Command = {
+export const issueCommand = defineCommand({
   name: "vendor issue",
   isCommon: true,
   summary: "issue a signed license for a site's request, or renew a license",
-  options: [
-    ...deskFlags,
-    {
+  options: {
+    ...deskOptions,
+    request: {
       ...option.request,
       help: `${option.request.help}; one of --request, --renew and --reprint is required`,
     },
-    option.renew,
-    ...reprintFlags,
-    option.licenseId,
-    option.newLicense,
-    option.licenseKey,
-    option.allowWeakBinding,
-    option.acceptFork,
-    option.out,
-    option.dryRun,
-    { ...option.yes, help: "do not ask for confirmation if the license has already expired" },
-    option.qr,
-    option.json,
-    ...termsFlags,
-  ],
+    renew: option.renew,
+    reprint: option.reprint,
+    serial: {
+      ...option.serial,
+      help: "with --reprint: the serial to write; default: the newest",
+    },
+    licenseId: option.licenseId,
+    isNew: option.newLicense,
+    licenseKey: option.licenseKey,
+    allowWeakBinding: option.allowWeakBinding,
+    acceptFork: option.acceptFork,
+    out: option.out,
+    dryRun: option.dryRun,
+    yes: {
+      ...option.yes,
+      help: "do not ask for confirmation if the license has already expired",
+    },
+    qr: option.qr,
+    json: option.json,
+    ...termsOptions,
+  },
   examples: [
     "berth vendor issue --dir desk --request request.jwt --slots 10 --out license.jwt",
     "berth vendor issue --dir desk --renew ID --feature MESH:slots=4:timeout=30 --no-feature EXPORT --dry-run",
     "berth vendor issue --dir desk --reprint ID --out license.jwt",
   ],
-  async run(flags) {
-    const reprintId = getNumberFlag(flags, "reprint");
-    if (reprintId !== null) {
-      await reprintLicense(flags, reprintId);
-      return EXIT_OK;
-    }
-    const renew = getNumberFlag(flags, "renew");
-    const path = getStringFlag(flags, "request");
+  async run(options, { sources, setOptions }) {
+    const { renew, reprint, request: path } = options;
+    if (reprint !== null) return reprintLicense(reprint, options, setOptions);
     if ((path === null) === (renew === null)) {
       throw new Misuse("either --request or --renew is required", "berth vendor issue --help");
     }
-    if (flags.values.has("serial")) {
+    if (options.serial !== null) {
       throw new Misuse(
         "--serial is only valid with --reprint",
         "the ledger assigns serials itself",
       );
     }
-    const terms = readTermsChanges(flags);
-    checkOutputPath(readOutputFlags(flags), "license");
+    const terms = readTermsChanges(options, sources);
+    checkOutputPath(options, "license");
     const request = path === null ? null : await readRequest(path);
-    const desk = await openDesk(flags);
+    const desk = await openDesk(options);
     const now = wallClock();
     const restored = request === null ? [] : describeNewRestores(desk, request);
     const warnings = request === null ? [] : findRequestWarnings(desk, request, now);
+    // Before a refusal and before a question: they may explain it.
     for (const note of [...restored, ...warnings]) printWarning(note);
+    const { licenseId, isNew, licenseKey, allowWeakBinding, acceptFork } = options;
     const prepared = prepareLicense(desk, {
       request,
       renewLicenseId: renew,
-      licenseId: getNumberFlag(flags, "license-id"),
-      isNew: isFlagSet(flags, "new"),
-      licenseKey: getStringFlag(flags, "license-key"),
+      licenseId,
+      isNew,
+      licenseKey,
       terms,
-      allowWeakBinding: isFlagSet(flags, "allow-weak-binding"),
-      acceptForkReason: getStringFlag(flags, "accept-fork"),
+      allowWeakBinding,
+      acceptForkReason: acceptFork,
       now,
     });
     for (const note of describeChanges(prepared)) printNote(note);
@@ -97,32 +95,30 @@ export const issueCommand: Command = {
     const { license_id, serial, changes } = prepared;
     const { license_key, valid_until } = prepared.terms;
     const facts = { license_id, serial, license_key, valid_until, changes };
-    if (isFlagSet(flags, "dry-run")) {
-      const preview = { ...facts, terms: prepared.terms, restore_warnings: restored, warnings };
-      printJson(isFlagSet(flags, "json") ? preview : prepared.terms);
-      return EXIT_OK;
+    const json = { ...facts, restore_warnings: restored, warnings };
+    if (options.dryRun) {
+      const text = JSON.stringify(prepared.terms, null, 2);
+      return { json: { ...json, terms: prepared.terms }, text };
     }
-    if (pastEnd?.isNew === true)
-      await confirm(readOutputFlags(flags), `sign license ${license_id} with this end?`);
+    if (pastEnd?.isNew === true) {
+      await confirm(options, `sign license ${license_id} with this end?`);
+    }
     const { document } = await signPreparedLicense(desk, prepared);
-    if (isFlagSet(flags, "json")) {
-      printJson({ ...facts, document, restore_warnings: restored, warnings });
-      return EXIT_OK;
-    }
     const key = license_key === null ? "" : ` key ${license_key},`;
     const name = `license ${license_id}, serial ${serial},`;
     const command = `berth vendor issue --reprint ${license_id} --serial ${serial}`;
-    const hint = `${command} --dir ${getDeskFolder(flags)} --out FILE writes the license again`;
-    printParts(
-      await outputLedgerDocument(readOutputFlags(flags), document, {
-        description: `${name}${key}`,
-        entryName: name,
-        retryHint: hint,
-      }),
-    );
-    return EXIT_OK;
+    const retryHint = `${command} ${formatDirFlag(options.dir)} --out FILE writes the license again`;
+    return {
+      json: { ...json, document },
+      text: () =>
+        outputLedgerDocument(options, document, {
+          description: `${name}${key}`,
+          entryName: name,
+          retryHint,
+        }),
+    };
   },
-};
+});
 
 /** What the vendor should see before the license leaves: what it changes, and when it ends. */
 function describeChanges({

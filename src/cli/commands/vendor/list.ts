@@ -17,7 +17,7 @@ import { parseDuration } from "../../frame/times.ts";
 import { option } from "../../frame/flags.ts";
 import { oneOf } from "../../frame/option-parsers.ts";
 import { formatCount, formatTable, type Text } from "../../frame/terminal.ts";
-import { deskFolderFlag, openDeskRecords } from "../../vendor/open-desk.ts";
+import { openDeskRecords } from "../../vendor/open-desk.ts";
 
 type Parse<T> = (text: string) => Result<T, InvalidValue>;
 
@@ -52,7 +52,7 @@ export const listCommand = defineCommand({
   isCommon: true,
   summary: "list the licenses that this desk issued and their states; needs no passphrase",
   options: {
-    dir: deskFolderFlag,
+    dir: option.deskFolder,
     product: textFilter("product", "CODE", "only licenses of this product"),
     customer: textFilter("customer", "TEXT", "only customers whose name contains this text"),
     appliance: filter("appliance", "ID", "only licenses for this appliance", parseApplianceId),

@@ -5,20 +5,15 @@ import { Misuse } from "../../../platform/options.ts";
 import type { Desk } from "../../../desk/desk.ts";
 import { isOutstanding, listLicenses, filterNewestSerials } from "../../../desk/license-list.ts";
 import { readTrustChain } from "../../../desk/desk-records.ts";
-import {
-  EXIT_OK,
-  readOutputFlags,
-  Failure,
-  isFlagSet,
-  type Command,
-  type FlagValues,
-} from "../../frame/command.ts";
+import { Failure, type Command } from "../../frame/command.ts";
 import { confirm } from "../../frame/confirm.ts";
+import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
-import { deskFlags, getDeskFolder, openDesk } from "../../vendor/open-desk.ts";
-import { formatCount, escapeToOneLine, print, printJson } from "../../frame/terminal.ts";
+import type { JsonOutcome } from "../../frame/outcome.ts";
+import { deskOptions, openDesk } from "../../vendor/open-desk.ts";
+import { formatCount, escapeToOneLine } from "../../frame/terminal.ts";
 
-function getProductCode({ positionals: [code] }: FlagValues): string {
+function checkProductCode(code: string | undefined): string {
   if (code === undefined || code === "" || code.length > MAX_NAME_LENGTH) {
     throw new Misuse("CODE is required: a product code", "berth vendor product add CAD");
   }
@@ -26,86 +21,73 @@ function getProductCode({ positionals: [code] }: FlagValues): string {
 }
 
 /** Says which document to distribute: sites know a product only from the trust document. */
-async function printDocument(flags: FlagValues, changed: Desk, what: string): Promise<void> {
-  const { files } = await readTrustChain(realDisk, getDeskFolder(flags));
+async function describeChange(dir: string, changed: Desk, what: string): Promise<JsonOutcome> {
+  const { files } = await readTrustChain(realDisk, dir);
   const document = files.at(-1) ?? "";
   const { vendor, version, products } = changed.vendor;
-  if (isFlagSet(flags, "json")) {
-    printJson({ vendor, version, products, document });
-    return;
-  }
-  print(what);
-  print(`distribute ${document}; run on each site once: berth trust add ${document}`);
-  if (files.length > 1) print(`new sites need, in this order: ${files.join(", ")}`);
+  return {
+    json: { vendor, version, products, document },
+    text: [
+      what,
+      `distribute ${document}; run on each site once: berth trust add ${document}`,
+      ...(files.length > 1 ? [`new sites need, in this order: ${files.join(", ")}`] : []),
+    ],
+  };
 }
 
-const add: Command = {
+const add = defineCommand({
   name: "vendor product add",
   summary: "add a product; creates a new trust document for every site",
-  options: [...deskFlags, option.json],
+  options: { ...deskOptions, json: option.json },
   arguments: ["CODE"],
   examples: ["berth vendor product add CAM --dir desk"],
-  async run(flags) {
-    const code = getProductCode(flags);
-    const desk = await openDesk(flags);
+  async run(options, { args: [argument] }) {
+    const code = checkProductCode(argument);
+    const desk = await openDesk(options);
     const { products } = desk.vendor;
+    const name = escapeToOneLine(code);
     if (products.includes(code)) {
-      throw new Failure(
-        `${escapeToOneLine(code)} is already a product of this desk`,
-        "berth vendor show",
-      );
+      throw new Failure(`${name} is already a product of this desk`, "berth vendor show");
     }
     if (products.length >= MAX_PRODUCTS) {
       throw new Failure(`a desk can have at most ${MAX_PRODUCTS} products`, "create another desk");
     }
-    const changed = await desk.addProducts(realDisk, getDeskFolder(flags), [code]);
-    await printDocument(flags, changed, `${escapeToOneLine(code)} is now a product of this desk`);
-    return EXIT_OK;
+    const changed = await desk.addProducts(realDisk, options.dir, [code]);
+    return describeChange(options.dir, changed, `${name} is now a product of this desk`);
   },
-};
+});
 
-const remove: Command = {
+const remove = defineCommand({
   name: "vendor product remove",
   summary: "remove a product; creates a new trust document for every site",
-  options: [...deskFlags, option.yes, option.json],
+  options: { ...deskOptions, yes: option.yes, json: option.json },
   arguments: ["CODE"],
   examples: ["berth vendor product remove CAM --dir desk"],
-  async run(flags) {
-    const code = getProductCode(flags);
-    const desk = await openDesk(flags);
+  async run(options, { args: [argument] }) {
+    const code = checkProductCode(argument);
+    const desk = await openDesk(options);
     const { products } = desk.vendor;
+    const name = escapeToOneLine(code);
     if (!products.includes(code)) {
       throw new Failure(
-        `${escapeToOneLine(code)} is not a product of this desk`,
+        `${name} is not a product of this desk`,
         `its products: ${products.join(", ")}`,
       );
     }
     if (products.length === 1) {
-      throw new Failure(
-        `${escapeToOneLine(code)} is the only product of this desk`,
-        "add another product first",
-      );
+      throw new Failure(`${name} is the only product of this desk`, "add another product first");
     }
     const outstanding = filterNewestSerials(listLicenses(desk.ledger, wallClock())).filter(
       (license) => license.product === code && isOutstanding(license),
     );
     if (outstanding.length > 0) {
-      const licenses = `${formatCount(outstanding.length, "license")} of ${escapeToOneLine(code)}`;
+      const licenses = `${formatCount(outstanding.length, "license")} of ${name}`;
       const question = `${licenses} will stay installed but cannot be renewed; continue?`;
-      await confirm(
-        readOutputFlags(flags),
-        question,
-        "berth vendor list --product CODE shows them",
-      );
+      await confirm(options, question, "berth vendor list --product CODE shows them");
     }
-    const changed = await desk.removeProduct(realDisk, getDeskFolder(flags), code);
-    await printDocument(
-      flags,
-      changed,
-      `${escapeToOneLine(code)} is no longer a product of this desk`,
-    );
-    return EXIT_OK;
+    const changed = await desk.removeProduct(realDisk, options.dir, code);
+    return describeChange(options.dir, changed, `${name} is no longer a product of this desk`);
   },
-};
+});
 
 export const productCommands: readonly Command[] = [add, remove];

@@ -1,25 +1,23 @@
 import { termsFileSchema } from "../../../license/terms-file.ts";
-import { EXIT_OK, isFlagSet, type Command } from "../../frame/command.ts";
+import { defineCommand } from "../../frame/define-command.ts";
 import { EXAMPLE_TERMS } from "../../vendor/terms-file.ts";
-import { printJson } from "../../frame/terminal.ts";
 
-export const termsCommand: Command = {
+export const termsCommand = defineCommand({
   name: "vendor terms",
   summary: "print an example file for --terms, or its JSON schema",
-  options: [
-    {
+  options: {
+    schema: {
       name: "schema",
       type: "boolean",
       help: "print the JSON schema with every field and its values",
     },
-  ],
+  },
   examples: [
     "berth vendor terms > terms.json",
     "berth vendor terms --schema > terms.schema.json",
     "berth vendor issue --dir desk --renew ID --terms terms.json --dry-run",
   ],
-  async run(flags) {
-    printJson(isFlagSet(flags, "schema") ? termsFileSchema() : EXAMPLE_TERMS);
-    return EXIT_OK;
+  run({ schema }) {
+    return { text: JSON.stringify(schema ? termsFileSchema() : EXAMPLE_TERMS, null, 2) };
   },
-};
+});
