@@ -19,10 +19,17 @@ const OTHER_TESTS = /^test\/(?!ci\/|support\/|faults\/|build\/|systemd\/|model\/
 /** Documents, and what neither a server nor a build contains. */
 const NO_SOURCES = [/\.md$/, /^\.pictures\//, /^LICENSE$/, OTHER_TESTS];
 
+/** Operations that open, copy and replace data folders, and those that write files themselves. */
+const FOLDER_OPERATIONS =
+  "folder/|wire|identity|cloud-credentials|access-control|audit-maintenance";
+
+const OTHER_OPERATIONS = new RegExp(`^src/operations/(?!${FOLDER_OPERATIONS})`);
+
 /** Sources that do not decide what is written to the disk, or when. */
 const NOT_PERSISTENCE = [
   ...NO_SOURCES,
-  /^src\/(?:desk|domain|http|license|operations|usage|web)\//,
+  /^src\/(?:desk|domain|http|license|usage|web)\//,
+  OTHER_OPERATIONS,
   /^src\/cli\/(?!serve\/)/,
   /^test\/(?:build|systemd)\//,
 ];
@@ -30,7 +37,8 @@ const NOT_PERSISTENCE = [
 /** Sources that do not decide how the service is installed, upgraded and started. */
 const NOT_SERVICE = [
   ...NO_SOURCES,
-  /^src\/(?:desk|domain|http|license|operations|usage|web)\//,
+  /^src\/(?:desk|domain|http|license|usage|web)\//,
+  OTHER_OPERATIONS,
   /^src\/cli\/(?!serve\/|service\/|frame\/)/,
   /^test\/(?:build|faults|model|store)\//,
 ];

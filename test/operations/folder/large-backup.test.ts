@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
-import { openBackup } from "../../src/operations/folder/backup.ts";
+import { realDisk } from "../../../src/platform/disk.ts";
+import { openBackup } from "../../../src/operations/folder/backup.ts";
 import {
   backUpFolder,
   openSiteWithKey,
@@ -10,15 +10,15 @@ import {
   checkIdentity,
   restoreTo,
   verifyFolder,
-} from "../support/backup-site.ts";
+} from "../../support/backup-site.ts";
 import {
   transactOrThrow,
   transactInOneBatch,
   openAndCloseFolder,
   readState,
-} from "../support/licensed-store.ts";
-import { register, unregister } from "../support/scenario.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+} from "../../support/licensed-store.ts";
+import { register, unregister } from "../../support/scenario.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
 
 test("backup and restore keep files that are larger than one read", async () => {
   const { folder, store } = await openSiteWithKey();

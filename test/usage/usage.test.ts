@@ -14,7 +14,7 @@ import {
   MONDAY,
   slotTaken,
 } from "../support/scenario.ts";
-import { runSequence, commandSequence, type CommandSequence } from "./command-sequences.ts";
+import { runSequence, commandSequence, type CommandSequence } from "../domain/command-sequences.ts";
 
 interface Line {
   readonly at: Instant;

@@ -3,10 +3,10 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
-import { makeBackup } from "../../src/operations/folder/backup.ts";
-import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
-import { RestoreUnfinished } from "../../src/store/folder/refusal.ts";
+import { realDisk } from "../../../src/platform/disk.ts";
+import { makeBackup } from "../../../src/operations/folder/backup.ts";
+import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
+import { RestoreUnfinished } from "../../../src/store/folder/refusal.ts";
 import {
   backUpFolder,
   readBackupState,
@@ -18,11 +18,15 @@ import {
   readStoreFiles,
   listRestoreLeftovers,
   verifyFolder,
-} from "../support/backup-site.ts";
-import { makeDiskError, failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
-import { transactOrThrow, openAndCloseFolder, type StateDump } from "../support/licensed-store.ts";
-import { register } from "../support/scenario.ts";
-import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
+} from "../../support/backup-site.ts";
+import { makeDiskError, failCallAt, FaultyDisk } from "../../support/faulty-disk.ts";
+import {
+  transactOrThrow,
+  openAndCloseFolder,
+  type StateDump,
+} from "../../support/licensed-store.ts";
+import { register } from "../../support/scenario.ts";
+import { contentsOf, copyFolder, tempFolder } from "../../support/temp-folder.ts";
 
 interface RestoreSite {
   readonly folder: string;

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
-import { Archive, ArchiveWriter } from "../../src/operations/folder/archive.ts";
-import { MANIFEST_FILE } from "../../src/operations/folder/backup.ts";
-import { BackupRefused } from "../../src/store/folder/refusal.ts";
-import { BLOCK_SIZE, SAMPLE_FILES, writeArchive } from "../support/archives.ts";
-import { newBackupPath } from "../support/backup-site.ts";
-import { FaultyDisk } from "../support/faulty-disk.ts";
-import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
+import { realDisk } from "../../../src/platform/disk.ts";
+import { Archive, ArchiveWriter } from "../../../src/operations/folder/archive.ts";
+import { MANIFEST_FILE } from "../../../src/operations/folder/backup.ts";
+import { BackupRefused } from "../../../src/store/folder/refusal.ts";
+import { BLOCK_SIZE, SAMPLE_FILES, writeArchive } from "../../support/archives.ts";
+import { newBackupPath } from "../../support/backup-site.ts";
+import { FaultyDisk } from "../../support/faulty-disk.ts";
+import { contentsOf, modeOf, tempFolder } from "../../support/temp-folder.ts";
 
 const blocksOf = (path: string): number => readFileSync(path).length / BLOCK_SIZE;
 

@@ -2,20 +2,20 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/disk.ts";
 import {
   MANIFEST_FILE,
   openBackup,
   type BackupManifest,
-} from "../../src/operations/folder/backup.ts";
-import { writeArchive } from "../support/archives.ts";
+} from "../../../src/operations/folder/backup.ts";
+import { writeArchive } from "../../support/archives.ts";
 import {
   backUpFolder,
   checkIdentity,
   openSiteWithHistory,
   catchRefusal,
   type Refusal,
-} from "../support/backup-site.ts";
+} from "../../support/backup-site.ts";
 
 type Files = Readonly<Record<string, string>>;
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { realDisk } from "../../src/platform/disk.ts";
-import { Archive } from "../../src/operations/folder/archive.ts";
-import { BackupRefused } from "../../src/store/folder/refusal.ts";
-import { BLOCK_SIZE, writeArchive } from "../support/archives.ts";
-import { editFile } from "../support/backup-site.ts";
+import { realDisk } from "../../../src/platform/disk.ts";
+import { Archive } from "../../../src/operations/folder/archive.ts";
+import { BackupRefused } from "../../../src/store/folder/refusal.ts";
+import { BLOCK_SIZE, writeArchive } from "../../support/archives.ts";
+import { editFile } from "../../support/backup-site.ts";
 
 /** The offset at which the entry with this name begins. */
 function headerOffset(path: string, name: string): number {

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
-import { FolderBusy } from "../../src/store/folder/lock.ts";
+import { AuditMaintenance } from "../../../src/operations/audit-maintenance.ts";
+import { FolderBusy } from "../../../src/store/folder/lock.ts";
 import {
   APPLIANCE_ID,
   backUpFolder,
@@ -18,16 +18,16 @@ import {
   readFolderState,
   readStoreFiles,
   verifyFolder,
-} from "../support/backup-site.ts";
+} from "../../support/backup-site.ts";
 import {
   transactOrThrow,
   transactInOneBatch,
   unwrap,
   openSite,
   openAndCloseFolder,
-} from "../support/licensed-store.ts";
-import { consume, register, unregister, utc } from "../support/scenario.ts";
-import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
+} from "../../support/licensed-store.ts";
+import { consume, register, unregister, utc } from "../../support/scenario.ts";
+import { contentsOf, copyFolder, tempFolder } from "../../support/temp-folder.ts";
 
 const OTHER_APPLIANCE = "APPLIANCE0000002";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { limits } from "../../src/domain/limits.ts";
+import { limits } from "../../../src/domain/limits.ts";
 import {
   backUpFolder,
   openSiteWithKey,
@@ -15,7 +15,7 @@ import {
   readStoreFiles,
   listRestoreLeftovers,
   verifyFolder,
-} from "../support/backup-site.ts";
+} from "../../support/backup-site.ts";
 import {
   transactOrThrow,
   transactInOneBatch,
@@ -23,9 +23,9 @@ import {
   openSite,
   openAndCloseFolder,
   readState,
-} from "../support/licensed-store.ts";
-import { consume, MONDAY, register, utc } from "../support/scenario.ts";
-import { contentsOf, copyFolder, modeOf, tempFolder } from "../support/temp-folder.ts";
+} from "../../support/licensed-store.ts";
+import { consume, MONDAY, register, utc } from "../../support/scenario.ts";
+import { contentsOf, copyFolder, modeOf, tempFolder } from "../../support/temp-folder.ts";
 
 const RESTORE_TIME = utc("2026-06-01T12:34:56.789Z");
 

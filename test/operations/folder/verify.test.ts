@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { sha256 } from "../../src/platform/hash.ts";
-import { realDisk } from "../../src/platform/disk.ts";
-import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
-import { verify } from "../../src/operations/folder/verify.ts";
+import { sha256 } from "../../../src/platform/hash.ts";
+import { realDisk } from "../../../src/platform/disk.ts";
+import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
+import { verify } from "../../../src/operations/folder/verify.ts";
 import {
   APPLIANCE_ID,
   openSiteWithKey,
@@ -15,8 +15,8 @@ import {
   openSiteWithHistory,
   catchRefusal,
   verifyFolder,
-} from "../support/backup-site.ts";
-import { FaultyDisk } from "../support/faulty-disk.ts";
+} from "../../support/backup-site.ts";
+import { FaultyDisk } from "../../support/faulty-disk.ts";
 import {
   transactOrThrow,
   readJournal,
@@ -24,9 +24,9 @@ import {
   openAndCloseFolder,
   readState,
   type RawLine,
-} from "../support/licensed-store.ts";
-import { consume, MONDAY, register, unregister, utc } from "../support/scenario.ts";
-import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
+} from "../../support/licensed-store.ts";
+import { consume, MONDAY, register, unregister, utc } from "../../support/scenario.ts";
+import { contentsOf, copyFolder, tempFolder } from "../../support/temp-folder.ts";
 
 /** As `openSiteWithHistory`, with one more line, so that the journal has two batches. */
 async function prepareKilledSite(): Promise<string> {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { backUpFolder, openSiteWithHistory, restoreTo } from "../support/backup-site.ts";
-import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
-import { transactOrThrow, openAndCloseFolder } from "../support/licensed-store.ts";
-import { register } from "../support/scenario.ts";
-import { copyFolder } from "../support/temp-folder.ts";
+import { backUpFolder, openSiteWithHistory, restoreTo } from "../../support/backup-site.ts";
+import { makeDiskError, FaultyDisk } from "../../support/faulty-disk.ts";
+import { transactOrThrow, openAndCloseFolder } from "../../support/licensed-store.ts";
+import { register } from "../../support/scenario.ts";
+import { copyFolder } from "../../support/temp-folder.ts";
 
 /** A backup, and a copy of its folder with one more line since then. */
 async function prepareOlderBackup() {

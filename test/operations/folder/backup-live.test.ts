@@ -4,9 +4,9 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as fc from "fast-check";
-import { realDisk, type Disk } from "../../src/platform/disk.ts";
-import { makeBackup } from "../../src/operations/folder/backup.ts";
-import type { Store } from "../../src/store/store.ts";
+import { realDisk, type Disk } from "../../../src/platform/disk.ts";
+import { makeBackup } from "../../../src/operations/folder/backup.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
   openSiteWithKey,
   readBackupState,
@@ -15,16 +15,16 @@ import {
   openSiteWithHistory,
   newBackupPath,
   catchRefusal,
-} from "../support/backup-site.ts";
-import { FaultyDisk } from "../support/faulty-disk.ts";
+} from "../../support/backup-site.ts";
+import { FaultyDisk } from "../../support/faulty-disk.ts";
 import {
   transactCommand,
   dumpStateSorted,
   unwrap,
   type StateDump,
-} from "../support/licensed-store.ts";
-import { makeChangingDisk, captureStages } from "../support/changing-disk.ts";
-import { consume, MONDAY, register, unregister, utc } from "../support/scenario.ts";
+} from "../../support/licensed-store.ts";
+import { makeChangingDisk, captureStages } from "../../support/changing-disk.ts";
+import { consume, MONDAY, register, unregister, utc } from "../../support/scenario.ts";
 
 const makeSiteBackup = (folder: string, out: string, disk = realDisk) =>
   makeBackup(disk, folder, out, MONDAY, { identity: checkIdentity });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
-import { version } from "../../src/platform/version.ts";
-import { makeBackup, MANIFEST_FILE, openBackup } from "../../src/operations/folder/backup.ts";
+import { realDisk } from "../../../src/platform/disk.ts";
+import { version } from "../../../src/platform/version.ts";
+import { makeBackup, MANIFEST_FILE, openBackup } from "../../../src/operations/folder/backup.ts";
 import {
   APPLIANCE_ID,
   backUpFolder,
@@ -17,17 +17,17 @@ import {
   newBackupPath,
   catchRefusal,
   readFolderState,
-} from "../support/backup-site.ts";
-import { makeDiskError, failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
+} from "../../support/backup-site.ts";
+import { makeDiskError, failCallAt, FaultyDisk } from "../../support/faulty-disk.ts";
 import {
   transactOrThrow,
   readLines,
   openAndCloseFolder,
   readState,
-} from "../support/licensed-store.ts";
-import { MONDAY, register, utc } from "../support/scenario.ts";
-import { contentsOf, copyFolder, modeOf, tempFolder } from "../support/temp-folder.ts";
-import { waitUntil } from "../support/wait-until.ts";
+} from "../../support/licensed-store.ts";
+import { MONDAY, register, utc } from "../../support/scenario.ts";
+import { contentsOf, copyFolder, modeOf, tempFolder } from "../../support/temp-folder.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 const makeSiteBackup = (folder: string, out: string, disk = realDisk) =>
   makeBackup(disk, folder, out, MONDAY, { identity: checkIdentity });

@@ -1,17 +1,22 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Command } from "../../src/domain/decide.ts";
-import { later } from "../../src/domain/time.ts";
-import { backUpFolder, openSiteWithKey, restoreTo, verifyFolder } from "../support/backup-site.ts";
+import type { Command } from "../../../src/domain/decide.ts";
+import { later } from "../../../src/domain/time.ts";
+import {
+  backUpFolder,
+  openSiteWithKey,
+  restoreTo,
+  verifyFolder,
+} from "../../support/backup-site.ts";
 import {
   transactCommand,
   openAndCloseFolder,
   readState,
   type OpenSite,
-} from "../support/licensed-store.ts";
-import { makeNextInstall } from "../support/new-site.ts";
-import { randomCommandSteps, type CommandStep } from "../support/random-commands.ts";
-import { copyFolder, tempFolder } from "../support/temp-folder.ts";
+} from "../../support/licensed-store.ts";
+import { makeNextInstall } from "../../support/new-site.ts";
+import { randomCommandSteps, type CommandStep } from "../../support/random-commands.ts";
+import { copyFolder, tempFolder } from "../../support/temp-folder.ts";
 import * as fc from "fast-check";
 
 /** Runs the commands; licenses are installed in the order in which a vendor numbers them. */

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { AuditMaintenance } from "../../../src/operations/audit-maintenance.ts";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
+import { realDisk } from "../../src/platform/disk.ts";
 import {
   checkAuditExport,
   type CheckedAuditExport,
-} from "../../../src/operations/audit-export-check.ts";
-import { readForward } from "../../../src/store/audit/read-forward.ts";
-import { AuditExportRefused } from "../../../src/store/folder/refusal.ts";
-import { checkpointKeepingMonths, openSiteWithKey } from "../../support/backup-site.ts";
-import { writeLongAuditLog } from "../../support/long-audit-log.ts";
-import { openLicensedSite, openSite, type OpenSite } from "../../support/licensed-store.ts";
-import { writeMonths } from "../../support/audit-months.ts";
-import { tempFolder } from "../../support/temp-folder.ts";
+} from "../../src/operations/audit-export-check.ts";
+import { readForward } from "../../src/store/audit/read-forward.ts";
+import { AuditExportRefused } from "../../src/store/folder/refusal.ts";
+import { checkpointKeepingMonths, openSiteWithKey } from "../support/backup-site.ts";
+import { writeLongAuditLog } from "../support/long-audit-log.ts";
+import { openLicensedSite, openSite, type OpenSite } from "../support/licensed-store.ts";
+import { writeMonths } from "../support/audit-months.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 
 const ALL = { since: null, until: null };
 
