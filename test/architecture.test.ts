@@ -63,6 +63,13 @@ const listImports = (text: string): string[] =>
     ([, named, bare, dynamic]) => named ?? bare ?? dynamic ?? "",
   );
 
+/** Imports that exist only for the compiler. */
+const TYPE_IMPORT =
+  /^(?:import|export)\s+(?:type\b[^;"'=]*?|\{\s*(?:type\s+[\w$]+(?:\s+as\s+[\w$]+)?\s*,?\s*)+\})\s*from\s*["'][^"']+["'];?/gm;
+
+const listValueImports = (text: string): string[] =>
+  listImports(stripComments(text).replaceAll(TYPE_IMPORT, ""));
+
 const topFolderOf = (path: string): string => relative("src", path).split("/")[0] ?? "";
 
 describe("imports of the source files", () => {
@@ -132,6 +139,47 @@ function findImportCycles(imports: ReadonlyMap<string, readonly string[]>): stri
   for (const path of imports.keys()) if (!order.has(path)) visit(path);
   return cycles;
 }
+
+describe("the page", () => {
+  /** Every file and package that the page gets by value, through any number of files. */
+  function collectPageImports(): { paths: Set<string>; packages: Set<string> } {
+    const [paths, packages] = [new Set<string>(), new Set<string>()];
+    const textOf = new Map(sources.map(({ path, text }) => [path, text]));
+    const visit = (path: string): void => {
+      if (paths.has(path)) return;
+      paths.add(path);
+      for (const name of listValueImports(textOf.get(path) ?? "")) {
+        if (name.startsWith(".")) visit(join(dirname(path), name));
+        else packages.add(name);
+      }
+    };
+    for (const { path } of sources) if (topFolderOf(path) === "web") visit(path);
+    return { paths, packages };
+  }
+
+  test("contains no code of the server: it takes only types from there", () => {
+    const { paths, packages } = collectPageImports();
+    const serverFiles = [...paths].filter(
+      (path) => !["web", "domain", "license", "faults"].includes(topFolderOf(path)),
+    );
+    expect([...paths].filter((path) => topFolderOf(path) === "faults")).not.toEqual([]);
+    // It only writes a time as a text.
+    expect(serverFiles).toEqual(["src/platform/rfc3339.ts"]);
+    expect([...packages].filter((name) => /^(?:node|bun):/.test(name))).toEqual([]);
+  });
+
+  test.each([
+    ['import type { A } from "./a.ts";', []],
+    ['import { type A, type B as C } from "./a.ts";', []],
+    ['import {\n  type A,\n  type B,\n} from "./a.ts";', []],
+    ['export type { A } from "./a.ts";', []],
+    ['import { type A, b } from "./a.ts";', ["./a.ts"]],
+    ['import { typeOf } from "./a.ts";', ["./a.ts"]],
+    ['import type { A } from "./a.ts";\nimport { b } from "./b.ts";', ["./b.ts"]],
+  ])("the imports by value are found in %j", (source, names) => {
+    expect(listValueImports(source)).toEqual(names);
+  });
+});
 
 describe("import cycles", () => {
   test("no file of src imports itself through others, by values or by types", () => {

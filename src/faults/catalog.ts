@@ -30,9 +30,10 @@ export function describeForCommandLine(fault: AnyFault): CommandLineTexts {
   };
 }
 
+const inWords = (field: string): string => field.replaceAll("_", " ");
+
 /** Flags and arguments do not have the names of the API's fields: `license_id` is a license id. */
 function nameFieldsInWords(fault: AnyFault): AnyFault {
-  const inWords = (field: string): string => field.replaceAll("_", " ");
   if ("field" in fault) return { ...fault, field: inWords(fault.field) };
   return "fields" in fault ? { ...fault, fields: fault.fields.map(inWords) } : fault;
 }

@@ -94,16 +94,14 @@ export const INSTALLATION_FAULTS = {
 } satisfies Partial<FaultRows<Fault["code"]>>;
 
 function describeConflict(conflict: TrustConflict): string {
-  switch (conflict.over) {
-    case "product":
-      return `a product belongs to one vendor, and the trusted vendor ${conflict.vendor} already has one of these products`;
-    case "key":
-      return `a key belongs to one vendor, and the trusted vendor ${conflict.vendor} already has one of these keys`;
-    case "license":
-      return `license ${conflict.license} belongs to another vendor or product`;
-    case "version":
-      return "the vendor's trust document was replaced at the same time; try again";
+  if (conflict.over === "version") {
+    return "the vendor's trust document was replaced at the same time; try again";
   }
+  if (conflict.over === "license") {
+    return `license ${conflict.license} belongs to another vendor or product`;
+  }
+  const { over, vendor } = conflict;
+  return `a ${over} belongs to one vendor, and the trusted vendor ${vendor} already has one of these ${over}s`;
 }
 
 const CONFLICT_HINTS: Readonly<Record<TrustConflict["over"], string>> = {

@@ -66,36 +66,30 @@ const CONTENT_NAMES: Readonly<Record<ContentFault["expected"], string>> = {
   time: "a time document",
 };
 
+/** Faults without facts. */
+const SENTENCES = {
+  size: "is too large",
+  form: "is not a signed document",
+  signature: "has an invalid signature",
+  retired_key: "is signed with a key that its vendor retired",
+  signer: "is not signed by a trusted vendor",
+  outdated: "is older than the installed one",
+  unknown_vendor:
+    "is a successor document of a vendor that is not trusted here: add its trust.jwt first",
+  contradiction: "contradicts itself",
+  other_vendor: "is not from the vendor of every license",
+  other_code: "answers another code",
+};
+
 /** Completes the sentence "the file …". */
 export function describeDocumentFault(fault: AnyDocumentFault): string {
-  switch (fault.wrong) {
-    case "size":
-      return "is too large";
-    case "form":
-      return "is not a signed document";
-    case "kind":
-      return `is ${describeDocumentKind(fault.kind)}`;
-    case "signature":
-      return "has an invalid signature";
-    case "content":
-      return `is not ${CONTENT_NAMES[fault.expected]}`;
-    case "retired_key":
-      return "is signed with a key that its vendor retired";
-    case "signer":
-      return "is not signed by a trusted vendor";
-    case "outdated":
-      return "is older than the installed one";
-    case "unknown_vendor":
-      return "is a successor document of a vendor that is not trusted here: add its trust.jwt first";
-    case "skipped_version":
-      return `is signed by a key that is not known here: add successor-${fault.next}.jwt first`;
-    case "contradiction":
-      return "contradicts itself";
-    case "dropped_key":
-      return `leaves out the key that license ${fault.license} is signed with; install that license signed with another key first`;
-    case "other_vendor":
-      return "is not from the vendor of every license";
-    case "other_code":
-      return "answers another code";
+  if (fault.wrong === "kind") return `is ${describeDocumentKind(fault.kind)}`;
+  if (fault.wrong === "content") return `is not ${CONTENT_NAMES[fault.expected]}`;
+  if (fault.wrong === "skipped_version") {
+    return `is signed by a key that is not known here: add successor-${fault.next}.jwt first`;
   }
+  if (fault.wrong === "dropped_key") {
+    return `leaves out the key that license ${fault.license} is signed with; install that license signed with another key first`;
+  }
+  return SENTENCES[fault.wrong];
 }

@@ -29,24 +29,22 @@ interface SignedValues extends Pick<Grant, "vendor" | "serial" | "lic" | "policy
  */
 export type ProofFault =
   | { readonly wrong: "license" | "policy"; readonly fault: VendorDocumentFault }
-  | { readonly wrong: "bundle" | "confirmation" }
+  | { readonly wrong: "bundle" }
+  | { readonly wrong: "confirmation" }
   /** These fields differ from what the vendor signed. */
   | { readonly wrong: "fields"; readonly fields: readonly string[] };
 
 /** Completes the sentence "license N …". */
 export function describeProofFault(proof: ProofFault): string {
-  switch (proof.wrong) {
-    case "license":
-      return `has a document that ${describeDocumentFault(proof.fault)}`;
-    case "policy":
-      return `has a policy that ${describeDocumentFault(proof.fault)}`;
-    case "bundle":
-      return "has a bundle that cannot be read";
-    case "confirmation":
-      return "has a confirmation code that its vendor did not sign for it";
-    case "fields":
-      return `differs from what its vendor signed: ${proof.fields.join(", ")}`;
+  if (proof.wrong === "bundle") return "has a bundle that cannot be read";
+  if (proof.wrong === "confirmation") {
+    return "has a confirmation code that its vendor did not sign for it";
   }
+  if (proof.wrong === "fields") {
+    return `differs from what its vendor signed: ${proof.fields.join(", ")}`;
+  }
+  const name = proof.wrong === "license" ? "document" : "policy";
+  return `has a ${name} that ${describeDocumentFault(proof.fault)}`;
 }
 
 /** Null when one of `vendors` signed all of the license. */

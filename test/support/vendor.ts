@@ -1,6 +1,7 @@
 // A vendor with a real key that signs whatever a test needs.
 import type { Terms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
+import { describeDocumentFault } from "../../src/license/document-fault.ts";
 import { signConfirmationCode, decodeActivationCode } from "../../src/license/confirmation.ts";
 import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
 import { signLicense, type LicenseDocument } from "../../src/license/license.ts";
@@ -40,7 +41,7 @@ export async function answerRequest(
   key = VENDOR_KEY,
 ): Promise<string> {
   const verified = await verifyLicenseRequest(requestDocument);
-  if (!verified.ok) throw new Error(`the request ${verified.fault}`);
+  if (!verified.ok) throw new Error(`the request ${describeDocumentFault(verified.fault)}`);
   const { request_id, nonce, appliance, jwk, hardware_id, created_at } = verified.value;
   const binding = { request_id, nonce, appliance, cnf: { jwk }, hardware_id };
   const fields = { license_id: license, serial: 1, terms: toTermsDocument(terms(differing)) };
