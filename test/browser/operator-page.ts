@@ -66,7 +66,7 @@ export async function expectEventually<Value>(
       value = await read();
       return Bun.deepEquals(value, expected);
     },
-    { patience: BROWSER_PATIENCE, pause: 20 },
+    { patience: BROWSER_PATIENCE, maxPause: 50 },
   );
   expect(value).toEqual(expected);
 }

@@ -5,18 +5,18 @@ type Condition = () => boolean | Promise<boolean>;
 interface Waiting {
   /** How long to wait at most, in milliseconds. */
   readonly patience?: number;
-  /** The pause between two attempts, in milliseconds. */
-  readonly pause?: number;
+  /** The longest pause between two attempts, in milliseconds; the first ones are shorter. */
+  readonly maxPause?: number;
 }
 
 /** Tries a condition again and again until it holds; false: it never did. */
 export async function isEventuallyTrue(
   holds: Condition,
-  { patience = PATIENCE, pause = 2 }: Waiting = {},
+  { patience = PATIENCE, maxPause = 5 }: Waiting = {},
 ): Promise<boolean> {
   // Not `performance.now`, which tests replace.
   const deadline = Bun.nanoseconds() + patience * 1_000_000;
-  while (!(await holds())) {
+  for (let pause = 1; !(await holds()); pause = Math.min(2 * pause, maxPause)) {
     if (Bun.nanoseconds() > deadline) return false;
     await Bun.sleep(pause);
   }

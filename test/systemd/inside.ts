@@ -18,9 +18,9 @@ import {
   runAsync,
   SERVICE,
   readUnitProperty,
-  until,
 } from "./machine.ts";
 import { checkUpgrades } from "./upgrades.ts";
+import { isEventuallyTrue } from "../support/wait-until.ts";
 
 const [shared = ""] = process.argv.slice(2);
 const build = (name: string): string => join(shared, name);
@@ -210,7 +210,7 @@ async function checkRestartAfterKill(): Promise<void> {
     const pid = readMainPid();
     process.kill(pid, "SIGKILL");
     restarted.push(
-      (await until(() => ![0, pid].includes(readMainPid()))) && (await waitForAnswer()),
+      (await isEventuallyTrue(() => ![0, pid].includes(readMainPid()))) && (await waitForAnswer()),
     );
     run("systemctl", "reset-failed", SERVICE);
   }
@@ -235,9 +235,9 @@ async function checkWatchdog(): Promise<void> {
   const watchdogTime = (): number => Number(readUnitProperty("WatchdogTimestampMonotonic"));
   const pid = readMainPid();
   const before = watchdogTime();
-  const isFed = (await until(() => watchdogTime() > before)) && readMainPid() === pid;
+  const isFed = (await isEventuallyTrue(() => watchdogTime() > before)) && readMainPid() === pid;
   process.kill(pid, "SIGSTOP");
-  const restarted = await until(() => ![0, pid].includes(readMainPid()));
+  const restarted = await isEventuallyTrue(() => ![0, pid].includes(readMainPid()));
   check(
     "a running service notifies its watchdog, and a hanging one is restarted",
     isFed && restarted && (await waitForAnswer()) && listHolders().has("ada"),
@@ -308,7 +308,7 @@ async function checkCertificateReload(): Promise<void> {
   };
   let answer: { readonly status: number | string } = { status: 0 };
   // The command returns when the signal is sent; the server reads the files a little later.
-  await until(async () => {
+  await isEventuallyTrue(async () => {
     answer = await callApi("/api/v4/health", null, { base: "https://127.0.0.1:8443", tls }).catch(
       (error: unknown) => ({ status: String(error) }),
     );
@@ -380,7 +380,9 @@ async function checkDoctorAndSupportBundle(): Promise<void> {
   await callApi("/api/admin/v1/status");
   const logText = '"path":"/api/admin/v1/status"';
   // The answer may arrive before its log line.
-  await until(() => run("journalctl", "-u", SERVICE, "--no-pager").output.includes(logText));
+  await isEventuallyTrue(() =>
+    run("journalctl", "-u", SERVICE, "--no-pager").output.includes(logText),
+  );
   const bundled = run("berth", "support-bundle", "/root/support.tar", "--yes");
   const names = run("tar", "-tf", "/root/support.tar").output.trim().split("\n");
   const log = run("tar", "-xOf", "/root/support.tar", "log.txt").output;

@@ -1,5 +1,5 @@
 // Commands of an operator and calls of an application on the machine.
-import { PATIENCE } from "../support/patience.ts";
+import { isEventuallyTrue } from "../support/wait-until.ts";
 
 export const SERVICE = "berth.service";
 export const DATA_FOLDER = "/var/lib/berth";
@@ -54,16 +54,6 @@ export async function callApi(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-/** Waits until the condition holds; false: it timed out. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<boolean> {
-  const deadline = performance.now() + PATIENCE;
-  while (!(await condition())) {
-    if (performance.now() > deadline) return false;
-    await Bun.sleep(50);
-  }
-  return true;
-}
-
 /** Whether the service answers this call. */
 export async function answersNow(): Promise<boolean> {
   try {
@@ -74,7 +64,7 @@ export async function answersNow(): Promise<boolean> {
 }
 
 /** Waits until the service answers; false: it timed out. */
-export const waitForAnswer = (): Promise<boolean> => until(answersNow);
+export const waitForAnswer = (): Promise<boolean> => isEventuallyTrue(answersNow);
 
 /** The users that hold a slot, from `berth slots`. */
 export function listHolders(): Set<string> {
@@ -150,7 +140,7 @@ export function startLoad(name: string, concurrency = 16): RegistrationLoad {
     unexpectedReplies,
     waitForProgress: () => {
       const before = registeredUsers.size;
-      return until(() => registeredUsers.size > before);
+      return isEventuallyTrue(() => registeredUsers.size > before);
     },
     stop: async () => {
       abort.abort();

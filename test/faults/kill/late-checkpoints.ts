@@ -10,6 +10,7 @@ import { PATIENCE } from "../../support/patience.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import type { KillResults } from "./results.ts";
 import { startServer, type ServerProcess } from "../shared/server-process.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 export async function checkLateCheckpoints(
   times: number,
@@ -142,10 +143,15 @@ async function register(server: ServerProcess): Promise<void> {
 /** The pid of the checkpoint that this server started; null if the server exited without one. */
 async function findCheckpoint(server: ServerProcess): Promise<number | null> {
   let pid: number | undefined;
-  await waitUntil(() => {
-    pid = listChildren(server.pid).find(isCheckpoint);
-    return pid !== undefined || server.hasExited();
-  });
+  await waitUntil(
+    () => {
+      pid = listChildren(server.pid).find(isCheckpoint);
+      return pid !== undefined || server.hasExited();
+    },
+    "a checkpoint process",
+    // It runs for a short time.
+    { maxPause: 1 },
+  );
   return pid ?? null;
 }
 
@@ -179,14 +185,5 @@ function isAlive(pid: number): boolean {
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
-  }
-}
-
-async function waitUntil(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE;
-  while (!condition()) {
-    if (performance.now() > deadline)
-      throw new Error("timed out while waiting for a checkpoint process");
-    await Bun.sleep(1);
   }
 }

@@ -2,8 +2,8 @@
 // a random part of the unflushed data; the next mount lets ext4 recover from its journal.
 import { statfsSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PATIENCE } from "../../support/patience.ts";
 import { atEnd } from "../../support/suite-harness.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 /** When to cut: at a write (w), before a flush (f), after a flush (d), or now (n). */
 export type CutTrigger = "w" | "f" | "d" | "n";
@@ -43,7 +43,6 @@ const MIB = 1024 * 1024;
 const DISK_SIZE = 64 * MIB;
 const FUSE_MAGIC = 0x65735546;
 const QUIET_MS = 3_000;
-const POLL_MS = 2;
 
 /** Compiles the program that emulates the disk. */
 export function compileDiskProgram(folder: string): string {
@@ -80,8 +79,8 @@ export class PowerCutDisk {
     });
     atEnd(() => child.kill("SIGKILL"));
     await waitUntil(
-      "the disk is mounted by FUSE",
       () => child.exitCode !== null || isFuse(disk.#fuse),
+      "the disk is mounted by FUSE",
     );
     if (child.exitCode !== null) throw new Error((await new Response(child.stderr).text()).trim());
     atEnd(() => run("umount", "--lazy", disk.#fuse));
@@ -128,11 +127,11 @@ export class PowerCutDisk {
   /** Waits until no process has a file open on the disk. */
   async unmount(): Promise<void> {
     let stderrText = "";
-    await waitUntil("no process uses the disk", () => {
+    await waitUntil(() => {
       const { exitCode, stderr } = Bun.spawnSync(["umount", this.path]);
       stderrText = stderr.toString();
       return exitCode === 0;
-    }).catch((error: unknown) => {
+    }, "no process uses the disk").catch((error: unknown) => {
       throw new Error(`${String(error)}: ${stderrText}`);
     });
     this.#isMounted = false;
@@ -186,12 +185,4 @@ const isFuse = (path: string): boolean => statfsSync(path).type === FUSE_MAGIC;
 function run(...command: [string, ...string[]]): void {
   const { exitCode, stderr } = Bun.spawnSync(command);
   if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString().trim()}`);
-}
-
-export async function waitUntil(condition: string, holds: () => boolean): Promise<void> {
-  const end = performance.now() + PATIENCE;
-  while (!holds()) {
-    if (performance.now() > end) throw new Error(`timed out waiting until ${condition}`);
-    await Bun.sleep(POLL_MS);
-  }
 }

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
 import { listGenerations, listSegments, STATE_FILE } from "../../../src/store/folder/files.ts";
 import {
-  waitUntil,
   type PowerCut,
   type PowerCutDisk,
   type Ext4Options,
@@ -21,6 +20,7 @@ import {
   checkPreviousCheckpoint,
 } from "./folder-checks.ts";
 import { PowerServer } from "./power-server.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 export const USERS = 24;
 
@@ -178,7 +178,7 @@ export class PowerSite {
     void load.then(() => {
       isLoadOver = true;
     });
-    await waitUntil(condition, () => isLoadOver || holds());
+    await waitUntil(() => isLoadOver || holds(), condition, { maxPause: 2 });
   }
 
   async #waitForCut(load: Promise<void>): Promise<LossReport> {

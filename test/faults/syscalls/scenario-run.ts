@@ -26,7 +26,6 @@ import {
   readTraceLog,
   startServer,
   readTextIfPresent,
-  waitUntil,
   wrapCheckpoint,
   type StepReply,
   type TracedServer,
@@ -41,6 +40,7 @@ import {
   type Trace,
   type TraceMode,
 } from "./strace.ts";
+import { isEventuallyTrue } from "../../support/wait-until.ts";
 
 export interface ScenarioResult {
   readonly trace: Trace;
@@ -145,7 +145,7 @@ async function executeRun(run: ScenarioRun, mode: TraceMode): Promise<ScenarioRe
   const isFaultInjected = readTextIfPresent(log).includes("(INJECTED)");
   if (exitedWith === null && scenario.stopsAtEnd) {
     server.kill("SIGTERM");
-    if (!(await waitUntil(() => server.hasExited())))
+    if (!(await isEventuallyTrue(() => server.hasExited())))
       violations.push("the server did not stop after SIGTERM");
   }
   server.kill("SIGKILL");
@@ -185,7 +185,7 @@ async function executeRun(run: ScenarioRun, mode: TraceMode): Promise<ScenarioRe
 /** Marks the end of the start in the trace log. */
 async function markReady(server: TracedServer, log: string): Promise<void> {
   server.kill(READY_SIGNAL);
-  await waitUntil(() => readTextIfPresent(log).includes(READY) || server.hasExited());
+  await isEventuallyTrue(() => readTextIfPresent(log).includes(READY) || server.hasExited());
 }
 
 /** Whether the server ends after this answer, so that no further step can run. */
@@ -266,7 +266,7 @@ async function waitForCheckpoint(
     repliesAfterExit += 1;
     return code === 0 || (await hasCheckpointError()) || repliesAfterExit > MAX_STATUS_REPLIES;
   };
-  if (!(await waitUntil(isOver, undefined, 50))) violations.push("the due checkpoint did not end");
+  if (!(await isEventuallyTrue(isOver))) violations.push("the due checkpoint did not end");
   if (repliesAfterExit > MAX_STATUS_REPLIES)
     violations.push("the due checkpoint failed without an error in the status");
   return checkpointError;
@@ -317,7 +317,7 @@ async function waitForSpace(
     reply = await server.send(step);
     return reply === null || reply.code !== "storage_full";
   };
-  if (await waitUntil(isAccepted, undefined, 100)) run.hasRecovered = true;
+  if (await isEventuallyTrue(isAccepted, { maxPause: 100 })) run.hasRecovered = true;
   return reply;
 }
 
@@ -330,7 +330,7 @@ async function waitForExit(
 ): Promise<string | null> {
   const { scenario, possibleStates, violations } = run;
   const isServerEnding = replies.some(endsServer);
-  if (server.readyAt === null || isServerEnding) await waitUntil(() => server.hasExited());
+  if (server.readyAt === null || isServerEnding) await isEventuallyTrue(() => server.hasExited());
   if (await hasEndedByFault(run, server, mode)) return server.exited;
   if (isServerEnding) {
     violations.push("the server gave no answer or storage_failed, but did not end");
@@ -361,7 +361,7 @@ async function hasEndedByFault(
     scenario.tracedProcess === "server" &&
     readTextIfPresent(traceLogPath(workFolder)).includes("(INJECTED)")
   ) {
-    await waitUntil(() => server.hasExited(), EXIT_WAIT_MS);
+    await isEventuallyTrue(() => server.hasExited(), { patience: EXIT_WAIT_MS });
   }
   return server.hasExited();
 }

@@ -23,12 +23,12 @@ import {
 } from "./scenarios.ts";
 import {
   binary,
-  waitUntil,
   type StepReply,
   type TracedServer,
   type WrappedCheckpoint,
 } from "./traced-server.ts";
 import { SYNC_DELAY_MS, straceCommand } from "./strace.ts";
+import { isEventuallyTrue } from "../../support/wait-until.ts";
 
 /** The check of one answer or other event. */
 export interface DelayCheck {
@@ -128,7 +128,10 @@ async function duringStep(
   const sizeBefore = journalSize(dataFolder);
   const sentAt = Date.now();
   const answer = server.send(step);
-  const isWritten = await waitUntil(() => journalSize(dataFolder) > sizeBefore, SYNC_DELAY_MS, 2);
+  const isWritten = await isEventuallyTrue(() => journalSize(dataFolder) > sizeBefore, {
+    patience: SYNC_DELAY_MS,
+    maxPause: 2,
+  });
   const refusedStep = step === takeLastSlot ? registerWithoutFreeSlot : refusedRegister;
   const concurrentSteps = [readSlots, readStatus, refusedStep];
   const readSentAt = Date.now();
@@ -152,15 +155,14 @@ async function duringRotation(
   await server.send(longHeartbeat);
   const segments = listSegments(realDisk, dataFolder).length;
   let notRotatedAt = Date.now();
-  const hasRotated = await waitUntil(
+  const hasRotated = await isEventuallyTrue(
     () => {
       const now = Date.now();
       if (listSegments(realDisk, dataFolder).length > segments) return true;
       notRotatedAt = now;
       return false;
     },
-    undefined,
-    2,
+    { maxPause: 2 },
   );
   if (!hasRotated) return [makeCheck(scenario, "new segment", "was not opened")];
   // The folder's sync, and then the line's own.
@@ -198,7 +200,7 @@ async function duringCheckpoint(
   syncs: number,
 ): Promise<DelayCheck[]> {
   await server.send(longHeartbeat);
-  if (!(await waitUntil(() => checkpoint.hasStarted(), undefined, 5))) {
+  if (!(await isEventuallyTrue(() => checkpoint.hasStarted()))) {
     return [makeCheck(scenario, "checkpoint", "did not start")];
   }
   let answers = 0;

@@ -15,6 +15,7 @@ import { PATIENCE } from "../../support/patience.ts";
 import { atEnd } from "../../support/suite-harness.ts";
 import type { AnswerBody } from "./site-facts.ts";
 import type { ScenarioStep } from "./scenarios.ts";
+import { isEventuallyTrue } from "../../support/wait-until.ts";
 
 export interface StepReply {
   readonly status: number;
@@ -129,24 +130,10 @@ async function sendStep(
   }
 }
 
-/** Polls a condition; false if it did not hold in time. */
-export async function waitUntil(
-  condition: () => boolean | Promise<boolean>,
-  timeout = PATIENCE,
-  pollMs = 10,
-): Promise<boolean> {
-  const deadline = Date.now() + timeout;
-  while (!(await condition())) {
-    if (Date.now() > deadline) return false;
-    await Bun.sleep(pollMs);
-  }
-  return true;
-}
-
 /** Reads a trace log, which is complete when it shows the end of the process. */
 export async function readTraceLog(path: string, pid: number | null): Promise<string> {
   const exitLine = new RegExp(`^${pid} .*\\+\\+\\+ `, "m");
-  if (pid !== null) await waitUntil(() => exitLine.test(readTextIfPresent(path)));
+  if (pid !== null) await isEventuallyTrue(() => exitLine.test(readTextIfPresent(path)));
   return readTextIfPresent(path);
 }
 
