@@ -86,22 +86,40 @@ export class RunningSite {
     await waitUntil(() => this.#server.stderr().includes(text), text);
   }
 
-  /** The JSON lines of the log, once there are `count` of them; plain warnings do not count. */
-  async waitForLogLines(count: number): Promise<Record<string, unknown>[]> {
-    const parseLog = () =>
+  /**
+   * The JSON lines of the log, once there are `count` of them; plain warnings do not count. Nor do
+   * ordinary requests, which are in the default log only if the machine took a second for them.
+   */
+  async waitForLogLines(count: number, ordinaryPaths: readonly string[] = []): Promise<LogLine[]> {
+    const parseLog = (): LogLine[] =>
       this.#server
         .stderr()
         .split("\n")
         .filter((line) => line.startsWith("{") && line.endsWith("}"))
-        .map((line) => JSON.parse(line) as Record<string, unknown>);
+        .map((line) => JSON.parse(line) as LogLine)
+        .filter((line) => !(isSlow(line) && ordinaryPaths.includes(String(line["path"]))));
     await waitUntil(() => parseLog().length >= count, `${count} log lines`);
     return parseLog();
   }
 }
 
-/** Matches a log message also on a machine on which the request takes a second or longer. */
-export const messageOrSlow = (message: string): unknown =>
-  expect.stringMatching(new RegExp(`^(?:${message}|slow request)$`));
+type LogLine = Readonly<Record<string, unknown>>;
+
+/** A request that took a second or longer is logged as that, whatever else it was. */
+function isSlow({ message, duration_ms: duration }: LogLine): boolean {
+  if (message !== "slow request") return false;
+  // The logged duration is rounded.
+  expect(duration).toBeGreaterThanOrEqual(999);
+  return true;
+}
+
+/** Expects these lines and no others, on a machine of any speed. */
+export function expectLogLines(lines: readonly LogLine[], expected: readonly LogLine[]): void {
+  const slowMessage = (at: number): LogLine =>
+    isSlow(lines[at] ?? {}) ? { message: "slow request" } : {};
+  expect(lines).toMatchObject(expected.map((line, at) => ({ ...line, ...slowMessage(at) })));
+  expect(lines).toHaveLength(expected.length);
+}
 
 const serve = (folder: string, flags: readonly string[]): Promise<ServerProcess> =>
   startBinary(
