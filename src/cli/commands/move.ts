@@ -1,3 +1,4 @@
+import { messageOfError } from "../../platform/error-message.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { withOpenFile, realDisk } from "../../platform/disk.ts";
 import { becomeFolderOwner } from "../../platform/owner.ts";
@@ -42,7 +43,7 @@ const out = defineCommand({
       unwrapReply(admin.move.post({ appliance })),
     );
     const verified = await writeMoveFile(folder, file).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOfError(error);
       throw new Failure(
         `${folder} was moved out, but ${file} could not be written: ${reason}`,
         "nothing is lost: run berth move out again, with the same or another file",

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { messageOfError } from "../../platform/error-message.ts";
 import { errorCode } from "../../platform/disk.ts";
 import {
   defaultDataFolder,
@@ -177,10 +178,7 @@ function parseToml(path: string, text: string): object {
   try {
     return Bun.TOML.parse(text);
   } catch (error) {
-    const reason = (error instanceof Error ? error.message : String(error)).replace(
-      /^TOML Parse error: /,
-      "",
-    );
+    const reason = messageOfError(error).replace(/^TOML Parse error: /, "");
     throw new Misuse(
       `${path}${lineSuffix(lineOfSyntaxError(text))}: ${reason} (not valid TOML)`,
       'write each setting on one line, for example listen = "0.0.0.0:8080"',

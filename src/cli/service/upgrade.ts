@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { messageOfError } from "../../platform/error-message.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { readFolderUse } from "../../operations/folder/folder-contents.ts";
 import { envName } from "../../platform/options.ts";
@@ -89,7 +90,7 @@ export async function upgrade(
     rollBack(old, isNewPath ? binary : null, backup, error);
     const outcome = old.wasRunning ? "is running again" : "is installed again";
     throw new Failure(
-      `the upgrade to ${version} failed and the previous version ${outcome}: ${errorMessage(error)}`,
+      `the upgrade to ${version} failed and the previous version ${outcome}: ${messageOfError(error)}`,
       `no data was lost; backup from before the upgrade: ${backup ?? "not needed"}`,
     );
   }
@@ -120,7 +121,7 @@ function stopAndBackUp(old: InstalledService, report: (text: string) => void): s
     const restarted = old.wasRunning ? `; ${old.binary} is running again` : "";
     const hint =
       error instanceof Failure ? error.hint : `check the free space in ${servicePaths.backups}`;
-    throw new Failure(`nothing was changed${restarted}: ${errorMessage(error)}`, hint);
+    throw new Failure(`nothing was changed${restarted}: ${messageOfError(error)}`, hint);
   }
 }
 
@@ -169,7 +170,7 @@ function rollBack(
     if (old.wasRunning) startService();
   } catch (error) {
     throw new Failure(
-      `${version} does not run (${errorMessage(cause)}), and the previous version does not run either: ${errorMessage(error)}`,
+      `${version} does not run (${messageOfError(cause)}), and the previous version does not run either: ${messageOfError(error)}`,
       `backup from before the upgrade: ${backup ?? "not needed"}; fix the cause and run the command again`,
     );
   }
@@ -199,6 +200,3 @@ const isReadable = (binary: string): boolean =>
       return false;
     }
   });
-
-const errorMessage = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { arch, hostname, release, userInfo, version as kernel } from "node:os";
+import { messageOfError } from "../../platform/error-message.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
 import type { OpenFile } from "../../platform/disk.ts";
 import { resolveOptions, type Environment, type ResolvedOption } from "../../platform/options.ts";
@@ -116,7 +117,7 @@ async function fetchReply(
   try {
     return await withAdminClient(settings, { environment }, fetch);
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: messageOfError(error) };
   }
 }
 
@@ -130,7 +131,7 @@ function resolveSettings(
     const file = path === null ? null : parseConfig(path, readFileSync(path, "utf8"), options);
     return resolveOptions(options, {}, environment, file);
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: messageOfError(error) };
   }
 }
 

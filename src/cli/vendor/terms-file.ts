@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describeFieldFault, type FieldFault } from "../../license/field-faults.ts";
 import type { TermsChanges } from "../../license/terms-changes.ts";
 import { DAY_OR_TIME, parseTermsFile } from "../../license/terms-file.ts";
+import { messageOfError } from "../../platform/error-message.ts";
 import { errorCode } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
 import { findNearest } from "../frame/nearest.ts";
@@ -63,7 +64,7 @@ function parseJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOfError(error);
     throw new Misuse(`${path} is not JSON: ${reason}`, "berth vendor terms shows an example");
   }
 }

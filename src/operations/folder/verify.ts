@@ -1,5 +1,6 @@
 import type { AuditGap, DataFolderKind, Retirement } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
+import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/disk.ts";
 import { checkAuditLog, type AuditDamage } from "../../store/audit/damage.ts";
 import {
@@ -142,7 +143,7 @@ async function leadsToState(
   const name = generationName(covers);
   const file = new StateFile(disk, folder, name);
   const generation = await file.read().catch((error: unknown) => {
-    throw generationUnusable(file.path, error instanceof Error ? error.message : String(error));
+    throw generationUnusable(file.path, messageOfError(error));
   });
   if (generation === null || covers > snapshot.covers.seq) return false;
   const state = decodeSnapshot(generation);

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { CHECKPOINT_LOCK_FILE } from "../folder/files.ts";
 import type { StoreOptions } from "../store-options.ts";
 import { removeUnfinishedCheckpoint } from "./unfinished-checkpoint.ts";
+import { messageOfError } from "../../platform/error-message.ts";
 
 /** Delay before a failed checkpoint is retried; the next rotation may come sooner. */
 const RETRY_INTERVAL = 60_000;
@@ -125,7 +126,7 @@ export class CheckpointRunner {
       this.#callbacks.onEnd(null);
     } catch (error) {
       this.#callbacks.onEnd(error);
-      this.#error = error instanceof Error ? error.message : String(error);
+      this.#error = messageOfError(error);
       this.#isHung = error instanceof CheckpointHung;
       this.#failedAt = performance.now();
       if (isStarted) this.#removeUnfinished();

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk, FileIdentity, OpenFile } from "../../platform/disk.ts";
 import { prepareFile } from "../../platform/files.ts";
 import { FOLDER_LOCK_FILE, segmentName, type NumberedFile } from "./files.ts";
@@ -184,7 +185,7 @@ export class LockedFolder {
     } catch (error) {
       // A partly written file takes disk space.
       ignoreErrors(() => this.#disk.remove(`${path}.new`));
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOfError(error);
       return new FolderChanged(
         path,
         `${message} and cannot be written again (${reason}): changes acknowledged after line ${covers} are lost`,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Restore } from "../../domain/state.ts";
+import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
 import { generationName, AUDIT_FOLDER, isStoreFile, segmentName, STATE_FILE } from "./files.ts";
@@ -66,7 +67,7 @@ export async function applyRestore(
   } catch (error) {
     const operation = isMove ? "move" : "restore";
     throw new RestoreUnfinished(
-      `the ${operation} took effect, but not all files are in place in ${folder}: ${formatError(error)}`,
+      `the ${operation} took effect, but not all files are in place in ${folder}: ${messageOfError(error)}`,
       isMove
         ? "start the server here: it finishes the move; do not cancel the move on the old host, and do not move the file in anywhere else: two servers would grant the same slots"
         : "start the server: it finishes the restore",
@@ -118,7 +119,7 @@ export async function finishRestore(
     return await moveStagedFiles(disk, folder);
   } catch (error) {
     throw new RestoreUnfinished(
-      `an interrupted restore of ${folder} took effect but cannot be finished yet: ${formatError(error)}`,
+      `an interrupted restore of ${folder} took effect but cannot be finished yet: ${messageOfError(error)}`,
       "check the disk, then start the server: it finishes the restore",
     );
   }
@@ -155,9 +156,6 @@ async function moveStagedFiles(
   const replacedFolder = join(folder, replacedName(arrivingStamp));
   return { replaced: disk.stat(replacedFolder) === null ? null : replacedFolder };
 }
-
-const formatError = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 const findStamp = (disk: Disk, folder: string, pattern: RegExp): string | null =>
   disk

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { evolve, UnknownEvent } from "../../domain/evolve/evolve.ts";
 import type { State } from "../../domain/state.ts";
+import { messageOfError } from "../../platform/error-message.ts";
 import { errorCode, type Disk } from "../../platform/disk.ts";
 import { quoteForShell } from "../../platform/shell-quote.ts";
 import { FileDamaged } from "../state/durable-file.ts";
@@ -121,9 +122,6 @@ export function readSegment(disk: Disk, path: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
-
 const IS_FOLDER = "is a folder instead of a file";
 
 /** Applies a journal line to the state; refuses a line that cannot be applied. */
@@ -143,7 +141,7 @@ export function applyLine(
       );
     }
     throw new FolderRefused(
-      `${path}: line ${seq} cannot be applied: ${messageOf(error)}`,
+      `${path}: line ${seq} cannot be applied: ${messageOfError(error)}`,
       `keep a copy of ${folder} and ask for help; nothing was changed`,
     );
   }
@@ -176,7 +174,10 @@ async function decodeState(disk: Disk, folder: string, snapshot: Snapshot): Prom
   } catch (error) {
     const path = join(folder, STATE_FILE);
     const hint = await findRecoveryHint(disk, folder, path);
-    throw new FolderRefused(`${path} is damaged: ${messageOf(error)}`, hint ?? NO_RECOVERY_HINT);
+    throw new FolderRefused(
+      `${path} is damaged: ${messageOfError(error)}`,
+      hint ?? NO_RECOVERY_HINT,
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/disk.ts";
 import { STATE_FILE } from "../folder/files.ts";
 import { MigrationFailed } from "../folder/refusal.ts";
@@ -48,7 +49,7 @@ export class StateFormat {
       await this.migrate();
     } catch (error) {
       const path = join(this.#folder, STATE_FILE);
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOfError(error);
       throw new MigrationFailed(
         `${path} has format ${this.#writtenFormat} and cannot be written in format ${STATE_FORMAT}: ${reason}`,
         "free disk space or check the disk, and start again; nothing was changed",
