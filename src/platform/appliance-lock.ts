@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { statSync } from "node:fs";
 import { errorCode } from "./disk.ts";
-import type { Environment } from "./options.ts";
+import type { Environment } from "./environment.ts";
 import { readLines, findProcessWithSocket } from "./ports.ts";
 
 /** The server that has an appliance's lock; unknown values are null. */

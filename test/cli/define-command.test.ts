@@ -15,7 +15,7 @@ import {
   resolveOptions,
   type InvalidValue,
   type OptionValue,
-} from "../../src/platform/options.ts";
+} from "../../src/cli/frame/options.ts";
 
 function parseEven(text: string): Result<number, InvalidValue> {
   return Number(text) % 2 === 0 ? ok(Number(text)) : err({ problem: "must be even", hint: "" });

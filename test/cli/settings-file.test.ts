@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { err, ok } from "../../src/domain/result.ts";
 import { parseConfig } from "../../src/cli/frame/settings-file.ts";
-import { Misuse, type ConfigFile, type Option } from "../../src/platform/options.ts";
+import { Misuse, type ConfigFile, type Option } from "../../src/cli/frame/options.ts";
 
 const listen: Option = {
   name: "listen",

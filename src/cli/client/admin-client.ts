@@ -7,7 +7,7 @@ import {
   type CommandLineRefusal,
 } from "../../http/faults.ts";
 import { socketGate } from "../../http/access/gate.ts";
-import type { Environment } from "../../platform/options.ts";
+import type { Environment } from "../../platform/environment.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
 import { readFolderUse } from "../../operations/folder/folder-contents.ts";
 import { refuseCopy } from "../../operations/folder/appliance-claim.ts";

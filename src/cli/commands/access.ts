@@ -1,5 +1,5 @@
 import type { AccessReply } from "../../http/routes/access.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import {
   unwrapReply,
   withAdminClient,

@@ -1,6 +1,6 @@
 import type { AuditRepairReply, AuditSealReply } from "../../http/routes/audit-maintenance.ts";
 import { auditFilePath } from "../../operations/audit-maintenance.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { quoteForShell } from "../../platform/shell-quote.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { Failure } from "../frame/command.ts";

@@ -4,7 +4,7 @@ import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import type { AuditPageReply } from "../../http/routes/audit-log.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { checkAuditExport, type CheckedAuditExport } from "../../operations/audit-export-check.ts";
 import {

@@ -1,5 +1,5 @@
 import { runCheckpoint } from "../../operations/folder/checkpoint.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { defineCommand } from "../frame/define-command.ts";
 
 const NUMBER = /^(?:0|[1-9]\d{0,15})$/;

@@ -1,4 +1,4 @@
-import { SERVICE_SETTINGS } from "../../platform/options.ts";
+import { SERVICE_SETTINGS } from "../../platform/environment.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
 import { settings } from "../serve/settings.ts";

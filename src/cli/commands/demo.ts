@@ -8,7 +8,7 @@ import { signTrustDocument } from "../../license/trust.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { replaceFile } from "../../platform/files.ts";
-import type { InvalidValue } from "../../platform/options.ts";
+import type { InvalidValue } from "../frame/options.ts";
 import { version } from "../../platform/version.ts";
 import { confirmActivation, createPolicy } from "../../desk/airgap.ts";
 import { Desk } from "../../desk/desk.ts";

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { readInputText } from "../files/output-document.ts";
 import { Failure } from "../frame/command.ts";

@@ -1,4 +1,4 @@
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import {
   setFields,
   unwrapReply,

@@ -1,4 +1,4 @@
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { completions, SHELLS } from "../frame/completions.ts";
 import type { Command } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";

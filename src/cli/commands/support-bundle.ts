@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { refuseToReplace } from "../files/output-file.ts";
 import { confirm } from "../frame/confirm.ts";
 import { defineCommand } from "../frame/define-command.ts";

@@ -6,7 +6,7 @@ import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { replaceFile } from "../../platform/files.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { Misuse, type InvalidValue } from "../../platform/options.ts";
+import { Misuse, type InvalidValue } from "../frame/options.ts";
 import { runAsFolderOwner, becomeFolderOwner } from "../../platform/owner.ts";
 import { randomBytes } from "../../platform/random.ts";
 import {

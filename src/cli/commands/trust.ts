@@ -1,5 +1,5 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { trustFacts } from "../client/trust-facts.ts";
 import { readDocument } from "../files/input-document.ts";

@@ -1,10 +1,6 @@
 import type { StatusReply } from "../../http/reply/status.ts";
-import {
-  SERVICE_DATA,
-  SERVICE_SETTINGS,
-  type Environment,
-  type Misuse,
-} from "../../platform/options.ts";
+import { SERVICE_DATA, SERVICE_SETTINGS, type Environment } from "../../platform/environment.ts";
+import type { Misuse } from "../frame/options.ts";
 import { runAsFolderOwner } from "../../platform/owner.ts";
 import { findCopyRefusal } from "../../operations/folder/appliance-claim.ts";
 import { findFolderError } from "../../operations/folder/folder-error.ts";

@@ -4,7 +4,7 @@ import { readDocumentHeader } from "../../license/document.ts";
 import { describeDocumentKind } from "../../license/document-kinds.ts";
 import { beginsLikeBackup } from "../../operations/folder/backup.ts";
 import { isDownloadPath } from "../../operations/folder/downloads.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { Failure } from "../frame/command.ts";
 import { isArchive } from "./input-document.ts";
 import { readFirstBytes, emptyFileError, isFolder } from "./input-file.ts";

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { errorCode } from "../../platform/disk.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { Failure } from "../frame/command.ts";
 
 /** More than any input document has, and little enough for memory. */

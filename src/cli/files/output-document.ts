@@ -4,7 +4,7 @@ import { realDisk } from "../../platform/disk.ts";
 import { findMismatchedKind } from "../../license/document.ts";
 import { DOCUMENT_KIND_NAMES, type DocumentKind } from "../../license/document-kinds.ts";
 import { splitIntoFrames, renderQrForTerminal } from "../../license/qr.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { readInputBytes } from "./input-file.ts";
 import { refuseSpecialFile, writeOutputText } from "./output-file.ts";
 import type { TextPart } from "../frame/terminal.ts";

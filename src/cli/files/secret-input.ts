@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/passwords.ts";
 import { Failure, ServerRefused } from "../frame/command.ts";
 import { askHidden } from "../frame/terminal.ts";

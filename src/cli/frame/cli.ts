@@ -1,12 +1,12 @@
 import { parseArgs } from "node:util";
+import type { Environment } from "../../platform/environment.ts";
 import {
   Misuse,
   resolveOptions,
   unknownVariables,
-  type Environment,
   type Option,
   type OptionValue,
-} from "../../platform/options.ts";
+} from "./options.ts";
 import { errorCode } from "../../platform/disk.ts";
 import { EXIT_OK, type Command } from "./command.ts";
 import { commands, commandGroups } from "../command-table.ts";

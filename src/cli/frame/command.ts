@@ -1,4 +1,5 @@
-import type { Environment, Misuse, Option, ResolvedOption } from "../../platform/options.ts";
+import type { Environment } from "../../platform/environment.ts";
+import type { Misuse, Option, ResolvedOption } from "./options.ts";
 
 /** One row of the command table, from which help, completions and dispatch are derived. */
 export interface Command {
@@ -16,10 +17,11 @@ export interface Command {
   readonly arguments?: readonly string[];
   /** The command also runs with an invalid settings file, and reports what is wrong with it. */
   readonly canRunWithInvalidSettings?: boolean;
-  readonly run: (flags: FlagValues) => Promise<number>;
+  readonly run: (invocation: Invocation) => Promise<number>;
 }
 
-export interface FlagValues {
+/** One command line: its options, resolved, and what it was started with. */
+export interface Invocation {
   readonly values: ReadonlyMap<string, ResolvedOption>;
   readonly positionals: readonly string[];
   readonly environment: Environment;
@@ -35,27 +37,6 @@ export const EXIT_USAGE = 2;
 export const EXIT_INTERRUPTED = 130;
 /** The data folder needs an operator; a service manager should not try again. */
 export const EXIT_NEEDS_OPERATOR = 78;
-
-export function getStringFlag({ values }: FlagValues, name: string): string | null {
-  const value = values.get(name)?.value;
-  return typeof value === "string" ? value : null;
-}
-
-export function getListFlag({ values }: FlagValues, name: string): readonly string[] {
-  const value = values.get(name)?.value;
-  return Array.isArray(value) ? (value as readonly string[]) : [];
-}
-
-export const isFlagSet = ({ values }: FlagValues, name: string): boolean =>
-  values.get(name)?.value === true;
-
-/** For commands that still read flags by name. */
-export const readOutputFlags = (flags: FlagValues) => ({
-  out: getStringFlag(flags, "out"),
-  qr: isFlagSet(flags, "qr"),
-  json: isFlagSet(flags, "json"),
-  yes: isFlagSet(flags, "yes"),
-});
 
 /** Commands by purpose. No group has the name of a command, because `berth help` accepts both. */
 export interface CommandGroup {

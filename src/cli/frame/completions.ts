@@ -1,4 +1,4 @@
-import type { Option } from "../../platform/options.ts";
+import type { Option } from "./options.ts";
 import type { Command } from "./command.ts";
 
 /** Shells that have a completion script. */

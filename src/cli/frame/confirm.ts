@@ -1,4 +1,4 @@
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "./options.ts";
 import { Failure } from "./command.ts";
 import { askYesNo } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
 import type { Result } from "../../domain/result.ts";
-import { Misuse, resolveOptions, type InvalidValue, type Option } from "../../platform/options.ts";
-import type { Command, FlagValues } from "./command.ts";
+import { Misuse, resolveOptions, type InvalidValue, type Option } from "./options.ts";
+import type { Command, Invocation } from "./command.ts";
 import { printOutcome, type JsonOutcome, type TextOutcome } from "./outcome.ts";
 import { printParts, type Text } from "./terminal.ts";
 
@@ -30,7 +30,7 @@ type AlwaysSet =
 
 /** What a command gets besides the values of its options. */
 export interface CommandContext<T extends OptionTable, A extends readonly string[]> extends Pick<
-  FlagValues,
+  Invocation,
   "environment" | "platform" | "settingsError"
 > {
   /** The positional arguments, in the order of their names in the definition. */
@@ -70,10 +70,10 @@ export const defineCommand = <
 ): Command => ({
   ...definition,
   options: Object.values(definition.options),
-  async run(flags) {
-    const context = createContext<T, A>(definition.options, flags);
-    const outcome = await definition.run(readValues(definition.options, flags), context);
-    return printOutcome(outcome, isJson(flags));
+  async run(invocation) {
+    const context = createContext<T, A>(definition.options, invocation);
+    const outcome = await definition.run(readValues(definition.options, invocation), context);
+    return printOutcome(outcome, isJson(invocation));
   },
 });
 
@@ -83,20 +83,23 @@ export const defineServer = <const T extends OptionTable>(
 ): Command => ({
   ...definition,
   options: Object.values(definition.options),
-  run: async (flags) =>
-    definition.run(readValues(definition.options, flags), createContext(definition.options, flags)),
+  run: async (invocation) =>
+    definition.run(
+      readValues(definition.options, invocation),
+      createContext(definition.options, invocation),
+    ),
 });
 
 /** The values of options that nobody set. */
 export const defaultValues = <const T extends OptionTable>(table: T): Values<T> =>
   readValues(table, { values: resolveOptions(Object.values(table), {}, {}, null) });
 
-const isJson = ({ values }: FlagValues): boolean => values.get("json")?.value === true;
+const isJson = ({ values }: Invocation): boolean => values.get("json")?.value === true;
 
 /** The only place where names become types; `resolveOptions` parsed the values. */
 function readValues<T extends OptionTable>(
   table: T,
-  { values }: Pick<FlagValues, "values">,
+  { values }: Pick<Invocation, "values">,
 ): Values<T> {
   const entries = Object.entries(table).map(([key, option]) => {
     const parsed = values.get(option.name)?.parsed ?? NOT_SET[option.type];
@@ -112,9 +115,9 @@ const NOT_SET = { boolean: false, list: [], string: null } as const;
 
 function createContext<T extends OptionTable, A extends readonly string[]>(
   table: T,
-  flags: FlagValues,
+  invocation: Invocation,
 ): CommandContext<T, A> {
-  const { values, positionals, environment, platform, settingsError } = flags;
+  const { values, positionals, environment, platform, settingsError } = invocation;
   const sources = Object.entries(table).map(([key, { name }]) => [
     key,
     values.get(name)?.from ?? null,
@@ -124,7 +127,7 @@ function createContext<T extends OptionTable, A extends readonly string[]>(
     sources: Object.fromEntries(sources) as CommandContext<T, A>["sources"],
     setOptions: [...values].map(([name, { value, from }]) => ({ name, value, from })),
     show(text) {
-      if (!isJson(flags)) printParts(text);
+      if (!isJson(invocation)) printParts(text);
     },
     environment,
     platform,

@@ -1,5 +1,5 @@
 import { findFolderError } from "../../operations/folder/folder-error.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "./options.ts";
 import { DeskRefused } from "../../desk/desk-refused.ts";
 import {
   EXIT_FAILURE,

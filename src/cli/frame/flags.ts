@@ -1,4 +1,5 @@
-import { SERVICE_SETTINGS, type Option } from "../../platform/options.ts";
+import { SERVICE_SETTINGS } from "../../platform/environment.ts";
+import type { Option } from "./options.ts";
 import { deskFlags } from "../vendor/desk-flags.ts";
 import { err, ok } from "../../domain/result.ts";
 import { wallClock } from "../../platform/clock.ts";
@@ -6,7 +7,7 @@ import { settings } from "../serve/settings.ts";
 import { parseTimeFlag } from "./times.ts";
 import { listenAddress, matchingNumber, oneOf } from "./option-parsers.ts";
 
-/** All flags; each is described once. */
+/** The flags of several commands, and of commands that have many; each is described once. */
 export const option = {
   ...settings,
   ...deskFlags,

@@ -1,5 +1,5 @@
 // `berth help guide`: the operating guide as plain text, for a machine that has only the executable.
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "./options.ts";
 import text from "../README.md" with { type: "text" };
 
 /** The whole guide; with words, the sections whose heading contains them. */

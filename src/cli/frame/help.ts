@@ -1,4 +1,4 @@
-import { envName, type Option } from "../../platform/options.ts";
+import { envName, type Option } from "./options.ts";
 import type { Command, CommandGroup } from "./command.ts";
 import { formatTable } from "./terminal.ts";
 

@@ -1,4 +1,4 @@
-import type { Option } from "../../platform/options.ts";
+import type { Option } from "./options.ts";
 import { version } from "../../platform/version.ts";
 import type { Command } from "./command.ts";
 import { describeOption } from "./help.ts";

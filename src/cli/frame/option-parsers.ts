@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { InvalidValue } from "../../platform/options.ts";
+import type { InvalidValue } from "./options.ts";
 import { parseListenAddress, type ListenAddress } from "../serve/listen-address.ts";
 
 type Parsed<T> = Result<T, InvalidValue>;

@@ -5,18 +5,20 @@ import { errorCode } from "../../platform/disk.ts";
 import {
   defaultDataFolder,
   hasServiceSettings,
-  settingsKey,
-  Misuse,
   SERVICE_DATA,
   SERVICE_SETTINGS,
+  type Environment,
+} from "../../platform/environment.ts";
+import {
+  settingsKey,
+  Misuse,
   envName,
   parseValue,
   type ConfigFile,
-  type Environment,
   type InvalidValue,
   type Option,
   type OptionValue,
-} from "../../platform/options.ts";
+} from "./options.ts";
 import type { Command } from "./command.ts";
 import { settings as serverSettings } from "../serve/settings.ts";
 import { option } from "./flags.ts";

@@ -3,7 +3,7 @@ import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../domain/ti
 import { parseTimestamp } from "../../http/timestamps.ts";
 import { isDateOnly } from "../../license/term-times.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import type { InvalidValue } from "../../platform/options.ts";
+import type { InvalidValue } from "./options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { setPriority } from "node:os";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { MaintenanceFault } from "../../faults/fault-types.ts";
-import type { Environment } from "../../platform/options.ts";
+import type { Environment } from "../../platform/environment.ts";
 import { selfCommand } from "../../platform/version.ts";
 import { parseJsonRefusal } from "../frame/json-refusal.ts";
 import type { CommandExit } from "./maintenance-fault.ts";

@@ -7,7 +7,7 @@ import type {
   SettingsReply,
   VerifyReply,
 } from "../../http/running-server.ts";
-import type { Environment } from "../../platform/options.ts";
+import type { Environment } from "../../platform/environment.ts";
 import { TaskQueue } from "../../platform/task-queue.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { Downloads } from "../../operations/folder/downloads.ts";

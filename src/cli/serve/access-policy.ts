@@ -6,7 +6,7 @@ import {
   listSiteNetworks,
   createSiteNetworkMatcher,
 } from "../../platform/networks.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import type { ListenAddress } from "./listen-address.ts";
 import type { ServeSettings } from "./settings.ts";
 

@@ -3,7 +3,7 @@ import {
   countBytesToRead,
   countBytesWritten,
 } from "../../operations/folder/checkpoint.ts";
-import { envName } from "../../platform/options.ts";
+import { envName } from "../frame/options.ts";
 import { selfCommand } from "../../platform/version.ts";
 import { EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
 import { option } from "../frame/flags.ts";

@@ -15,7 +15,7 @@ import type { LogMode } from "../../http/access/access-log.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/disk.ts";
 import { log } from "../../platform/log.ts";
-import type { Environment } from "../../platform/options.ts";
+import type { Environment } from "../../platform/environment.ts";
 import { findListeningProcess } from "../../platform/ports.ts";
 import { describeProcess } from "../../platform/processes.ts";
 import { socketPath } from "./appliance.ts";

@@ -10,7 +10,7 @@ import type { StorageStatus } from "../../operations/appliance-status.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { ApplianceClaim } from "../../operations/folder/appliance-claim.ts";
 import { openAppliance } from "./appliance.ts";
-import type { Environment } from "../../platform/options.ts";
+import type { Environment } from "../../platform/environment.ts";
 import { EXIT_OK, Failure } from "../frame/command.ts";
 import type { SetOption } from "../frame/define-command.ts";
 import { createRunningServer, type BoundListener } from "../maintenance/running-server.ts";

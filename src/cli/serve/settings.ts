@@ -1,6 +1,7 @@
 import { parseNetwork } from "../../platform/networks.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { defaultDataFolder, type Option, type InvalidValue } from "../../platform/options.ts";
+import { defaultDataFolder } from "../../platform/environment.ts";
+import type { Option, InvalidValue } from "../frame/options.ts";
 import type { Values } from "../frame/define-command.ts";
 import { folderPath, listenAddress, matchingNumber, oneOf } from "../frame/option-parsers.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { randomBytes } from "node:crypto";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { runTool } from "../../platform/systemd.ts";
 import { Failure } from "../frame/command.ts";
 import { tlsPaths } from "../tls/tls-files.ts";

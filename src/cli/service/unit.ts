@@ -1,4 +1,4 @@
-import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/options.ts";
+import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/environment.ts";
 
 export const SERVICE_UNIT = "berth.service";
 

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { messageOfError } from "../../platform/error-message.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { readFolderUse } from "../../operations/folder/folder-contents.ts";
-import { envName } from "../../platform/options.ts";
+import { envName } from "../frame/options.ts";
 import { isActive, readServiceLog, systemctl } from "../../platform/systemd.ts";
 import { version } from "../../platform/version.ts";
 import { Failure } from "../frame/command.ts";

@@ -4,7 +4,7 @@ import { join, sep } from "node:path";
 import { wallClock } from "../../platform/clock.ts";
 import { errorCode, realDisk } from "../../platform/disk.ts";
 import { replaceFile } from "../../platform/files.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import type { Authority } from "../../platform/x509.ts";
 import { Failure } from "../frame/command.ts";
 import { servicePaths } from "../service/unit.ts";

@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from "node:os";
 import { realDisk } from "../../platform/disk.ts";
 import { normalizeAddress } from "../../platform/networks.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { isPermitted, readNameConstraints } from "../../platform/x509.ts";
 import { Failure } from "../frame/command.ts";
 import type { SiteCa } from "./site-ca.ts";

@@ -1,4 +1,4 @@
-import type { Option } from "../../platform/options.ts";
+import type { Option } from "../frame/options.ts";
 import { matchingNumber } from "../frame/option-parsers.ts";
 
 /** The number of a license, or of one of its documents. */

@@ -1,7 +1,7 @@
 import { DAY, instant, type Instant } from "../../domain/time.ts";
 import { parseEndTime, isDateOnly } from "../../license/term-times.ts";
 import type { TermsDocument } from "../../license/terms.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { isUnset } from "./term-values.ts";
 
 /** A code holds the day in two bytes. */

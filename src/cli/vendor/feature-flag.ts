@@ -1,4 +1,4 @@
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { findNearest } from "../frame/nearest.ts";
 import { isUnset, numberOrText } from "./term-values.ts";
 

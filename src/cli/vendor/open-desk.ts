@@ -1,5 +1,5 @@
 import { realDisk } from "../../platform/disk.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { Desk } from "../../desk/desk.ts";
 import { loadDeskRecords, type DeskRecords } from "../../desk/desk-records.ts";
 import { option } from "../frame/flags.ts";

@@ -1,5 +1,5 @@
 import { wallClock } from "../../platform/clock.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { isOutstanding, isSignedWithRetiredKey, listLicenses } from "../../desk/license-list.ts";
 import { Failure } from "../frame/command.ts";
 import type { SetOption } from "../frame/define-command.ts";

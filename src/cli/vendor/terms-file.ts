@@ -4,7 +4,7 @@ import type { TermsChanges } from "../../license/terms-changes.ts";
 import { DAY_OR_TIME, parseTermsFile } from "../../license/terms-file.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import { errorCode } from "../../platform/disk.ts";
-import { Misuse } from "../../platform/options.ts";
+import { Misuse } from "../frame/options.ts";
 import { findNearest } from "../frame/nearest.ts";
 import { findRepeatedMember } from "../files/repeated-member.ts";
 

@@ -2,7 +2,7 @@ import type { FieldFault } from "../../license/field-faults.ts";
 import { describeFieldFault } from "../../license/field-faults.ts";
 import { combineTermsChanges, type TermsChanges } from "../../license/terms-changes.ts";
 import { parseTermsFile } from "../../license/terms-file.ts";
-import { Misuse, type Option } from "../../platform/options.ts";
+import { Misuse, type Option } from "../frame/options.ts";
 import type { OptionTable, Values } from "../frame/define-command.ts";
 import { parseFeatures, settingNameOf, type FeatureInput } from "./feature-flag.ts";
 import { isUnset, numberOrText } from "./term-values.ts";

@@ -9,7 +9,7 @@ import {
   type LockRequest,
 } from "../../platform/appliance-lock.ts";
 import { realDisk, type Disk } from "../../platform/disk.ts";
-import { SERVICE_DATA, type Environment } from "../../platform/options.ts";
+import { SERVICE_DATA, type Environment } from "../../platform/environment.ts";
 import { describeProcess } from "../../platform/processes.ts";
 import { Archive } from "./archive.ts";
 import { IDENTITY_FILE } from "../../store/folder/files.ts";

@@ -1,5 +1,5 @@
 import { wallClock } from "../../../platform/clock.ts";
-import { Misuse } from "../../../platform/options.ts";
+import { Misuse } from "../../frame/options.ts";
 import {
   confirmActivation,
   generateInitializationCode,

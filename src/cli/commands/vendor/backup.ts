@@ -3,7 +3,7 @@ import { join, resolve, sep } from "node:path";
 import { wallClock } from "../../../platform/clock.ts";
 import { realDisk, type OpenFile } from "../../../platform/disk.ts";
 import { writeAll } from "../../../platform/files.ts";
-import { Misuse } from "../../../platform/options.ts";
+import { Misuse } from "../../frame/options.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { Desk } from "../../../desk/desk.ts";
 import { backUpDesk, hasUnencryptedKey } from "../../../desk/desk-backup.ts";

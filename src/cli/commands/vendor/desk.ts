@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { fingerprintOf } from "../../../license/keys.ts";
 import { realDisk } from "../../../platform/disk.ts";
-import { Misuse } from "../../../platform/options.ts";
+import { Misuse } from "../../frame/options.ts";
 import { Desk } from "../../../desk/desk.ts";
 import { Failure, type Command } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";

@@ -1,7 +1,7 @@
 import { describeDocumentFault } from "../../../license/document-fault.ts";
 import { verifyLicenseRequest } from "../../../license/request.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { Misuse } from "../../../platform/options.ts";
+import { Misuse } from "../../frame/options.ts";
 import { describeNewRestores, findRequestWarnings } from "../../../desk/request-continuity.ts";
 import { prepareLicense, signPreparedLicense, type PreparedLicense } from "../../../desk/issue.ts";
 import { Failure } from "../../frame/command.ts";

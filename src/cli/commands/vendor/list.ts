@@ -2,7 +2,7 @@ import { csvRecord } from "../../../domain/text/csv.ts";
 import { err, ok, type Result } from "../../../domain/result.ts";
 import { later } from "../../../domain/time.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { Misuse, type InvalidValue } from "../../../platform/options.ts";
+import { Misuse, type InvalidValue } from "../../frame/options.ts";
 import {
   filterLicenses,
   LICENSE_STATES,

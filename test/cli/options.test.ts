@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { join, resolve } from "node:path";
+import { defaultDataFolder } from "../../src/platform/environment.ts";
 import {
-  defaultDataFolder,
   Misuse,
   resolveOptions,
   envName,
   type ConfigFile,
   type Option,
-} from "../../src/platform/options.ts";
+} from "../../src/cli/frame/options.ts";
 
 const listen: Option = {
   name: "listen",
