@@ -114,7 +114,7 @@ export class ClientLoad {
   async #sendRequests(client: number, requestLog: ClientRequest[]): Promise<void> {
     const random = createRandom(this.#seed + client);
     const slots: SlotsByUser = new Map();
-    const heartbeat = { user: `heartbeat-${client}`, user_info: LONG_INFO };
+    let heartbeats = 0;
     while (!this.#isStopped) {
       await this.#pause?.promise;
       const request = planRequest(random, client, requestLog.length, slots);
@@ -123,7 +123,10 @@ export class ClientLoad {
       request.answeredAt = performance.now();
       applyRequest(slots, request);
       for (let beat = 0; beat < HEARTBEATS_PER_REQUEST && !this.#isStopped; beat += 1) {
-        await this.#call("register", heartbeat);
+        heartbeats += 1;
+        // Different each time: an unchanged text is not written again.
+        const info = `${heartbeats} ${LONG_INFO}`;
+        await this.#call("register", { user: `heartbeat-${client}`, user_info: info });
       }
     }
   }
