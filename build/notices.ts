@@ -1,5 +1,5 @@
-// Collects the third-party notices. Run as a script, it prints them as JSON for a Berth that runs
-// from its sources.
+// Collects the third-party notices. Run as a script, it prints them as JSON;
+// from-sources.ts reads them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Notices } from "../src/platform/notices.ts";

@@ -1,5 +1,5 @@
 // Bundles the operator's page and the API documentation. Run as a script, it prints the files as
-// JSON for a Berth that runs from its sources.
+// JSON; from-sources.ts reads them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PageFiles } from "../src/platform/page-files.ts";

@@ -265,6 +265,12 @@ describe("source files", () => {
     expect(offenders.map(({ path }) => path)).toEqual([]);
   });
 
+  test("name no file of the build, which imports the sources and not the reverse", () => {
+    const buildPath = /["'`/]build\/|\b(?:join|resolve)\([^)]*["'`]build["'`]/;
+    const offenders = sources.filter(({ text }) => buildPath.test(stripComments(text)));
+    expect(offenders.map(({ path }) => path)).toEqual([]);
+  });
+
   test("write to standard output or error only in the terminal and the log", () => {
     const streams = /process\.std(?:out|err)|\bSTDOUT\b/;
     const writers = sources.filter(({ text }) => streams.test(stripComments(text)));

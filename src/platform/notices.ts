@@ -1,5 +1,3 @@
-import { join } from "node:path";
-
 /** A third-party component of the executable, with its license. */
 export interface Notice {
   readonly name: string;
@@ -13,16 +11,13 @@ export interface Notices {
   readonly packages: readonly Notice[];
 }
 
-/** JSON of the notices, set by the build; undefined when run from the sources. */
+/** JSON of the notices. The build sets it; run from the sources, a preloaded script does. */
 declare const BERTH_NOTICES: string | undefined;
 
-/** When run from the sources, creates the notices as the build does. */
 export function readNotices(): Notices {
-  if (typeof BERTH_NOTICES === "string") return JSON.parse(BERTH_NOTICES) as Notices;
-  const script = join(import.meta.dir, "..", "..", "build", "notices.ts");
-  const child = Bun.spawnSync([process.execPath, script]);
-  if (child.exitCode !== 0) throw new Error(child.stderr.toString());
-  return JSON.parse(child.stdout.toString()) as Notices;
+  if (typeof BERTH_NOTICES !== "string")
+    throw new Error("the notices are missing: run the sources in their own folder");
+  return JSON.parse(BERTH_NOTICES) as Notices;
 }
 
 /** The notices as one text, for the terminal and for a file beside the executable. */

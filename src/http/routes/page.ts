@@ -56,7 +56,7 @@ export const page = () =>
 const pageFile = { detail: { plane: "open", isPage: true, hide: true } satisfies RouteDetail };
 
 function serve(name: PageFile) {
-  return async ({ request }: { readonly request: Request }): Promise<Response> => {
+  return ({ request }: { readonly request: Request }): Response => {
     const headers = {
       "content-type": TYPES[name.split(".")[1] ?? ""] ?? "",
       "content-security-policy": CONTENT_SECURITY_POLICY,
@@ -64,7 +64,7 @@ function serve(name: PageFile) {
       "referrer-policy": "same-origin",
       vary: "accept-encoding",
     };
-    const text = (await pageFiles())[name];
+    const text = pageFiles()[name];
     if (!acceptsGzip(request.headers.get("accept-encoding") ?? "")) {
       return new Response(text, { headers });
     }
