@@ -1,4 +1,3 @@
-import type { Command } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
 import { HOUR, SECOND, type Instant } from "../domain/time.ts";
 import { SOCKET_PEER } from "../platform/networks.ts";
@@ -12,29 +11,6 @@ const MAX_PEERS = 10_000;
 interface Bucket {
   left: number;
   at: Instant;
-}
-
-/** The address whose budget pays for a command; null for administration, which is not limited. */
-export function findChargedPeer(command: Command): string | null {
-  const peer = peerOf(command);
-  return peer === SOCKET_PEER ? null : peer;
-}
-
-function peerOf(command: Command): string | null {
-  switch (command.type) {
-    case "Register":
-    case "Borrow":
-      return command.contact.peer;
-    case "Unregister":
-      return command.by === "user" ? command.peer : null;
-    case "FeatureRegister":
-    case "FeatureRelease":
-    case "AddConsumption":
-    case "AddFeatureConsumption":
-      return command.peer;
-    default:
-      return null;
-  }
 }
 
 /**
@@ -62,9 +38,9 @@ export class AuditBudget {
     return this.#buckets.size;
   }
 
-  /** Null: no limit. */
-  meterFor(peer: string | null): AuditMeter | null {
-    if (this.#mibPerHour === 0 || peer === null) return null;
+  /** Null: no limit, as for an operator at the machine, who uses the socket. */
+  meterFor(peer: string): AuditMeter | null {
+    if (this.#mibPerHour === 0 || peer === SOCKET_PEER) return null;
     return {
       checkBudget: (at) => this.#findRefusal(peer, at),
       charge: (bytes, at) => this.#charge(peer, bytes, at),

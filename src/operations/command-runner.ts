@@ -7,7 +7,7 @@ import { MINUTE } from "../domain/time.ts";
 import { sha256 } from "../platform/hash.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
-import { AuditBudget, findChargedPeer } from "./audit-budget.ts";
+import { AuditBudget } from "./audit-budget.ts";
 import { RefusalCounter } from "./refusal-counter.ts";
 
 export type OperationResult<T> = Promise<Result<T, Fault | StorageFault>>;
@@ -40,13 +40,17 @@ export class CommandRunner {
     this.#refusalTimer.unref();
   }
 
-  /** Input is already parsed; the result is plain data, and on disk before it is returned. */
+  /**
+   * Input is already parsed; the result is plain data, and on disk before it is returned. `payer` is
+   * the address whose audit budget is charged; null: administration, which is not limited.
+   */
   async run<C extends Command, T>(
     command: C,
     { product, user }: RefusalSubject,
+    payer: string | null,
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
   ): OperationResult<T> {
-    const meter = this.#budget.meterFor(findChargedPeer(command));
+    const meter = payer === null ? null : this.#budget.meterFor(payer);
     const result = await this.#store.transact(command, view, meter);
     if (!result.ok) this.#countRefusal(result.fault.code, product, user);
     return result;

@@ -37,6 +37,7 @@ export class Consumption {
     return this.#commands.run(
       { type: "AddConsumption", ...input, once },
       input,
+      input.peer,
       (state, outcome, context) => ({
         ...outcome,
         view: viewDecidedLicense(state, outcome.license, context),
@@ -59,6 +60,7 @@ export class Consumption {
     return this.#commands.run(
       { type: "AddFeatureConsumption", ...input, once },
       input,
+      input.peer,
       (state, outcome, context) => ({
         ...outcome,
         view: viewDecidedFeature(state, outcome, context),

@@ -19,17 +19,19 @@ export class Features {
   }
 
   register(input: OperationInput<FeatureRegister>): OperationResult<FeatureView> {
-    return this.#commands.run({ type: "FeatureRegister", ...input }, input, viewDecidedFeature);
+    const command: FeatureRegister = { type: "FeatureRegister", ...input };
+    return this.#commands.run(command, input, input.peer, viewDecidedFeature);
   }
 
   release(input: OperationInput<FeatureRelease>): OperationResult<OutcomeOf<FeatureRelease>> {
-    return this.#commands.run({ type: "FeatureRelease", ...input }, input, passOutcome);
+    return this.#commands.run({ type: "FeatureRelease", ...input }, input, input.peer, passOutcome);
   }
 
   releaseAll(
     input: OperationInput<FeatureReleaseAll>,
   ): OperationResult<OutcomeOf<FeatureReleaseAll>> {
     const noSubject = { product: null, user: null };
-    return this.#commands.run({ type: "FeatureReleaseAll", ...input }, noSubject, passOutcome);
+    const command: FeatureReleaseAll = { type: "FeatureReleaseAll", ...input };
+    return this.#commands.run(command, noSubject, null, passOutcome);
   }
 }

@@ -67,7 +67,7 @@ export class Slots {
     const { product, user, licenseId, contact, nonce } = input;
     const nonceDigest = hashNonce(nonce);
     const command: Register = { type: "Register", product, user, licenseId, contact, nonceDigest };
-    const slot = this.#commands.run(command, input, this.#viewSlot);
+    const slot = this.#commands.run(command, input, contact.peer, this.#viewSlot);
     return nonce === null ? slot : this.#withLease(slot, nonce);
   }
 
@@ -88,16 +88,18 @@ export class Slots {
       ...deviceParts,
     ]);
     const command: Borrow = { type: "Borrow", ...fields, nonceDigest, once };
-    return this.#withLease(this.#commands.run(command, fields, this.#viewSlot), nonce);
+    const slot = this.#commands.run(command, fields, contact.peer, this.#viewSlot);
+    return this.#withLease(slot, nonce);
   }
 
   unregister(input: OperationInput<Unregister>): OperationResult<OutcomeOf<Unregister>> {
-    return this.#commands.run({ type: "Unregister", ...input }, input, passOutcome);
+    const payer = input.by === "user" ? input.peer : null;
+    return this.#commands.run({ type: "Unregister", ...input }, input, payer, passOutcome);
   }
 
   unregisterAll(input: OperationInput<UnregisterAll>): OperationResult<OutcomeOf<UnregisterAll>> {
     const subject = { ...input, user: null };
-    return this.#commands.run({ type: "UnregisterAll", ...input }, subject, passOutcome);
+    return this.#commands.run({ type: "UnregisterAll", ...input }, subject, null, passOutcome);
   }
 
   async listRegistrations(

@@ -98,7 +98,7 @@ export interface WireOptions {
 
 /**
  * Opens a data folder and connects everything that works on it: for a server, for a command that
- * opens the folder itself, and for tests. Only they use `store`.
+ * opens the folder itself, and for tests. Only tests use the store itself.
  */
 export async function wire(
   options: WireOptions,

@@ -101,6 +101,7 @@ describe("an address that has used up its audit budget", () => {
     expectOk(await appliance.post("license/generate", {}));
     expectOk(await appliance.post("unregister/all", {}));
     expect(await appliance.listHolders()).toEqual([]);
+    expectOk(await appliance.post("/api/admin/v1/licenses/remove", { license_id: "1" }));
   });
 
   test("does not affect other addresses", async () => {

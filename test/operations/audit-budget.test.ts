@@ -1,7 +1,13 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import type { Instant } from "../../src/domain/time.ts";
-import { AuditBudget, findChargedPeer } from "../../src/operations/audit-budget.ts";
+import { AuditBudget } from "../../src/operations/audit-budget.ts";
+import { CommandRunner } from "../../src/operations/command-runner.ts";
+import { Consumption } from "../../src/operations/consumption.ts";
+import { Features } from "../../src/operations/features.ts";
+import { Slots } from "../../src/operations/slots.ts";
 import { SOCKET_PEER } from "../../src/platform/networks.ts";
+import { UsageTracker } from "../../src/usage/usage-tracker.ts";
+import { openLicensedSite } from "../support/licensed-store.ts";
 import {
   borrow,
   CONTACT,
@@ -13,7 +19,6 @@ import {
   register,
   registerFeature,
   releaseFeature,
-  remove,
   unregister,
   unregisterAll,
 } from "../support/scenario.ts";
@@ -73,30 +78,42 @@ describe("the audit log budget of a peer", () => {
     expect(checkBudget(budget, "10.0.0.1", minutesLater(1))).toBeNull();
   });
 
-  test("does not exist when the budget is 0, nor for calls without a peer", () => {
+  test("does not exist when the budget is 0, nor for calls through the socket", () => {
     expect(makeBudget(0).meterFor("10.0.0.1")).toBeNull();
-    expect(makeBudget().meterFor(null)).toBeNull();
+    expect(makeBudget().meterFor(SOCKET_PEER)).toBeNull();
   });
 
-  test("is charged for calls of applications, and not for administration", () => {
+  test("is charged for calls of applications, and not for administration", async () => {
+    const payers: (string | null)[] = [];
+    class RecordingBudget extends AuditBudget {
+      override meterFor(peer: string) {
+        payers.push(peer);
+        return super.meterFor(peer);
+      }
+    }
+    const { store } = await openLicensedSite();
+    const commands = new CommandRunner(store, new RecordingBudget(1));
+    const usage = new UsageTracker(store);
+    onTestFinished(() => usage.stop());
+    const slots = new Slots(commands, store, usage, async () => "");
+    const [features, consumption] = [new Features(commands), new Consumption(commands)];
     const { peer } = CONTACT;
     const charged = [
-      register("ada"),
-      borrow("ada"),
-      unregister("ada", { peer }),
-      registerFeature("ada", "mesh"),
-      releaseFeature("ada", "mesh"),
-      consume(1, { peer }),
-      consumeFeature("mesh", 1, { peer }),
+      () => slots.register({ ...register("ada"), nonce: null }),
+      () => slots.borrow({ ...borrow("ada"), nonce: null }),
+      () => slots.unregister(unregister("ada", { peer })),
+      () => features.register(registerFeature("ada", "mesh")),
+      () => features.release(releaseFeature("ada", "mesh")),
+      () => consumption.add(consume(1, { peer })),
+      () => consumption.addForFeature(consumeFeature("mesh", 1, { peer })),
     ];
-    expect(charged.map(findChargedPeer)).toEqual(charged.map(() => peer));
-    const uncharged = [
-      register("ada", { contact: { ...CONTACT, peer: SOCKET_PEER } }),
-      unregister("ada", { by: "admin" }),
-      unregisterAll(),
-      remove(1),
-    ];
-    expect(uncharged.map(findChargedPeer)).toEqual(uncharged.map(() => null));
+    for (const call of charged) await call();
+    expect(payers).toEqual(charged.map(() => peer));
+    await slots.unregister(unregister("ada", { by: "admin" }));
+    await slots.unregisterAll(unregisterAll());
+    await features.releaseAll({ peer });
+    await commands.close();
+    expect(payers).toHaveLength(charged.length);
   });
 });
 
