@@ -1,5 +1,5 @@
 import type { ClockJump } from "./clock/clock-jump-types.ts";
-import type { Contact, Machine } from "./slots/registration.ts";
+import type { Contact, Machine } from "./slots/contact.ts";
 import type {
   AuditGap,
   Grant,

@@ -1,3 +1,4 @@
+import { fingerprintPartsOf } from "../domain/slots/contact.ts";
 import type { OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
@@ -75,16 +76,13 @@ export class Slots {
   borrow(input: OperationInput<Borrow> & WithNonce): OperationResult<SlotResult> {
     const { idempotencyKey = null, nonce, ...fields } = input;
     const { licenseId, until, contact } = fields;
-    const { hostname, ip, info } = contact;
     const nonceDigest = hashNonce(nonce);
     // Without a nonce the list has no element for it, as in keys that earlier versions stored.
     const deviceParts = nonceDigest === null ? [] : [nonceDigest];
     const once = buildIdempotency(idempotencyKey, [
       licenseId,
       until,
-      hostname,
-      ip,
-      info,
+      ...fingerprintPartsOf(contact),
       ...deviceParts,
     ]);
     const command: Borrow = { type: "Borrow", ...fields, nonceDigest, once };

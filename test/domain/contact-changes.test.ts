@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isAudited } from "../../src/domain/event-catalogue.ts";
 import type { Event } from "../../src/domain/event.ts";
-import type { Contact } from "../../src/domain/slots/registration.ts";
+import type { Contact } from "../../src/domain/slots/contact.ts";
 import type { State } from "../../src/domain/state.ts";
 import { later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
 import { formatDateTime } from "../../src/web/format.ts";
+import type { Column } from "../../src/web/slots/columns.ts";
 import { csvOf } from "../../src/web/slots/csv.ts";
 import { pauseAfterRead } from "../../src/web/slots/read-interval.ts";
 import { releaseCommand } from "../../src/web/slots/release-command.ts";
@@ -9,7 +10,6 @@ import {
   toggleOrder,
   rowOf,
   sortRows,
-  type Column,
   type SlotFilter,
 } from "../../src/web/slots/rows.ts";
 import { visibleRowsOf } from "../../src/web/slots/visible-rows.ts";

@@ -29,16 +29,32 @@ function formatSlots(
   formatTime: (text: string) => string,
 ): string {
   if (registrations.length === 0) return "no slot is in use";
-  const header = ["PRODUCT", "USER", "HOST", "FROM", "SINCE", "UNTIL", "BORROWED", "FEATURES"];
-  const rows = registrations.map((slot) => [
-    slot.product,
-    slot.user,
-    slot.os_hostname || "-",
-    slot.peer,
-    formatTime(slot.registered_at),
-    formatTime(slot.expires_at),
-    slot.borrowed_until === null ? "no" : "yes",
-    slot.features.join(", ") || "-",
+  const columns = Object.values(COLUMNS).filter((column) => column !== null);
+  return formatTable([
+    columns.map(({ title }) => title),
+    ...registrations.map((slot) => columns.map(({ text }) => text(slot, formatTime))),
   ]);
-  return formatTable([header, ...rows]);
 }
+
+interface SlotColumn {
+  readonly title: string;
+  readonly text: (slot: RegistrationReply, formatTime: (text: string) => string) => string;
+}
+
+/** The column of each field; null: it has none. A field without a line does not compile. */
+const COLUMNS: { readonly [F in keyof RegistrationReply]: SlotColumn | null } = {
+  product: { title: "PRODUCT", text: ({ product }) => product },
+  user: { title: "USER", text: ({ user }) => user },
+  os_hostname: { title: "HOST", text: (slot) => slot.os_hostname || "-" },
+  peer: { title: "FROM", text: ({ peer }) => peer },
+  registered_at: { title: "SINCE", text: (slot, formatTime) => formatTime(slot.registered_at) },
+  expires_at: { title: "UNTIL", text: (slot, formatTime) => formatTime(slot.expires_at) },
+  borrowed_until: {
+    title: "BORROWED",
+    text: (slot) => (slot.borrowed_until === null ? "no" : "yes"),
+  },
+  features: { title: "FEATURES", text: ({ features }) => features.join(", ") || "-" },
+  license_id: null,
+  ip_local: null,
+  user_info: null,
+};

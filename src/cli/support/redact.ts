@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
+import { CONTACT_FIELDS } from "../../domain/slots/contact.ts";
 import { NameReplacer } from "./name-replacer.ts";
 
 /** Fields that identify a person, a machine or a purchase, with the kind of their pseudonym. */
@@ -10,12 +11,11 @@ const SENSITIVE_FIELDS: Readonly<Record<string, string>> = {
   actor: "name",
   identity: "name",
   vendor: "vendor",
-  os_hostname: "host",
   hostname: "host",
-  ip_local: "address",
-  peer: "address",
-  user_info: "info",
   license_key: "key",
+  ...Object.fromEntries(
+    Object.values(CONTACT_FIELDS).map(({ apiName, pseudonym }) => [apiName, pseudonym]),
+  ),
 };
 
 /**

@@ -12,7 +12,8 @@ import {
 } from "./evolve-licenses.ts";
 import { limits } from "../limits.ts";
 import { recordJump, restoreSlot, setClockBack } from "./evolve-clock.ts";
-import type { BaseRegistration, Contact } from "../slots/registration.ts";
+import { completeContact, type Contact } from "../slots/contact.ts";
+import type { BaseRegistration } from "../slots/registration.ts";
 import type { DataFolderKind, State } from "../state.ts";
 import { isTimeDependent } from "../licenses/terms.ts";
 import { latest, type Instant } from "../time.ts";
@@ -76,7 +77,7 @@ export function evolve(readonlyState: State, event: Event): void {
       const { user, slot, end, contact, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
       const { pool } = requireLicense(state, event.license);
-      const registration = newRegistration(slot, user, at, end, contact);
+      const registration = newRegistration(slot, user, at, end, completeContact(contact));
       pool.add(registration);
       return state.registrationsByPeer.add(registration);
     }
@@ -84,7 +85,8 @@ export function evolve(readonlyState: State, event: Event): void {
       const { pool } = requireLicense(state, event.license);
       const registration = requireHolder(pool, event.user);
       setEnd(pool, registration, event.end, event.at);
-      if (event.contact !== undefined) updateContact(state, registration, event.contact);
+      if (event.contact !== undefined)
+        updateContact(state, registration, completeContact(event.contact));
       if (event.unaudited === true) registration.isContactUnaudited = true;
       if (event.leasedTo !== undefined) registration.leasedTo = event.leasedTo;
       endBorrow(state, event.license, registration, event.at);

@@ -1,9 +1,9 @@
 import type { RecordedJump } from "../clock/clock-jump-types.ts";
 import { IdempotencyRecords } from "../idempotency/idempotency-records.ts";
 import { PeerIndex } from "../index/peer-index.ts";
+import type { Contact } from "../slots/contact.ts";
 import type {
   BaseRegistration,
-  Contact,
   FeatureRegistration,
   LapsedBorrow,
   Registration,

@@ -1,8 +1,7 @@
 import { renewHeldFeatures } from "../features/features.ts";
-import type { Contact } from "./registration.ts";
 import { checkSlotCaps } from "./slot-caps.ts";
 import { findMissingFields, type LicenseSelector } from "../licenses/licenses.ts";
-import { machineOf } from "./contact.ts";
+import { isSameContact, machineOf, type Contact } from "./contact.ts";
 import { makeDecision } from "../decision.ts";
 import type { Event } from "../event.ts";
 import type { Fault } from "../fault.ts";
@@ -103,9 +102,11 @@ export function decideBorrow(state: State, command: Borrow, context: RuleContext
   });
   events.push(...renewHeldFeatures(license, user, outcome.end, at));
   const { user: _user, contact: _contact, ...recordedOutcome } = outcome;
-  // The state learns a changed user_info by a renewal, which is not audited.
-  const isInfoChanged = registration !== null && registration.contact.info !== contact.info;
-  const precedingEvents = isInfoChanged
+  // The state learns by a renewal, which is not audited, what the event above leaves out.
+  const isOtherChange =
+    registration !== null &&
+    !isSameContact({ ...registration.contact, ...machineOf(contact) }, contact);
+  const precedingEvents = isOtherChange
     ? [makeSlotRenewed(license, registration, contact, slotOutcome.end, at)]
     : [];
   return makeDecision(

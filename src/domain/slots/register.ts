@@ -1,8 +1,8 @@
 import { renewHeldFeatures } from "../features/features.ts";
-import type { Contact } from "./registration.ts";
+import { isSameMachine, type Contact } from "./contact.ts";
 import { checkSlotCaps } from "./slot-caps.ts";
 import { findMissingFields, type LicenseSelector } from "../licenses/licenses.ts";
-import { findContactChange, isSameMachine } from "./contact.ts";
+import { findContactChange } from "./contact-change.ts";
 import { makeDecision } from "../decision.ts";
 import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
 import { err } from "../result.ts";

@@ -1,3 +1,4 @@
+import type { Contact } from "./contact.ts";
 import type { SlotHolder } from "./pool.ts";
 import type { Instant } from "../time.ts";
 
@@ -27,19 +28,6 @@ export interface Registration extends BaseRegistration {
   /** The current contact is not in the audit log yet. */
   readonly isContactUnaudited: boolean;
 }
-
-/**
- * Where the holder last called from: what it says about itself, and the address of the connection.
- */
-export interface Contact {
-  readonly hostname: string;
-  readonly ip: string;
-  readonly info: string;
-  readonly peer: string;
-}
-
-/** The machine a slot is used from, without the free text that the caller may send about itself. */
-export type Machine = Omit<Contact, "info">;
 
 /** A borrow that ended by a clock that may have been wrong: its lease may still be valid. */
 export interface LapsedBorrow {

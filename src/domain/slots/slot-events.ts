@@ -1,7 +1,7 @@
 import type { ReleasedBy } from "../event.ts";
-import type { EventDetails, EventRows } from "../event-row.ts";
+import type { EventRows } from "../event-row.ts";
 import { formatTime, formatTimestamp } from "../event-texts.ts";
-import type { Contact, Machine } from "./registration.ts";
+import { sentFieldsOf } from "./contact.ts";
 
 /** What the audit log says of slots and of the slots of features. */
 export const SLOT_EVENTS: EventRows<
@@ -25,7 +25,7 @@ export const SLOT_EVENTS: EventRows<
     details: ({ slot, end, contact }) => ({
       slot,
       expires_at: formatTimestamp(end),
-      ...describeContact(contact),
+      ...sentFieldsOf(contact),
     }),
   },
   SlotRenewed: {
@@ -37,7 +37,7 @@ export const SLOT_EVENTS: EventRows<
       (leasedTo === undefined ? "" : ", borrow leased to a device"),
     details: ({ end, contact }) => ({
       expires_at: formatTimestamp(end),
-      ...(contact && describeContact(contact)),
+      ...(contact && sentFieldsOf(contact)),
     }),
   },
   ContactChanged: {
@@ -45,7 +45,7 @@ export const SLOT_EVENTS: EventRows<
     isAudited: true,
     summary: ({ hostname }) =>
       hostname === "" ? "slot used from another machine" : `slot used from ${hostname}`,
-    details: ({ slot, hostname, ip }) => ({ slot, os_hostname: hostname, ip_local: ip }),
+    details: ({ slot, hostname, ip }) => ({ slot, ...sentFieldsOf({ hostname, ip }) }),
   },
   SlotBorrowed: {
     kind: "slots",
@@ -60,7 +60,7 @@ export const SLOT_EVENTS: EventRows<
       borrowed_until: formatTimestamp(until),
       expires_at: formatTimestamp(end),
       early_return: early,
-      ...describeContact(contact),
+      ...sentFieldsOf(contact),
     }),
   },
   SlotReleased: {
@@ -114,9 +114,3 @@ const RELEASE_TEXTS: { readonly [B in ReleasedBy]: string } = {
   user: "released",
   admin: "released by an administrator",
 };
-
-const describeContact = ({ hostname, ip, info }: Machine & Partial<Contact>): EventDetails => ({
-  os_hostname: hostname,
-  ip_local: ip,
-  ...(info !== undefined && { user_info: info }),
-});

@@ -1,4 +1,4 @@
-import { isSameMachine } from "./contact.ts";
+import { isSameContact, type Contact } from "./contact.ts";
 import type { Decision } from "../decision.ts";
 import type { Event, SlotExpired, SlotRenewed } from "../event.ts";
 import type { Fault } from "../fault.ts";
@@ -6,7 +6,7 @@ import { findLicenses, filterValidLicenses, type LicenseSelector } from "../lice
 import type { SlotPool } from "./pool.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import type { Contact, BaseRegistration, Registration } from "./registration.ts";
+import type { BaseRegistration, Registration } from "./registration.ts";
 import type { License, State } from "../state.ts";
 import { getLicenseEnd } from "../licenses/terms.ts";
 import { earliest, later, latest, MINUTE, type Instant } from "../time.ts";
@@ -180,9 +180,8 @@ export function makeSlotRenewed(
   end: Instant,
   at: Instant,
 ): SlotRenewed {
-  const isSame =
-    isSameMachine(registration.contact, contact) && registration.contact.info === contact.info;
   const { user } = registration;
+  const isSame = isSameContact(registration.contact, contact);
   return { type: "SlotRenewed", at, license, user, end, ...(!isSame && { contact }) };
 }
 

@@ -1,3 +1,4 @@
+import { contactReply, contactSchema } from "./slot-reply.ts";
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { RegistrationView } from "../../domain/views.ts";
@@ -21,9 +22,7 @@ export const RegistrationReply = Type.Object(
     product: Type.String(),
     license_id: Type.Integer(),
     user: Type.String(),
-    os_hostname: Type.String(),
-    ip_local: Type.String(),
-    user_info: Type.String(),
+    ...contactSchema(Type.String()),
     peer: Type.String({ description: "Address of the user's last request." }),
     registered_at: time,
     expires_at: time,
@@ -107,9 +106,7 @@ export const registrationReply = (registration: RegistrationView): RegistrationR
   product: registration.product,
   license_id: registration.license,
   user: registration.user,
-  os_hostname: registration.contact.hostname,
-  ip_local: registration.contact.ip,
-  user_info: registration.contact.info,
+  ...contactReply(registration.contact),
   peer: registration.contact.peer,
   registered_at: rfc3339(registration.registeredAt),
   expires_at: rfc3339(registration.end),

@@ -7,7 +7,8 @@ import { frame } from "../texts/frame.ts";
 import { slots } from "../texts/slots.ts";
 import { removeRow } from "./slot-data.ts";
 import { releaseCommand } from "./release-command.ts";
-import { formatMinute, type SlotRow } from "./rows.ts";
+import { COLUMN_VIEWS, COLUMNS, endOf, formatMinute } from "./columns.ts";
+import type { SlotRow } from "./rows.ts";
 
 interface Props {
   readonly row: SlotRow;
@@ -30,7 +31,11 @@ export function ReleaseDialog({ row, onClose, onReleased }: Props) {
   return (
     <Dialog title={dialog.title} onClose={onClose}>
       <Facts as="tiles" facts={factsOf(row)} />
-      <p>{row.isBorrowed ? dialog.borrowed(formatMinute(row.until)) : dialog.notBorrowed}</p>
+      <p>
+        {row.isBorrowed
+          ? dialog.borrowed(formatMinute(endOf(row.registration)))
+          : dialog.notBorrowed}
+      </p>
       <DialogActions
         actionLabel={dialog.confirm}
         kind="danger"
@@ -43,22 +48,18 @@ export function ReleaseDialog({ row, onClose, onReleased }: Props) {
   );
 }
 
-function factsOf({
-  registration,
-  until,
-  isBorrowed,
-}: SlotRow): readonly (readonly [string, string])[] {
+function factsOf({ registration }: SlotRow): readonly (readonly [string, string])[] {
   const { columns, dialog } = slots;
-  const facts = [
-    [columns.user, registration.user],
-    [columns.product, registration.product],
-    [columns.host, registration.os_hostname],
-    [dialog.localAddress, registration.ip_local],
-    [dialog.peer, registration.peer],
-    [columns.since, formatMinute(registration.registered_at)],
-    [columns.until, isBorrowed ? `${formatMinute(until)}, ${slots.borrowed}` : formatMinute(until)],
-    [columns.features, registration.features.join(", ")],
-    [columns.info, registration.user_info],
-  ] as const;
+  const facts = COLUMNS.flatMap((column): (readonly [string, string])[] => {
+    const { text, secondLine } = COLUMN_VIEWS[column];
+    const below = secondLine?.(registration) ?? null;
+    const shown = text(registration);
+    return column === "address"
+      ? [
+          [dialog.localAddress, registration.ip_local],
+          [dialog.peer, registration.peer],
+        ]
+      : [[columns[column], below === null ? shown : `${shown}, ${below}`]];
+  });
   return facts.filter(([, value]) => value !== "");
 }

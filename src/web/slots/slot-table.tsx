@@ -1,14 +1,9 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { RegistrationReply } from "../../http/routes/admin.ts";
 import { slots } from "../texts/slots.ts";
-import {
-  COLUMNS,
-  formatMinute,
-  toggleOrder,
-  type Column,
-  type SortOrder,
-  type SlotRow,
-} from "./rows.ts";
+import { COLUMN_VIEWS, COLUMNS, type Column } from "./columns.ts";
+import { toggleOrder, type SortOrder, type SlotRow } from "./rows.ts";
 import { visibleRowsOf, type RowRange } from "./visible-rows.ts";
 
 interface Props {
@@ -126,9 +121,7 @@ interface RowProps {
 }
 
 function SlotRowView({ row, index, top, onRelease }: RowProps) {
-  const { registration, until, isBorrowed } = row;
-  const { user, product, os_hostname, ip_local, peer, features, user_info } = registration;
-  const hasOtherAddress = ip_local !== "" && ip_local !== peer;
+  const { user, product } = row.registration;
   return (
     <div
       role="row"
@@ -136,23 +129,9 @@ function SlotRowView({ row, index, top, onRelease }: RowProps) {
       aria-rowindex={index + HEADER_ROWS + 1}
       style={{ transform: `translateY(${top}px)` }}
     >
-      <Cell name="user" text={user} />
-      <Cell name="product" text={product} />
-      <Cell name="host" text={os_hostname} />
-      <Cell
-        name="address"
-        text={ip_local || peer}
-        {...(hasOtherAddress && { secondLine: slots.from(peer) })}
-      />
-      <Cell name="since" text={formatMinute(registration.registered_at)} isLabelled />
-      <Cell
-        name="until"
-        text={formatMinute(until)}
-        {...(isBorrowed && { secondLine: slots.borrowed })}
-        isLabelled
-      />
-      <Cell name="features" text={features.join(", ")} />
-      <Cell name="info" text={user_info} />
+      {COLUMNS.map((column) => (
+        <Cell key={column} column={column} registration={row.registration} />
+      ))}
       <span role="cell" class="act">
         <button
           type="button"
@@ -168,21 +147,22 @@ function SlotRowView({ row, index, top, onRelease }: RowProps) {
 }
 
 interface CellProps {
-  readonly name: Column;
-  readonly text: string;
-  readonly secondLine?: string;
-  /** Shows the column name in the cell: a card has no header row. */
-  readonly isLabelled?: boolean;
+  readonly column: Column;
+  readonly registration: RegistrationReply;
 }
 
-const Cell = ({ name, text, secondLine, isLabelled = false }: CellProps) => (
-  <span role="cell" class={`cell ${name}`} title={text}>
-    {isLabelled && (
-      <span class="label" aria-hidden="true">
-        {slots.columns[name]}
-      </span>
-    )}
-    <span class="line">{text}</span>
-    {secondLine !== undefined && <span class="line more">{secondLine}</span>}
-  </span>
-);
+function Cell({ column, registration }: CellProps) {
+  const { text, secondLine, isLabelled = false } = COLUMN_VIEWS[column];
+  const below = secondLine?.(registration) ?? null;
+  return (
+    <span role="cell" class={`cell ${column}`} title={text(registration)}>
+      {isLabelled && (
+        <span class="label" aria-hidden="true">
+          {slots.columns[column]}
+        </span>
+      )}
+      <span class="line">{text(registration)}</span>
+      {below !== null && <span class="line more">{below}</span>}
+    </span>
+  );
+}

@@ -3,7 +3,7 @@ import type { Command } from "../../../src/domain/decide.ts";
 import type { AirgapLicense } from "../../../src/domain/licenses/airgap-license.ts";
 import type { LicenseUpload } from "../../../src/domain/licenses/license-upload.ts";
 import type { IdempotencyKey } from "../../../src/domain/idempotency/idempotency.ts";
-import type { Contact } from "../../../src/domain/slots/registration.ts";
+import type { Contact } from "../../../src/domain/slots/contact.ts";
 import type { State, TrustedVendor } from "../../../src/domain/state.ts";
 import { DAY, HOUR, later, latest, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import type { ChainHead } from "../../../src/store/journal/journal.ts";

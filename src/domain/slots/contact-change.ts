@@ -1,0 +1,23 @@
+import type { ContactChanged } from "../event.ts";
+import { limits } from "../limits.ts";
+import { isSameMachine, machineOf, type Contact } from "./contact.ts";
+import type { Registration } from "./registration.ts";
+import type { License } from "../state.ts";
+import { later, type Instant } from "../time.ts";
+
+/**
+ * The event to audit when a slot's holder calls from another machine. Two machines may alternate
+ * under one user name with every heartbeat, so a change is audited at most once a day. A change
+ * within that day is audited with the first heartbeat after it.
+ */
+export function findContactChange(
+  { id: license }: License,
+  registration: Registration,
+  contact: Contact,
+  at: Instant,
+): ContactChanged[] {
+  const { user, slot, contactAuditedAt: auditedAt } = registration;
+  if (!registration.isContactUnaudited && isSameMachine(registration.contact, contact)) return [];
+  if (auditedAt !== null && at < later(auditedAt, limits.contactAuditInterval)) return [];
+  return [{ type: "ContactChanged", at, license, user, slot, ...machineOf(contact) }];
+}
