@@ -108,15 +108,19 @@ describe.each(snapshots.map((snapshot) => [snapshot.name, snapshot] as const))(
       console.log(report.figures);
     });
 
-    testPromises<CheckedPromise>(
-      {
-        ...DAMAGE_PROMISES,
-        checkpoint:
-          "a checkpoint loses no line of a damaged audit log and does not append to a short one",
-        credentials: "credentials are read as they were set, or not at all",
-      },
-      (promise) => report.violations.get(promise) ?? [],
-    );
+    testPromises(DAMAGE_PROMISES, (promise) => report.violations.get(promise) ?? []);
+
+    if (snapshot.name === CHECKPOINT_SNAPSHOT) {
+      test("a checkpoint loses no line of a damaged audit log and does not append to a short one", () => {
+        expectKept(report.violations.get("checkpoint") ?? []);
+      });
+    }
+
+    if (snapshot.tree.has("sealing.key")) {
+      test("credentials are read as they were set, or not at all", () => {
+        expectKept(report.violations.get("credentials") ?? []);
+      });
+    }
   },
 );
 
