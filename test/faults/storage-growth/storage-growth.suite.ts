@@ -21,7 +21,7 @@ const PRODUCT = "cad";
 const EVERY_MINUTE_FOR = chooseSize(HOUR, DAY, 0);
 const SLOW_INTERVAL = chooseSize(HOUR, 30 * MINUTE);
 const MAX_BYTES = 50_000_000;
-const REFUSED_CALLS = 100_000;
+const REFUSED_CALLS = chooseSize(20_000, 100_000);
 
 /** The previous checkpoint is kept, and the journal since then. */
 const EXPECTED_FILES = "2 generations of the state, 2 segments of the journal";
