@@ -237,6 +237,9 @@ test.skipIf(!isRoot || Bun.which("setpriv") === null)(
       "--regid=65534",
       "--clear-groups",
       "--no-new-privs",
+      // A user cannot raise the priority again to the one that a checkpoint has.
+      "nice",
+      "-n19",
     ];
     const options = { launcher, binary, cwd: parent, env: { PATH: "/usr/bin:/bin" } };
     // Without --data, the data folder is beside the executable.

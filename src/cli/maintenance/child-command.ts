@@ -1,7 +1,7 @@
-import { setPriority } from "node:os";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { MaintenanceFault } from "../../faults/fault-types.ts";
 import type { Environment } from "../../platform/environment.ts";
+import { lowerPriority } from "../../platform/low-priority.ts";
 import { selfCommand } from "../../platform/version.ts";
 import { parseJsonRefusal } from "../frame/json-refusal.ts";
 import type { CommandExit } from "./maintenance-fault.ts";
@@ -9,8 +9,6 @@ import type { CommandExit } from "./maintenance-fault.ts";
 interface CommandResult extends CommandExit {
   readonly stdout: string;
 }
-
-const LOW_PRIORITY = 10;
 
 /** Runs a command with `--json` of this executable in a child process; the signal kills it. */
 export async function runChildCommand(
@@ -32,13 +30,4 @@ export async function runChildCommand(
   signal.removeEventListener("abort", kill);
   if (signal.aborted) return err({ code: "request_cancelled" });
   return ok({ exitCode, stdout, refusal: exitCode === 0 ? null : parseJsonRefusal(stdout) });
-}
-
-/** Requests have priority. If the priority cannot be changed, they are only slower. */
-function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, LOW_PRIORITY);
-  } catch {
-    // The child keeps its normal priority.
-  }
 }

@@ -1,13 +1,11 @@
-import { setPriority } from "node:os";
 import { join } from "node:path";
 import { realDisk } from "../../platform/disk.ts";
+import { lowerPriority } from "../../platform/low-priority.ts";
 import { checkpoint } from "../../store/checkpoint/checkpoint.ts";
 import { CheckpointHung } from "../../store/checkpoint/checkpoint-runner.ts";
 import { AUDIT_FOLDER, listSegments, STATE_FILE } from "../../store/folder/files.ts";
 import { isLockedBy } from "../../store/folder/lock.ts";
 import { AuditDamaged } from "../../store/folder/refusal.ts";
-
-const LOW_PRIORITY = 10;
 
 export interface CheckpointJob {
   /** The first line of the segment that the server still writes. */
@@ -21,8 +19,8 @@ export interface CheckpointJob {
 /** The work of the checkpoint process. */
 export async function runCheckpoint(folder: string, job: CheckpointJob): Promise<void> {
   const { openSegment, keepMonths, serverPid } = job;
-  // Requests have priority: no client waits for a checkpoint.
-  setPriority(LOW_PRIORITY);
+  // No client waits for a checkpoint.
+  lowerPriority(0);
   await checkpoint(realDisk, folder, openSegment, {
     keepMonths,
     isStillWanted: () => isLockedBy(realDisk, folder, serverPid),
