@@ -462,7 +462,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     name: "a failed checkpoint is not reported",
     in: "CheckpointRunner.#run",
-    find: "this.#error = error instanceof Error ? $message : $text;",
+    find: "this.#error = messageOfError($error);",
     replace: "",
     caughtBy: ["syscalls"],
     tests: 'in scenario "a checkpoint": every fault',
