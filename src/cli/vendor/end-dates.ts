@@ -2,7 +2,7 @@ import { DAY, instant, type Instant } from "../../domain/time.ts";
 import { parseEndTime, isDateOnly } from "../../license/term-times.ts";
 import type { TermsDocument } from "../../license/terms.ts";
 import { Misuse } from "../frame/options.ts";
-import { isUnset } from "./term-values.ts";
+import { isUnset } from "./feature-flag.ts";
 
 /** A code holds the day in two bytes. */
 const MAX_DAYS = 65_535;

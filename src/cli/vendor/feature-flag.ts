@@ -1,6 +1,5 @@
 import { Misuse } from "../frame/options.ts";
 import { findNearest } from "../frame/nearest.ts";
-import { isUnset, numberOrText } from "./term-values.ts";
 
 /** Settings of `--feature CODE:setting=value…`, and the fields of a terms file that they set. */
 const FIELDS: Readonly<Record<string, string>> = {
@@ -114,3 +113,10 @@ function parseSetting(code: string, name: string, text: string): unknown {
 /** The setting that sets a field of the terms file. */
 export const settingNameOf = (field: string): string =>
   Object.keys(FIELDS).find((name) => FIELDS[name] === field) ?? field;
+
+/** Whether the value of a flag removes a term. */
+export const isUnset = (text: string): boolean => text === "never" || text === "none";
+
+/** Text that is not a number stays text, so that the error can show it. */
+export const numberOrText = (text: string): number | string =>
+  /^\d{1,15}$/.test(text) ? Number(text) : text;

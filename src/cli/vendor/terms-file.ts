@@ -6,7 +6,7 @@ import { messageOfError } from "../../platform/error-message.ts";
 import { errorCode } from "../../platform/disk.ts";
 import { Misuse } from "../frame/options.ts";
 import { findNearest } from "../frame/nearest.ts";
-import { findRepeatedMember } from "../files/repeated-member.ts";
+import { findRepeatedMember } from "./repeated-member.ts";
 
 /** Shown by `berth vendor terms`. */
 export const EXAMPLE_TERMS = {

@@ -4,8 +4,13 @@ import { combineTermsChanges, type TermsChanges } from "../../license/terms-chan
 import { parseTermsFile } from "../../license/terms-file.ts";
 import { Misuse, type Option } from "../frame/options.ts";
 import type { OptionTable, Values } from "../frame/define-command.ts";
-import { parseFeatures, settingNameOf, type FeatureInput } from "./feature-flag.ts";
-import { isUnset, numberOrText } from "./term-values.ts";
+import {
+  parseFeatures,
+  settingNameOf,
+  type FeatureInput,
+  isUnset,
+  numberOrText,
+} from "./feature-flag.ts";
 import { termFaultHint, readTermsFile } from "./terms-file.ts";
 
 /** One term as an option, and the field of a terms file that it sets. */

@@ -12,7 +12,7 @@ import { option } from "../../frame/flags.ts";
 import { checkOutputPath, outputDocument } from "../../files/output-document.ts";
 import { readDocument } from "../../files/input-document.ts";
 import { deskOptions, openDesk } from "../../vendor/open-desk.ts";
-import { outputLedgerDocument } from "../../files/ledger-document.ts";
+import { outputLedgerDocument } from "../../vendor/ledger-document.ts";
 import { termsOptions, readTermsChanges } from "../../vendor/terms-flags.ts";
 
 export const policyCommand = defineCommand({

@@ -13,7 +13,7 @@ import { readDocument } from "../../files/input-document.ts";
 import { reprintLicense } from "../../vendor/reprint.ts";
 import { deskOptions, formatDirFlag, openDesk } from "../../vendor/open-desk.ts";
 import { checkOutputPath } from "../../files/output-document.ts";
-import { outputLedgerDocument } from "../../files/ledger-document.ts";
+import { outputLedgerDocument } from "../../vendor/ledger-document.ts";
 import { termsOptions, readTermsChanges } from "../../vendor/terms-flags.ts";
 import { printNote, printWarning } from "../../frame/terminal.ts";
 

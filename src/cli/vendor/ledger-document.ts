@@ -1,7 +1,7 @@
 import { Failure } from "../frame/command.ts";
 import { describeError } from "../frame/error-report.ts";
 import type { TextPart } from "../frame/terminal.ts";
-import { outputDocument, type OutputOptions } from "./output-document.ts";
+import { outputDocument, type OutputOptions } from "../files/output-document.ts";
 
 /** A document that is recorded in the desk's ledger before it is written to a file. */
 interface LedgerDocument {
