@@ -108,7 +108,7 @@ const restoreCommand = defineCommand({
   },
   arguments: ["FILE"],
   examples: ["berth restore /media/usb/site.berth --data /srv/berth"],
-  async run({ data: folder, acceptLoss }, { args, sources, environment }) {
+  async run({ data: folder, acceptLoss, json }, { args, sources, environment }) {
     const file = checkBackupFile(args[0], "the backup", EXAMPLE);
     const original = await findOriginalOfBackup(file, folder, environment);
     if (original !== null) warnOfCopy(original, folder, sources.data === "default");
@@ -134,7 +134,11 @@ const restoreCommand = defineCommand({
         "The restore is recorded in the audit log, and the next license request reports it to the vendor.",
         ...(replacedFolder === null ? [] : [`The previous contents are in ${replacedFolder}.`]),
       ],
-      warnings: [...auditDamageWarnings(folder, verifyReport), ...lossWarnings(lostLines)],
+      warnings: [
+        ...auditDamageWarnings(folder, verifyReport),
+        // The JSON contains the number, and the operator accepted the loss.
+        ...(json ? [] : lossWarnings(lostLines)),
+      ],
     };
   },
 });
