@@ -11,7 +11,7 @@ import { Settings } from "./settings/settings.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
 import { Slots } from "./slots/slots.tsx";
 import { UnclaimedNotice } from "./sign-in/unclaimed.tsx";
-import { frame } from "./texts/frame.ts";
+import { frame } from "./parts/common-texts.ts";
 import { ThemeButton } from "./theme.tsx";
 
 /** The header and navigation of every screen, with the connection status. */

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { frame } from "./texts/frame.ts";
+import { frame } from "./parts/common-texts.ts";
 
 type Theme = "light" | "dark";
 

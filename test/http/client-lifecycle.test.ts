@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { HOUR, later, MINUTE } from "../../src/domain/time.ts";
 import { listen, type Listener } from "../../src/http/server.ts";
-import { clientLifecycle } from "../../src/web/texts/client-lifecycle.ts";
+import { clientLifecycle } from "../../src/web/docs/client-lifecycle-texts.ts";
 import { openAppliance, type Appliance, type ApplianceOptions } from "../support/appliance.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { PATIENCE } from "../support/patience.ts";

@@ -7,7 +7,7 @@ import { serverStatus } from "../status-stream.ts";
 import { Button } from "../parts/button.tsx";
 import { AsyncContent } from "../parts/async-content.tsx";
 import { currentRoute } from "../router.ts";
-import { auditLog } from "../texts/audit-log.ts";
+import { auditLog } from "./audit-log-texts.ts";
 import { IntegrityCheck } from "./integrity-check.tsx";
 import { AuditEntries } from "./entries.tsx";
 import { AuditExport } from "./export.tsx";

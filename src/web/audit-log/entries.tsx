@@ -3,7 +3,7 @@ import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import { formatNumber, formatDateTime } from "../format.ts";
 import { Facts } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";
-import { auditLog } from "../texts/audit-log.ts";
+import { auditLog } from "./audit-log-texts.ts";
 import { groupByDay } from "./days.ts";
 import { eventKindOf } from "../../domain/event-catalogue.ts";
 import { entrySentence } from "./entry-sentence.ts";

@@ -6,8 +6,8 @@ import { Select } from "../parts/select.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { saveResponse } from "../save.ts";
-import { frame } from "../texts/frame.ts";
-import { auditLog } from "../texts/audit-log.ts";
+import { frame } from "../parts/common-texts.ts";
+import { auditLog } from "./audit-log-texts.ts";
 import { monthsBetween, monthRangeQuery } from "./months.ts";
 
 const monthFormat = new Intl.DateTimeFormat(undefined, {

@@ -3,7 +3,7 @@ import { useEffect, useId } from "preact/hooks";
 import { serverStatus } from "../status-stream.ts";
 import { Select } from "../parts/select.tsx";
 import { linkTo } from "../router.ts";
-import { auditLog } from "../texts/audit-log.ts";
+import { auditLog } from "./audit-log-texts.ts";
 import { filterLink, isFilterEmpty, type AuditFilter } from "./filter.ts";
 import { EVENT_KINDS } from "../../domain/event-row.ts";
 

@@ -2,7 +2,7 @@ import type { VerifyReply } from "../../http/running-server.ts";
 import { formatNumber, formatDateTime } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { auditLog } from "../texts/audit-log.ts";
+import { auditLog } from "./audit-log-texts.ts";
 import { runIntegrityCheck, lastIntegrityCheck } from "./last-integrity-check.ts";
 
 const { integrity } = auditLog;

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
 import { token } from "../session.ts";
-import { docs } from "../texts/docs.ts";
+import { docs } from "./docs-texts.ts";
 
 /** Held in memory only, like the token. */
 export const userName = signal("");

@@ -1,5 +1,5 @@
-import { clientLifecycle } from "../texts/client-lifecycle.ts";
-import { docs } from "../texts/docs.ts";
+import { clientLifecycle } from "./client-lifecycle-texts.ts";
+import { docs } from "./docs-texts.ts";
 import { commonRefusals } from "./document.ts";
 import { openApiDocument } from "./state.ts";
 import { Prose } from "./prose.tsx";

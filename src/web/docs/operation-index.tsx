@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { docs } from "../texts/docs.ts";
+import { docs } from "./docs-texts.ts";
 import type { Operation } from "./document.ts";
 import { Method } from "./method.tsx";
 import { selectedOperationId, openApiDocument, operations } from "./state.ts";

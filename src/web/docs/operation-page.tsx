@@ -1,5 +1,5 @@
 import { formatNumber } from "../format.ts";
-import { docs } from "../texts/docs.ts";
+import { docs } from "./docs-texts.ts";
 import { curlCommand, type Caller } from "./curl.ts";
 import { CurlCommand } from "./curl-view.tsx";
 import type { Operation, RequestField } from "./document.ts";

@@ -1,4 +1,4 @@
-import { docs } from "../texts/docs.ts";
+import { docs } from "./docs-texts.ts";
 import type { ReplyKind } from "./document.ts";
 import { Prose } from "./prose.tsx";
 import { schemaTreeOf, type SchemaNode } from "./schema-tree.ts";

@@ -1,7 +1,7 @@
 import type { Signal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { Button } from "../parts/button.tsx";
-import { docs } from "../texts/docs.ts";
+import { docs } from "./docs-texts.ts";
 import type { Operation, RequestField } from "./document.ts";
 import { jsonBodyOf, type RequestFormState, type BodyMode } from "./outgoing-request.ts";
 

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { formatBytes as size } from "../format.ts";
 import { Notice } from "../parts/notice.tsx";
 import { token } from "../session.ts";
-import { docs } from "../texts/docs.ts";
+import { docs } from "./docs-texts.ts";
 import { formatBody, type ApiResponse } from "./api-response.ts";
 import { CurlCommand } from "./curl-view.tsx";
 import type { Refusal } from "./document.ts";

@@ -1,5 +1,5 @@
 import { formatNumber } from "../format.ts";
-import { changes as texts } from "../texts/add-license.ts";
+import { changes as texts } from "./add-license-texts.ts";
 import type { License } from "./license.ts";
 import { borrowTextOf, consumptionTextOf, featureTextOf, validityTextOf } from "./terms.ts";
 

@@ -1,8 +1,8 @@
 import { formatNumber } from "../format.ts";
 import { Consumption } from "../overview/license-card.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
-import { licenses as texts } from "../texts/licenses.ts";
-import { overview } from "../texts/overview.ts";
+import { licenses as texts } from "./licenses-texts.ts";
+import { overview } from "../overview/overview-texts.ts";
 import type { Feature } from "./license.ts";
 import { featureTextOf } from "./terms.ts";
 

@@ -1,6 +1,6 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { admin, unwrapReply, ApiError, v4 } from "../api.ts";
-import { wrongDocument } from "../texts/add-license.ts";
+import { wrongDocument } from "./add-license-texts.ts";
 import { readTrustDocument, type VendorOffer } from "../trust/vendor-offer.ts";
 import { changesOf } from "./changes.ts";
 import { documentKindOf } from "./documents.ts";

@@ -7,7 +7,7 @@ import { formatDate, formatDateTime } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { entrySentence } from "../audit-log/entry-sentence.ts";
-import { licenses as texts } from "../texts/licenses.ts";
+import { licenses as texts } from "./licenses-texts.ts";
 
 interface LoadedHistory {
   readonly events: readonly AuditEntryReply[];

@@ -8,7 +8,7 @@ import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { DocumentTransfer } from "../parts/document-transfer.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { returnLicense } from "../texts/licenses.ts";
+import { returnLicense } from "./licenses-texts.ts";
 import { loadLicenseData } from "./license-data.ts";
 import type { LicenseStatus } from "./license.ts";
 

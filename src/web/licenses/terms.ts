@@ -1,5 +1,5 @@
 import { formatDate, formatNumber, formatDateTime } from "../format.ts";
-import { terms as texts } from "../texts/terms.ts";
+import { terms as texts } from "./terms-texts.ts";
 import type { Feature, License } from "./license.ts";
 
 /** The terms of a license as rows of a label and a text. */

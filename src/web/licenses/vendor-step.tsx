@@ -1,7 +1,7 @@
 import { Button } from "../parts/button.tsx";
 import { StepActions } from "../parts/wizard.tsx";
-import { vendorStep } from "../texts/request.ts";
-import { trust } from "../texts/trust.ts";
+import { vendorStep } from "./request/request-texts.ts";
+import { trust } from "../trust/trust-texts.ts";
 import { VendorFacts } from "../trust/vendor-facts.tsx";
 import { DocumentInstaller } from "./document-installer.tsx";
 import { trustedVendors } from "./license-data.ts";

@@ -3,8 +3,8 @@ import { instant } from "../../domain/time.ts";
 import type { StatusReply } from "../../http/reply/status.ts";
 import { formatDate } from "../format.ts";
 import { linkTo } from "../router.ts";
-import { overview } from "../texts/overview.ts";
-import { reasonOf } from "../texts/refusals.ts";
+import { overview } from "./overview-texts.ts";
+import { reasonOf } from "../parts/refusal-reason.ts";
 
 interface AttentionItem {
   readonly kind: "note" | "warn" | "bad";

@@ -2,7 +2,7 @@ import type { StatusReply } from "../../http/reply/status.ts";
 import { formatBytes, formatDate, formatNumber } from "../format.ts";
 import { Facts, type Fact } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";
-import { overview } from "../texts/overview.ts";
+import { overview } from "./overview-texts.ts";
 
 /** The state of the server itself: disk, certificate, hardware. */
 export function Health({ status }: { status: StatusReply }) {

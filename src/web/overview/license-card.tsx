@@ -4,7 +4,7 @@ import type { StatusReply } from "../../http/reply/status.ts";
 import { formatDate, formatNumber } from "../format.ts";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";
-import { overview } from "../texts/overview.ts";
+import { overview } from "./overview-texts.ts";
 
 type LicenseStatus = StatusReply["licenses"][number];
 

@@ -1,6 +1,6 @@
 import { serverStatus } from "../status-stream.ts";
 import { linkTo } from "../router.ts";
-import { overview } from "../texts/overview.ts";
+import { overview } from "./overview-texts.ts";
 import { Attention } from "./attention.tsx";
 import { Health } from "./health.tsx";
 import { LicenseCard } from "./license-card.tsx";

@@ -1,8 +1,8 @@
 import type { UsageReply } from "../../http/routes/usage.ts";
 import { formatNumber } from "../format.ts";
 import type { ChartSeries } from "../parts/chart-series.ts";
-import { reasonOf } from "../texts/refusals.ts";
-import { usage } from "../texts/usage.ts";
+import { reasonOf } from "../parts/refusal-reason.ts";
+import { usage } from "./usage-texts.ts";
 
 /** The start of every step, in seconds. */
 export function stepTimesOf({ from, step_minutes, licenses, refusals }: UsageReply): number[] {

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { formatDateTime } from "../format.ts";
 import type { ChartSeries } from "../parts/chart-series.ts";
-import { usage } from "../texts/usage.ts";
+import { usage } from "./usage-texts.ts";
 import { valueTextOf } from "./usage-series.ts";
 
 interface Props {

@@ -5,7 +5,7 @@ import { admin, unwrapReply, errorMessageOf } from "../api.ts";
 import { formatNumber, formatDateTime } from "../format.ts";
 import { Chart } from "../parts/chart.tsx";
 import type { ChartSeries } from "../parts/chart-series.ts";
-import { usage } from "../texts/usage.ts";
+import { usage } from "./usage-texts.ts";
 import { UsageTable } from "./usage-table.tsx";
 import {
   peakOf,

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { errorMessageOf } from "../api.ts";
-import { frame } from "../texts/frame.ts";
+import { frame } from "./common-texts.ts";
 import { Button } from "./button.tsx";
 import { Notice } from "./notice.tsx";
 

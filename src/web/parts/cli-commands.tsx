@@ -1,4 +1,4 @@
-import { frame } from "../texts/frame.ts";
+import { frame } from "./common-texts.ts";
 import { Command } from "./command.tsx";
 
 /** The commands that do the same as the form or button beside them. */

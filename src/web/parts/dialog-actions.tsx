@@ -1,4 +1,4 @@
-import { frame } from "../texts/frame.ts";
+import { frame } from "./common-texts.ts";
 import { Button } from "./button.tsx";
 
 interface Props {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { frame } from "../texts/frame.ts";
+import { frame } from "./common-texts.ts";
 
 interface Props {
   readonly title: string;

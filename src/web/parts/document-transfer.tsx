@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { saveText } from "../save.ts";
-import { frame } from "../texts/frame.ts";
-import { documentTransfer } from "../texts/parts.ts";
+import { frame } from "./common-texts.ts";
+import { documentTransfer } from "./parts-texts.ts";
 import { Button, CopyButton } from "./button.tsx";
 import { QrCodes } from "./qr-codes.tsx";
 

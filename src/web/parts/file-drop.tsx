@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
 import { admin, unwrapReply } from "../api.ts";
-import { fileDrop } from "../texts/parts.ts";
+import { fileDrop } from "./parts-texts.ts";
 import { useAction } from "./use-action.ts";
 import { Notice } from "./notice.tsx";
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { frame } from "../texts/frame.ts";
+import { frame } from "./common-texts.ts";
 import { useAction } from "./use-action.ts";
 import { Notice } from "./notice.tsx";
 

@@ -1,4 +1,4 @@
-import { oneTimeSecret } from "../texts/parts.ts";
+import { oneTimeSecret } from "./parts-texts.ts";
 import { Button, CopyButton } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { admin, unwrapReply, errorMessageOf } from "../api.ts";
-import { qrCodes } from "../texts/parts.ts";
+import { qrCodes } from "./parts-texts.ts";
 import { Notice } from "./notice.tsx";
 
 interface QrFrame {

@@ -1,5 +1,5 @@
 import { formatNumber } from "../format.ts";
-import { overview } from "../texts/overview.ts";
+import { overview } from "../overview/overview-texts.ts";
 
 interface Props {
   readonly used: number;

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { wizard } from "../texts/parts.ts";
+import { wizard } from "./parts-texts.ts";
 
 interface Props {
   readonly titles: readonly string[];

@@ -4,8 +4,8 @@ import { formatDate } from "../format.ts";
 import { serverStatus } from "../status-stream.ts";
 import { Facts } from "../parts/facts.tsx";
 import { AsyncContent } from "../parts/async-content.tsx";
-import { about } from "../texts/maintenance.ts";
-import { settings } from "../texts/settings.ts";
+import { about } from "./maintenance-texts.ts";
+import { settings } from "./settings-texts.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
 
 /** Version, identity and third-party notices. */

@@ -4,7 +4,7 @@ import { formatDate } from "../format.ts";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { AsyncContent } from "../parts/async-content.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { settings } from "../texts/settings.ts";
+import { settings } from "./settings-texts.ts";
 import { NewToken } from "./new-token.tsx";
 import { CliCommands } from "../parts/cli-commands.tsx";
 import { SetUser } from "./set-user.tsx";

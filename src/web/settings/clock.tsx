@@ -8,8 +8,8 @@ import { Facts } from "../parts/facts.tsx";
 import { FileDrop } from "../parts/file-drop.tsx";
 import { AsyncContent } from "../parts/async-content.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { clock } from "../texts/maintenance.ts";
-import { settings } from "../texts/settings.ts";
+import { clock } from "./maintenance-texts.ts";
+import { settings } from "./settings-texts.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
 
 /** The server time, and how to correct it. */

@@ -3,7 +3,7 @@ import { unwrapReply, v4 } from "../api.ts";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { settings } from "../texts/settings.ts";
+import { settings } from "./settings-texts.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
 
 const { keys } = settings;

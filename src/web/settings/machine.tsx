@@ -1,5 +1,5 @@
 import { Command } from "../parts/command.tsx";
-import { machine } from "../texts/maintenance.ts";
+import { machine } from "./maintenance-texts.ts";
 
 /** Tasks that are possible only on the server, with their commands. */
 export const MachineCommands = () => (

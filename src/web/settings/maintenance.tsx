@@ -8,7 +8,7 @@ import { AsyncContent } from "../parts/async-content.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { IntegrityCheck } from "../audit-log/integrity-check.tsx";
 import { saveResponse } from "../save.ts";
-import { maintenance } from "../texts/maintenance.ts";
+import { maintenance } from "./maintenance-texts.ts";
 
 /** Health check, integrity check, backup and support bundle. */
 export const Maintenance = () => (

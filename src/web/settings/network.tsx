@@ -6,7 +6,7 @@ import { serverStatus } from "../status-stream.ts";
 import { Command } from "../parts/command.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { AsyncContent } from "../parts/async-content.tsx";
-import { settings } from "../texts/settings.ts";
+import { settings } from "./settings-texts.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
 
 const { network } = settings;

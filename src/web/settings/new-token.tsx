@@ -7,7 +7,7 @@ import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { OneTimeSecret } from "../parts/one-time-secret.tsx";
 import { signIn, token } from "../session.ts";
-import { settings } from "../texts/settings.ts";
+import { settings } from "./settings-texts.ts";
 
 const { createToken, newToken } = settings.access;
 

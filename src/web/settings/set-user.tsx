@@ -5,7 +5,7 @@ import { Select } from "../parts/select.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
-import { settings } from "../texts/settings.ts";
+import { settings } from "./settings-texts.ts";
 
 const { access } = settings;
 const { setUser } = access;

@@ -1,7 +1,7 @@
 import type { FunctionComponent } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { linkTo, currentRoute } from "../router.ts";
-import { settings } from "../texts/settings.ts";
+import { settings } from "./settings-texts.ts";
 import { About } from "./about.tsx";
 import { Access } from "./access.tsx";
 import { Maintenance } from "./maintenance.tsx";

@@ -7,7 +7,7 @@ import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { accessState, accessMessage, signIn as startSession } from "../session.ts";
-import { signIn } from "../texts/sign-in.ts";
+import { signIn } from "./sign-in-texts.ts";
 import { isRemotePlainHttp } from "./remote-plain-http.ts";
 
 /** Shown instead of a view when access is denied: how to get access. */

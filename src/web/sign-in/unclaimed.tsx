@@ -7,8 +7,8 @@ import { Command } from "../parts/command.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { OneTimeSecret } from "../parts/one-time-secret.tsx";
 import { signIn, token } from "../session.ts";
-import { frame } from "../texts/frame.ts";
-import { unclaimed } from "../texts/sign-in.ts";
+import { frame } from "../parts/common-texts.ts";
+import { unclaimed } from "./sign-in-texts.ts";
 
 /** Whether a credential is required; null: not loaded yet. */
 const isClaimed = signal<boolean | null>(null);

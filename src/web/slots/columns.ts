@@ -1,6 +1,6 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
 import { formatDateTime } from "../format.ts";
-import { slots } from "../texts/slots.ts";
+import { slots } from "./slots-texts.ts";
 
 /**
  * The column that shows each field of a slot; null: none does. The columns have the order of this

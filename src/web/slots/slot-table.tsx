@@ -1,7 +1,7 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { RegistrationReply } from "../../http/routes/admin.ts";
-import { slots } from "../texts/slots.ts";
+import { slots } from "./slots-texts.ts";
 import { COLUMN_VIEWS, COLUMNS, type Column } from "./columns.ts";
 import { toggleOrder, type SortOrder, type SlotRow } from "./rows.ts";
 import { visibleRowsOf, type RowRange } from "./visible-rows.ts";

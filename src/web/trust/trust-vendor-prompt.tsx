@@ -2,8 +2,8 @@ import type { VendorReply } from "../../http/routes/trust.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { Command } from "../parts/command.tsx";
-import { frame } from "../texts/frame.ts";
-import { trustPrompt } from "../texts/trust.ts";
+import { frame } from "../parts/common-texts.ts";
+import { trustPrompt } from "./trust-texts.ts";
 import type { VendorOffer } from "./vendor-offer.ts";
 import { VendorFacts } from "./vendor-facts.tsx";
 

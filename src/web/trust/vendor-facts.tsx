@@ -1,6 +1,6 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { Facts, type Fact } from "../parts/facts.tsx";
-import { trust } from "../texts/trust.ts";
+import { trust } from "./trust-texts.ts";
 
 interface Props {
   readonly vendor: VendorReply;

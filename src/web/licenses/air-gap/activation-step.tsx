@@ -6,8 +6,8 @@ import { Command } from "../../parts/command.tsx";
 import { DocumentTransfer } from "../../parts/document-transfer.tsx";
 import { StepActions } from "../../parts/wizard.tsx";
 import { quoteForShell } from "../../shell-quote.ts";
-import { activationStep } from "../../texts/air-gap.ts";
-import { sendStep } from "../../texts/request.ts";
+import { activationStep } from "./air-gap-texts.ts";
+import { sendStep } from "../request/request-texts.ts";
 import { CodeDisplay } from "./code-display.tsx";
 import {
   initializationRows,

@@ -1,7 +1,7 @@
 import { Wizard } from "../../parts/wizard.tsx";
 import { linkTo } from "../../router.ts";
-import { airGap } from "../../texts/air-gap.ts";
-import { licenses as texts } from "../../texts/licenses.ts";
+import { airGap } from "./air-gap-texts.ts";
+import { licenses as texts } from "../licenses-texts.ts";
 import { trustedVendors } from "../license-data.ts";
 import { VendorStep } from "../vendor-step.tsx";
 import { ActivationStep } from "./activation-step.tsx";

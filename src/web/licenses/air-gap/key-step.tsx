@@ -3,7 +3,7 @@ import { CODE_BITS } from "../../../license/code.ts";
 import { Button } from "../../parts/button.tsx";
 import { Field } from "../../parts/field.tsx";
 import { StepActions } from "../../parts/wizard.tsx";
-import { keyStep } from "../../texts/air-gap.ts";
+import { keyStep } from "./air-gap-texts.ts";
 import { CodeEntry } from "./code-entry.tsx";
 import {
   initializationRows,

@@ -1,7 +1,7 @@
 import { Button } from "../../parts/button.tsx";
 import { Field } from "../../parts/field.tsx";
 import { StepActions } from "../../parts/wizard.tsx";
-import { productStep } from "../../texts/request.ts";
+import { productStep } from "./request-texts.ts";
 import { licenses, trustedVendors } from "../license-data.ts";
 import { licenseKey, createRequest, productCode } from "./state.ts";
 

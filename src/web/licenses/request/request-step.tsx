@@ -8,7 +8,7 @@ import { Notice } from "../../parts/notice.tsx";
 import { CliCommands } from "../../parts/cli-commands.tsx";
 import { StepActions } from "../../parts/wizard.tsx";
 import { quoteForShell } from "../../shell-quote.ts";
-import { requestStep, sendStep } from "../../texts/request.ts";
+import { requestStep, sendStep } from "./request-texts.ts";
 import type { CreatedRequest } from "./state.ts";
 
 interface Props {

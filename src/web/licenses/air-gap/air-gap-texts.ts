@@ -1,4 +1,4 @@
-import type { FaultCode } from "../../faults/fault-types.ts";
+import type { FaultCode } from "../../../faults/fault-types.ts";
 
 /** The wizard that activates a license by codes, for sites that no file may leave. */
 export const airGap = {
