@@ -11,7 +11,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { atEnd, check, finish, isSoak, chooseSize } from "../support/suite-harness.ts";
+import { atEnd, isSoak, chooseSize } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
 import {
   findFileSystem,
@@ -176,13 +176,13 @@ async function main(): Promise<void> {
   const { text, longestMs } = await measureStalls(registrations, chooseSize(4, 20));
   console.log(text);
   if (!isSoak) return;
-  check(
-    `no checkpoint of ${registrations} registrations stalls a client for ${STALL_LIMIT_MS} ms: ` +
-      `the longest stall is ${longestMs.toFixed(1)} ms`,
-    longestMs < STALL_LIMIT_MS,
-  );
   console.log((await measureStalls(1_000_000, 3)).text);
-  finish();
+  if (longestMs < STALL_LIMIT_MS) return;
+  console.error(
+    `a checkpoint of ${registrations} registrations stalls a client for ${longestMs.toFixed(1)} ` +
+      `ms; the limit is ${STALL_LIMIT_MS} ms`,
+  );
+  process.exit(1);
 }
 
 if (import.meta.main) await main();

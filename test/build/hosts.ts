@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, symlinkSync } from "node:fs";
+import { copyFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { ensurePackages } from "../support/suite-harness.ts";
 
@@ -45,7 +45,6 @@ export function prepareMuslHost(folder: string): ExecutionHost | null {
     })
   )
     return null;
-  mkdirSync(folder);
   copyFileSync(stdlib, join(folder, "libstdc++.so.6"));
   copyFileSync(`${LIBRARIES}/libgcc_s.so.1`, join(folder, "libgcc_s.so.1"));
   for (const name of ["libc.musl-x86_64.so.1", "libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"]) {

@@ -56,7 +56,7 @@ describe("the plan of .ci/run", () => {
     ["the service", ["src/cli/service/install.ts"], [...ATTACKS, ...PERSISTENCE]],
     [
       "the suite of the service",
-      ["test/systemd/upgrades.ts"],
+      ["test/systemd/upgrade-tests.ts"],
       ["build", ...ATTACKS, ...PERSISTENCE],
     ],
     ["the build", ["build/targets.ts"], []],

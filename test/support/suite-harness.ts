@@ -8,9 +8,6 @@ import { join } from "node:path";
 
 export const isSoak = process.env["SOAK"] !== undefined || process.argv.includes("--soak");
 
-/** To detect a planted bug, one failed check is enough. */
-const stopsAtFirstFailure = process.argv.includes("--fail-fast");
-
 /** A smaller size, for a change that does not touch what the suite tests. */
 export const isShort = process.env["SHORT"] !== undefined;
 
@@ -62,16 +59,6 @@ export type TestFunction = (title: string, body: () => void | Promise<void>) => 
 export const testUnless = (reason: string | null): TestFunction =>
   reason === null ? test : (title, body) => test.skip(`${title}: ${reason}`, body);
 
-const tally = { passed: 0, failed: 0, skipped: 0 };
-
-/** Reports one check; its description includes the figures that show how much was tested. */
-export function check(description: string, holds: boolean, detail: unknown = ""): void {
-  tally[holds ? "passed" : "failed"] += 1;
-  console.log(`${holds ? "ok    " : "FAILED"} ${description}`);
-  if (!holds) console.log(`         ${typeof detail === "string" ? detail : show(detail)}`);
-  if (!holds && stopsAtFirstFailure) finish();
-}
-
 const reportedTenths = new Map<string, number>();
 
 /** In a soak run, prints the progress at every tenth, because such a run takes hours. */
@@ -81,19 +68,6 @@ export function reportProgress(unit: string, done: number, total: number): void 
   reportedTenths.set(unit, tenths);
   console.log(`       ${done} of ${total} ${unit}`);
 }
-
-/** Reports and counts a check that this machine cannot run. */
-export function skip(description: string, reason: string): void {
-  tally.skipped += 1;
-  console.log(`skip   ${description}: ${reason}`);
-}
-
-export function finish(): never {
-  console.log(`${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`);
-  process.exit(tally.failed === 0 ? 0 : 1);
-}
-
-const show = (value: unknown): string => JSON.stringify(value)?.slice(0, 2_000) ?? String(value);
 
 /** A seeded random generator, the same on every machine: mulberry32. */
 export function createRandom(start: number): () => number {

@@ -6,6 +6,11 @@ export const DATA_FOLDER = "/var/lib/berth";
 export const UNIT_PATH = `/etc/systemd/system/${SERVICE}`;
 const URL = "http://127.0.0.1:8080";
 
+/** Fails the test unless the condition holds, and shows the facts that it was judged by. */
+export function expectTrue(holds: boolean, facts: unknown): void {
+  if (!holds) throw new Error(Bun.inspect(facts, { depth: 6 }));
+}
+
 export interface CommandResult {
   readonly code: number;
   readonly output: string;
