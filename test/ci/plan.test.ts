@@ -51,6 +51,8 @@ describe("the plan of .ci/run", () => {
     ["the store", ["src/store/store.ts"], ["build", ...ATTACKS]],
     ["backups", ["src/operations/folder/backup.ts"], ["build"]],
     ["what opens a folder", ["src/operations/wire.ts"], ["build"]],
+    ["work on a data folder", ["src/operations/folder/backup.ts"], ["build"]],
+    ["an operation", ["src/operations/slots.ts"], ["build", "systemd", ...PERSISTENCE]],
     ["the command that serves", ["src/cli/serve/run-server.ts"], ["build"]],
     ["a fault suite", ["test/faults/kill/kill.suite.ts"], ["build", "systemd", ...ATTACKS]],
     ["the service", ["src/cli/service/install.ts"], [...ATTACKS, ...PERSISTENCE]],
@@ -106,7 +108,7 @@ describe("the plan of .ci/run", () => {
     const rules = JOBS.flatMap(({ unaffectedBy = [] }) => unaffectedBy.map(({ source }) => source));
     const folders = rules.flatMap((rule) => {
       const [, parent = "", names = ""] =
-        /^\^(src|test|src\\\/cli)\\\/\(\?[:!]([^)]+)\)/.exec(rule) ?? [];
+        /^\^(src|test|src\\\/cli|src\\\/operations)\\\/\(\?[:!]([^)]+)\)/.exec(rule) ?? [];
       const inFolder = parent.replaceAll("\\", "");
       return names === ""
         ? []

@@ -46,7 +46,7 @@ const NOT_SERVICE = [
 /** Sources that are the same for every target. */
 const NOT_TARGETS = [
   ...NO_SOURCES,
-  /^src\/(?:desk|domain|http|license|operations|store|usage|web)\//,
+  /^src\/(?:desk|domain|faults|http|license|operations|store|usage|web)\//,
   /^src\/cli\/(?!service\/)/,
   /^test\/(?:faults|model|store|systemd)\//,
 ];
