@@ -51,8 +51,6 @@ describe("the plan of .ci/run", () => {
     ["the store", ["src/store/store.ts"], ["build", ...ATTACKS]],
     ["backups", ["src/operations/folder/backup.ts"], ["build"]],
     ["what opens a folder", ["src/operations/wire.ts"], ["build"]],
-    ["work on a data folder", ["src/operations/folder/backup.ts"], ["build"]],
-    ["an operation", ["src/operations/slots.ts"], ["build", "systemd", ...PERSISTENCE]],
     ["the command that serves", ["src/cli/serve/run-server.ts"], ["build"]],
     ["a fault suite", ["test/faults/kill/kill.suite.ts"], ["build", "systemd", ...ATTACKS]],
     ["the service", ["src/cli/service/install.ts"], [...ATTACKS, ...PERSISTENCE]],

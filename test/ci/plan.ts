@@ -21,23 +21,23 @@ const NO_SOURCES = [/\.md$/, /^\.pictures\//, /^LICENSE$/, OTHER_TESTS];
 
 /** Operations that open, copy and replace data folders, and those that write files themselves. */
 const FOLDER_OPERATIONS =
-  "folder/|wire|identity|cloud-credentials|access-control|audit-maintenance";
+  "folder/|wire.ts|identity.ts|cloud-credentials.ts|access-control.ts|audit-maintenance.ts";
 
 const OTHER_OPERATIONS = new RegExp(`^src/operations/(?!${FOLDER_OPERATIONS})`);
 
 /** Sources that do not decide what is written to the disk, or when. */
 const NOT_PERSISTENCE = [
   ...NO_SOURCES,
-  /^src\/(?:desk|domain|http|license|usage|web)\//,
+  /^src\/(?:desk|domain|faults|http|license|usage|web)\//,
   OTHER_OPERATIONS,
-  /^src\/cli\/(?!serve\/)/,
+  /^src\/cli\/(?!serve\/|maintenance\/)/,
   /^test\/(?:build|systemd)\//,
 ];
 
 /** Sources that do not decide how the service is installed, upgraded and started. */
 const NOT_SERVICE = [
   ...NO_SOURCES,
-  /^src\/(?:desk|domain|http|license|usage|web)\//,
+  /^src\/(?:desk|domain|faults|http|license|usage|web)\//,
   OTHER_OPERATIONS,
   /^src\/cli\/(?!serve\/|service\/|frame\/)/,
   /^test\/(?:build|faults|model|store)\//,
