@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import manifest from "../package.json";
-import { formatNotices } from "../src/platform/notices.ts";
+import { formatNotices } from "../src/platform/embedded/notices.ts";
 import { findBundledPackages, repositoryRoot } from "./bundled-packages.ts";
 import { readCommit, readCommitTime, compile } from "./executable.ts";
 import { collectNotices } from "./notices.ts";

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Notices } from "../src/platform/notices.ts";
+import type { Notices } from "../src/platform/embedded/notices.ts";
 import { mainEntry, productionDefine, repositoryRoot } from "./bundled-packages.ts";
 import { bundlePage } from "./page.ts";
 import { executableSuffix, type Target } from "./targets.ts";

@@ -2,7 +2,7 @@
 // from-sources.ts reads them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Notices } from "../src/platform/notices.ts";
+import type { Notices } from "../src/platform/embedded/notices.ts";
 import { findBundledPackages, repositoryRoot, type BundledPackage } from "./bundled-packages.ts";
 import { BUN_VERSION } from "./targets.ts";
 

@@ -2,7 +2,7 @@
 // JSON; from-sources.ts reads them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { PageFiles } from "../src/platform/page-files.ts";
+import type { PageFiles } from "../src/platform/embedded/page-files.ts";
 import { pageEntries, productionDefine, repositoryRoot, webFolder } from "./bundled-packages.ts";
 
 export async function bundlePage(): Promise<PageFiles> {

@@ -1,8 +1,8 @@
 import { dirname, join } from "node:path";
-import { errorCode, type Disk } from "../platform/disk.ts";
-import { replaceFile } from "../platform/files.ts";
-import { sha256 } from "../platform/hash.ts";
-import { randomBytes } from "../platform/random.ts";
+import { errorCode, type Disk } from "../platform/files/disk.ts";
+import { replaceFile } from "../platform/files/files.ts";
+import { sha256 } from "../platform/crypto/hash.ts";
+import { randomBytes } from "../platform/crypto/random.ts";
 import { findEarlierKeyIds, hasKeyFile, isKeyEncrypted } from "./key-file.ts";
 import { withDeskLock } from "./ledger.ts";
 import { readTrustChain, TRUST_FILE } from "./desk-records.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describeDocumentFault } from "../license/document-fault.ts";
 import { keyIdOf } from "../license/keys.ts";
 import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
-import type { Disk } from "../platform/disk.ts";
+import type { Disk } from "../platform/files/disk.ts";
 import { hasKeyFile } from "./key-file.ts";
 import { readTrustEntries } from "./ledger-lines.ts";
 import { Ledger } from "./ledger.ts";

@@ -5,7 +5,7 @@ import { signLicense } from "../license/license.ts";
 import type { LicenseRequest } from "../license/request.ts";
 import type { TermsChanges } from "../license/terms-changes.ts";
 import type { TermsDocument } from "../license/terms.ts";
-import { sha256 } from "../platform/hash.ts";
+import { sha256 } from "../platform/crypto/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { isContinuation, buildSeenEntry, findReturnedButInstalled } from "./request-continuity.ts";
 import type { Desk } from "./desk.ts";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { keyIdOf, type PrivateKey } from "../license/keys.ts";
 import { encryptKey, parseKeyText, decryptKeyText } from "../license/encrypted-key.ts";
 import type { Vendor } from "../license/trust.ts";
-import type { Disk } from "../platform/disk.ts";
-import { replaceFile } from "../platform/files.ts";
+import type { Disk } from "../platform/files/disk.ts";
+import { replaceFile } from "../platform/files/files.ts";
 import { DeskRefused } from "./desk-refused.ts";
 
 const PLAIN = "vendor.jwk";

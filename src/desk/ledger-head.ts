@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { errorCode, type Disk } from "../platform/disk.ts";
-import { replaceFile } from "../platform/files.ts";
+import { errorCode, type Disk } from "../platform/files/disk.ts";
+import { replaceFile } from "../platform/files/files.ts";
 import { LEDGER_FILE, type LedgerLine } from "./ledger-lines.ts";
 
 const HEAD_FILE = "ledger.head";

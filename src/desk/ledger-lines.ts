@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Disk } from "../platform/disk.ts";
-import { GENESIS, sha256 } from "../platform/hash.ts";
+import type { Disk } from "../platform/files/disk.ts";
+import { GENESIS, sha256 } from "../platform/crypto/hash.ts";
 import type { LedgerEntry, TrustEntry } from "./ledger-entries.ts";
 
 export const LEDGER_FILE = "ledger.jsonl";

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
-import type { Disk } from "../platform/disk.ts";
-import { appendFile, replaceFile } from "../platform/files.ts";
-import { sha256 } from "../platform/hash.ts";
+import type { Disk } from "../platform/files/disk.ts";
+import { appendFile, replaceFile } from "../platform/files/files.ts";
+import { sha256 } from "../platform/crypto/hash.ts";
 import { LEDGER_LOSS_HINT, findLedgerLoss, writeLedgerHead } from "./ledger-head.ts";
 import {
   parseLedgerLines,

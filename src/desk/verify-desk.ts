@@ -4,7 +4,7 @@ import { decodeConfirmationCode, verifyConfirmationCode } from "../license/confi
 import { keyIdOf } from "../license/keys.ts";
 import { verifyLicense } from "../license/license.ts";
 import type { Vendor } from "../license/trust.ts";
-import type { Disk } from "../platform/disk.ts";
+import type { Disk } from "../platform/files/disk.ts";
 import {
   findEarlierKeyIds,
   isCurrentKeyEncrypted,

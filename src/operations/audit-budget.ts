@@ -1,6 +1,6 @@
 import type { Fault } from "../domain/fault.ts";
 import { HOUR, SECOND, type Instant } from "../domain/time.ts";
-import { SOCKET_PEER } from "../platform/networks.ts";
+import { SOCKET_PEER } from "../platform/network/networks.ts";
 import type { AuditMeter } from "../store/store-options.ts";
 
 const MIB = 1024 * 1024;

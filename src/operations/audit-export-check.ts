@@ -1,8 +1,8 @@
 import { addGap, skipGaps, type AuditPosition } from "../domain/appliance/audit-gaps.ts";
 import type { AuditGap } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
-import type { Disk } from "../platform/disk.ts";
-import { GENESIS } from "../platform/hash.ts";
+import type { Disk } from "../platform/files/disk.ts";
+import { GENESIS } from "../platform/crypto/hash.ts";
 import { decodeLine, parseLinePrefix, type JournalLine } from "../store/journal/journal.ts";
 import { readLinesForward } from "../store/journal/line-reader.ts";
 import { AuditExportRefused } from "../store/folder/refusal.ts";

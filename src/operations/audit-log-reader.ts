@@ -2,7 +2,7 @@ import type { Event } from "../domain/event.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
-import { runBetweenRequests } from "../platform/yield-to-requests.ts";
+import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
 import type { AuditLogDamagedFault } from "../faults/fault-types.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { JournalLine } from "../store/journal/journal.ts";

@@ -4,7 +4,7 @@ import type { Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/rule-context.ts";
 import type { State } from "../domain/state.ts";
 import { MINUTE } from "../domain/time.ts";
-import { sha256 } from "../platform/hash.ts";
+import { sha256 } from "../platform/crypto/hash.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import { AuditBudget } from "./audit-budget.ts";

@@ -1,5 +1,5 @@
 import type { Retirement } from "../domain/state.ts";
-import { randomId } from "../platform/random.ts";
+import { randomId } from "../platform/crypto/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { FolderRefused } from "../store/folder/refusal.ts";
 import type { Store } from "../store/store.ts";

@@ -16,8 +16,8 @@ import {
   publicKeyBytes,
   type PrivateKey,
 } from "../license/keys.ts";
-import type { Disk } from "../platform/disk.ts";
-import { replaceFile } from "../platform/files.ts";
+import type { Disk } from "../platform/files/disk.ts";
+import { replaceFile } from "../platform/files/files.ts";
 import { IDENTITY_FILE } from "../store/folder/files.ts";
 import { FolderRefused } from "../store/folder/refusal.ts";
 

@@ -1,5 +1,5 @@
 import { MINUTE } from "../domain/time.ts";
-import { RateLimiter } from "../platform/rate-limiter.ts";
+import { RateLimiter } from "../platform/schedule/rate-limiter.ts";
 
 /** Wrong and pending passwords per minute, from one address for any name. */
 const MAX_PER_PEER = 20;

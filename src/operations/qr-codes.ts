@@ -7,7 +7,7 @@ import {
   MAX_TEXT_BYTES,
   renderQrSvg,
 } from "../license/qr.ts";
-import { runBetweenRequests } from "../platform/yield-to-requests.ts";
+import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
 
 export interface QrCode {
   readonly text: string;

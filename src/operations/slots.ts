@@ -18,7 +18,7 @@ import {
   type RegistrationView,
 } from "../domain/views.ts";
 import type { Lease } from "../license/lease.ts";
-import { sha256 } from "../platform/hash.ts";
+import { sha256 } from "../platform/crypto/hash.ts";
 import type { Store } from "../store/store.ts";
 import type { UsageTracker } from "../usage/usage-tracker.ts";
 import {

@@ -9,7 +9,7 @@ import { encodeTimeCode, verifyTimeDocument } from "../license/time-document.ts"
 import type { Vendor } from "../license/trust.ts";
 import { wallClock, type ApplianceClock } from "../platform/clock.ts";
 import { log } from "../platform/log.ts";
-import { randomBytes } from "../platform/random.ts";
+import { randomBytes } from "../platform/crypto/random.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";

@@ -5,7 +5,7 @@ import type { HardwareComponent } from "../license/hardware.ts";
 import type { PrivateKey } from "../license/keys.ts";
 import { signLease } from "../license/lease.ts";
 import type { ApplianceClock } from "../platform/clock.ts";
-import type { Disk } from "../platform/disk.ts";
+import type { Disk } from "../platform/files/disk.ts";
 import { FolderChanged } from "../store/folder/folder-changed.ts";
 import type { LockHolder } from "../store/folder/lock.ts";
 import { AccessFile } from "../store/secrets/access-file.ts";

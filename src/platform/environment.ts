@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { errorCode } from "./disk.ts";
-import { isCompiled } from "./version.ts";
+import { errorCode } from "./files/disk.ts";
+import { isCompiled } from "./embedded/version.ts";
 
 /** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;

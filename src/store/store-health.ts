@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Disk } from "../platform/disk.ts";
+import type { Disk } from "../platform/files/disk.ts";
 import type { AuditFinding } from "./audit/audit-health.ts";
 import { STATE_FILE } from "./folder/files.ts";
 import { readFreeBytes, SPARE_BYTES, countUncheckpointedBytes } from "./folder/disk-space.ts";

@@ -3,7 +3,7 @@ import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
 import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
 import type { DataFolderKind } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
-import type { Disk } from "../platform/disk.ts";
+import type { Disk } from "../platform/files/disk.ts";
 import type { FolderChanged } from "./folder/folder-changed.ts";
 import type { StorageFault } from "./journal/group-commit.ts";
 import type { LockHolder } from "./folder/lock.ts";

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Identity } from "../../src/operations/identity.ts";
-import { realDisk } from "../../src/platform/disk.ts";
-import { readMachineComponents } from "../../src/platform/machine.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
+import { readMachineComponents } from "../../src/platform/system/machine.ts";
 import { buildBinary, startBinary } from "../support/binary.ts";
 import { writeLongAuditLog } from "../support/long-audit-log.ts";
 

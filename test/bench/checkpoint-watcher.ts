@@ -1,7 +1,7 @@
 // Observes the checkpoints of a server from outside: a new segment, a child process, and its end.
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { listSegments, STATE_FILE } from "../../src/store/folder/files.ts";
 
 export interface ObservedCheckpoint {

@@ -4,7 +4,7 @@
 // addresses.
 import { later, MINUTE } from "../../src/domain/time.ts";
 import { wallClock } from "../../src/platform/clock.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state/state-rows.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
 import {

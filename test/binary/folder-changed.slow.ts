@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { listSegments } from "../../src/store/folder/files.ts";
 import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";

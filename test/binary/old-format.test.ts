@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "../../src/domain/event.ts";
 import { instant } from "../../src/domain/time.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { encodeLine, genesisHead } from "../../src/store/journal/journal.ts";
 import { replay } from "../../src/store/journal/replay.ts";
 import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";

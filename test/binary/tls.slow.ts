@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import { issueServerCertificate, createAuthority } from "../../src/platform/x509.ts";
+import { issueServerCertificate, createAuthority } from "../../src/platform/crypto/x509.ts";
 import { runBinary } from "../support/binary.ts";
 import { bearerHeader, RunningSite, NETWORK_ADDRESS } from "../support/running-site.ts";
 import { requestRepeatedly, requestOnce } from "../support/tls-client.ts";

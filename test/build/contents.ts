@@ -1,7 +1,7 @@
 // What an executable contains, and what it loads.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Notices } from "../../src/platform/notices.ts";
+import type { Notices } from "../../src/platform/embedded/notices.ts";
 import { runExecutable, startServer, type Executable } from "./smoke.ts";
 
 interface Component {

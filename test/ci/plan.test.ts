@@ -60,7 +60,7 @@ describe("the plan of .ci/run", () => {
       ["build", ...ATTACKS, ...PERSISTENCE],
     ],
     ["the build", ["build/targets.ts"], []],
-    ["the platform", ["src/platform/disk.ts"], []],
+    ["the platform", ["src/platform/files/disk.ts"], []],
     ["the packages", ["bun.lock"], []],
     ["this plan", ["test/ci/plan.ts"], []],
     ["what suites share", ["test/support/binary.ts"], []],

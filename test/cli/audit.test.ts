@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { eventTypes } from "../../src/domain/event-catalogue.ts";
 import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Identity } from "../../src/operations/identity.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { Store } from "../../src/store/store.ts";
 import { runBerth, runOrThrow, runJsonOrThrow, startServer } from "../support/run-berth.ts";

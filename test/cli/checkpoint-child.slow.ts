@@ -4,8 +4,8 @@ import { describe, expect, spyOn, test } from "bun:test";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkpointInChild, type ChildLimits } from "../../src/cli/serve/checkpoint-child.ts";
-import { realDisk } from "../../src/platform/disk.ts";
-import { isRunning } from "../../src/platform/processes.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
+import { isRunning } from "../../src/platform/system/processes.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
 import {

@@ -19,7 +19,7 @@ import { checkSite } from "../../src/cli/doctor/site.ts";
 import type { StatusReply } from "../../src/http/reply/status.ts";
 import type { ClockReply } from "../../src/http/routes/clock.ts";
 import { DAY, HOUR, instant } from "../../src/domain/time.ts";
-import { issueServerCertificate, createAuthority } from "../../src/platform/x509.ts";
+import { issueServerCertificate, createAuthority } from "../../src/platform/crypto/x509.ts";
 import { runBerth, runJsonOrThrow, startServer } from "../support/run-berth.ts";
 import { makeLicensedSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";

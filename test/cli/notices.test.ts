@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import manifest from "../../package.json";
-import type { Notices } from "../../src/platform/notices.ts";
+import type { Notices } from "../../src/platform/embedded/notices.ts";
 import { runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
 import { buildBinary } from "../support/binary.ts";
 

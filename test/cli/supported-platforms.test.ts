@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { canServe } from "../../src/platform/supported-platforms.ts";
+import { canServe } from "../../src/platform/system/supported-platforms.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fingerprintOf, keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { applyTermsChanges } from "../../src/desk/apply-terms.ts";
 import type { TermsChanges } from "../../src/license/terms-changes.ts";

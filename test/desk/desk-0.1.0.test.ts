@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { keyIdOf } from "../../src/license/keys.ts";
 import { instant } from "../../src/domain/time.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { describeDesk } from "../../src/desk/desk-overview.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";

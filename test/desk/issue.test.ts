@@ -5,7 +5,7 @@ import { publicPart } from "../../src/license/keys.ts";
 import { verifyLicense } from "../../src/license/license.ts";
 import { signLicenseRequest, verifyLicenseRequest } from "../../src/license/request.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { describeNewRestores } from "../../src/desk/request-continuity.ts";
 import type { LedgerEntry } from "../../src/desk/ledger-entries.ts";

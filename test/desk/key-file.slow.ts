@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { keyIdOf } from "../../src/license/keys.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { makeDiskError, FaultyDisk, type DiskCallName } from "../support/faulty-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";

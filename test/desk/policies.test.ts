@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { signPolicy } from "../../src/license/policy.ts";
 import type { TermsChanges } from "../../src/license/terms-changes.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { applyTermsChanges } from "../../src/desk/apply-terms.ts";

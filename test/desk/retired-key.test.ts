@@ -7,7 +7,7 @@ import { DAY, instant, later, SECOND } from "../../src/domain/time.ts";
 import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { replay } from "../../src/store/journal/replay.ts";
 import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk, type KeyRetirement } from "../../src/desk/desk.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { keyIdOf } from "../../src/license/keys.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { verifyTrustDocument } from "../../src/license/trust.ts";
 import { unwrap } from "../support/licensed-store.ts";

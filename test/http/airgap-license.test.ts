@@ -4,8 +4,8 @@ import { DAY, instant } from "../../src/domain/time.ts";
 import { canonicalizeCode } from "../../src/license/code.ts";
 import { decodeActivationCode, decodeConfirmationCode } from "../../src/license/confirmation.ts";
 import { publicPart } from "../../src/license/keys.ts";
-import { realDisk } from "../../src/platform/disk.ts";
-import { sha256 } from "../../src/platform/hash.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
+import { sha256 } from "../../src/platform/crypto/hash.ts";
 import { createPolicy } from "../../src/desk/airgap.ts";
 import { Ledger } from "../../src/desk/ledger.ts";
 import {

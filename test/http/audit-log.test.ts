@@ -6,7 +6,7 @@ import { HOUR, later } from "../../src/domain/time.ts";
 import { auditEntryReply, type AuditEntryReply } from "../../src/http/reply/audit-entry.ts";
 import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Identity } from "../../src/operations/identity.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { log } from "../../src/platform/log.ts";
 import { checkAuditExport } from "../../src/operations/audit-export-check.ts";
 import { listAuditFiles } from "../../src/store/audit/audit-log.ts";

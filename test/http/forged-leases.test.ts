@@ -6,7 +6,7 @@ import type { Terms } from "../../src/domain/licenses/terms.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { publicPart } from "../../src/license/keys.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
-import { sha256 } from "../../src/platform/hash.ts";
+import { sha256 } from "../../src/platform/crypto/hash.ts";
 import { AirgapSite, makeDesk } from "../support/airgap-site.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";
 import { unwrap } from "../support/licensed-store.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { decodeJwt, importJWK, jwtVerify } from "jose";
 import { keyIdOf, publicPart } from "../../src/license/keys.ts";
-import { sha256 } from "../../src/platform/hash.ts";
+import { sha256 } from "../../src/platform/crypto/hash.ts";
 import {
   expectOk,
   expectRefusedUnchanged,

@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listen, listenOnSocket, type AccessPolicy } from "../../src/http/server.ts";
-import { createNetworkMatcher } from "../../src/platform/networks.ts";
-import { errorCode } from "../../src/platform/disk.ts";
+import { createNetworkMatcher } from "../../src/platform/network/networks.ts";
+import { errorCode } from "../../src/platform/files/disk.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";
 import { sendRaw } from "../support/raw-request.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { signTrustDocument } from "../../src/license/trust.ts";
 import { VendorTrust } from "../../src/operations/vendor-trust.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { openSite } from "../support/licensed-store.ts";
 import { openAppliance } from "../support/appliance.ts";

@@ -13,7 +13,7 @@ import {
   type ConfirmationClaims,
 } from "../../src/license/confirmation.ts";
 import { generateKey } from "../../src/license/keys.ts";
-import { sha256 } from "../../src/platform/hash.ts";
+import { sha256 } from "../../src/platform/crypto/hash.ts";
 import { makeConfirmationCodeV1 } from "../support/confirmation-code-v1.ts";
 
 const SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

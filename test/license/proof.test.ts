@@ -7,7 +7,7 @@ import { DAY, instant } from "../../src/domain/time.ts";
 import { generateKey, publicPart } from "../../src/license/keys.ts";
 import { describeProofFault, findProofFault } from "../../src/license/proof.ts";
 import { signTrustDocument, type Vendor } from "../../src/license/trust.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { replay } from "../../src/store/journal/replay.ts";
 import { openAirgapSite } from "../support/airgap-site.ts";
 import { expectOk, type Appliance } from "../support/appliance.ts";

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AccessControl } from "../../src/operations/access-control.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { AccessFile } from "../../src/store/secrets/access-file.ts";
 import { FolderRefused } from "../../src/store/folder/refusal.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";

@@ -5,7 +5,7 @@ import { CommandRunner } from "../../src/operations/command-runner.ts";
 import { Consumption } from "../../src/operations/consumption.ts";
 import { Features } from "../../src/operations/features.ts";
 import { Slots } from "../../src/operations/slots.ts";
-import { SOCKET_PEER } from "../../src/platform/networks.ts";
+import { SOCKET_PEER } from "../../src/platform/network/networks.ts";
 import { UsageTracker } from "../../src/usage/usage-tracker.ts";
 import { openLicensedSite } from "../support/licensed-store.ts";
 import {

@@ -12,7 +12,7 @@ import {
   type AuditEntry,
   type AuditPage,
 } from "../../src/operations/audit-log-reader.ts";
-import { realDisk, type Disk } from "../../src/platform/disk.ts";
+import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
 import { decodeLine, type JournalLine } from "../../src/store/journal/journal.ts";
 import { listAuditFiles } from "../../src/store/audit/audit-log.ts";
 import type { Store } from "../../src/store/store.ts";

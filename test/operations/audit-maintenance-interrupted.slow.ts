@@ -5,7 +5,7 @@ import { rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import type { Result } from "../../src/domain/result.ts";
 import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
-import { realDisk, type Disk } from "../../src/platform/disk.ts";
+import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { verify, type VerifyReport } from "../../src/operations/folder/verify.ts";
 import { openSiteWithKey, flipBit, checkIdentity, verifyFolder } from "../support/backup-site.ts";

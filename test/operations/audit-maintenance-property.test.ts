@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import * as fc from "fast-check";
 import { instant } from "../../src/domain/time.ts";
 import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { AuditDamaged } from "../../src/store/folder/refusal.ts";
 import { checkAuditExport } from "../../src/operations/audit-export-check.ts";
 import { readForward } from "../../src/store/audit/read-forward.ts";

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkAuditExport } from "../../src/operations/audit-export-check.ts";
 import { readLinesNewestFirst } from "../../src/store/audit/read-backward.ts";
 import { readForward } from "../../src/store/audit/read-forward.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { AccessControl } from "../../src/operations/access-control.ts";
 import { LoginRateLimiter } from "../../src/operations/login-rate-limiter.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { AccessFile } from "../../src/store/secrets/access-file.ts";
 import { unwrap, openSite } from "../support/licensed-store.ts";
 

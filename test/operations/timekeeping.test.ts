@@ -21,7 +21,7 @@ import {
 import { Identity } from "../../src/operations/identity.ts";
 import { Timekeeping } from "../../src/operations/timekeeping.ts";
 import { ApplianceClock } from "../../src/platform/clock.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { transactCommand, transactOrThrow, unwrap, openSite } from "../support/licensed-store.ts";
 import { borrow, install, MONDAY, register } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";

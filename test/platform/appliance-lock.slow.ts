@@ -5,7 +5,7 @@ import {
   lockName,
   acquireApplianceLock,
   type LockRequest,
-} from "../../src/platform/appliance-lock.ts";
+} from "../../src/platform/system/appliance-lock.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
 
 const makeRequest = (folder: string, secret: Uint8Array = randomBytes(32)): LockRequest => ({

@@ -6,7 +6,7 @@ import {
   normalizeAddress,
   parseNetwork,
   createSiteNetworkMatcher,
-} from "../../src/platform/networks.ts";
+} from "../../src/platform/network/networks.ts";
 
 test.each([
   ["127.0.0.1", "127.0.0.1"],

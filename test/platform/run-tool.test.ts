@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { runTool } from "../../src/platform/systemd.ts";
+import { runTool } from "../../src/platform/system/systemd.ts";
 
 test("runTool returns the output of a tool and whether it succeeded", () => {
   expect(runTool(["echo", "one", "two"])).toEqual({ ok: true, output: "one two" });

@@ -2,8 +2,8 @@ import { describe, expect, onTestFinished, test } from "bun:test";
 import { dlopen, FFIType } from "bun:ffi";
 import { existsSync, lstatSync, mkdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { sendDatagram } from "../../src/platform/datagram.ts";
-import { ServiceManager } from "../../src/platform/service-manager.ts";
+import { sendDatagram } from "../../src/platform/system/datagram.ts";
+import { ServiceManager } from "../../src/platform/system/service-manager.ts";
 import { runOrThrow, startServer } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

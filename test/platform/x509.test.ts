@@ -11,7 +11,7 @@ import {
   type IssuedCertificate,
   type NameConstraints,
   type SiteAuthority,
-} from "../../src/platform/x509.ts";
+} from "../../src/platform/crypto/x509.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const NOW = Date.now();

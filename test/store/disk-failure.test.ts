@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { err } from "../../src/domain/result.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import type { StorageFault } from "../../src/store/journal/group-commit.ts";
 import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../support/faulty-disk.ts";

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { computeJournalReserve } from "../../src/store/folder/disk-space.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { err } from "../../src/domain/result.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { FolderChanged } from "../../src/store/folder/folder-changed.ts";
 import type { StorageFault } from "../../src/store/journal/group-commit.ts";
 import { lockFolder } from "../../src/store/folder/lock.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { evolve } from "../../src/domain/evolve/evolve.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { encodeLine, genesisHead, scanSegment } from "../../src/store/journal/journal.ts";
 import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state/state-rows.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../../src/domain/event.ts";
-import { GENESIS } from "../../src/platform/hash.ts";
+import { GENESIS } from "../../src/platform/crypto/hash.ts";
 import {
   decodeLine,
   encodeLine,

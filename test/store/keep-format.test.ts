@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { Identity } from "../../src/operations/identity.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
 import { verify } from "../../src/operations/folder/verify.ts";
 import { readFolderState } from "../support/backup-site.ts";

@@ -2,7 +2,7 @@ import { expect, onTestFinished, spyOn, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { realDisk, type Disk } from "../../src/platform/disk.ts";
+import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
 import { readLinesBackward, readLinesForward } from "../../src/store/journal/line-reader.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Identity } from "../../src/operations/identity.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { MigrationFailed } from "../../src/store/folder/refusal.ts";
 import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
 import { verify, type VerifyOptions } from "../../src/operations/folder/verify.ts";

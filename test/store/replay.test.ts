@@ -6,7 +6,7 @@ import type { Command } from "../../src/domain/decide.ts";
 import type { State } from "../../src/domain/state.ts";
 import { later } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { genesisHead, type ChainHead } from "../../src/store/journal/journal.ts";
 import { Snapshot, emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state/state-rows.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { errorCode, isOpenFailure, realDisk } from "../../src/platform/disk.ts";
+import { errorCode, isOpenFailure, realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
 import { makeDiskError, FaultyDisk, isPending } from "../support/faulty-disk.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
-import { sha256 } from "../../src/platform/hash.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
+import { sha256 } from "../../src/platform/crypto/hash.ts";
 import { MANIFEST_FILE } from "../../src/operations/folder/backup.ts";
 import { STATE_FORMAT } from "../../src/store/state/snapshot.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, spyOn, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { assessStoreHealth, SyncTimes } from "../../src/store/store-health.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { transactOrThrow, openSite } from "../support/licensed-store.ts";

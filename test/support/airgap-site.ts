@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { signTrustDocument } from "../../src/license/trust.ts";
 import type { TermsDocument } from "../../src/license/terms.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { confirmActivation, createPolicy, type ConfirmOptions } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import {

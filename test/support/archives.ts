@@ -1,6 +1,6 @@
 // Writes and reads backup archives, so that tests can inspect and damage them.
 import { readFileSync } from "node:fs";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { ArchiveWriter } from "../../src/operations/folder/archive.ts";
 import { MANIFEST_FILE } from "../../src/operations/folder/backup.ts";
 import { newBackupPath } from "./backup-site.ts";

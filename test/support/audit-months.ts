@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
 import { transactOrThrow, readLines, type OpenSite } from "./licensed-store.ts";
 import { consume, utc } from "./scenario.ts";

@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk, type Disk } from "../../src/platform/disk.ts";
+import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
 import { makeBackup, openBackup } from "../../src/operations/folder/backup.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { generationName, isStoreFile } from "../../src/store/folder/files.ts";

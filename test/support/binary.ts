@@ -1,7 +1,7 @@
 // The compiled executable: built once, started as a process, called over HTTP.
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { flock } from "../../src/platform/flock.ts";
+import { flock } from "../../src/platform/files/flock.ts";
 
 const root = join(import.meta.dir, "..", "..");
 const OUT = join(root, "build", "out");

@@ -2,7 +2,7 @@
 // captured as a stage, and a reader of this disk sees a later stage with each call.
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk, type Disk } from "../../src/platform/disk.ts";
+import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
 import type { DiskCallName, FaultyDisk } from "./faulty-disk.ts";
 import { tempFolder } from "./temp-folder.ts";
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/request.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense, type IssueOptions } from "../../src/desk/issue.ts";
 import type { IssuedEntry } from "../../src/desk/ledger-entries.ts";

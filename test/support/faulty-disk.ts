@@ -5,7 +5,7 @@ import {
   type FolderHandle,
   type OpenFile,
   type FileStat,
-} from "../../src/platform/disk.ts";
+} from "../../src/platform/files/disk.ts";
 import { waitUntil } from "./wait-until.ts";
 
 export type DiskCallName = keyof Disk | keyof OpenFile;

@@ -1,6 +1,6 @@
 // A separate process that acquires and holds one of a data folder's locks: that of a second server
 // (`folder`), of a command (`command`) or of a checkpoint whose server is gone (`checkpoint`).
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { lockCheckpoint, lockFolder } from "../../src/store/folder/lock.ts";
 
 const parent = process.ppid;

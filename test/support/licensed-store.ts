@@ -8,7 +8,7 @@ import type { Fault } from "../../src/domain/fault.ts";
 import type { Result } from "../../src/domain/result.ts";
 import type { State } from "../../src/domain/state.ts";
 import type { Instant } from "../../src/domain/time.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { generationName, listSegments } from "../../src/store/folder/files.ts";
 import { openFolder, type FolderOptions } from "../../src/store/folder/folder.ts";

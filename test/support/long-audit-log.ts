@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "../../src/domain/event.ts";
 import { instant, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { encodeLine, genesisHead, type ChainHead } from "../../src/store/journal/journal.ts";
 import { emptyAuditLogEnd } from "../../src/store/state/snapshot.ts";
 import { encodeSnapshot } from "../../src/store/state/state-rows.ts";

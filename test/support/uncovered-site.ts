@@ -1,5 +1,5 @@
 // A data folder as a kill leaves it: the last checkpoint does not cover the newest segments.
-import { realDisk } from "../../src/platform/disk.ts";
+import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import {
   openLicensedSite,

@@ -9,7 +9,7 @@ import { signPolicy } from "../../src/license/policy.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";
 import type { TermsDocument } from "../../src/license/terms.ts";
 import { signTrustDocument, type Vendor } from "../../src/license/trust.ts";
-import { sha256 } from "../../src/platform/hash.ts";
+import { sha256 } from "../../src/platform/crypto/hash.ts";
 import { terms } from "./scenario.ts";
 
 /** One key for all tests of a process, so that a reopened folder still trusts it. */

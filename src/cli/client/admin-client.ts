@@ -8,7 +8,7 @@ import {
 } from "../../http/faults.ts";
 import { socketGate } from "../../http/access/gate.ts";
 import type { Environment } from "../../platform/environment.ts";
-import { runAsFolderOwner } from "../../platform/owner.ts";
+import { runAsFolderOwner } from "../../platform/files/owner.ts";
 import { readFolderUse } from "../../operations/folder/folder-contents.ts";
 import { refuseCopy } from "../../operations/folder/appliance-claim.ts";
 import { openAppliance, socketPath } from "../serve/appliance.ts";

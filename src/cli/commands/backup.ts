@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { formatGap } from "../../domain/event-texts.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { withOpenFile, realDisk } from "../../platform/disk.ts";
-import { becomeFolderOwner } from "../../platform/owner.ts";
+import { withOpenFile, realDisk } from "../../platform/files/disk.ts";
+import { becomeFolderOwner } from "../../platform/files/owner.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { makeBackup, openBackup, type BackupManifest } from "../../operations/folder/backup.ts";
 import { restoreBackup } from "../../operations/folder/restore.ts";

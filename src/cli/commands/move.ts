@@ -1,7 +1,7 @@
 import { messageOfError } from "../../platform/error-message.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { withOpenFile, realDisk } from "../../platform/disk.ts";
-import { becomeFolderOwner } from "../../platform/owner.ts";
+import { withOpenFile, realDisk } from "../../platform/files/disk.ts";
+import { becomeFolderOwner } from "../../platform/files/owner.ts";
 import { makeBackup } from "../../operations/folder/backup.ts";
 import { restoreBackup } from "../../operations/folder/restore.ts";
 import type { VerifyReport } from "../../operations/folder/verify.ts";

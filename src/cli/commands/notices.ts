@@ -1,4 +1,4 @@
-import { formatNotices, readNotices } from "../../platform/notices.ts";
+import { formatNotices, readNotices } from "../../platform/embedded/notices.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
 

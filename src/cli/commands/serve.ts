@@ -1,6 +1,6 @@
 import type { Instant } from "../../domain/time.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { version } from "../../platform/version.ts";
+import { version } from "../../platform/embedded/version.ts";
 import { defineServer } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
 import { formatTable, print, printWarning } from "../frame/terminal.ts";

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { hasSystemd, isActive, systemctl } from "../../platform/systemd.ts";
-import { isCompiled, version } from "../../platform/version.ts";
+import { hasSystemd, isActive, systemctl } from "../../platform/system/systemd.ts";
+import { isCompiled, version } from "../../platform/embedded/version.ts";
 import { Failure, type Command } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";

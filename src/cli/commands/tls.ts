@@ -3,12 +3,12 @@ import { dirname } from "node:path";
 import { isIP } from "node:net";
 import { X509Certificate } from "node:crypto";
 import { wallClock } from "../../platform/clock.ts";
-import { realDisk } from "../../platform/disk.ts";
-import { replaceFile } from "../../platform/files.ts";
+import { realDisk } from "../../platform/files/disk.ts";
+import { replaceFile } from "../../platform/files/files.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { Misuse, type InvalidValue } from "../frame/options.ts";
-import { runAsFolderOwner, becomeFolderOwner } from "../../platform/owner.ts";
-import { randomBytes } from "../../platform/random.ts";
+import { runAsFolderOwner, becomeFolderOwner } from "../../platform/files/owner.ts";
+import { randomBytes } from "../../platform/crypto/random.ts";
 import {
   DEFAULT_CLIENT_DAYS,
   issueClientCertificate,
@@ -16,7 +16,7 @@ import {
   createAuthority,
   MAX_DAYS,
   readNameConstraints,
-} from "../../platform/x509.ts";
+} from "../../platform/crypto/x509.ts";
 import { refuseToReplace, writeOutputText } from "../files/output-file.ts";
 import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";

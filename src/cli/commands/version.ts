@@ -1,4 +1,4 @@
-import { commit, runtime, target, version } from "../../platform/version.ts";
+import { commit, runtime, target, version } from "../../platform/embedded/version.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
 

@@ -1,7 +1,7 @@
 import { readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode, realDisk } from "../../platform/disk.ts";
-import { writeAll } from "../../platform/files.ts";
+import { errorCode, realDisk } from "../../platform/files/disk.ts";
+import { writeAll } from "../../platform/files/files.ts";
 import { verify } from "../../operations/folder/verify.ts";
 import { folderChecks } from "../../operations/folder/folder-checks.ts";
 import { findFolderError } from "../../operations/folder/folder-error.ts";

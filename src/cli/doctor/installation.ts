@@ -1,7 +1,7 @@
 import type { StatusReply } from "../../http/reply/status.ts";
 import { SERVICE_DATA, SERVICE_SETTINGS, type Environment } from "../../platform/environment.ts";
 import type { Misuse } from "../frame/options.ts";
-import { runAsFolderOwner } from "../../platform/owner.ts";
+import { runAsFolderOwner } from "../../platform/files/owner.ts";
 import { findCopyRefusal } from "../../operations/folder/appliance-claim.ts";
 import { findFolderError } from "../../operations/folder/folder-error.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";

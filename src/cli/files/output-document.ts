@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
-import { realDisk } from "../../platform/disk.ts";
+import { realDisk } from "../../platform/files/disk.ts";
 import { findMismatchedKind } from "../../license/document.ts";
 import { DOCUMENT_KIND_NAMES, type DocumentKind } from "../../license/document-kinds.ts";
 import { splitIntoFrames, renderQrForTerminal } from "../../license/qr.ts";

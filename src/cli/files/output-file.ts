@@ -1,8 +1,8 @@
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
-import { realDisk, type OpenFile } from "../../platform/disk.ts";
-import { writeAll } from "../../platform/files.ts";
-import { randomBytes } from "../../platform/random.ts";
+import { realDisk, type OpenFile } from "../../platform/files/disk.ts";
+import { writeAll } from "../../platform/files/files.ts";
+import { randomBytes } from "../../platform/crypto/random.ts";
 import { Failure } from "../frame/command.ts";
 
 /**

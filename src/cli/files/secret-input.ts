@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Misuse } from "../frame/options.ts";
-import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/passwords.ts";
+import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/crypto/passwords.ts";
 import { Failure, ServerRefused } from "../frame/command.ts";
 import { askHidden } from "../frame/terminal.ts";
 

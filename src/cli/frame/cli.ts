@@ -7,7 +7,7 @@ import {
   type Option,
   type OptionValue,
 } from "./options.ts";
-import { errorCode } from "../../platform/disk.ts";
+import { errorCode } from "../../platform/files/disk.ts";
 import { EXIT_OK, type Command } from "./command.ts";
 import { commands, commandGroups } from "../command-table.ts";
 import { describeError, toJsonRefusal } from "./error-report.ts";

@@ -1,5 +1,5 @@
 import type { Option } from "./options.ts";
-import { version } from "../../platform/version.ts";
+import { version } from "../../platform/embedded/version.ts";
 import type { Command } from "./command.ts";
 import { describeOption } from "./help.ts";
 

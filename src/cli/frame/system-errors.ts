@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { errorCode } from "../../platform/disk.ts";
+import { errorCode } from "../../platform/files/disk.ts";
 
 interface MessageWithHint {
   readonly message: string;

@@ -1,8 +1,8 @@
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { MaintenanceFault } from "../../faults/fault-types.ts";
 import type { Environment } from "../../platform/environment.ts";
-import { lowerPriority } from "../../platform/low-priority.ts";
-import { selfCommand } from "../../platform/version.ts";
+import { lowerPriority } from "../../platform/system/low-priority.ts";
+import { selfCommand } from "../../platform/embedded/version.ts";
 import { parseJsonRefusal } from "../frame/json-refusal.ts";
 import type { CommandExit } from "./maintenance-fault.ts";
 

@@ -8,7 +8,7 @@ import type {
   VerifyReply,
 } from "../../http/running-server.ts";
 import type { Environment } from "../../platform/environment.ts";
-import { TaskQueue } from "../../platform/task-queue.ts";
+import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { Downloads } from "../../operations/folder/downloads.ts";
 import { EXIT_OK, EXIT_NEEDS_OPERATOR } from "../frame/command.ts";

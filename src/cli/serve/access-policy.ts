@@ -5,7 +5,7 @@ import {
   createNetworkMatcher,
   listSiteNetworks,
   createSiteNetworkMatcher,
-} from "../../platform/networks.ts";
+} from "../../platform/network/networks.ts";
 import { Misuse } from "../frame/options.ts";
 import type { ListenAddress } from "./listen-address.ts";
 import type { ServeSettings } from "./settings.ts";

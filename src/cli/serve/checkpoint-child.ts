@@ -4,7 +4,7 @@ import {
   countBytesWritten,
 } from "../../operations/folder/checkpoint.ts";
 import { envName } from "../frame/options.ts";
-import { selfCommand } from "../../platform/version.ts";
+import { selfCommand } from "../../platform/embedded/version.ts";
 import { EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
 import { option } from "../frame/flags.ts";
 import { parseJsonRefusal } from "../frame/json-refusal.ts";

@@ -1,7 +1,7 @@
 import type { Exposure } from "../../http/services.ts";
 import type { AccessPolicy } from "../../http/server.ts";
 import type { AccessControl } from "../../operations/access-control.ts";
-import { isLoopback, parseNetwork } from "../../platform/networks.ts";
+import { isLoopback, parseNetwork } from "../../platform/network/networks.ts";
 import { formatListenAddress } from "./listen-address.ts";
 import type { ServeSettings } from "./settings.ts";
 

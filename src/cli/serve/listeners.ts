@@ -13,11 +13,11 @@ import {
 import { listenTls, type Certificate } from "../../http/tls-server.ts";
 import type { LogMode } from "../../http/access/access-log.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { errorCode } from "../../platform/disk.ts";
+import { errorCode } from "../../platform/files/disk.ts";
 import { log } from "../../platform/log.ts";
 import type { Environment } from "../../platform/environment.ts";
-import { findListeningProcess } from "../../platform/ports.ts";
-import { describeProcess } from "../../platform/processes.ts";
+import { findListeningProcess } from "../../platform/network/ports.ts";
+import { describeProcess } from "../../platform/system/processes.ts";
 import { socketPath } from "./appliance.ts";
 import { Failure } from "../frame/command.ts";
 import { formatListenAddress, type ListenAddress } from "./listen-address.ts";

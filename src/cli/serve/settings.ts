@@ -1,4 +1,4 @@
-import { parseNetwork } from "../../platform/networks.ts";
+import { parseNetwork } from "../../platform/network/networks.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { defaultDataFolder } from "../../platform/environment.ts";
 import type { Option, InvalidValue } from "../frame/options.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../operations/access-control.ts";
 import { DAY } from "../../domain/time.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { realDisk } from "../../platform/disk.ts";
+import { realDisk } from "../../platform/files/disk.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { writeFileAtomically, type InstallStep } from "./steps.ts";
 import { servicePaths } from "./unit.ts";

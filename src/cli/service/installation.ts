@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { Misuse } from "../frame/options.ts";
-import { runTool } from "../../platform/systemd.ts";
+import { runTool } from "../../platform/system/systemd.ts";
 import { Failure } from "../frame/command.ts";
 import { tlsPaths } from "../tls/tls-files.ts";
 import { adminTokenStep } from "./admin-token.ts";

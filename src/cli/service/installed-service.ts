@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { realDisk } from "../../platform/disk.ts";
-import { systemctl } from "../../platform/systemd.ts";
+import { realDisk } from "../../platform/files/disk.ts";
+import { systemctl } from "../../platform/system/systemd.ts";
 import { rollbackBinaryPath } from "./steps.ts";
 import { parseBinaryPath, servicePaths, SERVICE_UNIT } from "./unit.ts";
 

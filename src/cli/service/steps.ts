@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { runTool } from "../../platform/systemd.ts";
+import { runTool } from "../../platform/system/systemd.ts";
 
 /** One step of an installation; applying it again changes nothing. */
 export interface InstallStep {

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { arch, hostname, release, userInfo, version as kernel } from "node:os";
 import { messageOfError } from "../../platform/error-message.ts";
-import { runAsFolderOwner } from "../../platform/owner.ts";
-import type { OpenFile } from "../../platform/disk.ts";
+import { runAsFolderOwner } from "../../platform/files/owner.ts";
+import type { OpenFile } from "../../platform/files/disk.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { resolveOptions, type ResolvedOption } from "../frame/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { hasSystemd, readServiceLog } from "../../platform/systemd.ts";
-import { commit, runtime, target, version } from "../../platform/version.ts";
+import { hasSystemd, readServiceLog } from "../../platform/system/systemd.ts";
+import { commit, runtime, target, version } from "../../platform/embedded/version.ts";
 import { readAccessList } from "../../operations/access-control.ts";
 import { describeFiles, readAuditLineTypes } from "../../operations/folder/folder-contents.ts";
 import { ArchiveWriter } from "../../operations/folder/archive.ts";

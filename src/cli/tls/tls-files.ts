@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Certificate } from "../../http/tls-server.ts";
-import { realDisk } from "../../platform/disk.ts";
+import { realDisk } from "../../platform/files/disk.ts";
 import type { CertificateView } from "../../http/services.ts";
 import { isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { instant } from "../../domain/time.ts";

@@ -1,4 +1,4 @@
-import { realDisk } from "../../platform/disk.ts";
+import { realDisk } from "../../platform/files/disk.ts";
 import { Misuse } from "../frame/options.ts";
 import { Desk } from "../../desk/desk.ts";
 import { loadDeskRecords, type DeskRecords } from "../../desk/desk-records.ts";

@@ -1,5 +1,5 @@
 import { log } from "../../platform/log.ts";
-import { RateLimiter } from "../../platform/rate-limiter.ts";
+import { RateLimiter } from "../../platform/schedule/rate-limiter.ts";
 import { refusalReply } from "../faults.ts";
 import { callerOf } from "./gate.ts";
 import { pathOf } from "./route-table.ts";

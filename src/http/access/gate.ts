@@ -1,5 +1,5 @@
 import type { AccessControl, Actor } from "../../operations/access-control.ts";
-import { isLoopback, normalizeAddress, SOCKET_PEER } from "../../platform/networks.ts";
+import { isLoopback, normalizeAddress, SOCKET_PEER } from "../../platform/network/networks.ts";
 import { faultOf, refuse } from "../faults.ts";
 import type { Plane } from "./planes.ts";
 import { findRoute, pathOf, type RouteAccess, type RouteTable } from "./route-table.ts";

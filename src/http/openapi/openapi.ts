@@ -1,6 +1,6 @@
 import { Type, type TObject } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
-import { version } from "../../platform/version.ts";
+import { version } from "../../platform/embedded/version.ts";
 import type { SuccessReply } from "./describe-route.ts";
 import { IGNORED_FIELDS_HEADER } from "../request/ignored-fields.ts";
 import { refusalResponsesOf, sharedRefusalResponses } from "./refusal-responses.ts";

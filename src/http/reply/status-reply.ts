@@ -1,6 +1,6 @@
 import type { Instant } from "../../domain/time.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { version } from "../../platform/version.ts";
+import { version } from "../../platform/embedded/version.ts";
 import { unwrap } from "../faults.ts";
 import type { CertificateView, Services } from "../services.ts";
 import type { StatusReply } from "./status.ts";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/passwords.ts";
+import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/crypto/passwords.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { Instant } from "../../domain/time.ts";
 import { jsonBody } from "../request/body.ts";

@@ -2,7 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { eventTypes } from "../../domain/event-catalogue.ts";
 import { parsePosition, type Position } from "../../operations/audit-log-reader.ts";
-import { runBetweenRequests } from "../../platform/yield-to-requests.ts";
+import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { log } from "../../platform/log.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";

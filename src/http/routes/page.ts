@@ -1,5 +1,5 @@
 import { Elysia } from "elysia";
-import { pageFiles, type PageFile } from "../../platform/page-files.ts";
+import { pageFiles, type PageFile } from "../../platform/embedded/page-files.ts";
 import { describeRoute, type RouteDetail } from "../openapi/describe-route.ts";
 
 /** Allows only the server's own files, nothing inline, and no embedding in a frame. */

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { readNotices, type Notices } from "../../platform/notices.ts";
+import { readNotices, type Notices } from "../../platform/embedded/notices.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse } from "../faults.ts";
 import { SettingsReply } from "../running-server.ts";

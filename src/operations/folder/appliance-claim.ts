@@ -7,10 +7,10 @@ import {
   acquireApplianceLock,
   type LockHolder,
   type LockRequest,
-} from "../../platform/appliance-lock.ts";
-import { realDisk, type Disk } from "../../platform/disk.ts";
+} from "../../platform/system/appliance-lock.ts";
+import { realDisk, type Disk } from "../../platform/files/disk.ts";
 import { SERVICE_DATA, type Environment } from "../../platform/environment.ts";
-import { describeProcess } from "../../platform/processes.ts";
+import { describeProcess } from "../../platform/system/processes.ts";
 import { Archive } from "./archive.ts";
 import { IDENTITY_FILE } from "../../store/folder/files.ts";
 import { FolderBusy } from "../../store/folder/lock.ts";

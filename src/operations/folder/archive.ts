@@ -1,6 +1,12 @@
 import { join } from "node:path";
-import type { Disk, FileLock, FolderHandle, OpenFile, FileStat } from "../../platform/disk.ts";
-import { writeAll } from "../../platform/files.ts";
+import type {
+  Disk,
+  FileLock,
+  FolderHandle,
+  OpenFile,
+  FileStat,
+} from "../../platform/files/disk.ts";
+import { writeAll } from "../../platform/files/files.ts";
 import { BackupRefused } from "../../store/folder/refusal.ts";
 
 /**

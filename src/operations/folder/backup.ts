@@ -2,10 +2,10 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { dirname, join } from "node:path";
 import type { Instant } from "../../domain/time.ts";
-import type { Disk } from "../../platform/disk.ts";
-import { randomBytes } from "../../platform/random.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { randomBytes } from "../../platform/crypto/random.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { version } from "../../platform/version.ts";
+import { version } from "../../platform/embedded/version.ts";
 import { Archive, ArchiveWriter } from "./archive.ts";
 import { isSameDamage, type AuditDamage } from "../../store/audit/damage.ts";
 import {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { realDisk } from "../../platform/disk.ts";
-import { lowerPriority } from "../../platform/low-priority.ts";
+import { realDisk } from "../../platform/files/disk.ts";
+import { lowerPriority } from "../../platform/system/low-priority.ts";
 import { checkpoint } from "../../store/checkpoint/checkpoint.ts";
 import { CheckpointHung } from "../../store/checkpoint/checkpoint-runner.ts";
 import { AUDIT_FOLDER, listSegments, STATE_FILE } from "../../store/folder/files.ts";

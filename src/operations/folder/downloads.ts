@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
-import { realDisk } from "../../platform/disk.ts";
+import { realDisk } from "../../platform/files/disk.ts";
 import { hasSpaceForCopy } from "../../store/folder/disk-space.ts";
 import { DOWNLOADS_FOLDER } from "../../store/folder/files.ts";
 

@@ -1,8 +1,8 @@
 import type { State, TrustedVendor } from "../../domain/state.ts";
 import { describeProofFault, findProofFault } from "../../license/proof.ts";
 import { verifyTrustDocument, type Vendor } from "../../license/trust.ts";
-import type { Disk } from "../../platform/disk.ts";
-import { builtInTrust } from "../../platform/version.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { builtInTrust } from "../../platform/embedded/version.ts";
 import type { SignatureCheck } from "../../store/state/signature-check.ts";
 import { Identity } from "../identity.ts";
 

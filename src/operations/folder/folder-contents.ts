@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { instant } from "../../domain/time.ts";
-import { realDisk } from "../../platform/disk.ts";
+import { realDisk } from "../../platform/files/disk.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { listAuditFileNames } from "../../store/audit/audit-log.ts";
 import { AUDIT_FOLDER } from "../../store/folder/files.ts";

@@ -1,8 +1,8 @@
 import { isUnusedSite } from "../../domain/appliance/move.ts";
 import type { State } from "../../domain/state.ts";
 import { latest, type Instant } from "../../domain/time.ts";
-import type { Disk } from "../../platform/disk.ts";
-import { randomId } from "../../platform/random.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { randomId } from "../../platform/crypto/random.ts";
 import { MANIFEST_FILE, openBackup, type BackupManifest } from "./backup.ts";
 import { isEmptyFolder, acquireFolder } from "../../store/folder/folder.ts";
 import type { ChainHead } from "../../store/journal/journal.ts";

@@ -1,7 +1,7 @@
 import type { AuditGap, DataFolderKind, Retirement } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import { messageOfError } from "../../platform/error-message.ts";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { checkAuditLog, type AuditDamage } from "../../store/audit/damage.ts";
 import {
   generationName,

@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { findGap, skipGaps } from "../../domain/appliance/audit-gaps.ts";
 import type { AuditGap } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { quoteForShell } from "../../platform/shell-quote.ts";
 import { AUDIT_FOLDER } from "../folder/files.ts";
 import { decodeLine, type JournalLine } from "../journal/journal.ts";

@@ -1,5 +1,5 @@
 import type { AuditGap } from "../../domain/state.ts";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { surveyAuditLog } from "./survey.ts";
 import { verifyAuditChain, type AuditLogTotals } from "./audit-log.ts";
 import { AuditDamaged } from "../folder/refusal.ts";

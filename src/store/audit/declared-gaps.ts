@@ -1,6 +1,6 @@
 import { addGap } from "../../domain/appliance/audit-gaps.ts";
 import type { AuditGap } from "../../domain/state.ts";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { listSegments } from "../folder/files.ts";
 import { decodeLine } from "../journal/journal.ts";
 import type { Snapshot } from "../state/snapshot.ts";

@@ -1,5 +1,5 @@
 import type { AuditGap } from "../../domain/state.ts";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { listSegments, type NumberedFile } from "../folder/files.ts";
 import { parseLinePrefix, type LinePrefix } from "../journal/journal.ts";
 import { readLinesBackward } from "../journal/line-reader.ts";

@@ -1,5 +1,5 @@
 import type { Instant } from "../../domain/time.ts";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import type { AuditSurvey, MissingLines } from "./survey.ts";
 import { listSegments } from "../folder/files.ts";
 import { decodeLine } from "../journal/journal.ts";

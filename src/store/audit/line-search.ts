@@ -1,4 +1,4 @@
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { parseLinePrefix, type LinePrefix } from "../journal/journal.ts";
 import { readLinesForward } from "../journal/line-reader.ts";
 

@@ -1,6 +1,6 @@
 import { findGap, skipGaps, type AuditPosition } from "../../domain/appliance/audit-gaps.ts";
 import type { AuditGap } from "../../domain/state.ts";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import type { NewGap } from "./new-gaps.ts";
 import { decodeLine, type JournalLine } from "../journal/journal.ts";
 import { readLinesBackward, readLinesForward } from "../journal/line-reader.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { AuditGap, AuditGapFile } from "../../domain/state.ts";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import type { MissingLines } from "./survey.ts";
 import { AUDIT_FOLDER } from "../folder/files.ts";
 

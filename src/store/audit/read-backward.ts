@@ -1,7 +1,7 @@
 import { findGap } from "../../domain/appliance/audit-gaps.ts";
 import type { Instant } from "../../domain/time.ts";
-import { runBetweenRequests } from "../../platform/yield-to-requests.ts";
-import type { Disk } from "../../platform/disk.ts";
+import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { decodeLine, parseLinePrefix, type JournalLine } from "../journal/journal.ts";
 import { readLinesBackward } from "../journal/line-reader.ts";
 import { AuditLineDamaged, AuditLineLocator, type AuditLogSource } from "./line-locator.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { runBetweenRequests } from "../../platform/yield-to-requests.ts";
-import { errorCode, type Disk, type OpenFile } from "../../platform/disk.ts";
-import { writeAll } from "../../platform/files.ts";
+import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import { errorCode, type Disk, type OpenFile } from "../../platform/files/disk.ts";
+import { writeAll } from "../../platform/files/files.ts";
 import type { RecoveredLine } from "./line-recovery.ts";
 import type { AuditSurvey, LineRun, SurveyedFile } from "./survey.ts";
 import { AUDIT_FOLDER } from "../folder/files.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Disk } from "../../platform/disk.ts";
-import { writeAll } from "../../platform/files.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { writeAll } from "../../platform/files/files.ts";
 import { AUDIT_FOLDER, listSegments } from "../folder/files.ts";
 import { decodeLine } from "../journal/journal.ts";
 import { readLinesBackward, readLinesForward } from "../journal/line-reader.ts";

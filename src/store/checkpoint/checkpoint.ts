@@ -1,5 +1,5 @@
 import type { Instant } from "../../domain/time.ts";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { readDeclaredGaps } from "../audit/declared-gaps.ts";
 import { repairTailFromJournal } from "../audit/tail-repair.ts";
 import { measureEncodedSize } from "../state/durable-file.ts";

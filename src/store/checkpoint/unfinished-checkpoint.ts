@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { STATE_FILE } from "../folder/files.ts";
 import { decodeLine, parseLinePrefix } from "../journal/journal.ts";
 import { readLinesBackward, readLinesForward } from "../journal/line-reader.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { AUDIT_FOLDER, isStoreFile, listSegments, STATE_FILE } from "./files.ts";
 import { DiskSpaceMissing } from "./refusal.ts";
-import { writeAll } from "../../platform/files.ts";
+import { writeAll } from "../../platform/files/files.ts";
 
 const MIB = 1024 * 1024;
 /** Space beyond the next checkpoint, so that there is time to react to the warning. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 
 /** The file names in a data folder. */
 export const STATE_FILE = "state.json";

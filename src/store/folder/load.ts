@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { State } from "../../domain/state.ts";
-import type { Disk } from "../../platform/disk.ts";
-import { writeAll } from "../../platform/files.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { writeAll } from "../../platform/files/files.ts";
 import { STATE_FILE } from "./files.ts";
 import type { ChainHead } from "../journal/journal.ts";
 import { replay, type ValidSegment, type ReplayResult } from "../journal/replay.ts";

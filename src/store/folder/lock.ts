@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Disk, FileIdentity, FileLock, FolderHandle } from "../../platform/disk.ts";
-import { isRunning, describeProcess, killProcess } from "../../platform/processes.ts";
+import type { Disk, FileIdentity, FileLock, FolderHandle } from "../../platform/files/disk.ts";
+import { isRunning, describeProcess, killProcess } from "../../platform/system/processes.ts";
 import { CHECKPOINT_LOCK_FILE, FOLDER_LOCK_FILE } from "./files.ts";
 
 const LOCK_TIMEOUT = 10_000;

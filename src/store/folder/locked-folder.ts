@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { messageOfError } from "../../platform/error-message.ts";
-import type { Disk, FileIdentity, OpenFile } from "../../platform/disk.ts";
-import { prepareFile } from "../../platform/files.ts";
+import type { Disk, FileIdentity, OpenFile } from "../../platform/files/disk.ts";
+import { prepareFile } from "../../platform/files/files.ts";
 import { FOLDER_LOCK_FILE, segmentName, type NumberedFile } from "./files.ts";
 import { FolderChanged } from "./folder-changed.ts";
 import { StorageError } from "../journal/group-commit.ts";

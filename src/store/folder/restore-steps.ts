@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Restore } from "../../domain/state.ts";
 import { messageOfError } from "../../platform/error-message.ts";
-import type { Disk } from "../../platform/disk.ts";
-import { writeAll } from "../../platform/files.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { writeAll } from "../../platform/files/files.ts";
 import { generationName, AUDIT_FOLDER, isStoreFile, segmentName, STATE_FILE } from "./files.ts";
 import { encodeLine, type ChainHead } from "../journal/journal.ts";
 import { RestoreUnfinished } from "./refusal.ts";

@@ -1,6 +1,6 @@
 import { err, type Result } from "../../domain/result.ts";
-import { errorCode, type OpenFile } from "../../platform/disk.ts";
-import { writeAll } from "../../platform/files.ts";
+import { errorCode, type OpenFile } from "../../platform/files/disk.ts";
+import { writeAll } from "../../platform/files/files.ts";
 import type { SyncTimes } from "../store-health.ts";
 
 /** Why nothing can be made durable: no space for now, or a disk that cannot be trusted any more. */

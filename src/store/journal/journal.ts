@@ -1,7 +1,7 @@
 import { isAudited } from "../../domain/event-catalogue.ts";
 import type { Event } from "../../domain/event.ts";
 import { instant, type Instant } from "../../domain/time.ts";
-import { GENESIS, sha256 } from "../../platform/hash.ts";
+import { GENESIS, sha256 } from "../../platform/crypto/hash.ts";
 
 /**
  * One command's events as one line of the journal. Its last member, `sum`, is the SHA-256 of

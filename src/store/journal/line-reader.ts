@@ -1,4 +1,4 @@
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 
 /** The bytes of a file between two line feeds. */
 export interface RawLine {

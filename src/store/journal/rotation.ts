@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { isOpenFailure, type Disk, type OpenFile } from "../../platform/disk.ts";
+import { isOpenFailure, type Disk, type OpenFile } from "../../platform/files/disk.ts";
 import { segmentName, STATE_FILE } from "../folder/files.ts";
 import { StorageError } from "./group-commit.ts";
 import type { ValidSegment } from "./replay.ts";

@@ -1,8 +1,8 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { join } from "node:path";
-import type { Disk } from "../../platform/disk.ts";
-import { prepareFile, type PreparedFile } from "../../platform/files.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { prepareFile, type PreparedFile } from "../../platform/files/files.ts";
 import { FolderRefused } from "../folder/refusal.ts";
 
 /** Not part of a backup: logins and tokens belong to the machine, not to its licenses. */

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { errorCode, type Disk } from "../../platform/disk.ts";
-import { replaceFile } from "../../platform/files.ts";
-import { TaskQueue } from "../../platform/task-queue.ts";
+import { errorCode, type Disk } from "../../platform/files/disk.ts";
+import { replaceFile } from "../../platform/files/files.ts";
+import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 
 /** Neither of the two files is part of a backup. */
 export const SEALED_FILE = "credentials.sealed";

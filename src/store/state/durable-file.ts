@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { Adapter } from "lowdb";
-import { errorCode, type Disk } from "../../platform/disk.ts";
-import { writeAll } from "../../platform/files.ts";
+import { errorCode, type Disk } from "../../platform/files/disk.ts";
+import { writeAll } from "../../platform/files/files.ts";
 
 /** The file exists but is not what was written. */
 export class FileDamaged extends Error {

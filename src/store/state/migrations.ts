@@ -1,4 +1,4 @@
-import { GENESIS } from "../../platform/hash.ts";
+import { GENESIS } from "../../platform/crypto/hash.ts";
 import { STATE_FORMAT } from "./snapshot.ts";
 
 type OldRow = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { STATE_FILE } from "../folder/files.ts";
 import { FolderRefused } from "../folder/refusal.ts";
 import { findRecoveryHint, type ReplayResult } from "../journal/replay.ts";

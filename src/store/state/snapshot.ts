@@ -13,7 +13,7 @@ import type {
 } from "../../domain/state.ts";
 import type { FeatureTerms, Terms } from "../../domain/licenses/terms.ts";
 import type { Instant } from "../../domain/time.ts";
-import { GENESIS } from "../../platform/hash.ts";
+import { GENESIS } from "../../platform/crypto/hash.ts";
 
 /**
  * Incremented with every change of the schema below; older formats are migrated, newer ones

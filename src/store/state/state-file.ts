@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Low } from "lowdb";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { DurableFile, FileDamaged } from "./durable-file.ts";
 import { generationName, STATE_FILE } from "../folder/files.ts";
 import { migrate } from "./migrations.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { messageOfError } from "../../platform/error-message.ts";
-import type { Disk } from "../../platform/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
 import { STATE_FILE } from "../folder/files.ts";
 import { MigrationFailed } from "../folder/refusal.ts";
 import { STATE_FORMAT } from "./snapshot.ts";

@@ -3,7 +3,7 @@
 // log is read here without code of the product.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { GENESIS, sha256 } from "../../../src/platform/hash.ts";
+import { GENESIS, sha256 } from "../../../src/platform/crypto/hash.ts";
 import { buildBinary, serveAsSeparateMachine } from "../../support/binary.ts";
 import {
   countAnsweredBefore,

@@ -11,8 +11,8 @@ import { keyIdOf, publicPart, type PrivateKey } from "../../../src/license/keys.
 import { signLicense } from "../../../src/license/license.ts";
 import { CloudCredentials } from "../../../src/operations/cloud-credentials.ts";
 import { Identity } from "../../../src/operations/identity.ts";
-import { realDisk, type Disk } from "../../../src/platform/disk.ts";
-import { sha256 } from "../../../src/platform/hash.ts";
+import { realDisk, type Disk } from "../../../src/platform/files/disk.ts";
+import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { decodeLine, type JournalLine } from "../../../src/store/journal/journal.ts";
 import { SealedFile } from "../../../src/store/secrets/sealed-file.ts";

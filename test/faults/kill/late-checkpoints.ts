@@ -3,7 +3,7 @@
 // detect it. In both cases it must not change the folder of the next server.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { CHECKPOINT_LOCK_FILE } from "../../../src/store/folder/files.ts";
 import type { Snapshot } from "../../../src/store/state/snapshot.ts";
 import { PATIENCE } from "../../support/patience.ts";

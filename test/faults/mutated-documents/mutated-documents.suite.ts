@@ -12,8 +12,8 @@ import {
   verifyConfirmationCode,
 } from "../../../src/license/confirmation.ts";
 import { verifyLicenseRequest } from "../../../src/license/request.ts";
-import { realDisk } from "../../../src/platform/disk.ts";
-import { sha256 } from "../../../src/platform/hash.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { sha256 } from "../../../src/platform/crypto/hash.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
 import { confirmActivation, createPolicy } from "../../../src/desk/airgap.ts";
 import { Desk } from "../../../src/desk/desk.ts";

@@ -2,8 +2,8 @@
 // the state names, and the previous checkpoint, which is kept for recovery.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
-import { GENESIS } from "../../../src/platform/hash.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { GENESIS } from "../../../src/platform/crypto/hash.ts";
 import {
   generationName,
   listGenerations,

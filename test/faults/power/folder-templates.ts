@@ -1,7 +1,7 @@
 // Data folders to start from: a licensed site, and one whose next checkpoint is nearly due.
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { listSegments } from "../../../src/store/folder/files.ts";
 import { consumptionTerms } from "../../support/scenario.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";

@@ -1,7 +1,7 @@
 // A site on a disk whose power is cut: its server, its clients, and the checks after a restart.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { listGenerations, listSegments, STATE_FILE } from "../../../src/store/folder/files.ts";
 import {
   type PowerCut,

@@ -8,7 +8,7 @@ import type {
   FolderHandle,
   OpenFile,
   FileStat,
-} from "../../../src/platform/disk.ts";
+} from "../../../src/platform/files/disk.ts";
 import { makeDiskError } from "../../support/faulty-disk.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;

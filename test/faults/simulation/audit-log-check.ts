@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { GENESIS, sha256 } from "../../../src/platform/hash.ts";
+import { GENESIS, sha256 } from "../../../src/platform/crypto/hash.ts";
 import type { JournalLine } from "../../../src/store/journal/journal.ts";
 import type { Snapshot } from "../../../src/store/state/snapshot.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";

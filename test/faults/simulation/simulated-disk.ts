@@ -2,7 +2,7 @@
 // the file, names after a sync of their folder. A test decides how long syncs take and which calls
 // fail, and can cut the power at any call.
 import { basename, dirname } from "node:path";
-import type { Disk, OpenFile } from "../../../src/platform/disk.ts";
+import type { Disk, OpenFile } from "../../../src/platform/files/disk.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import { SimulatedFile } from "./simulated-file.ts";
 import { SimulatedFolder, type FolderEntry } from "./simulated-folder.ts";

@@ -5,7 +5,7 @@ import type {
   FolderHandle,
   OpenFile,
   FileStat,
-} from "../../../src/platform/disk.ts";
+} from "../../../src/platform/files/disk.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import type { DiskCall, SimulatedDisk, PendingSync } from "./simulated-disk.ts";
 import { SimulatedFile } from "./simulated-file.ts";

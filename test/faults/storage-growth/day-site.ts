@@ -6,7 +6,7 @@ import { CommandRunner } from "../../../src/operations/command-runner.ts";
 import { Features } from "../../../src/operations/features.ts";
 import { Slots } from "../../../src/operations/slots.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
-import { realDisk, type Disk } from "../../../src/platform/disk.ts";
+import { realDisk, type Disk } from "../../../src/platform/files/disk.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { AUDIT_FOLDER } from "../../../src/store/folder/files.ts";
 import { Store } from "../../../src/store/store.ts";

@@ -6,7 +6,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RefusalsCounted } from "../../../src/domain/event.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/domain/time.ts";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { listGenerations, AUDIT_FOLDER, listSegments } from "../../../src/store/folder/files.ts";
 import { readLines, type RawLine } from "../../support/licensed-store.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";

@@ -2,8 +2,8 @@
 // log must end where `state.json` says.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
-import { GENESIS } from "../../../src/platform/hash.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { GENESIS } from "../../../src/platform/crypto/hash.ts";
 import { AUDIT_FOLDER } from "../../../src/store/folder/files.ts";
 import { decodeLine, type JournalLine } from "../../../src/store/journal/journal.ts";
 import { loadFolder } from "../../../src/store/folder/load.ts";

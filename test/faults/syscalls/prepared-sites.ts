@@ -5,7 +5,7 @@ import type { Terms } from "../../../src/domain/licenses/terms.ts";
 import { HOUR, later, type Instant } from "../../../src/domain/time.ts";
 import { generateKey } from "../../../src/license/keys.ts";
 import { wallClock } from "../../../src/platform/clock.ts";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import {
   generationName,
   AUDIT_FOLDER,

@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isSoak } from "../../support/suite-harness.ts";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { listSegments } from "../../../src/store/folder/files.ts";
 import {
   readFacts,

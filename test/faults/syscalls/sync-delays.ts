@@ -2,7 +2,7 @@
 // syncs of the data that it depends on. This holds for the answer to an operation and for the
 // answers to concurrent reads.
 import { statSync } from "node:fs";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { listSegments } from "../../../src/store/folder/files.ts";
 import {
   startTracedServer,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { Archive } from "../../../src/operations/folder/archive.ts";
 import { BackupRefused } from "../../../src/store/folder/refusal.ts";
 import { BLOCK_SIZE, writeArchive } from "../../support/archives.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { Archive, ArchiveWriter } from "../../../src/operations/folder/archive.ts";
 import { MANIFEST_FILE } from "../../../src/operations/folder/backup.ts";
 import { BackupRefused } from "../../../src/store/folder/refusal.ts";

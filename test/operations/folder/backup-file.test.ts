@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import {
   MANIFEST_FILE,
   openBackup,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as fc from "fast-check";
-import { realDisk, type Disk } from "../../../src/platform/disk.ts";
+import { realDisk, type Disk } from "../../../src/platform/files/disk.ts";
 import { makeBackup } from "../../../src/operations/folder/backup.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {

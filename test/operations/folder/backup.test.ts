@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
-import { version } from "../../../src/platform/version.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { version } from "../../../src/platform/embedded/version.ts";
 import { makeBackup, MANIFEST_FILE, openBackup } from "../../../src/operations/folder/backup.ts";
 import {
   APPLIANCE_ID,

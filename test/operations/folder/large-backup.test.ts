@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { openBackup } from "../../../src/operations/folder/backup.ts";
 import {
   backUpFolder,

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { makeBackup } from "../../../src/operations/folder/backup.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { RestoreUnfinished } from "../../../src/store/folder/refusal.ts";

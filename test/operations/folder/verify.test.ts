@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { sha256 } from "../../../src/platform/hash.ts";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { sha256 } from "../../../src/platform/crypto/hash.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { verify } from "../../../src/operations/folder/verify.ts";
 import {

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import { listGenerations } from "../../../src/store/folder/files.ts";
 import {
   openSiteWithKey,

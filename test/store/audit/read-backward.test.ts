@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "../../../src/domain/event.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
-import { realDisk } from "../../../src/platform/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
 import type { JournalLine } from "../../../src/store/journal/journal.ts";
 import { readLinesNewestFirst, SLICE_BYTES } from "../../../src/store/audit/read-backward.ts";
 import type { Store } from "../../../src/store/store.ts";

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../../src/platform/disk.ts";
-import { GENESIS } from "../../../src/platform/hash.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { GENESIS } from "../../../src/platform/crypto/hash.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { listGenerations } from "../../../src/store/folder/files.ts";
 import {

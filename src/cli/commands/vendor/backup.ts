@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { wallClock } from "../../../platform/clock.ts";
-import { realDisk, type OpenFile } from "../../../platform/disk.ts";
-import { writeAll } from "../../../platform/files.ts";
+import { realDisk, type OpenFile } from "../../../platform/files/disk.ts";
+import { writeAll } from "../../../platform/files/files.ts";
 import { Misuse } from "../../frame/options.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { Desk } from "../../../desk/desk.ts";

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { fingerprintOf } from "../../../license/keys.ts";
-import { realDisk } from "../../../platform/disk.ts";
+import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse } from "../../frame/options.ts";
 import { Desk } from "../../../desk/desk.ts";
 import { Failure, type Command } from "../../frame/command.ts";

@@ -1,6 +1,6 @@
 import { MAX_NAME_LENGTH, MAX_PRODUCTS } from "../../../license/trust.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { realDisk } from "../../../platform/disk.ts";
+import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse } from "../../frame/options.ts";
 import type { Desk } from "../../../desk/desk.ts";
 import { isOutstanding, listLicenses, filterNewestSerials } from "../../../desk/license-list.ts";

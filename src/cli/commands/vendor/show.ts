@@ -1,5 +1,5 @@
 import { wallClock } from "../../../platform/clock.ts";
-import { realDisk } from "../../../platform/disk.ts";
+import { realDisk } from "../../../platform/files/disk.ts";
 import { describeDesk } from "../../../desk/desk-overview.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";

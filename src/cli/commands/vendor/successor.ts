@@ -5,7 +5,7 @@ import { fingerprintOf } from "../../../license/keys.ts";
 import { MAX_KEYS_IN_0_1_0 } from "../../../license/trust.ts";
 import { isDateOnly, parseStartTime } from "../../../license/term-times.ts";
 import { wallClock } from "../../../platform/clock.ts";
-import { realDisk } from "../../../platform/disk.ts";
+import { realDisk } from "../../../platform/files/disk.ts";
 import { Misuse, type InvalidValue } from "../../frame/options.ts";
 import { rfc3339 } from "../../../platform/rfc3339.ts";
 import { findEarlierKeyIds, isKeyEncrypted } from "../../../desk/key-file.ts";

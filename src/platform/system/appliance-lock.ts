@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { statSync } from "node:fs";
-import { errorCode } from "./disk.ts";
-import type { Environment } from "./environment.ts";
-import { readLines, findProcessWithSocket } from "./ports.ts";
+import { errorCode } from "../files/disk.ts";
+import type { Environment } from "../environment.ts";
+import { readLines, findProcessWithSocket } from "../network/ports.ts";
 
 /** The server that has an appliance's lock; unknown values are null. */
 export interface LockHolder {

@@ -1,4 +1,4 @@
-import { libc } from "./libc.ts";
+import { libc } from "../system/libc.ts";
 
 const LOCK_EX = 2;
 const LOCK_NB = 4;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import manifest from "../../package.json";
+import manifest from "../../../package.json";
 
 /** Set by build/compile.ts; undefined when run from the sources. */
 declare const BERTH_COMMIT: string | undefined;

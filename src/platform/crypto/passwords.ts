@@ -1,4 +1,4 @@
-import { TaskQueue } from "./task-queue.ts";
+import { TaskQueue } from "../schedule/task-queue.ts";
 
 const MIN_LENGTH = 12;
 const MAX_BYTES = 1_024;
