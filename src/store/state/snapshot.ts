@@ -1,12 +1,20 @@
-import { Type, type Static } from "@sinclair/typebox";
+import { Type, type Static, type TSchema } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
 import type { RecordedJump } from "../../domain/clock/clock-jump-types.ts";
-import type { LapsedBorrow } from "../../domain/slots/registration.ts";
+import type { IdempotencyRecord } from "../../domain/idempotency/idempotency-records.ts";
+import type { Contact } from "../../domain/slots/contact.ts";
+import type {
+  FeatureRegistration,
+  LapsedBorrow,
+  Registration,
+} from "../../domain/slots/registration.ts";
 import type {
   AuditGap,
+  Counter,
   Grant,
   OpenActivation,
   OpenRequest,
+  RefusalTotal,
   Restore,
   Tombstone,
   TrustedVendor,
@@ -25,17 +33,21 @@ const At = Type.Unsafe<Instant>(Type.Integer());
 const MaybeAt = Type.Union([At, Type.Null()]);
 const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 const Seq = Type.Integer({ minimum: 0 });
+
+/** A row has a schema for every member of its type; one without does not compile. */
+type RowOf<T, Owner extends string = never> = Readonly<Record<keyof T | Owner, TSchema>>;
+
 const CounterRow = Type.Object({
   total: Type.Integer(),
   resetAt: MaybeAt,
   counted: Type.Integer(),
-});
+} satisfies RowOf<Counter>);
 const ContactRow = Type.Object({
   hostname: Type.String(),
   ip: Type.String(),
   info: Type.String(),
   peer: Type.String(),
-});
+} satisfies RowOf<Contact>);
 
 /** The contents of `state.json`: the state as rows, and the journal position it covers. */
 export const Snapshot = Type.Object({
@@ -97,7 +109,7 @@ export const Snapshot = Type.Object({
       contact: ContactRow,
       contactAuditedAt: MaybeAt,
       isContactUnaudited: Type.Boolean(),
-    }),
+    } satisfies RowOf<Registration, "license">),
   ),
   featureRegistrations: Type.Array(
     Type.Object({
@@ -109,7 +121,7 @@ export const Snapshot = Type.Object({
       end: At,
       setAt: At,
       timeoutAt: At,
-    }),
+    } satisfies RowOf<FeatureRegistration, "license" | "feature">),
   ),
   vendors: Type.Array(
     Type.Unsafe<TrustedVendor>(Type.Object({ vendor: Type.String(), version: Seq })),
@@ -148,7 +160,7 @@ export const Snapshot = Type.Object({
       fingerprint: Type.String(),
       outcome: Type.Unknown(),
       peer: Type.Union([Type.String(), Type.Null()]),
-    }),
+    } satisfies RowOf<IdempotencyRecord, "key">),
   ),
   refusals: Type.Array(
     Type.Object({
@@ -156,7 +168,7 @@ export const Snapshot = Type.Object({
       code: Type.String(),
       count: Seq,
       lastAt: At,
-    }),
+    } satisfies RowOf<RefusalTotal>),
   ),
 });
 
