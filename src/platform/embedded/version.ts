@@ -22,4 +22,4 @@ export const target = `${process.platform}-${process.arch}`;
 /** The command that starts this program again. */
 export const selfCommand: readonly string[] = isCompiled
   ? [process.execPath]
-  : [process.execPath, join(import.meta.dir, "..", "main.ts")];
+  : [process.execPath, join(import.meta.dir, "..", "..", "main.ts")];
