@@ -34,13 +34,13 @@ testWithGit("a merge is compared with its first parent", () => {
   git("checkout", "-q", "main");
   commit("on-main");
   git("merge", "-q", "--no-ff", "-m", "merge", "branch");
-  expect(findChangedFiles(folder)).toEqual({ files: ["three", "two"], since: "HEAD^1" });
+  expect(findChangedFiles(folder, null)).toEqual({ files: ["three", "two"], since: "HEAD^1" });
 });
 
 testWithGit("a commit that is no merge cannot tell what is tested", () => {
   const { folder, commit } = makeRepository();
   commit("two");
-  expect(findChangedFiles(folder)).toEqual({
+  expect(findChangedFiles(folder, null)).toEqual({
     files: null,
     reason: "the commit is no merge, so the commits before it may be untested",
   });
@@ -72,14 +72,14 @@ testWithGit("a clone without the parent cannot tell what changed", () => {
   git("merge", "-q", "--no-ff", "-m", "merge", "branch");
   const clone = join(tempFolder(), "clone");
   Bun.spawnSync(["git", "clone", "-q", "--depth=1", `file://${folder}`, clone]);
-  expect(findChangedFiles(clone)).toEqual({
+  expect(findChangedFiles(clone, null)).toEqual({
     files: null,
     reason: "the commit has no parent here, as in a shallow clone",
   });
 });
 
 test("a folder that is no repository cannot tell what changed", () => {
-  expect(findChangedFiles(tempFolder())).toEqual({
+  expect(findChangedFiles(tempFolder(), null)).toEqual({
     files: null,
     reason: "these sources are not under git",
   });

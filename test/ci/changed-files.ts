@@ -1,5 +1,4 @@
 // Which files a commit changes, compared with the last commit that is known to be tested.
-import { repositoryRoot } from "../support/sources.ts";
 
 export type ChangedFiles =
   | { readonly files: readonly string[]; readonly since: string }
@@ -8,13 +7,10 @@ export type ChangedFiles =
 
 /**
  * A merge is compared with its first parent: the branch that it was merged into, and that was
- * tested. Any other commit may follow commits that nobody has tested, and git cannot tell. Who knows
- * a tested commit names it in the variable CI_BASE.
+ * tested. Any other commit may follow commits that nobody has tested, and git cannot tell: then
+ * `base` must name the tested commit.
  */
-export function findChangedFiles(
-  folder: string = repositoryRoot,
-  base: string | undefined = process.env["CI_BASE"],
-): ChangedFiles {
+export function findChangedFiles(folder: string, base: string | null): ChangedFiles {
   const git = (...words: string[]): string | null => {
     try {
       const { exitCode, stdout } = Bun.spawnSync(["git", "-C", folder, ...words]);
@@ -25,10 +21,10 @@ export function findChangedFiles(
   };
   if (git("rev-parse", "--git-dir") === null) return unknown("these sources are not under git");
   const parents = git("rev-list", "--parents", "-n", "1", "HEAD")?.trim().split(" ").slice(1) ?? [];
-  if (base === undefined && parents.length === 0) {
+  if (base === null && parents.length === 0) {
     return unknown("the commit has no parent here, as in a shallow clone");
   }
-  if (base === undefined && parents.length === 1) {
+  if (base === null && parents.length === 1) {
     return unknown("the commit is no merge, so the commits before it may be untested");
   }
   const since = base ?? "HEAD^1";

@@ -83,7 +83,7 @@ function failureLines(output: string): string[] {
 
 const plan = process.argv.includes("--all")
   ? planJobs({ files: null, reason: "--all" })
-  : planJobs(findChangedFiles());
+  : planJobs(findChangedFiles(repositoryRoot, process.env["CI_BASE"] ?? null));
 const printPlan = (): void => {
   printStep("what is run, and why");
   for (const reason of plan.reasons) console.log(reason);
