@@ -7,8 +7,9 @@ const sheets = [...new Bun.Glob("styles/*.css").scanSync(web)].map((path) => ({
   name: basename(path),
   text: readFileSync(join(web, path), "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, ""),
 }));
-/** The kinds of events are class names, too. */
-const markup = [...new Bun.Glob("**/*.{tsx,html}").scanSync(web), "../domain/event-row.ts"]
+/** The kinds of events and the columns of the slots are class names, too. */
+const OTHER_CLASSES = ["../domain/event-row.ts", "slots/columns.ts"];
+const markup = [...new Bun.Glob("**/*.{tsx,html}").scanSync(web), ...OTHER_CLASSES]
   .map((path) => readFileSync(join(web, path), "utf8"))
   .join("\n");
 
