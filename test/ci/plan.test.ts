@@ -44,7 +44,7 @@ describe("the plan of .ci/run", () => {
     ["a document", ["README.md", "src/cli/README.md"], ALL],
     ["the page", ["src/web/page.tsx"], ALL],
     ["a rule", ["src/domain/slots/register.ts"], ALL],
-    ["a test of a rule", ["test/domain/register.test.ts"], ALL],
+    ["a test of a rule", ["test/domain/slots/register.test.ts"], ALL],
     ["a route", ["src/http/routes/register.ts"], ["build", "systemd", ...PERSISTENCE]],
     ["an attack", ["test/attacks/odd-values.ts"], ["build", "systemd", ...PERSISTENCE]],
     ["an operation", ["src/operations/slots.ts"], ["build", "systemd", ...PERSISTENCE]],

@@ -1,0 +1,128 @@
+// Commands that write a file into a folder that other users can write to. Root often runs them.
+import { describe, expect, test } from "bun:test";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { runBerth, runOrThrow } from "../../support/run-berth.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
+import { modeOf, tempFolder } from "../../support/temp-folder.ts";
+
+/** Makes a site and a shared folder for the command's output. */
+async function prepareSite() {
+  const root = tempFolder();
+  const data = ["--data", join(root, "data")];
+  const id = String(await makeLicensedSite(join(root, "data"), { product: "cad" }));
+  await runOrThrow(["tls", "init", ...data]);
+  const shared = join(root, "shared");
+  mkdirSync(shared);
+  return { data, id, out: join(shared, "out"), shared, victim: join(root, "victim") };
+}
+
+type PreparedSite = Awaited<ReturnType<typeof prepareSite>>;
+
+const WRITERS: Record<string, (site: PreparedSite) => string[]> = {
+  "license request": ({ data, out }) => [
+    "license",
+    "request",
+    "--product",
+    "cad",
+    "--out",
+    out,
+    ...data,
+  ],
+  "license remove": ({ data, id, out }) => [
+    "license",
+    "remove",
+    id,
+    "--yes",
+    "--out",
+    out,
+    ...data,
+  ],
+  audit: ({ data, out }) => ["audit", "--out", out, ...data],
+  backup: ({ data, out }) => ["backup", out, ...data],
+  "move out": ({ data, out }) => ["move", "out", out, "--yes", ...data],
+  "tls client": ({ data, out }) => ["tls", "client", "--name", "ws-17", "--out", out, ...data],
+  "support-bundle": ({ data, out }) => ["support-bundle", out, "--yes", ...data],
+  qr: ({ data: [, folder = ""], out }) => ["qr", join(folder, "identity.jwk"), "--svg", out],
+};
+
+describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
+  test("refuses a symbolic link as its output, whether its target exists or not", async () => {
+    const site = await prepareSite();
+    symlinkSync(site.victim, site.out);
+    const expectRefused = async (): Promise<void> => {
+      const { code, stderr } = await runBerth(wordsFor(site));
+      expect([code > 0, stderr]).toEqual([
+        true,
+        expect.stringMatching(/^berth: error: .*out is a symbolic link$/m),
+      ]);
+      expect(readdirSync(site.shared)).toEqual(["out"]);
+    };
+    await expectRefused();
+    expect(existsSync(site.victim)).toBe(false);
+    writeFileSync(site.victim, "a.b.c\n");
+    await expectRefused();
+    expect(readFileSync(site.victim, "utf8")).toBe("a.b.c\n");
+  });
+
+  test("does not write through a symbolic link planted beside its output", async () => {
+    const site = await prepareSite();
+    const planted = ["new", "trial", "trial.new", "tmp"].map((end) => `${site.out}.${end}`);
+    for (const path of planted) symlinkSync(site.victim, path);
+    const { code, stderr } = await runBerth(wordsFor(site));
+    expect(existsSync(site.victim)).toBe(false);
+    // The output is either written under an unpredictable name or refused.
+    if (code === 0) expect(modeOf(site.out)).toBe("600");
+    else expect(stderr).toContain("a symbolic link");
+  });
+
+  test("leaves no file but its output", async () => {
+    const site = await prepareSite();
+    await runOrThrow(wordsFor(site));
+    expect(readdirSync(site.shared)).toEqual(["out"]);
+    expect(modeOf(site.out)).toBe("600");
+  });
+});
+
+describe("realDisk.open of a new file", () => {
+  test("creates it with access for its owner only", () => {
+    const path = join(tempFolder(), "file");
+    const file = realDisk.open(path, "new");
+    file.write(Buffer.from("text"));
+    file.close();
+    expect([readFileSync(path, "utf8"), modeOf(path)]).toEqual(["text", "600"]);
+  });
+
+  test("fails when a file or a link has its name, even a dangling link", () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, "file"), "kept");
+    symlinkSync(join(folder, "file"), join(folder, "link"));
+    symlinkSync(join(folder, "missing"), join(folder, "dangling"));
+    for (const name of ["file", "link", "dangling"]) {
+      expect(() => realDisk.open(join(folder, name), "new")).toThrow("EEXIST");
+    }
+    expect(readFileSync(join(folder, "file"), "utf8")).toBe("kept");
+    expect(existsSync(join(folder, "missing"))).toBe(false);
+  });
+});
+
+test("berth license request refuses to replace a pipe with its output", async () => {
+  const { data, shared } = await prepareSite();
+  const pipe = join(shared, "pipe");
+  expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+  const result = await runBerth(["license", "request", ...data, "--product", "cad", "--out", pipe]);
+  expect([result.code, result.stderr]).toEqual([
+    1,
+    `berth: error: ${pipe} is not a regular file\nberth: hint: choose a new file name\n`,
+  ]);
+  expect(lstatSync(pipe).isFIFO()).toBe(true);
+});

@@ -1,0 +1,138 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { commands } from "../../../src/cli/command-table.ts";
+import { runWithAnswer, runBerth, runOrThrow, runJsonOrThrow } from "../../support/run-berth.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
+
+interface ConfirmedCommand {
+  readonly words: readonly string[];
+  /** Whether the command has taken effect. */
+  readonly isDone: () => Promise<boolean>;
+}
+
+interface Desk {
+  readonly products: readonly string[];
+}
+
+/** Every command that asks for confirmation, with a site and a desk that each have a license. */
+async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
+  const root = tempFolder();
+  const data = ["--data", join(root, "data")];
+  const id = await makeLicensedSite(join(root, "data"), { product: "cad" });
+  const desk = ["--dir", join(root, "desk")];
+  const initFlags = ["--name", "Acme", "--no-passphrase", "--product", "cam,cae"];
+  await runOrThrow(["vendor", "init", ...desk, ...initFlags]);
+  const issueFlags = ["--allow-weak-binding", "--out", join(root, "license.jwt")];
+  const requestFlags = ["--product", "cam", "--out", join(root, "request.jwt")];
+  await runOrThrow(["license", "request", ...requestFlags, ...data]);
+  await runOrThrow([
+    "vendor",
+    "issue",
+    ...desk,
+    "--request",
+    join(root, "request.jwt"),
+    ...issueFlags,
+  ]);
+  const vendors = () => runJsonOrThrow<{ name: string }[]>(["trust", "list", ...data]);
+  const licenses = () => runJsonOrThrow<{ id: number }[]>(["license", "list", ...data]);
+  const products = async () => (await runJsonOrThrow<Desk>(["vendor", "show", ...desk])).products;
+  const [moved, bundle] = [join(root, "site.move"), join(root, "support.tar")];
+  const backup = join(root, "desk.backup");
+  const [issued] = await runJsonOrThrow<{ license_id: number }[]>(["vendor", "list", ...desk]);
+  const renewal = join(root, "renewal.jwt");
+  const renewFlags = ["--renew", String(issued?.license_id), "--valid-until", "2020-01-01"];
+  return {
+    "trust add": {
+      words: ["trust", "add", join(root, "desk", "trust.jwt"), ...data],
+      isDone: async () => (await vendors()).some(({ name }) => name === "Acme"),
+    },
+    "license remove": {
+      words: ["license", "remove", String(id), ...data],
+      isDone: async () => (await licenses()).length === 0,
+    },
+    "move out": { words: ["move", "out", moved, ...data], isDone: async () => existsSync(moved) },
+    "vendor product remove": {
+      words: ["vendor", "product", "remove", "cam", ...desk],
+      isDone: async () => !(await products()).includes("cam"),
+    },
+    "vendor backup": {
+      words: ["vendor", "backup", backup, ...desk],
+      isDone: async () => existsSync(backup),
+    },
+    "vendor issue": {
+      words: ["vendor", "issue", ...desk, ...renewFlags, "--out", renewal],
+      isDone: async () => existsSync(renewal),
+    },
+    "support-bundle": {
+      words: ["support-bundle", bundle, ...data],
+      isDone: async () => existsSync(bundle),
+    },
+  };
+}
+
+const NAMES = [
+  "trust add",
+  "license remove",
+  "move out",
+  "support-bundle",
+  "vendor product remove",
+  "vendor backup",
+  "vendor issue",
+];
+
+/** Tested in test/binary/audit-damage.slow.ts, where there is damage to repair and to seal. */
+const TESTED_ELSEWHERE = ["audit repair", "audit seal"];
+
+test("every command with the flag --yes has a test of its confirmation", () => {
+  const confirmed = commands.filter(({ options }) => options.some(({ name }) => name === "yes"));
+  expect(confirmed.map(({ name }) => name).toSorted()).toEqual(
+    [...NAMES, ...TESTED_ELSEWHERE].toSorted(),
+  );
+});
+
+async function prepareCommand(name: string): Promise<ConfirmedCommand> {
+  const command = (await prepareCommands())[name];
+  if (command === undefined) throw new Error(`${name} is not prepared`);
+  return command;
+}
+
+describe("without a terminal", () => {
+  test.each(NAMES)("berth %s does nothing unless --yes is given", async (name) => {
+    const { words, isDone } = await prepareCommand(name);
+    // Standard input that is not a terminal is never taken as an answer.
+    for (const stdin of ["", "yes\n", "no\n"]) {
+      const { code, stderr } = await runBerth(words, { stdin });
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/^berth: hint: .*--yes/m)]);
+      expect(await isDone()).toBe(false);
+    }
+    await runOrThrow([...words, "--yes"]);
+    expect(await isDone()).toBe(true);
+  });
+});
+
+describe.skipIf(process.platform === "win32")("on a terminal", () => {
+  test.each(NAMES)(
+    "berth %s acts after the answer yes and changes nothing after no",
+    async (name) => {
+      const { words, isDone } = await prepareCommand(name);
+      const refused = await runWithAnswer(words, "n");
+      expect([refused.code, refused.text]).toEqual([
+        1,
+        expect.stringMatching(/\[y\/N\] n\s+berth: error: nothing was changed/),
+      ]);
+      expect(await isDone()).toBe(false);
+      const agreed = await runWithAnswer(words, "y");
+      expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("[y/N]")]);
+      expect(await isDone()).toBe(true);
+    },
+  );
+
+  test("berth license remove changes nothing when the terminal is closed before an answer", async () => {
+    const { words, isDone } = await prepareCommand("license remove");
+    const { code } = await runWithAnswer(words, null);
+    expect(code).not.toBe(0);
+    expect(await isDone()).toBe(false);
+  });
+});

@@ -1,0 +1,33 @@
+import { describe, expect, test } from "bun:test";
+import { readDocument } from "../../support/documents.ts";
+import { runBerth, runOrThrow } from "../../support/run-berth.ts";
+
+const headingsIn = (text: string): string[] =>
+  [...text.matchAll(/^## (.*)$/gm)].map(([, heading = ""]) => heading);
+
+describe("berth help guide", () => {
+  test("prints every section of the operating guide, as plain text of at most 100 columns", async () => {
+    const guide = await runOrThrow(["help", "guide"]);
+    expect(headingsIn(guide)).toEqual(headingsIn(readDocument("src/cli/README.md")));
+    expect(/```|\]\(/.exec(guide)).toBeNull();
+    expect(guide.split("\n").filter((line) => line.length > 100)).toEqual([]);
+  });
+
+  test("prints only the sections whose heading contains the given words", async () => {
+    const sections = await runOrThrow(["help", "guide", "troubleshooting"]);
+    expect(headingsIn(sections)).toEqual([
+      "Troubleshooting by symptom",
+      "Troubleshooting by error code",
+    ]);
+    expect(headingsIn(await runOrThrow(["help", "guide", "DISK", "problems"]))).toEqual([
+      "Disk problems",
+    ]);
+  });
+
+  test("refuses words that no heading contains, and lists the headings", async () => {
+    const { code, stdout, stderr } = await runBerth(["help", "guide", "frobnicate"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain('no section of the guide is called "frobnicate"');
+    expect(stderr).toContain("; Disk problems; ");
+  });
+});

@@ -1,0 +1,114 @@
+// berth doctor reports every problem in the settings that keeps berth serve from starting.
+import { describe, expect, onTestFinished, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Finding } from "../../../src/cli/doctor/finding.ts";
+import { runBerth, runOrThrow } from "../../support/run-berth.ts";
+import { startBinary } from "../../support/binary.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
+
+/** Returns a port on this machine at which nothing listens. */
+function freePort(): number {
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  listener.stop(true);
+  return listener.port;
+}
+
+interface DoctorOutput {
+  readonly code: number;
+  readonly findings: readonly Finding[];
+}
+
+async function runDoctor(data: string, config: string): Promise<DoctorOutput> {
+  const result = await runBerth(["doctor", "--data", data, "--config", config, "--json"]);
+  expect(result.stderr).toBe("");
+  const { findings } = JSON.parse(result.stdout) as { readonly findings: readonly Finding[] };
+  return { code: result.code, findings };
+}
+
+const settingsOf = ({ findings }: DoctorOutput): readonly Finding[] =>
+  findings.filter(({ check }) => check === "settings");
+
+function settingsFile(...lines: string[]): string {
+  const path = join(tempFolder(), "berth.toml");
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  return path;
+}
+
+const listen = (port: number): string => `listen = "127.0.0.1:${port}"`;
+
+describe("berth doctor", () => {
+  const cases: readonly [string, (port: number) => string[], string][] = [
+    [
+      "mtls without a clients' CA",
+      (port) => [listen(port), 'client_auth = "mtls"'],
+      'client_auth = "mtls" requires --client-ca',
+    ],
+    [
+      "a clients' CA without a TLS address",
+      (port) => [listen(port), 'client_ca = "ca.pem"'],
+      "--client-ca requires --listen-tls",
+    ],
+    [
+      "an address of another machine",
+      (port) => [`listen = "192.0.2.7:${port}"`],
+      "192.0.2.7 is not an address of this machine (EADDRNOTAVAIL)",
+    ],
+    [
+      "a TLS address without a certificate",
+      (port) => [listen(port), `listen_tls = "127.0.0.1:${freePort()}"`],
+      "the certificate ",
+    ],
+    [
+      "one port for both addresses",
+      (port) => [`listen = "0.0.0.0:${port}"`, `listen_tls = "127.0.0.1:${port}"`],
+      "--listen and --listen-tls use the same port",
+    ],
+    [
+      "a host name that cannot be resolved",
+      (port) => [`listen = "nosuchhost.invalid:${port}"`],
+      "the host name nosuchhost.invalid cannot be resolved (",
+    ],
+  ];
+
+  test.each(cases)(
+    "reports the same error as berth serve for %s",
+    async (_what, lines, problem) => {
+      const data = join(tempFolder(), "data");
+      await makeLicensedSite(data, { product: "cad" });
+      const config = settingsFile(...lines(freePort()));
+      const report = await runDoctor(data, config);
+      expect([report.code, settingsOf(report)]).toEqual([
+        78,
+        [expect.objectContaining({ level: "error", finding: expect.stringContaining(problem) })],
+      ]);
+      const fresh = join(tempFolder(), "data");
+      const refused = await runBerth(["serve", "--data", fresh, "--config", config]);
+      expect([[1, 2].includes(refused.code), existsSync(fresh)]).toEqual([true, false]);
+      const [finding] = settingsOf(report);
+      expect(refused.stderr.replaceAll(fresh, data)).toBe(
+        `berth: error: ${finding?.finding}\nberth: hint: ${finding?.remedy}\n`,
+      );
+    },
+  );
+
+  test("accepts the settings of a running server that listens with and without TLS", async () => {
+    const data = join(tempFolder(), "data");
+    await makeLicensedSite(data, { product: "cad" });
+    await runOrThrow(["tls", "init", "--data", data, "--ca-dir", join(tempFolder(), "ca")]);
+    const [plain, tls] = [freePort(), freePort()];
+    const config = settingsFile(listen(plain), `listen_tls = "127.0.0.1:${tls}"`);
+    const stopped = await runDoctor(data, config);
+    expect(settingsOf(stopped)).toEqual([expect.objectContaining({ level: "ok" })]);
+    const server = await startBinary("serve", "--data", data, "--config", config);
+    onTestFinished(() => server.kill());
+    const report = await runDoctor(data, config);
+    expect(settingsOf(report)).toEqual([expect.objectContaining({ level: "ok" })]);
+    const ports = report.findings.filter(({ check }) => check.startsWith("port "));
+    expect(ports.map(({ check, level }) => [check, level])).toEqual([
+      [`port ${plain}`, "ok"],
+      [`port ${tls}`, "ok"],
+    ]);
+  });
+});

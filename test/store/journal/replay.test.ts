@@ -1,0 +1,129 @@
+// The two properties on which the store relies: a snapshot restores exactly the state, and a replay
+// produces exactly the state that was being served.
+import { describe, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
+import type { Command } from "../../../src/domain/decide.ts";
+import type { State } from "../../../src/domain/state.ts";
+import { later } from "../../../src/domain/time.ts";
+import { transact } from "../../../src/domain/transact.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { genesisHead, type ChainHead } from "../../../src/store/journal/journal.ts";
+import { Snapshot, emptyAuditLogEnd } from "../../../src/store/state/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, headOf } from "../../../src/store/state/state-rows.ts";
+import { StateFile } from "../../../src/store/state/state-file.ts";
+import {
+  transactCommand,
+  dumpStateSorted,
+  openSite,
+  openAndCloseFolder,
+  readState,
+} from "../../support/licensed-store.ts";
+import { makeNewSite, makeNextInstall } from "../../support/new-site.ts";
+import { randomCommandSteps, type CommandStep } from "../../support/random-commands.ts";
+import { MONDAY } from "../../support/scenario.ts";
+import { copyFolder, tempFolder } from "../../support/temp-folder.ts";
+import { contextAt } from "../../support/rule-context.ts";
+import * as fc from "fast-check";
+import type { MutableState } from "../../../src/domain/evolve/mutable-state.ts";
+
+/** Licenses are installed in the order in which a vendor numbers them. */
+const nextCommand = (state: State, command: Command): Command =>
+  command.type === "LicenseUpload" ? makeNextInstall(state, command) : command;
+
+function stateAfter(steps: readonly CommandStep[]) {
+  const state = makeNewSite();
+  let now = MONDAY;
+  for (const { after, command } of steps) {
+    now = later(now, after);
+    transact(state, nextCommand(state, command), contextAt(now));
+  }
+  return state;
+}
+
+const HEAD: ChainHead = { seq: 7, sum: "ab".repeat(32), auditSeq: 5, auditSum: "cd".repeat(32) };
+
+describe("snapshot", () => {
+  test("restores exactly the state after any sequence of commands", () => {
+    fc.assert(
+      fc.property(randomCommandSteps(60), (steps) => {
+        const state = stateAfter(steps);
+        const snapshot = encodeSnapshot(state, HEAD, {
+          ...emptyAuditLogEnd,
+          file: "2026-03.jsonl",
+          length: 9,
+        });
+        const read: unknown = JSON.parse(JSON.stringify(snapshot));
+        if (!Value.Check(Snapshot, read)) throw new Error("not the shape of a state");
+        expect(dumpStateSorted(decodeSnapshot(read))).toEqual(dumpStateSorted(state));
+        expect(headOf(read)).toEqual(HEAD);
+        expect(read.audit).toMatchObject({ file: "2026-03.jsonl", length: 9 });
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("is read back from its file with more rows than one write contains", async () => {
+    const steps = fc.sample(randomCommandSteps(40), { numRuns: 1, seed: 7 })[0] ?? [];
+    const state = stateAfter(steps);
+    for (let index = 0; index < 2_500; index += 1) {
+      const record = { at: MONDAY, fingerprint: "f", outcome: { index }, peer: null };
+      state.idempotencyRecords.add(`key ${index}`, record);
+    }
+    const file = new StateFile(realDisk, tempFolder());
+    await file.write(encodeSnapshot(state, genesisHead, emptyAuditLogEnd), null);
+    const read = await file.read();
+    if (read === null) throw new Error("no state");
+    expect(dumpStateSorted(decodeSnapshot(read))).toEqual(dumpStateSorted(state));
+  });
+
+  test("shares no changing object with the state it was made of", () => {
+    const state = stateAfter(fc.sample(randomCommandSteps(40), { numRuns: 1, seed: 8 })[0] ?? []);
+    const snapshot = encodeSnapshot(state, HEAD, emptyAuditLogEnd);
+    const copy = dumpStateSorted(decodeSnapshot(snapshot));
+    const other = decodeSnapshot(snapshot) as MutableState;
+    for (const { counter } of other.licenses.values()) counter.total += 1;
+    expect(dumpStateSorted(state)).toEqual(copy);
+  });
+});
+
+describe("replay", () => {
+  test("produces the state that was served, with and without checkpoints in between", async () => {
+    const randomPhases = fc.array(
+      fc.record({
+        steps: randomCommandSteps(12),
+        ending: fc.constantFrom("kill", "checkpoint", "stop"),
+      }),
+      { minLength: 1, maxLength: 3 },
+    );
+    await fc.assert(
+      fc.asyncProperty(randomPhases, async (phases) => {
+        let site = await openSite();
+        let now = MONDAY;
+        for (const { steps, ending } of phases) {
+          for (const { after, command } of steps) {
+            now = later(now, after);
+            site.clock.now = now;
+            const prepared = site.store.peek((state) => nextCommand(state, command));
+            const answer = transactCommand(site.store, prepared);
+            if (after > 0) await answer;
+          }
+          const state = await readState(site.store);
+          const copy = copyFolder(site.folder);
+          expect(await openAndCloseFolder(copy)).toMatchObject({ state, notes: [] });
+          if (ending === "checkpoint") await site.store.checkpoint();
+          else {
+            if (ending === "stop") await site.stop();
+            site = await openSite({ folder: ending === "stop" ? site.folder : copy });
+            site.clock.now = now;
+          }
+          expect(await readState(site.store)).toEqual(state);
+          expect(site.store.status().checkpointError).toBeNull();
+        }
+        expect((await openAndCloseFolder(copyFolder(site.folder))).state).toEqual(
+          await readState(site.store),
+        );
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

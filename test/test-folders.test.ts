@@ -1,0 +1,55 @@
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+const root = join(import.meta.dir, "..");
+
+/** Folders of src that have subfolders; their tests have the same ones. */
+const MIRRORED = ["cli", "domain", "operations", "store"];
+
+const TEST_NAME = /\.(?:test|slow)\.ts$/;
+
+const tests = MIRRORED.flatMap((folder) => [
+  ...new Bun.Glob(`test/${folder}/**/*.{test,slow}.ts`).scanSync(root),
+]).toSorted();
+
+/** By the name of a source file, in which subfolders it is. */
+const foldersBySource = new Map<string, string[]>();
+for (const folder of MIRRORED) {
+  for (const path of new Bun.Glob(`src/${folder}/**/*.ts`).scanSync(root)) {
+    const name = `${folder}/${basename(path, ".ts")}`;
+    foldersBySource.set(name, [...(foldersBySource.get(name) ?? []), dirname(path)]);
+  }
+}
+
+test("every subfolder with tests of a folder of src is also a subfolder there", () => {
+  const folders = new Set(tests.map((path) => dirname(path).replace("test/", "src/")));
+  expect([...folders].filter((folder) => !existsSync(join(root, folder)))).toEqual([]);
+});
+
+test("a test that has the name of a source file is in the same subfolder", () => {
+  const misplaced = tests.filter((path) => {
+    const [, top = ""] = path.split("/");
+    const sources = foldersBySource.get(`${top}/${basename(path).replace(TEST_NAME, "")}`);
+    return sources !== undefined && !sources.includes(dirname(path).replace("test/", "src/"));
+  });
+  expect(misplaced).toEqual([]);
+});
+
+test("each of the seven operations has a test of its name for its rules and for its route", () => {
+  const operations = [
+    "register",
+    "borrow",
+    "add-consumption",
+    "add-feature-consumption",
+    "airgap-license",
+    "license-generate",
+    "set-keys",
+  ];
+  for (const folder of ["domain", "http"]) {
+    const names = [...new Bun.Glob(`test/${folder}/**/*.test.ts`).scanSync(root)].map((path) =>
+      basename(path, ".test.ts"),
+    );
+    expect(operations.filter((name) => !names.includes(name))).toEqual([]);
+  }
+});
