@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { readNameConstraints } from "../../src/platform/crypto/x509.ts";
+import { readNameConstraints } from "../../src/platform/crypto/name-constraints.ts";
 import { runBinary } from "../support/binary.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 

@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { createServer, connect } from "node:tls";
 import {
   isPermitted,
+  readNameConstraints,
+  type NameConstraints,
+} from "../../src/platform/crypto/name-constraints.ts";
+import {
   issueClientCertificate,
   issueServerCertificate,
   createAuthority,
-  readNameConstraints,
   type IssuedCertificate,
-  type NameConstraints,
   type SiteAuthority,
 } from "../../src/platform/crypto/x509.ts";
 import { tempFolder } from "../support/temp-folder.ts";

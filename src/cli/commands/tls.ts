@@ -9,13 +9,13 @@ import { err, ok, type Result } from "../../domain/result.ts";
 import { Misuse, type InvalidValue } from "../frame/options.ts";
 import { runAsFolderOwner, becomeFolderOwner } from "../../platform/files/owner.ts";
 import { randomBytes } from "../../platform/crypto/random.ts";
+import { readNameConstraints } from "../../platform/crypto/name-constraints.ts";
 import {
   DEFAULT_CLIENT_DAYS,
   issueClientCertificate,
   issueServerCertificate,
   createAuthority,
   MAX_DAYS,
-  readNameConstraints,
 } from "../../platform/crypto/x509.ts";
 import { refuseToReplace, writeOutputText } from "../files/output-file.ts";
 import { Failure } from "../frame/command.ts";

@@ -6,7 +6,7 @@ import { realDisk } from "../../platform/files/disk.ts";
 import { isPortInUse, findListeningProcess } from "../../platform/network/ports.ts";
 import { describeProcess } from "../../platform/system/processes.ts";
 import { hasSystemd, runTool, systemctl, type ToolResult } from "../../platform/system/systemd.ts";
-import { readNameConstraints } from "../../platform/crypto/x509.ts";
+import { readNameConstraints } from "../../platform/crypto/name-constraints.ts";
 import { formatListenAddress, type ListenAddress } from "../serve/listen-address.ts";
 import { servicePaths, SERVICE_UNIT } from "../service/unit.ts";
 import { tlsPaths } from "../tls/tls-files.ts";

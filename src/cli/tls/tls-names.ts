@@ -2,7 +2,7 @@ import { hostname, networkInterfaces } from "node:os";
 import { realDisk } from "../../platform/files/disk.ts";
 import { normalizeAddress } from "../../platform/network/networks.ts";
 import { Misuse } from "../frame/options.ts";
-import { isPermitted, readNameConstraints } from "../../platform/crypto/x509.ts";
+import { isPermitted, readNameConstraints } from "../../platform/crypto/name-constraints.ts";
 import { Failure } from "../frame/command.ts";
 import type { SiteCa } from "./site-ca.ts";
 import { printWarning } from "../frame/terminal.ts";

@@ -5,11 +5,16 @@ import {
   generateKeyPairSync,
   randomBytes,
   sign,
-  X509Certificate,
   type KeyObject,
 } from "node:crypto";
 import { isIP } from "node:net";
-import { boolean, integer, oid, parseDerValues, sequence, tagged } from "./der.ts";
+import { addressBytes } from "./address-bytes.ts";
+import { boolean, integer, oid, sequence, tagged } from "./der.ts";
+import {
+  encodeNameConstraints,
+  NAME_CONSTRAINTS,
+  type NameConstraints,
+} from "./name-constraints.ts";
 
 /**
  * Certificates of a site's own CA (X.509 v3, ECDSA P-256 with SHA-256): just enough DER to create a
@@ -32,13 +37,6 @@ export interface SiteAuthority extends Authority {
   readonly root: string;
 }
 
-/** What an authority may sign for: these DNS names with their subdomains, and these addresses. */
-export interface NameConstraints {
-  readonly names: readonly string[];
-  /** Null: any. */
-  readonly addresses: readonly string[] | null;
-}
-
 const DAY = 24 * 60 * 60 * 1_000;
 /** Apple's clients reject server certificates that are valid for longer. */
 const LEAF_DAYS = 825;
@@ -49,7 +47,6 @@ export const MAX_DAYS = LEAF_DAYS;
 
 const SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
-const NAME_CONSTRAINTS = "2.5.29.30";
 
 /**
  * Creates a root and an issuing CA, limited to TLS and to the permitted names. There are two
@@ -75,7 +72,7 @@ export function createAuthority(
     // Key usage: sign certificates and revocation lists only.
     extension("2.5.29.15", true, tagged(3, Buffer.from([1, 0b0000_0110]))),
     extension("2.5.29.37", false, sequence(oid(SERVER_AUTH), oid(CLIENT_AUTH))),
-    extension(NAME_CONSTRAINTS, true, sequence(tagged(0xa0, ...subtrees(permitted)))),
+    extension(NAME_CONSTRAINTS, true, encodeNameConstraints(permitted)),
   ];
   const issuer = `${name} (issuing)`;
   return {
@@ -98,14 +95,6 @@ export function createAuthority(
 }
 
 const newPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
-
-const subtrees = ({ names, addresses }: NameConstraints): Buffer[] => [
-  ...names.map((name) => sequence(tagged(0x82, Buffer.from(name)))),
-  ...(addresses ?? []).map((address) => {
-    const bytes = addressBytes(address);
-    return sequence(tagged(0x87, bytes, Buffer.alloc(bytes.length, 0xff)));
-  }),
-];
 
 /** A server certificate for the names and addresses that clients use. */
 export const issueServerCertificate = (
@@ -231,52 +220,3 @@ const extension = (id: string, critical: boolean, value: Buffer): Buffer =>
 
 const alternativeName = (name: string): Buffer =>
   isIP(name) === 0 ? tagged(0x82, Buffer.from(name)) : tagged(0x87, addressBytes(name));
-
-function addressBytes(address: string): Buffer {
-  if (isIP(address) === 4) return Buffer.from(address.split(".").map(Number));
-  const [head = "", tail] = shortForm(address).split("::");
-  const [left, right] = [groups(head), groups(tail ?? "")];
-  const middle = tail === undefined ? [] : Array<number>(8 - left.length - right.length).fill(0);
-  return Buffer.from([...left, ...middle, ...right].flatMap((group) => [group >> 8, group & 0xff]));
-}
-
-/** Hexadecimal groups only: an IPv6 address may also be written with an IPv4 address at its end. */
-const shortForm = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1);
-
-const groups = (text: string): number[] =>
-  text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
-
-/** The name constraints of a certificate; null: none, so it may sign for any name. */
-export function readNameConstraints(certificate: string): NameConstraints | null {
-  const raw = new X509Certificate(certificate).raw;
-  const at = raw.indexOf(oid(NAME_CONSTRAINTS));
-  if (at < 0) return null;
-  // A critical extension: its id, TRUE, and the value as an octet string.
-  const [, , value] = parseDerValues(raw.subarray(at));
-  const [constraints] = parseDerValues(value?.content ?? Buffer.alloc(0));
-  const [permitted] = parseDerValues(constraints?.content ?? Buffer.alloc(0));
-  const bases = parseDerValues(permitted?.content ?? Buffer.alloc(0)).flatMap(({ content }) =>
-    parseDerValues(content).slice(0, 1),
-  );
-  const names = bases.filter(({ tag }) => tag === 0x82).map(({ content }) => content.toString());
-  const addresses = bases
-    .filter(({ tag }) => tag === 0x87)
-    .map(({ content }) => addressText(content));
-  return { names, addresses: addresses.length === 0 ? null : addresses };
-}
-
-/** Whether the constraints permit a name or an address. */
-export function isPermitted({ names, addresses }: NameConstraints, name: string): boolean {
-  if (isIP(name) === 0)
-    return names.some((permitted) => name === permitted || name.endsWith(`.${permitted}`));
-  const bytes = addressBytes(name);
-  return addresses === null || addresses.some((permitted) => addressBytes(permitted).equals(bytes));
-}
-
-/** The address of an address with its mask. */
-function addressText(bytes: Buffer): string {
-  const address = bytes.subarray(0, bytes.length / 2);
-  if (address.length === 4) return address.join(".");
-  const text = Array.from({ length: 8 }, (_, i) => address.readUInt16BE(2 * i).toString(16));
-  return shortForm(text.join(":"));
-}
