@@ -1,7 +1,34 @@
+import type { ReturnedLicense, TrustConflict } from "../domain/fault.ts";
 import type { Instant } from "../domain/time.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
 
 /** An instant for samples. */
 export const SAMPLE_TIME = Date.UTC(2027, 0, 31, 18) as Instant;
 
 export const formatList = (items: readonly string[]): string =>
   items.length < 2 ? (items[0] ?? "") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
+
+/** Why a vendor is not trusted with what its document claims. */
+export function describeConflict(conflict: TrustConflict): string {
+  if (conflict.over === "version") {
+    return "the vendor's trust document was replaced at the same time; try again";
+  }
+  if (conflict.over === "license") {
+    return `license ${conflict.license} belongs to another vendor or product`;
+  }
+  const { over, vendor } = conflict;
+  return `a ${over} belongs to one vendor, and the trusted vendor ${vendor} already has one of these ${over}s`;
+}
+
+export const CONFLICT_HINTS: Readonly<Record<TrustConflict["over"], string>> = {
+  product: "berth trust list shows the products of each vendor; ask the vendor for other codes",
+  key: "berth trust list shows the trusted vendors; ask the vendor for a correct trust document",
+  license: "berth license list shows what is installed; ask the vendor for a new license",
+  version: "run the command again",
+};
+
+/** Null: the license was not returned. */
+export const describeReturned = (returned: ReturnedLicense | undefined): string | null =>
+  returned === undefined
+    ? null
+    : `license ${returned.license} was returned on ${rfc3339(returned.at)}; create a new request`;

@@ -1,7 +1,262 @@
 import type { Fault } from "../domain/fault.ts";
+import { limits } from "../domain/limits.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import {
+  CONFLICT_HINTS,
+  describeConflict,
+  describeReturned,
+  formatList,
+  SAMPLE_TIME,
+} from "./fault-parts.ts";
 import type { FaultRows } from "./fault-row.ts";
-import { INSTALLATION_FAULTS } from "./installation-faults.ts";
-import { USE_FAULTS } from "./use-faults.ts";
 
 /** One row for each refusal of the rules in `domain`; the page needs these rows alone. */
-export const RULE_FAULTS: FaultRows<Fault["code"]> = { ...USE_FAULTS, ...INSTALLATION_FAULTS };
+export const RULE_FAULTS: FaultRows<Fault["code"]> = {
+  // Slots, consumption and features.
+  missing_parameters: {
+    status: 400,
+    message: ({ fields }) => `${formatList(fields)} must be given`,
+    shortReason: "missing field",
+    sample: { fields: ["product"] },
+  },
+  unknown_product: {
+    status: 400,
+    message: () => "no license is installed for this product",
+    hint: "berth license list shows what is installed; product codes are case-sensitive",
+    shortReason: "no license for the product",
+  },
+  license_not_found: {
+    status: 400,
+    message: () => "no installed license matches the request",
+    hint: "berth license list shows what is installed",
+    shortReason: "no matching license",
+  },
+  license_not_enabled: {
+    status: 400,
+    message: () => "the license is disabled",
+    shortReason: "license disabled",
+  },
+  license_not_active: {
+    status: 400,
+    message: ({ start }) => `the license is not valid yet; it starts at ${rfc3339(start)}`,
+    shortReason: "license not yet valid",
+    sample: { start: SAMPLE_TIME },
+  },
+  license_expired: {
+    status: 400,
+    message: ({ what, end }) => `the ${what} expired at ${rfc3339(end)}`,
+    shortReason: "license expired",
+    sample: { what: "license", end: SAMPLE_TIME },
+  },
+  floating_not_available: {
+    status: 400,
+    message: ({ slots, nextFree }) => {
+      if (slots === 0) return "the license has no slots";
+      const reason = slots === 1 ? "the only slot is taken" : `all ${slots} slots are taken`;
+      if (nextFree === null) return reason;
+      return `${reason}; the next one is free at ${rfc3339(nextFree)} unless it is renewed`;
+    },
+    shortReason: "no free slot",
+    sample: { slots: 5, nextFree: SAMPLE_TIME },
+  },
+  slots_capped: {
+    status: 400,
+    message: ({ scope, slots }) =>
+      `one ${scope === "peer" ? "address" : scope} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once on this server; ` +
+      `release one first, or ask the operator to raise max_slots_per_${scope}`,
+    shortReason: "operator’s slot limit reached",
+    sample: { scope: "user", slots: 5 },
+  },
+  user_not_registered: {
+    status: 400,
+    message: ({ slot }) =>
+      slot === undefined
+        ? "the user holds no such slot"
+        : slot === "license"
+          ? "the user holds no slot of the license; call register first"
+          : "the user holds no slot of the feature",
+    hint: "berth slots lists the slots in use; user names are case-sensitive",
+    shortReason: "no slot held",
+  },
+  license_borrow_not_allowed: {
+    status: 400,
+    message: () => "the license does not allow borrowing",
+    shortReason: "borrowing not allowed",
+  },
+  borrow_until_not_valid: {
+    status: 400,
+    message: ({ latest }) =>
+      `borrowed_until must be after now and no later than ${rfc3339(latest)}`,
+    shortReason: "invalid borrow period",
+    sample: { latest: SAMPLE_TIME },
+  },
+  leased_elsewhere: {
+    status: 400,
+    message: ({ until, canReturn }) =>
+      `the slot is leased to another device until ${rfc3339(until)}; ` +
+      (canReturn
+        ? "release it on that device, or call unregister for this user, then borrow again"
+        : "the license does not allow an early return"),
+    shortReason: "leased to another device",
+    sample: { until: SAMPLE_TIME, canReturn: true },
+  },
+  early_return_not_allowed: {
+    status: 400,
+    message: ({ until }) =>
+      `the license does not allow an early return: the slot stays borrowed until ${rfc3339(until)}`,
+    hint: "berth slots shows when the borrow ends",
+    shortReason: "borrowed slot returned too early",
+    sample: { until: SAMPLE_TIME },
+  },
+  license_not_consumption: {
+    status: 400,
+    message: () => "the license does not count consumption",
+    shortReason: "consumption not counted",
+  },
+  license_not_enough_consumptions: {
+    status: 400,
+    message: ({ left }) =>
+      `nothing was counted: at most ${left} more can be counted on the license`,
+    shortReason: "quota used up",
+    sample: { left: 3 },
+  },
+  negative_not_allowed: {
+    status: 400,
+    message: ({ allowed, total }) =>
+      allowed
+        ? `nothing was counted: the total is ${total} and cannot go below 0`
+        : "nothing was counted: the license does not allow negative counts",
+    shortReason: "negative consumption not allowed",
+    sample: { allowed: false, total: 7 },
+  },
+  invalid_license_feature_code: {
+    status: 400,
+    message: () => "the license has no such feature",
+    shortReason: "no such feature",
+  },
+  unsupported_product_feature: {
+    status: 400,
+    message: () => "the feature does not count consumption",
+    shortReason: "feature consumption not counted",
+  },
+  feature_not_floating: {
+    status: 400,
+    message: () => "the feature is not floating",
+    shortReason: "feature without slots",
+  },
+  feature_not_enough_consumptions: {
+    status: 400,
+    message: ({ left }) =>
+      `nothing was counted: at most ${left} more can be counted on the feature`,
+    shortReason: "feature quota used up",
+    sample: { left: 3 },
+  },
+  idempotency_key_reused: {
+    status: 409,
+    message: () => "this Idempotency-Key was used for another command; use a new one",
+    shortReason: "idempotency key reused",
+  },
+  audit_budget_exhausted: {
+    status: 429,
+    message: ({ mibPerHour, retryAfterSeconds }) =>
+      `nothing was changed: one address may add ${mibPerHour} MiB an hour to the audit log; try again in ` +
+      `${retryAfterSeconds} s, or ask the operator for a larger audit_budget`,
+    shortReason: "audit log limit of an address reached",
+    sample: { mibPerHour: 64, retryAfterSeconds: 2 },
+  },
+  clock_suspect: {
+    status: 400,
+    message: () =>
+      "the server's clock is far behind its audit log; run berth clock on the server for how to correct it",
+    hint: "berth clock shows which clock is wrong and what to do",
+    shortReason: "system clock far behind",
+    sample: { behind: 172_800_000 },
+  },
+
+  // Installing, returning and moving licenses, and trust.
+  untrusted_vendor: {
+    status: 400,
+    message: ({ conflict }) =>
+      conflict === undefined
+        ? "no trusted vendor has this key for this product; berth trust list shows the trusted " +
+          "vendors. If the vendor's key changed, a successor document is missing"
+        : describeConflict(conflict),
+    hint: ({ conflict }) =>
+      conflict === undefined
+        ? "add the vendor's trust document, or a newer successor document, with berth trust add FILE"
+        : CONFLICT_HINTS[conflict.over],
+    shortReason: "vendor not trusted",
+  },
+  hardware_mismatch: {
+    status: 400,
+    message: ({ until, appliances }) => {
+      if (until !== undefined) {
+        return `the license was signed for the previous host and was valid here until ${rfc3339(until)}; create a new request on this machine`;
+      }
+      return appliances === undefined
+        ? "the license was signed for other hardware; create a new request on this machine"
+        : `the license is for appliance ${appliances.signed}; this one is ${appliances.here}: ` +
+            "install it there, or create a new request here";
+    },
+    hint: "create a new request with berth license request",
+    shortReason: "issued for other hardware",
+  },
+  moved_away: {
+    status: 409,
+    message: ({ at }) => `this server was moved to another host on ${rfc3339(at)}; use that host`,
+    shortReason: "moved to another host",
+    sample: { at: SAMPLE_TIME },
+  },
+  request_unknown: {
+    status: 400,
+    message: ({ returned }) =>
+      describeReturned(returned) ??
+      "the license does not answer any request of this appliance; create a new request",
+    hint: "create a new request with berth license request",
+    shortReason: "unknown request",
+  },
+  request_used: {
+    status: 400,
+    message: () =>
+      "the request that this license answers was already answered; create a new request",
+    hint: "create a new request with berth license request",
+    shortReason: "request already answered",
+  },
+  stale_license: {
+    status: 400,
+    message: ({ serial, returned }) =>
+      describeReturned(returned) ??
+      `serial ${serial} of this license was already installed here; request a newer license`,
+    hint: "berth license list shows what is installed; berth license request requests a newer one",
+    shortReason: "older than the installed license",
+    sample: { serial: 4 },
+  },
+  unknown_vendor: {
+    status: 400,
+    message: () => "this vendor is not trusted",
+    hint: "berth trust list shows all vendors",
+    shortReason: "unknown vendor",
+  },
+  vendor_in_use: {
+    status: 400,
+    message: ({ licenses }) =>
+      `licenses of this vendor are installed (${licenses}); return them first`,
+    shortReason: "vendor’s licenses installed",
+    sample: { licenses: 2 },
+  },
+  slots_borrowed: {
+    status: 400,
+    message: ({ slots }) =>
+      `slots are borrowed (${slots}); with_borrows=true returns the license anyway`,
+    commandLineMessage: ({ slots }) => `slots are borrowed (${slots})`,
+    hint: "berth slots shows who borrows them; --with-borrows returns the license anyway",
+    shortReason: "slots borrowed",
+    sample: { slots: 5 },
+  },
+  too_many_audit_gaps: {
+    status: 409,
+    message: ({ limit }) => `the audit log already has ${limit} declared gaps, the maximum`,
+    shortReason: "too many gaps in the audit log",
+    sample: { limit: limits.auditGaps },
+  },
+};
