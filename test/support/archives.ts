@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { ArchiveWriter } from "../../src/operations/folder/archive.ts";
-import { MANIFEST_FILE } from "../../src/operations/folder/backup.ts";
+import { MANIFEST_FILE } from "../../src/operations/folder/backup-manifest.ts";
 import { newBackupPath } from "./backup-site.ts";
 
 export const BLOCK_SIZE = 512;

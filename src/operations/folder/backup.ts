@@ -1,5 +1,3 @@
-import { Type, type Static } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
 import { dirname, join } from "node:path";
 import type { Instant } from "../../domain/time.ts";
 import type { Disk } from "../../platform/files/disk.ts";
@@ -7,6 +5,7 @@ import { randomBytes } from "../../platform/crypto/random.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { Archive, ArchiveWriter } from "./archive.ts";
+import { MANIFEST_FILE, parseManifest, type BackupManifest } from "./backup-manifest.ts";
 import { isSameDamage, type AuditDamage } from "../../store/audit/damage.ts";
 import {
   AUDIT_FOLDER,
@@ -22,31 +21,6 @@ import { verify, type VerifyReport, type VerifyOptions } from "./verify.ts";
 
 /** The first file in every backup: the beginning of one whose tar header is damaged. */
 export const beginsLikeBackup = (text: string): boolean => text.startsWith(IDENTITY_FILE);
-
-/** The last entry of a backup: the list of its contents. A file that was cut short has none. */
-export const MANIFEST_FILE = "backup.json";
-
-const BackupManifest = Type.Object({
-  backup: Type.Literal(1),
-  berth: Type.String(),
-  made_at: Type.String(),
-  appliance: Type.String(),
-  kind: Type.String(),
-  seq: Type.Integer({ minimum: 0 }),
-  audit_seq: Type.Integer({ minimum: 0 }),
-  files: Type.Array(
-    Type.Object({ name: Type.String(), size: Type.Integer(), sha256: Type.String() }),
-  ),
-  /** The damage of the audit log at the time of the backup; left out: none. */
-  audit_damage: Type.Optional(
-    Type.Object({
-      missing: Type.Array(Type.Object({ from: Type.Integer(), to: Type.Integer() })),
-      files: Type.Array(Type.String()),
-    }),
-  ),
-});
-
-export type BackupManifest = Static<typeof BackupManifest>;
 
 const MAX_ATTEMPTS = 5;
 
@@ -262,15 +236,6 @@ export async function openBackup(
     verifyReport.tornBytes === 0;
   if (!isAsListed) throw notAsListed(path, "its content");
   return { archive, manifest, verifyReport };
-}
-
-function parseManifest(bytes: Uint8Array): BackupManifest | null {
-  try {
-    const data: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return Value.Check(BackupManifest, data) ? data : null;
-  } catch {
-    return null;
-  }
 }
 
 const notAsListed = (path: string, part: string): BackupRefused =>

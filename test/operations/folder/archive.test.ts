@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { Archive, ArchiveWriter } from "../../../src/operations/folder/archive.ts";
-import { MANIFEST_FILE } from "../../../src/operations/folder/backup.ts";
+import { MANIFEST_FILE } from "../../../src/operations/folder/backup-manifest.ts";
 import { BackupRefused } from "../../../src/store/folder/refusal.ts";
 import { BLOCK_SIZE, SAMPLE_FILES, writeArchive } from "../../support/archives.ts";
 import { newBackupPath } from "../../support/backup-site.ts";

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import {
   MANIFEST_FILE,
-  openBackup,
   type BackupManifest,
-} from "../../../src/operations/folder/backup.ts";
+} from "../../../src/operations/folder/backup-manifest.ts";
+import { openBackup } from "../../../src/operations/folder/backup.ts";
 import { writeArchive } from "../../support/archives.ts";
 import {
   backUpFolder,

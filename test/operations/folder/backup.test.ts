@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { version } from "../../../src/platform/embedded/version.ts";
-import { makeBackup, MANIFEST_FILE, openBackup } from "../../../src/operations/folder/backup.ts";
+import { MANIFEST_FILE } from "../../../src/operations/folder/backup-manifest.ts";
+import { makeBackup, openBackup } from "../../../src/operations/folder/backup.ts";
 import {
   APPLIANCE_ID,
   backUpFolder,

@@ -5,11 +5,10 @@ import { join } from "node:path";
 import { AuditMaintenance } from "../../../src/operations/audit-maintenance.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import {
-  makeBackup,
   MANIFEST_FILE,
-  openBackup,
   type BackupManifest,
-} from "../../../src/operations/folder/backup.ts";
+} from "../../../src/operations/folder/backup-manifest.ts";
+import { makeBackup, openBackup } from "../../../src/operations/folder/backup.ts";
 import { writeArchive } from "../../support/archives.ts";
 import {
   backUpFolder,
