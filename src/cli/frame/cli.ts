@@ -1,18 +1,11 @@
-import { parseArgs } from "node:util";
 import type { Environment } from "../../platform/environment.ts";
-import {
-  Misuse,
-  resolveOptions,
-  unknownVariables,
-  type Option,
-  type OptionValue,
-} from "./options.ts";
-import { errorCode } from "../../platform/files/disk.ts";
+import { Misuse, resolveOptions, unknownVariables } from "./options.ts";
 import { EXIT_OK, type Command } from "./command.ts";
 import { commands, commandGroups } from "../command-table.ts";
 import { describeError, toJsonRefusal } from "./error-report.ts";
 import { option } from "./flags.ts";
 import { findNearest } from "./nearest.ts";
+import { parseArguments } from "./parse-arguments.ts";
 import { readSettings } from "./settings-file.ts";
 import { print, printError, printJsonRefusal, printWarning } from "./terminal.ts";
 import { formatGuide } from "./guide.ts";
@@ -143,11 +136,6 @@ const SERVICE_COMMAND_HINTS: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** Arguments that look like a subcommand, and the command that does what was meant. */
-const EXTRA_ARGUMENT_HINTS: ReadonlyMap<string, string> = new Map([
-  ["admin token list", "berth admin user list shows tokens and users"],
-]);
-
 function findCommand(name: string, words: readonly string[]): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
@@ -181,107 +169,3 @@ function suggestCommand(words: readonly string[]): string | null {
   }
   return null;
 }
-
-type ParsedFlags = Readonly<Record<string, OptionValue | undefined>>;
-
-function parseArguments(
-  command: Command,
-  argv: readonly string[],
-): { flags: ParsedFlags; positionals: string[] } {
-  const options = Object.fromEntries(
-    command.options.map(({ name, type }) => [
-      name,
-      {
-        type: type === "boolean" ? ("boolean" as const) : ("string" as const),
-        multiple: type === "list",
-      },
-    ]),
-  );
-  const hint = `berth ${command.name} --help shows its arguments and flags`;
-  try {
-    const { values, positionals, tokens } = parseArgs({
-      args: joinNegativeNumbers(command, argv),
-      options: { ...options, help: { type: "boolean", short: "h" } },
-      allowPositionals: true,
-      strict: true,
-      tokens: true,
-    });
-    const repeated = findRepeatedFlag(command, tokens);
-    if (repeated !== null) {
-      throw new Misuse(`--${repeated} is given twice but takes one value`, hint);
-    }
-    const extra = positionals[command.arguments?.length ?? 0];
-    if (extra !== undefined) {
-      const specificHint = EXTRA_ARGUMENT_HINTS.get(`${command.name} ${extra}`);
-      throw new Misuse(`unexpected argument: ${extra}`, specificHint ?? hint);
-    }
-    return { flags: splitLists(command.options, values), positionals };
-  } catch (error) {
-    if (error instanceof Misuse) throw error;
-    throw toFlagError(command, error, hint);
-  }
-}
-
-/** The first flag that occurs twice but takes one value: the parser would silently use the last. */
-function findRepeatedFlag(
-  { options }: Command,
-  tokens: readonly { readonly kind: string; readonly name?: string }[],
-): string | null {
-  const names = tokens.flatMap(({ kind, name }) => (kind === "option" && name) || []);
-  const singleValued = options.filter(({ type }) => type === "string");
-  const isRepeated = (name: string): boolean => names.indexOf(name) !== names.lastIndexOf(name);
-  return singleValued.find(({ name }) => isRepeated(name))?.name ?? null;
-}
-
-/**
- * The parser reads `-3` as a flag, but no flag is a number. Written as `--slots=-3`, it reaches the
- * check of the value, which says what is wrong with it.
- */
-function joinNegativeNumbers(command: Command, argv: readonly string[]): string[] {
-  const takesValue = (word: string | undefined): boolean =>
-    command.options.some(({ name, type }) => type !== "boolean" && word === `--${name}`);
-  const end = argv.indexOf("--");
-  const args: string[] = [];
-  for (const [index, word] of argv.entries()) {
-    const isBeforeEnd = end === -1 || index < end;
-    if (isBeforeEnd && /^-\d/.test(word) && takesValue(args.at(-1)))
-      args.push(`${args.pop()}=${word}`);
-    else args.push(word);
-  }
-  return args;
-}
-
-/** Rewords the parser's error if it tells which flag is wrong and why. */
-function toFlagError(command: Command, error: unknown, hint: string): Misuse {
-  if (!(error instanceof Error)) return new Misuse(String(error), hint);
-  const flag = /'(?:-\w, )?(--?[^\s'=]+)/.exec(error.message)?.[1];
-  if (flag === undefined) return new Misuse(firstSentence(error.message), hint);
-  if (errorCode(error) !== "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
-    const problem = error.message.includes("does not take") ? "takes no value" : "requires a value";
-    return new Misuse(`${flag} ${problem}`, hint);
-  }
-  const flags = command.options.map(({ name }) => `--${name}`);
-  const nearest = findNearest(flag, flags);
-  const guess = nearest === null ? "" : `did you mean ${nearest}? `;
-  return new Misuse(`berth ${command.name} has no flag ${flag}`, `${guess}${hint}`);
-}
-
-/** `--product A --product B` and `--product A,B` mean the same, as in the environment. */
-function splitLists(options: readonly Option[], flags: ParsedFlags): ParsedFlags {
-  const lists = new Set(
-    options
-      .filter(({ type, canContainCommas }) => type === "list" && canContainCommas !== true)
-      .map(({ name }) => name),
-  );
-  return Object.fromEntries(
-    Object.entries(flags).map(([name, value]) => [
-      name,
-      lists.has(name) && Array.isArray(value) ? value.flatMap((part) => part.split(",")) : value,
-    ]),
-  );
-}
-
-const firstSentence = (text: string): string => {
-  const sentence = text.split(". ")[0] ?? text;
-  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
-};

@@ -44,6 +44,9 @@ export interface ResolvedOption {
   readonly from: string;
 }
 
+/** The values of the flags on a command line, by their names. */
+export type ParsedFlags = Readonly<Record<string, OptionValue | undefined>>;
+
 /** A usage error: exit code 2. */
 export class Misuse extends Error {
   override readonly name = "Misuse";
@@ -65,7 +68,7 @@ const snake = (name: string): string => name.replaceAll("-", "_");
 /** Precedence: flags, environment variables, settings file, default. */
 export function resolveOptions(
   options: readonly Option[],
-  flags: Readonly<Record<string, OptionValue | undefined>>,
+  flags: ParsedFlags,
   environment: Environment,
   file: ConfigFile | null,
 ): Map<string, ResolvedOption> {
@@ -98,7 +101,7 @@ export function parseValue(
 
 function lookUp(
   option: Option,
-  flags: Readonly<Record<string, OptionValue | undefined>>,
+  flags: ParsedFlags,
   environment: Environment,
   file: ConfigFile | null,
 ): Omit<ResolvedOption, "parsed"> | null {

@@ -18,6 +18,7 @@ import {
   type InvalidValue,
   type Option,
   type OptionValue,
+  type ParsedFlags,
 } from "./options.ts";
 import type { Command } from "./command.ts";
 import { settings as serverSettings } from "../serve/settings.ts";
@@ -33,8 +34,6 @@ export interface LoadedSettings {
   /** Why the file cannot be used; only a command that examines settings continues with an error. */
   readonly error: Misuse | null;
 }
-
-type ParsedFlags = Readonly<Record<string, OptionValue | undefined>>;
 
 /** Decides which settings file a command reads, and reads it. */
 export function readSettings(
