@@ -13,7 +13,8 @@ import { checkOutputPath, outputDocument } from "../../files/output-document.ts"
 import { readDocument } from "../../files/input-document.ts";
 import { deskOptions, openDesk } from "../../vendor/open-desk.ts";
 import { outputLedgerDocument } from "../../vendor/ledger-document.ts";
-import { termsOptions, readTermsChanges } from "../../vendor/terms-flags.ts";
+import { readTermsChanges } from "../../vendor/read-terms-flags.ts";
+import { termsOptions } from "../../vendor/terms-flags.ts";
 
 export const policyCommand = defineCommand({
   name: "vendor policy",

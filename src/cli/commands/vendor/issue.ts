@@ -14,7 +14,8 @@ import { reprintLicense } from "../../vendor/reprint.ts";
 import { deskOptions, formatDirFlag, openDesk } from "../../vendor/open-desk.ts";
 import { checkOutputPath } from "../../files/output-document.ts";
 import { outputLedgerDocument } from "../../vendor/ledger-document.ts";
-import { termsOptions, readTermsChanges } from "../../vendor/terms-flags.ts";
+import { readTermsChanges } from "../../vendor/read-terms-flags.ts";
+import { termsOptions } from "../../vendor/terms-flags.ts";
 import { printNote, printWarning } from "../../frame/terminal.ts";
 
 export const issueCommand = defineCommand({
