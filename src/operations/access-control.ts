@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { ChangeAccess } from "../domain/appliance/change-access.ts";
 import type { AccessChange } from "../domain/event.ts";
 import type { Fault } from "../domain/fault.ts";
@@ -7,15 +6,21 @@ import { err, ok, type Result } from "../domain/result.ts";
 import { DAY, HOUR } from "../domain/time.ts";
 import { PasswordHasher } from "../platform/crypto/passwords.ts";
 import { TaskQueue } from "../platform/schedule/task-queue.ts";
-import { errorCode, realDisk } from "../platform/files/disk.ts";
+import { errorCode } from "../platform/files/disk.ts";
 import { log } from "../platform/log.ts";
 import { randomToken } from "../platform/crypto/random.ts";
-import { AccessFile, type AccessList } from "../store/secrets/access-file.ts";
+import type { AccessFile, AccessList } from "../store/secrets/access-file.ts";
 import { toStorageFault, type StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
+import {
+  findTokenName,
+  hasAdminCredential,
+  hashToken,
+  markExpiredTokens,
+  toAccessView,
+  type AccessView,
+} from "./access-list.ts";
 import { LoginRateLimiter } from "./login-rate-limiter.ts";
-
-export type { AccessList };
 
 export type Role = "admin" | "user";
 
@@ -39,18 +44,6 @@ export interface CreatedToken {
 export interface Login {
   readonly actor: Actor;
   readonly token: string;
-}
-
-export interface TokenView {
-  readonly name: string;
-  readonly madeAt: number;
-  readonly endsAt: number | null;
-  readonly ended: boolean;
-}
-
-export interface AccessView {
-  readonly tokens: readonly TokenView[];
-  readonly users: readonly Omit<AccessList["users"][number], "argon2id">[];
 }
 
 const TOKEN_PREFIX = "berth_";
@@ -96,13 +89,8 @@ export class AccessControl {
     const digest = hashToken(token);
     this.#markExpiredTokens();
     const now = this.#now();
-    let owner: Actor | null = null;
-    // All tokens are compared, so that the time it takes tells nothing about a guess.
-    for (const { name, sha256, ended } of this.#list.tokens) {
-      const isSame = timingSafeEqual(Buffer.from(sha256, "hex"), Buffer.from(digest, "hex"));
-      if (isSame && ended !== true) owner = { name, role: "admin", credentialType: "token" };
-    }
-    if (owner !== null) return owner;
+    const name = findTokenName(this.#list, digest);
+    if (name !== null) return { name, role: "admin", credentialType: "token" };
     const session = this.#sessions.get(digest);
     if (session === undefined) return null;
     // Now is before the login: the clock was set back, and the token's age is unknown.
@@ -119,13 +107,9 @@ export class AccessControl {
   }
 
   #markExpiredTokens(): void {
-    const now = this.#now();
-    const isNewlyExpired = (token: Token): boolean => token.ended !== true && isExpired(token, now);
-    if (!this.#list.tokens.some(isNewlyExpired)) return;
-    const tokens = this.#list.tokens.map((token) =>
-      isNewlyExpired(token) ? { ...token, ended: true as const } : token,
-    );
-    this.#list = { ...this.#list, tokens };
+    const marked = markExpiredTokens(this.#list, this.#now());
+    if (marked === null) return;
+    this.#list = marked;
     void this.#changes.run(async () => {
       try {
         await (await this.#file.prepare(this.#list)).commit();
@@ -202,15 +186,7 @@ export class AccessControl {
   }
 
   list(): AccessView {
-    const now = this.#now();
-    const { tokens, users } = this.#list;
-    return {
-      tokens: tokens.map((token) => {
-        const { name, madeAt, endsAt } = token;
-        return { name, madeAt, endsAt, ended: isExpired(token, now) };
-      }),
-      users: users.map(({ name, role, setAt }) => ({ name, role, setAt })),
-    };
+    return toAccessView(this.#list, this.#now());
   }
 
   /**
@@ -264,20 +240,3 @@ export class AccessControl {
     }
   }
 }
-
-/** The credentials in a data folder that this process has not opened. */
-export const readAccessList = (folder: string): AccessList =>
-  new AccessFile(realDisk, folder).read();
-
-/** Whether an administrator credential exists: then administration requires one. */
-export const hasAdminCredential = ({ tokens, users }: AccessList): boolean =>
-  tokens.length > 0 || users.some(({ role }) => role === "admin");
-
-type Token = AccessList["tokens"][number];
-
-const isExpired = ({ ended, endsAt }: Token, now: number): boolean =>
-  ended === true || (endsAt !== null && endsAt <= now);
-
-/** The form in which a token is stored. */
-export const hashToken = (token: string): string =>
-  createHash("sha256").update(token).digest("hex");

@@ -21,7 +21,8 @@ const NO_SOURCES = [/\.md$/, /^\.pictures\//, /^LICENSE$/, OTHER_TESTS];
 
 /** Operations that open, copy and replace data folders, and those that write files themselves. */
 const FOLDER_OPERATIONS =
-  "folder/|wire.ts|identity.ts|cloud-credentials.ts|access-control.ts|audit-maintenance.ts";
+  "folder/|wire.ts|identity.ts|cloud-credentials.ts|access-control.ts|access-list.ts|" +
+  "audit-maintenance.ts";
 
 const OTHER_OPERATIONS = new RegExp(`^src/operations/(?!${FOLDER_OPERATIONS})`);
 
