@@ -3,7 +3,6 @@ import { isWeakBinding, type HashedComponent } from "../license/hardware.ts";
 import { publicPart, type PublicKey } from "../license/keys.ts";
 import { signLicense } from "../license/license.ts";
 import type { LicenseRequest } from "../license/request.ts";
-import type { TermsChanges } from "../license/terms-changes.ts";
 import type { TermsDocument } from "../license/terms.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
@@ -11,24 +10,11 @@ import { isContinuation, buildSeenEntry, findReturnedButInstalled } from "./requ
 import type { Desk } from "./desk.ts";
 import { refuseReturnedLicense } from "./returned-license.ts";
 import { isSignedWithRetiredKey } from "./license-list.ts";
-import { isSameLicenseKey, normalizeLicenseKey } from "./license-key.ts";
 import { DeskRefused } from "./desk-refused.ts";
+import { readLicenseKey, type IssueOptions } from "./issue-options.ts";
+import { findRenewedLicense } from "./renewed-license.ts";
 import type { LedgerEntry, IssuedEntry } from "./ledger-entries.ts";
 import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
-
-export interface IssueOptions {
-  /** Null: a renewal from the ledger, for a site that cannot send a request. */
-  readonly request: LicenseRequest | null;
-  readonly renewLicenseId: number | null;
-  readonly licenseId: number | null;
-  readonly isNew: boolean;
-  readonly licenseKey: string | null;
-  /** Terms that are absent stay as in the license that is renewed. */
-  readonly terms: TermsChanges;
-  readonly allowWeakBinding: boolean;
-  readonly acceptForkReason: string | null;
-  readonly now: Instant;
-}
 
 /** A license that is ready to be signed; nothing is written yet. */
 export interface PreparedLicense {
@@ -147,73 +133,6 @@ const findAnswer = (desk: Desk, { request_id, appliance }: LicenseRequest): Issu
   desk.ledger
     .issuedEntries()
     .find((entry) => entry.request_id === request_id && entry.appliance === appliance) ?? null;
-
-/** The flag takes precedence over the terms file, and that over the site's request. */
-function readLicenseKey({ licenseKey, terms, request }: IssueOptions): string | null {
-  const key = licenseKey ?? terms.license_key ?? request?.license_key ?? null;
-  return key === null ? null : normalizeLicenseKey(key);
-}
-
-/** The license that this one renews; null: it is a new license. */
-function findRenewedLicense(desk: Desk, options: IssueOptions): IssuedEntry | null {
-  const { request, renewLicenseId, licenseId, isNew } = options;
-  const issued = desk.ledger.issuedEntries();
-  const id = renewLicenseId ?? licenseId;
-  if (id !== null) {
-    const license = issued.find((entry) => entry.license_id === id);
-    if (license === undefined) {
-      throw new DeskRefused(
-        `license ${id} is not in the ledger`,
-        "berth vendor list shows the licenses",
-      );
-    }
-    if (request !== null && license.appliance !== request.appliance) {
-      throw new DeskRefused(
-        `license ${id} belongs to another appliance`,
-        "ask that site to return it first, or issue an additional license with --new",
-      );
-    }
-    refuseReturnedLicense(
-      desk,
-      license,
-      request === null
-        ? "ask the site for a new request; berth vendor issue --request FILE creates a new license"
-        : "omit --license-id to issue a new license for the request",
-    );
-    return license;
-  }
-  if (isNew || request === null) return null;
-  const product = options.terms.product ?? request.product;
-  const key = readLicenseKey(options);
-  const candidates = new Map<number, IssuedEntry>();
-  for (const entry of issued) {
-    const isMatch = entry.appliance === request.appliance && entry.terms.product === product;
-    const hasKey = key === null || isSameLicenseKey(entry.terms.license_key, key);
-    const canRenew = entry.jwk !== null && !desk.ledger.isReturned(entry);
-    const isNewest = !candidates.has(entry.license_id);
-    if (isMatch && hasKey && canRenew && isNewest) candidates.set(entry.license_id, entry);
-  }
-  const isKeyUsedElsewhere = issued.some(
-    (entry) =>
-      key !== null &&
-      isSameLicenseKey(entry.terms.license_key, key) &&
-      entry.appliance !== request.appliance &&
-      !desk.ledger.isReturned(entry),
-  );
-  if (isKeyUsedElsewhere) {
-    throw new DeskRefused(
-      "another appliance has a license with this license key",
-      "ask that site to return it first, or issue an additional license with --new",
-    );
-  }
-  if (candidates.size > 1) {
-    throw new DeskRefused(
-      "the ledger has several licenses of this product for this appliance",
-      "choose one with --license-id ID, or issue an additional license with --new",
-    );
-  }
-  return candidates.values().next().value ?? null;
-}
 
 function buildTerms(desk: Desk, options: IssueOptions, before: IssuedEntry | null): TermsDocument {
   const { terms, request } = options;
