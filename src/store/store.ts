@@ -5,25 +5,17 @@ import type { RuleContext } from "../domain/rule-context.ts";
 import type { State } from "../domain/state.ts";
 import { transact } from "../domain/transact.ts";
 import { AuditHealth } from "./audit/audit-health.ts";
-import { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
-import { assessStoreHealth, SyncTimes, type StoreHealth } from "./store-health.ts";
-import { openFolder, type OpenedFolder } from "./folder/folder.ts";
-import {
-  GroupCommit,
-  StorageError,
-  toFaultResult,
-  toStorageFault,
-  type StorageFault,
-} from "./journal/group-commit.ts";
-import { LockedFolder } from "./folder/locked-folder.ts";
-import type { ChainHead } from "./journal/journal.ts";
-import { LiveState } from "./live-state.ts";
-import { reloadFolder, type LoadedFolder } from "./folder/load.ts";
-import type { ValidSegment } from "./journal/replay.ts";
 import type { AuditLogSource } from "./audit/line-locator.ts";
-import { canWriteProbe } from "./folder/disk-space.ts";
-import { createNextSegment, RotationSchedule } from "./journal/rotation.ts";
+import { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
+import { openFolder, type OpenedFolder } from "./folder/folder.ts";
+import { LockedFolder } from "./folder/locked-folder.ts";
+import { toFaultResult, toStorageFault, type StorageFault } from "./journal/group-commit.ts";
+import type { ChainHead } from "./journal/journal.ts";
+import { RotationSchedule } from "./journal/rotation.ts";
+import { LiveState } from "./live-state.ts";
+import { RecoverableJournal } from "./recoverable-journal.ts";
 import type { StateFormat } from "./state/state-format.ts";
+import { assessStoreHealth, type StoreHealth } from "./store-health.ts";
 import type { AuditMeter, StoreStatus, StoreOptions } from "./store-options.ts";
 
 const TICK_INTERVAL = 1_000;
@@ -40,14 +32,9 @@ export class Store {
   readonly #format: StateFormat;
   readonly #live: LiveState;
   readonly #rotation: RotationSchedule;
-  #commit: GroupCommit;
-  #fault: StorageFault | null = null;
-  #failureHandling: Promise<void> | null = null;
-  #notes: readonly string[];
-  #recovering: Promise<void> | null = null;
+  readonly #notes: readonly string[];
   readonly #checkpoints: CheckpointRunner;
-  #isProbing = false;
-  readonly #syncTimes = new SyncTimes();
+  readonly #journal: RecoverableJournal;
   readonly #tickTimer: Timer;
 
   static async open(options: StoreOptions): Promise<Store> {
@@ -67,7 +54,12 @@ export class Store {
       getLastAuditSeq: () => this.#live.head.auditSeq,
       onEnd: (error) => this.auditHealth.setCheckpointResult(error),
     });
-    this.#commit = this.#startCommit(opened);
+    this.#journal = new RecoverableJournal(options, opened.segment, {
+      live: this.#live,
+      lockedFolder: this.#lockedFolder,
+      checkpoints: this.#checkpoints,
+      rotation: this.#rotation,
+    });
     this.#tickTimer = setInterval(() => void this.#tick(), TICK_INTERVAL);
     this.#tickTimer.unref();
   }
@@ -82,29 +74,28 @@ export class Store {
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
     meter: AuditMeter | null = null,
   ): Promise<Result<T, Fault | StorageFault>> {
-    if (this.#fault !== null) return Promise.resolve(err(this.#fault));
+    if (this.#journal.fault !== null) return Promise.resolve(err(this.#journal.fault));
     if (this.#format.isOld) return this.#migrateThen(() => this.transact(command, view, meter));
     const context = this.#live.makeContext();
     let answer: Result<T, Fault>;
     try {
-      this.#live.writeClockJumps(this.#commit, context);
+      this.#live.writeClockJumps(this.#journal.commit, context);
       const requested = typeof command === "function" ? command(this.#live.head) : command;
       const refuseGrant = (): Fault | null => meter?.checkBudget(context.at) ?? null;
       const result = transact(this.#live.state, requested, context, refuseGrant);
-      if (result.ok) this.#live.write(this.#commit, result.value, context.at, meter);
+      if (result.ok) this.#live.write(this.#journal.commit, result.value, context.at, meter);
       answer = result.ok ? ok(view(this.#live.state, result.value.outcome, context)) : result;
     } catch (error) {
       // Memory may contain part of a change that the journal does not: reload the state from disk.
-      this.#fault = { code: "storage_failed" };
-      this.#recover();
+      this.#journal.recoverFromException();
       return Promise.reject(error);
     }
     return this.#whenDurable(answer);
   }
 
   async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, StorageFault>> {
-    if (this.#recovering !== null) await this.#recovering;
-    if (this.#fault?.code === "storage_failed") return err(this.#fault);
+    if (this.#journal.recovering !== null) await this.#journal.recovering;
+    if (this.#journal.fault?.code === "storage_failed") return err(this.#journal.fault);
     return this.#whenDurable(ok(view(this.#live.state, this.#live.makeContext())));
   }
 
@@ -115,13 +106,13 @@ export class Store {
 
   status(): StoreStatus {
     return {
-      fault: this.#fault,
+      fault: this.#journal.fault,
       folderChange: this.#lockedFolder.change,
       notes: [...this.#notes, ...this.#lockedFolder.notes],
       checkpointError: this.#checkpoints.error,
       seq: this.#live.head.seq,
       auditSeq: this.#live.head.auditSeq,
-      journalBytes: this.#commit.durableBytes,
+      journalBytes: this.#journal.commit.durableBytes,
     };
   }
 
@@ -139,10 +130,10 @@ export class Store {
     const { coveredSeq, error, runningMs } = this.#checkpoints;
     return assessStoreHealth(disk, folder, {
       coveredSeq,
-      slowestSyncMs: this.#syncTimes.slowest,
+      slowestSyncMs: this.#journal.slowestSyncMs,
       checkpointError: error,
       checkpointRunningMs: runningMs,
-      isFileLimited: this.#fault?.isFileLimit === true || this.#rotation.isSizeLimited,
+      isFileLimited: this.#journal.fault?.isFileLimit === true || this.#rotation.isSizeLimited,
       auditFinding: this.auditHealth.finding,
     });
   }
@@ -150,17 +141,18 @@ export class Store {
   /** After a clean stop `state.json` contains everything. */
   async close(): Promise<void> {
     clearInterval(this.#tickTimer);
-    await this.#recovering;
-    await this.#commit.whenDurable()?.catch(() => {});
+    await this.#journal.recovering;
+    await this.#journal.commit.whenDurable()?.catch(() => {});
     await this.#checkpoints.stop();
-    await this.#failIfFolderChanged();
+    await this.#journal.failIfFolderChanged();
     // A folder of an older format was only read: the version that wrote it can still read it.
     const hasUncheckpointedLines =
-      this.#commit.durableBytes > 0 || this.#checkpoints.hasUncheckpointedSegments;
-    const canCheckpoint = this.#fault === null && !this.#format.isOld && !this.#checkpoints.isHung;
+      this.#journal.commit.durableBytes > 0 || this.#checkpoints.hasUncheckpointedSegments;
+    const canCheckpoint =
+      this.#journal.fault === null && !this.#format.isOld && !this.#checkpoints.isHung;
     if (hasUncheckpointedLines && canCheckpoint) await this.checkpoint();
-    await this.#failureHandling;
-    this.#commit.close();
+    await this.#journal.failureHandling;
+    this.#journal.commit.close();
     this.#lockedFolder.release();
   }
 
@@ -178,11 +170,11 @@ export class Store {
   async #rotate(): Promise<number> {
     // A recovery is about to close the current file, so it is waited for first: nothing may start
     // between this check and the switch.
-    while (this.#recovering !== null) await this.#recovering;
+    while (this.#journal.recovering !== null) await this.#journal.recovering;
     if (this.#format.isOld) await this.#format.migrate();
     let open = 0;
-    await this.#commit.switchFile(async () => {
-      open = this.#commit.pendingBatchSeq ?? this.#live.head.seq + 1;
+    await this.#journal.commit.switchFile(async () => {
+      open = this.#journal.commit.pendingBatchSeq ?? this.#live.head.seq + 1;
       return this.#lockedFolder.startSegment(open);
     });
     this.#rotation.restart();
@@ -201,98 +193,17 @@ export class Store {
   }
 
   #whenDurable<T, F>(answer: Result<T, F>): Promise<Result<T, F | StorageFault>> {
-    const syncing = this.#commit.whenDurable();
+    const syncing = this.#journal.commit.whenDurable();
     return syncing === null ? Promise.resolve(answer) : syncing.then(() => answer, toFaultResult);
   }
 
-  #startCommit({ segment }: Pick<LoadedFolder, "segment">): GroupCommit {
-    const file = this.#lockedFolder.openSegment(segment);
-    return new GroupCommit(file, segment.size, this.#syncTimes, (error) => this.#fail(error));
-  }
-
-  #fail(error: StorageError): void {
-    this.#fault = error.fault;
-    if (error.fault.code === "storage_full") return this.#recover();
-    const { coveredSeq: covers, hasUncheckpointedSegments } = this.#checkpoints;
-    const progress = { durableBytes: this.#commit.durableBytes, covers, hasUncheckpointedSegments };
-    this.#failureHandling = this.#lockedFolder
-      .handleFailure(error, progress)
-      .then(this.#options.onFatal);
-  }
-
-  /** Fails the store if its files were removed or replaced: answers must not depend on them. */
-  async #failIfFolderChanged(): Promise<void> {
-    if (this.#fault?.code === "storage_failed" || this.#recovering !== null) return;
-    // A segment that is being opened is checked there.
-    const failure = this.#commit.pendingSwitch === null ? this.#lockedFolder.findChange() : null;
-    if (failure === null) return;
-    this.#fault = failure.fault;
-    await this.#commit.switchFile(() => Promise.reject(failure)).catch(() => {});
-  }
-
-  /** Memory is ahead of the disk: waits for pending writes, then reloads the state from disk. */
-  #recover(): void {
-    this.#recovering ??= this.#reload()
-      .catch((error: unknown) => {
-        if (error instanceof StorageError) return;
-        this.#fault = { code: "storage_failed" };
-        this.#options.onFatal(error instanceof Error ? error : new Error(String(error)));
-      })
-      .finally(() => {
-        this.#recovering = null;
-      });
-  }
-
-  async #reload(): Promise<void> {
-    const { disk, folder, checkSignatures } = this.#options;
-    await this.#commit.pendingSwitch;
-    await this.#commit.whenDurable()?.catch((error: unknown) => {
-      if (error instanceof StorageError && error.fault.code === "storage_failed") throw error;
-    });
-    const failure = this.#lockedFolder.findChange();
-    if (failure !== null) {
-      this.#fail(failure);
-      throw failure;
-    }
-    this.#commit.close();
-    const durableEnd = { path: this.#lockedFolder.segmentPath, size: this.#commit.durableBytes };
-    const loaded = await reloadFolder(disk, folder, durableEnd, checkSignatures);
-    this.#live.replace(loaded);
-    this.#checkpoints.coveredSeq = loaded.coveredSeq;
-    const segment = await this.#chooseSegment(loaded);
-    this.#checkpoints.hasUncheckpointedSegments =
-      loaded.hasUncheckpointedSegments || segment !== loaded.segment;
-    this.#commit = this.#startCommit({ segment });
-    if (this.#fault?.code !== "storage_full") this.#fault = null;
-  }
-
-  /** A new segment if the last one reached the file size limit and a new one can be created. */
-  async #chooseSegment({ segment, head }: LoadedFolder): Promise<ValidSegment> {
-    if (this.#fault?.isFileLimit !== true || segment.size === 0) return segment;
-    const next = await createNextSegment(this.#options.disk, this.#options.folder, head.seq + 1);
-    if (next === null) return segment;
-    this.#rotation.limitSize(segment.size);
-    this.#fault = null;
-    return next;
-  }
-
   async #tick(): Promise<void> {
-    await this.#failIfFolderChanged();
-    if (this.#fault?.code === "storage_full") return this.#probeDiskSpace();
-    if (this.#checkpoints.currentRun !== null || this.#fault !== null || this.#format.isOld) return;
-    if (this.#rotation.isRotationDue(this.#commit.durableBytes)) await this.checkpoint();
+    await this.#journal.failIfFolderChanged();
+    if (this.#journal.fault?.code === "storage_full") return this.#journal.probeDiskSpace();
+    if (this.#checkpoints.currentRun !== null || this.#journal.fault !== null || this.#format.isOld)
+      return;
+    if (this.#rotation.isRotationDue(this.#journal.commit.durableBytes)) await this.checkpoint();
     else if (this.#checkpoints.isRetryDue)
       await this.#checkpoints.run(async () => this.#lockedFolder.segmentNumber);
-  }
-
-  async #probeDiskSpace(): Promise<void> {
-    // One probe at a time: the result of a slow one may be outdated.
-    if (this.#recovering !== null || this.#isProbing) return;
-    this.#isProbing = true;
-    const hasSpace = await canWriteProbe(this.#options.disk, this.#options.folder);
-    this.#isProbing = false;
-    if (!hasSpace || this.#fault?.code !== "storage_full") return;
-    this.#fault = null;
-    this.#checkpoints.retrySoon();
   }
 }

@@ -220,7 +220,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     name: "the store does not check whether a full disk has space again",
     in: "Store.#tick",
-    find: "this.#probeDiskSpace()",
+    find: "$journal.probeDiskSpace()",
     replace: "undefined",
     caughtBy: ["disk-full"],
     tests: "while the journal is written",

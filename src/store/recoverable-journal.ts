@@ -1,0 +1,154 @@
+import type { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
+import { canWriteProbe } from "./folder/disk-space.ts";
+import { reloadFolder, type LoadedFolder } from "./folder/load.ts";
+import type { LockedFolder } from "./folder/locked-folder.ts";
+import { GroupCommit, StorageError, type StorageFault } from "./journal/group-commit.ts";
+import type { ValidSegment } from "./journal/replay.ts";
+import { createNextSegment, type RotationSchedule } from "./journal/rotation.ts";
+import type { LiveState } from "./live-state.ts";
+import { SyncTimes } from "./store-health.ts";
+import type { StoreOptions } from "./store-options.ts";
+
+type JournalOptions = Pick<StoreOptions, "disk" | "folder" | "checkSignatures" | "onFatal">;
+
+/** The parts of a store that must agree with the disk after a recovery. */
+interface StoreParts {
+  readonly live: LiveState;
+  readonly lockedFolder: LockedFolder;
+  readonly checkpoints: CheckpointRunner;
+  readonly rotation: RotationSchedule;
+}
+
+/** The journal of an open store, the fault that stops it, and the recovery from that fault. */
+export class RecoverableJournal {
+  readonly #options: JournalOptions;
+  readonly #parts: StoreParts;
+  readonly #syncTimes = new SyncTimes();
+  #commit: GroupCommit;
+  #fault: StorageFault | null = null;
+  #failureHandling: Promise<void> | null = null;
+  #recovering: Promise<void> | null = null;
+  #isProbing = false;
+
+  constructor(options: JournalOptions, segment: ValidSegment, parts: StoreParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#commit = this.#startCommit(segment);
+  }
+
+  /** Appends to the open segment; a recovery replaces it. */
+  get commit(): GroupCommit {
+    return this.#commit;
+  }
+
+  /** Null: changes are accepted. */
+  get fault(): StorageFault | null {
+    return this.#fault;
+  }
+
+  /** Resolves when the running recovery ends; null: none is running. */
+  get recovering(): Promise<void> | null {
+    return this.#recovering;
+  }
+
+  /** Resolves when a permanent failure was reported; null: there was none. */
+  get failureHandling(): Promise<void> | null {
+    return this.#failureHandling;
+  }
+
+  /** The slowest sync of the last one to two minutes. */
+  get slowestSyncMs(): number {
+    return this.#syncTimes.slowest;
+  }
+
+  /** After an exception within a change, which may be in memory in part. */
+  recoverFromException(): void {
+    this.#fault = { code: "storage_failed" };
+    this.#recover();
+  }
+
+  /** Fails the store if its files were removed or replaced: answers must not depend on them. */
+  async failIfFolderChanged(): Promise<void> {
+    if (this.#fault?.code === "storage_failed" || this.#recovering !== null) return;
+    // A segment that is being opened is checked there.
+    const failure =
+      this.#commit.pendingSwitch === null ? this.#parts.lockedFolder.findChange() : null;
+    if (failure === null) return;
+    this.#fault = failure.fault;
+    await this.#commit.switchFile(() => Promise.reject(failure)).catch(() => {});
+  }
+
+  /** Ends the fault of a full disk if there is space again. */
+  async probeDiskSpace(): Promise<void> {
+    // One probe at a time: the result of a slow one may be outdated.
+    if (this.#recovering !== null || this.#isProbing) return;
+    this.#isProbing = true;
+    const hasSpace = await canWriteProbe(this.#options.disk, this.#options.folder);
+    this.#isProbing = false;
+    if (!hasSpace || this.#fault?.code !== "storage_full") return;
+    this.#fault = null;
+    this.#parts.checkpoints.retrySoon();
+  }
+
+  #startCommit(segment: ValidSegment): GroupCommit {
+    const file = this.#parts.lockedFolder.openSegment(segment);
+    return new GroupCommit(file, segment.size, this.#syncTimes, (error) => this.#fail(error));
+  }
+
+  #fail(error: StorageError): void {
+    this.#fault = error.fault;
+    if (error.fault.code === "storage_full") return this.#recover();
+    const { coveredSeq: covers, hasUncheckpointedSegments } = this.#parts.checkpoints;
+    const progress = { durableBytes: this.#commit.durableBytes, covers, hasUncheckpointedSegments };
+    this.#failureHandling = this.#parts.lockedFolder
+      .handleFailure(error, progress)
+      .then(this.#options.onFatal);
+  }
+
+  /** Memory is ahead of the disk: waits for pending writes, then reloads the state from disk. */
+  #recover(): void {
+    this.#recovering ??= this.#reload()
+      .catch((error: unknown) => {
+        if (error instanceof StorageError) return;
+        this.#fault = { code: "storage_failed" };
+        this.#options.onFatal(error instanceof Error ? error : new Error(String(error)));
+      })
+      .finally(() => {
+        this.#recovering = null;
+      });
+  }
+
+  async #reload(): Promise<void> {
+    const { disk, folder, checkSignatures } = this.#options;
+    const { live, lockedFolder, checkpoints } = this.#parts;
+    await this.#commit.pendingSwitch;
+    await this.#commit.whenDurable()?.catch((error: unknown) => {
+      if (error instanceof StorageError && error.fault.code === "storage_failed") throw error;
+    });
+    const failure = lockedFolder.findChange();
+    if (failure !== null) {
+      this.#fail(failure);
+      throw failure;
+    }
+    this.#commit.close();
+    const durableEnd = { path: lockedFolder.segmentPath, size: this.#commit.durableBytes };
+    const loaded = await reloadFolder(disk, folder, durableEnd, checkSignatures);
+    live.replace(loaded);
+    checkpoints.coveredSeq = loaded.coveredSeq;
+    const segment = await this.#chooseSegment(loaded);
+    checkpoints.hasUncheckpointedSegments =
+      loaded.hasUncheckpointedSegments || segment !== loaded.segment;
+    this.#commit = this.#startCommit(segment);
+    if (this.#fault?.code !== "storage_full") this.#fault = null;
+  }
+
+  /** A new segment if the last one reached the file size limit and a new one can be created. */
+  async #chooseSegment({ segment, head }: LoadedFolder): Promise<ValidSegment> {
+    if (this.#fault?.isFileLimit !== true || segment.size === 0) return segment;
+    const next = await createNextSegment(this.#options.disk, this.#options.folder, head.seq + 1);
+    if (next === null) return segment;
+    this.#parts.rotation.limitSize(segment.size);
+    this.#fault = null;
+    return next;
+  }
+}
