@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
-import { errorCode, type Disk } from "../platform/files/disk.ts";
+import type { Disk } from "../platform/files/disk.ts";
+import { errorCode } from "../platform/files/system-error.ts";
 import { replaceFile } from "../platform/files/files.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import { randomBytes } from "../platform/crypto/random.ts";

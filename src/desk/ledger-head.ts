@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { errorCode, type Disk } from "../platform/files/disk.ts";
+import type { Disk } from "../platform/files/disk.ts";
+import { errorCode } from "../platform/files/system-error.ts";
 import { replaceFile } from "../platform/files/files.ts";
 import { LEDGER_FILE, type LedgerLine } from "./ledger-lines.ts";
 

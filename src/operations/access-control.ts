@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../domain/result.ts";
 import { DAY, HOUR } from "../domain/time.ts";
 import { PasswordHasher } from "../platform/crypto/passwords.ts";
 import { TaskQueue } from "../platform/schedule/task-queue.ts";
-import { errorCode } from "../platform/files/disk.ts";
+import { errorCode } from "../platform/files/system-error.ts";
 import { log } from "../platform/log.ts";
 import { randomToken } from "../platform/crypto/random.ts";
 import type { AccessFile, AccessList } from "../store/secrets/access-file.ts";

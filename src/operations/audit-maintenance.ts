@@ -5,7 +5,7 @@ import { limits } from "../domain/limits.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { AuditGap, AuditGapFile } from "../domain/state.ts";
 import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
-import { errorCode } from "../platform/files/disk.ts";
+import { errorCode } from "../platform/files/system-error.ts";
 import type { AuditFinding } from "../store/audit/audit-health.ts";
 import { readAuditMonth } from "../store/audit/month.ts";
 import { recoverLines } from "../store/audit/line-recovery.ts";

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { errorCode } from "./files/disk.ts";
+import { errorCode } from "./files/system-error.ts";
 import { isCompiled } from "./embedded/version.ts";
 
 /** The environment variables of a process. */

@@ -4,7 +4,7 @@ import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listen, listenOnSocket, type AccessPolicy } from "../../src/http/server.ts";
 import { createNetworkMatcher } from "../../src/platform/network/networks.ts";
-import { errorCode } from "../../src/platform/files/disk.ts";
+import { errorCode } from "../../src/platform/files/system-error.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";
 import { sendRaw } from "../support/raw-request.ts";
 

@@ -1,6 +1,7 @@
 import { readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode, realDisk } from "../../platform/files/disk.ts";
+import { realDisk } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { writeAll } from "../../platform/files/files.ts";
 import { verify } from "../../operations/folder/verify.ts";
 import { folderChecks } from "../../operations/folder/folder-checks.ts";

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
-import { errorCode } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { Misuse } from "../frame/options.ts";
 import { Failure } from "../frame/command.ts";
 

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { errorCode } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import type { Command } from "./command.ts";
 import { findNearest } from "./nearest.ts";
 import { Misuse, type Option, type ParsedFlags } from "./options.ts";

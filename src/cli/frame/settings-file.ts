@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { messageOfError } from "../../platform/error-message.ts";
-import { errorCode } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import {
   defaultDataFolder,
   hasServiceSettings,

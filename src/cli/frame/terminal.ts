@@ -1,7 +1,7 @@
 import type { JsonRefusal } from "./json-refusal.ts";
 import { writeSync } from "node:fs";
 import { isatty } from "node:tty";
-import { errorCode } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 
 /**
  * The only module that prints. Results go to stdout; errors, warnings, notes and questions go to

@@ -13,7 +13,7 @@ import {
 import { listenTls, type Certificate } from "../../http/tls-server.ts";
 import type { LogMode } from "../../http/access/access-log.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { errorCode } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { log } from "../../platform/log.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { findListeningProcess } from "../../platform/network/ports.ts";

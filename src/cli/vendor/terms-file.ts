@@ -3,7 +3,7 @@ import { describeFieldFault, type FieldFault } from "../../license/field-faults.
 import type { TermsChanges } from "../../license/terms-changes.ts";
 import { DAY_OR_TIME, parseTermsFile } from "../../license/terms-file.ts";
 import { messageOfError } from "../../platform/error-message.ts";
-import { errorCode } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { Misuse } from "../frame/options.ts";
 import { findNearest } from "../frame/nearest.ts";
 import { findRepeatedMember } from "./repeated-member.ts";

@@ -21,6 +21,7 @@ import {
   type Stats,
 } from "node:fs";
 import { flock } from "./flock.ts";
+import { errorCode } from "./system-error.ts";
 import { openExclusively } from "./windows-lock.ts";
 
 const isWindows = process.platform === "win32";
@@ -256,14 +257,4 @@ function addPathToError<T>(path: string, read: () => T): T {
     if (error instanceof Error && !("path" in error)) throw Object.assign(error, { path });
     throw error;
   }
-}
-
-/** Whether opening a file or folder failed: then nothing was written, and no sync failed. */
-export const isOpenFailure = (error: unknown): boolean =>
-  error instanceof Error && "syscall" in error && error.syscall === "open";
-
-/** The code of a system error (`ENOSPC`, `EIO`, …); null for other errors. */
-export function errorCode(error: unknown): string | null {
-  if (!(error instanceof Error) || !("code" in error)) return null;
-  return typeof error.code === "string" ? error.code : null;
 }

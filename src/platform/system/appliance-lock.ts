@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { statSync } from "node:fs";
-import { errorCode } from "../files/disk.ts";
+import { errorCode } from "../files/system-error.ts";
 import type { Environment } from "../environment.ts";
 import { readLines, findProcessWithSocket } from "../network/ports.ts";
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { errorCode } from "../files/disk.ts";
+import { errorCode } from "../files/system-error.ts";
 
 /** Kills a process immediately; no error if it has already ended. */
 export function killProcess(pid: number): void {

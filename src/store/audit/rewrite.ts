@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
-import { errorCode, type Disk, type OpenFile } from "../../platform/files/disk.ts";
+import type { Disk, OpenFile } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { writeAll } from "../../platform/files/files.ts";
 import type { RecoveredLine } from "./line-recovery.ts";
 import type { AuditSurvey, LineRun, SurveyedFile } from "./survey.ts";

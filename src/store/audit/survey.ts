@@ -234,17 +234,12 @@ function mergeAdjacent(missing: readonly MissingRun[]): MissingRun[] {
   return merged;
 }
 
-interface OrderedFiles {
-  readonly files: readonly SurveyedFile[];
-  readonly unreadableFiles: readonly string[];
-}
-
 /** Sorted by the first readable line, which need not be the first line of the file. */
 function* sortFilesByFirstLine(
   disk: Disk,
   folder: string,
   { anchor, seq: end }: Snapshot["audit"],
-): Generator<void, OrderedFiles> {
+): Generator<void, Pick<AuditSurvey, "files" | "unreadableFiles">> {
   const files: { readonly first: number; readonly file: SurveyedFile }[] = [];
   const unreadable: string[] = [];
   for (const name of listAuditFileNames(disk, folder).toSorted()) {

@@ -2,7 +2,8 @@ import { dirname, join, resolve } from "node:path";
 import { emptyState } from "../../domain/evolve/evolve.ts";
 import type { DataFolderKind } from "../../domain/state.ts";
 import { instant, type Instant } from "../../domain/time.ts";
-import { errorCode, type Disk } from "../../platform/files/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { writeAll } from "../../platform/files/files.ts";
 import {
   generationName,

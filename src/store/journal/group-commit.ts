@@ -1,5 +1,6 @@
 import { err, type Result } from "../../domain/result.ts";
-import { errorCode, type OpenFile } from "../../platform/files/disk.ts";
+import type { OpenFile } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { writeAll } from "../../platform/files/files.ts";
 import type { SyncTimes } from "../store-health.ts";
 

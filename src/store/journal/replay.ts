@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { evolve, UnknownEvent } from "../../domain/evolve/evolve.ts";
 import type { State } from "../../domain/state.ts";
 import { messageOfError } from "../../platform/error-message.ts";
-import { errorCode, type Disk } from "../../platform/files/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { quoteForShell } from "../../platform/shell-quote.ts";
 import { FileDamaged } from "../state/durable-file.ts";
 import {

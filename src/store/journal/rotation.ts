@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
-import { isOpenFailure, type Disk, type OpenFile } from "../../platform/files/disk.ts";
+import type { Disk, OpenFile } from "../../platform/files/disk.ts";
+import { isOpenFailure } from "../../platform/files/system-error.ts";
 import { segmentName, STATE_FILE } from "../folder/files.ts";
 import { StorageError } from "./group-commit.ts";
 import type { ValidSegment } from "./replay.ts";

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { errorCode, type Disk } from "../../platform/files/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { replaceFile } from "../../platform/files/files.ts";
 import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import type { Adapter } from "lowdb";
-import { errorCode, type Disk } from "../../platform/files/disk.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { writeAll } from "../../platform/files/files.ts";
 
 /** The file exists but is not what was written. */

@@ -3,7 +3,7 @@
 // comes.
 import { dlopen, FFIType, ptr } from "bun:ffi";
 import { closeSync, readSync } from "node:fs";
-import { errorCode } from "../../../src/platform/files/disk.ts";
+import { errorCode } from "../../../src/platform/files/system-error.ts";
 import { atEnd } from "../../support/suite-harness.ts";
 
 const KINDS = { changed: 0x2, opened: 0x20, renamed: 0x80, created: 0x100 } as const;

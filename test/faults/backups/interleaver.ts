@@ -2,7 +2,7 @@
 // there with SIGSTOP until the other has passed. No source of the product has to know of it.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode } from "../../../src/platform/files/disk.ts";
+import { errorCode } from "../../../src/platform/files/system-error.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { BackupViolation } from "./request-cut.ts";
 import { FolderWatcher } from "./folder-watcher.ts";

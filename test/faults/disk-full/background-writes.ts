@@ -1,6 +1,6 @@
 // Fills the disk while no client waits for an answer: while a checkpoint writes the state or the
 // audit log, at a start, in a rotation, at a stop, and while credentials are changed.
-import { errorCode } from "../../../src/platform/files/disk.ts";
+import { errorCode } from "../../../src/platform/files/system-error.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { SealedFile } from "../../../src/store/secrets/sealed-file.ts";
 import { transactCommand } from "../../support/licensed-store.ts";

@@ -1,7 +1,7 @@
 // A small tmpfs, with a ballast file beside the data that fills it.
 import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode } from "../../../src/platform/files/disk.ts";
+import { errorCode } from "../../../src/platform/files/system-error.ts";
 import { atEnd, makeTempFolder } from "../../support/suite-harness.ts";
 
 const PAGE = 4096;

@@ -1,7 +1,7 @@
 // One simulation run: a site on a simulated machine, with thousands of operations and faults
 // between them. All randomness comes from the seed, so a run can be repeated exactly.
 import { DAY, HOUR, MINUTE, SECOND } from "../../../src/domain/time.ts";
-import { errorCode } from "../../../src/platform/files/disk.ts";
+import { errorCode } from "../../../src/platform/files/system-error.ts";
 import { tryDamage } from "./damage-trial.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import { SimulatedMachine } from "./simulated-machine.ts";

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode, realDisk } from "../../../src/platform/files/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { errorCode } from "../../../src/platform/files/system-error.ts";
 import { FolderRefused } from "../../../src/store/folder/refusal.ts";
 import { verify } from "../../../src/operations/folder/verify.ts";
 import { openSiteWithKey, checkIdentity } from "../../support/backup-site.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { errorCode, isOpenFailure, realDisk } from "../../../src/platform/files/disk.ts";
+import { realDisk } from "../../../src/platform/files/disk.ts";
+import { errorCode, isOpenFailure } from "../../../src/platform/files/system-error.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { StateFile } from "../../../src/store/state/state-file.ts";
 import { makeDiskError, FaultyDisk, isPending } from "../../support/faulty-disk.ts";
