@@ -20,7 +20,7 @@ import { findFreePorts } from "../shared/server-process.ts";
 
 type LicensedKillPoint = Exclude<KillPoint, "first" | "late">;
 
-const KILLS = chooseSize(200, 10_000, 80);
+const KILLS = chooseSize(300, 10_000, 80);
 const FIRST_STARTS = chooseSize(20, 400, 8);
 const LATE_CHECKPOINTS = chooseSize(6, 100, 2);
 const PARALLEL_SITES = Math.min(4, availableParallelism());

@@ -53,8 +53,7 @@ export const bugs: readonly PlantedBug[] = [
     in: "encodeSnapshot",
     find: "[...$state.idempotencyRecords].map($toRow)",
     replace: "[]",
-    caughtBy: ["kill"],
-    tests: "after kills under load",
+    caughtBy: ["simulation", "kill"],
   },
   {
     name: "a segment that starts under load is named after the wrong line",
