@@ -85,7 +85,9 @@ describe.skipIf(process.platform !== "linux")("the appliance lock", () => {
       // Runs as another user, who cannot inspect that process. It runs a bundle, because the
       // sources may be in a folder that only the user of the tests can read.
       const { outputs } = await Bun.build({
-        entrypoints: [Bun.resolveSync("../../src/platform/appliance-lock.ts", import.meta.dir)],
+        entrypoints: [
+          Bun.resolveSync("../../src/platform/system/appliance-lock.ts", import.meta.dir),
+        ],
         target: "bun",
       });
       const script = `${await outputs[0]?.text()}
