@@ -15,7 +15,7 @@ export const FAULTS: FaultRows<FaultCode> = {
 
 export const messageOf = (fault: AnyFault): string => rowOf(fault).message(fault);
 
-/** What an operator at the command line is told about a fault. */
+/** The message and the hint of a fault at the command line. */
 export interface CommandLineTexts {
   readonly message: string;
   /** Empty: no command helps. */

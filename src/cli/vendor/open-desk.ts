@@ -15,7 +15,7 @@ export const deskOptions = {
 
 interface DeskKey {
   readonly dir: string;
-  /** Null: the passphrase is asked for. */
+  /** Null: berth prompts for the passphrase. */
   readonly passphraseFile: string | null;
 }
 
@@ -71,7 +71,7 @@ export async function readNewPassphrase(options: NewPassphrase): Promise<string 
   return readPassphraseFile(options.file) ?? (await askSecretTwice("new passphrase"));
 }
 
-/** Called before anything else is asked or done. */
+/** Called before any prompt and before any change. */
 export function checkNewPassphrase({ noPassphrase, file, flag }: NewPassphrase): void {
   if (noPassphrase || file !== null || process.stdin.isTTY) return;
   throw new Misuse(
