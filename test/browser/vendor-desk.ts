@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 export interface VendorDesk {
   readonly folder: string;
@@ -45,7 +46,10 @@ export function createVendorDesk(
   };
 }
 
-/** Drops a file onto the page, as from a file manager. */
+/**
+ * Drops a file onto the page, as from a file manager. The page listens to it only after it has
+ * shown the place for it; it then marks that place, so the drag is repeated until it is marked.
+ */
 export async function dropFile(page: Page, text: string, name: string): Promise<void> {
   const files = await page.evaluateHandle(
     `(() => {
@@ -54,9 +58,15 @@ export async function dropFile(page: Page, text: string, name: string): Promise<
       return files;
     })()`,
   );
-  for (const event of ["dragenter", "dragover", "drop"]) {
-    await page.dispatchEvent("main", event, { dataTransfer: files });
-  }
+  const drag = (event: string): Promise<void> =>
+    page.dispatchEvent("main", event, { dataTransfer: files });
+  await page.locator(".file-drop").waitFor();
+  await waitUntil(async () => {
+    await drag("dragenter");
+    await drag("dragover");
+    return (await page.locator(".file-drop.over").count()) > 0;
+  }, "the page marks the place for the file that is dragged over it");
+  await drag("drop");
 }
 
 /** Whether a user can register for a product. */

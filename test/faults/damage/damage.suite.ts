@@ -14,7 +14,7 @@ import { judgeDamagedFolder, DAMAGE_PROMISES, type DamagePromise } from "./judge
 import { recordSiteHistory, type FolderSnapshot } from "./site-history.ts";
 import { createRandom, makeTempFolder, seed, chooseSize } from "../../support/suite-harness.ts";
 import { expectKept, isDetectionRun, testPromises } from "../shared/promises.ts";
-import type { FileTree } from "../shared/memory-disk.ts";
+import { fileBytes, type FileTree } from "../shared/memory-disk.ts";
 
 /** The snapshot from which the pending checkpoints were made. */
 const CHECKPOINT_SNAPSHOT = "running";
@@ -176,17 +176,20 @@ async function judgeUnreadFiles(
     if (reason !== null) report.recordViolation("credentials", `${context}: ${reason}`);
   }
   if (snapshotName !== CHECKPOINT_SNAPSHOT || !name.startsWith("history/")) return;
-  if (random() > chooseSize(0.25, 1)) return;
-  const index = Math.floor(random() * site.pendingCheckpoints.length);
-  const [next, clean] = [site.pendingCheckpoints[index], cleanCheckpoints[index]];
-  if (next === undefined || clean === undefined) return;
-  report.counts.checkpoints += 1;
-  const reason = await judgeCheckpoint(next, clean, name, tree);
-  if (reason !== null) {
-    report.recordViolation(
-      "checkpoint",
-      `${context}, then a checkpoint into ${next.name}: ${reason}`,
-    );
+  for (const [index, next] of site.pendingCheckpoints.entries()) {
+    const clean = cleanCheckpoints[index];
+    if (clean === undefined) continue;
+    // Few damaged files are longer than before, and some mistakes show in them alone.
+    const isLonger = (tree.get(name)?.bytes.length ?? 0) > fileBytes(before, name).length;
+    if (!isLonger && random() > chooseSize(1 / 12, 1 / 3)) continue;
+    report.counts.checkpoints += 1;
+    const reason = await judgeCheckpoint(next, clean, name, tree);
+    if (reason !== null) {
+      report.recordViolation(
+        "checkpoint",
+        `${context}, then a checkpoint into ${next.name}: ${reason}`,
+      );
+    }
   }
 }
 

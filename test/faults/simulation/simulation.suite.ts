@@ -27,10 +27,10 @@ const PROMISES: Readonly<Record<SimulationPromise, string>> = {
 };
 
 /**
- * Usual runs always use the same seeds, so that only a change of the code can change the result. A
- * soak run or SEED uses other seeds.
+ * Usual runs always use the same seeds, so that only a change of the code can change the result;
+ * those from 100 on show every planted bug. A soak run or SEED uses other seeds.
  */
-const FIXED_SEED = 1;
+const FIXED_SEED = 100;
 const seed = isSoak || process.env["SEED"] !== undefined ? harnessSeed : FIXED_SEED;
 
 /** A planted bug may name the seed that shows it; the others follow. */
