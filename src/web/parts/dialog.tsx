@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { frame } from "./common-texts.ts";
 
 interface Props {
@@ -8,25 +8,32 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** A dialog that opens within this time after another one closed takes over its focus return. */
-const FOCUS_RETURN_TIME = 1_000;
+/** What had the focus outside of any dialog when the last dialog was made. */
+let focusedBefore: Element | null = null;
 
-/** The element that had the focus before the last dialog; the focus may not be back there yet. */
-let focusToRestore: Element | null = null;
+/**
+ * Where the focus returns to. A dialog that replaces another one returns it to where that one would
+ * have: at that moment the focus may be in the other dialog, or nowhere.
+ */
+function findFocusReturn(): Element | null {
+  const { activeElement, body } = document;
+  if (activeElement !== body && activeElement?.closest("dialog") === null) {
+    focusedBefore = activeElement;
+  }
+  return focusedBefore;
+}
 
 /** A modal dialog; Escape and, where supported, the browser's back gesture close it. */
 export function Dialog({ title, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
+  // While rendering, not in the effect, which runs later: in between, the focus may have moved.
+  const focusReturn = useState(findFocusReturn)[0];
   useEffect(() => {
-    const { activeElement, body } = document;
-    const before = activeElement === body ? focusToRestore : activeElement;
     ref.current?.showModal();
     // A dialog that is removed instead of closed does not restore the focus by itself.
     return () => {
-      focusToRestore = before;
-      setTimeout(() => (focusToRestore = null), FOCUS_RETURN_TIME);
-      if (before instanceof HTMLElement) before.focus();
+      if (focusReturn instanceof HTMLElement) focusReturn.focus();
     };
   }, []);
   return (
