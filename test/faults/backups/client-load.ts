@@ -11,6 +11,8 @@ export const METER_FEATURE = "meter";
 /** As long as allowed: the longer the lines, the sooner the next checkpoint. */
 const LONG_INFO = ".".repeat(4_000);
 const HEARTBEATS_PER_REQUEST = 4;
+/** Enough for a checkpoint every second or two; without a pause the load would take all processors. */
+const PAUSE_MS = 20;
 const AMPLE_POOL = { slots: 1_000_000, timeoutMinutes: 24 * 60 };
 
 /** Nothing expires and no slot is missing while the suite runs. */
@@ -128,6 +130,7 @@ export class ClientLoad {
         const info = `${heartbeats} ${LONG_INFO}`;
         await this.#call("register", { user: `heartbeat-${client}`, user_info: info });
       }
+      await Bun.sleep(PAUSE_MS);
     }
   }
 
