@@ -1,13 +1,14 @@
 // `.ci/run` without its first step, which installs Bun and the packages: everything that a change
 // must pass. CI_BASE=COMMIT says that this commit is tested; see `changed-files.ts`. With --all,
 // `bun run test:all`, nothing is left out.
+import { availableParallelism } from "node:os";
 import { addTallies, EMPTY_TALLY, formatTally, tallyOf, type Tally } from "../support/summary.ts";
 import { repositoryRoot } from "../support/sources.ts";
 import { findChangedFiles } from "./changed-files.ts";
 import { planJobs, type Job } from "./plan.ts";
 
-/** Jobs that run side by side. Two, because most of them wait part of the time. */
-const SIDE_BY_SIDE = 2;
+/** Jobs that run side by side: one more than processors, because most of them wait part of the time. */
+const SIDE_BY_SIDE = availableParallelism() + 1;
 /** Lines of the output of a job that failed, around each test that failed, and at its end. */
 const LINES_BEFORE = 25;
 const LAST_LINES = 20;
