@@ -20,17 +20,25 @@ const reduced = (files: ChangedFiles): string[] => {
 
 const PERSISTENCE = [
   "faults backups",
-  "faults damage, short",
-  "faults disk-full, short",
+  "faults damage",
+  "faults disk-full",
   "faults kill, short",
   "faults planted-bugs",
-  "faults power, short",
+  "faults power",
   "faults simulation, short",
-  "faults storage-growth, short",
-  "faults syscalls, short",
+  "faults storage-growth",
+  "faults syscalls",
+  "slow operations store",
 ];
 const ATTACKS = ["attacks requests, short"];
-const ALL = ["build", "systemd", ...ATTACKS, ...PERSISTENCE];
+const OTHER_SITES = ["browser other-sites"];
+const PAGE = JOBS.map(({ name }) => name).filter((name) => name.startsWith("browser page-"));
+const DESK = ["slow desk"];
+const BUILD = ["build", "systemd"];
+const ALL = [...BUILD, ...ATTACKS, ...PERSISTENCE, ...OTHER_SITES, ...PAGE, ...DESK];
+
+const without = (names: readonly string[], ...removed: (readonly string[])[]): string[] =>
+  names.filter((name) => !removed.flat().includes(name));
 
 describe("the plan of .ci/run", () => {
   test("runs everything if it cannot be told what changed, and says why", () => {
@@ -42,30 +50,32 @@ describe("the plan of .ci/run", () => {
 
   test.each([
     ["a document", ["README.md", "src/cli/README.md"], ALL],
-    ["the page", ["src/web/page.tsx"], ALL],
-    ["a rule", ["src/domain/slots/register.ts"], ALL],
+    ["a command", ["src/cli/commands/status.ts"], without(ALL, DESK)],
+    ["the page", ["src/web/page.tsx"], without(ALL, OTHER_SITES, PAGE)],
+    ["a rule", ["src/domain/slots/register.ts"], without(ALL, PAGE)],
     ["a test of a rule", ["test/domain/slots/register.test.ts"], ALL],
-    ["a route", ["src/http/routes/register.ts"], ["build", "systemd", ...PERSISTENCE]],
-    ["an attack", ["test/attacks/odd-values.ts"], ["build", "systemd", ...PERSISTENCE]],
-    ["an operation", ["src/operations/slots.ts"], ["build", "systemd", ...PERSISTENCE]],
-    ["the store", ["src/store/store.ts"], ["build", ...ATTACKS]],
-    ["backups", ["src/operations/folder/backup.ts"], ["build"]],
-    ["what opens a folder", ["src/operations/wire.ts"], ["build"]],
+    ["a route", ["src/http/routes/register.ts"], [...BUILD, ...PERSISTENCE, ...DESK]],
+    ["an attack", ["test/attacks/odd-values.ts"], without(ALL, ATTACKS)],
+    ["an operation", ["src/operations/slots.ts"], without(ALL, ATTACKS, PAGE)],
+    ["the desk", ["src/desk/key-file.ts"], without(ALL, DESK)],
+    ["the store", ["src/store/store.ts"], ["build", ...ATTACKS, ...OTHER_SITES, ...DESK]],
+    ["backups", ["src/operations/folder/backup.ts"], ["build", ...OTHER_SITES, ...DESK]],
+    ["what opens a folder", ["src/operations/wire.ts"], ["build", ...OTHER_SITES, ...DESK]],
     ["the command that serves", ["src/cli/serve/run-server.ts"], ["build"]],
-    ["a fault suite", ["test/faults/kill/kill.suite.ts"], ["build", "systemd", ...ATTACKS]],
-    ["the service", ["src/cli/service/install.ts"], [...ATTACKS, ...PERSISTENCE]],
-    [
-      "the suite of the service",
-      ["test/systemd/upgrade-tests.ts"],
-      ["build", ...ATTACKS, ...PERSISTENCE],
-    ],
+    ["a fault suite", ["test/faults/kill/kill.suite.ts"], without(ALL, PERSISTENCE)],
+    ["the service", ["src/cli/service/install.ts"], without(ALL, BUILD, DESK)],
+    ["the suite of the service", ["test/systemd/upgrade-tests.ts"], without(ALL, ["systemd"])],
     ["the build", ["build/targets.ts"], []],
     ["the platform", ["src/platform/files/disk.ts"], []],
     ["the packages", ["bun.lock"], []],
     ["this plan", ["test/ci/plan.ts"], []],
     ["what suites share", ["test/support/binary.ts"], []],
     ["a folder that the plan does not know", ["src/new-folder/file.ts"], []],
-    ["a page and the store", ["src/web/page.tsx", "src/store/store.ts"], ["build", ...ATTACKS]],
+    [
+      "a page and the store",
+      ["src/web/page.tsx", "src/store/store.ts"],
+      ["build", ...ATTACKS, ...DESK],
+    ],
   ] as const)("after a change of %s reduces only what it cannot affect", (_, files, expected) => {
     expect(reduced(changed(...files))).toEqual([...expected].toSorted());
   });
@@ -100,6 +110,15 @@ describe("the plan of .ci/run", () => {
       command[0] === `test:${kind}` ? command.slice(1) : [],
     );
     expect(planned.toSorted()).toEqual(suites.toSorted());
+  });
+
+  test("runs every slow test once", () => {
+    const files = [...new Bun.Glob("**/*.slow.ts").scanSync(join(repositoryRoot, "test"))];
+    const folders = JOBS.flatMap(({ command: [script, ...names] }) =>
+      script === "test:slow" ? names : [],
+    );
+    const runs = files.map((file) => folders.filter((name) => file.startsWith(`${name}/`)).length);
+    expect(files.filter((_, index) => runs[index] !== 1)).toEqual([]);
   });
 
   test("names folders that exist in the rules about what is not affected", () => {

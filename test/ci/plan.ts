@@ -60,12 +60,43 @@ const NOT_REQUESTS = [
   /^test\/(?!ci\/|support\/|attacks\/)/,
 ];
 
+/** Sources that do not decide what a page of another site can reach. */
+const NOT_BROWSER_ACCESS = [
+  ...NO_SOURCES.filter((rule) => rule !== OTHER_TESTS),
+  /^src\/(?:desk|domain|faults|license|operations|store|usage)\//,
+  /^src\/cli\/(?!serve\/)/,
+  /^test\/(?!ci\/|support\/|browser\/)/,
+];
+
+/** Sources that neither the page nor the replies it gets contain. */
+const NOT_PAGE = [
+  ...NO_SOURCES.filter((rule) => rule !== OTHER_TESTS),
+  /^src\/desk\//,
+  /^src\/cli\/(?!serve\/)/,
+  /^test\/(?!ci\/|support\/|browser\/)/,
+];
+
+/** Sources that the vendor's desk does not contain. */
+const NOT_DESK = [
+  ...NO_SOURCES.filter((rule) => rule !== OTHER_TESTS),
+  /^src\/(?:domain|http|operations|store|usage|web)\//,
+  /^test\/(?!ci\/|support\/|desk\/)/,
+];
+
 type Rules = Pick<Job, "unaffectedBy" | "secondsIfShort">;
 
 /** A suite of a script that runs several. */
 const suite = (kind: string, name: string, seconds: number, rules: Rules = {}): Job => ({
   name: `${kind} ${name}`,
   command: [`test:${kind}`, name],
+  seconds,
+  ...rules,
+});
+
+/** The slow tests of some folders. */
+const slow = (folders: readonly string[], seconds: number, rules: Rules = {}): Job => ({
+  name: `slow ${folders.join(" ")}`,
+  command: ["test:slow", ...folders],
   seconds,
   ...rules,
 });
@@ -84,19 +115,21 @@ const shortUnlessPersistence = (secondsIfShort: number): Rules => ({
 });
 
 export const JOBS: readonly Job[] = [
-  script("slow", 120),
+  slow(["bench", "binary", "cli", "http", "model", "platform"], 120),
+  slow(["operations", "store"], 40, { unaffectedBy: NOT_PERSISTENCE }),
+  slow(["desk"], 20, { unaffectedBy: NOT_DESK }),
   script("clients", 30),
-  suite("browser", "other-sites", 120),
-  suite("browser", "page-slots", 40),
-  suite("browser", "page-audit-log", 30),
-  suite("browser", "page-overview", 20),
-  suite("browser", "page-settings", 20),
-  suite("browser", "page-docs", 20),
-  suite("browser", "page-docs-access", 20),
-  suite("browser", "page-sign-in", 20),
-  suite("browser", "page-licenses", 20),
-  suite("browser", "page-air-gap", 10),
-  suite("browser", "page-clock", 10),
+  suite("browser", "other-sites", 110, { unaffectedBy: NOT_BROWSER_ACCESS }),
+  suite("browser", "page-slots", 40, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-audit-log", 30, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-overview", 20, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-settings", 20, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-docs", 20, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-docs-access", 20, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-sign-in", 20, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-licenses", 20, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-air-gap", 10, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-clock", 10, { unaffectedBy: NOT_PAGE }),
   suite("attacks", "requests", 110, { unaffectedBy: NOT_REQUESTS, secondsIfShort: 50 }),
   suite("attacks", "slow-connections", 35),
   suite("attacks", "forged-documents", 20),
@@ -106,11 +139,11 @@ export const JOBS: readonly Job[] = [
   suite("faults", "clock", 4),
   suite("faults", "simulation", 55, shortUnlessPersistence(20)),
   suite("faults", "kill", 40, shortUnlessPersistence(20)),
-  suite("faults", "damage", 60, shortUnlessPersistence(20)),
-  suite("faults", "power", 37, shortUnlessPersistence(20)),
-  suite("faults", "disk-full", 30, shortUnlessPersistence(15)),
-  suite("faults", "syscalls", 300, shortUnlessPersistence(60)),
-  suite("faults", "storage-growth", 54, shortUnlessPersistence(20)),
+  suite("faults", "damage", 60, { unaffectedBy: NOT_PERSISTENCE }),
+  suite("faults", "power", 37, { unaffectedBy: NOT_PERSISTENCE }),
+  suite("faults", "disk-full", 30, { unaffectedBy: NOT_PERSISTENCE }),
+  suite("faults", "syscalls", 300, { unaffectedBy: NOT_PERSISTENCE }),
+  suite("faults", "storage-growth", 54, { unaffectedBy: NOT_PERSISTENCE }),
   suite("faults", "backups", 93, { unaffectedBy: NOT_PERSISTENCE }),
   suite("faults", "planted-bugs", 400, { unaffectedBy: NOT_PERSISTENCE }),
   script("systemd", 180, { unaffectedBy: NOT_SERVICE }),

@@ -9,7 +9,7 @@ import { join } from "node:path";
 export const isSoak = process.env["SOAK"] !== undefined || process.argv.includes("--soak");
 
 /** A smaller size, for a change that does not touch what the suite tests. */
-export const isShort = process.env["SHORT"] !== undefined;
+const isShort = process.env["SHORT"] !== undefined;
 
 /** Chooses between the size for a usual run, for a soak run, and for a short run. */
 export const chooseSize = (usual: number, soak: number, short = usual): number =>

@@ -210,17 +210,17 @@ function replacementsFor({ name }: FolderSnapshot): Record<string, FileTree> {
 }
 
 function amountsFor({ name }: FolderSnapshot): DamageAmounts {
-  const swaps = chooseSize(50, 500, 10);
-  const pairs = chooseSize(500, 10_000, 100);
+  const swaps = chooseSize(50, 500);
+  const pairs = chooseSize(500, 10_000);
   if (name === THOROUGH_SNAPSHOT)
     return {
-      flips: chooseSize(2_048, 16_384, 256),
-      maxSizeCutEverywhere: chooseSize(65_536, 65_536, 1_024),
+      flips: chooseSize(2_048, 16_384),
+      maxSizeCutEverywhere: 65_536,
       swaps,
       pairs,
     };
   return {
-    flips: chooseSize(256, 2_048, 64),
+    flips: chooseSize(256, 2_048),
     maxSizeCutEverywhere: chooseSize(1_024, 65_536),
     swaps,
     pairs,

@@ -184,7 +184,7 @@ describe("the compiled binary on a full disk", () => {
     async () => {
       const rounds: RoundResult[] = [];
       const violations: string[] = [];
-      const queue = Array.from({ length: chooseSize(30, 300, 9) }, (_, round) => round);
+      const queue = Array.from({ length: chooseSize(30, 300) }, (_, round) => round);
       await onEachDisk(async (site) => {
         for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
           const round = await site.runRound(createRandom(seed + next));

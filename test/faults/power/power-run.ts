@@ -29,7 +29,7 @@ export interface PowerResult {
   readonly figures: string;
 }
 
-const CUTS = chooseSize(60, 2_000, 30);
+const CUTS = chooseSize(60, 2_000);
 const COMMIT_SECONDS = [1, 5, 60];
 
 /** Number of cuts on one file system, before a new one is made. */

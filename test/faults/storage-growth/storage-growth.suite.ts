@@ -18,7 +18,7 @@ import { ManualTime } from "./manual-time.ts";
 const CLIENTS = 10_000;
 const PRODUCT = "cad";
 /** How long each client renews every minute; for the rest of the day it renews less often. */
-const EVERY_MINUTE_FOR = chooseSize(HOUR, DAY, 0);
+const EVERY_MINUTE_FOR = chooseSize(HOUR, DAY);
 const SLOW_INTERVAL = chooseSize(HOUR, 30 * MINUTE);
 const MAX_BYTES = 50_000_000;
 const REFUSED_CALLS = chooseSize(20_000, 100_000);

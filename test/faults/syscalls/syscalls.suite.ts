@@ -4,12 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import {
-  isShort,
-  makeTempFolder,
-  requirePackages,
-  testUnless,
-} from "../../support/suite-harness.ts";
+import { makeTempFolder, requirePackages, testUnless } from "../../support/suite-harness.ts";
 import { limitParallel } from "../shared/parallel.ts";
 import { BrokenPromise, expectKept, isDetectionRun } from "../shared/promises.ts";
 import { findOrderViolations } from "./call-order.ts";
@@ -43,15 +38,10 @@ const MAX_ATTEMPTS = 60;
 
 const root = realpathSync(makeTempFolder());
 
-/** Operations that only append to the journal, as `register` does; a short run leaves them out. */
-const ORDINARY_STEPS =
-  /^(?:register again|borrow|unregister.*|add_.*|feature.*|license\/generate|airgap\/generate|trust\/add|clock\/request|licenses\/remove)$/;
-
 /** Why the scenarios cannot be prepared; null: they are. */
 let obstacle: string | null = null;
 const scenarios = await prepareSites(root)
   .then(makeScenarios)
-  .then((all) => (isShort ? all.filter(({ name }) => !ORDINARY_STEPS.test(name)) : all))
   .catch((error: unknown) => {
     obstacle = String(error);
     return [];
