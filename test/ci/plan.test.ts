@@ -50,7 +50,7 @@ describe("the plan of .ci/run", () => {
 
   test.each([
     ["a document", ["README.md", "src/cli/README.md"], ALL],
-    ["a command", ["src/cli/commands/status.ts"], without(ALL, DESK)],
+    ["a command", ["src/cli/commands/status.ts"], ALL],
     ["the page", ["src/web/page.tsx"], without(ALL, OTHER_SITES, PAGE)],
     ["a rule", ["src/domain/slots/register.ts"], without(ALL, PAGE)],
     ["a test of a rule", ["test/domain/slots/register.test.ts"], ALL],
@@ -61,9 +61,9 @@ describe("the plan of .ci/run", () => {
     ["the store", ["src/store/store.ts"], ["build", ...ATTACKS, ...OTHER_SITES, ...DESK]],
     ["backups", ["src/operations/folder/backup.ts"], ["build", ...OTHER_SITES, ...DESK]],
     ["what opens a folder", ["src/operations/wire.ts"], ["build", ...OTHER_SITES, ...DESK]],
-    ["the command that serves", ["src/cli/serve/run-server.ts"], ["build"]],
+    ["the command that serves", ["src/cli/serve/run-server.ts"], ["build", ...DESK]],
     ["a fault suite", ["test/faults/kill/kill.suite.ts"], without(ALL, PERSISTENCE)],
-    ["the service", ["src/cli/service/install.ts"], without(ALL, BUILD, DESK)],
+    ["the service", ["src/cli/service/install.ts"], without(ALL, BUILD)],
     ["the suite of the service", ["test/systemd/upgrade-tests.ts"], without(ALL, ["systemd"])],
     ["the build", ["build/targets.ts"], []],
     ["the platform", ["src/platform/files/disk.ts"], []],

@@ -17,7 +17,8 @@ const SUITE_TIMEOUT = 30 * 60_000;
 
 const namedSuites = process.env["SUITES"]?.split(/[ ,]+/) ?? [];
 const runsEverySuite = isSoak || namedSuites.length > 0;
-const inTurn = limitParallel(availableParallelism());
+/** One more than processors: several suites wait most of the time. */
+const inTurn = limitParallel(availableParallelism() + 1);
 
 interface DetectionResult {
   readonly isCaught: boolean;
