@@ -14,10 +14,13 @@ export interface Job {
   readonly secondsIfShort?: number;
 }
 
-const OTHER_TESTS = /^test\/(?!ci\/|support\/|faults\/|build\/|systemd\/|model\/|store\/)/;
+const OTHER_TESTS =
+  /^test\/(?!ci\/|support\/|faults\/|build\/|systemd\/|model\/|operations\/|store\/)/;
 
-/** Documents, and what neither a server nor a build contains. */
-const NO_SOURCES = [/\.md$/, /^\.pictures\//, /^LICENSE$/, OTHER_TESTS];
+const DOCUMENTS = [/\.md$/, /^\.pictures\//, /^LICENSE$/];
+
+/** Documents, and tests that share nothing with the suites. */
+const NO_SOURCES = [...DOCUMENTS, OTHER_TESTS];
 
 /** Operations that open, copy and replace data folders, and those that write files themselves. */
 const FOLDER_OPERATIONS =
@@ -41,7 +44,7 @@ const NOT_SERVICE = [
   /^src\/(?:desk|domain|faults|http|license|usage|web)\//,
   OTHER_OPERATIONS,
   /^src\/cli\/(?!serve\/|service\/|frame\/)/,
-  /^test\/(?:build|faults|model|store)\//,
+  /^test\/(?:build|faults|model|operations|store)\//,
 ];
 
 /** Sources that are the same for every target. */
@@ -49,12 +52,12 @@ const NOT_TARGETS = [
   ...NO_SOURCES,
   /^src\/(?:desk|domain|faults|http|license|operations|store|usage|web)\//,
   /^src\/cli\/(?!service\/)/,
-  /^test\/(?:faults|model|store|systemd)\//,
+  /^test\/(?:faults|model|operations|store|systemd)\//,
 ];
 
 /** Sources that do not decide how a request is read and refused. */
 const NOT_REQUESTS = [
-  ...NO_SOURCES.filter((rule) => rule !== OTHER_TESTS),
+  ...DOCUMENTS,
   /^src\/(?:desk|domain|store|usage|web)\//,
   /^src\/cli\/(?!serve\/)/,
   /^test\/(?!ci\/|support\/|attacks\/)/,
@@ -62,15 +65,16 @@ const NOT_REQUESTS = [
 
 /** Sources that do not decide what a page of another site can reach. */
 const NOT_BROWSER_ACCESS = [
-  ...NO_SOURCES.filter((rule) => rule !== OTHER_TESTS),
-  /^src\/(?:desk|domain|faults|license|operations|store|usage)\//,
+  ...DOCUMENTS,
+  /^src\/(?:desk|domain|faults|license|store|usage)\//,
+  OTHER_OPERATIONS,
   /^src\/cli\/(?!serve\/)/,
   /^test\/(?!ci\/|support\/|browser\/)/,
 ];
 
 /** Sources that neither the page nor the replies it gets contain. */
 const NOT_PAGE = [
-  ...NO_SOURCES.filter((rule) => rule !== OTHER_TESTS),
+  ...DOCUMENTS,
   /^src\/desk\//,
   /^src\/cli\/(?!serve\/)/,
   /^test\/(?!ci\/|support\/|browser\/)/,
@@ -78,8 +82,8 @@ const NOT_PAGE = [
 
 /** Sources that the vendor's desk does not contain. */
 const NOT_DESK = [
-  ...NO_SOURCES.filter((rule) => rule !== OTHER_TESTS),
-  /^src\/(?:cli|domain|http|operations|store|usage|web)\//,
+  ...DOCUMENTS,
+  /^src\/(?:cli|http|operations|store|usage|web)\//,
   /^test\/(?!ci\/|support\/|desk\/)/,
 ];
 
