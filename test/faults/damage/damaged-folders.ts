@@ -262,12 +262,21 @@ function* removeStates(tree: FileTree, random: Random, count: number): Generator
   ];
   yield { description: "every state removed", files, tree: withoutStates };
   for (const name of files.slice(states.length)) {
-    if (fileBytes(tree, name).length === 0) continue;
-    for (let edits = 0; edits < count / 16; edits += 1) {
-      const edit = randomEdit(fileBytes(tree, name), random);
+    const before = fileBytes(tree, name);
+    if (before.length === 0) continue;
+    const randomEdits = Array.from({ length: count / 16 }, () => randomEdit(before, random));
+    for (const edit of [...damageEachLine(before), ...randomEdits]) {
       const description = `every state removed and ${name} ${edit.description}`;
       yield { description, files, tree: applyEdit(withoutStates, name, edit) };
     }
+  }
+}
+
+/** Random bits would often miss the first line, which tells a first start from a lost state. */
+function* damageEachLine(before: Bytes): Generator<FileEdit> {
+  for (let from = 0, feed = before.indexOf(LF); feed >= 0; feed = before.indexOf(LF, from)) {
+    yield flipBit(before, Math.floor((from + feed) / 2) * 8);
+    from = feed + 1;
   }
 }
 
