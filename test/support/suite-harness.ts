@@ -15,8 +15,16 @@ const isShort = process.env["SHORT"] !== undefined;
 export const chooseSize = (usual: number, soak: number, short = usual): number =>
   isSoak ? soak : isShort ? short : usual;
 
+/** Set while a planted bug is searched: one broken promise is enough, and no folder is kept. */
+export const isDetectionRun = process.env["BERTH_DETECTION_RUN"] !== undefined;
+
+/** A suite either detects a planted bug with it or does not, in every run alike. */
+const DETECTION_SEED = 1;
+
 /** Different in every run, unless SEED is set; set it to reproduce a failure. */
-export const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000_000);
+export const seed = Number(
+  process.env["SEED"] ?? (isDetectionRun ? DETECTION_SEED : Date.now() % 1_000_000_000),
+);
 
 const cleanups: (() => void)[] = [];
 

@@ -12,8 +12,14 @@ import {
 import { Oracle, type ExpectedStart } from "./oracle.ts";
 import { judgeDamagedFolder, DAMAGE_PROMISES, type DamagePromise } from "./judge.ts";
 import { recordSiteHistory, type FolderSnapshot } from "./site-history.ts";
-import { createRandom, makeTempFolder, seed, chooseSize } from "../../support/suite-harness.ts";
-import { expectKept, isDetectionRun, testPromises } from "../shared/promises.ts";
+import {
+  createRandom,
+  makeTempFolder,
+  seed,
+  chooseSize,
+  isDetectionRun,
+} from "../../support/suite-harness.ts";
+import { expectKept, testPromises } from "../shared/promises.ts";
 import { fileBytes, type FileTree } from "../shared/memory-disk.ts";
 
 /** The snapshot from which the pending checkpoints were made. */

@@ -22,8 +22,9 @@ import {
   seed,
   chooseSize,
   testUnless,
+  isDetectionRun,
 } from "../../support/suite-harness.ts";
-import { expectKept, isDetectionRun } from "../shared/promises.ts";
+import { expectKept } from "../shared/promises.ts";
 import { fileBytes, type FileTree } from "../shared/memory-disk.ts";
 
 /**

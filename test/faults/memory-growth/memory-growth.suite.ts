@@ -6,8 +6,8 @@ import { startBinary, type ServerProcess } from "../../support/binary.ts";
 import { KeepAliveClient } from "../../support/keep-alive-client.ts";
 import { MemoryCurve } from "../../support/resident-memory.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
-import { atEnd, makeTempFolder, chooseSize } from "../../support/suite-harness.ts";
-import { expectKept, expectPromise, isDetectionRun } from "../shared/promises.ts";
+import { atEnd, makeTempFolder, chooseSize, isDetectionRun } from "../../support/suite-harness.ts";
+import { expectKept, expectPromise } from "../shared/promises.ts";
 
 const CLIENTS = 32;
 const PRODUCT = "cad";

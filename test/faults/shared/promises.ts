@@ -6,9 +6,6 @@ export class BrokenPromise extends Error {
   override readonly name = "BrokenPromise";
 }
 
-/** Set while a planted bug is searched: one broken promise is enough, and no folder is kept. */
-export const isDetectionRun = process.env["BERTH_DETECTION_RUN"] !== undefined;
-
 /** How many violations of a promise are printed; the others are only counted. */
 const MAX_PRINTED = 5;
 const MAX_LENGTH = 2_000;

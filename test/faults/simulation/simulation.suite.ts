@@ -4,8 +4,14 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { atEnd, isSoak, seed as harnessSeed, chooseSize } from "../../support/suite-harness.ts";
-import { isDetectionRun, testPromises } from "../shared/promises.ts";
+import {
+  atEnd,
+  isSoak,
+  seed as harnessSeed,
+  chooseSize,
+  isDetectionRun,
+} from "../../support/suite-harness.ts";
+import { testPromises } from "../shared/promises.ts";
 import { emptyFigures, type SimulationFigures, type SimulationPromise } from "./promises.ts";
 import type { SimulationResult } from "./run-seed.ts";
 import type { SeedRange } from "./run-seeds.ts";

@@ -4,9 +4,14 @@
 import { describe, expect, test } from "bun:test";
 import { realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { makeTempFolder, requirePackages, testUnless } from "../../support/suite-harness.ts";
+import {
+  makeTempFolder,
+  requirePackages,
+  testUnless,
+  isDetectionRun,
+} from "../../support/suite-harness.ts";
 import { limitParallel } from "../shared/parallel.ts";
-import { BrokenPromise, expectKept, isDetectionRun } from "../shared/promises.ts";
+import { BrokenPromise, expectKept } from "../shared/promises.ts";
 import { findOrderViolations } from "./call-order.ts";
 import { judgeRun, SYSCALL_PROMISES, type SyscallPromise } from "./judge.ts";
 import { prepareSites } from "./prepared-sites.ts";
