@@ -18,10 +18,13 @@ export const chooseSize = (usual: number, soak: number, short = usual): number =
 /** Set while a planted bug is searched: one broken promise is enough, and no folder is kept. */
 export const isDetectionRun = process.env["BERTH_DETECTION_RUN"] !== undefined;
 
-/** A suite either detects a planted bug with it or does not, in every run alike. */
+/** Always the same: whether a suite detects a planted bug must not depend on luck. */
 const DETECTION_SEED = 1;
 
-/** Different in every run, unless SEED is set; set it to reproduce a failure. */
+/**
+ * Different in every run, unless SEED is set or a planted bug is searched; set SEED to reproduce a
+ * failure.
+ */
 export const seed = Number(
   process.env["SEED"] ?? (isDetectionRun ? DETECTION_SEED : Date.now() % 1_000_000_000),
 );
