@@ -2,7 +2,7 @@ import type { Event } from "../domain/event.ts";
 import type { ExpiringItem } from "../domain/index/expiry-index.ts";
 import { countSlotsInUse } from "../domain/slots/slots.ts";
 import type { State } from "../domain/state.ts";
-import { earliest, latest, type Instant } from "../domain/time.ts";
+import { earliest, later, latest, type Instant } from "../domain/time.ts";
 import { findUsageStart, type Usage } from "./usage.ts";
 
 /** One license's slots at the instant reached while reading backwards. */
@@ -68,9 +68,9 @@ export class UsageBackfill {
     const at = earliest(event.at, this.#reachedAt);
     switch (event.type) {
       case "SlotTaken":
-        return this.#take(event.license, event.slot, at);
+        return this.#take(event.license, event.slot, event.at);
       case "SlotRestored":
-        return event.isHeld ? undefined : this.#take(event.license, event.slot, at);
+        return event.isHeld ? undefined : this.#take(event.license, event.slot, event.at);
       case "SlotReleased":
         return this.#release(event.license, at);
       case "SlotExpired":
@@ -91,10 +91,14 @@ export class UsageBackfill {
     }
   }
 
-  #take(license: number, slot: number, at: Instant): void {
+  #take(license: number, slot: number, takenAt: Instant): void {
+    const at = earliest(takenAt, this.#reachedAt);
     const slots = this.#rewindTo(license, at);
     // A slot whose end was set back to before its start, by a clock change, was never held.
-    if (slots !== null && !slots.endedSlots.delete(slot)) slots.inUse -= 1;
+    if (slots === null || slots.endedSlots.delete(slot)) return;
+    // Another slot may have been released in the same millisecond: both were in use together.
+    if (takenAt === at) this.#usage.recordSlotsInUse(license, at, later(at, 1), slots.inUse);
+    slots.inUse -= 1;
   }
 
   #release(license: number, at: Instant): void {

@@ -26,7 +26,11 @@ interface HoldPeriod {
   readonly license: number;
   readonly user: string;
   readonly from: number;
+  /** The number of the event that took the slot. */
+  readonly takenBy: number;
   to: number;
+  /** The number of the event that released the slot: events of one instant happen one by one. */
+  releasedBy: number;
 }
 
 const NAMES = Object.keys(USAGE_RANGES) as UsageRange[];
@@ -57,16 +61,20 @@ function backfillUsage(lines: readonly Line[], state: State, now: Instant): [Usa
 /** All periods in which a user held a slot; slow and simple. */
 function listHoldPeriods(lines: readonly Line[], state: State): HoldPeriod[] {
   const periods: HoldPeriod[] = [];
-  for (const event of lines.flatMap(({ events }) => events)) {
+  for (const [number, event] of lines.flatMap(({ events }) => events).entries()) {
     const open = (user: string | null) => (period: HoldPeriod) =>
       period.to === Infinity &&
       "license" in event &&
       period.license === event.license &&
       (user === null || period.user === user);
     if (event.type === "SlotTaken") {
-      periods.push({ license: event.license, user: event.user, from: event.at, to: Infinity });
+      const { license, user, at: from } = event;
+      periods.push({ license, user, from, takenBy: number, to: Infinity, releasedBy: -1 });
     } else if (event.type === "SlotReleased" || event.type === "SlotExpired") {
-      for (const period of periods.filter(open(event.user))) period.to = event.at;
+      for (const period of periods.filter(open(event.user))) {
+        period.to = event.at;
+        if (event.type === "SlotReleased") period.releasedBy = number;
+      }
     } else if (event.type === "LicenseRemoved") {
       for (const period of periods.filter(open(null))) period.to = event.at;
     }
@@ -78,13 +86,20 @@ function listHoldPeriods(lines: readonly Line[], state: State): HoldPeriod[] {
 }
 
 function peakOf(all: readonly HoldPeriod[], from: number, to: number, now: number): number {
-  const overlapping = all.filter((period) => period.from < to && period.to > from);
-  const instants = [from, now, ...overlapping.map((period) => period.from)].filter(
-    (t) => t >= from && t < to,
+  const countAt = (at: number): number =>
+    all.filter((period) => period.from <= at && at < period.to).length;
+  /** How many slots were held just after one was taken. */
+  const countAfter = ({ from: at, takenBy }: HoldPeriod): number =>
+    all.filter(
+      (period) =>
+        period.takenBy <= takenBy &&
+        (at < period.to || (at === period.to && takenBy < period.releasedBy)),
+    ).length;
+  return Math.max(
+    ...[from, now].filter((at) => from <= at && at < to && at <= now).map(countAt),
+    ...all.filter((period) => from <= period.from && period.from < to).map(countAfter),
+    0,
   );
-  const at = (t: number): number =>
-    overlapping.filter((period) => period.from <= t && t < period.to).length;
-  return Math.max(0, ...instants.filter((t) => t <= now).map(at));
 }
 
 /** Compares every step of a view with the simple count. */
@@ -197,6 +212,20 @@ describe("UsageBackfill", () => {
     expect(refusals[0]?.counts.slice(-6)).toEqual([null, 0, 3, 0, 0, 0]);
   });
 
+  test("counts a slot that is released in the millisecond in which another is taken", () => {
+    const state = site();
+    const lines: Line[] = [
+      line(MONDAY, licenseInstalled(1)),
+      line(minutesLater(7), slotTaken("ada", { slot: 1, at: minutesLater(7) })),
+      line(minutesLater(7), slotTaken("bob", { slot: 2, at: minutesLater(7) })),
+      line(minutesLater(7), slotReleased("ada", 1, minutesLater(7))),
+    ];
+    for (const { events } of lines.slice(1)) for (const event of events) evolve(state, event);
+    const [usage, knownSince] = backfillUsage(lines, state, minutesLater(12));
+    const [license] = usage.view(state, "day", minutesLater(12), knownSince).licenses;
+    expect(license?.inUse.slice(-4)).toEqual([null, 0, 2, 1]);
+  });
+
   test("ignores the times of a clock that was set back", () => {
     const state = site();
     const lines: Line[] = [
@@ -209,16 +238,7 @@ describe("UsageBackfill", () => {
         to: minutesLater(12),
         peer: "x",
       }),
-      line(minutesLater(22), {
-        type: "SlotReleased",
-        at: minutesLater(22),
-        license: 1,
-        user: "bob",
-        slot: 2,
-        by: "user",
-        peer: "x",
-        early: false,
-      }),
+      line(minutesLater(22), slotReleased("bob", 2, minutesLater(22))),
     ];
     for (const { events } of lines) for (const event of events) evolve(state, event);
     const [usage, knownSince] = backfillUsage(
@@ -232,6 +252,18 @@ describe("UsageBackfill", () => {
 });
 
 const line = (at: Instant, ...events: Event[]): Line => ({ at, events });
+
+/** A user returned a slot of license 1. */
+const slotReleased = (user: string, slot: number, at: Instant): Event => ({
+  type: "SlotReleased",
+  at,
+  license: 1,
+  user,
+  slot,
+  by: "user",
+  peer: "x",
+  early: false,
+});
 
 /** License 1, with no slot taken. */
 function site(): State {
@@ -286,14 +318,7 @@ describe("Usage.sample", () => {
       to: minutesLater(30),
       peer: "x",
     });
-    const slotFields = { license: 1, user: "ada", slot: 1, peer: "x" };
-    evolve(state, {
-      type: "SlotReleased",
-      at: minutesLater(30),
-      ...slotFields,
-      by: "user",
-      early: false,
-    });
+    evolve(state, slotReleased("ada", 1, minutesLater(30)));
     usage.sample(state, minutesLater(30));
     // The slot was held only by the time of a wrong clock.
     const { licenses } = usage.view(state, "day", hoursLater(3), MONDAY);
