@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { formatDateTime } from "./format.ts";
 import { Licenses } from "./licenses/licenses.tsx";
 import { isConnected, serverStatus, stopWatchingStatus } from "./status-stream.ts";
@@ -72,8 +72,9 @@ function Content() {
   const isScreen = view === "licenses" || view === "settings";
   const screen = isScreen ? [view, ...params].join("/") : view;
   // Moving the focus tells a screen reader that the view has changed. Scrolling shows the view from
-  // its top, below the header bar and not behind it.
-  useEffect(() => {
+  // its top, below the header bar and not behind it. Both happen with the view, not after it is
+  // shown: by then the user may have moved the focus or scrolled.
+  useLayoutEffect(() => {
     if (ref.current?.contains(document.activeElement) === false) {
       ref.current.focus({ preventScroll: true });
     }

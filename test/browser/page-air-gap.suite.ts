@@ -125,6 +125,26 @@ test("of a typed confirmation code only the row with an error is wrong, until it
   await opened.saveScreenshot("air-gap-5-correct");
 });
 
+test("a field that the user moves to as soon as its step appears keeps the focus", async () => {
+  const { page } = await openKeyStep();
+  await page.getByRole("button", { name: "Back" }).click();
+  await page.evaluate(
+    `new MutationObserver((_, observer) => {
+      const field = document.querySelector("main input:not([type=file])");
+      if (field === null) return;
+      observer.disconnect();
+      field.focus();
+    }).observe(document.body, { childList: true, subtree: true })`,
+  );
+  await page.getByRole("button", { name: "Continue" }).click();
+  // After two painted frames, everything that follows a change of the step is done.
+  const focused = await page.evaluate<string>(
+    `new Promise((resolve) => requestAnimationFrame(() => setTimeout(() =>
+      requestAnimationFrame(() => setTimeout(() => resolve(document.activeElement.tagName))))))`,
+  );
+  expect(focused).toBe("INPUT");
+});
+
 test("a confirmation code pasted into one row fills all rows", async () => {
   const { page, codeRows } = await openConfirmationStep();
   await rowInput(page, 3).focus();

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { errorMessageOf } from "../api.ts";
 import { Notice } from "../parts/notice.tsx";
 import { docs } from "./docs-texts.ts";
@@ -66,7 +66,7 @@ function SelectedOperation({ mainRef }: { mainRef: { readonly current: HTMLEleme
   const isFirst = useRef(true);
   const operation = operations.value.find(({ id }) => id === selectedOperationId.value);
   const title = operation?.summary ?? docs.introduction;
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} · ${frame.product}`;
     // Another operation was selected: show it from its top and move the focus there.
     if (!isFirst.current) {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { frame } from "./common-texts.ts";
 
 interface Props {
@@ -27,15 +27,17 @@ function findFocusReturn(): Element | null {
 export function Dialog({ title, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // While rendering, not in the effect, which runs later: in between, the focus may have moved.
+  // While rendering: opening the dialog moves the focus.
   const focusReturn = useState(findFocusReturn)[0];
-  useEffect(() => {
-    ref.current?.showModal();
-    // A dialog that is removed instead of closed does not restore the focus by itself.
-    return () => {
+  useLayoutEffect(() => ref.current?.showModal(), []);
+  // A dialog that is removed instead of closed does not restore the focus by itself. A plain effect
+  // is cleaned up after the removal: before it, nothing outside the dialog can get the focus.
+  useEffect(
+    () => () => {
       if (focusReturn instanceof HTMLElement) focusReturn.focus();
-    };
-  }, []);
+    },
+    [],
+  );
   return (
     <dialog ref={ref} aria-labelledby={id} onClose={onClose}>
       <header>

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useId } from "preact/hooks";
+import { useId, useLayoutEffect } from "preact/hooks";
 import { admin, unwrapReply } from "../api.ts";
 import { fileDrop } from "./parts-texts.ts";
 import { useAction } from "./use-action.ts";
@@ -67,9 +67,12 @@ export function FileDrop({ fileDescription, onText }: Props) {
 const joinQrFrames = async (text: string): Promise<string> =>
   /^\s*BERTH\d/m.test(text) ? (await unwrapReply(admin.qr.join.post({ frames: text }))).text : text;
 
-/** Without dependencies, so that the listeners always call the newest handlers. */
+/**
+ * Without dependencies, so that the listeners always call the newest handlers. A layout effect, so
+ * that they listen from the moment the place for the file is shown.
+ */
 function usePageDrop(onDrag: (dragging: boolean) => void, onDrop: (files: FileList) => void) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const drag = (event: DragEvent): void => {
       if (event.dataTransfer?.types.includes("Files") !== true) return;
       event.preventDefault();

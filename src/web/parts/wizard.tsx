@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { wizard } from "./parts-texts.ts";
 
 interface Props {
@@ -16,8 +16,9 @@ interface Props {
 export function Wizard({ titles, currentStep, lastReachableStep, onSelectStep, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   const previousStep = useRef(currentStep);
-  // Moving the focus tells a screen reader that the step has changed.
-  useEffect(() => {
+  // Moving the focus tells a screen reader that the step has changed. It moves with the step, not
+  // after it is shown: by then the user may have selected a field.
+  useLayoutEffect(() => {
     if (previousStep.current !== currentStep) heading.current?.focus();
     previousStep.current = currentStep;
   }, [currentStep]);

@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { formatNumber } from "../format.ts";
 import { serverStatus } from "../status-stream.ts";
 import { Button, CopyButton } from "../parts/button.tsx";
@@ -37,7 +37,7 @@ export function Slots() {
     void pollSlots(stop.signal);
     return () => stop.abort();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The pressed button was removed with its row, and the focus with it.
     const isFocusLost = releasedMessage.value !== "" && document.activeElement === document.body;
     if (isFocusLost) document.querySelector<HTMLElement>("#view")?.focus();
