@@ -207,9 +207,15 @@ export class FaketimeMachine {
 /** The path of libfaketime, installed if it is missing; null if it cannot be installed. */
 export const findOrInstallFaketime = (): string | null => findFaketime() ?? installFaketime();
 
+/**
+ * The variant for several threads: in the other one, a thread that reads the clock while another
+ * does may get the true time.
+ */
+const LIBRARY = join("faketime", "libfaketimeMT.so.1");
+
 function findFaketime(): string | null {
   const folders = ["/usr/lib64", "/usr/local/lib", ...readdirSync("/usr/lib").map(pathInLib)];
-  const paths = folders.map((folder) => join(folder, "faketime", "libfaketime.so.1"));
+  const paths = folders.map((folder) => join(folder, LIBRARY));
   return paths.find((path) => existsSync(path)) ?? null;
 }
 
