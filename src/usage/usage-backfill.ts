@@ -1,4 +1,4 @@
-import type { Event } from "../domain/event.ts";
+import type { Event, SlotRestored, SlotTaken } from "../domain/event.ts";
 import type { ExpiringItem } from "../domain/index/expiry-index.ts";
 import { countSlotsInUse } from "../domain/slots/slots.ts";
 import type { State } from "../domain/state.ts";
@@ -68,9 +68,9 @@ export class UsageBackfill {
     const at = earliest(event.at, this.#reachedAt);
     switch (event.type) {
       case "SlotTaken":
-        return this.#take(event.license, event.slot, event.at);
+        return this.#take(event, at);
       case "SlotRestored":
-        return event.isHeld ? undefined : this.#take(event.license, event.slot, event.at);
+        return event.isHeld ? undefined : this.#take(event, at);
       case "SlotReleased":
         return this.#release(event.license, at);
       case "SlotExpired":
@@ -91,13 +91,13 @@ export class UsageBackfill {
     }
   }
 
-  #take(license: number, slot: number, takenAt: Instant): void {
-    const at = earliest(takenAt, this.#reachedAt);
+  #take({ license, slot, at: writtenAt }: SlotTaken | SlotRestored, at: Instant): void {
     const slots = this.#rewindTo(license, at);
     // A slot whose end was set back to before its start, by a clock change, was never held.
     if (slots === null || slots.endedSlots.delete(slot)) return;
     // Another slot may have been released in the same millisecond: both were in use together.
-    if (takenAt === at) this.#usage.recordSlotsInUse(license, at, later(at, 1), slots.inUse);
+    // A time that is not trusted says nothing about that.
+    if (writtenAt === at) this.#usage.recordSlotsInUse(license, at, later(at, 1), slots.inUse);
     slots.inUse -= 1;
   }
 

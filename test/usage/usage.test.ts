@@ -231,6 +231,8 @@ describe("UsageBackfill", () => {
     const lines: Line[] = [
       line(minutesLater(0), slotTaken("ada", { slot: 1, end: hoursLater(91) })),
       line(hoursLater(90), slotTaken("bob", { slot: 2, at: hoursLater(90), end: hoursLater(91) })),
+      line(hoursLater(90), slotTaken("cid", { slot: 3, at: hoursLater(90), end: hoursLater(91) })),
+      line(hoursLater(90), slotReleased("cid", 3, hoursLater(90))),
       line(hoursLater(90), {
         type: "ClockSetBack",
         at: hoursLater(90),
