@@ -20,7 +20,7 @@ const PARTS: Readonly<Record<string, (size: BenchSize) => Promise<PartResult>>> 
   speed: async (size) => measureSpeed(await buildBaselines(), size),
   growth: measureGrowth,
   checkpoints: measureCheckpoints,
-  disks: measureSlowDisks,
+  "slow-disks": measureSlowDisks,
 };
 
 const USAGE = `bun run bench [--quick] [--part ${Object.keys(PARTS).join("|")}]... [--rounds N]
