@@ -1,12 +1,13 @@
-// `baseline-elysia BYTES`: the speed of the framework alone. It validates the body and answers a
-// constant text of so many bytes, without a gate or rules: what Berth adds comes on top of this.
+// `baseline-elysia REPLY`: the speed of the framework alone. It validates the body and sends the
+// same bytes as Berth, without a gate or rules: what Berth adds comes on top of this.
 import { Elysia, t } from "elysia";
+import { readReplyArgument } from "./constant-reply.ts";
 
-const text = "x".repeat(Number(process.argv[2]));
+const { headers, body: reply } = readReplyArgument();
 const field = t.Optional(t.String());
 const body = t.Object({
   product: field,
-  user: field,
+  user: t.String(),
   os_hostname: field,
   ip_local: field,
   user_info: field,
@@ -15,10 +16,9 @@ const body = t.Object({
 const app = new Elysia()
   .post(
     "/api/v4/register",
-    ({ body: { user }, set }) => {
-      set.headers["content-type"] = "application/json;charset=utf-8";
-      set.status = user === undefined ? 400 : 200;
-      return text;
+    ({ set }) => {
+      Object.assign(set.headers, headers);
+      return reply;
     },
     { body },
   )

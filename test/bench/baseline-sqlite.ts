@@ -1,12 +1,12 @@
-// `baseline-sqlite BYTES FOLDER`: durable storage with the SQLite of the runtime. A heartbeat is
-// one transaction with a write-ahead log, synced before it is answered; the answer has as many
-// bytes as Berth's.
+// `baseline-sqlite REPLY FOLDER`: durable storage with the SQLite of the runtime. A heartbeat is one
+// transaction with a write-ahead log, synced before it is answered with the same bytes as by Berth.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
+import { readReplyArgument } from "./constant-reply.ts";
 
-const [bytes = "", folder = ""] = process.argv.slice(2);
-const text = "x".repeat(Number(bytes));
-const headers = { "content-type": "application/json;charset=utf-8" };
+const { headers, body } = readReplyArgument();
+const init = { headers: new Headers(headers) };
+const folder = process.argv[3] ?? "";
 const TIMEOUT = 60 * 60 * 1_000;
 
 const database = new Database(join(folder, "slots.sqlite"), { create: true, strict: true });
@@ -21,7 +21,7 @@ const heartbeat = database.query(
     "info = $user_info, ends = $ends",
 );
 
-interface Body {
+interface Heartbeat {
   readonly user: string;
   readonly os_hostname: string;
   readonly ip_local: string;
@@ -32,9 +32,9 @@ const server = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   fetch: async (request) => {
-    const { user, os_hostname, ip_local, user_info } = (await request.json()) as Body;
+    const { user, os_hostname, ip_local, user_info } = (await request.json()) as Heartbeat;
     heartbeat.run({ user, os_hostname, ip_local, user_info, ends: Date.now() + TIMEOUT });
-    return new Response(text, { headers });
+    return new Response(body, init);
   },
 });
 process.stdout.write(`${server.url.origin}\nready\n`);

@@ -7,9 +7,9 @@ import { compileOptions, isolationOptions } from "../../build/executable.ts";
 export const outputFolder = join(repositoryRoot, "build", "out");
 
 export interface Baselines {
-  /** Berth itself, with a store that writes nothing. */
-  readonly ceiling: string;
-  /** The runtime alone. */
+  /** Berth without a journal: its store writes nothing. */
+  readonly memory: string;
+  /** The runtime alone: the ceiling. */
   readonly raw: string;
   /** The framework alone. */
   readonly elysia: string;
@@ -23,7 +23,7 @@ export const buildBaselines = (): Promise<Baselines> => (built ??= buildAll());
 
 async function buildAll(): Promise<Baselines> {
   return {
-    ceiling: await build("ceiling", mainEntry, [memoryStorePlugin]),
+    memory: await build("memory", mainEntry, [memoryStorePlugin]),
     raw: await build("raw", join(import.meta.dir, "baseline-raw.ts")),
     elysia: await build("elysia", join(import.meta.dir, "baseline-elysia.ts")),
     sqlite: await build("sqlite", join(import.meta.dir, "baseline-sqlite.ts")),

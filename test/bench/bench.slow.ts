@@ -111,7 +111,7 @@ async function runAgainstStub(...parts: readonly string[]): Promise<RunResult> {
       },
     },
   });
-  const subject = { name: "stub", url: `http://127.0.0.1:${stub.port}`, pid: process.pid };
+  const subject = { name: "stub", url: `http://127.0.0.1:${stub.port}`, pids: [process.pid] };
   try {
     return await runLoad(subject, {
       kind: "heartbeat",

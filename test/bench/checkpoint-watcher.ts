@@ -33,6 +33,30 @@ export async function waitForCheckpoint(
   return { begin, end: Date.now(), bytes: statSync(join(folder, STATE_FILE)).size, mib };
 }
 
+/** Interval of the check for a running checkpoint, in ms. */
+const CHECK_INTERVAL = 25;
+
+/** Waits until no checkpoint is running. */
+export async function waitForNoCheckpoint(server: number): Promise<void> {
+  while (findChild(server) !== null) await Bun.sleep(CHECK_INTERVAL);
+}
+
+/** Also says whether a checkpoint ran meanwhile; its process takes a whole processor. */
+export async function noticeCheckpoint<T>(
+  server: number,
+  work: Promise<T>,
+): Promise<{ readonly value: T; readonly hadCheckpoint: boolean }> {
+  let hadCheckpoint = false;
+  const timer = setInterval(() => {
+    hadCheckpoint ||= findChild(server) !== null;
+  }, CHECK_INTERVAL);
+  try {
+    return { value: await work, hadCheckpoint };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 /** Peak memory of a process in MiB; null: it has ended. */
 export function readPeakMemory(pid: number): number | null {
   try {

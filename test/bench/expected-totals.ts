@@ -1,7 +1,7 @@
 // Compares what the load generator was acknowledged with what the server shows afterwards: every
 // slot once, every consumption once, and never more slots than there are.
 import { CONTESTED_PRODUCT, CONTESTED_SLOTS, FULL_PRODUCT, PRODUCT } from "./populated-site.ts";
-import type { LoadKind, LoadOutcome } from "./load-plan.ts";
+import { describeErrors, type LoadKind, type LoadOutcome } from "./load-plan.ts";
 
 interface LicenseTotals {
   readonly floating_users: number;
@@ -28,10 +28,8 @@ export class ExpectedTotals {
 
   /** `run` names the run in the mismatches. */
   async compareAfterRun(kind: LoadKind, run: string, outcome: LoadOutcome): Promise<void> {
-    const { granted, released, consumed, mostHeld, errors } = outcome;
-    for (const [error, count] of Object.entries(errors)) {
-      this.#mismatches.push(`${run}: ${count} times ${error}`);
-    }
+    const { granted, released, consumed, mostHeld } = outcome;
+    this.#mismatches.push(...describeErrors(run, outcome));
     const isContested = kind === "contest";
     if (!isContested) this.#slotsHeld += granted - released;
     this.#consumed += consumed;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { readResidentMiB } from "../support/resident-memory.ts";
 import { makeBenchFolder, makePopulatedSite, BenchServer } from "./servers.ts";
 import { formatColumns, atLeast, median, atMost, formatNumber, type Figure } from "./goals.ts";
-import { waitForNoCheckpoint, type RunResult } from "./run-load.ts";
+import { noticeCheckpoint, waitForNoCheckpoint } from "./checkpoint-watcher.ts";
+import type { RunResult } from "./run-load.ts";
 import type { PartResult, BenchSize } from "./bench-part.ts";
 import type { LoadKind } from "./load-plan.ts";
 
@@ -48,7 +49,7 @@ export async function measureGrowth({
   return {
     figures: figuresOf(sizedServers),
     text: tableOf(sizedServers),
-    wrong: sizedServers.flatMap(({ server }) => server.expectedTotals?.mismatches ?? []),
+    wrong: sizedServers.flatMap(({ server }) => server.wrong),
   };
 }
 
@@ -67,9 +68,10 @@ async function runWithoutCheckpoint(
   seconds: number,
 ): Promise<RunResult> {
   for (let attempt = 1; ; attempt += 1) {
-    await waitForNoCheckpoint(server);
-    const result = await server.run({ kind, connections: CONNECTIONS, seconds });
-    if (!result.hadCheckpoint || attempt === MAX_ATTEMPTS) return result;
+    await waitForNoCheckpoint(server.pid);
+    const run = server.run({ kind, connections: CONNECTIONS, seconds });
+    const { value: result, hadCheckpoint } = await noticeCheckpoint(server.pid, run);
+    if (!hadCheckpoint || attempt === MAX_ATTEMPTS) return result;
   }
 }
 

@@ -2,6 +2,7 @@
 // the last one is answered. It uses plain sockets and prepared bytes, and reads only enough to tell
 // a right answer from a wrong one, so that the server is measured. Prints a LoadOutcome as JSON.
 import type { Socket } from "bun";
+import { readStatus, sizeOfAnswer } from "./answer-size.ts";
 import type { LoadOutcome, LoadPlan } from "./load-plan.ts";
 import {
   makeScripts,
@@ -33,11 +34,7 @@ let mostHeld = 0;
 let openConnections = 0;
 const allClosed = Promise.withResolvers<void>();
 
-const HEAD_END = Buffer.from("\r\n\r\n");
-/** The end of `Content-Length: `, the same for both spellings of the L. */
-const LENGTH = Buffer.from("ength: ");
 const NOT_AVAILABLE = Buffer.from("floating_not_available");
-const CR = 13;
 
 class Connection {
   readonly #script: ConnectionScript;
@@ -62,17 +59,18 @@ class Connection {
 
   read(socket: Socket<Connection>, part: Buffer): void {
     const bytes = this.#rest === null ? part : Buffer.concat([this.#rest, part]);
-    const size = sizeOf(bytes);
-    if (size < 0 || bytes.length < size) {
+    const size = sizeOfAnswer(bytes);
+    if (size === null) {
       // The runtime reuses its buffer.
       this.#rest = bytes === part ? Buffer.from(part) : bytes;
       return;
     }
+    if (typeof size === "string") return this.fail(socket, size);
     this.#rest = null;
     if (bytes.length > size) return this.fail(socket, "the answer is longer than its length");
     const now = performance.now();
     if (isCounting) waits.push(now - this.#sent);
-    const status = digitsAt(bytes, "HTTP/1.1 ".length, 3);
+    const status = readStatus(bytes);
     const answerKind = this.#step?.answerKinds[status];
     if (answerKind === undefined) return this.fail(socket, `status ${status}`);
     if (answerKind === "denied" && bytes.indexOf(NOT_AVAILABLE) < 0) {
@@ -96,23 +94,6 @@ class Connection {
     socket.end();
     if (openConnections === 0) allClosed.resolve();
   }
-}
-
-/** The size of the whole answer; -1: its head is not complete yet. */
-function sizeOf(bytes: Buffer): number {
-  const head = bytes.indexOf(HEAD_END);
-  const length = bytes.indexOf(LENGTH);
-  if (head < 0 || length < 0 || length > head) return -1;
-  const at = length + LENGTH.length;
-  return head + HEAD_END.length + digitsAt(bytes, at, bytes.indexOf(CR, at) - at);
-}
-
-function digitsAt(bytes: Buffer, at: number, count: number): number {
-  let number = 0;
-  for (let offset = at; offset < at + count; offset += 1) {
-    number = number * 10 + ((bytes[offset] ?? 48) - 48);
-  }
-  return number;
 }
 
 const { hostname, port } = new URL(plan.url);

@@ -50,3 +50,7 @@ export interface LoadOutcome extends AcknowledgedTotals {
   /** By description, how often a request was not answered correctly. */
   readonly errors: Readonly<Record<string, number>>;
 }
+
+/** One line for each error of a run. */
+export const describeErrors = (run: string, { errors }: LoadOutcome): string[] =>
+  Object.entries(errors).map(([error, count]) => `${run}: ${count} times ${error}`);

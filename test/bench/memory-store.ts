@@ -1,4 +1,4 @@
-// The store of the ceiling baseline: replaces src/store/store.ts when that server is compiled. It
+// The store of the baseline `memory`: replaces src/store/store.ts when that server is compiled. It
 // decides and applies commands like the product, but writes nothing: no journal line, no sync.
 import type { Command, OutcomeOf } from "../../src/domain/decide.ts";
 import type { Fault } from "../../src/domain/fault.ts";

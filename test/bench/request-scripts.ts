@@ -91,6 +91,10 @@ function selectUsers(users: number): number[] {
   return Array.from({ length: count }, (_, index) => Math.floor((index * users) / count));
 }
 
+/** The heartbeat of one user. */
+export const heartbeatOf = (url: string, index: number): Buffer =>
+  post(new URL(url).host, "register", claim(index));
+
 const headStart = (host: string): string => `HTTP/1.1\r\nHost: ${host}\r\n`;
 
 function post(host: string, operation: string, fields: object): Buffer {

@@ -1,11 +1,13 @@
 // The servers of one comparison, all running at once.
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atEnd } from "../support/suite-harness.ts";
 import { buildBinary, startProgram, type ServerProcess } from "../support/binary.ts";
+import { encodeReply } from "./constant-reply.ts";
 import { ExpectedTotals } from "./expected-totals.ts";
-import { contactOf, PRODUCT, userOf } from "./populated-site.ts";
+import { checkSameReply, readHeartbeatReply } from "./heartbeat-reply.ts";
+import { describeErrors } from "./load-plan.ts";
 import { runLoad, type LoadOptions, type RunResult, type MeasuredProcess } from "./run-load.ts";
 import type { Baselines } from "./baselines.ts";
 
@@ -29,15 +31,32 @@ export async function makePopulatedSite(
   return folder;
 }
 
-/** All load comes from one address, so its audit budget must be unlimited. */
-const LISTEN = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
+/** Copies a data folder, without the socket of its server. */
+export function copySite(from: string, to: string): string {
+  cpSync(from, to, { recursive: true, filter: (path) => !lstatSync(path).isSocket() });
+  return to;
+}
 
-/** A running server; a license server also has the totals that it must show. */
-export class BenchServer implements MeasuredProcess {
+const LISTEN = ["--listen", "127.0.0.1:0"];
+/** All load comes from one address, so its audit budget must be unlimited. */
+const NO_AUDIT_BUDGET = ["--audit-budget", "0"];
+
+export type ServerLoad = Omit<LoadOptions, "users">;
+
+/** A server that takes part in a comparison. */
+export interface ComparedServer extends MeasuredProcess {
+  /** Failed checks; if there are any, its figures are invalid. */
+  readonly wrong: readonly string[];
+  run(load: ServerLoad): Promise<RunResult>;
+}
+
+/** A server that the benchmark started; a license server also has the totals that it must show. */
+export class BenchServer implements ComparedServer {
   readonly name: string;
   readonly expectedTotals: ExpectedTotals | null;
   readonly users: number;
   readonly #running: ServerProcess;
+  readonly #errors: string[] = [];
 
   static startBerth(folder: string, users: number): Promise<BenchServer> {
     return BenchServer.startLicenseServer("berth", [buildBinary()], folder, users);
@@ -48,9 +67,13 @@ export class BenchServer implements MeasuredProcess {
     program: readonly string[],
     folder: string,
     users: number,
+    flags: readonly string[] = NO_AUDIT_BUDGET,
   ): Promise<BenchServer> {
-    const running = await startProgram([...program, "serve", "--data", folder, ...LISTEN]);
-    return new BenchServer(name, running, users, new ExpectedTotals(running.url, users));
+    const serve = [...program, "serve", "--data", folder, ...LISTEN, ...flags];
+    // Copies of one site run at the same time, which a server refuses on the same machine.
+    const running = await startProgram(["env", `BERTH_TEST_MACHINE=${folder}`, ...serve]);
+    const { origin } = new URL(running.url);
+    return new BenchServer(name, running, users, new ExpectedTotals(origin, users));
   }
 
   static async startBaseline(
@@ -75,22 +98,27 @@ export class BenchServer implements MeasuredProcess {
   }
 
   get url(): string {
-    return this.#running.url;
+    return new URL(this.#running.url).origin;
   }
 
   get pid(): number {
     return this.#running.pid;
   }
 
+  get pids(): readonly number[] {
+    return [this.pid];
+  }
+
+  get wrong(): readonly string[] {
+    return this.expectedTotals?.mismatches ?? this.#errors;
+  }
+
   /** Runs a load, and compares the totals afterwards. */
-  async run(load: Omit<LoadOptions, "users">): Promise<RunResult> {
+  async run(load: ServerLoad): Promise<RunResult> {
     const result = await runLoad(this, { ...load, users: this.users });
     const runName = `${load.kind} at ${load.connections} connections, ${this.name}`;
-    if (this.expectedTotals !== null)
-      await this.expectedTotals.compareAfterRun(load.kind, runName, result);
-    else if (Object.keys(result.errors).length > 0) {
-      throw new Error(`${runName}: ${JSON.stringify(result.errors)}`);
-    }
+    if (this.expectedTotals === null) this.#errors.push(...describeErrors(runName, result));
+    else await this.expectedTotals.compareAfterRun(load.kind, runName, result);
     return result;
   }
 
@@ -99,54 +127,40 @@ export class BenchServer implements MeasuredProcess {
   }
 }
 
+/** The baselines, by name, with Berth first. */
 export interface ComparedServers {
   readonly berth: BenchServer;
-  readonly ceiling: BenchServer;
+  /** Berth without a journal. */
+  readonly memory: BenchServer;
+  /** The ceiling. */
   readonly raw: BenchServer;
   readonly elysia: BenchServer;
   readonly sqlite: BenchServer;
 }
 
-/** Starts Berth and the baselines, with the same users. */
+/** Starts Berth and the baselines, with the same users and the same replies. */
 export async function startComparedServers(
   baselines: Baselines,
   users: number,
 ): Promise<ComparedServers> {
   const folder = makeBenchFolder();
   const berthFolder = await makePopulatedSite(join(folder, "berth"), users);
-  const ceilingFolder = join(folder, "ceiling");
-  cpSync(berthFolder, ceilingFolder, { recursive: true });
-  const berth = await BenchServer.startBerth(berthFolder, users);
-  const bytes = String(await measureAnswerBytes(berth.url));
+  const memoryFolder = copySite(berthFolder, join(folder, "memory"));
   const sqliteFolder = join(folder, "sqlite");
   mkdirSync(sqliteFolder);
+  const berth = await BenchServer.startBerth(berthFolder, users);
+  const reply = await readHeartbeatReply(berth.url, users);
+  const startBaseline = async (name: "raw" | "elysia" | "sqlite", ...args: string[]) => {
+    const command = [baselines[name], encodeReply(reply), ...args];
+    const server = await BenchServer.startBaseline(name, command, users);
+    await checkSameReply(server, users, reply);
+    return server;
+  };
   return {
     berth,
-    ceiling: await BenchServer.startLicenseServer(
-      "ceiling",
-      [baselines.ceiling],
-      ceilingFolder,
-      users,
-    ),
-    raw: await BenchServer.startBaseline("raw", [baselines.raw, bytes], users),
-    elysia: await BenchServer.startBaseline("elysia", [baselines.elysia, bytes], users),
-    sqlite: await BenchServer.startBaseline(
-      "sqlite",
-      [baselines.sqlite, bytes, sqliteFolder],
-      users,
-    ),
+    memory: await BenchServer.startLicenseServer("memory", [baselines.memory], memoryFolder, users),
+    raw: await startBaseline("raw"),
+    elysia: await startBaseline("elysia"),
+    sqlite: await startBaseline("sqlite", sqliteFolder),
   };
-}
-
-/** Length of the answer to a heartbeat, in bytes. */
-export async function measureAnswerBytes(url: string): Promise<number> {
-  const { hostname: os_hostname, ip: ip_local, info: user_info } = contactOf(0);
-  const fields = { product: PRODUCT, user: userOf(0), os_hostname, ip_local, user_info };
-  const response = await fetch(`${url}/api/v4/register`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(fields),
-  });
-  if (response.status !== 200) throw new Error(`a heartbeat was answered ${response.status}`);
-  return (await response.arrayBuffer()).byteLength;
 }

@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensurePackages } from "../support/suite-harness.ts";
 import { buildBinary } from "../support/binary.ts";
-import { measureAnswerBytes, makeBenchFolder, makePopulatedSite, BenchServer } from "./servers.ts";
+import { encodeReply } from "./constant-reply.ts";
+import { readHeartbeatReply } from "./heartbeat-reply.ts";
+import { makeBenchFolder, makePopulatedSite, BenchServer } from "./servers.ts";
 import { formatColumns, atLeast, formatNumber, type Figure } from "./goals.ts";
 import type { PartResult, BenchSize } from "./bench-part.ts";
 import { findChild } from "./checkpoint-watcher.ts";
@@ -37,14 +39,14 @@ export async function measureSlowDisks(_size: BenchSize): Promise<PartResult> {
       data,
       USERS,
     );
-    const bytes = String(await measureAnswerBytes(berth.url));
+    const reply = await readHeartbeatReply(berth.url, USERS);
     const syncsBefore = countSyncs(log);
     const result = await berth.run(LOAD);
     const perSync = result.answered / (countSyncs(log) - syncsBefore);
     killTraced(berth);
     const sqliteServer = await BenchServer.startBaseline(
       "sqlite",
-      [...strace, sqlite, bytes, folder],
+      [...strace, sqlite, encodeReply(reply), folder],
       USERS,
     );
     const { perSecond } = await sqliteServer.run(LOAD);
@@ -62,7 +64,7 @@ export async function measureSlowDisks(_size: BenchSize): Promise<PartResult> {
       goal: null,
     });
     rows.push([delay, result.perSecond, result.p99, perSync, perSecond].map(formatNumber));
-    wrong.push(...(berth.expectedTotals?.mismatches ?? []));
+    wrong.push(...berth.wrong, ...sqliteServer.wrong);
   }
   return { figures, text: formatColumns(rows), wrong };
 }

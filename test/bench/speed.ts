@@ -1,18 +1,22 @@
 // Compares the speed of Berth with the baselines: all servers run at once, every round measures
 // each of them, and the result is the median of the ratios of the rounds.
 import { readResidentMiB } from "../support/resident-memory.ts";
-import { startComparedServers, type BenchServer } from "./servers.ts";
-import { formatColumns, atLeast, median, atMost, formatNumber, type Figure } from "./goals.ts";
-import type { RunResult } from "./run-load.ts";
+import { startComparedServers, type BenchServer, type ComparedServer } from "./servers.ts";
+import { atLeast, median, atMost, formatNumber, type Figure } from "./goals.ts";
+import { readUsage } from "./process-usage.ts";
+import { compareSeries, Rounds } from "./rounds.ts";
 import type { PartResult, BenchSize } from "./bench-part.ts";
 import type { LoadKind } from "./load-plan.ts";
 import type { Baselines } from "./baselines.ts";
 
-const USERS = 10_000;
-const CONNECTIONS = 64;
+export const USERS = 10_000;
+export const CONNECTIONS = 64;
+/** The number of connections at which the tail of the latency is judged. */
+const TAIL_CONNECTIONS = 256;
 /** Warm-up: at least so many answers, or so many runs. */
 const WARM_UP = { answers: 50_000, runs: 8 };
-const LOAD_ORDER: readonly LoadKind[] = [
+/** All loads that are measured at one number of connections. */
+export const OPERATIONS: readonly LoadKind[] = [
   "heartbeat",
   "cycle",
   "borrow",
@@ -21,137 +25,106 @@ const LOAD_ORDER: readonly LoadKind[] = [
   "health",
 ];
 
-type Metric = "perSecond" | "p50" | "p99" | "max" | "cpu" | "written";
-
-/** By server, load and connections, the results of all rounds. */
-type Rounds = Map<string, RunResult[]>;
-
-const keyOf = (server: string, kind: LoadKind, connections: number): string =>
-  `${kind} ${connections} ${server}`;
+interface SpeedResults {
+  /** Heartbeats of all servers, at every number of connections. */
+  readonly heartbeats: Rounds;
+  /** All operations of Berth with and without its journal, one after the other in each round. */
+  readonly operations: Rounds;
+}
 
 export async function measureSpeed(baselines: Baselines, size: BenchSize): Promise<PartResult> {
-  const { berth, ceiling, raw, elysia, sqlite } = await startComparedServers(baselines, USERS);
-  const servers: readonly BenchServer[] = [berth, ceiling, raw, elysia, sqlite];
+  const { rounds, seconds } = size;
+  const { berth, memory, raw, elysia, sqlite } = await startComparedServers(baselines, USERS);
+  const servers: readonly BenchServer[] = [berth, raw, elysia, memory, sqlite];
   // Otherwise the first load would pay for the just-in-time compilation.
-  for (const server of servers) await warmUp(server, size.seconds);
-  const rounds: Rounds = new Map();
-  const runRound = async (servers: readonly BenchServer[], kind: LoadKind, connections: number) => {
-    for (const server of servers) {
-      const key = keyOf(server.name, kind, connections);
-      const result = await server.run({ kind, connections, seconds: size.seconds });
-      rounds.set(key, [...(rounds.get(key) ?? []), result]);
-    }
-  };
+  for (const server of servers) await warmUp(server, seconds);
+  const results: SpeedResults = { heartbeats: new Rounds(), operations: new Rounds() };
+  const childCpuBefore = readUsage(berth.pids).childCpu;
   for (const connections of size.connections) {
-    for (let round = 0; round < size.rounds; round += 1) {
-      await runRound(servers, "heartbeat", connections);
+    for (let round = 0; round < rounds; round += 1) {
+      await results.heartbeats.run(servers, round, { kind: "heartbeat", connections, seconds });
     }
   }
-  for (let round = 0; round < size.rounds; round += 1) {
-    for (const kind of LOAD_ORDER) {
-      if (kind !== "heartbeat") await runRound([berth, ceiling], kind, CONNECTIONS);
-      // Again, next to the other loads: rounds at different times cannot be compared.
-      else await runRound([berth], "heartbeat", CONNECTIONS);
+  const checkpointCpu =
+    ((readUsage(berth.pids).childCpu - childCpuBefore) / results.heartbeats.answers("berth")) *
+    1_000;
+  for (let round = 0; round < rounds; round += 1) {
+    for (const kind of OPERATIONS) {
+      const load = { kind, connections: CONNECTIONS, seconds };
+      await results.operations.run([berth, memory], round, load);
     }
   }
-  await berth.run({ kind: "contest", connections: CONNECTIONS, seconds: size.seconds });
-  const memory = servers.map(({ name, pid }) => `${name} ${readResidentMiB(pid).toFixed(0)}`);
+  await berth.run({ kind: "contest", connections: CONNECTIONS, seconds });
+  const megabytes = servers.map(({ name, pid }) => `${name} ${readResidentMiB(pid).toFixed(0)}`);
   for (const server of servers) await server.kill();
+  const generatorLoads = ["raw", "memory", "berth"].map((name) =>
+    results.heartbeats.generatorLoad(name),
+  );
   return {
-    figures: figuresOf(rounds, size),
+    figures: figuresOf(results, size),
     text: [
-      `${USERS} registrations; medians of ${size.rounds} rounds of ${size.seconds} s`,
-      tableOf(rounds),
-      `resident memory afterwards, in MiB: ${memory.join(", ")}`,
-      generatorText(rounds),
+      `${USERS} registrations; medians of ${rounds} rounds of ${seconds} s`,
+      results.heartbeats.table(),
+      `\nall operations, in turns with memory (Berth without a journal)`,
+      results.operations.table(),
+      `processor time of berth's checkpoint processes, for 1,000 heartbeats: ${formatNumber(checkpointCpu)} ms`,
+      `resident memory afterwards, in MiB: ${megabytes.join(", ")}`,
+      `highest rate of the load generator: ${generatorLoads.join(", ")}`,
     ].join("\n"),
-    wrong: [
-      ...(berth.expectedTotals?.mismatches ?? []),
-      ...(ceiling.expectedTotals?.mismatches ?? []),
-    ],
+    wrong: servers.flatMap(({ wrong }) => wrong),
   };
 }
 
-async function warmUp(server: BenchServer, seconds: number): Promise<void> {
+export async function warmUp(server: ComparedServer, seconds: number): Promise<void> {
+  const load = { kind: "heartbeat", connections: CONNECTIONS, seconds } as const;
   let answered = 0;
   for (let runs = 0; answered < WARM_UP.answers && runs < WARM_UP.runs; runs += 1) {
-    answered += (await server.run({ kind: "heartbeat", connections: CONNECTIONS, seconds }))
-      .answered;
+    answered += (await server.run(load)).answered;
   }
 }
 
-function figuresOf(rounds: Rounds, { connections }: BenchSize): Figure[] {
-  const of = (server: string, kind: LoadKind, at: number, pick: Metric): number[] =>
-    (rounds.get(keyOf(server, kind, at)) ?? []).map((round) => round[pick]);
-  const against = (other: string, kind: LoadKind, at: number, pick: Metric = "perSecond"): number =>
-    median(ratios(of("berth", kind, at, pick), of(other, kind, at, pick)));
-  const figures: Figure[] = connections.map((at) => ({
-    what: `heartbeats at ${at} connections, compared with the ceiling`,
-    value: against("ceiling", "heartbeat", at),
-    unit: "x",
-    goal: at >= 64 ? atLeast(0.8) : null,
-  }));
+function figuresOf({ heartbeats, operations }: SpeedResults, { connections }: BenchSize): Figure[] {
+  const heartbeat = (server: string, at: number) =>
+    ({ server, kind: "heartbeat", connections: at }) as const;
+  const comparedAt = (other: string, at: number): Figure[] =>
+    compareSeries(heartbeats, heartbeat("berth", at), heartbeat(other, at));
+  const figures = connections.flatMap((at) => comparedAt("raw", at));
+  figures.push(...comparedAt("elysia", CONNECTIONS));
   figures.push({
-    what: `heartbeats at ${CONNECTIONS} connections, compared with SQLite`,
-    value: against("sqlite", "heartbeat", CONNECTIONS),
+    what: `rate of heartbeats at ${CONNECTIONS} connections, compared with sqlite`,
+    value: heartbeats.ratio(
+      heartbeat("berth", CONNECTIONS),
+      heartbeat("sqlite", CONNECTIONS),
+      "perSecond",
+    ),
     unit: "x",
     goal: atLeast(4),
   });
+  const tail = heartbeat("berth", TAIL_CONNECTIONS);
+  const typical = heartbeats.values(tail, "p50");
   figures.push({
-    what: `processor time of a heartbeat at ${CONNECTIONS} connections, compared with the ceiling`,
-    value: against("ceiling", "heartbeat", CONNECTIONS, "cpu"),
-    unit: "x",
-    goal: null,
-  });
-  figures.push({
-    what: "p99 of heartbeats at 256 connections, compared with the ceiling",
-    value: against("ceiling", "heartbeat", 256, "p99"),
+    what: `p99 of heartbeats at ${TAIL_CONNECTIONS} connections, compared with their p50`,
+    value: median(
+      heartbeats.values(tail, "p99").map((p99, round) => p99 / (typical[round] ?? NaN)),
+    ),
     unit: "x",
     goal: atMost(2),
   });
-  const denials = of("berth", "denial", CONNECTIONS, "perSecond");
-  // The last heartbeats were measured between the denials.
-  const heartbeats = of("berth", "heartbeat", CONNECTIONS, "perSecond").slice(-denials.length);
+  const operation = (server: string, kind: LoadKind) =>
+    ({ server, kind, connections: CONNECTIONS }) as const;
   figures.push({
-    what: `denials at ${CONNECTIONS} connections, compared with heartbeats`,
-    value: median(ratios(denials, heartbeats)),
+    what: `rate of denials at ${CONNECTIONS} connections, compared with heartbeats`,
+    value: operations.ratio(
+      operation("berth", "denial"),
+      operation("berth", "heartbeat"),
+      "perSecond",
+    ),
     unit: "x",
     goal: atLeast(1),
   });
-  for (const kind of LOAD_ORDER.slice(1)) {
-    const value = against("ceiling", kind, CONNECTIONS);
-    const what = `${kind} at ${CONNECTIONS} connections, compared with the ceiling`;
-    figures.push({ what, value, unit: "x", goal: null });
+  for (const kind of OPERATIONS) {
+    const [berth, memory] = [operation("berth", kind), operation("memory", kind)];
+    figures.push(...compareSeries(operations, berth, memory));
   }
   return figures;
-}
-
-const ratios = (values: readonly number[], references: readonly number[]): number[] =>
-  values.slice(0, references.length).map((value, round) => value / (references[round] ?? NaN));
-
-function tableOf(rounds: Rounds): string {
-  const head = ["", "req/s", "p50 ms", "p99 ms", "max ms", "cpu ms/1,000", "MB/100,000"];
-  const rows = [...rounds].map(([key, all]) => {
-    const of = (pick: Metric): number => median(all.map((round) => round[pick]));
-    const longest = Math.max(...all.map(({ max }) => max));
-    const written = of("written") / 10;
-    const figures = [of("perSecond"), of("p50"), of("p99"), longest, of("cpu"), written];
-    return [key, ...figures.map(formatNumber)];
-  });
-  return formatColumns([head, ...rows]);
-}
-
-/**
- * Shows that the generator is not the limit: the raw server gets more requests, and it has idle
- * time.
- */
-function generatorText(rounds: Rounds): string {
-  const all = [...rounds];
-  const busiest = (name: string): string => {
-    const results = all.filter(([key]) => key.endsWith(name)).flatMap(([, list]) => list);
-    const rate = Math.max(...results.map(({ perSecond }) => perSecond));
-    const share = Math.max(...results.map((result) => result.generatorCpuShare));
-    return `${name} ${formatNumber(rate)}/s with ${(share * 100).toFixed(0)} % of a processor`;
-  };
-  return `highest rate of the load generator: ${busiest("raw")}, ${busiest("ceiling")}, ${busiest("berth")}`;
 }
