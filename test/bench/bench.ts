@@ -1,37 +1,34 @@
-// `bun run bench [--quick] [--part NAME] [--rounds N]`: measures the compiled binary, and compares
-// it with the baselines and the goals. A missed goal is only marked; the exit code is not 0 only if
-// the run is invalid, because an answer was wrong or totals do not match.
+// `bun run bench`: measures the compiled binary, and compares it with the baselines and the goals. A
+// missed goal is only marked; the exit code is not 0 only if the run is invalid, because an answer
+// was wrong or totals do not match.
 import { writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { buildBinary } from "../support/binary.ts";
+import { CannotCompare, checkOtherExecutable, measureAgainst } from "./against.ts";
+import { buildBaselines, outputFolder } from "./baselines.ts";
+import type { BenchSize, PartResult } from "./bench-part.ts";
 import { STALL_LIMIT_MS, measureStalls } from "./checkpoint.ts";
-import { measureSlowDisks } from "./slow-disks.ts";
 import { below, formatGoals, isMet, formatNumber, type Figure } from "./goals.ts";
 import { measureGrowth } from "./growth.ts";
-import { FULL_SIZE, QUICK_SIZE, type PartResult, type BenchSize } from "./bench-part.ts";
+import { parseOptions, USAGE, type BenchOptions, type PartName } from "./options.ts";
+import { measureSlowDisks } from "./slow-disks.ts";
 import { measureSpeed } from "./speed.ts";
 import { measureStart } from "./start.ts";
-import { buildBaselines, outputFolder } from "./baselines.ts";
-
-const PARTS: Readonly<Record<string, (size: BenchSize) => Promise<PartResult>>> = {
-  start: measureStart,
-  speed: async (size) => measureSpeed(await buildBaselines(), size),
-  growth: measureGrowth,
-  checkpoints: measureCheckpoints,
-  "slow-disks": measureSlowDisks,
-};
-
-const USAGE = `bun run bench [--quick] [--part ${Object.keys(PARTS).join("|")}]... [--rounds N]
-
-  --quick      about a minute: fewer rounds, fewer registrations
-  --part NAME  this part only; can be repeated
-  --rounds N   rounds of each comparison, 1 to 99; use more on a busy machine
-
-To measure the growth of the data folder in a day: bun test/faults/storage-growth/suite.ts`;
 
 const [USAGE_ERROR, INVALID_RUN] = [2, 1];
+
+const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartResult>>> = {
+  start: ({ size }) => measureStart(size),
+  speed: async ({ size }) => measureSpeed(await buildBaselines(), size),
+  growth: ({ size }) => measureGrowth(size),
+  checkpoints: ({ size }) => measureCheckpoints(size),
+  "slow-disks": ({ size }) => measureSlowDisks(size),
+  against: async ({ size, against }) =>
+    against === null ? EMPTY_RESULT : measureAgainst(against, size),
+};
+
+const EMPTY_RESULT: PartResult = { figures: [], text: "", wrong: [] };
 
 async function measureCheckpoints({ checkpoints }: BenchSize): Promise<PartResult> {
   const figures: Figure[] = [];
@@ -49,57 +46,49 @@ async function measureCheckpoints({ checkpoints }: BenchSize): Promise<PartResul
   return { figures, text: texts.join("\n"), wrong: [] };
 }
 
-interface BenchOptions {
-  readonly quick: boolean;
-  readonly parts: readonly string[];
-  readonly size: BenchSize;
-}
-
-function parseOptions(): BenchOptions {
-  try {
-    const options = {
-      quick: { type: "boolean", default: false },
-      part: { type: "string", multiple: true, default: Object.keys(PARTS) },
-      rounds: { type: "string" },
-    } as const;
-    const { quick, part, rounds } = parseArgs({ options }).values;
-    const unknown = part.find((name) => !Object.hasOwn(PARTS, name));
-    const usual = quick ? QUICK_SIZE : FULL_SIZE;
-    const isCount = rounds === undefined || /^[1-9]\d?$/.test(rounds);
-    if (unknown === undefined && isCount) {
-      return { quick, parts: part, size: { ...usual, rounds: Number(rounds ?? usual.rounds) } };
-    }
-    console.error(
-      isCount
-        ? `bench: error: unknown part: ${unknown}`
-        : `bench: error: --rounds must be 1 to 99: ${rounds}`,
-    );
-  } catch (error) {
-    console.error(`bench: error: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  console.error(USAGE);
-  return process.exit(USAGE_ERROR);
-}
-
 /** A part that throws is an error of the run; the results of the other parts are kept. */
-async function measure(name: string, size: BenchSize): Promise<PartResult> {
+async function measure(name: PartName, options: BenchOptions): Promise<PartResult> {
   try {
-    return (await PARTS[name]?.(size)) ?? EMPTY_RESULT;
+    return await PARTS[name](options);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return { ...EMPTY_RESULT, text: `failed: ${reason}`, wrong: [`${name}: ${reason}`] };
   }
 }
 
-const EMPTY_RESULT: PartResult = { figures: [], text: "", wrong: [] };
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
-const { quick, parts, size } = parseOptions();
+function readOptions(): BenchOptions {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(`bench: error: ${messageOf(error)}\n${USAGE}`);
+    return process.exit(USAGE_ERROR);
+  }
+}
+
+/** Ends this process if something that the options name cannot be measured. */
+async function checkOptions({ against }: BenchOptions): Promise<void> {
+  try {
+    if (against !== null) await checkOtherExecutable(against);
+  } catch (error) {
+    if (!(error instanceof CannotCompare)) throw error;
+    console.error(`bench: error: ${error.message}`);
+    if (error.hint !== null) console.error(`bench: hint: ${error.hint}`);
+    process.exit(INVALID_RUN);
+  }
+}
+
+const options = readOptions();
+const { quick, parts } = options;
 buildBinary();
+await checkOptions(options);
 // The load before the run: with more than one process for each processor, times say little.
 const [load = 0] = loadavg();
 const results: Record<string, PartResult> = {};
 for (const name of parts) {
-  const result = await measure(name, size);
+  const result = await measure(name, options);
   results[name] = result;
   console.log(`== ${name} ==\n${result.text}\n`);
 }

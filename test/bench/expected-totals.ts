@@ -50,6 +50,10 @@ export class ExpectedTotals {
     this.#checkLimit(run, this.#slotsHeld, slots);
   }
 
+  async readSlotsHeld(): Promise<number> {
+    return (await this.#readTotals(PRODUCT)).floating_in_use_devices;
+  }
+
   #checkLimit(run: string, slotsHeld: number, slots: number): void {
     if (slotsHeld > slots)
       this.#mismatches.push(`${run}: ${slotsHeld} slots were held at once, of ${slots}`);

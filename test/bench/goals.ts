@@ -31,9 +31,15 @@ export function formatGoals(figures: readonly Figure[]): string {
     const { what, value, unit, goal } = figure;
     const goalText = goal === null ? "" : `${SIGNS[goal.is]} ${formatNumber(goal.value)}`;
     const verdict = goal === null ? "" : isMet(figure) ? "met" : "MISSED";
-    return [what, goalText, `${formatNumber(value)}${unit === "" ? "" : ` ${unit}`}`, verdict];
+    return [what, goalText, formatValue(value, unit), verdict];
   });
   return formatColumns([["", "goal", "figure", ""], ...rows]);
+}
+
+/** A ratio has two decimals: versions often differ by a few hundredths only. */
+function formatValue(value: number, unit: string): string {
+  if (unit === "x" && value < 10) return `${value.toFixed(2)} ${unit}`;
+  return `${formatNumber(value)} ${unit}`.trimEnd();
 }
 
 /** A whole number if large; with two or three significant digits if small. */

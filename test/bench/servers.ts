@@ -39,7 +39,7 @@ export function copySite(from: string, to: string): string {
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 /** All load comes from one address, so its audit budget must be unlimited. */
-const NO_AUDIT_BUDGET = ["--audit-budget", "0"];
+export const NO_AUDIT_BUDGET = ["--audit-budget", "0"];
 
 export type ServerLoad = Omit<LoadOptions, "users">;
 

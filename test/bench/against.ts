@@ -1,0 +1,124 @@
+// Compares Berth with another executable of it, for example of an earlier version: both run at once
+// over copies of one site, and every round measures both.
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { STATE_FILE } from "../../src/store/folder/files.ts";
+import type { BenchSize, PartResult } from "./bench-part.ts";
+import { compareSeries, Rounds } from "./rounds.ts";
+import {
+  BenchServer,
+  copySite,
+  makeBenchFolder,
+  makePopulatedSite,
+  NO_AUDIT_BUDGET,
+  type ServerLoad,
+} from "./servers.ts";
+import { CONNECTIONS, OPERATIONS, USERS, warmUp } from "./speed.ts";
+
+export interface OtherExecutable {
+  readonly file: string;
+  /** A populated site in a format that the file can read; null: that of this version. */
+  readonly site: string | null;
+}
+
+/** The reason why an executable cannot be compared, in one line. */
+export class CannotCompare extends Error {
+  readonly hint: string | null;
+
+  constructor(reason: string, hint: string | null) {
+    super(reason);
+    this.hint = hint;
+  }
+}
+
+const SITE_HINT =
+  "if it cannot read the format of this version, make a site in the sources of that version " +
+  `with bun test/bench/populated-site.ts FOLDER ${USERS}, and add --against-site FOLDER`;
+
+const NAME = "old";
+
+/** Throws CannotCompare before anything is measured. */
+export async function checkOtherExecutable(other: OtherExecutable): Promise<void> {
+  const folder = makeBenchFolder();
+  if (other.site !== null && !existsSync(join(other.site, STATE_FILE)))
+    throw new CannotCompare(`${other.site} is not a data folder`, SITE_HINT);
+  const users = other.site === null ? 1 : USERS;
+  const site = other.site ?? (await makePopulatedSite(join(folder, "new"), users));
+  const server = await startOther(other, copySite(site, join(folder, NAME)), users);
+  const held = await server.expectedTotals?.readSlotsHeld();
+  await server.kill();
+  if (held !== users)
+    throw new CannotCompare(`${site} has ${held} registrations, not ${users}`, SITE_HINT);
+}
+
+export async function measureAgainst(
+  other: OtherExecutable,
+  { connections, rounds, seconds }: BenchSize,
+): Promise<PartResult> {
+  const folder = makeBenchFolder();
+  const site = await makePopulatedSite(join(folder, "berth"), USERS);
+  const otherSite = copySite(other.site ?? site, join(folder, NAME));
+  const servers = [
+    await BenchServer.startBerth(site, USERS),
+    await startOther(other, otherSite, USERS),
+  ];
+  const loads: readonly ServerLoad[] = [
+    ...connections.map((at) => ({ kind: "heartbeat", connections: at, seconds }) as const),
+    ...OPERATIONS.filter((kind) => kind !== "heartbeat").map((kind) => ({
+      kind,
+      connections: CONNECTIONS,
+      seconds,
+    })),
+  ];
+  for (const server of servers) await warmUp(server, seconds);
+  const results = new Rounds();
+  for (const load of loads) {
+    // Otherwise the first round would pay for the just-in-time compilation of this load.
+    for (const server of servers) await server.run(load);
+    for (let round = 0; round < rounds; round += 1) await results.run(servers, round, load);
+  }
+  for (const server of servers) await server.kill();
+  return {
+    figures: loads.flatMap(({ kind, connections }) =>
+      compareSeries(
+        results,
+        { server: "berth", kind, connections },
+        { server: NAME, kind, connections },
+      ),
+    ),
+    text: [
+      `${NAME} is ${resolve(other.file)}, ${readVersion(other.file)}`,
+      `${USERS} registrations; medians of ${rounds} rounds of ${seconds} s`,
+      results.table(),
+    ].join("\n"),
+    wrong: servers.flatMap(({ wrong }) => wrong),
+  };
+}
+
+async function startOther(
+  { file }: OtherExecutable,
+  site: string,
+  users: number,
+): Promise<BenchServer> {
+  // The first versions had no audit budget.
+  const hasBudget = runToEnd(file, "serve", "--help").includes("--audit-budget");
+  const flags = hasBudget ? NO_AUDIT_BUDGET : [];
+  try {
+    return await BenchServer.startLicenseServer(NAME, [resolve(file)], site, users, flags);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const reason = /error: (.*)/.exec(message)?.[1] ?? message;
+    throw new CannotCompare(`${file} cannot serve the site: ${reason}`, SITE_HINT);
+  }
+}
+
+const readVersion = (file: string): string => runToEnd(file, "--version").trim();
+
+function runToEnd(file: string, ...args: readonly string[]): string {
+  try {
+    return Bun.spawnSync([resolve(file), ...args], { cwd: "/", env: {} }).stdout.toString();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CannotCompare(`${file} cannot be started: ${reason}`, null);
+  }
+}

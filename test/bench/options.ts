@@ -1,0 +1,72 @@
+// The options of `bun run bench`.
+import { parseArgs } from "node:util";
+import type { OtherExecutable } from "./against.ts";
+import { FULL_SIZE, QUICK_SIZE, type BenchSize } from "./bench-part.ts";
+
+const USUAL_PARTS = ["start", "speed", "growth", "checkpoints", "slow-disks"] as const;
+/** Needs --against. */
+const AGAINST = "against";
+export type PartName = (typeof USUAL_PARTS)[number] | typeof AGAINST;
+
+export const USAGE = `bun run bench [--quick] [--part NAME]... [--rounds N]
+              [--against FILE [--against-site FOLDER]]
+
+  --quick                about a minute: fewer rounds, fewer registrations
+  --part NAME            this part only: ${USUAL_PARTS.join(", ")}
+                         or ${AGAINST}; can be repeated
+  --rounds N             rounds of each comparison, 1 to 99; use more on a busy machine
+  --against FILE         also compares with another executable of Berth, in the part ${AGAINST}
+  --against-site FOLDER  a populated data folder for it, if it cannot read that of this version
+
+To measure the growth of the data folder in a day: bun test/faults/storage-growth/suite.ts`;
+
+export interface BenchOptions {
+  readonly quick: boolean;
+  readonly parts: readonly PartName[];
+  readonly size: BenchSize;
+  readonly against: OtherExecutable | null;
+}
+
+/** A wrong option; the message says which. */
+export class WrongOption extends Error {}
+
+/** Throws WrongOption, or the error of parseArgs. */
+export function parseOptions(args: readonly string[]): BenchOptions {
+  const options = {
+    quick: { type: "boolean", default: false },
+    part: { type: "string", multiple: true },
+    rounds: { type: "string" },
+    against: { type: "string" },
+    "against-site": { type: "string" },
+  } as const;
+  const { values } = parseArgs({ args: [...args], options });
+  const { quick, rounds } = values;
+  const usual = quick ? QUICK_SIZE : FULL_SIZE;
+  if (rounds !== undefined && !/^[1-9]\d?$/.test(rounds))
+    throw new WrongOption(`--rounds must be 1 to 99: ${rounds}`);
+  const against = parseAgainst(values.against, values["against-site"]);
+  return {
+    quick,
+    parts: parseParts(values.part, against !== null),
+    size: { ...usual, rounds: Number(rounds ?? usual.rounds) },
+    against,
+  };
+}
+
+function parseAgainst(file: string | undefined, site: string | undefined): OtherExecutable | null {
+  if (file !== undefined) return { file, site: site ?? null };
+  if (site !== undefined) throw new WrongOption("--against-site needs --against FILE");
+  return null;
+}
+
+function parseParts(names: readonly string[] | undefined, hasAgainst: boolean): PartName[] {
+  const allParts: readonly PartName[] = [...USUAL_PARTS, AGAINST];
+  const parts = (names ?? USUAL_PARTS).map((name) => {
+    const part = allParts.find((known) => known === name);
+    if (part === undefined) throw new WrongOption(`unknown part: ${name}`);
+    return part;
+  });
+  if (hasAgainst) return [...new Set<PartName>([...parts, AGAINST])];
+  if (parts.includes(AGAINST)) throw new WrongOption(`the part ${AGAINST} needs --against FILE`);
+  return parts;
+}
