@@ -1,5 +1,5 @@
 import { ExpiryIndex } from "../index/expiry-index.ts";
-import { ShardedMap } from "../index/sharded-map.ts";
+import { LargeMap } from "../index/large-map.ts";
 import { compareBySlot, SortedList, type SlotKeyed } from "../index/sorted-list.ts";
 import type { SlotHolder, SlotPool } from "../slots/pool.ts";
 import type { Instant } from "../time.ts";
@@ -10,7 +10,7 @@ export interface MutableSlotHolder extends SlotHolder {
 
 /** A pool that holders can be added to, with an index for each order. */
 export class MutableSlotPool<T extends MutableSlotHolder> implements SlotPool<T> {
-  readonly #byUser = new ShardedMap<T>();
+  readonly #byUser = new LargeMap<T>(({ user }) => user);
   readonly #bySlot = new SortedList<T, SlotKeyed>(compareBySlot);
   readonly #byEnd = new ExpiryIndex<T>();
 
@@ -28,7 +28,7 @@ export class MutableSlotPool<T extends MutableSlotHolder> implements SlotPool<T>
 
   add(holder: T): void {
     if (this.get(holder.user) !== undefined) throw new Error("a slot was taken twice by one user");
-    this.#byUser.set(holder.user, holder);
+    this.#byUser.set(holder);
     this.#bySlot.add(holder);
     this.#byEnd.add(holder);
   }

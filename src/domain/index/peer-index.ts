@@ -1,13 +1,15 @@
 import { compareBySlot, SortedList } from "./sorted-list.ts";
-import { ShardedMap } from "./sharded-map.ts";
+import { LargeMap } from "./large-map.ts";
 import type { Registration } from "../slots/registration.ts";
 import type { Instant } from "../time.ts";
 
-class RegistrationList extends SortedList<Registration> {
-  constructor(first: Registration, second: Registration) {
+/** The registrations of one address. */
+class PeerRegistrations extends SortedList<Registration> {
+  readonly peer: string;
+
+  constructor(peer: string) {
     super(compareBySlot);
-    this.add(first);
-    this.add(second);
+    this.peer = peer;
   }
 }
 
@@ -15,20 +17,25 @@ class RegistrationList extends SortedList<Registration> {
  * Registrations by the address of their last call. Most addresses have one, which needs no list.
  */
 export class PeerIndex {
-  readonly #byPeer = new ShardedMap<Registration | RegistrationList>();
+  readonly #byPeer = new LargeMap<Registration | PeerRegistrations>((entry) =>
+    entry instanceof PeerRegistrations ? entry.peer : entry.contact.peer,
+  );
 
   add(registration: Registration): void {
     const { peer } = registration.contact;
     const existing = this.#byPeer.get(peer);
-    if (existing === undefined) this.#byPeer.set(peer, registration);
-    else if (existing instanceof RegistrationList) existing.add(registration);
-    else this.#byPeer.set(peer, new RegistrationList(existing, registration));
+    if (existing === undefined) return this.#byPeer.set(registration);
+    if (existing instanceof PeerRegistrations) return existing.add(registration);
+    const list = new PeerRegistrations(peer);
+    list.add(existing);
+    list.add(registration);
+    this.#byPeer.set(list);
   }
 
   remove(registration: Registration): void {
     const { peer } = registration.contact;
     const existing = this.#byPeer.get(peer);
-    if (existing instanceof RegistrationList) {
+    if (existing instanceof PeerRegistrations) {
       existing.remove(registration);
       if (!existing.isEmpty) return;
     } else if (existing !== registration)
@@ -44,7 +51,7 @@ export class PeerIndex {
     const existing = this.#byPeer.get(peer);
     if (existing === undefined) return slots <= 0;
     let count = 0;
-    for (const { end } of existing instanceof RegistrationList ? existing.all() : [existing]) {
+    for (const { end } of existing instanceof PeerRegistrations ? existing.all() : [existing]) {
       if (count >= slots) return true;
       if (at < end) count += 1;
     }

@@ -4,7 +4,6 @@ import {
   MutableSlotPool,
   type MutableSlotHolder,
 } from "../../../src/domain/evolve/mutable-slot-pool.ts";
-import { ShardedMap } from "../../../src/domain/index/sharded-map.ts";
 import { instant } from "../../../src/domain/time.ts";
 
 const makeHolder = (user: string, slot: number, end = slot): MutableSlotHolder => ({
@@ -79,21 +78,5 @@ describe("MutableSlotPool", () => {
       }),
       { numRuns: 60 },
     );
-  });
-});
-
-describe("ShardedMap", () => {
-  test("sets, gets, counts and deletes entries like a map", () => {
-    const map = new ShardedMap<number>();
-    expect([map.size, map.get("ada")]).toEqual([0, undefined]);
-    map.set("ada", 1);
-    map.set("ada", 2);
-    map.set("", 3);
-    map.set("\u{1f600}", 4);
-    expect([map.size, map.get("ada"), map.get(""), map.get("\u{1f600}")]).toEqual([3, 2, 3, 4]);
-    map.delete("ada");
-    map.delete("ada");
-    map.delete("bob");
-    expect([map.size, map.get("ada"), map.get("toString")]).toEqual([2, undefined, undefined]);
   });
 });
