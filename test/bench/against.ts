@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { STATE_FILE } from "../../src/store/folder/files.ts";
-import type { BenchSize, PartResult } from "./bench-part.ts";
+import { CannotMeasure, type BenchSize, type PartResult } from "./bench-part.ts";
 import { compareSeries, Rounds } from "./rounds.ts";
 import {
   BenchServer,
@@ -21,34 +21,24 @@ export interface OtherExecutable {
   readonly site: string | null;
 }
 
-/** The reason why an executable cannot be compared, in one line. */
-export class CannotCompare extends Error {
-  readonly hint: string | null;
-
-  constructor(reason: string, hint: string | null) {
-    super(reason);
-    this.hint = hint;
-  }
-}
-
 const SITE_HINT =
   "if it cannot read the format of this version, make a site in the sources of that version " +
   `with bun test/bench/populated-site.ts FOLDER ${USERS}, and add --against-site FOLDER`;
 
 const NAME = "old";
 
-/** Throws CannotCompare before anything is measured. */
+/** Throws CannotMeasure before anything is measured. */
 export async function checkOtherExecutable(other: OtherExecutable): Promise<void> {
   const folder = makeBenchFolder();
   if (other.site !== null && !existsSync(join(other.site, STATE_FILE)))
-    throw new CannotCompare(`${other.site} is not a data folder`, SITE_HINT);
+    throw new CannotMeasure(`${other.site} is not a data folder`, SITE_HINT);
   const users = other.site === null ? 1 : USERS;
   const site = other.site ?? (await makePopulatedSite(join(folder, "new"), users));
   const server = await startOther(other, copySite(site, join(folder, NAME)), users);
   const held = await server.expectedTotals?.readSlotsHeld();
   await server.kill();
   if (held !== users)
-    throw new CannotCompare(`${site} has ${held} registrations, not ${users}`, SITE_HINT);
+    throw new CannotMeasure(`${site} has ${held} registrations, not ${users}`, SITE_HINT);
 }
 
 export async function measureAgainst(
@@ -108,7 +98,7 @@ async function startOther(
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const reason = /error: (.*)/.exec(message)?.[1] ?? message;
-    throw new CannotCompare(`${file} cannot serve the site: ${reason}`, SITE_HINT);
+    throw new CannotMeasure(`${file} cannot serve the site: ${reason}`, SITE_HINT);
   }
 }
 
@@ -119,6 +109,6 @@ function runToEnd(file: string, ...args: readonly string[]): string {
     return Bun.spawnSync([resolve(file), ...args], { cwd: "/", env: {} }).stdout.toString();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new CannotCompare(`${file} cannot be started: ${reason}`, null);
+    throw new CannotMeasure(`${file} cannot be started: ${reason}`, null);
   }
 }

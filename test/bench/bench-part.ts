@@ -41,3 +41,13 @@ export interface PartResult {
   /** Failed checks of the run itself; if there are any, its figures are invalid. */
   readonly wrong: readonly string[];
 }
+
+/** Why something that the options name cannot be measured, in one line. */
+export class CannotMeasure extends Error {
+  readonly hint: string | null;
+
+  constructor(reason: string, hint: string | null) {
+    super(reason);
+    this.hint = hint;
+  }
+}

@@ -5,13 +5,14 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
-import { CannotCompare, checkOtherExecutable, measureAgainst } from "./against.ts";
+import { checkOtherExecutable, measureAgainst } from "./against.ts";
 import { buildBaselines, outputFolder } from "./baselines.ts";
-import type { BenchSize, PartResult } from "./bench-part.ts";
+import { CannotMeasure, type BenchSize, type PartResult } from "./bench-part.ts";
 import { STALL_LIMIT_MS, measureStalls } from "./checkpoint.ts";
 import { below, formatGoals, isMet, formatNumber, type Figure } from "./goals.ts";
 import { measureGrowth } from "./growth.ts";
 import { parseOptions, USAGE, type BenchOptions, type PartName } from "./options.ts";
+import { checkPeer } from "./peer-server.ts";
 import { measureSlowDisks } from "./slow-disks.ts";
 import { measureSpeed } from "./speed.ts";
 import { measureStart } from "./start.ts";
@@ -20,7 +21,7 @@ const [USAGE_ERROR, INVALID_RUN] = [2, 1];
 
 const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartResult>>> = {
   start: ({ size }) => measureStart(size),
-  speed: async ({ size }) => measureSpeed(await buildBaselines(), size),
+  speed: async ({ size, peers }) => measureSpeed(await buildBaselines(), size, peers),
   growth: ({ size }) => measureGrowth(size),
   checkpoints: ({ size }) => measureCheckpoints(size),
   "slow-disks": ({ size }) => measureSlowDisks(size),
@@ -69,11 +70,12 @@ function readOptions(): BenchOptions {
 }
 
 /** Ends this process if something that the options name cannot be measured. */
-async function checkOptions({ against }: BenchOptions): Promise<void> {
+async function checkOptions({ against, peers }: BenchOptions): Promise<void> {
   try {
+    for (const peer of peers) await checkPeer(peer);
     if (against !== null) await checkOtherExecutable(against);
   } catch (error) {
-    if (!(error instanceof CannotCompare)) throw error;
+    if (!(error instanceof CannotMeasure)) throw error;
     console.error(`bench: error: ${error.message}`);
     if (error.hint !== null) console.error(`bench: hint: ${error.hint}`);
     process.exit(INVALID_RUN);
@@ -82,8 +84,8 @@ async function checkOptions({ against }: BenchOptions): Promise<void> {
 
 const options = readOptions();
 const { quick, parts } = options;
-buildBinary();
 await checkOptions(options);
+buildBinary();
 // The load before the run: with more than one process for each processor, times say little.
 const [load = 0] = loadavg();
 const results: Record<string, PartResult> = {};

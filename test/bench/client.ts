@@ -2,7 +2,7 @@
 // until its standard input ends. Then it writes how long every call took. It is a separate process,
 // so that no other work delays its measurements.
 import { KeepAliveClient } from "../support/keep-alive-client.ts";
-import { contactOf, PRODUCT, userOf } from "./populated-site.ts";
+import { heartbeatFields, PRODUCT, userOf } from "./populated-site.ts";
 
 const [url = "", connections = "1", first = "0", users = "1"] = process.argv.slice(2);
 
@@ -31,9 +31,7 @@ async function runClient(index: number): Promise<void> {
 }
 
 function sendHeartbeat(server: KeepAliveClient, index: number): Promise<number> {
-  const { hostname: os_hostname, ip: ip_local, info: user_info } = contactOf(index);
-  const fields = { product: PRODUCT, user: userOf(index), os_hostname, ip_local, user_info };
-  return server.post("/api/v4/register", fields);
+  return server.post("/api/v4/register", heartbeatFields(index));
 }
 
 function readLicense(server: KeepAliveClient): Promise<number> {

@@ -38,6 +38,7 @@ export function formatGoals(figures: readonly Figure[]): string {
 
 /** A ratio has two decimals: versions often differ by a few hundredths only. */
 function formatValue(value: number, unit: string): string {
+  if (!Number.isFinite(value)) return "-";
   if (unit === "x" && value < 10) return `${value.toFixed(2)} ${unit}`;
   return `${formatNumber(value)} ${unit}`.trimEnd();
 }

@@ -4,6 +4,7 @@
 import type { Socket } from "bun";
 import { readStatus, sizeOfAnswer } from "./answer-size.ts";
 import type { LoadOutcome, LoadPlan } from "./load-plan.ts";
+import { addressOf } from "./probe.ts";
 import {
   makeScripts,
   type AnswerKind,
@@ -96,12 +97,10 @@ class Connection {
   }
 }
 
-const { hostname, port } = new URL(plan.url);
-const sockets = await Promise.all(
+const connecting = await Promise.allSettled(
   makeScripts(plan).map((script) =>
     Bun.connect<Connection>({
-      hostname,
-      port: Number(port),
+      ...addressOf(plan.url),
       data: new Connection(script),
       socket: {
         data: (socket, part) => socket.data.read(socket, part),
@@ -111,7 +110,13 @@ const sockets = await Promise.all(
     }),
   ),
 );
+const sockets = connecting.flatMap((result) =>
+  result.status === "fulfilled" ? [result.value] : [],
+);
+if (sockets.length < connecting.length)
+  errors["a connection could not be opened"] = connecting.length - sockets.length;
 openConnections = sockets.length;
+if (openConnections === 0) allClosed.resolve();
 for (const socket of sockets) socket.data.send(socket, null);
 await Bun.sleep(WARM_UP);
 isCounting = true;

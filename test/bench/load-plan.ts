@@ -1,4 +1,5 @@
 // Input and result of the load generator: one run against one server.
+import type { PeerRequest } from "./peer-options.ts";
 
 export const LOAD_KINDS = [
   "heartbeat",
@@ -24,6 +25,8 @@ export interface LoadPlan {
   readonly seconds: number;
   /** How many users of the populated site hold a slot. */
   readonly users: number;
+  /** For heartbeats of another server; without it, the request is that of Berth. */
+  readonly peerRequest?: PeerRequest;
 }
 
 /** Totals of all answers, also of those during the warm-up. */

@@ -2,6 +2,8 @@
 import { parseArgs } from "node:util";
 import type { OtherExecutable } from "./against.ts";
 import { FULL_SIZE, QUICK_SIZE, type BenchSize } from "./bench-part.ts";
+import { parsePeers, PEER_OPTIONS, WrongOption, type Peer } from "./peer-options.ts";
+import { SERVER_NAMES } from "./servers.ts";
 
 const USUAL_PARTS = ["start", "speed", "growth", "checkpoints", "slow-disks"] as const;
 /** Needs --against. */
@@ -10,6 +12,7 @@ export type PartName = (typeof USUAL_PARTS)[number] | typeof AGAINST;
 
 export const USAGE = `bun run bench [--quick] [--part NAME]... [--rounds N]
               [--against FILE [--against-site FOLDER]]
+              [--peer NAME=URL [--peer-method METHOD] [--peer-body TEXT] [--peer-header LINE]...]...
 
   --quick                about a minute: fewer rounds, fewer registrations
   --part NAME            this part only: ${USUAL_PARTS.join(", ")}
@@ -17,7 +20,12 @@ export const USAGE = `bun run bench [--quick] [--part NAME]... [--rounds N]
   --rounds N             rounds of each comparison, 1 to 99; use more on a busy machine
   --against FILE         also compares with another executable of Berth, in the part ${AGAINST}
   --against-site FOLDER  a populated data folder for it, if it cannot read that of this version
+  --peer NAME=URL        also sends heartbeats to another server on this machine, in the part speed
+  --peer-method METHOD   for the peer before it; the default is POST
+  --peer-body TEXT       for the peer before it; the default is the heartbeat of Berth
+  --peer-header LINE     for the peer before it, as "NAME: VALUE"; can be repeated
 
+In the URL, the body and the headers of a peer, {user}, {hostname} and {index} are replaced.
 To measure the growth of the data folder in a day: bun test/faults/storage-growth/suite.ts`;
 
 export interface BenchOptions {
@@ -25,10 +33,8 @@ export interface BenchOptions {
   readonly parts: readonly PartName[];
   readonly size: BenchSize;
   readonly against: OtherExecutable | null;
+  readonly peers: readonly Peer[];
 }
-
-/** A wrong option; the message says which. */
-export class WrongOption extends Error {}
 
 /** Throws WrongOption, or the error of parseArgs. */
 export function parseOptions(args: readonly string[]): BenchOptions {
@@ -38,18 +44,31 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     rounds: { type: "string" },
     against: { type: "string" },
     "against-site": { type: "string" },
+    ...PEER_OPTIONS,
   } as const;
-  const { values } = parseArgs({ args: [...args], options });
+  const { values, tokens } = parseArgs({ args: [...args], options, tokens: true });
   const { quick, rounds } = values;
   const usual = quick ? QUICK_SIZE : FULL_SIZE;
   if (rounds !== undefined && !/^[1-9]\d?$/.test(rounds))
     throw new WrongOption(`--rounds must be 1 to 99: ${rounds}`);
   const against = parseAgainst(values.against, values["against-site"]);
+  const peers = parsePeers(
+    tokens.flatMap((token) =>
+      token.kind === "option" && token.value !== undefined
+        ? [{ ...token, value: token.value }]
+        : [],
+    ),
+    SERVER_NAMES,
+  );
+  const parts = parseParts(values.part, against !== null);
+  if (peers.length > 0 && !parts.includes("speed"))
+    throw new WrongOption("--peer needs the part speed");
   return {
     quick,
-    parts: parseParts(values.part, against !== null),
+    parts,
     size: { ...usual, rounds: Number(rounds ?? usual.rounds) },
     against,
+    peers,
   };
 }
 

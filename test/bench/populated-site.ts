@@ -37,6 +37,12 @@ export const contactOf = (index: number) => ({
 
 export const userOf = (index: number): string => `user-${index}@initrode.example`;
 
+/** The heartbeat of a user, as Berth takes it. */
+export function heartbeatFields(index: number) {
+  const { hostname: os_hostname, ip: ip_local, info: user_info } = contactOf(index);
+  return { product: PRODUCT, user: userOf(index), os_hostname, ip_local, user_info };
+}
+
 /** Creates a site with a license of which `registrations` users hold a slot. */
 async function makeSiteFolder(
   folder: string,

@@ -15,7 +15,6 @@ const TIMEOUT = 10_000;
  * answer.
  */
 export async function probe(url: string, request: Uint8Array): Promise<Answer> {
-  const { hostname, port } = new URL(url);
   const answers: Answer[] = [];
   const finished = Promise.withResolvers<void>();
   // It can fail before it is awaited.
@@ -25,8 +24,7 @@ export async function probe(url: string, request: Uint8Array): Promise<Answer> {
   const timer = setTimeout(() => fail(`no answer within ${TIMEOUT / 1_000} s`), TIMEOUT);
   try {
     const socket = await Bun.connect({
-      hostname: hostname.replace(/^\[(.*)\]$/, "$1"),
-      port: Number(port === "" ? 80 : port),
+      ...addressOf(url),
       socket: {
         data(socket, part) {
           received = Buffer.concat([received, part]);
@@ -56,6 +54,15 @@ export async function probe(url: string, request: Uint8Array): Promise<Answer> {
   const [, answer] = answers;
   if (answer === undefined) throw new Error("no answer");
   return answer;
+}
+
+/** In the form that `Bun.connect` takes. */
+export function addressOf(url: string): { readonly hostname: string; readonly port: number } {
+  const { hostname, port } = new URL(url);
+  return {
+    hostname: hostname.replaceAll(/[[\]]/g, ""),
+    port: port === "" ? 80 : Number(port),
+  };
 }
 
 function decodeAnswer(bytes: Buffer): Answer {

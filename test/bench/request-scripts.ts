@@ -1,6 +1,8 @@
 // The bytes of the requests, prepared before the measurement, and the order in which they are sent.
-import { CONTESTED_PRODUCT, contactOf, FULL_PRODUCT, PRODUCT, userOf } from "./populated-site.ts";
+import { CONTESTED_PRODUCT, FULL_PRODUCT, heartbeatFields, PRODUCT } from "./populated-site.ts";
 import type { LoadKind, LoadPlan } from "./load-plan.ts";
+import type { PeerRequest } from "./peer-options.ts";
+import { peerHeartbeatOf } from "./peer-heartbeat.ts";
 
 /** The meaning of a correct answer. */
 export type AnswerKind = "granted" | "renewed" | "released" | "consumed" | "denied" | "read";
@@ -25,7 +27,8 @@ const BORROWED_DAYS = 3;
 const DAY = 24 * 60 * 60 * 1_000;
 
 /** A script for each connection. */
-export function makeScripts({ url, kind, connections, users }: LoadPlan): ConnectionScript[] {
+export function makeScripts(plan: LoadPlan): ConnectionScript[] {
+  const { url, kind, connections, users, peerRequest } = plan;
   const { host } = new URL(url);
   const indexes = Array.from({ length: connections }, (_, index) => index);
   if (kind === "cycle") {
@@ -37,7 +40,10 @@ export function makeScripts({ url, kind, connections, users }: LoadPlan): Connec
       (index) => new Cycle(new NewUser(host, CONTESTED_PRODUCT, index, answerKinds)),
     );
   }
-  const steps = makeSteps(host, kind, users);
+  const steps =
+    peerRequest === undefined
+      ? makeSteps(host, kind, users)
+      : makePeerSteps(url, peerRequest, users);
   return indexes.map((index) => new Rotation(steps, index, connections));
 }
 
@@ -49,13 +55,13 @@ function makeSteps(
   switch (kind) {
     case "heartbeat":
       return selectUsers(users - BORROWERS).map((user) => ({
-        bytes: post(host, "register", claim(user)),
+        bytes: post(host, "register", heartbeatFields(user)),
         answerKinds: { 200: "renewed" },
       }));
     case "borrow": {
       const borrowed_until = new Date(Date.now() + BORROWED_DAYS * DAY).toISOString();
       return Array.from({ length: BORROWERS }, (_, index) => ({
-        bytes: post(host, "borrow", { ...claim(users - 1 - index), borrowed_until }),
+        bytes: post(host, "borrow", { ...heartbeatFields(users - 1 - index), borrowed_until }),
         answerKinds: { 200: "renewed" },
       }));
     }
@@ -69,7 +75,7 @@ function makeSteps(
     case "denial":
       return Array.from({ length: MAX_PREPARED }, (_, index) => ({
         bytes: post(host, "register", {
-          ...claim(index),
+          ...heartbeatFields(index),
           product: FULL_PRODUCT,
           user: `late-${index}`,
         }),
@@ -85,6 +91,18 @@ function makeSteps(
   }
 }
 
+/** For a server that is not Berth, every status of success is a correct answer. */
+const ANY_SUCCESS: RequestStep["answerKinds"] = Object.fromEntries(
+  Array.from({ length: 100 }, (_, index) => [200 + index, "renewed"]),
+);
+
+/** Heartbeats of the same users as for Berth. */
+const makePeerSteps = (url: string, request: PeerRequest, users: number): RequestStep[] =>
+  selectUsers(users - BORROWERS).map((user) => ({
+    bytes: peerHeartbeatOf(url, request, user),
+    answerKinds: ANY_SUCCESS,
+  }));
+
 /** Indexes of at most MAX_PREPARED users, evenly distributed. */
 function selectUsers(users: number): number[] {
   const count = Math.min(users, MAX_PREPARED);
@@ -93,7 +111,7 @@ function selectUsers(users: number): number[] {
 
 /** The heartbeat of one user. */
 export const heartbeatOf = (url: string, index: number): Buffer =>
-  post(new URL(url).host, "register", claim(index));
+  post(new URL(url).host, "register", heartbeatFields(index));
 
 const headStart = (host: string): string => `HTTP/1.1\r\nHost: ${host}\r\n`;
 
@@ -101,11 +119,6 @@ function post(host: string, operation: string, fields: object): Buffer {
   const body = JSON.stringify(fields);
   const type = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
   return Buffer.from(`POST /api/v4/${operation} ${headStart(host)}${type}\r\n${body}`);
-}
-
-function claim(index: number) {
-  const { hostname: os_hostname, ip: ip_local, info: user_info } = contactOf(index);
-  return { product: PRODUCT, user: userOf(index), os_hostname, ip_local, user_info };
 }
 
 /** The same requests again and again, shared by all connections. */
@@ -171,7 +184,7 @@ class NewUser {
 }
 
 function contactFields(index: number) {
-  const { product: _product, user: _user, ...contact } = claim(index);
+  const { product: _product, user: _user, ...contact } = heartbeatFields(index);
   return contact;
 }
 

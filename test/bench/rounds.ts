@@ -37,6 +37,7 @@ export class Rounds {
     for (const server of round % 2 === 0 ? servers : servers.toReversed()) {
       const key = keyOf({ ...load, server: server.name });
       this.#results.set(key, [...(this.#results.get(key) ?? []), await server.run(load)]);
+      await server.waitUntilIdle();
     }
   }
 

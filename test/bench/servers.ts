@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atEnd } from "../support/suite-harness.ts";
 import { buildBinary, startProgram, type ServerProcess } from "../support/binary.ts";
+import { waitForNoCheckpoint } from "./checkpoint-watcher.ts";
 import { encodeReply } from "./constant-reply.ts";
 import { ExpectedTotals } from "./expected-totals.ts";
 import { checkSameReply, readHeartbeatReply } from "./heartbeat-reply.ts";
@@ -48,6 +49,8 @@ export interface ComparedServer extends MeasuredProcess {
   /** Failed checks; if there are any, its figures are invalid. */
   readonly wrong: readonly string[];
   run(load: ServerLoad): Promise<RunResult>;
+  /** Waits for work that would take processor time from the next server. */
+  waitUntilIdle(): Promise<void>;
 }
 
 /** A server that the benchmark started; a license server also has the totals that it must show. */
@@ -122,21 +125,20 @@ export class BenchServer implements ComparedServer {
     return result;
   }
 
+  /** A checkpoint can last longer than the run in which it began. */
+  waitUntilIdle(): Promise<void> {
+    return waitForNoCheckpoint(this.pid);
+  }
+
   kill(): Promise<void> {
     return this.#running.kill();
   }
 }
 
-/** The baselines, by name, with Berth first. */
-export interface ComparedServers {
-  readonly berth: BenchServer;
-  /** Berth without a journal. */
-  readonly memory: BenchServer;
-  /** The ceiling. */
-  readonly raw: BenchServer;
-  readonly elysia: BenchServer;
-  readonly sqlite: BenchServer;
-}
+/** `raw` is the ceiling, and `memory` is Berth without a journal. */
+export const SERVER_NAMES = ["berth", "raw", "elysia", "memory", "sqlite"] as const;
+
+export type ComparedServers = Readonly<Record<(typeof SERVER_NAMES)[number], BenchServer>>;
 
 /** Starts Berth and the baselines, with the same users and the same replies. */
 export async function startComparedServers(

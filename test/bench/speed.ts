@@ -1,12 +1,14 @@
 // Compares the speed of Berth with the baselines: all servers run at once, every round measures
 // each of them, and the result is the median of the ratios of the rounds.
 import { readResidentMiB } from "../support/resident-memory.ts";
-import { startComparedServers, type BenchServer, type ComparedServer } from "./servers.ts";
-import { atLeast, median, atMost, formatNumber, type Figure } from "./goals.ts";
+import { SERVER_NAMES, startComparedServers, type ComparedServer } from "./servers.ts";
+import { PeerServer } from "./peer-server.ts";
+import { atLeast, median, atMost, type Figure } from "./goals.ts";
 import { readUsage } from "./process-usage.ts";
 import { compareSeries, Rounds } from "./rounds.ts";
 import type { PartResult, BenchSize } from "./bench-part.ts";
 import type { LoadKind } from "./load-plan.ts";
+import type { Peer } from "./peer-options.ts";
 import type { Baselines } from "./baselines.ts";
 
 export const USERS = 10_000;
@@ -30,24 +32,30 @@ interface SpeedResults {
   readonly heartbeats: Rounds;
   /** All operations of Berth with and without its journal, one after the other in each round. */
   readonly operations: Rounds;
+  /** Processor time of Berth's checkpoint processes during all heartbeats, in milliseconds. */
+  readonly checkpointCpu: number;
 }
 
-export async function measureSpeed(baselines: Baselines, size: BenchSize): Promise<PartResult> {
+export async function measureSpeed(
+  baselines: Baselines,
+  size: BenchSize,
+  peers: readonly Peer[],
+): Promise<PartResult> {
   const { rounds, seconds } = size;
-  const { berth, memory, raw, elysia, sqlite } = await startComparedServers(baselines, USERS);
-  const servers: readonly BenchServer[] = [berth, raw, elysia, memory, sqlite];
+  const started = await startComparedServers(baselines, USERS);
+  const { berth, memory } = started;
+  const ownServers = SERVER_NAMES.map((name) => started[name]);
+  const servers = [...ownServers, ...peers.map((peer) => new PeerServer(peer, USERS))];
   // Otherwise the first load would pay for the just-in-time compilation.
   for (const server of servers) await warmUp(server, seconds);
-  const results: SpeedResults = { heartbeats: new Rounds(), operations: new Rounds() };
+  const results = { heartbeats: new Rounds(), operations: new Rounds() };
   const childCpuBefore = readUsage(berth.pids).childCpu;
   for (const connections of size.connections) {
     for (let round = 0; round < rounds; round += 1) {
       await results.heartbeats.run(servers, round, { kind: "heartbeat", connections, seconds });
     }
   }
-  const checkpointCpu =
-    ((readUsage(berth.pids).childCpu - childCpuBefore) / results.heartbeats.answers("berth")) *
-    1_000;
+  const checkpointCpu = readUsage(berth.pids).childCpu - childCpuBefore;
   for (let round = 0; round < rounds; round += 1) {
     for (const kind of OPERATIONS) {
       const load = { kind, connections: CONNECTIONS, seconds };
@@ -55,19 +63,18 @@ export async function measureSpeed(baselines: Baselines, size: BenchSize): Promi
     }
   }
   await berth.run({ kind: "contest", connections: CONNECTIONS, seconds });
-  const megabytes = servers.map(({ name, pid }) => `${name} ${readResidentMiB(pid).toFixed(0)}`);
-  for (const server of servers) await server.kill();
+  const megabytes = servers.map(({ name, pids }) => `${name} ${formatMemory(pids)}`);
+  for (const server of ownServers) await server.kill();
   const generatorLoads = ["raw", "memory", "berth"].map((name) =>
     results.heartbeats.generatorLoad(name),
   );
   return {
-    figures: figuresOf(results, size),
+    figures: figuresOf({ ...results, checkpointCpu }, size, peers),
     text: [
       `${USERS} registrations; medians of ${rounds} rounds of ${seconds} s`,
       results.heartbeats.table(),
       `\nall operations, in turns with memory (Berth without a journal)`,
       results.operations.table(),
-      `processor time of berth's checkpoint processes, for 1,000 heartbeats: ${formatNumber(checkpointCpu)} ms`,
       `resident memory afterwards, in MiB: ${megabytes.join(", ")}`,
       `highest rate of the load generator: ${generatorLoads.join(", ")}`,
     ].join("\n"),
@@ -75,15 +82,23 @@ export async function measureSpeed(baselines: Baselines, size: BenchSize): Promi
   };
 }
 
+const formatMemory = (pids: readonly number[]): string =>
+  pids.length === 0 ? "-" : pids.reduce((sum, pid) => sum + readResidentMiB(pid), 0).toFixed(0);
+
 export async function warmUp(server: ComparedServer, seconds: number): Promise<void> {
   const load = { kind: "heartbeat", connections: CONNECTIONS, seconds } as const;
   let answered = 0;
   for (let runs = 0; answered < WARM_UP.answers && runs < WARM_UP.runs; runs += 1) {
     answered += (await server.run(load)).answered;
   }
+  await server.waitUntilIdle();
 }
 
-function figuresOf({ heartbeats, operations }: SpeedResults, { connections }: BenchSize): Figure[] {
+function figuresOf(
+  { heartbeats, operations, checkpointCpu }: SpeedResults,
+  { connections }: BenchSize,
+  peers: readonly Peer[],
+): Figure[] {
   const heartbeat = (server: string, at: number) =>
     ({ server, kind: "heartbeat", connections: at }) as const;
   const comparedAt = (other: string, at: number): Figure[] =>
@@ -100,6 +115,15 @@ function figuresOf({ heartbeats, operations }: SpeedResults, { connections }: Be
     unit: "x",
     goal: atLeast(4),
   });
+  figures.push({
+    what: "processor time of checkpoint processes for 1,000 heartbeats",
+    value: (checkpointCpu / heartbeats.answers("berth")) * 1_000,
+    unit: "ms",
+    goal: null,
+  });
+  for (const { name } of peers) {
+    figures.push(...connections.flatMap((at) => comparedAt(name, at)));
+  }
   const tail = heartbeat("berth", TAIL_CONNECTIONS);
   const typical = heartbeats.values(tail, "p50");
   figures.push({
