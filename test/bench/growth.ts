@@ -1,5 +1,7 @@
 // Measures how a growing site affects speed, memory and start: the same load on servers with few
-// and with many registrations, all running at once.
+// and with many registrations. First all of them run at once, then only the smallest and the
+// largest: the others take memory caches from them. At last, the pauses of the garbage collector are
+// measured with the largest one alone.
 import { join } from "node:path";
 import { readResidentMiB } from "../support/resident-memory.ts";
 import { makeBenchFolder, makePopulatedSite, BenchServer } from "./servers.ts";
@@ -7,49 +9,81 @@ import { formatColumns, atLeast, median, atMost, formatNumber, type Figure } fro
 import { noticeCheckpoint, waitForNoCheckpoint } from "./checkpoint-watcher.ts";
 import type { RunResult } from "./run-load.ts";
 import type { PartResult, BenchSize } from "./bench-part.ts";
+import { warmUp } from "./speed.ts";
 import type { LoadKind } from "./load-plan.ts";
+import { measurePauses } from "./collector-pauses.ts";
 
 const CONNECTIONS = 64;
 const KINDS = ["cycle", "heartbeat"] as const satisfies readonly LoadKind[];
 const MILLION = 1_000_000;
 const IDLE_TIME = 20_000;
+/** Collections are rare, so that load lasts so many times as long as another. */
+const COLLECTOR_RUN = 15;
 /** A run with a checkpoint does not show the effect of the size alone, so it is repeated. */
 const MAX_ATTEMPTS = 4;
 
+type Kind = (typeof KINDS)[number];
+type SizedRounds = Readonly<Record<Kind, RunResult[]>>;
+
+type Section = "together" | "alone";
+
+const SECTION_TEXTS: Readonly<Record<Section, string>> = { together: "", alone: ", alone" };
+
 interface SizedServer {
   readonly registrations: number;
+  readonly folder: string;
   readonly server: BenchServer;
   /** Milliseconds to the first answer. */
   readonly start: number;
   mib: number;
-  readonly rounds: Readonly<Record<(typeof KINDS)[number], RunResult[]>>;
+  /** With all servers running. */
+  readonly together: SizedRounds;
+  /** With the smallest and the largest server running. */
+  readonly alone: SizedRounds;
 }
 
-export async function measureGrowth({
-  registrations,
-  rounds,
-  seconds,
-}: BenchSize): Promise<PartResult> {
+export async function measureGrowth(size: BenchSize): Promise<PartResult> {
   const folder = makeBenchFolder();
-  const sizedServers: SizedServer[] = [];
-  for (const count of registrations) {
-    sizedServers.push(await startSizedServer(join(folder, String(count)), count));
+  const all: SizedServer[] = [];
+  for (const count of size.registrations) {
+    all.push(await startSizedServer(join(folder, String(count)), count));
   }
   // Time for the runtime to collect the garbage of the start.
   await Bun.sleep(IDLE_TIME);
-  for (const sized of sizedServers) sized.mib = readResidentMiB(sized.server.pid);
-  for (let round = 0; round < rounds; round += 1) {
-    for (const kind of KINDS) {
-      for (const { server, rounds } of sizedServers) {
-        rounds[kind].push(await runWithoutCheckpoint(server, kind, seconds));
-      }
-    }
-  }
-  for (const { server } of sizedServers) await server.kill();
+  for (const sized of all) sized.mib = readResidentMiB(sized.server.pid);
+  // Otherwise the first rounds would pay for the just-in-time compilation.
+  for (const { server } of all) await warmUp(server, size.seconds);
+  await runInTurns(all, "together", size);
+  const [small, large] = [all[0], all.at(-1)];
+  if (small === undefined || large === undefined) throw new Error("no registrations to measure");
+  for (const { server } of all.slice(1, -1)) await server.kill();
+  const pair = [small, large];
+  // Two servers were alone already.
+  const hasOthers = all.length > pair.length;
+  if (hasOthers) await runInTurns(pair, "alone", size);
+  for (const { server } of pair) await server.kill();
+  const pauses = await measurePauses(large.folder, {
+    registrations: large.registrations,
+    kinds: KINDS,
+    connections: CONNECTIONS,
+    seconds: size.seconds * COLLECTOR_RUN,
+    hasGoal: large.registrations === MILLION,
+  });
   return {
-    figures: figuresOf(sizedServers),
-    text: tableOf(sizedServers),
-    wrong: sizedServers.flatMap(({ server }) => server.wrong),
+    figures: [
+      ...all.slice(1).flatMap((sized) => speedFigures(sized, small, "together")),
+      ...(hasOthers ? speedFigures(large, small, "alone") : []),
+      ...sizeFigures(large, small),
+      ...pauses.figures,
+    ],
+    text: [
+      "all servers running",
+      tableOf(all, "together"),
+      ...(hasOthers ? ["\nonly the smallest and the largest running", tableOf(pair, "alone")] : []),
+      `\nstops of all JavaScript by the garbage collector, at ${formatNumber(large.registrations)} registrations: medians and longest`,
+      pauses.text,
+    ].join("\n"),
+    wrong: [...all.flatMap(({ server }) => server.wrong), ...pauses.wrong],
   };
 }
 
@@ -59,7 +93,24 @@ async function startSizedServer(folder: string, registrations: number): Promise<
   const begin = performance.now();
   const server = await BenchServer.startBerth(folder, registrations);
   const start = performance.now() - begin;
-  return { registrations, server, start, mib: NaN, rounds: { cycle: [], heartbeat: [] } };
+  const together = { cycle: [], heartbeat: [] };
+  const alone = { cycle: [], heartbeat: [] };
+  return { registrations, folder, server, start, mib: NaN, together, alone };
+}
+
+/** The order is reversed in every other round, so that no server is always the first. */
+async function runInTurns(
+  servers: readonly SizedServer[],
+  section: Section,
+  { rounds, seconds }: BenchSize,
+): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    for (const kind of KINDS) {
+      for (const sized of round % 2 === 0 ? servers : servers.toReversed()) {
+        sized[section][kind].push(await runWithoutCheckpoint(sized.server, kind, seconds));
+      }
+    }
+  }
 }
 
 async function runWithoutCheckpoint(
@@ -75,51 +126,61 @@ async function runWithoutCheckpoint(
   }
 }
 
-function figuresOf(all: readonly SizedServer[]): Figure[] {
-  const [small] = all;
-  const large = all.at(-1);
-  if (small === undefined || large === undefined) return [];
-  const figures: Figure[] = [];
-  for (const kind of KINDS) {
-    for (const { registrations, rounds } of all.slice(1)) {
-      const ratios = rounds[kind].map(
-        ({ perSecond }, round) => perSecond / (small.rounds[kind][round]?.perSecond ?? NaN),
+function speedFigures(sized: SizedServer, small: SizedServer, section: Section): Figure[] {
+  const [registrations, few] = [sized, small].map((one) => formatNumber(one.registrations));
+  return KINDS.flatMap((kind) => {
+    const ratio = (metric: "perSecond" | "cpu"): number =>
+      median(
+        sized[section][kind].map(
+          (result, round) => result[metric] / (small[section][kind][round]?.[metric] ?? NaN),
+        ),
       );
-      figures.push({
-        what: `${kind} at ${formatNumber(registrations)} registrations, compared with ${small.registrations}`,
-        value: median(ratios),
+    const what = `${kind} at ${registrations} registrations, compared with ${few}${SECTION_TEXTS[section]}`;
+    const hasGoal = kind === "cycle" && sized.registrations === MILLION;
+    return [
+      {
+        what: `rate of ${what}`,
+        value: ratio("perSecond"),
         unit: "x",
-        goal: kind === "cycle" && registrations === MILLION ? atLeast(0.9) : null,
-      });
-    }
-  }
-  const difference = large.registrations - small.registrations;
-  figures.push({
-    what: `resident memory for each registration, of ${formatNumber(large.registrations)}`,
-    value: ((large.mib - small.mib) * 1024 * 1024) / difference,
-    unit: "bytes",
-    goal: atMost(700),
+        goal: hasGoal ? atLeast(0.9) : null,
+      },
+      { what: `processor time of ${what}`, value: ratio("cpu"), unit: "x", goal: null },
+    ];
   });
-  figures.push({
-    what: `start-up for each million registrations, of ${formatNumber(large.registrations)}`,
-    value: ((large.start - small.start) / difference) * (MILLION / 1_000),
-    unit: "s",
-    goal: atMost(3),
-  });
-  return figures;
 }
 
-function tableOf(all: readonly SizedServer[]): string {
+function sizeFigures(large: SizedServer, small: SizedServer): Figure[] {
+  const difference = large.registrations - small.registrations;
+  return [
+    {
+      what: `resident memory for each registration, of ${formatNumber(large.registrations)}`,
+      value: ((large.mib - small.mib) * 1024 * 1024) / difference,
+      unit: "bytes",
+      goal: atMost(700),
+    },
+    {
+      what: `start-up for each million registrations, of ${formatNumber(large.registrations)}`,
+      value: ((large.start - small.start) / difference) * (MILLION / 1_000),
+      unit: "s",
+      goal: atMost(3),
+    },
+  ];
+}
+
+function tableOf(all: readonly SizedServer[], section: Section): string {
   const head = ["registrations", "start ms", "MiB"];
   for (const kind of KINDS) head.push(`${kind} req/s`, "p99 ms", "max ms", "cpu ms/1,000");
-  const rows = all.map(({ registrations, start, mib, rounds }) => {
-    const cells = KINDS.flatMap((kind) => [
-      median(rounds[kind].map(({ perSecond }) => perSecond)),
-      median(rounds[kind].map(({ p99 }) => p99)),
-      Math.max(...rounds[kind].map(({ max }) => max)),
-      median(rounds[kind].map(({ cpu }) => cpu)),
-    ]);
-    return [registrations, start, mib, ...cells].map(formatNumber);
+  const rows = all.map((sized) => {
+    const cells = KINDS.flatMap((kind) => {
+      const results = sized[section][kind];
+      return [
+        median(results.map(({ perSecond }) => perSecond)),
+        median(results.map(({ p99 }) => p99)),
+        Math.max(...results.map(({ max }) => max)),
+        median(results.map(({ cpu }) => cpu)),
+      ];
+    });
+    return [sized.registrations, sized.start, sized.mib, ...cells].map(formatNumber);
   });
   return formatColumns([head, ...rows]);
 }

@@ -116,6 +116,11 @@ export class BenchServer implements ComparedServer {
     return this.expectedTotals?.mismatches ?? this.#errors;
   }
 
+  /** What it wrote to its standard error so far. */
+  errorOutput(): string {
+    return this.#running.stderr();
+  }
+
   /** Runs a load, and compares the totals afterwards. */
   async run(load: ServerLoad): Promise<RunResult> {
     const result = await runLoad(this, { ...load, users: this.users });
