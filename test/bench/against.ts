@@ -41,10 +41,8 @@ export async function checkOtherExecutable(other: OtherExecutable): Promise<void
     throw new CannotMeasure(`${site} has ${held} registrations, not ${users}`, SITE_HINT);
 }
 
-export async function measureAgainst(
-  other: OtherExecutable,
-  { connections, rounds, seconds }: BenchSize,
-): Promise<PartResult> {
+export async function measureAgainst(other: OtherExecutable, size: BenchSize): Promise<PartResult> {
+  const { connections, rounds, seconds } = size;
   const folder = makeBenchFolder();
   const site = await makePopulatedSite(join(folder, "berth"), USERS);
   const otherSite = copySite(other.site ?? site, join(folder, NAME));
@@ -60,7 +58,7 @@ export async function measureAgainst(
       seconds,
     })),
   ];
-  for (const server of servers) await warmUp(server, seconds);
+  for (const server of servers) await warmUp(server, size);
   const results = new Rounds();
   for (const load of loads) {
     // Otherwise the first round would pay for the just-in-time compilation of this load.

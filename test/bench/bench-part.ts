@@ -7,6 +7,8 @@ export interface BenchSize {
   readonly rounds: number;
   /** Length of one run. */
   readonly seconds: number;
+  /** Heartbeats that a server answers before it is measured. */
+  readonly warmUpAnswers: number;
   readonly connections: readonly number[];
   readonly registrations: readonly number[];
   /** Checkpoints to wait for, by registrations. */
@@ -17,6 +19,7 @@ export const FULL_SIZE: BenchSize = {
   starts: 15,
   rounds: 5,
   seconds: 0.8,
+  warmUpAnswers: 50_000,
   connections: [1, 16, 64, 256],
   registrations: [100, 10_000, 100_000, 1_000_000],
   checkpoints: [
@@ -29,6 +32,7 @@ export const QUICK_SIZE: BenchSize = {
   starts: 5,
   rounds: 3,
   seconds: 0.4,
+  warmUpAnswers: 50_000,
   connections: [64, 256],
   registrations: [100, 100_000],
   checkpoints: [[100_000, 1]],

@@ -52,7 +52,7 @@ export async function measureGrowth(size: BenchSize): Promise<PartResult> {
   await Bun.sleep(IDLE_TIME);
   for (const sized of all) sized.mib = readResidentMiB(sized.server.pid);
   // Otherwise the first rounds would pay for the just-in-time compilation.
-  for (const { server } of all) await warmUp(server, size.seconds);
+  for (const { server } of all) await warmUp(server, size);
   await runInTurns(all, "together", size);
   const [small, large] = [all[0], all.at(-1)];
   if (small === undefined || large === undefined) throw new Error("no registrations to measure");

@@ -15,8 +15,8 @@ export const USERS = 10_000;
 export const CONNECTIONS = 64;
 /** The number of connections at which the tail of the latency is judged. */
 const TAIL_CONNECTIONS = 256;
-/** Warm-up: at least so many answers, or so many runs. */
-const WARM_UP = { answers: 50_000, runs: 8 };
+/** A slow server cannot answer so many heartbeats as the warm-up wants. */
+const MAX_WARM_UP_RUNS = 8;
 /** All loads that are measured at one number of connections. */
 export const OPERATIONS: readonly LoadKind[] = [
   "heartbeat",
@@ -47,7 +47,7 @@ export async function measureSpeed(
   const ownServers = SERVER_NAMES.map((name) => started[name]);
   const servers = [...ownServers, ...peers.map((peer) => new PeerServer(peer, USERS))];
   // Otherwise the first load would pay for the just-in-time compilation.
-  for (const server of servers) await warmUp(server, seconds);
+  for (const server of servers) await warmUp(server, size);
   const results = { heartbeats: new Rounds(), operations: new Rounds() };
   const childCpuBefore = readUsage(berth.pids).childCpu;
   for (const connections of size.connections) {
@@ -85,10 +85,13 @@ export async function measureSpeed(
 const formatMemory = (pids: readonly number[]): string =>
   pids.length === 0 ? "-" : pids.reduce((sum, pid) => sum + readResidentMiB(pid), 0).toFixed(0);
 
-export async function warmUp(server: ComparedServer, seconds: number): Promise<void> {
+export async function warmUp(
+  server: ComparedServer,
+  { seconds, warmUpAnswers }: BenchSize,
+): Promise<void> {
   const load = { kind: "heartbeat", connections: CONNECTIONS, seconds } as const;
   let answered = 0;
-  for (let runs = 0; answered < WARM_UP.answers && runs < WARM_UP.runs; runs += 1) {
+  for (let runs = 0; answered < warmUpAnswers && runs < MAX_WARM_UP_RUNS; runs += 1) {
     answered += (await server.run(load)).answered;
   }
   await server.waitUntilIdle();
