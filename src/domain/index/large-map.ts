@@ -22,6 +22,9 @@ export class LargeMap<V> {
   #rowCount = 0;
   /** Rows without a value. The last one is used first, so that few chunks change. */
   readonly #freeRows: number[] = [];
+  /** The last key and its hash: a command looks up the same key several times. */
+  #lastKey = "";
+  #lastHash = hashString("");
 
   constructor(keyOf: (value: V) => string) {
     this.#keyOf = keyOf;
@@ -32,7 +35,7 @@ export class LargeMap<V> {
   }
 
   get(key: string): V | undefined {
-    const hash = hashString(key);
+    const hash = this.#hashOf(key);
     const table = this.#tableOf(hash);
     const row = table.rowAt(this.#findPlace(table, hash, key));
     return row === NO_ROW ? undefined : this.#valueAt(row);
@@ -41,7 +44,7 @@ export class LargeMap<V> {
   /** Replaces the value with the same key, if there is one. */
   set(value: V): void {
     const key = this.#keyOf(value);
-    const hash = hashString(key);
+    const hash = this.#hashOf(key);
     const table = this.#tableOf(hash);
     const row = table.rowAt(this.#findPlace(table, hash, key));
     if (row === NO_ROW) table.add(hash, this.#addRow(value));
@@ -49,7 +52,7 @@ export class LargeMap<V> {
   }
 
   delete(key: string): void {
-    const hash = hashString(key);
+    const hash = this.#hashOf(key);
     const table = this.#tableOf(hash);
     const place = this.#findPlace(table, hash, key);
     const row = table.rowAt(place);
@@ -57,6 +60,14 @@ export class LargeMap<V> {
     table.removeAt(place);
     this.#setValue(row, undefined);
     this.#freeRows.push(row);
+  }
+
+  #hashOf(key: string): number {
+    if (key !== this.#lastKey) {
+      this.#lastKey = key;
+      this.#lastHash = hashString(key);
+    }
+    return this.#lastHash;
   }
 
   #tableOf(hash: number): RowTable {
