@@ -57,12 +57,6 @@ type RequestServer = Pick<Bun.Server<unknown>, "requestIP" | "timeout">;
 
 export type Handler = (request: Request, server: RequestServer) => Response | Promise<Response>;
 
-interface ReceivedRequest {
-  readonly peer: string | undefined;
-  readonly originalRequest: Request;
-  readonly server: RequestServer;
-}
-
 export interface ListenerHandler {
   readonly handler: Handler;
   /** Ends the status streams of this listener. */
@@ -74,15 +68,18 @@ export function createHandler(
   { serverNames, logMode, ...policy }: AccessPolicy,
   isTls: boolean,
 ): ListenerHandler {
-  const receivedRequests = new WeakMap<Request, ReceivedRequest>();
+  let server: RequestServer | null = null;
+  /** Requests that were replaced; nearly none is. */
+  const originals = new WeakMap<Request, Request>();
+  const originalOf = (request: Request): Request =>
+    isTls ? (originals.get(request) ?? request) : request;
   const gate: Gate = {
     ...policy,
-    peerOf: (request) => receivedRequests.get(request)?.peer ?? null,
+    peerOf: (request) => server?.requestIP(originalOf(request))?.address ?? null,
     keepOpen(request) {
-      const { originalRequest, server } = receivedRequests.get(request) ?? {};
-      if (originalRequest === undefined) return () => {};
-      server?.timeout(originalRequest, 0);
-      return () => server?.timeout(originalRequest, IDLE_SECONDS);
+      const original = originalOf(request);
+      server?.timeout(original, 0);
+      return () => server?.timeout(original, IDLE_SECONDS);
     },
     isTrusted: false,
     isTls,
@@ -91,10 +88,11 @@ export function createHandler(
   };
   const app = createApp(services, gate);
   const fetch = withAccessLog((request) => app.fetch(request), logMode);
-  const handler: Handler = (originalRequest, server) => {
-    const peer = server.requestIP(originalRequest)?.address;
-    const request = isTls ? withLongHostName(originalRequest) : originalRequest;
-    receivedRequests.set(request, { peer, originalRequest, server });
+  const handler: Handler = (originalRequest, listener) => {
+    server = listener;
+    if (!isTls) return fetch(originalRequest);
+    const request = withLongHostName(originalRequest);
+    if (request !== originalRequest) originals.set(request, originalRequest);
     return fetch(request);
   };
   return { handler, endStreams: () => services.streams.endStreamsOf(gate) };

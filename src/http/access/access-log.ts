@@ -25,22 +25,29 @@ const LINES_PER_SECOND = 10;
 export function withAccessLog(fetch: FetchHandler, mode: LogMode): FetchHandler {
   const limiter = new LogLineLimiter();
   let pending = 0;
-  return async (request) => {
+  const finish = (request: Request, response: Response, startedAt: number): Response => {
+    pending -= 1;
+    const durationMs = performance.now() - startedAt;
+    const message =
+      mode === "requests" ? "request" : classifyRequest(request, response.status, durationMs);
+    if (message === null) return response;
+    const suppressed = RATE_LIMITED_MESSAGES.has(message) ? limiter.allow(message) : 0;
+    if (suppressed !== null) writeLogLine(message, request, response, { durationMs, suppressed });
+    return response;
+  };
+  const fail = (error: unknown): never => {
+    pending -= 1;
+    throw error;
+  };
+  // Not an async function: every request would wait once more.
+  return (request) => {
     if (pending >= MAX_PENDING) return tooManyRequestsResponse();
     const startedAt = performance.now();
     pending += 1;
-    try {
-      const response = await fetch(request);
-      const durationMs = performance.now() - startedAt;
-      const message =
-        mode === "requests" ? "request" : classifyRequest(request, response.status, durationMs);
-      if (message === null) return response;
-      const suppressed = RATE_LIMITED_MESSAGES.has(message) ? limiter.allow(message) : 0;
-      if (suppressed !== null) writeLogLine(message, request, response, { durationMs, suppressed });
-      return response;
-    } finally {
-      pending -= 1;
-    }
+    const reply = fetch(request);
+    return reply instanceof Promise
+      ? reply.then((response) => finish(request, response, startedAt), fail)
+      : finish(request, reply, startedAt);
   };
 }
 
@@ -61,8 +68,8 @@ function classifyRequest(request: Request, status: number, durationMs: number): 
   if (status >= 500) return "server error";
   if (durationMs >= SLOW_MS) return "slow request";
   if (ACCESS_REFUSED_STATUSES.has(status)) return "request refused";
-  const route = callerOf(request)?.route;
   if (status !== 200) return null;
+  const route = callerOf(request)?.route;
   if (route?.plane === "login") return "login";
   return route?.plane === "admin" && route.changesState ? "admin action" : null;
 }

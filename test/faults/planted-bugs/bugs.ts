@@ -330,7 +330,7 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "every request stays in memory forever",
-    in: "createHandler",
+    in: "callers",
     find: "new WeakMap()",
     replace: "new Map()",
     caughtBy: ["memory-growth"],
