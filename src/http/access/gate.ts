@@ -2,6 +2,7 @@ import type { AccessControl, Actor } from "../../operations/access-control.ts";
 import { isLoopback, normalizeAddress, SOCKET_PEER } from "../../platform/network/networks.ts";
 import { faultOf, refuse } from "../faults.ts";
 import type { Plane } from "./planes.ts";
+import { isCrossSite, parseHost, readRequestOrigin, type RequestOrigin } from "./request-origin.ts";
 import { findRoute, pathOf, type RouteAccess, type RouteTable } from "./route-table.ts";
 
 /** How applications authenticate. */
@@ -91,8 +92,9 @@ function checkAccess(
 ): void {
   const { peer } = caller;
   const credential = readCredential(gate, headers, plane);
-  checkHost(gate, headers, plane, credential instanceof Object);
-  if (isCrossSite(gate, headers, isPage)) refuse({ code: "cross_site" });
+  const origin = readRequestOrigin(headers);
+  checkHost(gate, origin, plane, credential instanceof Object);
+  if (isCrossSite(origin, gate.isTls, isPage)) refuse({ code: "cross_site" });
   if (peer === UNKNOWN_PEER || !isNetworkAllowed(gate, plane, peer)) {
     return refuse({ code: "forbidden", reason: "network" });
   }
@@ -153,55 +155,22 @@ function checkCredential(
   return null;
 }
 
-const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?))(?::\d{1,5})?$/i;
-
 /**
  * Applications may use any DNS alias. Browsers and administrators may not: in a DNS rebinding
  * attack, a web page reaches this server by a foreign name that resolves to its address.
  */
 function checkHost(
   { serverNames }: Gate,
-  headers: Headers,
+  { host, isBrowser }: RequestOrigin,
   plane: Plane,
   hasCredential: boolean,
 ): void {
-  const [match, bracketed, plain = ""] = HOST.exec(headers.get("host") ?? "") ?? [];
-  if (match === undefined || (bracketed !== undefined && normalizeAddress(bracketed) === null)) {
-    return refuse({ code: "wrong_host" });
+  const parsed = parseHost(host);
+  if (parsed.kind === "invalid") return refuse({ code: "wrong_host" });
+  if (hasCredential || (plane !== "admin" && !isBrowser) || parsed.kind === "address") return;
+  if (parsed.name !== "localhost" && !serverNames.includes(parsed.name)) {
+    refuse({ code: "wrong_host" });
   }
-  if (hasCredential || (plane !== "admin" && !isBrowser(headers))) return;
-  const name = plain.toLowerCase().replace(/\.$/, "");
-  if (bracketed !== undefined || normalizeAddress(plain) !== null) return;
-  if (name !== "localhost" && !serverNames.includes(name)) refuse({ code: "wrong_host" });
-}
-
-const BROWSER_ENGINE = /\b(?:AppleWebKit|Gecko|Trident)\//;
-
-/**
- * To a plain HTTP address in the local network, a browser may send only its User-Agent, which no
- * page can change in a request to another site. Other programs that claim to be Mozilla name no
- * engine.
- */
-const isBrowser = (headers: Headers): boolean =>
-  headers.has("origin") ||
-  headers.has("sec-fetch-site") ||
-  BROWSER_ENGINE.test(headers.get("user-agent") ?? "");
-
-function isCrossSite({ isTls }: Gate, headers: Headers, isPage: boolean): boolean {
-  if (headers.get("sec-fetch-mode") === "navigate") return !isPage;
-  const site = headers.get("sec-fetch-site");
-  if (site !== null && site !== "same-origin" && site !== "none") return true;
-  const ownOrigin = (): string =>
-    `${isTls ? "https" : "http"}://${headers.get("host")}`.toLowerCase();
-  const origin = headers.get("origin");
-  if (origin !== null && origin.toLowerCase() !== ownOrigin()) return true;
-  // A link to the page may come from anywhere.
-  if (isPage) return false;
-  // For an image of another site, the referer is all that is sent to a plain HTTP address, and that
-  // site may suppress it. Our page always sends it, so a browser without it comes from elsewhere.
-  const referer = headers.get("referer");
-  if (referer !== null) return !`${referer.toLowerCase()}/`.startsWith(`${ownOrigin()}/`);
-  return site === null && origin === null && isBrowser(headers);
 }
 
 const FORWARDING_HEADERS = ["forwarded", "x-real-ip", "via"];

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
+import { memoize } from "../memoize.ts";
 
 /** Loopback, private and link-local networks: where the clients of an isolated site are. */
 const PRIVATE_NETWORKS = [
@@ -13,13 +14,16 @@ const PRIVATE_NETWORKS = [
   "fe80::/10",
 ];
 
+/** More than the addresses of a usual site. */
+const REMEMBERED_ADDRESSES = 16_384;
+
 /** The normalized form of an address, without `::ffff:` and zone. Null when it is no address. */
-export function normalizeAddress(address: string): string | null {
+export const normalizeAddress = memoize((address: string): string | null => {
   const [plain = ""] = address.toLowerCase().split("%", 1);
   const family = isIP(plain);
   if (family === 0) return null;
   return family === 6 && plain.includes(":ffff:") ? unmapIpv4(plain) : plain;
-}
+}, REMEMBERED_ADDRESSES);
 
 /** The IPv4 address in an IPv4-mapped IPv6 address, in any notation of it. */
 function unmapIpv4(address: string): string {
@@ -46,7 +50,10 @@ export function createNetworkMatcher(networks: readonly string[]): (address: str
     if (parsed === null) throw new Error(`not a network: ${network}`);
     list.addSubnet(parsed.address, parsed.bits, parsed.family);
   }
-  return (address) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return memoize(
+    (address) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4"),
+    REMEMBERED_ADDRESSES,
+  );
 }
 
 export function parseNetwork(network: string) {
