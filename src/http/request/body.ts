@@ -2,7 +2,7 @@ import { Type, type TObject } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck, type ValueError } from "@sinclair/typebox/compiler";
 import type { AnyFault } from "../../faults/fault-types.ts";
 import { faultOf, Refusal, refuse } from "../faults.ts";
-import { matchFields } from "./fields.ts";
+import { listFields, matchFields } from "./fields.ts";
 import type { ReplyHeaders } from "./ignored-fields.ts";
 import { ignoreQuery } from "./query.ts";
 
@@ -23,11 +23,17 @@ interface BodyRules {
 }
 
 /** The options of a POST route with a JSON body. */
-export const jsonBody = <S extends TObject>(schema: S, rules: BodyRules = {}) =>
+export function jsonBody<S extends TObject>(schema: S, rules: BodyRules = {}) {
+  const { emptyAllowed = false, large = false } = rules;
+  const bodyFields = listFields(schema);
+  const limit = large ? MAX_UPLOAD_BYTES : MAX_BODY_BYTES;
   // The OpenAPI document, which is built from the schema, needs the rule too.
-  routeBody({ ...schema, emptyAllowed: rules.emptyAllowed === true }, async (request, headers) =>
-    matchFields(schema, await readObject(request, rules), headers),
-  );
+  return routeBody({ ...schema, emptyAllowed }, limit, (bytes, request, replyHeaders) => {
+    if (bytes.length === 0 && emptyAllowed) return {};
+    if (!isJson(request.headers)) refuse({ code: "unsupported_media_type" });
+    return matchFields(bodyFields, parseJsonObject(bytes), replyHeaders);
+  });
+}
 
 /** A document from the vendor, in any of the accepted media types. */
 const UploadBody = Type.Object(
@@ -39,12 +45,13 @@ const UploadBody = Type.Object(
   { title: "UploadBody" },
 );
 
+const UPLOAD_FIELDS = listFields(UploadBody);
+
 /** Accepts a file of a form, plain text, or JSON. The content is checked by the operation. */
 export const uploadBody = () =>
-  routeBody(UploadBody, async (request, replyHeaders) => {
+  routeBody(UploadBody, MAX_UPLOAD_BYTES, async (bytes, request, replyHeaders) => {
     const declared = request.headers.get("content-type") ?? "";
     const type = declared.toLowerCase();
-    const bytes = await readBytes(request, MAX_UPLOAD_BYTES).catch(refuseUnreadableBody);
     if (type.startsWith("text/plain")) return { license: utf8Text(bytes) };
     if (type.startsWith("multipart/form-data")) {
       return { license: await firstFile(bytes, declared) };
@@ -52,7 +59,7 @@ export const uploadBody = () =>
     if (!isJson(request.headers)) {
       refuse({ code: "unsupported_media_type", takesFiles: true });
     }
-    return matchFields(UploadBody, parseJsonObject(bytes), replyHeaders);
+    return matchFields(UPLOAD_FIELDS, parseJsonObject(bytes), replyHeaders);
   });
 
 interface BodyContext {
@@ -62,12 +69,14 @@ interface BodyContext {
 }
 
 /**
- * Reads a body and validates it against its schema. The framework's own parsers accept forms and
- * plain text as objects, and would open every body as a stream first.
+ * Reads a body of at most `limit` bytes, and validates what `decode` returns against the schema.
+ * The framework's own parsers accept forms and plain text as objects, and would open every body as
+ * a stream first.
  */
 function routeBody<S extends TObject>(
   schema: S,
-  read: (request: Request, headers: ReplyHeaders) => Promise<object>,
+  limit: number,
+  decode: (bytes: Uint8Array, request: Request, headers: ReplyHeaders) => object | Promise<object>,
 ) {
   let compiled: TypeCheck<S> | null = null;
   return {
@@ -76,7 +85,16 @@ function routeBody<S extends TObject>(
     transform: async (context: BodyContext): Promise<void> => {
       const { request, set } = context;
       ignoreQuery(request, set.headers);
-      const body = await read(request, set.headers);
+      let bytes: Uint8Array;
+      try {
+        bytes = await readBytes(request, limit);
+      } catch (error) {
+        return refuseUnreadableBody(error);
+      }
+      if (bytes.length > limit) refuse({ code: "too_large", bytes: limit });
+      const decoded = decode(bytes, request, set.headers);
+      // Waiting for a value that is already there would delay every request.
+      const body = decoded instanceof Promise ? await decoded : decoded;
       compiled ??= TypeCompiler.Compile(schema);
       if (!compiled.Check(body)) {
         refuse(findWrongTypes(schema, [...compiled.Errors(body)]));
@@ -104,9 +122,11 @@ function findWrongTypes(schema: TObject, errors: readonly ValueError[]): AnyFaul
   };
 }
 
-async function firstFile(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<string> {
+async function firstFile(bytes: Uint8Array, type: string): Promise<string> {
   try {
-    const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
+    const form = await new Response(bytes.slice(), {
+      headers: { "content-type": type },
+    }).formData();
     for (const value of form.values() as Iterable<unknown>) {
       return value instanceof Blob ? await value.text() : String(value);
     }
@@ -114,14 +134,6 @@ async function firstFile(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<
     // Not a form, although the content type says so.
   }
   return "";
-}
-
-async function readObject(request: Request, rules: BodyRules): Promise<Record<string, unknown>> {
-  const limit = rules.large === true ? MAX_UPLOAD_BYTES : MAX_BODY_BYTES;
-  const bytes = await readBytes(request, limit).catch(refuseUnreadableBody);
-  if (bytes.length === 0 && rules.emptyAllowed === true) return {};
-  if (!isJson(request.headers)) refuse({ code: "unsupported_media_type" });
-  return parseJsonObject(bytes);
 }
 
 function parseJsonObject(bytes: Uint8Array): Record<string, unknown> {
@@ -150,16 +162,16 @@ function isUtf8(parameter: string): boolean {
   return name !== "charset" || value === "utf-8" || value === '"utf-8"';
 }
 
-async function readBytes(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   const declared = request.headers.get("content-length");
   if (declared !== null) {
     if (Number(declared) > limit) refuse({ code: "too_large", bytes: limit });
-    const bytes = new Uint8Array(await request.arrayBuffer());
-    if (bytes.length > limit) refuse({ code: "too_large", bytes: limit });
-    return bytes;
+    return request.bytes();
   }
   // Only here: reading `body` creates a stream, which a request with a length does not need.
-  return request.body === null ? new Uint8Array() : readStream(request.body, limit);
+  return request.body === null
+    ? Promise.resolve(new Uint8Array())
+    : readStream(request.body, limit);
 }
 
 /** A body that ends too early is a fault of the request, not a bug in berth. */
@@ -168,10 +180,7 @@ function refuseUnreadableBody(error: unknown): never {
 }
 
 /** Without a declared length, the bytes are counted on arrival, and never kept past the limit. */
-async function readStream(
-  body: ReadableStream<Uint8Array>,
-  limit: number,
-): Promise<Uint8Array<ArrayBuffer>> {
+async function readStream(body: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {

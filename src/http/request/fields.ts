@@ -111,34 +111,50 @@ export const fields = {
   ),
 } as const;
 
+/** A field of a schema, as a request may contain it. */
+interface SchemaField {
+  readonly name: string;
+  readonly tolerates: FieldOptions["tolerates"];
+}
+
+/** The fields of a schema, listed once and not with every request. */
+export const listFields = ({ properties }: TObject): readonly SchemaField[] =>
+  Object.entries(properties).map(([name, schema]) => ({
+    name,
+    tolerates: schema["tolerates"] as FieldOptions["tolerates"],
+  }));
+
 /**
  * Converts a body to the names and types of its schema. Unknown keys are dropped, and named in a
  * header of the reply.
  */
 export function matchFields(
-  schema: TObject,
+  schemaFields: readonly SchemaField[],
   raw: Readonly<Record<string, unknown>>,
   headers: ReplyHeaders,
 ): object {
   const matched: Record<string, unknown> = Object.create(null);
   const keys = Object.keys(raw);
   let exactCount = 0;
-  for (const name of Object.keys(schema.properties)) {
-    if (!Object.hasOwn(raw, name) || raw[name] === null) continue;
+  for (const schemaField of schemaFields) {
+    const { name } = schemaField;
+    const value = raw[name];
+    if (value == null || !Object.hasOwn(raw, name)) continue;
     exactCount += 1;
-    matched[name] = asText(schema, name, raw[name]);
+    matched[name] = asText(schemaField, value);
   }
   // Null and absent are the same, so only the remaining keys can be names in another case.
   if (exactCount === keys.length) return matched;
   const usedKeys = new Set(Object.keys(matched));
-  for (const name of Object.keys(schema.properties)) {
+  for (const schemaField of schemaFields) {
+    const { name } = schemaField;
     const variants = keys.filter((key) => key.toLowerCase() === name.toLowerCase());
     for (const key of variants) if (raw[key] === null) usedKeys.add(key);
     if (name in matched) continue;
     const variant = variants.find((key) => raw[key] !== null);
     if (variant === undefined) continue;
     usedKeys.add(variant);
-    matched[name] = asText(schema, name, raw[variant]);
+    matched[name] = asText(schemaField, raw[variant]);
   }
   if (usedKeys.size < keys.length) {
     addIgnoredFieldsHeader(
@@ -149,8 +165,7 @@ export function matchFields(
   return matched;
 }
 
-function asText(schema: TObject, name: string, value: unknown): unknown {
-  const tolerates: unknown = schema.properties[name]?.["tolerates"];
+function asText({ tolerates }: SchemaField, value: unknown): unknown {
   const isConvertible =
     (tolerates === "integer" && typeof value === "number" && Number.isInteger(value)) ||
     (tolerates === "boolean" && typeof value === "boolean");
@@ -172,7 +187,11 @@ export function readFreeText(name: string, value: string | undefined): string {
   return value === undefined ? "" : checkText(name, value, INFO_BYTES, INVISIBLE_IN_TEXT);
 }
 
+/** Nothing in these is invisible, and each is one byte: nearly all texts consist of them. */
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
 function checkText(field: string, value: string, bytes: number, forbidden: RegExp): string {
+  if (value.length <= bytes && PRINTABLE_ASCII.test(value)) return value;
   if (!value.isWellFormed() || forbidden.test(value)) refuse({ code: "invalid_characters", field });
   const normalized = value.normalize("NFC");
   if (normalized.length > bytes || Buffer.byteLength(normalized) > bytes) {

@@ -1,5 +1,5 @@
 import { Type, type Static, type TObject } from "@sinclair/typebox";
-import { matchFields } from "./fields.ts";
+import { listFields, matchFields } from "./fields.ts";
 import type { ReplyHeaders } from "./ignored-fields.ts";
 
 const NO_PARAMETERS = Type.Object({});
@@ -17,7 +17,7 @@ export function readQuery<S extends TObject>(
   if (start < 0) return {};
   const raw: Record<string, unknown> = Object.create(null);
   for (const [key, value] of new URLSearchParams(request.url.slice(start + 1))) raw[key] = value;
-  return matchFields(schema, raw, headers);
+  return matchFields(listFields(schema), raw, headers);
 }
 
 /** For an operation without query parameters: the reply names all of them as ignored. */
