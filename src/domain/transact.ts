@@ -41,8 +41,12 @@ export function transact<C extends Command>(
   const grantFault = events.some(isNewGrant) ? refuseGrant() : null;
   if (grantFault !== null) return err(grantFault);
   // At the timestamp of the events: when the clock is set back, nothing may expire by the old time.
-  const expiries = collectExpiryLines(state, events, events.at(-1)?.at ?? context.at);
-  const journalLines = [...expiries, ...precedingEvents.map((event) => [event]), events];
+  const at = events.at(-1)?.at ?? context.at;
+  const expiries = hasEndedSlots(state, events, at) ? collectExpiryLines(state, events, at) : [];
+  const journalLines =
+    expiries.length === 0 && precedingEvents.length === 0
+      ? [events]
+      : [...expiries, ...precedingEvents.map((event) => [event]), events];
   for (const line of journalLines) {
     for (const event of line) {
       evolve(state, event);
@@ -61,23 +65,31 @@ function collectExpiryLines(state: State, events: readonly Event[], at: Instant)
   for (const event of events) if ("license" in event) licenseIds.add(event.license);
   const lines: Event[][] = [];
   const remainingLimit = (): number => limits.expiriesPerCommand - lines.length;
-  // Computed on first use: usually nothing has ended.
-  let ownSlots: Set<number> | null = null;
-  const isOwnSlot = (slot: number): boolean => (ownSlots ??= collectSlots(events)).has(slot);
+  const ownSlots = new Set(events.flatMap((event) => ("slot" in event ? [event.slot] : [])));
   for (const id of licenseIds) {
     const license = state.licenses.get(id);
     if (license === undefined) continue;
     for (const holder of license.pool.expiryIndex.ended(at, remainingLimit())) {
-      if (!isOwnSlot(holder.slot)) lines.push([makeSlotExpired(id, holder)]);
+      if (!ownSlots.has(holder.slot)) lines.push([makeSlotExpired(id, holder)]);
     }
     for (const [code, { pool }] of license.features) {
       for (const holder of pool.expiryIndex.ended(at, remainingLimit())) {
-        if (!isOwnSlot(holder.slot)) lines.push([makeFeatureExpired(id, code, holder)]);
+        if (!ownSlots.has(holder.slot)) lines.push([makeFeatureExpired(id, code, holder)]);
       }
     }
   }
   return lines;
 }
 
-const collectSlots = (events: readonly Event[]): Set<number> =>
-  new Set(events.flatMap((event) => ("slot" in event ? [event.slot] : [])));
+/** Whether a slot of a license that the events touch has ended. Most commands find none. */
+function hasEndedSlots({ licenses }: State, events: readonly Event[], at: Instant): boolean {
+  for (const event of events) {
+    const license = "license" in event ? licenses.get(event.license) : undefined;
+    if (license === undefined) continue;
+    if (license.pool.expiryIndex.countEnded(at) > 0) return true;
+    for (const { pool } of license.features.values()) {
+      if (pool.expiryIndex.countEnded(at) > 0) return true;
+    }
+  }
+  return false;
+}

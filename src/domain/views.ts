@@ -39,6 +39,8 @@ export interface FeatureView {
   readonly total: number;
 }
 
+const NO_FEATURES: readonly FeatureView[] = [];
+
 export function viewLicense(state: State, license: License, context: RuleContext): LicenseView {
   const { at, isSignedForThisMachine } = context;
   const { id, addedAt, terms, grant, counter, pool, features } = license;
@@ -54,9 +56,10 @@ export function viewLicense(state: State, license: License, context: RuleContext
     movedUntil: isSignedForThisMachine(license) ? null : moveGraceEnd(license),
     slotsInUse: countSlotsInUse(pool, at),
     total: totalAt(counter, at),
-    features: [...features.values()].map((feature, index) =>
-      makeFeatureView(feature, index + 1, at),
-    ),
+    features:
+      features.size === 0
+        ? NO_FEATURES
+        : [...features.values()].map((feature, index) => makeFeatureView(feature, index + 1, at)),
   };
 }
 

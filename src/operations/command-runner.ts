@@ -44,16 +44,17 @@ export class CommandRunner {
    * Input is already parsed; the result is plain data, and on disk before it is returned. `payer` is
    * the address whose audit budget is charged; null: administration, which is not limited.
    */
-  async run<C extends Command, T>(
+  run<C extends Command, T>(
     command: C,
     { product, user }: RefusalSubject,
     payer: string | null,
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
   ): OperationResult<T> {
     const meter = payer === null ? null : this.#budget.meterFor(payer);
-    const result = await this.#store.transact(command, view, meter);
-    if (!result.ok) this.#countRefusal(result.fault.code, product, user);
-    return result;
+    return this.#store.transact(command, view, meter).then((result) => {
+      if (!result.ok) this.#countRefusal(result.fault.code, product, user);
+      return result;
+    });
   }
 
   /** Writes the refusals that are only in memory. */

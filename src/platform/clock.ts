@@ -1,5 +1,5 @@
 import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
-import { instant, latest, type Instant } from "../domain/time.ts";
+import { instant, type Instant } from "../domain/time.ts";
 import {
   acceptSystemClock,
   readClock,
@@ -21,13 +21,9 @@ export class ApplianceClock {
     const keeper =
       this.#keeper ??
       startClock(newestEventAt === 0 ? wallClock() : newestEventAt, monotonicMs, recordedJumps);
-    const updated = readClock(
-      { ...keeper, time: latest(keeper.time, newestEventAt) },
-      wallClock(),
-      monotonicMs,
-    );
-    this.#keeper = updated;
-    return updated.time;
+    const current = keeper.time < newestEventAt ? { ...keeper, time: newestEventAt } : keeper;
+    this.#keeper = readClock(current, wallClock(), monotonicMs);
+    return this.#keeper.time;
   };
 
   /** Accepted forward jumps since the start, oldest first. */

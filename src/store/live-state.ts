@@ -69,7 +69,8 @@ export class LiveState {
     meter: AuditMeter | null,
   ): void {
     let auditedBytes = 0;
-    for (const [index, events] of journalLines.entries()) {
+    let index = 0;
+    for (const events of journalLines) {
       const auditSeqBefore = this.#head.auditSeq;
       const { text, head } = encodeLine(this.#head, commit.pendingBatchSeq, at, events);
       commit.append(head.seq, text);
@@ -77,6 +78,7 @@ export class LiveState {
       const isCharged =
         meter !== null && index >= expiryLineCount && head.auditSeq > auditSeqBefore;
       if (isCharged) auditedBytes += Buffer.byteLength(text);
+      index += 1;
     }
     if (auditedBytes > 0) meter?.charge(auditedBytes, at);
   }

@@ -91,8 +91,8 @@ export class Usage {
   /** Records that `slots` slots were in use from `from` until before `to`. */
   recordSlotsInUse(license: number, from: Instant, to: Instant, slots: number): void {
     if (from >= to) return;
-    const steps = this.#peaks.get(license) ?? new Uint32Array(KEPT_STEPS);
-    this.#peaks.set(license, steps);
+    let steps = this.#peaks.get(license);
+    if (steps === undefined) this.#peaks.set(license, (steps = new Uint32Array(KEPT_STEPS)));
     const last = Math.min(stepOf(instant(to - 1)), this.#newestStep);
     for (
       let step = Math.max(stepOf(from), this.#newestStep - KEPT_STEPS + 1);

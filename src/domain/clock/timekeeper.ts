@@ -78,25 +78,25 @@ export function readClock(keeper: Timekeeper, wall: Instant, at: number): Timeke
   // The fraction that is cut off counts next time: a thousand readings a second must not stop the
   // clock.
   const passed = Math.floor(at - keeper.monotonicAt);
-  const advanced = {
-    ...keeper,
-    time: later(keeper.time, passed),
+  const time = later(keeper.time, passed);
+  const ahead = wall - time;
+  // As for most requests of one millisecond.
+  const isUnchanged = passed === 0 && ahead <= 0 && keeper.aheadSince === null && keeper.isRunning;
+  if (isUnchanged) return keeper;
+  const advanced: Timekeeper = {
+    time,
     monotonicAt: keeper.monotonicAt + passed,
+    aheadSince: ahead <= 0 ? null : (keeper.aheadSince ?? at),
     isRunning: true,
     stepAllowance: refillAllowance(keeper.stepAllowance, passed),
+    delayedStepsAt: keeper.delayedStepsAt,
+    jumps: keeper.jumps,
   };
-  const ahead = wall - advanced.time;
-  if (ahead <= 0) return { ...advanced, aheadSince: null };
-  const aheadSince = keeper.aheadSince ?? at;
+  if (advanced.aheadSince === null) return advanced;
   const allowance = refillAllowance(keeper.stepAllowance, at - keeper.monotonicAt);
-  const reason = findJumpReason(
-    { ...keeper, stepAllowance: allowance },
-    ahead,
-    at - aheadSince,
-    at,
-  );
-  if (reason === null) return { ...advanced, aheadSince };
-  const jump = { from: advanced.time, to: wall, reason };
+  const reason = findJumpReason(keeper, allowance, ahead, at - advanced.aheadSince, at);
+  if (reason === null) return advanced;
+  const jump = { from: time, to: wall, reason };
   // Exact to the fraction: a correct clock must not use up the allowance, however often it is read.
   const stepSize = Math.max(0, wall - keeper.time - (at - keeper.monotonicAt));
   return {
@@ -116,7 +116,8 @@ export function readClock(keeper: Timekeeper, wall: Instant, at: number): Timeke
 
 /** Null: the jump is not accepted yet. */
 function findJumpReason(
-  { isRunning, stepAllowance, delayedStepsAt }: Timekeeper,
+  { isRunning, delayedStepsAt }: Timekeeper,
+  stepAllowance: number,
   ahead: number,
   aheadFor: number,
   at: number,

@@ -49,8 +49,9 @@ export const emptyState = (kind: DataFolderKind): State => emptyMutableState(kin
 export function evolve(readonlyState: State, event: Event): void {
   const state = readonlyState as MutableState;
   state.latestEventAt = latest(state.latestEventAt, event.at);
-  if (isGrant(event) && "license" in event && isLicenseTimeDependent(state, event.license))
+  if (!state.hasLentTimeDependent && isGrantOfTimeDependent(state, event)) {
     state.hasLentTimeDependent = true;
+  }
   switch (event.type) {
     case "Created":
       state.kind = event.kind;
@@ -187,10 +188,11 @@ export function evolve(readonlyState: State, event: Event): void {
   }
 }
 
-const isLicenseTimeDependent = (state: MutableState, id: number): boolean => {
-  const license = state.licenses.get(id);
+function isGrantOfTimeDependent({ licenses }: State, event: Event): boolean {
+  if (!isGrant(event) || !("license" in event)) return false;
+  const license = licenses.get(event.license);
   return license !== undefined && isTimeDependent(license.terms);
-};
+}
 
 function setEnd<T extends MutableHolder>(
   pool: MutableSlotPool<T>,

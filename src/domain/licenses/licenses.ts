@@ -41,7 +41,8 @@ export function findMissingFields(
   { product }: Pick<LicenseSelector, "product">,
   requiredFields: Readonly<Record<string, string | null>>,
 ): string[] {
-  const missing = Object.keys(requiredFields).filter((field) => requiredFields[field] === null);
+  const missing: string[] = [];
+  for (const field in requiredFields) if (requiredFields[field] === null) missing.push(field);
   if (product === null && state.products.size > 1) missing.push("product");
   return missing;
 }
@@ -68,12 +69,9 @@ export function filterValidLicenses(
   licenses: readonly License[],
   context: RuleContext,
 ): Result<readonly License[], Fault> {
-  const valid: License[] = [];
-  let reason: Fault = { code: "license_not_found" };
-  for (const license of licenses) {
-    const fault = checkLicenseValid(state, license, context);
-    if (fault === null) valid.push(license);
-    else if (license === licenses[0]) reason = fault;
-  }
-  return valid.length === 0 ? err(reason) : ok(valid);
+  const valid = licenses.filter((license) => checkLicenseValid(state, license, context) === null);
+  if (valid.length > 0) return ok(valid);
+  const [newest] = licenses;
+  const reason = newest === undefined ? null : checkLicenseValid(state, newest, context);
+  return err(reason ?? { code: "license_not_found" });
 }

@@ -54,15 +54,14 @@ export function decideRegister(
     return makeDecision([...expireEndedSlot(license, user), makeSlotTaken(outcome, at)], outcome);
   }
   const contactChanges = findContactChange(license, registration, contact, at);
-  const event = makeSlotRenewed(license, registration, contact, end, at);
+  let renewal = makeSlotRenewed(license, registration, contact, end, at);
   const isUnaudited = contactChanges.length === 0 && !isSameMachine(registration.contact, contact);
   // A lease of a borrowed slot lasts as long as the borrow, even if it is requested with a
   // heartbeat.
   const isFirstLease =
     outcome.borrowedUntil !== null && findLeasedDevice(registration, at) === null;
-  const leaseFields = isFirstLease && nonceDigest !== null ? { leasedTo: nonceDigest } : {};
-  const contactFields = isUnaudited ? { unaudited: true as const } : {};
-  const renewal = { ...event, ...contactFields, ...leaseFields };
+  if (isUnaudited) renewal = { ...renewal, unaudited: true };
+  if (isFirstLease && nonceDigest !== null) renewal = { ...renewal, leasedTo: nonceDigest };
   return makeDecision(
     [renewal, ...renewHeldFeatures(license, user, end, at)],
     outcome,

@@ -181,8 +181,8 @@ export function makeSlotRenewed(
   at: Instant,
 ): SlotRenewed {
   const { user } = registration;
-  const isSame = isSameContact(registration.contact, contact);
-  return { type: "SlotRenewed", at, license, user, end, ...(!isSame && { contact }) };
+  const renewal: SlotRenewed = { type: "SlotRenewed", at, license, user, end };
+  return isSameContact(registration.contact, contact) ? renewal : { ...renewal, contact };
 }
 
 /** An expired slot of this user must be removed before the user can take another. */

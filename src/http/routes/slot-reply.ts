@@ -59,7 +59,7 @@ export const SlotReply = Type.Object(
 );
 
 /** JSON text: most of it is the license, whose JSON is cached for all callers. */
-export function slotReply(slot: SlotResult, extraFields: object = {}): string {
+export function slotReply(slot: SlotResult, extraFields: object | null = null): string {
   const { contact, view, borrowedUntil } = slot;
   // Written out: a heartbeat spends much of its time here.
   const reply: Omit<Static<typeof SlotReply>, "license_json"> = {
@@ -77,9 +77,8 @@ export function slotReply(slot: SlotResult, extraFields: object = {}): string {
     floating_users: view.terms.slots,
     floating_slots_in_use: slot.slotsInUse,
     lease: slot.lease,
-    ...extraFields,
   };
-  const json = JSON.stringify(reply);
+  const json = JSON.stringify(extraFields === null ? reply : { ...reply, ...extraFields });
   return `${json.slice(0, -1)},"license_json":${licenseJson(view, slot)}}`;
 }
 

@@ -39,14 +39,13 @@ export function encodeLine(
 ): { readonly text: string; readonly head: ChainHead } {
   const seq = head.seq + 1;
   const isAuditedLine = events.some(isAudited);
-  const content = JSON.stringify({
-    seq,
-    from: from ?? seq,
-    at,
-    ...(isAuditedLine && { audit_seq: head.auditSeq + 1, audit_prev: head.auditSum }),
-    events,
-    prev: head.sum,
-  }).slice(0, -1);
+  const audit = isAuditedLine
+    ? `"audit_seq":${head.auditSeq + 1},"audit_prev":"${head.auditSum}",`
+    : "";
+  // Only the events can contain what must be escaped.
+  const content =
+    `{"seq":${seq},"from":${from ?? seq},"at":${at},${audit}` +
+    `"events":${JSON.stringify(events)},"prev":"${head.sum}"`;
   const sum = sha256(content);
   return { text: `${content},"sum":"${sum}"}\n`, head: makeHead(head, seq, sum, isAuditedLine) };
 }
