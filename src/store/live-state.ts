@@ -1,3 +1,5 @@
+import type { Event } from "../domain/event.ts";
+import { isAudited } from "../domain/event-catalogue.ts";
 import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
 import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
@@ -16,11 +18,21 @@ interface StateWithHead {
 const isAlwaysSigned = (): boolean => true;
 const NO_CAPS: SlotCaps = { perUser: null, perPeer: null };
 
+/** Bounds the length of a line. */
+const MAX_SHARED_EVENTS = 128;
+
+/** A line that is not encoded yet, because further commands of its batch may add to it. */
+interface OpenLine {
+  readonly events: Event[];
+  at: Instant;
+}
+
 /** The state in memory, the position of the chains, and the current time. */
 export class LiveState {
   readonly #options: LiveStateOptions;
   #state: State;
   #head: ChainHead;
+  #openLine: OpenLine | null = null;
 
   constructor(options: LiveStateOptions, loaded: StateWithHead) {
     this.#options = options;
@@ -32,14 +44,20 @@ export class LiveState {
     return this.#state;
   }
 
-  get head(): ChainHead {
-    return this.#head;
+  /** The number of the last line, also while it is open. */
+  get lastSeq(): number {
+    return this.#openLine === null ? this.#head.seq : this.#head.seq + 1;
+  }
+
+  get lastAuditSeq(): number {
+    return this.#head.auditSeq;
   }
 
   /** Continues from the state on disk. */
   replace({ state, head }: StateWithHead): void {
     this.#state = state;
     this.#head = head;
+    this.#openLine = null;
   }
 
   /** The time, and what else the rules depend on now. Time never runs behind a written event. */
@@ -68,18 +86,53 @@ export class LiveState {
     at: Instant,
     meter: AuditMeter | null,
   ): void {
+    const [firstLine] = journalLines;
+    if (firstLine !== undefined && journalLines.length === 1 && !firstLine.some(isAudited)) {
+      return this.#addToOpenLine(commit, firstLine, at);
+    }
+    this.finishLine(commit);
     let auditedBytes = 0;
-    let index = 0;
-    for (const events of journalLines) {
+    for (const [index, events] of journalLines.entries()) {
       const auditSeqBefore = this.#head.auditSeq;
-      const { text, head } = encodeLine(this.#head, commit.pendingBatchSeq, at, events);
-      commit.append(head.seq, text);
-      this.#head = head;
+      const text = this.#appendLine(commit, events, at);
       const isCharged =
-        meter !== null && index >= expiryLineCount && head.auditSeq > auditSeqBefore;
+        meter !== null && index >= expiryLineCount && this.#head.auditSeq > auditSeqBefore;
       if (isCharged) auditedBytes += Buffer.byteLength(text);
-      index += 1;
     }
     if (auditedBytes > 0) meter?.charge(auditedBytes, at);
+  }
+
+  /** Encodes the open line, if there is one. Returns the position of the chains after it. */
+  finishLine(commit: GroupCommit): ChainHead {
+    if (this.#openLine !== null) {
+      const { events, at } = this.#openLine;
+      this.#openLine = null;
+      this.#appendLine(commit, events, at);
+    }
+    return this.#head;
+  }
+
+  /**
+   * Heartbeats of a batch share a line, until another command is written: a line for each would
+   * take a checksum each, and three times the space. None of them is acknowledged before the whole
+   * line is on disk.
+   */
+  #addToOpenLine(commit: GroupCommit, events: readonly Event[], at: Instant): void {
+    const line = this.#openLine;
+    if (line !== null && line.events.length < MAX_SHARED_EVENTS) {
+      line.events.push(...events);
+      line.at = at;
+      return;
+    }
+    const { seq } = this.finishLine(commit);
+    this.#openLine = { events: [...events], at };
+    commit.expectLine(seq + 1, () => void this.finishLine(commit));
+  }
+
+  #appendLine(commit: GroupCommit, events: readonly Event[], at: Instant): string {
+    const { text, head } = encodeLine(this.#head, commit.pendingBatchSeq, at, events);
+    commit.append(head.seq, text);
+    this.#head = head;
+    return text;
   }
 }

@@ -51,7 +51,7 @@ export class Store {
     this.#live = new LiveState(options, opened);
     this.#rotation = new RotationSchedule(options);
     this.#checkpoints = new CheckpointRunner(options, opened, {
-      getLastAuditSeq: () => this.#live.head.auditSeq,
+      getLastAuditSeq: () => this.#live.lastAuditSeq,
       onEnd: (error) => this.auditHealth.setCheckpointResult(error),
     });
     this.#journal = new RecoverableJournal(options, opened.segment, {
@@ -80,7 +80,10 @@ export class Store {
     let answer: Result<T, Fault>;
     try {
       this.#live.writeClockJumps(this.#journal.commit, context);
-      const requested = typeof command === "function" ? command(this.#live.head) : command;
+      const requested =
+        typeof command === "function"
+          ? command(this.#live.finishLine(this.#journal.commit))
+          : command;
       const refuseGrant = (): Fault | null => meter?.checkBudget(context.at) ?? null;
       const result = transact(this.#live.state, requested, context, refuseGrant);
       if (result.ok) this.#live.write(this.#journal.commit, result.value, context.at, meter);
@@ -110,8 +113,8 @@ export class Store {
       folderChange: this.#lockedFolder.change,
       notes: [...this.#notes, ...this.#lockedFolder.notes],
       checkpointError: this.#checkpoints.error,
-      seq: this.#live.head.seq,
-      auditSeq: this.#live.head.auditSeq,
+      seq: this.#live.lastSeq,
+      auditSeq: this.#live.lastAuditSeq,
       journalBytes: this.#journal.commit.durableBytes,
     };
   }
@@ -119,9 +122,9 @@ export class Store {
   /** Where the audit log is read; within a `read`, durable up to `lastSeq` with the answer. */
   auditLogSource(): AuditLogSource {
     const { disk, folder } = this.#options;
-    const { state, head } = this.#live;
+    const { state, lastAuditSeq } = this.#live;
     const { coveredSeq } = this.#checkpoints;
-    return { disk, folder, coveredSeq, lastSeq: head.auditSeq, gaps: state.auditGaps };
+    return { disk, folder, coveredSeq, lastSeq: lastAuditSeq, gaps: state.auditGaps };
   }
 
   /** The problems that do not stop the store yet. */
@@ -174,7 +177,7 @@ export class Store {
     if (this.#format.isOld) await this.#format.migrate();
     let open = 0;
     await this.#journal.commit.switchFile(async () => {
-      open = this.#journal.commit.pendingBatchSeq ?? this.#live.head.seq + 1;
+      open = this.#journal.commit.pendingBatchSeq ?? this.#live.lastSeq + 1;
       return this.#lockedFolder.startSegment(open);
     });
     this.#rotation.restart();

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import type { ChainHead } from "../../src/store/journal/journal.ts";
 import { StateFile } from "../../src/store/state/state-file.ts";
 import { FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import {
@@ -111,6 +112,52 @@ describe("store", () => {
     ]);
     await transactOrThrow(store, register("cem"));
     expect(readJournal(folder).map(({ line }) => line.from)).toEqual([1, 2, 3, 3, 5]);
+  });
+
+  test("writes the heartbeats of a batch to one line, and other commands to their own", async () => {
+    const { store, folder } = await openLicensedSite();
+    for (const user of ["ada", "bob"]) await transactOrThrow(store, register(user));
+    const before = store.status().seq;
+    const users = ["ada", "bob", "cem", "ada", "bob"];
+    const answers = users.map((user) => transactOrThrow(store, register(user)));
+    expect(store.status().seq).toBe(before + 3);
+    await Promise.all(answers);
+    const lines = readJournal(folder).slice(before);
+    const usersOf = (events: readonly object[]) =>
+      events.map((event) => ("user" in event ? event.user : null));
+    expect(lines.map(({ line: { seq, events } }) => [seq, usersOf(events)])).toEqual([
+      [before + 1, ["ada", "bob"]],
+      [before + 2, ["cem"]],
+      [before + 3, ["ada", "bob"]],
+    ]);
+    expect(lines.map(({ line }) => line.from)).toEqual([before + 1, before + 1, before + 1]);
+    expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
+  });
+
+  test("divides more heartbeats of a batch than one line may contain", async () => {
+    const { store, folder } = await openLicensedSite();
+    await transactOrThrow(store, register("ada"));
+    const before = store.status().seq;
+    await Promise.all(Array.from({ length: 300 }, () => transactOrThrow(store, register("ada"))));
+    const lines = readJournal(folder).slice(before);
+    expect(lines.map(({ line }) => line.events.length)).toEqual([128, 128, 44]);
+  });
+
+  test("gives a command the chain position after the heartbeats before it", async () => {
+    const { store, folder } = await openLicensedSite();
+    await transactOrThrow(store, register("ada"));
+    const heartbeat = transactOrThrow(store, register("ada"));
+    let head: ChainHead | null = null;
+    const grant = store.transact(
+      (position) => {
+        head = position;
+        return register("bob");
+      },
+      () => null,
+    );
+    await Promise.all([heartbeat, grant]);
+    const line = readJournal(folder).at(-2)?.line;
+    expect(head).toMatchObject({ seq: line?.seq, sum: line?.sum });
   });
 
   test("never grants the last slot twice", async () => {

@@ -105,7 +105,7 @@ export async function transactOrThrow<C extends Command>(
   return unwrap(await transactCommand(store, command));
 }
 
-/** Executes commands in one turn of the event loop: one batch with a line for each. */
+/** Executes commands in one turn of the event loop: one batch. Heartbeats in it share a line. */
 export async function transactInOneBatch(
   store: Store,
   ...commands: readonly Command[]

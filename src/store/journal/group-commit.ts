@@ -32,6 +32,8 @@ export function toStorageFault(error: unknown): StorageFault {
 interface Batch {
   readonly texts: string[];
   readonly firstSeq: number;
+  /** Appends the last line, which is not encoded before the batch is written. */
+  finishLine: (() => void) | null;
   readonly completion: PromiseWithResolvers<void>;
 }
 
@@ -81,16 +83,12 @@ export class GroupCommit {
   }
 
   append(seq: number, text: string): void {
-    if (this.#failure !== null) throw this.#failure;
-    if (this.#pendingBatch === null) {
-      const completion = Promise.withResolvers<void>();
-      // Waiting callers get the failure. A batch without a waiting caller must not end the process.
-      completion.promise.catch(() => {});
-      this.#pendingBatch = { texts: [], firstSeq: seq, completion };
-      // Not at once: other commands in the same turn of the event loop share the sync.
-      if (!this.#isRunning) setImmediate(() => void this.#run());
-    }
-    this.#pendingBatch.texts.push(text);
+    this.#startBatch(seq).texts.push(text);
+  }
+
+  /** `finishLine` appends the line when the batch is written, unless it was appended before. */
+  expectLine(seq: number, finishLine: () => void): void {
+    this.#startBatch(seq).finishLine = finishLine;
   }
 
   /** Resolves when everything appended so far is on disk; null: it already is. */
@@ -159,9 +157,22 @@ export class GroupCommit {
     }
   }
 
+  /** The batch that is collecting lines; if there is none, a new one that begins with `seq`. */
+  #startBatch(seq: number): Batch {
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#pendingBatch !== null) return this.#pendingBatch;
+    const completion = Promise.withResolvers<void>();
+    // Waiting callers get the failure. A batch without a waiting caller must not end the process.
+    completion.promise.catch(() => {});
+    // Not at once: other commands in the same turn of the event loop share the sync.
+    if (!this.#isRunning) setImmediate(() => void this.#run());
+    return (this.#pendingBatch = { texts: [], firstSeq: seq, finishLine: null, completion });
+  }
+
   async #writeBatch(): Promise<void> {
     const batch = this.#pendingBatch;
     if (batch === null) return;
+    batch.finishLine?.();
     this.#pendingBatch = null;
     this.#writingBatch = batch;
     const bytes = Buffer.from(batch.texts.join(""));

@@ -4,8 +4,9 @@ import { instant, type Instant } from "../../domain/time.ts";
 import { GENESIS, sha256 } from "../../platform/crypto/hash.ts";
 
 /**
- * One command's events as one line of the journal. Its last member, `sum`, is the SHA-256 of
- * everything before it: the line's checksum, and the value of the next line's `prev`.
+ * The events of one command as one line of the journal, or those of several heartbeats of one
+ * batch. Its last member, `sum`, is the SHA-256 of everything before it: the line's checksum, and
+ * the value of the next line's `prev`.
  */
 export interface JournalLine {
   readonly seq: number;

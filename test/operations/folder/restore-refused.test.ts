@@ -88,7 +88,7 @@ describe("restore without --accept-loss is refused", () => {
     const { folder, store } = await openSiteWithHistory();
     const file = await backUpFolder(folder);
     const { seq } = store.status();
-    await transactInOneBatch(store, register("cem"), register("bob"), register("cem"));
+    for (const user of ["cem", "bob", "cem"]) await transactOrThrow(store, register(user));
     const copy = await copyStoppedFolder(folder);
     await expectRefusal(
       copy,
