@@ -32,7 +32,7 @@ export const QUICK_SIZE: BenchSize = {
   starts: 5,
   rounds: 3,
   seconds: 0.4,
-  warmUpAnswers: 50_000,
+  warmUpAnswers: 20_000,
   connections: [64, 256],
   registrations: [100, 100_000],
   checkpoints: [[100_000, 1]],

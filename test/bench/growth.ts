@@ -52,7 +52,10 @@ export async function measureGrowth(size: BenchSize): Promise<PartResult> {
   await Bun.sleep(IDLE_TIME);
   for (const sized of all) sized.mib = readResidentMiB(sized.server.pid);
   // Otherwise the first rounds would pay for the just-in-time compilation.
-  for (const { server } of all) await warmUp(server, size);
+  for (const { server } of all) {
+    await warmUp(server, size);
+    await server.run({ kind: "cycle", connections: CONNECTIONS, seconds: size.seconds });
+  }
   await runInTurns(all, "together", size);
   const [small, large] = [all[0], all.at(-1)];
   if (small === undefined || large === undefined) throw new Error("no registrations to measure");
@@ -135,7 +138,7 @@ function speedFigures(sized: SizedServer, small: SizedServer, section: Section):
           (result, round) => result[metric] / (small[section][kind][round]?.[metric] ?? NaN),
         ),
       );
-    const what = `${kind} at ${registrations} registrations, compared with ${few}${SECTION_TEXTS[section]}`;
+    const what = `${kind}s at ${registrations} registrations, compared with ${few}${SECTION_TEXTS[section]}`;
     const hasGoal = kind === "cycle" && sized.registrations === MILLION;
     return [
       {

@@ -14,7 +14,7 @@ export const USAGE = `bun run bench [--quick] [--part NAME]... [--rounds N]
               [--against FILE [--against-site FOLDER]]
               [--peer NAME=URL [--peer-method METHOD] [--peer-body TEXT] [--peer-header LINE]...]...
 
-  --quick                about a minute: fewer rounds, fewer registrations
+  --quick                a few minutes: fewer rounds, fewer registrations
   --part NAME            this part only: ${USUAL_PARTS.join(", ")}
                          or ${AGAINST}; can be repeated
   --rounds N             rounds of each comparison, 1 to 99; use more on a busy machine
