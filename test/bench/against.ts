@@ -4,6 +4,8 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { STATE_FILE } from "../../src/store/folder/files.ts";
 import { CannotMeasure, type BenchSize, type PartResult } from "./bench-part.ts";
+import { formatNumber } from "./goals.ts";
+import { readUsage } from "./process-usage.ts";
 import { compareSeries, Rounds } from "./rounds.ts";
 import {
   BenchServer,
@@ -59,12 +61,18 @@ export async function measureAgainst(other: OtherExecutable, size: BenchSize): P
     })),
   ];
   for (const server of servers) await warmUp(server, size);
+  // Otherwise the first rounds would pay for the just-in-time compilation of the other loads.
+  for (const load of loads) for (const server of servers) await server.run(load);
+  for (const server of servers) await server.waitUntilIdle();
+  const childCpuBefore = servers.map(({ pids }) => readUsage(pids).childCpu);
   const results = new Rounds();
   for (const load of loads) {
-    // Otherwise the first round would pay for the just-in-time compilation of this load.
-    for (const server of servers) await server.run(load);
     for (let round = 0; round < rounds; round += 1) await results.run(servers, round, load);
   }
+  const checkpointCpu = servers.map(({ name, pids }, index) => {
+    const milliseconds = readUsage(pids).childCpu - (childCpuBefore[index] ?? NaN);
+    return `${name} ${formatNumber((milliseconds / results.answers(name)) * 1_000)} ms`;
+  });
   for (const server of servers) await server.kill();
   return {
     figures: loads.flatMap(({ kind, connections }) =>
@@ -78,6 +86,7 @@ export async function measureAgainst(other: OtherExecutable, size: BenchSize): P
       `${NAME} is ${resolve(other.file)}, ${readVersion(other.file)}`,
       `${USERS} registrations; medians of ${rounds} rounds of ${seconds} s`,
       results.table(),
+      `processor time of checkpoint processes for 1,000 requests: ${checkpointCpu.join(", ")}`,
     ].join("\n"),
     wrong: servers.flatMap(({ wrong }) => wrong),
   };
