@@ -24,21 +24,28 @@ export interface TransactionResult<O> {
   readonly outcome: O;
 }
 
+/** Refuses grants whose caller has added too much to the audit log. */
+export interface GrantBudget {
+  /** The refusal of a grant at this instant; null: it may be made. */
+  readonly checkBudget: (at: Instant) => Fault | null;
+}
+
 /**
  * Decides, applies and checks a command. A refusal changes nothing; a broken invariant throws.
- * `refuseGrant` is called before a grant, because a grant adds to the audit log.
+ * `budget` is asked before a grant, because a grant adds to the audit log; null: no limit.
  */
 export function transact<C extends Command>(
   state: State,
   command: C,
   context: RuleContext,
-  refuseGrant: () => Fault | null = () => null,
+  budget: GrantBudget | null = null,
 ): Result<TransactionResult<OutcomeOf<C>>, Fault> {
   const decision = decide(state, command, context);
   if (!decision.ok) return err(decision.fault);
   const { events, outcome, precedingEvents } = decision.value;
   if (events.length === 0) return ok({ journalLines: [], expiryLineCount: 0, outcome });
-  const grantFault = events.some(isNewGrant) ? refuseGrant() : null;
+  const grantFault =
+    budget !== null && events.some(isNewGrant) ? budget.checkBudget(context.at) : null;
   if (grantFault !== null) return err(grantFault);
   // At the timestamp of the events: when the clock is set back, nothing may expire by the old time.
   const at = events.at(-1)?.at ?? context.at;

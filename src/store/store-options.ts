@@ -1,8 +1,8 @@
-import type { Fault } from "../domain/fault.ts";
 import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
 import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
 import type { DataFolderKind } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
+import type { GrantBudget } from "../domain/transact.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import type { FolderChanged } from "./folder/folder-changed.ts";
 import type { StorageFault } from "./journal/group-commit.ts";
@@ -54,9 +54,7 @@ export interface StoreOptions {
 }
 
 /** Counts the bytes that one peer's calls add to the audit log. */
-export interface AuditMeter {
-  /** The refusal for a call that would add to the audit log; null: it may. */
-  readonly checkBudget: (at: Instant) => Fault | null;
+export interface AuditMeter extends GrantBudget {
   readonly charge: (bytes: number, at: Instant) => void;
 }
 

@@ -84,8 +84,7 @@ export class Store {
         typeof command === "function"
           ? command(this.#live.finishLine(this.#journal.commit))
           : command;
-      const refuseGrant = (): Fault | null => meter?.checkBudget(context.at) ?? null;
-      const result = transact(this.#live.state, requested, context, refuseGrant);
+      const result = transact(this.#live.state, requested, context, meter);
       if (result.ok) this.#live.write(this.#journal.commit, result.value, context.at, meter);
       answer = result.ok ? ok(view(this.#live.state, result.value.outcome, context)) : result;
     } catch (error) {

@@ -69,7 +69,10 @@ export function filterValidLicenses(
   licenses: readonly License[],
   context: RuleContext,
 ): Result<readonly License[], Fault> {
-  const valid = licenses.filter((license) => checkLicenseValid(state, license, context) === null);
+  const valid: License[] = [];
+  for (const license of licenses) {
+    if (checkLicenseValid(state, license, context) === null) valid.push(license);
+  }
   if (valid.length > 0) return ok(valid);
   const [newest] = licenses;
   const reason = newest === undefined ? null : checkLicenseValid(state, newest, context);

@@ -73,20 +73,29 @@ export function findSlot(
   context: RuleContext,
   isUsable: (license: License) => boolean = anyLicense,
 ): Result<SlotChoice, Fault> {
-  const { at, clockBehind } = context;
   const licenses = findLicenses(state, selector);
   if (!licenses.ok) return licenses;
   const valid = filterValidLicenses(state, licenses.value, context);
   if (!valid.ok) return valid;
 
   for (const license of valid.value) {
-    const registration = findHeldSlot(license.pool, user, at);
+    const registration = findHeldSlot(license.pool, user, context.at);
     if (registration === null) continue;
     return isUsable(license)
       ? ok({ license, registration })
       : err({ code: "license_borrow_not_allowed" });
   }
-  const usable = valid.value.filter(isUsable);
+  return findFreeSlot(state, valid.value.filter(isUsable), user, context);
+}
+
+/** A license with a free slot, for a user who holds none of `usable`. */
+function findFreeSlot(
+  state: State,
+  usable: readonly License[],
+  user: string,
+  context: RuleContext,
+): Result<SlotChoice, Fault> {
+  const { at, clockBehind } = context;
   if (usable.length === 0) return err({ code: "license_borrow_not_allowed" });
   const lendable = filterLendable(usable, clockBehind);
   if (lendable.length === 0)

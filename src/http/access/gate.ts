@@ -98,12 +98,10 @@ function checkAccess(
   if (peer === UNKNOWN_PEER || !isNetworkAllowed(gate, plane, peer)) {
     return refuse({ code: "forbidden", reason: "network" });
   }
-  // Called only where it matters: it reads all headers.
-  const isLocal = (): boolean => isLoopback(peer) && !isForwarded(headers);
-  caller.actor = checkCredential(gate, plane, credential, isLocal);
+  caller.actor = checkCredential(gate, plane, credential, peer, headers);
   const hasSecret = plane === "login" || credential !== null;
   const isPlainRefused = hasSecret && !gate.isTls && !gate.allowPlain;
-  if (isPlainRefused && !isLocal()) refuse({ code: "tls_required" });
+  if (isPlainRefused && !isLocal(peer, headers)) refuse({ code: "tls_required" });
   if (plane === "client" && gate.clientAuth === "mtls" && !gate.isTls) {
     refuse({ code: "tls_required" });
   }
@@ -111,9 +109,8 @@ function checkAccess(
 
 /** Administration is always possible from this machine. Where it is possible, so is a login. */
 function isNetworkAllowed({ isClient, isAdmin }: Gate, plane: Plane, peer: string): boolean {
-  const canAdminister = (): boolean => isLoopback(peer) || isAdmin(peer);
-  if (plane === "admin") return canAdminister();
-  return isClient(peer) || (plane === "login" && canAdminister());
+  if (plane !== "admin" && isClient(peer)) return true;
+  return (plane === "admin" || plane === "login") && (isLoopback(peer) || isAdmin(peer));
 }
 
 const callers = new WeakMap<Request, Caller>();
@@ -141,7 +138,8 @@ function checkCredential(
   { adminOpen, access, clientAuth }: Gate,
   plane: Plane,
   credential: Actor | "wrong" | null,
-  isLocal: () => boolean,
+  peer: string,
+  headers: Headers,
 ): Actor | null {
   if (credential === "wrong") return refuse({ code: "unauthorized", plane });
   if (plane === "client" && clientAuth === "login" && credential === null) {
@@ -151,7 +149,8 @@ function checkCredential(
   if (credential?.role === "user") refuse({ code: "forbidden", reason: "role" });
   if (credential !== null) return credential;
   // With a credential created, a local address is not enough: proxies and tunnels have one too.
-  if (access.isClaimed() || !(adminOpen || isLocal())) refuse({ code: "unauthorized", plane });
+  if (access.isClaimed() || !(adminOpen || isLocal(peer, headers)))
+    refuse({ code: "unauthorized", plane });
   return null;
 }
 
@@ -172,6 +171,10 @@ function checkHost(
     refuse({ code: "wrong_host" });
   }
 }
+
+/** Called only where it matters: it reads all headers. */
+const isLocal = (peer: string, headers: Headers): boolean =>
+  isLoopback(peer) && !isForwarded(headers);
 
 const FORWARDING_HEADERS = ["forwarded", "x-real-ip", "via"];
 

@@ -54,12 +54,15 @@ export function isCrossSite(request: RequestOrigin, isTls: boolean, isPage: bool
   const { host, origin, fetchSite, fetchMode, referer, isBrowser } = request;
   if (fetchMode === "navigate") return !isPage;
   if (fetchSite !== null && fetchSite !== "same-origin" && fetchSite !== "none") return true;
-  const ownOrigin = (): string => `${isTls ? "https" : "http"}://${host}`.toLowerCase();
-  if (origin !== null && origin.toLowerCase() !== ownOrigin()) return true;
+  if (origin !== null && origin.toLowerCase() !== ownOrigin(host, isTls)) return true;
   // A link to the page may come from anywhere.
   if (isPage) return false;
   // For an image of another site, the referer is all that is sent to a plain HTTP address, and that
   // site may suppress it. Our page always sends it, so a browser without it comes from elsewhere.
-  if (referer !== null) return !`${referer.toLowerCase()}/`.startsWith(`${ownOrigin()}/`);
+  if (referer !== null)
+    return !`${referer.toLowerCase()}/`.startsWith(`${ownOrigin(host, isTls)}/`);
   return fetchSite === null && origin === null && isBrowser;
 }
+
+const ownOrigin = (host: string, isTls: boolean): string =>
+  `${isTls ? "https" : "http"}://${host}`.toLowerCase();

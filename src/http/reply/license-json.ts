@@ -31,5 +31,8 @@ function changingValuesOf(view: LicenseView, { borrowedUntil }: CallerSlot): Cha
   return changingValues;
 }
 
-const isSame = (a: ChangingValues, b: ChangingValues): boolean =>
-  a.length === b.length && a.every((value, index) => value === b[index]);
+function isSame(a: ChangingValues, b: ChangingValues): boolean {
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index += 1) if (a[index] !== b[index]) return false;
+  return true;
+}

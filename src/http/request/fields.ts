@@ -134,7 +134,6 @@ export function matchFields(
   headers: ReplyHeaders,
 ): object {
   const matched: Record<string, unknown> = Object.create(null);
-  const keys = Object.keys(raw);
   let exactCount = 0;
   for (const schemaField of schemaFields) {
     const { name } = schemaField;
@@ -143,8 +142,19 @@ export function matchFields(
     exactCount += 1;
     matched[name] = asText(schemaField, value);
   }
-  // Null and absent are the same, so only the remaining keys can be names in another case.
-  if (exactCount === keys.length) return matched;
+  const keys = Object.keys(raw);
+  if (exactCount < keys.length) matchOtherKeys(schemaFields, raw, keys, matched, headers);
+  return matched;
+}
+
+/** Null and absent are the same, so the remaining keys can be names in another case, or unknown. */
+function matchOtherKeys(
+  schemaFields: readonly SchemaField[],
+  raw: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  matched: Record<string, unknown>,
+  headers: ReplyHeaders,
+): void {
   const usedKeys = new Set(Object.keys(matched));
   for (const schemaField of schemaFields) {
     const { name } = schemaField;
@@ -162,7 +172,6 @@ export function matchFields(
       keys.filter((key) => !usedKeys.has(key)),
     );
   }
-  return matched;
 }
 
 function asText({ tolerates }: SchemaField, value: unknown): unknown {
