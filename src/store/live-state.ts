@@ -120,7 +120,7 @@ export class LiveState {
   #addToOpenLine(commit: GroupCommit, events: readonly Event[], at: Instant): void {
     const line = this.#openLine;
     if (line !== null && line.events.length < MAX_SHARED_EVENTS) {
-      line.events.push(...events);
+      for (const event of events) line.events.push(event);
       line.at = at;
       return;
     }

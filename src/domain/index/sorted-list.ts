@@ -1,4 +1,5 @@
-const CHUNK_SIZE = 512;
+/** A change moves half a chunk on average, and now and then the list of chunks. */
+const CHUNK_SIZE = 128;
 
 /** Items are identified by their slot number, which is unique within a site. */
 export interface SlotKeyed {
