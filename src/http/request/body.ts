@@ -2,7 +2,7 @@ import { Type, type TObject } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck, type ValueError } from "@sinclair/typebox/compiler";
 import type { AnyFault } from "../../faults/fault-types.ts";
 import { faultOf, Refusal, refuse } from "../faults.ts";
-import { listFields, matchFields } from "./fields.ts";
+import { listFields, matchFields } from "./match-fields.ts";
 import type { ReplyHeaders } from "./ignored-fields.ts";
 import { ignoreQuery } from "./query.ts";
 

@@ -1,5 +1,5 @@
 import { Type, type Static, type TObject } from "@sinclair/typebox";
-import { listFields, matchFields } from "./fields.ts";
+import { listFields, matchFields } from "./match-fields.ts";
 import type { ReplyHeaders } from "./ignored-fields.ts";
 
 const NO_PARAMETERS = Type.Object({});
