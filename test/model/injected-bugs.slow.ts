@@ -20,7 +20,7 @@ const INJECTED_BUGS: readonly InjectedBug[] = [
   },
   {
     name: "one slot more is granted than the license has",
-    in: "findSlot",
+    in: "findFreeSlot",
     find: "countSlotsInUse($pool, $at) < $slots",
     replace: "countSlotsInUse($pool, $at) <= $slots",
   },
