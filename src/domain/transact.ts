@@ -32,7 +32,7 @@ export interface GrantBudget {
 
 /**
  * Decides, applies and checks a command. A refusal changes nothing; a broken invariant throws.
- * `budget` is asked before a grant, because a grant adds to the audit log; null: no limit.
+ * `budget` is checked before a grant, because a grant adds to the audit log; null: no limit.
  */
 export function transact<C extends Command>(
   state: State,
