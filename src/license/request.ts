@@ -1,5 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+import { limits } from "../domain/limits.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import {
   readDocumentHeader,
@@ -17,6 +18,16 @@ const hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 const seq = Type.Integer({ minimum: 0 });
 const id = Type.String({ pattern: "^[0-9a-f]{32}$" });
 
+/** What the site asks for, in its own words. Desks of 0.1.0 refuse requests with this member. */
+export const RequestWantsDocument = Type.Object(
+  {
+    slots: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 })),
+    until: Type.Optional(Type.String({ pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" })),
+    note: Type.Optional(Type.String({ minLength: 1, maxLength: limits.requestNoteLength })),
+  },
+  { ...closed, minProperties: 1 },
+);
+
 /** A site's request to its vendor: its identity, the wanted license, and its current licenses. */
 export const LicenseRequest = Type.Object(
   {
@@ -25,6 +36,7 @@ export const LicenseRequest = Type.Object(
     created_at: Type.String(),
     product: text,
     license_key: text,
+    wants: Type.Optional(RequestWantsDocument),
     appliance: Type.String(),
     jwk: PublicKey,
     hardware_id: hash,

@@ -12,10 +12,12 @@ import { DAY, instant } from "../../src/domain/time.ts";
 import { signDocument, verifyDocument } from "../../src/license/document.ts";
 import { DOCUMENT_KINDS } from "../../src/license/document-kinds.ts";
 import { keyIdOf, parsePrivateKey, publicPart } from "../../src/license/keys.ts";
+import { verifyLicenseRequest } from "../../src/license/request.ts";
 import { verifyTrustDocument } from "../../src/license/trust.ts";
 import {
   APPLIANCE_KEY,
   buildCodeVectors,
+  buildRequestVectors,
   keyIdOf as independentKeyId,
   PAYLOADS,
   signerFor,
@@ -209,6 +211,25 @@ describe("a bad document", () => {
         ok: false,
         fault: wrong === OTHER_KIND ? { wrong, kind: "policy" } : { wrong },
       });
+    },
+  );
+});
+
+describe("requests.json", () => {
+  const text = readFileSync(join(folder, "../requests.json"), "utf8");
+  const vectors = JSON.parse(text) as ReturnType<typeof buildRequestVectors>;
+
+  test("is what the generator writes", () => {
+    expect(vectors).toEqual(JSON.parse(JSON.stringify(buildRequestVectors())) as typeof vectors);
+  });
+
+  test.each(vectors.map((vector) => [vector.name, vector.valid, vector] as const))(
+    "%s is a valid request: %p",
+    async (_name, isValid, { document, wants }) => {
+      const result = await verifyLicenseRequest(document);
+      expect(result.ok).toBe(isValid);
+      if (result.ok) expect([result.value.wants ?? null]).toEqual([wants as never]);
+      else expect(result.fault).toEqual({ wrong: "content", expected: "request" });
     },
   );
 });

@@ -220,6 +220,75 @@ export const buildCodeVectors = () => ({
   "confirmation-v1": buildConfirmation({ version: 1, kind: 1 }),
 });
 
+const framed = (...texts: readonly string[]): Buffer =>
+  Buffer.concat(
+    texts.flatMap((text) => {
+      const bytes = Buffer.from(text);
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(bytes.length);
+      return [length, bytes];
+    }),
+  );
+
+function signRequest(more: object): string {
+  const component = { kind: "mac", digest: hardware };
+  const content = {
+    request_id: "c58aa2bc4702e16285b9d66054d66535",
+    nonce: "1714c3c831bd7c2769df1f8d9a3d1b24",
+    created_at: "2026-11-16T09:39:42.389Z",
+    product: "CAD",
+    license_key: null,
+    ...more,
+    appliance: keyIdOf(APPLIANCE_KEY),
+    jwk: publicPart(APPLIANCE_KEY),
+    hardware_id: sha256(framed("berth-hardware-v1", component.kind, component.digest)).toString(
+      "hex",
+    ),
+    hardware: [component],
+    licenses: [],
+    audit: { seq: 2, sum: hardware },
+    heads: [{ request_id: "c58aa2bc4702e16285b9d66054d66535", audit_seq: 2, sum: hardware }],
+    trust: [],
+  };
+  return signUnchecked(buildHeader("request", APPLIANCE_KEY), content, APPLIANCE_KEY);
+}
+
+const RIGHT_WANTS: Readonly<Record<string, object>> = {
+  all: { slots: 10, until: "2027-12-31", note: "two more people" },
+  slots: { slots: 1 },
+  until: { until: "2027-12-31" },
+  "note-of-500": { note: "é".repeat(500) },
+  "note-of-control-characters": { note: "\u001b[2J\u202e\n" },
+};
+
+const WRONG_WANTS: Readonly<Record<string, unknown>> = {
+  empty: {},
+  null: null,
+  "unknown-member": { slots: 1, color: "red" },
+  "no-slots": { slots: 0 },
+  "slots-as-text": { slots: "10" },
+  "until-with-time": { until: "2027-12-31T00:00:00Z" },
+  "empty-note": { note: "" },
+  "note-of-501": { note: "x".repeat(501) },
+};
+
+/** The content of `requests.json`: complete requests, and whether they are valid. */
+export const buildRequestVectors = () => [
+  { name: "no-wants", valid: true, wants: null, document: signRequest({}) },
+  ...Object.entries(RIGHT_WANTS).map(([name, wants]) => ({
+    name,
+    valid: true,
+    wants,
+    document: signRequest({ wants }),
+  })),
+  ...Object.entries(WRONG_WANTS).map(([name, wants]) => ({
+    name,
+    valid: false,
+    wants,
+    document: signRequest({ wants }),
+  })),
+];
+
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /** Another last character for the same 64 bytes: the lower four of its six bits are unused. */
@@ -241,6 +310,10 @@ if (import.meta.main) {
   writeFileSync(
     join(import.meta.dir, "codes.json"),
     `${JSON.stringify(buildCodeVectors(), null, 2)}\n`,
+  );
+  writeFileSync(
+    join(import.meta.dir, "requests.json"),
+    `${JSON.stringify(buildRequestVectors(), null, 2)}\n`,
   );
   for (const [name, text] of buildVectors()) {
     writeFileSync(join(import.meta.dir, "documents", name), text);
