@@ -1,4 +1,5 @@
 import { decideChangeAccess } from "./appliance/change-access.ts";
+import { decideChangeSettings } from "./appliance/change-settings.ts";
 import { decideCountRefusals } from "./appliance/count-refusals.ts";
 import { decideCreate } from "./appliance/create.ts";
 import { decideDeclareAuditGaps } from "./appliance/audit-gaps.ts";
@@ -18,6 +19,7 @@ import { decideFeatureRegister } from "./features/feature-register.ts";
 import { decideFeatureRelease, decideFeatureReleaseAll } from "./features/feature-release.ts";
 import { decideAirgapGenerate } from "./licenses/airgap-generate.ts";
 import { decideAirgapLicense } from "./licenses/airgap-license.ts";
+import { decideCancelRequest } from "./licenses/cancel-request.ts";
 import { decideLicenseGenerate } from "./licenses/license-generate.ts";
 import { decideLicenseRemove } from "./licenses/license-remove.ts";
 import { decideLicenseUpload } from "./licenses/license-upload.ts";
@@ -39,6 +41,7 @@ const DECIDERS = {
   LicenseRemove: decideLicenseRemove,
   AirgapGenerate: decideAirgapGenerate,
   AirgapLicense: decideAirgapLicense,
+  CancelRequest: decideCancelRequest,
   Register: decideRegister,
   Borrow: decideBorrow,
   Unregister: decideUnregister,
@@ -56,6 +59,7 @@ const DECIDERS = {
   MoveAway: decideMoveAway,
   DeclareAuditGaps: decideDeclareAuditGaps,
   ChangeAccess: decideChangeAccess,
+  ChangeSettings: decideChangeSettings,
   CountRefusals: decideCountRefusals,
 };
 

@@ -1,16 +1,18 @@
+import type { AccessChange } from "./appliance/access-change.ts";
+import type { SettingChanged } from "./appliance/setting-change.ts";
 import type { ClockJump } from "./clock/clock-jump-types.ts";
-import type { Contact, Machine } from "./slots/contact.ts";
+import type { BaseEvent } from "./event-base.ts";
 import type {
-  AuditGap,
-  Grant,
-  DataFolderKind,
-  OpenActivation,
-  OpenRequest,
-  Restore,
-  Tombstone,
-  TrustedVendor,
-} from "./state.ts";
-import type { Terms } from "./licenses/terms.ts";
+  ActivationMade,
+  LicenseInstalled,
+  LicenseRemoved,
+  RequestCancelled,
+  RequestMade,
+  VendorDistrusted,
+  VendorTrusted,
+} from "./licenses/license-event-types.ts";
+import type { Contact, Machine } from "./slots/contact.ts";
+import type { AuditGap, DataFolderKind, Restore } from "./state.ts";
 import type { Instant } from "./time.ts";
 
 /**
@@ -23,6 +25,7 @@ export type Event =
   | VendorDistrusted
   | RequestMade
   | ActivationMade
+  | RequestCancelled
   | LicenseInstalled
   | LicenseRemoved
   | SlotTaken
@@ -41,6 +44,7 @@ export type Event =
   | KeyRemembered
   | KeysSet
   | AccessChanged
+  | SettingChanged
   | Restored
   | MovedAway
   | MovedIn
@@ -51,60 +55,9 @@ export type Event =
   | ClockSetBack
   | RefusalsCounted;
 
-interface BaseEvent<T extends string> {
-  readonly type: T;
-  readonly at: Instant;
-}
-
 export interface Created extends BaseEvent<"Created"> {
   readonly kind: DataFolderKind;
   readonly appliance: string;
-}
-
-/**
- * Licenses of this vendor are accepted from here on; for a vendor already trusted: its newer
- * document.
- */
-export interface VendorTrusted extends BaseEvent<"VendorTrusted"> {
-  readonly vendor: TrustedVendor;
-  readonly peer: string;
-}
-
-export interface VendorDistrusted extends BaseEvent<"VendorDistrusted"> {
-  readonly vendor: string;
-  readonly peer: string;
-}
-
-/** A request was created; `head` is the position of the audit chain before it. */
-export interface RequestMade extends BaseEvent<"RequestMade"> {
-  readonly request: OpenRequest;
-  readonly head: { readonly auditSeq: number; readonly auditSum: string };
-  readonly peer: string;
-}
-
-/** An activation code was created, to be read out to the vendor. */
-export interface ActivationMade extends BaseEvent<"ActivationMade"> {
-  readonly activation: OpenActivation;
-  readonly peer: string;
-}
-
-/** A license was installed, or replaced by a newer one with the same id. */
-export interface LicenseInstalled extends BaseEvent<"LicenseInstalled"> {
-  readonly license: number;
-  readonly terms: Terms;
-  readonly grant: Grant;
-  /** The request it answers, which is used up by this; null: a renewal without a request. */
-  readonly request: string | null;
-  /** The activation it confirms, which is used up by this; null: none. */
-  readonly activation: string | null;
-  readonly peer: string;
-}
-
-/** The license was returned to the vendor permanently. */
-export interface LicenseRemoved extends BaseEvent<"LicenseRemoved"> {
-  readonly license: number;
-  readonly tombstone: Tombstone;
-  readonly peer: string;
 }
 
 interface HolderEvent<T extends string> extends BaseEvent<T> {
@@ -255,14 +208,12 @@ export interface KeysSet extends BaseEvent<"KeysSet"> {
   readonly peer: string;
 }
 
-/** A token or login was changed. Contains its name, never the secret. */
+/** A token, login or session was changed. Contains its owner's name, never the secret. */
 export interface AccessChanged extends BaseEvent<"AccessChanged"> {
   readonly change: AccessChange;
   readonly name: string;
   readonly peer: string;
 }
-
-export type AccessChange = "token_made" | "token_revoked" | "user_set" | "user_removed";
 
 /** A backup replaced the contents of the folder: from here on this is a new lineage of events. */
 export interface Restored extends BaseEvent<"Restored"> {

@@ -73,7 +73,14 @@ export type Fault =
       readonly appliances?: { readonly signed: string; readonly here: string };
     }
   | { readonly code: "moved_away"; readonly at: Instant }
-  | { readonly code: "request_unknown"; readonly returned?: ReturnedLicense }
+  /** `cancelled`: the license answers a request that was cancelled here. */
+  | {
+      readonly code: "request_unknown";
+      readonly returned?: ReturnedLicense;
+      readonly cancelled?: true;
+    }
+  /** `closed`: why the request is no longer open; null: there never was such a request. */
+  | { readonly code: "request_not_found"; readonly closed: "answered" | "cancelled" | null }
   | { readonly code: "request_used" }
   | { readonly code: "stale_license"; readonly serial: number; readonly returned?: ReturnedLicense }
   | { readonly code: "unknown_vendor" }

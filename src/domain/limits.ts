@@ -27,7 +27,10 @@ export const limits = {
   refusalTotals: 1_000,
   openRequests: 64,
   requestAge: 400 * DAY,
+  /** Heads in a request. */
   requestHeads: 64,
+  /** Every open request can be signed again, and the oldest one had as many heads before it. */
+  keptRequestHeads: 128,
   openActivations: 64,
   activationAge: 30 * DAY,
   /**
@@ -35,6 +38,9 @@ export const limits = {
    * requested.
    */
   answeredRequests: 1_000,
+  /** Cancelled requests that are kept, to say so when an answer arrives. */
+  cancelledRequests: 64,
+  requestNoteLength: 500,
   restores: 16,
   /** Clock jumps that a set-back can still undo; older ones count as confirmed. */
   clockJumps: 64,

@@ -1,4 +1,5 @@
 import type { PeerIndex } from "./index/peer-index.ts";
+import type { SlotChangeLog } from "./index/slot-change-log.ts";
 import type { RecordedJump } from "./clock/clock-jump-types.ts";
 import type { SlotPool } from "./slots/pool.ts";
 import type { IdempotencyRecords } from "./idempotency/idempotency-records.ts";
@@ -27,6 +28,8 @@ export interface State {
   readonly activations: ReadonlyMap<string, OpenActivation>;
   /** Requests that were answered, oldest first, with the license that answered them. */
   readonly answeredRequests: ReadonlyMap<string, number>;
+  /** The ids of cancelled requests and activations, oldest first. */
+  readonly cancelledRequests: ReadonlySet<string>;
   /** The position of the audit chain when each of the last requests was created. */
   readonly requestHeads: readonly RequestHead[];
   /** Returned licenses: the same serials can never be installed again. */
@@ -49,6 +52,8 @@ export interface State {
   readonly lapsedBorrows: ReadonlyMap<string, LapsedBorrow>;
   /** An index of the registrations in `licenses`. */
   readonly registrationsByPeer: Pick<PeerIndex, "hasAtLeast">;
+  /** What happened to the registrations since the server read this state from disk. */
+  readonly slotChanges: Pick<SlotChangeLog, "position" | "since">;
   readonly licenses: ReadonlyMap<number, License>;
   /** The same licenses by product code, the most recently added first. */
   readonly products: ReadonlyMap<string, readonly License[]>;
@@ -130,6 +135,37 @@ export interface OpenRequest {
   readonly licenseKey: string | null;
   readonly hardwareId: string;
   readonly hardware: readonly HardwareDigest[];
+  /** Absent: the request says nothing about the wanted license. */
+  readonly wants?: RequestWants;
+  /** Absent: an older version created the request. */
+  readonly report?: RequestReport;
+}
+
+/** What the site asks the vendor for, in its own words. At least one member is present. */
+export interface RequestWants {
+  readonly slots?: number;
+  /** The last day, as YYYY-MM-DD. */
+  readonly until?: string;
+  readonly note?: string;
+}
+
+/**
+ * What a request says of this appliance at the time it was created. With it, the same document can
+ * be signed again later.
+ */
+export interface RequestReport {
+  readonly createdAt: Instant;
+  readonly licenses: readonly ReportedLicense[];
+  readonly trust: readonly { readonly vendor: string; readonly version: number }[];
+  readonly restores: readonly Restore[];
+}
+
+export interface ReportedLicense {
+  readonly license: number;
+  readonly product: string;
+  readonly vendor: string;
+  readonly serial: number;
+  readonly total: number;
 }
 
 /** An activation code that a vendor may still confirm. */

@@ -96,25 +96,34 @@ export function viewRegistrations(
   { after, limit }: PageRange = ALL,
 ): RegistrationView[] {
   const views: RegistrationView[] = [];
-  for (const { id, terms, pool, features } of state.licenses.values()) {
-    if (product !== null && terms.product !== product) continue;
+  for (const license of state.licenses.values()) {
+    if (product !== null && license.terms.product !== product) continue;
     let remaining = limit;
-    for (const registration of pool.inSlotOrder(after)) {
+    for (const registration of license.pool.inSlotOrder(after)) {
       if (registration.end <= at) continue;
       if (remaining === 0) break;
       remaining -= 1;
-      const featuresInUse = [...features].filter(([, feature]) => {
-        const end = feature.pool.get(registration.user)?.end;
-        return end !== undefined && at < end;
-      });
-      views.push({
-        ...registration,
-        borrowedUntil: getBorrowEnd(registration, at),
-        license: id,
-        product: terms.product,
-        features: featuresInUse.map(([code]) => code),
-      });
+      views.push(viewRegistration(license, registration, at));
     }
   }
   return views.toSorted((a, b) => a.slot - b.slot).slice(0, limit);
+}
+
+/** A registration that has not ended at this instant. */
+export function viewRegistration(
+  { id, terms, features }: License,
+  registration: Registration,
+  at: Instant,
+): RegistrationView {
+  const featuresInUse = [...features].filter(([, feature]) => {
+    const end = feature.pool.get(registration.user)?.end;
+    return end !== undefined && at < end;
+  });
+  return {
+    ...registration,
+    borrowedUntil: getBorrowEnd(registration, at),
+    license: id,
+    product: terms.product,
+    features: featuresInUse.map(([code]) => code),
+  };
 }

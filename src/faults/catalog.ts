@@ -3,17 +3,33 @@ import type { FaultRow, FaultRows } from "./fault-row.ts";
 import type { AnyFault, FaultCode } from "./fault-types.ts";
 import { REQUEST_FAULTS } from "./request-faults.ts";
 import { RULE_FAULTS } from "./rule-faults.ts";
+import { SETTING_FAULTS } from "./setting-faults.ts";
 import { STORAGE_FAULTS } from "./storage-faults.ts";
 
 /** Every fault, with everything that is said about it. A fault without a row does not compile. */
 export const FAULTS: FaultRows<FaultCode> = {
   ...REQUEST_FAULTS,
+  ...SETTING_FAULTS,
   ...RULE_FAULTS,
   ...DOCUMENT_FAULTS,
   ...STORAGE_FAULTS,
 };
 
 export const messageOf = (fault: AnyFault): string => rowOf(fault).message(fault);
+
+/** The one field of the request that is wrong; null: none, or more than one. */
+export function wrongFieldOf(fault: AnyFault): string | null {
+  if ("field" in fault) return fault.field;
+  if (!("fields" in fault)) {
+    const { field = null } = rowOf(fault);
+    return typeof field === "function" ? field(fault) : field;
+  }
+  const names =
+    fault.code === "invalid_type"
+      ? [...fault.fields, ...(fault.numbers ?? []), ...(fault.booleans ?? [])]
+      : fault.fields;
+  return names.length === 1 ? (names[0] ?? null) : null;
+}
 
 /** The message and the hint of a fault at the command line. */
 export interface CommandLineTexts {

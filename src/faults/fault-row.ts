@@ -9,6 +9,8 @@ interface FaultTexts<C extends FaultCode> {
   readonly message: (fault: FaultWithCode<C>) => string;
   /** The message at the command line, if the other one has words that only the API uses. */
   readonly commandLineMessage?: (fault: FaultWithCode<C>) => string;
+  /** The field of the request that is wrong, where the fault itself does not name it. */
+  readonly field?: string | ((fault: FaultWithCode<C>) => string);
   /** What helps at the command line. */
   readonly hint?: string | ((fault: FaultWithCode<C>) => string);
 }

@@ -10,11 +10,17 @@ interface UnauthorizedFault {
   readonly isMissing?: true;
 }
 
-/** Without `busy`: too many failed attempts. */
+/** Without `busy`: too many failed attempts. `sessions`: too many were started in a minute. */
 interface TooManyRequestsFault {
   readonly code: "too_many_requests";
-  readonly busy?: "requests" | "streams";
+  readonly busy?: "requests" | "streams" | "sessions";
 }
+
+/**
+ * Role: a user who may not administer. Viewer: a viewer who may not change anything. User: another
+ * user's name. Session: a session that would start another one.
+ */
+export type ForbiddenReason = "network" | "role" | "viewer" | "user" | "session";
 
 /** Faults of the request itself, found before any rule of the domain decides. */
 export type RequestFault =
@@ -41,7 +47,7 @@ export type RequestFault =
   | { readonly code: "wrong_host" }
   | { readonly code: "wrong_appliance" }
   | { readonly code: "cross_site" }
-  | { readonly code: "forbidden"; readonly reason: "network" | "role" | "user" }
+  | { readonly code: "forbidden"; readonly reason: ForbiddenReason }
   | UnauthorizedFault
   | { readonly code: "tls_required" }
   | TooManyRequestsFault
@@ -59,8 +65,26 @@ export type AccessFault =
   | UnauthorizedFault
   | TooManyRequestsFault
   | { readonly code: "unknown_name" }
+  | { readonly code: "unknown_session" }
   | { readonly code: "name_taken" }
   | { readonly code: "last_credential" };
+
+/** Faults of a change of settings. `setting` is a name as in the settings file. */
+export type SettingFault =
+  | { readonly code: "unknown_setting" }
+  | { readonly code: "setting_not_editable"; readonly setting: string; readonly reason: string }
+  | {
+      readonly code: "invalid_setting";
+      readonly setting: string;
+      /** Completes the sentence "NAME …", without the value. */
+      readonly problem: string;
+      readonly example: string;
+    }
+  /** The caller could no longer administer from its address. */
+  | { readonly code: "own_address_excluded"; readonly setting: string; readonly address: string };
+
+/** Why settings of a running server were not changed. */
+export type SettingsChangeFault = SettingFault | Fault | StorageFault;
 
 /** A file that is not a valid document of the expected kind. */
 export interface LicenseFileFault {
@@ -103,17 +127,24 @@ export type MaintenanceFault =
   /** The client disconnected, or the server stops. */
   | { readonly code: "request_cancelled" };
 
+/** The backup folder has no backup of that name. */
+export interface UnknownBackupFault {
+  readonly code: "unknown_backup";
+}
+
 /** Everything that a request can be refused with. */
 export type AnyFault =
   | Fault
   | RequestFault
   | AccessFault
+  | SettingFault
   | LicenseFileFault
   | TrustClosedFault
   | ConfirmationCodeFault
   | QrFramesFault
   | AuditLogDamagedFault
   | AuditMaintenanceFault
+  | UnknownBackupFault
   | MaintenanceFault;
 
 export type FaultCode = AnyFault["code"];

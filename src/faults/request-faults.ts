@@ -84,7 +84,9 @@ export const REQUEST_FAULTS: FaultRows<RequestFault["code"] | AccessFault["code"
           "requests from this network are not accepted; ask the operator to add it to " +
           "client_networks or admin_networks",
         role: "this operation needs an administrator",
+        viewer: "this credential has the role viewer: it can read everything and change nothing",
         user: "a user may act only for itself; an administrator may act for any user",
+        session: "a session cannot start another one: send a token, or a login of /auth",
       })[reason],
     sample: { reason: "network" },
   },
@@ -114,9 +116,16 @@ export const REQUEST_FAULTS: FaultRows<RequestFault["code"] | AccessFault["code"
   unknown_name: {
     status: 400,
     message: () => "no token or user has this name",
+    field: "name",
     hint: "berth admin user list shows all names",
   },
-  name_taken: { status: 400, message: () => "this name is already in use" },
+  unknown_session: {
+    status: 400,
+    message: () => "no session has this id",
+    hint: "berth admin session list shows all sessions",
+    field: "id",
+  },
+  name_taken: { status: 400, message: () => "this name is already in use", field: "name" },
   last_credential: {
     status: 400,
     message: () => "this is the last administrator credential; create another one first",
@@ -130,6 +139,8 @@ export const REQUEST_FAULTS: FaultRows<RequestFault["code"] | AccessFault["code"
   server_not_running: {
     status: 409,
     message: () => "this operation needs a running server; without a server, use the command line",
+    commandLineMessage: () => "no server is running on this data folder",
+    hint: "start it with berth serve, or for an installed service: systemctl start berth",
   },
   internal_error: {
     status: 500,
@@ -140,6 +151,7 @@ export const REQUEST_FAULTS: FaultRows<RequestFault["code"] | AccessFault["code"
 const BUSY_MESSAGES = {
   requests: "too many requests at once; try again",
   streams: "too many open status streams; close one of them",
+  sessions: "too many new sessions; wait a minute",
 };
 
 function formatWrongTypes({

@@ -8,44 +8,45 @@ import {
   formatList,
   SAMPLE_TIME,
 } from "./fault-parts.ts";
+import { RULE_REASONS } from "./rule-reasons.ts";
 import type { FaultRows } from "./fault-row.ts";
 
-/** One row for each refusal of the rules in `domain`; the page needs these rows alone. */
+/** One row for each refusal of the rules in `domain`. */
 export const RULE_FAULTS: FaultRows<Fault["code"]> = {
   // Slots, consumption and features.
   missing_parameters: {
     status: 400,
     message: ({ fields }) => `${formatList(fields)} must be given`,
-    shortReason: "missing field",
+    shortReason: RULE_REASONS.missing_parameters,
     sample: { fields: ["product"] },
   },
   unknown_product: {
     status: 400,
     message: () => "no license is installed for this product",
     hint: "berth license list shows what is installed; product codes are case-sensitive",
-    shortReason: "no license for the product",
+    shortReason: RULE_REASONS.unknown_product,
   },
   license_not_found: {
     status: 400,
     message: () => "no installed license matches the request",
     hint: "berth license list shows what is installed",
-    shortReason: "no matching license",
+    shortReason: RULE_REASONS.license_not_found,
   },
   license_not_enabled: {
     status: 400,
     message: () => "the license is disabled",
-    shortReason: "license disabled",
+    shortReason: RULE_REASONS.license_not_enabled,
   },
   license_not_active: {
     status: 400,
     message: ({ start }) => `the license is not valid yet; it starts at ${rfc3339(start)}`,
-    shortReason: "license not yet valid",
+    shortReason: RULE_REASONS.license_not_active,
     sample: { start: SAMPLE_TIME },
   },
   license_expired: {
     status: 400,
     message: ({ what, end }) => `the ${what} expired at ${rfc3339(end)}`,
-    shortReason: "license expired",
+    shortReason: RULE_REASONS.license_expired,
     sample: { what: "license", end: SAMPLE_TIME },
   },
   floating_not_available: {
@@ -56,7 +57,7 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       if (nextFree === null) return reason;
       return `${reason}; the next one is free at ${rfc3339(nextFree)} unless it is renewed`;
     },
-    shortReason: "no free slot",
+    shortReason: RULE_REASONS.floating_not_available,
     sample: { slots: 5, nextFree: SAMPLE_TIME },
   },
   slots_capped: {
@@ -64,7 +65,7 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     message: ({ scope, slots }) =>
       `one ${scope === "peer" ? "address" : scope} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once on this server; ` +
       `release one first, or ask the operator to raise max_slots_per_${scope}`,
-    shortReason: "operator’s slot limit reached",
+    shortReason: RULE_REASONS.slots_capped,
     sample: { scope: "user", slots: 5 },
   },
   user_not_registered: {
@@ -76,18 +77,18 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
           ? "the user holds no slot of the license; call register first"
           : "the user holds no slot of the feature",
     hint: "berth slots lists the slots in use; user names are case-sensitive",
-    shortReason: "no slot held",
+    shortReason: RULE_REASONS.user_not_registered,
   },
   license_borrow_not_allowed: {
     status: 400,
     message: () => "the license does not allow borrowing",
-    shortReason: "borrowing not allowed",
+    shortReason: RULE_REASONS.license_borrow_not_allowed,
   },
   borrow_until_not_valid: {
     status: 400,
     message: ({ latest }) =>
       `borrowed_until must be after now and no later than ${rfc3339(latest)}`,
-    shortReason: "invalid borrow period",
+    shortReason: RULE_REASONS.borrow_until_not_valid,
     sample: { latest: SAMPLE_TIME },
   },
   leased_elsewhere: {
@@ -97,7 +98,7 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       (canReturn
         ? "release it on that device, or call unregister for this user, then borrow again"
         : "the license does not allow an early return"),
-    shortReason: "leased to another device",
+    shortReason: RULE_REASONS.leased_elsewhere,
     sample: { until: SAMPLE_TIME, canReturn: true },
   },
   early_return_not_allowed: {
@@ -105,19 +106,19 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     message: ({ until }) =>
       `the license does not allow an early return: the slot stays borrowed until ${rfc3339(until)}`,
     hint: "berth slots shows when the borrow ends",
-    shortReason: "borrowed slot returned too early",
+    shortReason: RULE_REASONS.early_return_not_allowed,
     sample: { until: SAMPLE_TIME },
   },
   license_not_consumption: {
     status: 400,
     message: () => "the license does not count consumption",
-    shortReason: "consumption not counted",
+    shortReason: RULE_REASONS.license_not_consumption,
   },
   license_not_enough_consumptions: {
     status: 400,
     message: ({ left }) =>
       `nothing was counted: at most ${left} more can be counted on the license`,
-    shortReason: "quota used up",
+    shortReason: RULE_REASONS.license_not_enough_consumptions,
     sample: { left: 3 },
   },
   negative_not_allowed: {
@@ -126,42 +127,42 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       allowed
         ? `nothing was counted: the total is ${total} and cannot go below 0`
         : "nothing was counted: the license does not allow negative counts",
-    shortReason: "negative consumption not allowed",
+    shortReason: RULE_REASONS.negative_not_allowed,
     sample: { allowed: false, total: 7 },
   },
   invalid_license_feature_code: {
     status: 400,
     message: () => "the license has no such feature",
-    shortReason: "no such feature",
+    shortReason: RULE_REASONS.invalid_license_feature_code,
   },
   unsupported_product_feature: {
     status: 400,
     message: () => "the feature does not count consumption",
-    shortReason: "feature consumption not counted",
+    shortReason: RULE_REASONS.unsupported_product_feature,
   },
   feature_not_floating: {
     status: 400,
     message: () => "the feature is not floating",
-    shortReason: "feature without slots",
+    shortReason: RULE_REASONS.feature_not_floating,
   },
   feature_not_enough_consumptions: {
     status: 400,
     message: ({ left }) =>
       `nothing was counted: at most ${left} more can be counted on the feature`,
-    shortReason: "feature quota used up",
+    shortReason: RULE_REASONS.feature_not_enough_consumptions,
     sample: { left: 3 },
   },
   idempotency_key_reused: {
     status: 409,
     message: () => "this Idempotency-Key was used for another command; use a new one",
-    shortReason: "idempotency key reused",
+    shortReason: RULE_REASONS.idempotency_key_reused,
   },
   audit_budget_exhausted: {
     status: 429,
     message: ({ mibPerHour, retryAfterSeconds }) =>
       `nothing was changed: one address may add ${mibPerHour} MiB an hour to the audit log; try again in ` +
       `${retryAfterSeconds} s, or ask the operator for a larger audit_budget`,
-    shortReason: "audit log limit of an address reached",
+    shortReason: RULE_REASONS.audit_budget_exhausted,
     sample: { mibPerHour: 64, retryAfterSeconds: 2 },
   },
   clock_suspect: {
@@ -169,7 +170,7 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     message: () =>
       "the server's clock is far behind its audit log; run berth clock on the server for how to correct it",
     hint: "berth clock shows which clock is wrong and what to do",
-    shortReason: "system clock far behind",
+    shortReason: RULE_REASONS.clock_suspect,
     sample: { behind: 172_800_000 },
   },
 
@@ -185,7 +186,7 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       conflict === undefined
         ? "add the vendor's trust document, or a newer successor document, with berth trust add FILE"
         : CONFLICT_HINTS[conflict.over],
-    shortReason: "vendor not trusted",
+    shortReason: RULE_REASONS.untrusted_vendor,
   },
   hardware_mismatch: {
     status: 400,
@@ -199,28 +200,42 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
             "install it there, or create a new request here";
     },
     hint: "create a new request with berth license request",
-    shortReason: "issued for other hardware",
+    shortReason: RULE_REASONS.hardware_mismatch,
   },
   moved_away: {
     status: 409,
     message: ({ at }) => `this server was moved to another host on ${rfc3339(at)}; use that host`,
-    shortReason: "moved to another host",
+    shortReason: RULE_REASONS.moved_away,
     sample: { at: SAMPLE_TIME },
   },
   request_unknown: {
     status: 400,
-    message: ({ returned }) =>
+    message: ({ returned, cancelled }) =>
       describeReturned(returned) ??
-      "the license does not answer any request of this appliance; create a new request",
+      (cancelled === true
+        ? "the request that this license answers was cancelled here; create a new request"
+        : "the license does not answer any request of this appliance; create a new request"),
     hint: "create a new request with berth license request",
-    shortReason: "unknown request",
+    shortReason: RULE_REASONS.request_unknown,
+  },
+  request_not_found: {
+    status: 400,
+    message: ({ closed }) =>
+      closed === null
+        ? "no open request has this id"
+        : closed === "answered"
+          ? "this request was answered: its license is installed"
+          : "this request was cancelled",
+    hint: "berth license requests lists the open requests",
+    shortReason: RULE_REASONS.request_not_found,
+    sample: { closed: null },
   },
   request_used: {
     status: 400,
     message: () =>
       "the request that this license answers was already answered; create a new request",
     hint: "create a new request with berth license request",
-    shortReason: "request already answered",
+    shortReason: RULE_REASONS.request_used,
   },
   stale_license: {
     status: 400,
@@ -228,20 +243,20 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       describeReturned(returned) ??
       `serial ${serial} of this license was already installed here; request a newer license`,
     hint: "berth license list shows what is installed; berth license request requests a newer one",
-    shortReason: "older than the installed license",
+    shortReason: RULE_REASONS.stale_license,
     sample: { serial: 4 },
   },
   unknown_vendor: {
     status: 400,
     message: () => "this vendor is not trusted",
     hint: "berth trust list shows all vendors",
-    shortReason: "unknown vendor",
+    shortReason: RULE_REASONS.unknown_vendor,
   },
   vendor_in_use: {
     status: 400,
     message: ({ licenses }) =>
       `licenses of this vendor are installed (${licenses}); return them first`,
-    shortReason: "vendor’s licenses installed",
+    shortReason: RULE_REASONS.vendor_in_use,
     sample: { licenses: 2 },
   },
   slots_borrowed: {
@@ -250,13 +265,13 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       `slots are borrowed (${slots}); with_borrows=true returns the license anyway`,
     commandLineMessage: ({ slots }) => `slots are borrowed (${slots})`,
     hint: "berth slots shows who borrows them; --with-borrows returns the license anyway",
-    shortReason: "slots borrowed",
+    shortReason: RULE_REASONS.slots_borrowed,
     sample: { slots: 5 },
   },
   too_many_audit_gaps: {
     status: 409,
     message: ({ limit }) => `the audit log already has ${limit} declared gaps, the maximum`,
-    shortReason: "too many gaps in the audit log",
+    shortReason: RULE_REASONS.too_many_audit_gaps,
     sample: { limit: limits.auditGaps },
   },
 };

@@ -4,11 +4,13 @@ import type {
   AuditMaintenanceFault,
   MaintenanceFault,
   RequestFault,
+  UnknownBackupFault,
 } from "./fault-types.ts";
 
 type StorageCode =
   | AuditLogDamagedFault["code"]
   | AuditMaintenanceFault["code"]
+  | UnknownBackupFault["code"]
   | Exclude<MaintenanceFault["code"], RequestFault["code"]>;
 
 /** The disk, the audit log, and the work of maintenance. */
@@ -59,6 +61,12 @@ export const STORAGE_FAULTS: FaultRows<StorageCode> = {
     status: 503,
     message: ({ reason }) => `the operation failed: ${reason}`,
     sample: { reason: "the disk is full" },
+  },
+  unknown_backup: {
+    status: 400,
+    message: () => "the backup folder has no backup of this name",
+    field: "backup",
+    hint: "berth backup list shows all names",
   },
   request_cancelled: {
     status: 408,

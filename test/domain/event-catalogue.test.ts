@@ -73,6 +73,21 @@ const SUMMARIES: readonly [Event, string][] = [
   ],
   [{ type: "AccessChanged", at, change: "token_revoked", name: "ops", peer }, "token ops revoked"],
   [
+    { type: "SettingChanged", at, name: "site_name", from: "vm", to: "Plant 4", peer },
+    "setting site_name changed from vm to Plant 4",
+  ],
+  [
+    {
+      type: "SettingChanged",
+      at,
+      name: "client_networks",
+      from: [],
+      to: ["::1", "10.1.0.0/16"],
+      peer,
+    },
+    "setting client_networks changed from the default to ::1, 10.1.0.0/16",
+  ],
+  [
     { type: "ClockSetBack", at, from: hoursLater(2), to: at, peer },
     "time set back from 2026-03-02T11:00:00Z to 2026-03-02T09:00:00Z",
   ],

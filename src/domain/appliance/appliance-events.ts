@@ -1,4 +1,5 @@
-import type { AccessChange } from "../event.ts";
+import type { AccessChange } from "./access-change.ts";
+import type { SettingValue } from "./setting-change.ts";
 import type { EventDetails, EventRows } from "../event-row.ts";
 import { formatGap, formatList, formatTimestampOrNull, pluralize } from "../event-texts.ts";
 import type { Restore } from "../state.ts";
@@ -8,6 +9,7 @@ export const APPLIANCE_EVENTS: EventRows<
   | "Created"
   | "KeysSet"
   | "AccessChanged"
+  | "SettingChanged"
   | "Restored"
   | "MovedAway"
   | "MovedIn"
@@ -31,6 +33,13 @@ export const APPLIANCE_EVENTS: EventRows<
     isAudited: true,
     summary: ({ change, name }) => ACCESS_CHANGE_TEXTS[change](name),
     details: ({ change, name }) => ({ change, name }),
+  },
+  SettingChanged: {
+    kind: "administration",
+    isAudited: true,
+    summary: ({ name, from, to }) =>
+      `setting ${name} changed from ${formatSetting(from)} to ${formatSetting(to)}`,
+    details: ({ name, from, to }) => ({ name, from, to }),
   },
   Restored: {
     kind: "appliance",
@@ -79,7 +88,12 @@ const ACCESS_CHANGE_TEXTS: { readonly [C in AccessChange]: (name: string) => str
   token_revoked: (name) => `token ${name} revoked`,
   user_set: (name) => `login of ${name} set`,
   user_removed: (name) => `login of ${name} removed`,
+  session_revoked: (name) => `session of ${name} revoked`,
 };
+
+/** An empty list means that the default networks apply. */
+const formatSetting = (value: SettingValue): string =>
+  (typeof value === "string" ? value : value.join(", ")) || "the default";
 
 const describeRestore = ({ lineage, seq, replaced }: Restore): EventDetails => ({
   lineage,

@@ -1,5 +1,5 @@
 import { makeDecision, type Decision } from "../decision.ts";
-import type { AccessChange } from "../event.ts";
+import type { AccessChange } from "./access-change.ts";
 import type { Fault } from "../fault.ts";
 import type { Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
@@ -12,7 +12,7 @@ export interface ChangeAccess {
   readonly peer: string;
 }
 
-/** For the audit log: tokens and logins themselves are stored elsewhere, hashed. */
+/** For the audit log: tokens, logins and sessions themselves are stored elsewhere, hashed. */
 export const decideChangeAccess = (
   _state: State,
   { change, name, peer }: ChangeAccess,

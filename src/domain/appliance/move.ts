@@ -38,6 +38,7 @@ export const isUnusedSite = (state: State): boolean =>
   state.tombstones.size === 0 &&
   state.activations.size === 0 &&
   state.requestHeads.length === 0 &&
+  state.cancelledRequests.size === 0 &&
   state.restores.length === 0 &&
   state.retirement === null;
 

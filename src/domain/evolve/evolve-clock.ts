@@ -105,7 +105,8 @@ export function restoreSlot(state: MutableState, event: SlotRestored): void {
   const registration = pool.get(user);
   if (registration === undefined) {
     const restored = newRegistration(slot, user, registeredAt, until, contact);
-    Object.assign(restored, { setAt: borrowedAt, borrowedUntil: until, borrowedAt, leasedTo });
+    Object.assign(restored, { setAt: borrowedAt, lastSeenAt: borrowedAt });
+    Object.assign(restored, { borrowedUntil: until, borrowedAt, leasedTo });
     pool.add(restored);
     return state.registrationsByPeer.add(restored);
   }
@@ -127,7 +128,8 @@ function moveRegistrations(pool: MutableSlotPool<MutableRegistration>, skew: Clo
   // Changed in place, because the indexes refer to the same objects.
   for (const registration of pool.inSlotOrder()) {
     moveHolder(pool, registration, skew);
-    const { contactAuditedAt: auditedAt } = registration;
+    const { contactAuditedAt: auditedAt, lastSeenAt } = registration;
+    registration.lastSeenAt = later(lastSeenAt, -skew(lastSeenAt));
     registration.contactAuditedAt = auditedAt && later(auditedAt, -skew(auditedAt));
     if (registration.borrowedUntil === null || registration.borrowedAt === null) continue;
     registration.borrowedUntil = later(registration.borrowedUntil, -skew(registration.borrowedAt));

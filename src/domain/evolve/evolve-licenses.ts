@@ -1,11 +1,12 @@
 import { findNextReset, totalAt } from "../consumption/counters.ts";
+import type { ConsumptionAdded } from "../event.ts";
 import type {
   ActivationMade,
-  ConsumptionAdded,
   LicenseInstalled,
   LicenseRemoved,
+  RequestCancelled,
   RequestMade,
-} from "../event.ts";
+} from "../licenses/license-event-types.ts";
 import { limits } from "../limits.ts";
 import { withdrawFeature, type FeatureTerms } from "../licenses/terms.ts";
 import { later, type Instant } from "../time.ts";
@@ -29,7 +30,7 @@ export function addOpenRequest(state: MutableState, { at, request, head }: Reque
     state.requests.delete(id);
   }
   state.requestHeads.push({ request: request.request, ...head });
-  if (state.requestHeads.length > limits.requestHeads) state.requestHeads.shift();
+  if (state.requestHeads.length > limits.keptRequestHeads) state.requestHeads.shift();
 }
 
 export function addOpenActivation(state: MutableState, { at, activation }: ActivationMade): void {
@@ -39,6 +40,16 @@ export function addOpenActivation(state: MutableState, { at, activation }: Activ
     if (!isOverLimit && at < later(createdAt, limits.activationAge)) break;
     state.activations.delete(nonce);
   }
+}
+
+/** Closes a request or an activation, whichever has the id. */
+export function cancelRequest(state: MutableState, { request }: RequestCancelled): void {
+  state.requests.delete(request);
+  state.activations.delete(request);
+  state.cancelledRequests.add(request);
+  const [oldest] = state.cancelledRequests;
+  const isOverLimit = state.cancelledRequests.size > limits.cancelledRequests;
+  if (isOverLimit && oldest !== undefined) state.cancelledRequests.delete(oldest);
 }
 
 /** The request is used up in the same step that installs the license. */
@@ -52,7 +63,10 @@ function markRequestAnswered(state: MutableState, request: string, license: numb
 
 export function removeLicense(state: MutableState, { license, tombstone }: LicenseRemoved): void {
   const { terms, pool } = requireLicense(state, license);
-  for (const registration of pool.inSlotOrder()) state.registrationsByPeer.remove(registration);
+  for (const registration of pool.inSlotOrder()) {
+    state.registrationsByPeer.remove(registration);
+    state.slotChanges.add(license, registration.user);
+  }
   const others = (state.products.get(terms.product) ?? []).filter(({ id }) => id !== license);
   state.licenses.delete(license);
   if (others.length > 0) state.products.set(terms.product, others);
@@ -90,6 +104,8 @@ export function installLicense(state: MutableState, event: LicenseInstalled): vo
   }
   // The new license is signed for the current hardware, so the grace period of the move is over.
   if (existing.grant.hardwareId !== grant.hardwareId) existing.movedAt = null;
+  // Renewals are found by their ends, which the timeout determines.
+  if (existing.terms.timeoutMinutes !== terms.timeoutMinutes) state.slotChanges.forgetAll();
   existing.terms = terms;
   existing.grant = grant;
   startPeriod(existing.counter, terms.consumption, at);

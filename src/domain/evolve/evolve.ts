@@ -8,6 +8,7 @@ import {
   requireLicense,
   addOpenActivation,
   addOpenRequest,
+  cancelRequest,
   removeLicense,
 } from "./evolve-licenses.ts";
 import { limits } from "../limits.ts";
@@ -68,6 +69,8 @@ export function evolve(readonlyState: State, event: Event): void {
       return addOpenRequest(state, event);
     case "ActivationMade":
       return addOpenActivation(state, event);
+    case "RequestCancelled":
+      return cancelRequest(state, event);
     case "LicenseInstalled":
       return installLicense(state, event);
     case "LicenseRemoved":
@@ -80,12 +83,17 @@ export function evolve(readonlyState: State, event: Event): void {
       const { pool } = requireLicense(state, event.license);
       const registration = newRegistration(slot, user, at, end, completeContact(contact));
       pool.add(registration);
+      state.slotChanges.add(event.license, user);
       return state.registrationsByPeer.add(registration);
     }
     case "SlotRenewed": {
       const { pool } = requireLicense(state, event.license);
       const registration = requireHolder(pool, event.user);
+      // Any other renewal is found by its end.
+      if (event.contact !== undefined || registration.borrowedUntil !== null)
+        state.slotChanges.add(event.license, event.user);
       setEnd(pool, registration, event.end, event.at);
+      registration.lastSeenAt = event.at;
       if (event.contact !== undefined)
         updateContact(state, registration, completeContact(event.contact));
       if (event.unaudited === true) registration.isContactUnaudited = true;
@@ -107,7 +115,9 @@ export function evolve(readonlyState: State, event: Event): void {
       // promised.
       if (event.early) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
       else keepLapsedBorrow(state, event.license, registration);
+      state.slotChanges.add(event.license, event.user);
       setEnd(pool, registration, event.end, event.at);
+      registration.lastSeenAt = event.at;
       registration.isContactUnaudited = false;
       updateContact(state, registration, { ...registration.contact, ...event.contact });
       registration.borrowedUntil = event.until;
@@ -124,14 +134,17 @@ export function evolve(readonlyState: State, event: Event): void {
       const isReturned = event.type === "SlotReleased" && terms.earlyReturn;
       if (isReturned) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
       state.registrationsByPeer.remove(registration);
+      state.slotChanges.add(event.license, event.user);
       return pool.remove(registration);
     }
     case "SlotRestored":
+      state.slotChanges.add(event.license, event.user);
       return restoreSlot(state, event);
     case "FeatureTaken": {
       const { user, slot, end, timeoutAt = end, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
       const ends = { end, setAt: at, timeoutAt };
+      state.slotChanges.add(event.license, user);
       return requireFeature(state, event).pool.add({ slot, user, registeredAt: at, ...ends });
     }
     case "FeatureRenewed": {
@@ -146,6 +159,7 @@ export function evolve(readonlyState: State, event: Event): void {
     case "FeatureReleased":
     case "FeatureExpired": {
       const { pool } = requireFeature(state, event);
+      state.slotChanges.add(event.license, event.user);
       return pool.remove(requireHolder(pool, event.user));
     }
     case "ConsumptionAdded":
@@ -163,10 +177,12 @@ export function evolve(readonlyState: State, event: Event): void {
       state.clockAskedAt = event.at;
       return;
     case "ClockSetBack":
+      state.slotChanges.forgetAll();
       return setClockBack(state, event);
     case "KeysSet":
     case "AccessChanged":
-      // For the audit log only: the values are stored elsewhere, encrypted or hashed.
+    case "SettingChanged":
+      // For the audit log only: the values are stored in files of their own.
       return;
     case "Restored":
       state.restores.push(event.restore);

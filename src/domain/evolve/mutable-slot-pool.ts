@@ -18,7 +18,7 @@ export class MutableSlotPool<T extends MutableSlotHolder> implements SlotPool<T>
     return this.#byUser.size;
   }
 
-  get expiryIndex(): Pick<ExpiryIndex<T>, "countEnded" | "ended" | "nthEnd"> {
+  get expiryIndex(): Pick<ExpiryIndex<T>, "countEnded" | "ended" | "endingBetween" | "nthEnd"> {
     return this.#byEnd;
   }
 

@@ -1,6 +1,7 @@
 import type { RecordedJump } from "../clock/clock-jump-types.ts";
 import { IdempotencyRecords } from "../idempotency/idempotency-records.ts";
 import { PeerIndex } from "../index/peer-index.ts";
+import { SlotChangeLog } from "../index/slot-change-log.ts";
 import type { Contact } from "../slots/contact.ts";
 import type {
   BaseRegistration,
@@ -39,12 +40,14 @@ interface Collections {
   readonly requests: Map<string, OpenRequest>;
   readonly activations: Map<string, OpenActivation>;
   readonly answeredRequests: Map<string, number>;
+  readonly cancelledRequests: Set<string>;
   readonly requestHeads: RequestHead[];
   readonly tombstones: Map<number, Tombstone>;
   readonly restores: Restore[];
   readonly clockJumps: RecordedJump[];
   readonly lapsedBorrows: Map<string, LapsedBorrow>;
   readonly registrationsByPeer: PeerIndex;
+  readonly slotChanges: SlotChangeLog;
   readonly licenses: Map<number, MutableLicense>;
   readonly products: Map<string, readonly MutableLicense[]>;
   readonly idempotencyRecords: IdempotencyRecords;
@@ -82,6 +85,7 @@ export const newRegistration = (
   end,
   setAt: registeredAt,
   contact,
+  lastSeenAt: registeredAt,
   borrowedUntil: null,
   borrowedAt: null,
   leasedTo: null,
@@ -99,6 +103,7 @@ export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
   requests: new Map(),
   activations: new Map(),
   answeredRequests: new Map(),
+  cancelledRequests: new Set(),
   requestHeads: [],
   tombstones: new Map(),
   restores: [],
@@ -110,6 +115,7 @@ export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
   clockJumps: [],
   lapsedBorrows: new Map(),
   registrationsByPeer: new PeerIndex(),
+  slotChanges: new SlotChangeLog(),
   licenses: new Map(),
   products: new Map(),
   idempotencyRecords: new IdempotencyRecords(),

@@ -35,6 +35,14 @@ export class ExpiryIndex<T extends ExpiringItem> extends SortedList<T, ExpiringI
     return endedItems;
   }
 
+  /** The items with from ≤ end ≤ to. The index must not change during the iteration. */
+  *endingBetween(from: Instant, to: Instant): Generator<T, void> {
+    for (const item of this.startingAt({ end: from, slot: 0 })) {
+      if (item.end > to) return;
+      yield item;
+    }
+  }
+
   /** The end of the n-th item that has not ended yet; null: there are fewer. */
   nthEnd(n: number, now: Instant): Instant | null {
     const probe = justAfter(now);

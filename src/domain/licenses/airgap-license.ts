@@ -1,16 +1,16 @@
 import type { Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
-import { limits } from "../limits.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { OpenActivation, State } from "../state.ts";
-import { later, type Instant } from "../time.ts";
+import type { Instant } from "../time.ts";
 import {
   checkHardwareId,
   decideInstallLicense,
   type CheckedLicense,
   type InstalledLicense,
 } from "./install-license.ts";
+import { isActivationOpen } from "./open-requests.ts";
 
 /** Installs a license that came as a policy and a confirmation code. */
 export interface AirgapLicense extends CheckedLicense {
@@ -44,6 +44,5 @@ export const findOpenActivations = (
   at: Instant,
 ): OpenActivation[] =>
   [...state.activations.values()].filter(
-    (activation) =>
-      activation.licenseKey === licenseKey && at < later(activation.at, limits.activationAge),
+    (activation) => activation.licenseKey === licenseKey && isActivationOpen(activation, at),
   );

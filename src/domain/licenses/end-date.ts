@@ -1,10 +1,17 @@
 import { DAY, HOUR, MINUTE, type Instant } from "../time.ts";
 
 /** Long enough to have a license, a certificate or a token renewed. */
-const WARNING_PERIOD = 30 * DAY;
+export const DEFAULT_WARNING_DAYS = 30;
 
-/** Whether an operator should be warned of this end. */
-export const isEndingSoon = (end: Instant, now: Instant): boolean => end - now < WARNING_PERIOD;
+/** The time, and how many days before an end an operator is warned of it. */
+export interface WarningTime {
+  readonly now: Instant;
+  readonly warningDays: number;
+}
+
+/** Whether an operator should be warned of this end, so many days ahead. */
+export const isEndingSoon = (end: Instant, now: Instant, warningDays: number): boolean =>
+  end - now < warningDays * DAY;
 
 /**
  * Describes when something ends. Days are counted in UTC; for today and tomorrow the time is

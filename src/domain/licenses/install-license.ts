@@ -3,6 +3,7 @@ import type { Fault, ReturnedLicense } from "../fault.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { Grant, HardwareDigest, License, OpenRequest, State, Tombstone } from "../state.ts";
 import type { Instant } from "../time.ts";
+import { describeTermsDifference } from "./terms-difference.ts";
 import type { Terms } from "./terms.ts";
 import { hasProduct, isStillTrusted, TRUST_CHANGED, type CheckedSignature } from "./trust.ts";
 
@@ -61,7 +62,9 @@ export function decideInstallLicense(
   if (!hardware.ok) return hardware;
 
   const fullGrant = { ...grant, hardware: hardware.value };
-  const eventFields = { license, terms, grant: fullGrant, request, activation, peer };
+  const changes = installed && describeTermsDifference(installed.terms, terms);
+  const replaced = changes !== undefined && { changes };
+  const eventFields = { license, terms, grant: fullGrant, ...replaced, request, activation, peer };
   const outcome = { license, replacedTerms: installed?.terms ?? null };
   return makeDecision([{ type: "LicenseInstalled", at, ...eventFields }], outcome);
 }

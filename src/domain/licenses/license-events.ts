@@ -7,6 +7,7 @@ export const LICENSE_EVENTS: EventRows<
   | "VendorDistrusted"
   | "RequestMade"
   | "ActivationMade"
+  | "RequestCancelled"
   | "LicenseInstalled"
   | "LicenseRemoved"
 > = {
@@ -34,9 +35,12 @@ export const LICENSE_EVENTS: EventRows<
     kind: "licenses",
     isAudited: true,
     summary: ({ request }) => `license request ${request.request} created`,
-    details: ({ request: { request, licenseKey, hardwareId }, head }) => ({
+    details: ({ request: { request, licenseKey, hardwareId, wants }, head }) => ({
       request_id: request,
       license_key: licenseKey,
+      ...(wants?.slots !== undefined && { wanted_slots: wants.slots }),
+      ...(wants?.until !== undefined && { wanted_until: wants.until }),
+      ...(wants?.note !== undefined && { note: wants.note }),
       hardware_id: hardwareId,
       audit_seq: head.auditSeq,
       audit_sum: head.auditSum,
@@ -51,6 +55,12 @@ export const LICENSE_EVENTS: EventRows<
       hardware_id: hardwareId,
     }),
   },
+  RequestCancelled: {
+    kind: "licenses",
+    isAudited: true,
+    summary: ({ request }) => `license request ${request} cancelled`,
+    details: ({ request, licenseKey }) => ({ request_id: request, license_key: licenseKey }),
+  },
   LicenseInstalled: {
     kind: "licenses",
     isAudited: true,
@@ -58,7 +68,8 @@ export const LICENSE_EVENTS: EventRows<
       `license ${license} installed: ${terms.product}, ${pluralize(terms.slots, "slot")}, ` +
       `${terms.validUntil === null ? "no expiry" : `until ${formatTime(terms.validUntil)}`}, ` +
       `serial ${grant.serial}`,
-    details: ({ terms, grant, request }) => ({
+    details: ({ terms, grant, request, changes }) => ({
+      ...(changes !== undefined && { changes }),
       license_type: terms.type,
       license_key: terms.licenseKey,
       customer: terms.customer,

@@ -1,22 +1,45 @@
+import { totalAt } from "../consumption/counters.ts";
 import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import type { Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import type { OpenRequest, State } from "../state.ts";
+import type { OpenRequest, RequestReport, State } from "../state.ts";
+import type { Instant } from "../time.ts";
 
 export interface LicenseGenerate {
   readonly type: "LicenseGenerate";
-  readonly request: Omit<OpenRequest, "at">;
+  readonly request: Omit<OpenRequest, "at" | "report">;
   readonly head: { readonly auditSeq: number; readonly auditSum: string };
   readonly peer: string;
 }
 
 /** Creates a request for the vendor. It stays open until it is answered, dropped or too old. */
 export function decideLicenseGenerate(
-  _state: State,
+  state: State,
   { request, head, peer }: LicenseGenerate,
   { at }: RuleContext,
 ): Result<Decision<OpenRequest>, Fault> {
-  const openRequest = { ...request, at };
+  const openRequest = { ...request, at, report: reportAppliance(state, at) };
   return makeDecision([{ type: "RequestMade", at, request: openRequest, head, peer }], openRequest);
 }
+
+/**
+ * What a request that is created now says of this appliance. Sorted, because a state that was read
+ * from disk may have another order than one that was built by its events.
+ */
+export const reportAppliance = (state: State, at: Instant): RequestReport => ({
+  createdAt: at,
+  licenses: [...state.licenses.values()]
+    .toSorted((a, b) => a.id - b.id)
+    .map(({ id, terms, grant, counter }) => ({
+      license: id,
+      product: terms.product,
+      vendor: grant.vendor,
+      serial: grant.serial,
+      total: totalAt(counter, at),
+    })),
+  trust: [...state.vendors.values()]
+    .toSorted((a, b) => (a.vendor < b.vendor ? -1 : 1))
+    .map(({ vendor, version }) => ({ vendor, version })),
+  restores: [...state.restores],
+});

@@ -1,10 +1,10 @@
 import type { Decision } from "../decision.ts";
 import type { Fault, ReturnedLicense } from "../fault.ts";
-import { limits } from "../limits.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { HardwareDigest, State } from "../state.ts";
-import { later, type Instant } from "../time.ts";
+import type { Instant } from "../time.ts";
+import { isRequestOpen } from "./open-requests.ts";
 import {
   checkHardwareId,
   decideInstallLicense,
@@ -55,7 +55,9 @@ function findRequestedHardware(
   if (state.answeredRequests.has(request)) return err({ code: "request_used" });
   const openRequest = state.requests.get(request);
   const isOpen = openRequest !== undefined && openRequest.nonce === nonce;
-  if (!isOpen || at >= later(openRequest.at, limits.requestAge))
-    return err({ code: "request_unknown" });
+  if (!isOpen || !isRequestOpen(openRequest, at)) {
+    const isCancelled = state.cancelledRequests.has(request);
+    return err({ code: "request_unknown", ...(isCancelled && { cancelled: true }) });
+  }
   return checkHardwareId(openRequest, grant.hardwareId);
 }

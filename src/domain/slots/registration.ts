@@ -18,6 +18,8 @@ export interface FeatureRegistration extends BaseRegistration {
 
 export interface Registration extends BaseRegistration {
   readonly contact: Contact;
+  /** When the slot was taken, borrowed or renewed last. Later than `setAt` only in a borrow. */
+  readonly lastSeenAt: Instant;
   readonly borrowedUntil: Instant | null;
   /** When `borrowedUntil` was set; null while that is null. */
   readonly borrowedAt: Instant | null;

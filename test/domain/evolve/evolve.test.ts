@@ -87,6 +87,7 @@ describe("evolve", () => {
       end: hoursLater(8),
       setAt: MONDAY,
       contact,
+      lastSeenAt: MONDAY,
       borrowedUntil: hoursLater(8),
       borrowedAt: MONDAY,
       leasedTo: null,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { describeEnd, isEndingSoon } from "../../../src/domain/licenses/end-date.ts";
-import { instant } from "../../../src/domain/time.ts";
+import { DAY, instant } from "../../../src/domain/time.ts";
 
 const at = (text: string) => instant(Date.parse(text));
 const NOW = at("2026-11-15T21:29:00.000Z");
@@ -21,8 +21,12 @@ describe("describeEnd", () => {
   });
 });
 
-test("isEndingSoon is true less than 30 days before an end, and false at 30 days", () => {
-  expect(isEndingSoon(at("2026-12-15T21:29:00.000Z"), NOW)).toBe(false);
-  expect(isEndingSoon(at("2026-12-15T21:28:59.999Z"), NOW)).toBe(true);
-  expect(isEndingSoon(NOW, NOW)).toBe(true);
-});
+test.each([1, 30, 365])(
+  "isEndingSoon with %i days is true just before that, and false exactly then",
+  (days) => {
+    const end = instant(NOW + days * DAY);
+    expect(isEndingSoon(end, NOW, days)).toBe(false);
+    expect(isEndingSoon(instant(end - 1), NOW, days)).toBe(true);
+    expect(isEndingSoon(NOW, NOW, days)).toBe(true);
+  },
+);

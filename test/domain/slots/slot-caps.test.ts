@@ -121,6 +121,7 @@ test("PeerIndex refuses to remove a registration that it does not have", () => {
     registeredAt: MONDAY,
     end: hoursLater(1),
     setAt: MONDAY,
+    lastSeenAt: MONDAY,
     borrowedUntil: null,
     borrowedAt: null,
     leasedTo: null,
