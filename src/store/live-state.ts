@@ -17,6 +17,7 @@ interface StateWithHead {
 
 const isAlwaysSigned = (): boolean => true;
 const NO_CAPS: SlotCaps = { perUser: null, perPeer: null };
+const getNoCaps = (): SlotCaps => NO_CAPS;
 
 /** Bounds the length of a line. */
 const MAX_SHARED_EVENTS = 128;
@@ -62,11 +63,11 @@ export class LiveState {
 
   /** The time, and what else the rules depend on now. Time never runs behind a written event. */
   makeContext(): RuleContext {
-    const { clock, behind, isBound = isAlwaysSigned, caps = NO_CAPS } = this.#options;
+    const { clock, behind, isBound = isAlwaysSigned, caps = getNoCaps } = this.#options;
     const { latestEventAt, clockJumps } = this.#state;
     const at = latest(clock(latestEventAt, clockJumps), latestEventAt);
     const clockBehind = behind?.(at) ?? 0;
-    return { at, clockBehind, isSignedForThisMachine: isBound, slotCaps: caps };
+    return { at, clockBehind, isSignedForThisMachine: isBound, slotCaps: caps() };
   }
 
   /** Called before any command after a jump: a later set-back needs the jump to undo it. */

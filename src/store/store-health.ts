@@ -1,8 +1,5 @@
-import { join } from "node:path";
-import type { Disk } from "../platform/files/disk.ts";
 import type { AuditFinding } from "./audit/audit-health.ts";
-import { STATE_FILE } from "./folder/files.ts";
-import { readFreeBytes, SPARE_BYTES, countUncheckpointedBytes } from "./folder/disk-space.ts";
+import { SPARE_BYTES, type DiskFigures } from "./folder/disk-space.ts";
 
 /** A problem that does not stop the server yet, but will if it is ignored. */
 export interface StoreWarning {
@@ -29,8 +26,6 @@ const SLOW_SYNC_MS = 1_000;
 
 /** What a store reports about itself. */
 export interface StoreHealthInput {
-  /** The last line the state covers. */
-  readonly coveredSeq: number;
   readonly slowestSyncMs: number;
   readonly checkpointError: string | null;
   /** For how many milliseconds a checkpoint has been running; null: none is. */
@@ -42,22 +37,13 @@ export interface StoreHealthInput {
 }
 
 export function assessStoreHealth(
-  disk: Disk,
   folder: string,
+  { freeBytes, stateBytes, uncheckpointedBytes }: DiskFigures,
   input: StoreHealthInput,
 ): StoreHealth {
-  const {
-    coveredSeq,
-    slowestSyncMs,
-    checkpointError,
-    checkpointRunningMs,
-    isFileLimited,
-    auditFinding,
-  } = input;
-  const freeBytes = readFreeBytes(disk, folder);
-  const stateBytes = disk.stat(join(folder, STATE_FILE))?.size ?? 0;
+  const { slowestSyncMs, checkpointError, checkpointRunningMs, isFileLimited, auditFinding } =
+    input;
   // All lines after the last checkpoint may have to be copied into the audit log.
-  const uncheckpointedBytes = countUncheckpointedBytes(disk, folder, coveredSeq);
   const needed = 2 * stateBytes + uncheckpointedBytes + SPARE_BYTES;
   const warnings: StoreWarning[] = [];
   if (freeBytes !== null && freeBytes < needed) {

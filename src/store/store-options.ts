@@ -47,8 +47,10 @@ export interface StoreOptions {
   readonly checkSignatures?: SignatureCheck;
   /** Whether a license is signed for this machine. */
   readonly isBound?: RuleContext["isSignedForThisMachine"];
-  /** The operator's caps for one user and one address. */
-  readonly caps?: SlotCaps;
+  /** The operator's caps for one user and one address, as they are now. */
+  readonly caps?: () => SlotCaps;
+  /** Milliseconds of a clock that never jumps; default: that of the process. */
+  readonly monotonicMs?: () => number;
   /** How far the system clock is behind the store's time (milliseconds). */
   readonly behind?: (now: Instant) => number;
 }

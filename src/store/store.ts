@@ -7,6 +7,7 @@ import { transact } from "../domain/transact.ts";
 import { AuditHealth } from "./audit/audit-health.ts";
 import type { AuditLogSource } from "./audit/line-locator.ts";
 import { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
+import { DiskFigureCache } from "./folder/disk-space.ts";
 import { openFolder, type OpenedFolder } from "./folder/folder.ts";
 import { LockedFolder } from "./folder/locked-folder.ts";
 import { toFaultResult, toStorageFault, type StorageFault } from "./journal/group-commit.ts";
@@ -35,6 +36,7 @@ export class Store {
   readonly #notes: readonly string[];
   readonly #checkpoints: CheckpointRunner;
   readonly #journal: RecoverableJournal;
+  readonly #diskFigures: DiskFigureCache;
   readonly #tickTimer: Timer;
 
   static async open(options: StoreOptions): Promise<Store> {
@@ -45,7 +47,9 @@ export class Store {
 
   private constructor(options: StoreOptions, opened: OpenedFolder) {
     this.#options = options;
-    this.#lockedFolder = new LockedFolder(options.disk, options.folder, opened.lock);
+    const { disk, folder, monotonicMs = () => performance.now() } = options;
+    this.#lockedFolder = new LockedFolder(disk, folder, opened.lock);
+    this.#diskFigures = new DiskFigureCache(disk, folder, monotonicMs);
     this.#format = opened.format;
     this.#notes = opened.notes;
     this.#live = new LiveState(options, opened);
@@ -128,10 +132,8 @@ export class Store {
 
   /** The problems that do not stop the store yet. */
   health(): StoreHealth {
-    const { disk, folder } = this.#options;
     const { coveredSeq, error, runningMs } = this.#checkpoints;
-    return assessStoreHealth(disk, folder, {
-      coveredSeq,
+    return assessStoreHealth(this.#options.folder, this.#diskFigures.read(coveredSeq), {
       slowestSyncMs: this.#journal.slowestSyncMs,
       checkpointError: error,
       checkpointRunningMs: runningMs,

@@ -1,17 +1,22 @@
 import { expect, onTestFinished, spyOn, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/files/disk.ts";
-import { assessStoreHealth, SyncTimes } from "../../src/store/store-health.ts";
+import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
+import { DiskFigureCache } from "../../src/store/folder/disk-space.ts";
+import {
+  assessStoreHealth,
+  SyncTimes,
+  type StoreHealthInput,
+} from "../../src/store/store-health.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { transactOrThrow, openSite } from "../support/licensed-store.ts";
+import { createSteppingClock } from "../support/manual-clock.ts";
 import { install } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const MIB = 1024 * 1024;
 
 const HEALTHY = {
-  coveredSeq: 0,
   slowestSyncMs: 0,
   checkpointError: null,
   checkpointRunningMs: null,
@@ -19,10 +24,18 @@ const HEALTHY = {
   auditFinding: null,
 };
 
-const warningCodes = (overrides: Partial<Parameters<typeof assessStoreHealth>[2]>): string[] =>
-  assessStoreHealth(realDisk, tempFolder(), { ...HEALTHY, ...overrides }).warnings.map(
-    ({ code }) => code,
-  );
+/** The health of a folder whose disk is asked each time. */
+const assess = (
+  disk: Disk,
+  folder: string,
+  { coveredSeq = 0, ...input }: Partial<StoreHealthInput> & { coveredSeq?: number } = {},
+) => {
+  const figures = new DiskFigureCache(disk, folder, createSteppingClock()).read(coveredSeq);
+  return assessStoreHealth(folder, figures, { ...HEALTHY, ...input });
+};
+
+const warningCodes = (input: Partial<StoreHealthInput>): string[] =>
+  assess(realDisk, tempFolder(), input).warnings.map(({ code }) => code);
 
 test("store health has no warning for syncs of 999 ms and successful checkpoints", () => {
   expect(warningCodes({ slowestSyncMs: 999 })).toEqual([]);
@@ -33,8 +46,7 @@ test("store health warns disk_slow for a sync of 1000 ms", () => {
 });
 
 test("store health warns checkpoint_failing with the reason of the failure", () => {
-  const input = { ...HEALTHY, checkpointError: "disk full" };
-  const { warnings } = assessStoreHealth(realDisk, tempFolder(), input);
+  const { warnings } = assess(realDisk, tempFolder(), { checkpointError: "disk full" });
   expect(warnings).toEqual([
     { code: "checkpoint_failing", message: expect.stringMatching(/: disk full$/) },
   ]);
@@ -42,7 +54,7 @@ test("store health warns checkpoint_failing with the reason of the failure", () 
 
 test("store health warns audit_damaged with the damage and the hint", () => {
   const auditFinding = { message: "line 7 is gone", hint: "berth audit repair" };
-  expect(assessStoreHealth(realDisk, tempFolder(), { ...HEALTHY, auditFinding }).warnings).toEqual([
+  expect(assess(realDisk, tempFolder(), { auditFinding }).warnings).toEqual([
     { code: "audit_damaged", message: "line 7 is gone; berth audit repair" },
   ]);
 });
@@ -52,7 +64,7 @@ test("store health does not warn disk_low when the free space is unknown", () =>
   disk.beforeCall = ({ name }) => {
     if (name === "freeBytes") throw new Error("told to");
   };
-  const { warnings, freeBytes } = assessStoreHealth(disk, tempFolder(), HEALTHY);
+  const { warnings, freeBytes } = assess(disk, tempFolder());
   expect({ warnings, freeBytes }).toEqual({ warnings: [], freeBytes: null });
 });
 
@@ -74,9 +86,9 @@ test("store health warns disk_low just below the space that the next checkpoint 
     [8, 2 + 16 + 3],
   ] as const) {
     disk.bytesLeft = neededMiB * MIB;
-    expect(assessStoreHealth(disk, folder, { ...HEALTHY, coveredSeq }).warnings).toEqual([]);
+    expect(assess(disk, folder, { coveredSeq }).warnings).toEqual([]);
     disk.bytesLeft -= 1;
-    expect(assessStoreHealth(disk, folder, { ...HEALTHY, coveredSeq }).warnings).toEqual([
+    expect(assess(disk, folder, { coveredSeq }).warnings).toEqual([
       {
         code: "disk_low",
         message: `the disk of ${folder} has ${neededMiB} MiB free; the next checkpoint needs ${neededMiB} MiB`,
@@ -102,6 +114,25 @@ test("store health warns disk_low while closed segments wait for a failed checkp
     "disk_low",
     "checkpoint_failing",
   ]);
+});
+
+test("the figures of the disk are read once a second, and again after a checkpoint", () => {
+  const disk = new FaultyDisk();
+  let readings = 0;
+  disk.beforeCall = ({ name }) => {
+    if (name === "freeBytes") readings += 1;
+  };
+  const clock = { ms: 5_000 };
+  const cache = new DiskFigureCache(disk, tempFolder(), () => clock.ms);
+  disk.reportedFreeBytes = 20 * MIB;
+  expect(cache.read(1).freeBytes).toBe(20 * MIB);
+  disk.reportedFreeBytes = 10 * MIB;
+  clock.ms += 999;
+  expect([cache.read(1).freeBytes, readings]).toEqual([20 * MIB, 1]);
+  clock.ms += 1;
+  expect([cache.read(1).freeBytes, readings]).toEqual([10 * MIB, 2]);
+  disk.reportedFreeBytes = 5 * MIB;
+  expect([cache.read(2).freeBytes, readings]).toEqual([5 * MIB, 3]);
 });
 
 test("SyncTimes reports a slow sync for one to two minutes", () => {

@@ -45,25 +45,74 @@ export function requireDiskSpace(
   );
 }
 
-const formatMiB = (bytes: number): string => `${(bytes / MIB).toFixed(2)} MiB`;
+export const formatMiB = (bytes: number): string => `${(bytes / MIB).toFixed(2)} MiB`;
 
 /** The bytes of the journal that the state does not cover. */
-export const countUncheckpointedBytes = (disk: Disk, folder: string, covers: number): number =>
+const countUncheckpointedBytes = (disk: Disk, folder: string, covers: number): number =>
   listSegments(disk, folder)
     .filter(({ number }) => number > covers)
     .reduce((sum, { path }) => sum + (disk.stat(path)?.size ?? 0), 0);
 
-/** Whether a copy of the folder on the same disk leaves the server enough space to continue. */
-export function hasSpaceForCopy(disk: Disk, folder: string): boolean {
-  const sizeOf = (path: string): number => disk.stat(path)?.size ?? 0;
+/** What the disk says about the space that the next checkpoint needs. */
+export interface DiskFigures {
+  /** Null: the disk does not report it. */
+  readonly freeBytes: number | null;
+  readonly stateBytes: number;
+  readonly uncheckpointedBytes: number;
+}
+
+const readDiskFigures = (disk: Disk, folder: string, coveredSeq: number): DiskFigures => ({
+  freeBytes: readFreeBytes(disk, folder),
+  stateBytes: disk.stat(join(folder, STATE_FILE))?.size ?? 0,
+  uncheckpointedBytes: countUncheckpointedBytes(disk, folder, coveredSeq),
+});
+
+const FIGURES_VALID_MS = 1_000;
+
+/**
+ * Remembers the figures for a second: a monitor may ask for the health many times a second, and
+ * asking the disk costs more than all the rest of that request.
+ */
+export class DiskFigureCache {
+  readonly #read: (coveredSeq: number) => DiskFigures;
+  readonly #monotonicMs: () => number;
+  #figures: DiskFigures | null = null;
+  #coveredSeq = 0;
+  #readAt = 0;
+
+  constructor(disk: Disk, folder: string, monotonicMs: () => number) {
+    this.#read = (coveredSeq) => readDiskFigures(disk, folder, coveredSeq);
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** `coveredSeq` is the last line that the state covers; a checkpoint changes it. */
+  read(coveredSeq: number): DiskFigures {
+    const now = this.#monotonicMs();
+    const isCurrent = coveredSeq === this.#coveredSeq && now - this.#readAt < FIGURES_VALID_MS;
+    if (this.#figures !== null && isCurrent) return this.#figures;
+    this.#coveredSeq = coveredSeq;
+    this.#readAt = now;
+    return (this.#figures = this.#read(coveredSeq));
+  }
+}
+
+/** The bytes of a copy of everything that a backup contains. */
+export function countCopyBytes(disk: Disk, folder: string): number {
   const storeFiles = disk.list(folder).filter((name) => isStoreFile(name) && name !== AUDIT_FOLDER);
   const auditFiles = disk.list(join(folder, AUDIT_FOLDER)).map((name) => join(AUDIT_FOLDER, name));
-  const copyBytes = [...storeFiles, ...auditFiles].reduce(
-    (sum, name) => sum + sizeOf(join(folder, name)),
-    0,
-  );
-  return disk.freeBytes(folder) >= copyBytes + 2 * sizeOf(join(folder, STATE_FILE)) + SPARE_BYTES;
+  const sizes = [...storeFiles, ...auditFiles].map((name) => sizeOf(disk, join(folder, name)));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
+
+/** The bytes that a server needs on the disk of its folder to continue for a while. */
+export const countServerReserve = (disk: Disk, folder: string): number =>
+  2 * sizeOf(disk, join(folder, STATE_FILE)) + SPARE_BYTES;
+
+/** Whether a copy of the folder on the same disk leaves the server enough space to continue. */
+export const hasSpaceForCopy = (disk: Disk, folder: string): boolean =>
+  disk.freeBytes(folder) >= countCopyBytes(disk, folder) + countServerReserve(disk, folder);
+
+const sizeOf = (disk: Disk, path: string): number => disk.stat(path)?.size ?? 0;
 
 const PROBE_FILE = "probe";
 const PROBE_BYTES = 256 * 1024;

@@ -7,6 +7,8 @@ export const AUDIT_FOLDER = "history";
 export const IDENTITY_FILE = "identity.jwk";
 /** Files that a server created for download; removed by the next start at the latest. */
 export const DOWNLOADS_FOLDER = "downloads";
+/** Scheduled backups, unless the operator names another folder for them. */
+export const BACKUPS_FOLDER = "backups";
 export const FOLDER_LOCK_FILE = "lock";
 export const CHECKPOINT_LOCK_FILE = "checkpoint.lock";
 

@@ -117,7 +117,8 @@ export const isEmptyFolder = (disk: Disk, folder: string): boolean =>
 /** Files that may already exist in a folder that was prepared for berth. */
 const ALLOWED_NAMES = [
   /^\./,
-  /^(?:lost\+found|history|downloads|demo|tls|access\.json|berth\.sock|restore\.new)$/,
+  /^(?:lost\+found|history|downloads|backups|demo|tls|berth\.sock|restore\.new)$/,
+  /^(?:access|settings)\.json$/,
   /^(?:.*\.)?lock$/,
   /^(?:identity|state)\.j/,
   /^replaced-/,

@@ -10,27 +10,52 @@ const ACCESS_FILE = "access.json";
 
 const Time = Type.Integer({ minimum: 0 });
 
+const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const LastUse = Type.Optional(Type.Object({ at: Time, address: Type.String() }));
+
+/** Members that are optional were added later: a file without them is read as before. */
 const AccessList = Type.Object({
   access: Type.Literal(1),
   /** Random tokens, stored as SHA-256: nothing in this file is a usable credential. */
   tokens: Type.Array(
     Type.Object({
       name: Type.String(),
-      sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
+      sha256: Sha256,
+      /** Absent: an administrator. */
+      role: Type.Optional(Type.Literal("viewer")),
       madeAt: Time,
       endsAt: Type.Union([Time, Type.Null()]),
       /** Set once the token has expired: it stays expired when the clock is set back. */
       ended: Type.Optional(Type.Literal(true)),
+      lastUse: LastUse,
     }),
   ),
   /** Logins, with the argon2id hash of their passwords. */
   users: Type.Array(
     Type.Object({
       name: Type.String(),
-      role: Type.Union([Type.Literal("admin"), Type.Literal("user")]),
+      role: Type.Union([Type.Literal("admin"), Type.Literal("viewer"), Type.Literal("user")]),
       argon2id: Type.String({ pattern: "^\\$argon2id\\$" }),
       setAt: Time,
+      lastUse: LastUse,
     }),
+  ),
+  /** Sessions of the operator's page, stored as SHA-256 too. */
+  sessions: Type.Optional(
+    Type.Array(
+      Type.Object({
+        id: Type.String({ pattern: "^[0-9a-f]{32}$" }),
+        sha256: Sha256,
+        /** The kind and the name of the credential that started it, and ends it. */
+        credential: Type.Union([Type.Literal("token"), Type.Literal("user")]),
+        name: Type.String(),
+        madeAt: Time,
+        endsAt: Time,
+        /** Where it was started from. */
+        address: Type.String(),
+        lastUse: LastUse,
+      }),
+    ),
   ),
 });
 

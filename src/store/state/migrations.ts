@@ -1,4 +1,5 @@
 import { GENESIS } from "../../platform/crypto/hash.ts";
+import { MINUTE } from "../../domain/time.ts";
 import { STATE_FORMAT } from "./snapshot.ts";
 
 type OldRow = Readonly<Record<string, unknown>>;
@@ -24,6 +25,7 @@ const STEPS: Readonly<Record<number, (old: OldRow) => OldRow>> = {
     registrations: mapRows(old["registrations"], (row) => ({
       ...row,
       setAt: row["registeredAt"],
+      lastSeenAt: findLastSeen(old, row),
       borrowedAt: row["borrowedUntil"] === null ? null : row["registeredAt"],
       leasedTo: null,
       contactAuditedAt: null,
@@ -49,6 +51,17 @@ const STEPS: Readonly<Record<number, (old: OldRow) => OldRow>> = {
     restores: [],
   }),
 };
+
+/** A slot that is not borrowed ends a timeout after it was last seen. */
+function findLastSeen({ mark, licenses }: OldRow, row: OldRow): unknown {
+  const { license: id, registeredAt, end, borrowedUntil } = row;
+  const rows: readonly OldRow[] = Array.isArray(licenses) ? licenses : [];
+  const license = rows.find((other) => other["id"] === id);
+  const timeout = Number((license?.["terms"] as OldRow | undefined)?.["timeoutMinutes"]) * MINUTE;
+  if (borrowedUntil !== null || Number.isNaN(timeout)) return registeredAt;
+  // A license renewed with another timeout gives a wrong time, but never an impossible one.
+  return Math.min(Number(mark), Math.max(Number(registeredAt), Number(end) - timeout));
+}
 
 /** A value that is no list is left as it is: the schema check reports it. */
 const mapRows = (rows: unknown, edit: (row: OldRow) => OldRow): unknown =>

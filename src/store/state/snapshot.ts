@@ -103,6 +103,8 @@ export const Snapshot = Type.Object({
       registeredAt: At,
       end: At,
       setAt: At,
+      /** Absent: `setAt`, as for nearly all slots. */
+      lastSeenAt: Type.Optional(At),
       borrowedUntil: MaybeAt,
       borrowedAt: MaybeAt,
       leasedTo: Type.Union([Hash, Type.Null()]),
@@ -133,6 +135,8 @@ export const Snapshot = Type.Object({
     Type.Unsafe<OpenActivation>(Type.Object({ nonce: Type.String(), at: At })),
   ),
   answered: Type.Array(Type.Object({ request: Type.String(), license: Seq })),
+  /** Absent: nothing was cancelled yet. */
+  cancelled: Type.Optional(Type.Array(Type.Object({ request: Type.String() }))),
   heads: Type.Array(
     Type.Object({ request: Type.String(), auditSeq: Seq, auditSum: Type.String() }),
   ),

@@ -8,6 +8,7 @@ import {
   type MutableLicense,
   type MutableRegistration,
 } from "../../domain/evolve/mutable-state.ts";
+import type { Registration } from "../../domain/slots/registration.ts";
 import type { Counter, State } from "../../domain/state.ts";
 import type { ChainHead } from "../journal/journal.ts";
 import { STATE_FORMAT, type AuditLogEnd, type Snapshot } from "./snapshot.ts";
@@ -29,7 +30,7 @@ export function encodeSnapshot(
     const { id, addedAt, movedAt, terms, grant, counter, pool, features } = license;
     rows.licenses.push({ id, addedAt, movedAt, terms, grant, counter });
     for (const registration of pool.inSlotOrder())
-      rows.registrations.push({ license: id, ...registration });
+      rows.registrations.push(encodeRegistration(id, registration));
     for (const feature of features.values()) {
       rows.features.push({ license: id, terms: feature.terms, counter: feature.counter });
       for (const registration of feature.pool.inSlotOrder()) {
@@ -59,6 +60,9 @@ export function encodeSnapshot(
     requests: [...state.requests.values()],
     activations: [...state.activations.values()],
     answered: [...state.answeredRequests].map(([request, license]) => ({ request, license })),
+    ...(state.cancelledRequests.size > 0 && {
+      cancelled: [...state.cancelledRequests].map((request) => ({ request })),
+    }),
     heads: [...state.requestHeads],
     tombstones: [...state.tombstones.values()],
     restores: [...state.restores],
@@ -90,6 +94,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     state.activations.set(activation.nonce, activation);
   for (const { request, license } of snapshot.answered)
     state.answeredRequests.set(request, license);
+  for (const { request } of snapshot.cancelled ?? []) state.cancelledRequests.add(request);
   state.requestHeads.push(...snapshot.heads);
   state.restores.push(...snapshot.restores);
   state.auditGaps = snapshot.auditGaps;
@@ -122,6 +127,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
       end: row.end,
       setAt: row.setAt,
       contact: row.contact,
+      lastSeenAt: row.lastSeenAt ?? row.setAt,
       borrowedUntil: row.borrowedUntil,
       borrowedAt: row.borrowedAt,
       leasedTo: row.leasedTo,
@@ -143,6 +149,16 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     state.refusals.set(JSON.stringify([total.product, total.code]), total);
   }
   return state;
+}
+
+function encodeRegistration(
+  license: number,
+  registration: Registration,
+): Snapshot["registrations"][number] {
+  const { setAt, lastSeenAt } = registration;
+  const row = { license, ...registration };
+  // A member that is undefined is not written: it is the same as `setAt` in nearly all rows.
+  return lastSeenAt === setAt ? Object.assign(row, { lastSeenAt: undefined }) : row;
 }
 
 export const headOf = ({ covers, audit }: Snapshot): ChainHead => ({

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { MINUTE } from "../../../src/domain/time.ts";
 import { Identity } from "../../../src/operations/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { GENESIS, sha256 } from "../../../src/platform/crypto/hash.ts";
@@ -51,6 +52,7 @@ const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
     clockJumps: [],
     auditGaps: [],
     lapsedBorrows: [],
+    cancelledRequests: [],
     idempotencyRecords: idempotencyRecords.map(([key, done]) => [key, { ...done, peer: null }]),
   }),
 };
@@ -61,6 +63,7 @@ const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
  */
 const FIELDS_ADDED_IN_ROWS: ReadonlySet<string> = new Set([
   "setAt",
+  "lastSeenAt",
   "borrowedAt",
   "leasedTo",
   "contactAuditedAt",
@@ -297,7 +300,12 @@ describe("migrate", () => {
       featureRegistrations: [registration],
     };
     const before = structuredClone(old);
-    const defaults = { leasedTo: null, contactAuditedAt: null, isContactUnaudited: false };
+    const defaults = {
+      lastSeenAt: 3,
+      leasedTo: null,
+      contactAuditedAt: null,
+      isContactUnaudited: false,
+    };
     expect(migrate(old)).toEqual({
       format: STATE_FORMAT,
       other: [1],
@@ -317,6 +325,24 @@ describe("migrate", () => {
       featureRegistrations: [{ ...registration, setAt: 3, timeoutAt: 9 }],
     });
     expect(old).toEqual(before);
+  });
+
+  test("finds when a slot that is not borrowed was last seen by its end", () => {
+    const counter = { total: 0, resetAt: null };
+    const lastSeen = (end: number, timeoutMinutes: number, borrowedUntil: number | null) => {
+      const migrated = migrate({
+        format: 4,
+        mark: 100 * MINUTE,
+        licenses: [{ id: 5, counter, terms: { timeoutMinutes } }],
+        registrations: [{ license: 5, registeredAt: 7 * MINUTE, end, borrowedUntil }],
+      }) as { readonly registrations: readonly [{ readonly lastSeenAt: number }] };
+      return migrated.registrations[0].lastSeenAt / MINUTE;
+    };
+    expect(lastSeen(120 * MINUTE, 30, null)).toBe(90);
+    expect(lastSeen(120 * MINUTE, 30, 120 * MINUTE)).toBe(7);
+    // Renewed with another timeout: never before it was taken, and never in the future.
+    expect(lastSeen(120 * MINUTE, 600, null)).toBe(7);
+    expect(lastSeen(120 * MINUTE, 1, null)).toBe(100);
   });
 
   test("sets lentDated exactly when a license can be borrowed from", () => {
