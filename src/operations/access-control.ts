@@ -1,36 +1,23 @@
+import type { AccessChange } from "../domain/appliance/access-change.ts";
 import type { ChangeAccess } from "../domain/appliance/change-access.ts";
-import type { AccessChange } from "../domain/event.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { AccessFault } from "../faults/fault-types.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { DAY, HOUR } from "../domain/time.ts";
+import { DAY } from "../domain/time.ts";
 import { PasswordHasher } from "../platform/crypto/passwords.ts";
 import { TaskQueue } from "../platform/schedule/task-queue.ts";
 import { errorCode } from "../platform/files/system-error.ts";
 import { log } from "../platform/log.ts";
-import { randomToken } from "../platform/crypto/random.ts";
 import type { AccessFile, AccessList } from "../store/secrets/access-file.ts";
 import { toStorageFault, type StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
-import {
-  findTokenName,
-  hasAdminCredential,
-  hashToken,
-  markExpiredTokens,
-  toAccessView,
-  type AccessView,
-} from "./access-list.ts";
+import { hasAdminCredential, hashToken, type AccessView } from "./access-list.ts";
+import { ownerKey, type Actor, type Role, type TokenRole } from "./access/actor.ts";
+import { Credentials } from "./access/credentials.ts";
+import { createSecret } from "./access/digest-map.ts";
 import { LoginRateLimiter } from "./login-rate-limiter.ts";
 
-export type Role = "admin" | "user";
-
-/** The owner of a credential. */
-export interface Actor {
-  readonly name: string;
-  readonly role: Role;
-  /** A token of that name, or a login of that user. */
-  readonly credentialType: "token" | "user";
-}
+export type { Actor, Role, TokenRole };
 
 export type AccessResult<T> = Promise<Result<T, Fault | StorageFault | AccessFault>>;
 
@@ -38,7 +25,17 @@ export interface CreatedToken {
   readonly name: string;
   /** Shown only now; only its digest is stored. */
   readonly token: string;
+  readonly role: TokenRole;
   readonly endsAt: number | null;
+}
+
+export interface StartedSession {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  /** Sent only now; only its digest is stored. */
+  readonly token: string;
+  readonly endsAt: number;
 }
 
 export interface Login {
@@ -46,19 +43,10 @@ export interface Login {
   readonly token: string;
 }
 
-const TOKEN_PREFIX = "berth_";
-const SESSION_DURATION = HOUR;
-const MAX_SESSIONS = 10_000;
-
-interface Session extends Actor {
-  readonly madeAt: number;
-  readonly endsAt: number;
-}
-
 /**
- * Credentials: tokens for programs and operators, and passwords for people, who log in to get a
- * token for an hour. No secret can be read back: tokens are stored as digests, passwords as
- * argon2id.
+ * Credentials: tokens for programs and operators, passwords for people, who log in to get a token
+ * for an hour, and sessions of the operator's page. No secret can be read back: tokens and sessions
+ * are stored as digests, passwords as argon2id.
  */
 export class AccessControl {
   readonly #store: Store;
@@ -66,92 +54,144 @@ export class AccessControl {
   readonly #now: () => number;
   readonly #passwords = new PasswordHasher();
   readonly #loginLimiter = new LoginRateLimiter();
-  /** Login tokens by digest, oldest first; lost with a restart. */
-  readonly #sessions = new Map<string, Session>();
-  #list: AccessList;
+  readonly #credentials: Credentials;
   readonly #changes = new TaskQueue();
+  /** Something in memory differs from the file, because it could not be written. */
+  #isUnsaved = false;
 
   constructor(store: Store, file: AccessFile, now: () => number) {
     this.#store = store;
     this.#file = file;
     this.#now = now;
-    this.#list = file.read();
+    this.#credentials = new Credentials(file.read());
   }
 
   /** True: administration requires a credential, also on the machine itself. */
   isClaimed(): boolean {
     // An expired token counts: expiry must not open administration that was closed.
-    return hasAdminCredential(this.#list);
+    return hasAdminCredential(this.#credentials.list);
   }
 
   /** The owner of a token; null: the token is not valid. */
   identify(token: string): Actor | null {
-    const digest = hashToken(token);
-    this.#markExpiredTokens();
     const now = this.#now();
-    const name = findTokenName(this.#list, digest);
-    if (name !== null) return { name, role: "admin", credentialType: "token" };
-    const session = this.#sessions.get(digest);
-    if (session === undefined) return null;
-    // Now is before the login: the clock was set back, and the token's age is unknown.
-    if (session.madeAt <= now && now < session.endsAt) return session;
-    this.#sessions.delete(digest);
-    return null;
+    if (this.#credentials.endExpired(now)) void this.#save();
+    return this.#credentials.identify(token, now);
   }
 
-  /** Saves which tokens have expired, so that setting the clock back does not revive one. */
-  async persistExpiredTokens(): Promise<void> {
-    this.#markExpiredTokens();
+  /** Called for each request that is admitted with a credential: so it never waits for the disk. */
+  noteUse({ useKey }: Actor, address: string): void {
+    const { lastUses } = this.#credentials;
+    const now = this.#now();
+    lastUses.note(useKey, { at: now, address });
+    if (!lastUses.isSaveDue(now)) return;
+    lastUses.markSaved(now);
+    void this.#save();
+  }
+
+  /**
+   * Saves which tokens and sessions have expired, so that setting the clock back does not revive
+   * one. Called at the start, and after the clock was set back.
+   */
+  async persistExpiries(): Promise<void> {
+    if (this.#credentials.endExpired(this.#now())) void this.#save();
     // Waits for all changes before.
     await this.#changes.run(() => {});
   }
 
-  #markExpiredTokens(): void {
-    const marked = markExpiredTokens(this.#list, this.#now());
-    if (marked === null) return;
-    this.#list = marked;
-    void this.#changes.run(async () => {
+  /** Saves the last uses when the server stops. */
+  async close(): Promise<void> {
+    const { fault, folderChange } = this.#store.status();
+    const isChanged = this.#isUnsaved || this.#credentials.lastUses.isChanged;
+    // A folder that another process has changed is not this server's any more. On a full disk it is
+    // worth a try: the new file may fit.
+    const isWritable = fault?.code !== "storage_failed" && folderChange === null;
+    if (isChanged && isWritable) void this.#save();
+    await this.#changes.run(() => {});
+  }
+
+  /** Not in the audit log: a change that nobody decided. */
+  #save(): Promise<void> {
+    return this.#changes.run(async () => {
       try {
-        await (await this.#file.prepare(this.#list)).commit();
+        await (await this.#prepare(this.#credentials.list)).commit();
+        this.#isUnsaved = false;
       } catch (error) {
-        // The next change, or the next start, writes it to the file.
-        log.warn("could not save token expiry", { error });
+        // The next change, or the stop of the server, writes it to the file.
+        this.#isUnsaved = true;
+        log.warn("could not save expiries, sessions and last uses", { error });
       }
     });
+  }
+
+  #prepare(list: AccessList) {
+    this.#credentials.lastUses.markSaved(this.#now());
+    return this.#file.prepare(this.#credentials.contentWith(list));
   }
 
   /** Checks a password, and returns a token that is valid for an hour. */
   async login(name: string, password: string, peer: string): Promise<Result<Login, AccessFault>> {
     const now = this.#now();
     if (!this.#loginLimiter.tryAcquire(peer, name, now)) return err({ code: "too_many_requests" });
-    const user = this.#list.users.find((entry) => entry.name === name);
+    const user = this.#findUser(name);
     const isCorrect = await this.#passwords.verify(password, user?.argon2id ?? null);
     // The user may have been removed, or have got a new password, during the check.
-    const currentUser = this.#list.users.find((entry) => entry.name === name);
-    if (!isCorrect || user === undefined || currentUser?.argon2id !== user.argon2id) {
+    if (!isCorrect || user === undefined || this.#findUser(name)?.argon2id !== user.argon2id) {
       return err({ code: "unauthorized" });
     }
     this.#loginLimiter.release(peer, name);
-    const token = `${TOKEN_PREFIX}${randomToken()}`;
-    const actor: Actor = { name, role: user.role, credentialType: "user" };
-    this.#sessions.set(hashToken(token), { ...actor, madeAt: now, endsAt: now + SESSION_DURATION });
-    for (const [digest, session] of this.#sessions) {
-      if (this.#sessions.size <= MAX_SESSIONS && now < session.endsAt) break;
-      this.#sessions.delete(digest);
-    }
-    return ok({ actor, token });
+    const login = this.#credentials.logins.start(name, user.role, now);
+    this.noteUse(login.actor, peer);
+    return ok(login);
   }
 
-  async createToken(name: string, days: number | null, peer: string): AccessResult<CreatedToken> {
+  #findUser(name: string): AccessList["users"][number] | undefined {
+    return this.#credentials.list.users.find((entry) => entry.name === name);
+  }
+
+  /**
+   * Starts a session of the operator's page with a token or a login. It is not refused if the disk
+   * is full or the appliance was moved away: an operator must see that on the page. So it is not in
+   * the audit log either, but in the access log.
+   */
+  async startSession(credential: string, address: string): AccessResult<StartedSession> {
+    const actor = this.identify(credential);
+    if (actor === null) return err({ code: "unauthorized", plane: "admin" });
+    const started = this.#credentials.addSession(actor, this.#now(), address);
+    if (started === null) return err({ code: "too_many_requests", busy: "sessions" });
+    await this.#save();
+    const { session, token } = started;
+    const { id, name, endsAt } = session.row;
+    return ok({ id, name, role: actor.role, token, endsAt });
+  }
+
+  /** Ends a session at once, even if that cannot be saved. */
+  async revokeSession(id: string, peer: string): AccessResult<null> {
+    return this.#changes.run(async (): Promise<Awaited<AccessResult<null>>> => {
+      const session = this.#credentials.pageSessions.findById(id);
+      if (session === null) return err({ code: "unknown_session" });
+      this.#credentials.endSession(session);
+      const { name } = session.row;
+      return this.#write(this.#credentials.list, { change: "session_revoked", name, peer });
+    });
+  }
+
+  async createToken(
+    name: string,
+    days: number | null,
+    peer: string,
+    role: TokenRole = "admin",
+  ): AccessResult<CreatedToken> {
     return this.#change("token_made", name, peer, (list) => {
       if (list.tokens.some((entry) => entry.name === name)) return err({ code: "name_taken" });
-      const token = `${TOKEN_PREFIX}${randomToken()}`;
+      const token = createSecret();
       const madeAt = this.#now();
       const endsAt = days === null ? null : madeAt + days * DAY;
-      const entry = { name, sha256: hashToken(token), madeAt, endsAt };
+      const viewer = role === "viewer" && { role };
+      const entry = { name, sha256: hashToken(token), ...viewer, madeAt, endsAt };
       return ok({
         list: { ...list, tokens: [...list.tokens, entry] },
-        value: { name, token, endsAt },
+        value: { name, token, role, endsAt },
       });
     });
   }
@@ -186,7 +226,7 @@ export class AccessControl {
   }
 
   list(): AccessView {
-    return toAccessView(this.#list, this.#now());
+    return this.#credentials.view(this.#now());
   }
 
   /**
@@ -194,24 +234,29 @@ export class AccessControl {
    * the file, use the new list. So a full disk is noticed before the audit log claims a change.
    */
   #change<T>(
-    change: AccessChange,
+    change: Exclude<AccessChange, "session_revoked">,
     name: string,
     peer: string,
     edit: (list: AccessList) => Result<{ list: AccessList; value: T }, AccessFault>,
   ): AccessResult<T> {
     return this.#changes.run(async (): Promise<Awaited<AccessResult<T>>> => {
-      const edited = edit(this.#list);
+      const { list } = this.#credentials;
+      const edited = edit(list);
       if (!edited.ok) return edited;
       // Without any administrator credential, administration would be open on this machine.
-      if (hasAdminCredential(this.#list) && !hasAdminCredential(edited.value.list)) {
+      if (hasAdminCredential(list) && !hasAdminCredential(edited.value.list)) {
         return err({ code: "last_credential" });
       }
+      // Sessions of a changed owner end, even if the change could not be saved. Again after the
+      // write: until then, the old credential can start another one.
+      const type = change.startsWith("user_") ? "user" : "token";
+      this.#credentials.endSessionsOf(type, name);
       const saved = await this.#write(edited.value.list, { change, name, peer });
-      // Sessions of a changed user end, even if the change could not be saved.
-      for (const [digest, session] of this.#sessions) {
-        if (change.startsWith("user_") && session.name === name) this.#sessions.delete(digest);
-      }
+      this.#credentials.endSessionsOf(type, name);
       if (!saved.ok) return saved;
+      if (/_(?:revoked|removed)$/.test(change)) {
+        this.#credentials.lastUses.forget(ownerKey(type, name));
+      }
       return ok(edited.value.value);
     });
   }
@@ -221,21 +266,23 @@ export class AccessControl {
     command: Omit<ChangeAccess, "type">,
   ): Promise<Result<null, Fault | StorageFault>> {
     try {
-      const prepared = await this.#file.prepare(list);
+      const prepared = await this.#prepare(list);
       const recorded = await this.#store.transact({ type: "ChangeAccess", ...command }, () => null);
       if (!recorded.ok) {
         prepared.discard();
+        this.#isUnsaved = true;
         return recorded;
       }
       await prepared.commit();
-      this.#list = list;
+      this.#credentials.list = list;
       return ok(null);
     } catch (error) {
       if (errorCode(error) === null) throw error;
       log.error("could not save access changes", { error });
       // The file may be the old or the new one; the next start will use it, so this process does
       // too.
-      this.#list = this.#file.read();
+      this.#credentials.list = this.#file.read();
+      this.#isUnsaved = true;
       return err(toStorageFault(error));
     }
   }

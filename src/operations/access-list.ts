@@ -1,46 +1,73 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { realDisk } from "../platform/files/disk.ts";
 import { AccessFile, type AccessList } from "../store/secrets/access-file.ts";
+import { ownerKey, type Actor, type CredentialType, type Role } from "./access/actor.ts";
+import { DigestMap } from "./access/digest-map.ts";
+import type { LastUse } from "./access/last-uses.ts";
 
-export type { AccessList };
+export type { AccessList, LastUse };
+export { hashToken } from "./access/digest-map.ts";
 
 type Token = AccessList["tokens"][number];
+type User = AccessList["users"][number];
 
 interface TokenView {
   readonly name: string;
+  readonly role: Role;
   readonly madeAt: number;
   readonly endsAt: number | null;
   readonly ended: boolean;
+  readonly lastUse: LastUse | null;
+}
+
+interface UserView extends Omit<User, "argon2id" | "lastUse"> {
+  readonly lastUse: LastUse | null;
+}
+
+/** A session of the operator's page. */
+export interface SessionView {
+  readonly id: string;
+  readonly name: string;
+  readonly credential: CredentialType;
+  readonly role: Role;
+  readonly madeAt: number;
+  readonly endsAt: number;
+  readonly lastUse: LastUse;
 }
 
 /** The credentials without what is stored of their secrets. */
 export interface AccessView {
   readonly tokens: readonly TokenView[];
-  readonly users: readonly Omit<AccessList["users"][number], "argon2id">[];
+  readonly users: readonly UserView[];
+  readonly sessions: readonly SessionView[];
 }
 
 /** The credentials in a data folder that this process has not opened. */
 export const readAccessList = (folder: string): AccessList =>
   new AccessFile(realDisk, folder).read();
 
-/** Whether an administrator credential exists: then administration requires one. */
+/**
+ * Whether an administrator credential exists: then administration requires one. A viewer does not
+ * count: it cannot create credentials, so nobody could administer over the network.
+ */
 export const hasAdminCredential = ({ tokens, users }: AccessList): boolean =>
-  tokens.length > 0 || users.some(({ role }) => role === "admin");
+  tokens.some(({ role }) => role === undefined) || users.some(({ role }) => role === "admin");
 
-/** The form in which a token is stored. */
-export const hashToken = (token: string): string =>
-  createHash("sha256").update(token).digest("hex");
-
-/** The name of the valid token that is stored as this digest. */
-export function findTokenName({ tokens }: AccessList, digest: string): string | null {
-  let found: string | null = null;
-  // All tokens are compared, so that the time it takes tells nothing about a guess.
-  for (const { name, sha256, ended } of tokens) {
-    const isSame = timingSafeEqual(Buffer.from(sha256, "hex"), Buffer.from(digest, "hex"));
-    if (isSame && ended !== true) found = name;
+/** The valid tokens of a list, by their digest. */
+export function indexTokens({ tokens }: AccessList): DigestMap<Actor> {
+  const index = new DigestMap<Actor>();
+  for (const { name, role = "admin", sha256, ended } of tokens) {
+    if (ended === true) continue;
+    const useKey = ownerKey("token", name);
+    index.set(sha256, { name, role, credentialType: "token", sessionId: null, useKey });
   }
-  return found;
+  return index;
 }
+
+/** When the next token expires. */
+export const nextTokenEnd = ({ tokens }: AccessList): number =>
+  Math.min(
+    ...tokens.map(({ ended, endsAt }) => (ended === true ? Infinity : (endsAt ?? Infinity))),
+  );
 
 /** The list with the tokens marked that have expired; null: no mark is new. */
 export function markExpiredTokens(list: AccessList, now: number): AccessList | null {
@@ -52,12 +79,16 @@ export function markExpiredTokens(list: AccessList, now: number): AccessList | n
   return { ...list, tokens };
 }
 
-export const toAccessView = ({ tokens, users }: AccessList, now: number): AccessView => ({
-  tokens: tokens.map((token) => {
-    const { name, madeAt, endsAt } = token;
-    return { name, madeAt, endsAt, ended: isExpired(token, now) };
-  }),
-  users: users.map(({ name, role, setAt }) => ({ name, role, setAt })),
+export const toTokenView = (token: Token, now: number, lastUse: LastUse | null): TokenView => {
+  const { name, role = "admin", madeAt, endsAt } = token;
+  return { name, role, madeAt, endsAt, ended: isExpired(token, now), lastUse };
+};
+
+export const toUserView = ({ name, role, setAt }: User, lastUse: LastUse | null): UserView => ({
+  name,
+  role,
+  setAt,
+  lastUse,
 });
 
 const isExpired = ({ ended, endsAt }: Token, now: number): boolean =>

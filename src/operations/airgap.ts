@@ -1,6 +1,7 @@
 import type { Fault } from "../domain/fault.ts";
 import type { ConfirmationCodeFault, LicenseFileFault } from "../faults/fault-types.ts";
 import { findOpenActivations } from "../domain/licenses/airgap-license.ts";
+import { isActivationOpen } from "../domain/licenses/open-requests.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { OpenActivation, State } from "../domain/state.ts";
 import { later, MINUTE, type Instant } from "../domain/time.ts";
@@ -44,6 +45,14 @@ export interface CreatedActivation {
   readonly expires: Instant;
 }
 
+export interface OpenActivationCode {
+  readonly nonce: string;
+  readonly at: Instant;
+  readonly licenseKey: string;
+  readonly code: string;
+  readonly expires: Instant;
+}
+
 export interface AirgapInstallInput {
   readonly policy: string;
   readonly licenseKey: string;
@@ -80,6 +89,21 @@ export class Airgap {
       hardwareId,
       expires: later(open.at, limits.activationAge),
     }));
+  }
+
+  /** The activation codes that a vendor may still confirm, oldest first. */
+  listActivationCodes(): AirgapResult<OpenActivationCode[]> {
+    return this.#store.read((state, { at }) =>
+      [...state.activations.values()]
+        .filter((open) => isActivationOpen(open, at))
+        .map((open) => ({
+          nonce: open.nonce,
+          at: open.at,
+          licenseKey: open.licenseKey,
+          code: encodeActivationCode(this.#activationOf(open)),
+          expires: later(open.at, limits.activationAge),
+        })),
+    );
   }
 
   /** Installs a license from a policy and a code that confirms an open activation for it. */

@@ -1,10 +1,12 @@
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
-import type { StoreHealth } from "../store/store-health.ts";
+import type { StoreHealth as StorageHealth } from "../store/store-health.ts";
 import type { StoreStatus } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import type { OperationResult } from "./command-runner.ts";
+
+export type { StorageHealth };
 
 /** Whether changes are accepted, and what is known about the journal and the checkpoints. */
 export type StorageStatus = StoreStatus;
@@ -25,10 +27,13 @@ export interface ApplianceOverview {
 
 /** What operators see of the appliance: its state, and how its data folder is. */
 export class ApplianceStatus {
+  /** The data folder. */
+  readonly folder: string;
   readonly #store: Store;
 
-  constructor(store: Store) {
+  constructor(store: Store, folder: string) {
     this.#store = store;
+    this.folder = folder;
   }
 
   read(): OperationResult<ApplianceOverview> {
@@ -48,7 +53,7 @@ export class ApplianceStatus {
   }
 
   /** The problems that do not stop the server yet, free space, and the slowest sync. */
-  storageHealth(): StoreHealth {
+  storageHealth(): StorageHealth {
     return this.#store.health();
   }
 }

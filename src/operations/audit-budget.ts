@@ -19,17 +19,15 @@ interface Bucket {
  * refused one costs nothing. A restart resets all budgets.
  */
 export class AuditBudget {
-  readonly #mibPerHour: number;
-  readonly #capacity: number;
+  readonly #mibPerHour: () => number;
   readonly #maxPeers: number;
   /** In the order of the last charge, oldest first. */
   readonly #buckets = new Map<string, Bucket>();
   #sharedBucket: Bucket | null = null;
 
-  /** `mibPerHour` 0: no limit. */
-  constructor(mibPerHour: number, maxPeers = MAX_PEERS) {
+  /** `mibPerHour` returns the budget that applies now; 0: no limit. */
+  constructor(mibPerHour = () => 0, maxPeers = MAX_PEERS) {
     this.#mibPerHour = mibPerHour;
-    this.#capacity = mibPerHour * MIB;
     this.#maxPeers = maxPeers;
   }
 
@@ -40,7 +38,7 @@ export class AuditBudget {
 
   /** Null: no limit, as for an operator at the machine, who uses the socket. */
   meterFor(peer: string): AuditMeter | null {
-    if (this.#mibPerHour === 0 || peer === SOCKET_PEER) return null;
+    if (this.#mibPerHour() === 0 || peer === SOCKET_PEER) return null;
     return {
       checkBudget: (at) => this.#findRefusal(peer, at),
       charge: (bytes, at) => this.#charge(peer, bytes, at),
@@ -53,7 +51,7 @@ export class AuditBudget {
     const left = this.#leftIn(bucket, at);
     if (left > 0) return null;
     const retryAfterSeconds = Math.ceil(((1 - left) * HOUR) / this.#capacity / SECOND);
-    return { code: "audit_budget_exhausted", mibPerHour: this.#mibPerHour, retryAfterSeconds };
+    return { code: "audit_budget_exhausted", mibPerHour: this.#mibPerHour(), retryAfterSeconds };
   }
 
   #charge(peer: string, bytes: number, at: Instant): void {
@@ -73,6 +71,11 @@ export class AuditBudget {
     if (oldest === undefined || this.#leftIn(oldest[1], at) < this.#capacity) return true;
     this.#buckets.delete(oldest[0]);
     return false;
+  }
+
+  /** Bytes that an address may add at once. */
+  get #capacity(): number {
+    return this.#mibPerHour() * MIB;
   }
 
   #leftIn(bucket: Bucket | null, at: Instant): number {

@@ -1,51 +1,54 @@
-import { totalAt } from "../domain/consumption/counters.ts";
+import { reportAppliance } from "../domain/licenses/license-generate.ts";
+import { findReportedHeads } from "../domain/licenses/open-requests.ts";
 import type { State } from "../domain/state.ts";
-import type { Instant } from "../domain/time.ts";
 import { publicPart } from "../license/keys.ts";
 import type { LicenseRequest } from "../license/request.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import type { Identity } from "./identity.ts";
 
-/** The content of a request that was just created, as it is signed for the vendor. */
+/**
+ * The content of an open request, as it is signed for the vendor. It is the same each time, and so
+ * is its signature. A request of an older version reports the licenses of now.
+ */
 export function buildLicenseRequest(
   identity: Identity,
   state: State,
   request: string,
-  at: Instant,
 ): LicenseRequest {
   const open = state.requests.get(request);
-  const head = state.requestHeads.at(-1);
+  const heads = findReportedHeads(state, request);
+  const head = heads.at(-1);
   if (open === undefined || head === undefined)
-    throw new Error("a created request is missing from the state");
+    throw new Error("an open request is missing from the state");
+  const { createdAt, licenses, restores, trust } = open.report ?? reportAppliance(state, open.at);
   return {
     request_id: open.request,
     nonce: open.nonce,
-    created_at: rfc3339(at),
+    created_at: rfc3339(createdAt),
     product: open.product,
     license_key: open.licenseKey,
+    // Desks of older versions refuse a request with a member that they do not know.
+    ...(open.wants !== undefined && { wants: open.wants }),
     appliance: identity.id,
     jwk: publicPart(identity.key),
     hardware_id: open.hardwareId,
     hardware: open.hardware.map(({ kind, digest }) => ({ kind, digest })),
-    licenses: [...state.licenses.values()].map(({ id, terms, grant, counter }) => ({
-      license_id: id,
-      product: terms.product,
-      vendor: grant.vendor,
-      serial: grant.serial,
-      total_consumptions: totalAt(counter, at),
+    licenses: licenses.map(({ license, product, vendor, serial, total }) => ({
+      license_id: license,
+      product,
+      vendor,
+      serial,
+      total_consumptions: total,
     })),
     audit: { seq: head.auditSeq, sum: head.auditSum },
-    heads: state.requestHeads.map(({ request, auditSeq, auditSum }) => ({
+    heads: heads.map(({ request, auditSeq, auditSum }) => ({
       request_id: request,
       audit_seq: auditSeq,
       sum: auditSum,
     })),
-    ...(state.restores.length > 0 && {
-      restores: state.restores.map(({ at: when, ...restore }) => ({
-        ...restore,
-        at: rfc3339(when),
-      })),
+    ...(restores.length > 0 && {
+      restores: restores.map(({ at: when, ...restore }) => ({ ...restore, at: rfc3339(when) })),
     }),
-    trust: [...state.vendors.values()].map(({ vendor, version }) => ({ vendor, version })),
+    trust: trust.map(({ vendor, version }) => ({ vendor, version })),
   };
 }

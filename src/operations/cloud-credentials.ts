@@ -43,9 +43,21 @@ export class CloudCredentials {
 
   /** Null unless both are set. */
   async readPair(): Promise<{ readonly apiKey: string; readonly sharedKey: string } | null> {
-    const sealed = await this.#sealed.read();
-    const apiKey = this.#provided.apiKey ?? sealed.apiKey;
-    const sharedKey = this.#provided.sharedKey ?? sealed.sharedKey;
+    const { apiKey, sharedKey } = await this.#read();
     return apiKey === null || sharedKey === null ? null : { apiKey, sharedKey };
+  }
+
+  /** Which of them are set. */
+  async listSet(): Promise<{ readonly [K in Name]: boolean }> {
+    const { apiKey, sharedKey } = await this.#read();
+    return { apiKey: apiKey !== null, sharedKey: sharedKey !== null };
+  }
+
+  async #read(): Promise<Pair> {
+    const sealed = await this.#sealed.read();
+    return {
+      apiKey: this.#provided.apiKey ?? sealed.apiKey,
+      sharedKey: this.#provided.sharedKey ?? sealed.sharedKey,
+    };
   }
 }

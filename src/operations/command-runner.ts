@@ -33,7 +33,7 @@ export class CommandRunner {
   readonly #refusals = new RefusalCounter();
   readonly #refusalTimer: Timer;
 
-  constructor(store: Store, budget = new AuditBudget(0)) {
+  constructor(store: Store, budget = new AuditBudget()) {
     this.#store = store;
     this.#budget = budget;
     this.#refusalTimer = setInterval(() => void this.#writeRefusalCounts(), MINUTE);

@@ -8,9 +8,13 @@ import {
 } from "../domain/licenses/licenses.ts";
 import { findRequestWarnings } from "../domain/licenses/request-warnings.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import type { Tombstone } from "../domain/state.ts";
-import { describeTermsDifference } from "../domain/licenses/terms-difference.ts";
-import type { Instant } from "../domain/time.ts";
+import {
+  findOpenRequests,
+  isRequestOpen,
+  requestNotFound,
+} from "../domain/licenses/open-requests.ts";
+import type { OpenRequest, RequestWants, State, Tombstone } from "../domain/state.ts";
+import { instant, type Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
 import { buildCloudRequest } from "../license/cloud-request.ts";
 import { publicPart } from "../license/keys.ts";
@@ -25,7 +29,7 @@ import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { CloudCredentials } from "./cloud-credentials.ts";
 import { flattenResult, type OperationResult } from "./command-runner.ts";
-import { viewDecidedLicense } from "./decided-license.ts";
+import { viewInstalledLicense, type InstalledLicenseView } from "./decided-license.ts";
 import type { Identity } from "./identity.ts";
 import { buildLicenseRequest } from "./build-license-request.ts";
 
@@ -35,7 +39,6 @@ export interface CreatedLicenseRequest {
   readonly request: string;
   readonly at: Instant;
   readonly hardwareId: string;
-  readonly weak: boolean;
   readonly product: string | null;
   readonly licenseKey: string | null;
   readonly document: string;
@@ -48,9 +51,9 @@ export interface CreatedLicenseRequest {
   readonly warnings: readonly string[];
 }
 
-export interface InstalledLicenseView extends LicenseView {
-  /** Changes of a renewal; null: a new license, or one that was already installed. */
-  readonly changes: readonly string[] | null;
+interface DescribedRequest {
+  readonly content: LicenseRequest;
+  readonly warnings: readonly string[];
 }
 
 /** Requests, installs, finds and returns licenses. */
@@ -93,8 +96,9 @@ export class Licensing {
     product: string | null,
     licenseKey: string | null,
     peer: string,
+    wants: RequestWants = {},
   ): LicensingResult<CreatedLicenseRequest> {
-    const { hardware, hardwareId, weak } = this.#identity.hashHardware();
+    const { hardware, hardwareId } = this.#identity.hashHardware();
     const request = {
       request: randomId(),
       nonce: randomId(),
@@ -102,6 +106,7 @@ export class Licensing {
       licenseKey,
       hardwareId,
       hardware,
+      ...(Object.keys(wants).length > 0 && { wants }),
     };
     const created = await this.#store.transact(
       ({ auditSeq, auditSum }) => ({
@@ -110,18 +115,52 @@ export class Licensing {
         head: { auditSeq, auditSum },
         peer,
       }),
-      (state, { at }) => ({
-        content: buildLicenseRequest(this.#identity, state, request.request, at),
-        warnings: findRequestWarnings(state, product),
-        at,
+      (state) => this.#describeRequest(state, request.request),
+    );
+    return created.ok ? ok(await this.#signRequest(created.value)) : created;
+  }
+
+  /** The requests that a vendor may still answer, oldest first. */
+  listRequests(): OperationResult<OpenRequest[]> {
+    return this.#store.read((state, { at }) => findOpenRequests(state, at));
+  }
+
+  /** Signs an open request once more; the document is the same as when it was created. */
+  async showRequest(request: string): LicensingResult<CreatedLicenseRequest> {
+    const found = flattenResult(
+      await this.#store.read((state, { at }): Result<DescribedRequest, Fault> => {
+        const open = state.requests.get(request);
+        return open !== undefined && isRequestOpen(open, at)
+          ? ok(this.#describeRequest(state, request))
+          : err(requestNotFound(state, request));
       }),
     );
-    if (!created.ok) return created;
-    const { content, warnings, at } = created.value;
-    const document = await signLicenseRequest(content, this.#identity.key);
-    const cloud = await this.#buildCloudRequest(content, at);
-    const fields = { request: request.request, at, hardwareId, weak, product, licenseKey };
-    return ok({ ...fields, document, cloud, warnings });
+    return found.ok ? ok(await this.#signRequest(found.value)) : found;
+  }
+
+  /** Cancels a request, or an activation by its nonce: an answer to it is refused. */
+  cancelRequest(request: string, peer: string): LicensingResult<string> {
+    const command = { type: "CancelRequest", request, peer } as const;
+    return this.#store.transact(command, (_state, cancelled) => cancelled.request);
+  }
+
+  #describeRequest(state: State, request: string): DescribedRequest {
+    const content = buildLicenseRequest(this.#identity, state, request);
+    return { content, warnings: findRequestWarnings(state, content.product) };
+  }
+
+  async #signRequest({ content, warnings }: DescribedRequest): Promise<CreatedLicenseRequest> {
+    const at = instant(Date.parse(content.created_at));
+    return {
+      request: content.request_id,
+      at,
+      hardwareId: content.hardware_id,
+      product: content.product,
+      licenseKey: content.license_key,
+      document: await signLicenseRequest(content, this.#identity.key),
+      cloud: await this.#buildCloudRequest(content, at),
+      warnings,
+    };
   }
 
   /** Installs a vendor's license: verifies the signature, then applies the rules. */
@@ -165,13 +204,7 @@ export class Licensing {
         checkedVersion: vendors.find((entry) => entry.vendor === vendor)?.version ?? null,
         peer,
       },
-      (state, { license: id, replacedTerms }, context) => {
-        const view = viewDecidedLicense(state, id, context);
-        return {
-          ...view,
-          changes: replacedTerms && describeTermsDifference(replacedTerms, view.terms),
-        };
-      },
+      viewInstalledLicense,
     );
   }
 

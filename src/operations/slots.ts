@@ -6,7 +6,7 @@ import type { RuleContext } from "../domain/rule-context.ts";
 import type { Borrow } from "../domain/slots/borrow.ts";
 import { computeLeaseEnd } from "../domain/slots/leases.ts";
 import type { Register } from "../domain/slots/register.ts";
-import { findHeldSlot, type SlotOutcome } from "../domain/slots/slots.ts";
+import { countSlotsInUse, findHeldSlot, type SlotOutcome } from "../domain/slots/slots.ts";
 import type { Unregister, UnregisterAll } from "../domain/slots/unregister.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
@@ -19,6 +19,8 @@ import {
 } from "../domain/views.ts";
 import type { Lease } from "../license/lease.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
+import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
+import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { UsageTracker } from "../usage/usage-tracker.ts";
 import {
@@ -30,6 +32,7 @@ import {
   type OperationResult,
 } from "./command-runner.ts";
 import { getDecidedLicense } from "./decided-license.ts";
+import { SlotChangeReader, type ChangesSince, type ListCursor } from "./slot-changes.ts";
 
 export interface SlotResult extends SlotOutcome {
   readonly at: Instant;
@@ -44,6 +47,9 @@ interface WithNonce {
   readonly nonce: string | null;
 }
 
+/** So many are decided in a millisecond or two; heartbeats wait no longer than that. */
+const RELEASES_PER_STEP = 50;
+
 export type LeaseSigner = (lease: Lease) => Promise<string>;
 
 /** Takes, borrows, releases and lists slots. */
@@ -52,6 +58,7 @@ export class Slots {
   readonly #store: Store;
   readonly #usage: UsageTracker;
   readonly #signer: LeaseSigner;
+  readonly #changes = new SlotChangeReader();
 
   constructor(commands: CommandRunner, store: Store, usage: UsageTracker, signer: LeaseSigner) {
     this.#commands = commands;
@@ -98,6 +105,41 @@ export class Slots {
   unregisterAll(input: OperationInput<UnregisterAll>): OperationResult<OutcomeOf<UnregisterAll>> {
     const subject = { ...input, user: null };
     return this.#commands.run({ type: "UnregisterAll", ...input }, subject, null, passOutcome);
+  }
+
+  /** Releases the slots of several users; each has a result of its own, in their order. */
+  async unregisterUsers(
+    users: readonly string[],
+    input: Omit<OperationInput<Unregister>, "user">,
+  ): Promise<readonly Awaited<OperationResult<OutcomeOf<Unregister>>>[]> {
+    const results: OperationResult<OutcomeOf<Unregister>>[] = [];
+    for (let first = 0; first < users.length; first += RELEASES_PER_STEP) {
+      const some = users.slice(first, first + RELEASES_PER_STEP);
+      // Started together, so that they share a sync of the disk.
+      await runBetweenRequests(() => {
+        for (const user of some) results.push(this.unregister({ ...input, user }));
+      });
+    }
+    return Promise.all(results);
+  }
+
+  /** Like `unregisterAll` of one product, and says how many slots stay in use. */
+  unregisterProduct(
+    product: string,
+    peer: string,
+  ): OperationResult<{ readonly released: number; readonly remaining: number }> {
+    const command: UnregisterAll = { type: "UnregisterAll", product, peer };
+    const subject = { product, user: null };
+    return this.#commands.run(command, subject, null, (state, { released }, { at }) => {
+      const pools = (state.products.get(product) ?? []).map(({ pool }) => pool);
+      const remaining = pools.reduce((sum, pool) => sum + countSlotsInUse(pool, at), 0);
+      return { released, remaining };
+    });
+  }
+
+  /** What changed in the list since it was read; without a cursor, where to begin. */
+  listChanges(since: ListCursor | null): Promise<Result<ChangesSince, StorageFault>> {
+    return this.#store.read((state, { at }) => this.#changes.read(state, since, at));
   }
 
   async listRegistrations(

@@ -8,6 +8,7 @@ import type { ApplianceClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import { FolderChanged } from "../store/folder/folder-changed.ts";
 import type { LockHolder } from "../store/folder/lock.ts";
+import { EditedSettingsFile } from "../store/folder/edited-settings-file.ts";
 import { AccessFile } from "../store/secrets/access-file.ts";
 import { SealedFile } from "../store/secrets/sealed-file.ts";
 import type { StoreOptions } from "../store/store-options.ts";
@@ -27,6 +28,7 @@ import { createSignatureCheck } from "./folder/folder-checks.ts";
 import { HostMove } from "./host-move.ts";
 import { Identity } from "./identity.ts";
 import { Licensing } from "./licensing.ts";
+import { SettingChanges } from "./setting-changes.ts";
 import { Slots } from "./slots.ts";
 import { Timekeeping } from "./timekeeping.ts";
 import { VendorTrust } from "./vendor-trust.ts";
@@ -44,6 +46,7 @@ export interface ApplianceOperations {
   readonly timekeeping: Timekeeping;
   readonly hostMove: HostMove;
   readonly access: AccessControl;
+  readonly settingChanges: SettingChanges;
   readonly applianceStatus: ApplianceStatus;
   readonly usageTracker: UsageTracker;
   readonly auditLog: AuditLogReader;
@@ -78,11 +81,14 @@ export interface WireOptions {
   /** Whether a folder of an older format is migrated now; else with the next change. */
   readonly migrateOnOpen?: boolean;
   readonly clock: ApplianceClock;
+  /** Milliseconds of a clock that never jumps; default: that of the process. */
+  readonly monotonicMs?: () => number;
   /** The components of the machine to which licenses are bound. */
   readonly hardware: readonly HardwareComponent[];
-  readonly caps?: SlotCaps;
-  /** How many MiB an hour one address may add to the audit log; 0: no limit. */
-  readonly auditBudget?: number;
+  /** Called with each command: the operator can change them while the server runs. */
+  readonly caps?: () => SlotCaps;
+  /** How many MiB an hour one address may add to the audit log now; 0: no limit. */
+  readonly auditBudget?: () => number;
   /** The trust document of a vendor's own build; null: the site chooses its vendors. */
   readonly builtInTrust?: string | null;
   readonly serviceCredentials?: ServiceCredentials;
@@ -127,19 +133,21 @@ export async function wire(
     jumps: clock.jumps,
     behind: clock.behind,
     ...(options.caps && { caps: options.caps }),
+    ...(options.monotonicMs && { monotonicMs: options.monotonicMs }),
     checkpoint: options.checkpoint,
     onFatal: (error) => options.onFatal(error, error instanceof FolderChanged ? error : null),
   });
   // Not the system clock: if it is set back, an expired token must not become valid again.
   const now = (): Instant =>
     store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
-  const commands = new CommandRunner(store, new AuditBudget(options.auditBudget ?? 0));
+  const commands = new CommandRunner(store, new AuditBudget(options.auditBudget));
   const usageTracker = new UsageTracker(store);
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
   const credentials = new CloudCredentials(store, sealedFile, providedKeys);
   const vendorTrust = new VendorTrust(store, identity, builtInTrust);
   if (builtInTrust !== null) await vendorTrust.trustVendor(builtInTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);
+  const access = new AccessControl(store, accessFile, now);
   return {
     store,
     operations: {
@@ -153,8 +161,9 @@ export async function wire(
       identity,
       timekeeping,
       hostMove: new HostMove(store),
-      access: new AccessControl(store, accessFile, now),
-      applianceStatus: new ApplianceStatus(store),
+      access,
+      settingChanges: new SettingChanges(store, new EditedSettingsFile(disk, folder)),
+      applianceStatus: new ApplianceStatus(store, folder),
       usageTracker,
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),
@@ -162,6 +171,7 @@ export async function wire(
         timekeeping.stop();
         usageTracker.stop();
         await commands.close();
+        await access.close();
         await store.close();
       },
     },

@@ -73,7 +73,7 @@ describe("setting the clock back", () => {
     const { token } = unwrap(await access.createToken("ops", 1, "test"));
     clock.now += 2 * DAY;
     expect(access.identify(token)).toBeNull();
-    await access.persistExpiredTokens();
+    await access.persistExpiries();
     clock.now -= 2 * DAY;
     expect(access.identify(token)).toBeNull();
     expect(reopen().identify(token)).toBeNull();
@@ -84,7 +84,7 @@ describe("setting the clock back", () => {
     const { access, clock, reopen } = await openAccess();
     const { token } = unwrap(await access.createToken("ops", 1, "test"));
     clock.now += 2 * DAY;
-    await reopen().persistExpiredTokens();
+    await reopen().persistExpiries();
     clock.now -= 2 * DAY;
     expect(reopen().identify(token)).toBeNull();
   });
@@ -95,7 +95,7 @@ describe("setting the clock back", () => {
     const before = readFileSync(path, "utf8");
     clock.now += 2 * DAY;
     expect(access.identify(token)).not.toBeNull();
-    await access.persistExpiredTokens();
+    await access.persistExpiries();
     clock.now -= 2 * DAY;
     expect(reopen().identify(token)).not.toBeNull();
     expect(readFileSync(path, "utf8")).toBe(before);

@@ -26,7 +26,7 @@ import {
 const MIB = 1024 * 1024;
 
 /** One MiB an hour, unless given. */
-const makeBudget = (mib = 1, peers?: number): AuditBudget => new AuditBudget(mib, peers);
+const makeBudget = (mib = 1, peers?: number): AuditBudget => new AuditBudget(() => mib, peers);
 
 const checkBudget = (auditBudget: AuditBudget, peer: string, at: Instant) =>
   auditBudget.meterFor(peer)?.checkBudget(at) ?? null;
@@ -92,7 +92,7 @@ describe("the audit log budget of a peer", () => {
       }
     }
     const { store } = await openLicensedSite();
-    const commands = new CommandRunner(store, new RecordingBudget(1));
+    const commands = new CommandRunner(store, new RecordingBudget(() => 1));
     const usage = new UsageTracker(store);
     onTestFinished(() => usage.stop());
     const slots = new Slots(commands, store, usage, async () => "");

@@ -1,0 +1,120 @@
+import { HOUR, MINUTE } from "../../domain/time.ts";
+import { randomId } from "../../platform/crypto/random.ts";
+import { RateLimiter } from "../../platform/schedule/rate-limiter.ts";
+import type { AccessList } from "../../store/secrets/access-file.ts";
+import { ownerKey, sessionKey, type Actor, type Role } from "./actor.ts";
+import { createSecret, DigestMap, hashToken } from "./digest-map.ts";
+
+type SessionRow = NonNullable<AccessList["sessions"]>[number];
+
+/** A working day: an operator signs in once a day, and a forgotten tab is of no use tomorrow. */
+const SESSION_DURATION = 12 * HOUR;
+
+/** More than the browser tabs of one person. Beyond it, the owner's oldest session ends. */
+const MAX_PER_OWNER = 20;
+const MAX_SESSIONS = 1_000;
+/** Each new session is written to disk, so one owner may not start them without limit. */
+const MAX_STARTS_PER_MINUTE = 30;
+
+export interface PageSession {
+  readonly row: SessionRow;
+  readonly actor: Actor;
+}
+
+/**
+ * The sessions of the operator's page. They are stored as digests beside the tokens, so that a
+ * restart of the server does not sign out.
+ */
+export class PageSessions {
+  readonly #sessions = new DigestMap<PageSession>();
+  readonly #starts = new RateLimiter(MINUTE);
+
+  /** Sessions whose owner does not exist any more are left out. */
+  constructor(list: AccessList) {
+    for (const row of list.sessions ?? []) {
+      const role = roleOfOwner(list, row);
+      if (role !== null) this.#sessions.set(row.sha256, { row, actor: toActor(row, role) });
+    }
+  }
+
+  /** Null: the owner has started too many within a minute. */
+  start(
+    owner: Pick<Actor, "name" | "role" | "credentialType">,
+    { now, endsAt, address }: { now: number; endsAt: number; address: string },
+  ): { readonly session: PageSession; readonly token: string } | null {
+    const key = ownerKey(owner.credentialType, owner.name);
+    if (this.#starts.count(now, key) >= MAX_STARTS_PER_MINUTE) return null;
+    this.#starts.add(now, [key]);
+    const token = createSecret();
+    const row: SessionRow = {
+      id: randomId(),
+      sha256: hashToken(token),
+      credential: owner.credentialType,
+      name: owner.name,
+      madeAt: now,
+      endsAt: Math.min(endsAt, now + SESSION_DURATION),
+      address,
+    };
+    const session = { row, actor: toActor(row, owner.role) };
+    this.#sessions.set(row.sha256, session);
+    this.#endOldest(key);
+    return { session, token };
+  }
+
+  find(digest: string): PageSession | null {
+    return this.#sessions.get(digest);
+  }
+
+  findById(id: string): PageSession | null {
+    return this.list().find(({ row }) => row.id === id) ?? null;
+  }
+
+  list(): PageSession[] {
+    return [...this.#sessions.entries()].map(([, session]) => session);
+  }
+
+  end({ row }: PageSession): void {
+    this.#sessions.delete(row.sha256);
+  }
+
+  /** Returns the sessions that were ended. */
+  endWhere(matches: (session: PageSession) => boolean): PageSession[] {
+    const ended = this.list().filter(matches);
+    for (const session of ended) this.end(session);
+    return ended;
+  }
+
+  /**
+   * Ends those that have expired, and those that were started after now: the clock was set back,
+   * and their age is unknown.
+   */
+  endExpired(now: number): PageSession[] {
+    return this.endWhere(({ row }) => !isValid(row, now));
+  }
+
+  #endOldest(key: string): void {
+    const ofOwner = this.list().filter((session) => keyOfOwner(session) === key);
+    for (const session of ofOwner.slice(0, -MAX_PER_OWNER)) this.end(session);
+    for (const session of this.list().slice(0, -MAX_SESSIONS)) this.end(session);
+  }
+}
+
+export const isValid = ({ madeAt, endsAt }: SessionRow, now: number): boolean =>
+  madeAt <= now && now < endsAt;
+
+export const keyOfOwner = ({ row }: PageSession): string => ownerKey(row.credential, row.name);
+
+const toActor = ({ id, name, credential }: SessionRow, role: Role): Actor => ({
+  name,
+  role,
+  credentialType: credential,
+  sessionId: id,
+  useKey: sessionKey(id),
+});
+
+/** Null: there is no such owner. A token that has expired ends its sessions by their own end. */
+function roleOfOwner({ tokens, users }: AccessList, { credential, name }: SessionRow): Role | null {
+  if (credential === "user") return users.find((user) => user.name === name)?.role ?? null;
+  const token = tokens.find((candidate) => candidate.name === name);
+  return token === undefined || token.ended === true ? null : (token.role ?? "admin");
+}

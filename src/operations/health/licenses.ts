@@ -1,0 +1,157 @@
+import { describeEnd, isEndingSoon, type WarningTime } from "../../domain/licenses/end-date.ts";
+import { getLicenseEnd } from "../../domain/licenses/terms.ts";
+import type { Instant } from "../../domain/time.ts";
+import type { LicenseView } from "../../domain/views.ts";
+import { RULE_FAULTS } from "../../faults/rule-faults.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { createFinding, type Finding, type HealthReport } from "./finding.ts";
+import { quoteArgument } from "./quote-argument.ts";
+
+export interface LicenseFacts extends Pick<
+  LicenseView,
+  "id" | "terms" | "refusal" | "movedUntil" | "slotsInUse" | "total"
+> {
+  /** Hardware components in the license that this machine no longer has. */
+  readonly missingHardware: readonly string[];
+}
+
+export function checkLicenses(licenses: readonly LicenseFacts[], time: WarningTime): HealthReport {
+  if (licenses.length === 0) {
+    const finding = createFinding("license_missing", "note", {
+      summary: "No license is installed",
+      remedy: "Trust a vendor, request a license, and install the file that comes back",
+      command: "berth license request",
+    });
+    return { findings: [finding], passed: [] };
+  }
+  const findings = licenses.flatMap((license) => licenseFindings(license, licenses, time));
+  const valid = licenses.filter(({ refusal }) => refusal === null).length;
+  const isHealthy = findings.every(({ severity }) => severity === "note");
+  const summary = valid === 1 ? "1 license is valid" : `${valid} licenses are valid`;
+  return { findings, passed: isHealthy ? [{ check: "licenses", summary }] : [] };
+}
+
+function licenseFindings(
+  license: LicenseFacts,
+  all: readonly LicenseFacts[],
+  time: WarningTime,
+): Finding[] {
+  if (license.refusal !== null) return [refusalFinding(license, license.refusal, all)];
+  return [
+    ...movedOrDriftFindings(license, time.now),
+    ...endFindings(license, time),
+    ...useFindings(license),
+  ];
+}
+
+const requestCommand = (product: string): string =>
+  `berth license request --product ${quoteArgument(product)}`;
+
+function refusalFinding(
+  { id, terms }: LicenseFacts,
+  refusal: string,
+  all: readonly LicenseFacts[],
+): Finding {
+  const { product, start } = terms;
+  if (refusal === "license_not_active") {
+    return createFinding("license_not_started", "note", {
+      summary: `${product}: license ${id} starts on ${start === null ? "" : dayOf(start)}`,
+      remedy: "",
+      subject: product,
+    });
+  }
+  const other = all.find((entry) => entry.terms.product === product && entry.refusal === null);
+  const code = refusal === "license_expired" ? "license_expired" : "license_refused";
+  const reason = isRuleCode(refusal) ? RULE_FAULTS[refusal].shortReason : refusal;
+  if (other !== undefined) {
+    return createFinding(code, "note", {
+      summary: `${product}: license ${id} grants no slots (${reason}); license ${other.id} is valid`,
+      remedy: "Remove the license that is no longer needed",
+      command: `berth license remove ${id}`,
+      subject: product,
+    });
+  }
+  return createFinding(code, "error", {
+    summary: `${product}: ${reason}, no slots available`,
+    remedy: "Request a new license",
+    command: requestCommand(product),
+    subject: product,
+  });
+}
+
+const dayOf = (at: Instant): string => rfc3339(at).slice(0, 10);
+
+const isRuleCode = (code: string): code is keyof typeof RULE_FAULTS =>
+  Object.hasOwn(RULE_FAULTS, code);
+
+/** A moved license is signed for other hardware: that is one finding, not two. */
+function movedOrDriftFindings(
+  { terms: { product }, movedUntil, missingHardware }: LicenseFacts,
+  now: Instant,
+): Finding[] {
+  const command = requestCommand(product);
+  if (movedUntil !== null) {
+    return [
+      createFinding("license_moved", "warning", {
+        summary: `${product} was issued for the previous host and ${describeEnd(movedUntil, now)} here`,
+        remedy: "Request a license for this host",
+        command,
+        subject: product,
+      }),
+    ];
+  }
+  if (missingHardware.length === 0) return [];
+  return [
+    createFinding("hardware_drift", "warning", {
+      summary: `${product}: ${missingHardware.join(", ")} changed since the license was issued`,
+      remedy: "Request a new license before more hardware changes",
+      command,
+      subject: product,
+    }),
+  ];
+}
+
+function endFindings({ terms }: LicenseFacts, { now, warningDays }: WarningTime): Finding[] {
+  const { product, validUntil } = terms;
+  const end = getLicenseEnd(terms);
+  if (validUntil === null || end === null || !isEndingSoon(validUntil, now, warningDays)) return [];
+  const summary =
+    validUntil > now
+      ? `${product} ${describeEnd(validUntil, now)}`
+      : `${product} has expired; its grace period ${describeEnd(end, now)}`;
+  return [
+    createFinding("license_expiring", "warning", {
+      summary,
+      remedy: "Request a renewal",
+      command: requestCommand(product),
+      subject: product,
+    }),
+  ];
+}
+
+function useFindings({ terms, slotsInUse, total }: LicenseFacts): Finding[] {
+  const { product, slots, consumption } = terms;
+  const findings: Finding[] = [];
+  if (slots > 0 && slotsInUse >= slots) {
+    findings.push(
+      createFinding("slots_full", "note", {
+        summary: `${product}: ${slots === 1 ? "the only slot is" : `all ${slots} slots are`} in use`,
+        remedy: "See who uses them, or request more slots",
+        command: `berth slots --product ${quoteArgument(product)}`,
+        subject: product,
+      }),
+    );
+  }
+  const max = consumption?.max ?? null;
+  if (max !== null && total > max) {
+    findings.push(
+      createFinding("consumption_over", "note", {
+        summary: `${product}: ${total} of ${max} consumed, ${total - max} more than included`,
+        remedy: "Request a larger quota if this is the rule",
+        command: requestCommand(product),
+        subject: product,
+      }),
+    );
+  }
+  return findings;
+}
