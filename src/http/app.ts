@@ -14,6 +14,7 @@ import { airgapGenerate } from "./routes/airgap-generate.ts";
 import { airgapLicense } from "./routes/airgap-license.ts";
 import { auditMaintenance } from "./routes/audit-maintenance.ts";
 import { auth } from "./routes/auth.ts";
+import { backups } from "./routes/backups.ts";
 import { borrow } from "./routes/borrow.ts";
 import { createRequestContext, type RouteDeps } from "./routes/deps.ts";
 import { clock } from "./routes/clock.ts";
@@ -25,12 +26,17 @@ import { health } from "./routes/health.ts";
 import { license } from "./routes/license.ts";
 import { licenseGenerate } from "./routes/license-generate.ts";
 import { licenseRemove } from "./routes/license-remove.ts";
+import { requests } from "./routes/requests.ts";
 import { licenseUpload } from "./routes/license-upload.ts";
 import { page } from "./routes/page.ts";
+import { replyWithFile, serveText, type ServedFile } from "./page/served-file.ts";
 import { qr } from "./routes/qr.ts";
 import { auditLog } from "./routes/audit-log.ts";
 import { register } from "./routes/register.ts";
+import { registrationsChanges } from "./routes/registrations-changes.ts";
+import { registrationsRelease } from "./routes/registrations-release.ts";
 import { registrationsSlice } from "./routes/registrations-slice.ts";
+import { sessions } from "./routes/sessions.ts";
 import { settings } from "./routes/settings.ts";
 import { setKeys } from "./routes/set-keys.ts";
 import { stream } from "./routes/stream.ts";
@@ -40,6 +46,53 @@ import { unregisterAll } from "./routes/unregister-all.ts";
 import { usage } from "./routes/usage.ts";
 import { buildRouteTable, type RouteTable } from "./access/route-table.ts";
 import type { Services } from "./services.ts";
+
+// In groups: the type of one chain of all routes is too deep for the compiler.
+
+const applicationRoutes = (deps: RouteDeps) =>
+  new Elysia({ name: "application-routes" })
+    .use(register(deps))
+    .use(borrow(deps))
+    .use(unregister(deps))
+    .use(unregisterAll(deps))
+    .use(addConsumption(deps))
+    .use(addFeatureConsumption(deps))
+    .use(featureRegister(deps))
+    .use(featureRelease(deps))
+    .use(license(deps));
+
+const licenseRoutes = (deps: RouteDeps) =>
+  new Elysia({ name: "license-routes" })
+    .use(licenseGenerate(deps))
+    .use(licenseUpload(deps))
+    .use(airgapGenerate(deps))
+    .use(airgapLicense(deps))
+    .use(setKeys(deps))
+    .use(clock(deps))
+    .use(move(deps))
+    .use(trust(deps))
+    .use(licenseRemove(deps))
+    .use(requests(deps));
+
+const registrationRoutes = (deps: RouteDeps) =>
+  new Elysia({ name: "registration-routes" })
+    .use(registrationsSlice(deps))
+    .use(registrationsChanges(deps))
+    .use(registrationsRelease(deps));
+
+const operatorRoutes = (deps: RouteDeps) =>
+  new Elysia({ name: "operator-routes" })
+    .use(auth(deps))
+    .use(access(deps))
+    .use(sessions(deps))
+    .use(auditLog(deps))
+    .use(auditMaintenance(deps))
+    .use(admin(deps))
+    .use(stream(deps))
+    .use(usage(deps))
+    .use(settings(deps))
+    .use(maintenance(deps))
+    .use(backups(deps));
 
 /** Builds the HTTP app without a listener, so tests call it as a server would. */
 export function createApp(services: Services, gate: Gate) {
@@ -59,44 +112,20 @@ export function createApp(services: Services, gate: Gate) {
       admit(gate, routeTable, request);
     })
     .onError({ as: "global" }, ({ error, set, request }) => replyToError(error, set, request))
-    .use(page())
+    .use(page(deps))
     .use(health(deps))
-    .use(register(deps))
-    .use(borrow(deps))
-    .use(unregister(deps))
-    .use(unregisterAll(deps))
-    .use(addConsumption(deps))
-    .use(addFeatureConsumption(deps))
-    .use(featureRegister(deps))
-    .use(featureRelease(deps))
-    .use(license(deps))
-    .use(licenseGenerate(deps))
-    .use(licenseUpload(deps))
-    .use(airgapGenerate(deps))
-    .use(airgapLicense(deps))
-    .use(setKeys(deps))
-    .use(clock(deps))
-    .use(move(deps))
-    .use(trust(deps))
-    .use(licenseRemove(deps))
-    .use(auth(deps))
-    .use(access(deps))
-    .use(registrationsSlice(deps))
-    .use(auditLog(deps))
-    .use(auditMaintenance(deps))
-    .use(admin(deps))
-    .use(stream(deps))
-    .use(usage(deps))
-    .use(settings(deps))
-    .use(maintenance(deps))
+    .use(applicationRoutes(deps))
+    .use(licenseRoutes(deps))
+    .use(registrationRoutes(deps))
+    .use(operatorRoutes(deps))
     .use(qr());
   // Built once: every client may request it, and building it takes as long as ten other replies.
-  let document: string | null = null;
+  let document: ServedFile | null = null;
   const completeApp = app.get(
     "/api/v4/openapi.json",
-    ({ set }) => {
-      set.headers["content-type"] = JSON_TYPE;
-      return (document ??= JSON.stringify(buildOpenapiDocument(app)));
+    ({ request }) => {
+      document ??= serveText(JSON_TYPE, JSON.stringify(buildOpenapiDocument(app)));
+      return replyWithFile(request, document, { "cache-control": "no-cache" });
     },
     describeRoute({
       plane: "open",

@@ -3,6 +3,7 @@ import {
   describeForCommandLine,
   FAULTS,
   messageOf,
+  wrongFieldOf,
   type CommandLineTexts,
 } from "../faults/catalog.ts";
 import type { AnyFault, FaultCode } from "../faults/fault-types.ts";
@@ -12,6 +13,8 @@ export interface RefusalReply {
   readonly status: number;
   readonly code: FaultCode;
   readonly message: string;
+  /** The one field of the request that is wrong; absent: none, or more than one. */
+  readonly field?: string;
 }
 
 /**
@@ -39,11 +42,15 @@ export function unwrap<T>(result: Result<T, AnyFault>): T {
 export const faultOf = (error: unknown): AnyFault | null =>
   error instanceof Refusal ? error.fault : null;
 
-export const refusalReply = (fault: AnyFault): RefusalReply => ({
-  status: httpStatusOf(fault.code),
-  code: fault.code,
-  message: messageOf(fault),
-});
+export function refusalReply(fault: AnyFault): RefusalReply {
+  const field = wrongFieldOf(fault);
+  return {
+    status: httpStatusOf(fault.code),
+    code: fault.code,
+    message: messageOf(fault),
+    ...(field !== null && { field }),
+  };
+}
 
 /** Commands send this header, to get the texts that an operator at the command line needs. */
 export const AUDIENCE_HEADER = "x-berth-audience";

@@ -1,32 +1,70 @@
 import { Type, type Static } from "@sinclair/typebox";
 import type { Result } from "../domain/result.ts";
-import type { MaintenanceFault } from "../faults/fault-types.ts";
+import type { BackupScheduler } from "../operations/backups/backup-scheduler.ts";
+import type { MaintenanceFault, SettingsChangeFault } from "../faults/fault-types.ts";
+import { FindingReply, PassedCheckReply, SeverityReply } from "./reply/findings.ts";
 
 const text = Type.String();
 const count = Type.Integer();
 
+const SettingValue = Type.Union([text, Type.Boolean(), Type.Array(text), Type.Null()], {
+  description: "As it was written; null if it is not set.",
+});
+
+const Setting = Type.Object(
+  {
+    name: Type.String({ description: "The name, as in the settings file." }),
+    type: Type.Union([Type.Literal("string"), Type.Literal("boolean"), Type.Literal("list")]),
+    value: SettingValue,
+    source: Type.String({ description: "A flag, a variable, a file, page, or default." }),
+    default: SettingValue,
+    help: text,
+    editable: Type.Boolean({ description: "Whether POST settings can change it now." }),
+    why_not: Type.Union([text, Type.Null()], {
+      description: "Why it cannot be changed here, and how to change it; null if it can.",
+    }),
+  },
+  { title: "Setting" },
+);
+
 export const SettingsReply = Type.Object(
   {
-    settings: Type.Array(
-      Type.Object({
-        name: text,
-        value: Type.Union([text, Type.Boolean(), Type.Array(text)]),
-        source: Type.String({ description: "A flag, a variable, a file, or default." }),
-      }),
-    ),
+    settings: Type.Array(Setting),
+    config_file: Type.Union([text, Type.Null()], {
+      description: "The settings file that the server read at its start.",
+    }),
     networks: Type.Object(
       { client: Type.Array(text), admin: Type.Array(text) },
       { description: "Networks in effect now; those of the machine's own interfaces may change." },
     ),
     listeners: Type.Array(Type.Object({ address: text, tls: Type.Boolean() })),
+    cloud_keys: Type.Object(
+      { api_key: Type.Boolean(), shared_key: Type.Boolean() },
+      { description: "Whether each key is set." },
+    ),
+    read_only: Type.Boolean({ description: "Whether the caller may only read: a viewer." }),
   },
   { title: "Settings" },
 );
 
+const ChangedValue = Type.Union([text, Type.Array(text)]);
+
+export const SettingChangesReply = Type.Object(
+  {
+    changes: Type.Array(Type.Object({ name: text, from: ChangedValue, to: ChangedValue }), {
+      description: "Settings whose value is another one now; empty if nothing changed.",
+    }),
+  },
+  { title: "SettingChanges" },
+);
+
 export const DoctorReply = Type.Object(
   {
-    worst_level: text,
-    findings: Type.Array(Type.Object({ check: text, level: text, finding: text, remedy: text })),
+    worst_severity: Type.Union([SeverityReply, Type.Null()], {
+      description: "null: there is no finding.",
+    }),
+    findings: Type.Array(FindingReply),
+    passed_checks: Type.Array(PassedCheckReply),
   },
   { title: "Doctor" },
 );
@@ -82,6 +120,9 @@ const DamagedData = Type.Object(
 export const VerifyReply = Type.Union([IntactData, DamagedData]);
 
 export type SettingsReply = Static<typeof SettingsReply>;
+/** What the server itself knows of its settings. */
+export type ServerSettings = Omit<SettingsReply, "cloud_keys" | "read_only">;
+export type SettingChangesReply = Static<typeof SettingChangesReply>;
 export type DoctorReply = Static<typeof DoctorReply>;
 export type VerifyReply = Static<typeof VerifyReply>;
 
@@ -97,11 +138,29 @@ export interface Download {
 /** Too much work for the serving process: a child process does it, until the signal aborts it. */
 export type MaintenanceJob<T> = (signal: AbortSignal) => Promise<Result<T, MaintenanceFault>>;
 
+/** New values of settings by their names; null: back to the default. */
+export type SettingEdits = Readonly<Record<string, SettingEdit>>;
+
+export type SettingEdit = string | number | boolean | readonly string[] | null;
+
+export interface SettingsCaller {
+  /** The address of the request. */
+  readonly address: string;
+  /** The address for the audit log, with the credential's name. */
+  readonly peer: string;
+}
+
 /** Operations that need a running server. */
 export interface RunningServer {
-  readonly settings: () => SettingsReply;
+  readonly settings: () => ServerSettings;
+  /** Changes all of these settings, or none. */
+  readonly changeSettings: (
+    edits: SettingEdits,
+    caller: SettingsCaller,
+  ) => Promise<Result<SettingChangesReply, SettingsChangeFault>>;
   readonly doctor: MaintenanceJob<DoctorReply>;
   readonly verify: MaintenanceJob<VerifyReply>;
   readonly backup: MaintenanceJob<Download>;
   readonly supportBundle: MaintenanceJob<Download>;
+  readonly backups: BackupScheduler;
 }

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { createApp } from "./app.ts";
 import { socketGate, type Gate } from "./access/gate.ts";
 import { withAccessLog, type LogMode } from "./access/access-log.ts";
+import { compressReply } from "./reply/compress.ts";
 import type { Services } from "./services.ts";
 
 export interface Listener {
@@ -87,7 +88,7 @@ export function createHandler(
     access: services.access,
   };
   const app = createApp(services, gate);
-  const fetch = withAccessLog((request) => app.fetch(request), logMode);
+  const fetch = withAccessLog((request) => compressReply(request, app.fetch(request)), logMode);
   const handler: Handler = (originalRequest, listener) => {
     server = listener;
     if (!isTls) return fetch(originalRequest);

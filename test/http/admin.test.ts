@@ -23,6 +23,8 @@ describe("GET /api/admin/v1/status", () => {
     const { storage, ...status } = expectOk(await site.status());
     expect(status).toEqual({
       version: manifest.version,
+      site_name: "Plant 4",
+      expiry_warning_days: 30,
       kind: "site",
       pid: process.pid,
       now: "2026-03-02T09:01:00.000Z",
@@ -34,8 +36,25 @@ describe("GET /api/admin/v1/status", () => {
         components: ["mac", "machine_id"],
         weak_binding: false,
       },
-      exposures: [],
+      command_line: { executable: "berth", needs_sudo: true, data_folder: site.folder },
+      findings: [
+        {
+          code: "license_refused",
+          severity: "error",
+          summary: "cam: license disabled, no slots available",
+          remedy: "Request a new license",
+          command: "berth license request --product cam",
+          subject: "cam",
+        },
+      ],
+      passed_checks: [
+        { check: "storage", summary: expect.stringContaining("enough free space") },
+        { check: "clock", summary: "In sync with the system clock" },
+        { check: "hardware", summary: "Bound to mac, machine_id" },
+      ],
+      checked_at: null,
       certificate: null,
+      backups: null,
       licenses: [
         {
           license_id: 1,

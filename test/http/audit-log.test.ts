@@ -263,7 +263,7 @@ describe("the export of the audit log", () => {
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("application/x-ndjson");
     expect(response.headers.get("content-disposition")).toMatch(
-      /^attachment; filename="berth-audit-\w{8}-\d{4}-\d\d-\d\d\.jsonl"$/,
+      /^attachment; filename="berth-audit-plant-4-\w{8}-\d{4}-\d\d-\d\d\.jsonl"$/,
     );
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(text).toBe(readAuditLines(site.folder));
@@ -324,5 +324,55 @@ describe("the export of the audit log", () => {
   test("is refused when since is not a timestamp", async () => {
     const site = await openAppliance();
     expectRefusal(await site.get(`${EXPORT}?since=now`), 400, "invalid_timestamp");
+  });
+});
+
+describe("the export of audit events as CSV", () => {
+  const CSV = `${AUDIT}/csv`;
+
+  /** The records of the file, without quotes: no cell of these sites contains a line break. */
+  async function readRecords(site: Appliance, query = ""): Promise<string[]> {
+    const [response, body] = await site.get(`${CSV}${query}`);
+    expect(response.status).toBe(200);
+    const text = String(body);
+    expect(text.endsWith("\r\n")).toBe(true);
+    return text.slice(0, -2).split("\r\n");
+  }
+
+  test("has a header, and the events that the same filter lists, newest first", async () => {
+    const site = await openUsedSite();
+    const query = "?user=bob&type=SlotTaken,SlotReleased,ConsumptionAdded";
+    const [header, ...records] = await readRecords(site, query);
+    expect(header).toBe("seq,event_index,at,type,product,license_id,user,peer,summary,detail");
+    const events = await readEvents(site, query);
+    expect(records.map((record) => record.split(",").slice(0, 4))).toEqual(
+      events.map(({ seq, event_index, at, type }) => [String(seq), String(event_index), at, type]),
+    );
+    expect(events.length).toBe(3);
+  });
+
+  test("has all events of a log that is longer than a page", async () => {
+    const site = await openAppliance({ licenses: { 1: { slots: 700 } } });
+    for (let user = 0; user < 600; user += 1) expectOk(await site.register({ user: `u${user}` }));
+    expect(await readRecords(site, "?type=SlotTaken")).toHaveLength(1 + 600);
+  });
+
+  test("has only the header when nothing matches", async () => {
+    expect(await readRecords(await openUsedSite(), "?user=nobody")).toHaveLength(1);
+  });
+
+  test("has a file name with appliance and date, and marks cells that look like formulas", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "=1+2" }));
+    const [response, body] = await site.get(`${CSV}?type=SlotTaken`);
+    expect(response.headers.get("content-disposition")).toMatch(
+      /^attachment; filename="berth-audit-plant-4-\w{8}-\d{4}-\d\d-\d\d\.csv"$/,
+    );
+    expect(String(body)).toContain(",'=1+2,");
+  });
+
+  test("is refused when since is not a timestamp", async () => {
+    const site = await openAppliance();
+    expectRefusal(await site.get(`${CSV}?since=yesterday`), 400, "invalid_timestamp");
   });
 });

@@ -15,8 +15,8 @@ const damaged = { intact: false, finding: "something", remedy: "" } as const;
 
 const slowMaintenance =
   (ms: number) =>
-  (folder: string): RunningServer => ({
-    ...makeMaintenance(folder),
+  (...site: Parameters<typeof makeMaintenance>): RunningServer => ({
+    ...makeMaintenance(...site),
     async verify() {
       await Bun.sleep(ms);
       return ok(damaged);

@@ -19,6 +19,9 @@ const sendTrustDocument = async (site: Appliance, action: "show" | "add" = "add"
   return site.post<{ vendor: string }>(`${ADMIN}/trust/${action}`, { license });
 };
 
+const makeRequestId = async (site: Appliance): Promise<string> =>
+  expectOk(await site.post<{ request_id: string }>("license/generate", {})).request_id;
+
 export const LICENSING_CALLS: Readonly<Record<string, ApiCall>> = {
   "POST /api/v4/license/generate": (site) => site.post("license/generate", {}),
   "POST /api/v4/license/upload": async (site) =>
@@ -38,6 +41,17 @@ export const LICENSING_CALLS: Readonly<Record<string, ApiCall>> = {
     const { vendor } = expectOk(await sendTrustDocument(site));
     return site.post(`${ADMIN}/trust/remove`, { vendor });
   },
+  "GET /api/admin/v1/requests": async (site) => {
+    expectOk(await site.post("license/generate", { note: "a note", wanted_slots: "3" }));
+    expectOk(await site.post("airgap/generate", BODY));
+    return site.get(`${ADMIN}/requests`);
+  },
+  "GET /api/admin/v1/requests/document": async (site) => {
+    const id = await makeRequestId(site);
+    return site.get(`${ADMIN}/requests/document?request_id=${id}`);
+  },
+  "POST /api/admin/v1/requests/cancel": async (site) =>
+    site.post(`${ADMIN}/requests/cancel`, { request_id: await makeRequestId(site) }),
   "POST /api/admin/v1/licenses/remove": (site) =>
     site.post(`${ADMIN}/licenses/remove`, { license_id: "2" }),
   "POST /api/admin/v1/move": async (site) => {

@@ -68,7 +68,7 @@ const listOperations = ({ paths }: Document): [string, Operation][] =>
 
 /** The scripts, styles and icons of a page are not operations. */
 const isOperation = (route: string): boolean =>
-  !route.startsWith("HEAD ") && !/\.(?:js|css|svg)$/.test(route);
+  !route.startsWith("HEAD ") && !route.includes(" /assets/");
 
 test("the OpenAPI document lists exactly the routes of the route table", async () => {
   const document = await readDocument(await openAppliance());
@@ -116,7 +116,13 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   ],
   "POST /api/v4/add_consumption": ["product", "consumptions", "max_overages", "allow_overages"],
   "POST /api/v4/add_feature_consumption": ["product", "feature", "consumptions"],
-  "POST /api/v4/license/generate": ["product", "license_key"],
+  "POST /api/v4/license/generate": [
+    "product",
+    "license_key",
+    "wanted_slots",
+    "wanted_until",
+    "note",
+  ],
   "POST /api/v4/unregister": ["product", "user", "license_id"],
   "POST /api/v4/unregister/all": ["product"],
   "POST /api/v4/featureRegister": [
@@ -139,9 +145,11 @@ const UPLOADS = new Set([
 
 /** These operations have no fields, so an empty body is the same as none. */
 const WITHOUT_FIELDS = new Set([
+  "POST /api/admin/v1/sessions",
   "POST /api/admin/v1/clock/request",
   "POST /api/admin/v1/clock/accept",
   "POST /api/admin/v1/backup",
+  "POST /api/admin/v1/backups",
   "POST /api/admin/v1/support-bundle",
 ]);
 
@@ -224,6 +232,8 @@ test("every request example of the OpenAPI document succeeds", async () => {
 describe("the OpenAPI document describes the real reply of", () => {
   const ada = { user: "ada", product: "cad" };
   const view = { ...ada, feature: "view" };
+  const makeBackup = async (site: Appliance): Promise<string> =>
+    expectOk(await site.post<{ readonly name: string }>("/api/admin/v1/backups", {})).name;
   const REPLIES: Readonly<Record<string, ApiCall>> = {
     "GET /api/v4/health": (site) => site.get("/api/v4/health"),
     "GET /api/v4/openapi.json": (site) => site.get("/api/v4/openapi.json"),
@@ -254,6 +264,19 @@ describe("the OpenAPI document describes the real reply of", () => {
       const headers = { authorization, "content-type": "application/json" };
       return site.send("POST", "/api/admin/v1/access/tokens/revoke", { headers, body });
     },
+    "POST /api/admin/v1/sessions": async (site) => {
+      const created = await site.services.access.createToken("ops", null, "test");
+      const authorization = `Bearer ${created.ok ? created.value.token : ""}`;
+      return site.send("POST", "/api/admin/v1/sessions", { headers: { authorization } });
+    },
+    "POST /api/admin/v1/sessions/revoke": async (site) => {
+      const { access } = site.services;
+      const created = await access.createToken("ops", null, "test");
+      const started = await access.startSession(created.ok ? created.value.token : "", "test");
+      const authorization = `Bearer ${started.ok ? started.value.token : ""}`;
+      const id = started.ok ? started.value.id : "";
+      return site.post("/api/admin/v1/sessions/revoke", { id }, { authorization });
+    },
     "POST /api/admin/v1/access/users": (site) =>
       site.post("/api/admin/v1/access/users", { name: "bob", password: "a long password" }),
     "POST /api/admin/v1/access/users/remove": async (site) => {
@@ -270,17 +293,39 @@ describe("the OpenAPI document describes the real reply of", () => {
     "GET /api/admin/v1/registrations": (site) => site.registrations(),
     "GET /api/admin/v1/registrations/slice": (site) =>
       site.get("/api/admin/v1/registrations/slice"),
+    "GET /api/admin/v1/registrations/changes": (site) =>
+      site.get("/api/admin/v1/registrations/changes"),
     "POST /api/admin/v1/registrations/release": (site) =>
       site.post("/api/admin/v1/registrations/release", ada),
+    "POST /api/admin/v1/registrations/release/users": (site) =>
+      site.post("/api/admin/v1/registrations/release/users", { users: "ada" }),
+    "POST /api/admin/v1/registrations/release/all": (site) =>
+      site.post("/api/admin/v1/registrations/release/all", { product: "cad" }),
     "GET /api/admin/v1/settings": (site) => site.get("/api/admin/v1/settings"),
+    "POST /api/admin/v1/settings": (site) =>
+      site.post("/api/admin/v1/settings", { changes: '{"site_name": "Plant 5"}' }),
     "GET /api/admin/v1/notices": (site) => site.get("/api/admin/v1/notices"),
     "GET /api/admin/v1/doctor": (site) => site.get("/api/admin/v1/doctor"),
     "GET /api/admin/v1/verify": (site) => site.get("/api/admin/v1/verify"),
+    "GET /api/admin/v1/backups": async (site) => {
+      await site.post("/api/admin/v1/backups", {});
+      return site.get("/api/admin/v1/backups");
+    },
+    "POST /api/admin/v1/backups": (site) => site.post("/api/admin/v1/backups", {}),
+    "POST /api/admin/v1/backups/verify": async (site) => {
+      const name = await makeBackup(site);
+      return site.post("/api/admin/v1/backups/verify", { backup: name });
+    },
     "POST /api/admin/v1/qr": (site) => site.post("/api/admin/v1/qr", { text: "a text" }),
     "POST /api/admin/v1/qr/join": (site) =>
       site.post("/api/admin/v1/qr/join", { frames: splitIntoFrames("a text").join("\n") }),
   };
-  const FILES = ["POST /api/admin/v1/backup", "POST /api/admin/v1/support-bundle"];
+  const FILES: Readonly<Record<string, (site: Appliance) => Promise<string>>> = {
+    "POST /api/admin/v1/backup": async () => "{}",
+    "POST /api/admin/v1/backups/download": async (site) =>
+      JSON.stringify({ backup: await makeBackup(site) }),
+    "POST /api/admin/v1/support-bundle": async () => "{}",
+  };
   const TEXTS: Readonly<Record<string, ApiCall>> = {
     "POST /api/v4/unregister": (site) => site.unregister(ada),
     "POST /api/v4/featureRelease": (site) => site.featureRelease(view),
@@ -296,6 +341,7 @@ describe("the OpenAPI document describes the real reply of", () => {
   ];
 
   const EXPORT = "GET /api/admin/v1/audit/export";
+  const CSV_EXPORT = "GET /api/admin/v1/audit/csv";
 
   async function openSiteInUse(): Promise<Appliance> {
     const site = await openAppliance({
@@ -327,8 +373,9 @@ describe("the OpenAPI document describes the real reply of", () => {
       ...Object.keys(REPLIES),
       ...Object.keys(TEXTS),
       ...LINES,
-      ...FILES,
+      ...Object.keys(FILES),
       EXPORT,
+      CSV_EXPORT,
       ...PAGES,
       ...EMPTY,
     ];
@@ -419,25 +466,27 @@ describe("the OpenAPI document describes the real reply of", () => {
     expect(findMismatches(document, schema, line)).toEqual([]);
   });
 
-  test.each(FILES)("%s as a file", async (route) => {
+  test.each(Object.entries(FILES))("%s as a file", async (route, makeBody) => {
     const site = await openSiteInUse();
     const documented = new Map(listOperations(await readDocument(site))).get(route)?.responses[
       "200"
     ];
-    const [response] = await site.send("POST", route.slice("POST ".length));
+    const [response] = await site.send("POST", route.slice("POST ".length), {
+      headers: { "content-type": "application/json" },
+      body: await makeBody(site),
+    });
     expect([response.status, response.headers.get("content-type")]).toEqual([200, TAR]);
     expect(Object.keys(documented?.content ?? {})).toEqual([TAR]);
   });
 
-  test(`${EXPORT} as lines of JSON`, async () => {
+  test.each([EXPORT, CSV_EXPORT])("%s as a file of its type", async (route) => {
     const site = await openSiteInUse();
-    const documented = new Map(listOperations(await readDocument(site))).get(EXPORT)?.responses[
+    const documented = new Map(listOperations(await readDocument(site))).get(route)?.responses[
       "200"
     ];
-    const [response] = await site.get("/api/admin/v1/audit/export");
-    expect(Object.keys(documented?.content ?? {})).toEqual([
-      response.headers.get("content-type") ?? "",
-    ]);
+    const [response] = await site.get(route.slice("GET ".length));
+    const [mediaType] = (response.headers.get("content-type") ?? "").split(";");
+    expect(Object.keys(documented?.content ?? {})).toEqual([mediaType ?? ""]);
   });
 
   test.each(PAGES)("%s as a page", async (route) => {

@@ -53,6 +53,7 @@ test("register stores the caller's fields and the address of the peer", async ()
       license_id: 1,
       peer: "10.0.0.99",
       registered_at: "2026-03-02T09:00:00.000Z",
+      last_seen_at: "2026-03-02T09:00:00.000Z",
       expires_at: "2026-03-02T09:30:00.000Z",
       borrowed_until: null,
       features: [],

@@ -217,12 +217,17 @@ test("a body whose connection is closed is refused with 400, not reported as an 
 });
 
 describe("an empty body", () => {
-  const maintenanceRoutes = ["/api/admin/v1/backup", "/api/admin/v1/support-bundle"];
+  const maintenanceRoutes = [
+    "/api/admin/v1/backup",
+    "/api/admin/v1/backups",
+    "/api/admin/v1/support-bundle",
+  ];
   const mayBeEmpty = new Set([
     "/api/v4/unregister/all",
     "/api/v4/license/generate",
     "/api/admin/v1/clock/request",
     "/api/admin/v1/clock/accept",
+    "/api/admin/v1/sessions",
   ]);
 
   test.each(maintenanceRoutes)("counts as {} on %s", async (path) => {

@@ -125,9 +125,15 @@ test("GET /api/admin/v1/access names the credential of the caller in signed_in_a
   const { access } = site.services;
   await access.setUser("valid", "admin", PASSWORD, "test");
   const login = await access.login("valid", PASSWORD, "test");
-  expect(await signedInAs(site, bearer(valid))).toEqual({ name: "valid", credential: "token" });
+  expect(await signedInAs(site, bearer(valid))).toMatchObject({
+    name: "valid",
+    credential: "token",
+  });
   const session = login.ok ? login.value.token : "";
-  expect(await signedInAs(site, bearer(session))).toEqual({ name: "valid", credential: "user" });
+  expect(await signedInAs(site, bearer(session))).toMatchObject({
+    name: "valid",
+    credential: "user",
+  });
 });
 
 describe("with clientAuth login an application needs a token", () => {
@@ -168,7 +174,9 @@ describe("with clientAuth login an application needs a token", () => {
     expect((await site.register({ ...cad, user: "bob" }, bearer(valid)))[0].status).toBe(200);
   });
 
-  test.each(routesOn("open").map((route) => [label(route), route] as const))(
+  const openRoutes = routesOn("open").filter(({ path }) => !path.startsWith("/assets/"));
+
+  test.each(openRoutes.map((route) => [label(route), route] as const))(
     "except on %s, which stays open",
     async (_label, route) => {
       const { site } = await openSiteWithTokens({ clientAuth: "login" });

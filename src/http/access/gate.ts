@@ -29,7 +29,7 @@ export interface Gate {
    * Turns off the idle timeout of the request's connection until the returned function is called.
    */
   readonly keepOpen: (request: Request) => () => void;
-  readonly access: Pick<AccessControl, "identify" | "isClaimed">;
+  readonly access: Pick<AccessControl, "identify" | "isClaimed" | "noteUse">;
 }
 
 /** For callers that can open the appliance's socket, or its data folder itself. */
@@ -44,7 +44,7 @@ export const socketGate: Gate = {
   allowPlain: true,
   serverNames: [],
   keepOpen: () => () => {},
-  access: { identify: () => null, isClaimed: () => false },
+  access: { identify: () => null, isClaimed: () => false, noteUse: () => {} },
 };
 
 export interface Caller {
@@ -84,13 +84,9 @@ export function isStillAdmitted(gate: Gate, request: Request): boolean {
 const UNKNOWN_PEER = "unknown";
 
 /** Refuses the caller, or sets the owner of its credential. */
-function checkAccess(
-  gate: Gate,
-  { headers }: Request,
-  caller: Caller,
-  { plane, isPage }: RouteAccess,
-): void {
+function checkAccess(gate: Gate, { headers }: Request, caller: Caller, route: RouteAccess): void {
   const { peer } = caller;
+  const { plane, isPage } = route;
   const credential = readCredential(gate, headers, plane);
   const origin = readRequestOrigin(headers);
   checkHost(gate, origin, plane, credential instanceof Object);
@@ -98,13 +94,14 @@ function checkAccess(
   if (peer === UNKNOWN_PEER || !isNetworkAllowed(gate, plane, peer)) {
     return refuse({ code: "forbidden", reason: "network" });
   }
-  caller.actor = checkCredential(gate, plane, credential, peer, headers);
+  caller.actor = checkCredential(gate, route, credential, peer, headers);
   const hasSecret = plane === "login" || credential !== null;
   const isPlainRefused = hasSecret && !gate.isTls && !gate.allowPlain;
   if (isPlainRefused && !isLocal(peer, headers)) refuse({ code: "tls_required" });
   if (plane === "client" && gate.clientAuth === "mtls" && !gate.isTls) {
     refuse({ code: "tls_required" });
   }
+  if (caller.actor !== null) gate.access.noteUse(caller.actor, peer);
 }
 
 /** Administration is always possible from this machine. Where it is possible, so is a login. */
@@ -112,6 +109,10 @@ function isNetworkAllowed({ isClient, isAdmin }: Gate, plane: Plane, peer: strin
   if (plane !== "admin" && isClient(peer)) return true;
   return (plane === "admin" || plane === "login") && (isLoopback(peer) || isAdmin(peer));
 }
+
+/** Whether a request comes from this machine, and not through a proxy on it. */
+export const isLocalRequest = (request: Request): boolean =>
+  isLocal(callerOf(request)?.peer ?? UNKNOWN_PEER, request.headers);
 
 const callers = new WeakMap<Request, Caller>();
 
@@ -129,14 +130,17 @@ function readCredential(
   const usesCredential = plane === "admin" || (plane === "client" && clientAuth === "login");
   const header = usesCredential ? headers.get("authorization") : null;
   if (header === null) return null;
-  const token = BEARER.exec(header)?.[1];
-  return (token === undefined ? null : access.identify(token)) ?? "wrong";
+  const token = readBearer(header);
+  return (token === null ? null : access.identify(token)) ?? "wrong";
 }
+
+/** The token of an Authorization header; null: it has none. */
+export const readBearer = (header: string): string | null => BEARER.exec(header)?.[1] ?? null;
 
 /** The owner of the credential; null: there is none, and none is needed here. */
 function checkCredential(
   { adminOpen, access, clientAuth }: Gate,
-  plane: Plane,
+  { plane, allowsViewers }: RouteAccess,
   credential: Actor | "wrong" | null,
   peer: string,
   headers: Headers,
@@ -144,6 +148,11 @@ function checkCredential(
   if (credential === "wrong") return refuse({ code: "unauthorized", plane });
   if (plane === "client" && clientAuth === "login" && credential === null) {
     return refuse({ code: "unauthorized", plane });
+  }
+  // A person who views may also use applications. A viewer's token is for monitoring only.
+  const isOwnUse = plane === "client" && credential?.credentialType === "user";
+  if (credential?.role === "viewer" && !allowsViewers && !isOwnUse) {
+    refuse({ code: "forbidden", reason: "viewer" });
   }
   if (plane !== "admin") return credential;
   if (credential?.role === "user") refuse({ code: "forbidden", reason: "role" });

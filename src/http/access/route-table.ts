@@ -12,6 +12,8 @@ export interface RouteAccess {
   /** A page for browsers, or a file of one: other sites may link to it. */
   readonly isPage: boolean;
   readonly changesState: boolean;
+  /** Downloads that contain secrets are POST routes, so viewers do not get them. */
+  readonly allowsViewers: boolean;
 }
 
 /** By path, then by method in alphabetical order. */
@@ -25,7 +27,9 @@ export function buildRouteTable(app: AnyElysia): RouteTable {
   const entries = describedRoutes(app).flatMap((route) => {
     const { path, method, detail } = route;
     const { plane, isPage = false, answersHead = false } = detail;
-    const access = { plane, isPage, changesState: changesState(route) };
+    const isChange = changesState(route);
+    const allowsViewers = !isChange || detail.allowsViewers === true;
+    const access = { plane, isPage, changesState: isChange, allowsViewers };
     const methods: Method[] = answersHead ? [method, "HEAD"] : [method];
     return methods.map((name) => ({ path, method: name, access }));
   });
@@ -59,14 +63,19 @@ export const describedRoutes = (app: AnyElysia): DescribedRoute[] =>
   });
 
 export const changesState = ({ method, detail }: DescribedRoute): boolean =>
-  method === "POST" || detail.changesByGet === true;
+  (method === "POST" && detail.changesNothing !== true) || detail.changesByGet === true;
 
 /** Refuses an unknown path with 404, and a method that the path does not have with 405. */
 export function findRoute(table: RouteTable, method: string, path: string): RouteAccess {
-  const methods = table.get(path) ?? refuse({ code: "not_found" });
+  const methods = table.get(path) ?? table.get(patternOf(path)) ?? refuse({ code: "not_found" });
   const route = Object.hasOwn(methods, method) ? methods[method as Method] : undefined;
   return route ?? refuse({ code: "method_not_allowed", allow: Object.keys(methods) });
 }
+
+/** The only route whose path has a variable part: the files of the pages. */
+const ASSET = /^\/assets\/[\w.-]+$/;
+
+const patternOf = (path: string): string => (ASSET.test(path) ? "/assets/:name" : path);
 
 /**
  * The path as the router gets it: not decoded, and normalized by the runtime only. So the gate and

@@ -12,6 +12,10 @@ interface AccessDescription {
   readonly answersHead?: boolean;
   /** By GET too, the operation changes data, because the contract requires it. */
   readonly changesByGet?: boolean;
+  /** Although the method is POST, the operation only computes its reply. */
+  readonly changesNothing?: boolean;
+  /** Viewers may call it although it changes data: their own sessions. */
+  readonly allowsViewers?: boolean;
   /** A page for browsers, or a file of one: other sites may link to it. */
   readonly isPage?: boolean;
 }

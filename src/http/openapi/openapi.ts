@@ -211,6 +211,9 @@ const RefusalSchema = Type.Object(
     status: Type.Integer({ description: "The HTTP status code." }),
     code: Type.String({ description: "A stable code for programs." }),
     message: Type.String({ description: "A message for people; it may change." }),
+    field: Type.Optional(
+      Type.String({ description: "The field of the request that is wrong, if it is exactly one." }),
+    ),
   },
   { title: "Refusal" },
 );

@@ -3,28 +3,27 @@ import { rfc3339 } from "../../platform/rfc3339.ts";
 import { version } from "../../platform/embedded/version.ts";
 import { unwrap } from "../faults.ts";
 import type { CertificateView, Services } from "../services.ts";
+import { backupsStatus } from "./backups-status.ts";
+import { reportReply } from "./findings.ts";
+import { createHealthReport, type HealthSources } from "./health-report.ts";
 import type { StatusReply } from "./status.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 
-type StatusSources = Pick<
-  Services,
-  "applianceStatus" | "hostMove" | "identity" | "exposures" | "certificate"
->;
-
 /** The reply of GET status, and of each line of the status stream. */
-export async function statusReply({
-  applianceStatus,
-  hostMove,
-  identity,
-  exposures,
-  certificate,
-}: StatusSources): Promise<StatusReply> {
-  const { warnings, freeBytes, slowestSyncMs } = applianceStatus.storageHealth();
-  const { kind, now, createdAt, storeStatus, auditGaps, licenses, refusals } = unwrap(
-    await applianceStatus.read(),
-  );
+export async function statusReply(
+  sources: HealthSources & Pick<Services, "commandLine">,
+): Promise<StatusReply> {
+  const { applianceStatus, hostMove, identity, commandLine, runningServer } = sources;
+  const storageHealth = applianceStatus.storageHealth();
+  const { warnings, freeBytes, slowestSyncMs } = storageHealth;
+  const overview = unwrap(await applianceStatus.read());
+  const { kind, now, createdAt, storeStatus, auditGaps, licenses, refusals } = overview;
+  const fullCheck = sources.fullCheck();
+  const { siteName, expiryWarningDays } = sources.siteSettings();
   return {
     version,
+    site_name: siteName,
+    expiry_warning_days: expiryWarningDays,
     kind,
     pid: process.pid,
     now: rfc3339(now),
@@ -69,8 +68,15 @@ export async function statusReply({
       total_consumptions: total,
       allow_unlimited_consumptions: terms.consumption !== null && terms.consumption.max === null,
     })),
-    exposures: exposures().map(({ finding, remedy }) => ({ finding, remedy })),
-    certificate: certificateReply(certificate()),
+    command_line: {
+      executable: commandLine.executable,
+      needs_sudo: commandLine.needsSudo,
+      data_folder: commandLine.dataFolder,
+    },
+    ...reportReply(createHealthReport(sources, overview, storageHealth)),
+    checked_at: rfc3339OrNull(fullCheck?.at ?? null),
+    certificate: certificateReply(sources.certificate()),
+    backups: runningServer && backupsStatus(runningServer.backups.status()),
     refusals: refusals.map(({ product, code, count }) => ({ product, code, count })),
   };
 }

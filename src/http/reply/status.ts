@@ -1,5 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
+import { BackupsStatus } from "./backups-status.ts";
 import { DeclaredGap } from "../running-server.ts";
+import { FindingReply, PassedCheckReply } from "./findings.ts";
 
 const time = Type.String({ format: "date-time" });
 const text = Type.Union([Type.String(), Type.Null()]);
@@ -7,6 +9,10 @@ const text = Type.Union([Type.String(), Type.Null()]);
 export const StatusReply = Type.Object(
   {
     version: Type.String(),
+    site_name: Type.String({ description: "The name that the operator gave this server." }),
+    expiry_warning_days: Type.Integer({
+      description: "So many days before its end, a license, certificate or token is reported.",
+    }),
     kind: Type.Union([Type.Literal("site"), Type.Literal("demo")]),
     pid: Type.Integer(),
     now: time,
@@ -63,8 +69,23 @@ export const StatusReply = Type.Object(
         }),
       }),
     ),
-    exposures: Type.Array(Type.Object({ finding: Type.String(), remedy: Type.String() }), {
-      description: "Open access to the server, and how to restrict it.",
+    command_line: Type.Object(
+      {
+        executable: Type.String(),
+        needs_sudo: Type.Boolean(),
+        data_folder: Type.String({ description: "Empty: commands find it without `--data`." }),
+      },
+      { description: "How commands for this server are called in a terminal on its machine." },
+    ),
+    findings: Type.Array(FindingReply, {
+      description: "What an operator should know, the most severe first.",
+    }),
+    passed_checks: Type.Array(PassedCheckReply, {
+      description: "Checks that found nothing that needs an action.",
+    }),
+    checked_at: Type.Union([time, Type.Null()], {
+      description:
+        "When all checks of berth doctor were last run; null: not since the server started.",
     }),
     certificate: Type.Union(
       [
@@ -80,6 +101,9 @@ export const StatusReply = Type.Object(
       ],
       { description: "The certificate of the TLS listener; null without a TLS listener." },
     ),
+    backups: Type.Union([BackupsStatus, Type.Null()], {
+      description: "Scheduled backups; null without a running server.",
+    }),
     refusals: Type.Array(
       Type.Object({ product: text, code: Type.String(), count: Type.Integer() }),
     ),

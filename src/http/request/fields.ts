@@ -11,7 +11,7 @@ const SECRET_BYTES = 4 * 1024;
 
 /** Notes on a field, used by the OpenAPI document and by the readers below. */
 export interface FieldOptions {
-  readonly tolerates?: "integer" | "boolean";
+  readonly tolerates?: "integer" | "boolean" | "object";
   /** Maximum length in UTF-8. */
   readonly bytes?: number;
   /** The text is an RFC 3339 time. */
@@ -20,7 +20,7 @@ export interface FieldOptions {
 
 /**
  * A field of the contract: always an optional string in the schema. The operation decides whether
- * it is required, and the readers below check its text. A few accept JSON numbers or booleans too.
+ * it is required, and the readers below check its text. A few accept other JSON values too.
  */
 export const field = (description: string, options: FieldOptions = {}) =>
   Type.Optional(Type.String({ description, ...options }));
@@ -50,8 +50,17 @@ export const fields = {
       "digits; a JSON integer is also accepted.",
     { tolerates: "integer" },
   ),
+  changes: field(
+    "New values of settings by their names, as a JSON object or as its text. Values are texts, " +
+      "lists of texts, or null for the default.",
+    { tolerates: "object", bytes: CODE_BYTES },
+  ),
   feature: name("Feature code, as defined by the vendor."),
   license_key: name("License key: the vendor's identifier of the purchase."),
+  wanted_slots: count("Number of slots that the site asks for, from 1."),
+  wanted_until: field("Last day that the site asks for, as YYYY-MM-DD."),
+  request_note: field("Note for the vendor, one line of at most 500 characters."),
+  request_id: field("Id of an open request, as in the list of requests."),
   signing_key: field("The vendor's initialization code; white space and dashes are ignored.", {
     bytes: IDENTIFIER_BYTES,
   }),
@@ -71,14 +80,15 @@ export const fields = {
   apiKey: field("API key; empty or absent: unchanged.", { bytes: SECRET_BYTES }),
   sharedKey: field("Shared key; empty or absent: unchanged.", { bytes: SECRET_BYTES }),
   name: name("Name of a token or a user."),
-  role: field("admin or user; default user."),
+  role: field("Of a token: admin (default) or viewer. Of a user: admin, viewer or user (default)."),
+  backup: name("File name of a backup, as the list of backups shows it."),
   password: field("At least 12 characters.", { bytes: 1_024 }),
   days: field(
-    "Days until the token expires, 1 to 9999; absent: never. A JSON integer is also accepted.",
-    {
-      tolerates: "integer",
-    },
+    "Days until the token expires, 1 to 9999; absent: 365; 0: it never expires. A JSON integer is " +
+      "also accepted.",
+    { tolerates: "integer" },
   ),
+  id: field("Id of a session, from GET access."),
   text: field("Text to encode in the QR codes.", { bytes: CODE_BYTES }),
   frames: field("Scanned QR codes, one per line, in any order."),
   vendor: name("Vendor id."),

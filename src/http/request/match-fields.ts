@@ -66,6 +66,7 @@ function matchOtherKeys(
 }
 
 function asText({ tolerates }: SchemaField, value: unknown): unknown {
+  if (tolerates === "object" && typeof value === "object") return JSON.stringify(value);
   const isConvertible =
     (tolerates === "integer" && typeof value === "number" && Number.isInteger(value)) ||
     (tolerates === "boolean" && typeof value === "boolean");

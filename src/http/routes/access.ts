@@ -1,64 +1,33 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import type { Role, TokenRole } from "../../operations/access-control.ts";
 import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/crypto/passwords.ts";
-import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { Instant } from "../../domain/time.ts";
 import { jsonBody } from "../request/body.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { fields, readIdentifier } from "../request/fields.ts";
 import { callerOf } from "../access/gate.ts";
+import { AccessReply, accessReply, roleSchema } from "../reply/access-reply.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
-
-const time = Type.String({ format: "date-time" });
-const nullableTime = Type.Union([time, Type.Null()]);
-
-const SignedIn = Type.Object({
-  name: Type.String(),
-  credential: Type.Union([Type.Literal("token"), Type.Literal("user")]),
-});
-
-const AccessReply = Type.Object(
-  {
-    credential_required: Type.Boolean({
-      description: "Administration requires a credential, also on this machine.",
-    }),
-    tokens: Type.Array(
-      Type.Object({
-        name: Type.String(),
-        created_at: time,
-        expires_at: nullableTime,
-        is_expired: Type.Boolean({
-          description: "An expired token stays expired, even when the clock is set back.",
-        }),
-      }),
-    ),
-    users: Type.Array(
-      Type.Object({ name: Type.String(), role: Type.String(), password_set_at: time }),
-    ),
-    signed_in_as: Type.Union([SignedIn, Type.Null()], {
-      description: "The credential of this request; null if it had none.",
-    }),
-  },
-  { title: "Access" },
-);
 
 const TokenReply = Type.Object(
   {
     name: Type.String(),
+    role: roleSchema,
     token: Type.String({ description: "The token; it is not shown again." }),
-    expires_at: nullableTime,
+    expires_at: Type.Union([Type.String({ format: "date-time" }), Type.Null()]),
   },
   { title: "CreatedToken" },
 );
 
-export type AccessReply = typeof AccessReply.static;
+export type { AccessReply };
 export type TokenReply = typeof TokenReply.static;
 
 const NameBody = Type.Object({ name: fields.name }, { title: "NameBody" });
 const CreateTokenBody = Type.Object(
-  { name: fields.name, days: fields.days },
+  { name: fields.name, role: fields.role, days: fields.days },
   { title: "CreateTokenBody" },
 );
 const SetUserBody = Type.Object(
@@ -85,28 +54,13 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
     .get(
       "",
       ({ request }): AccessReply => {
-        const { tokens, users } = accessControl.list();
         const actor = callerOf(request)?.actor ?? null;
-        return {
-          credential_required: accessControl.isClaimed(),
-          tokens: tokens.map(({ name, madeAt, endsAt, ended }) => ({
-            name,
-            created_at: rfc3339(madeAt as Instant),
-            expires_at: rfc3339OrNull(endsAt as Instant | null),
-            is_expired: ended,
-          })),
-          users: users.map(({ name, role, setAt }) => ({
-            name,
-            role,
-            password_set_at: rfc3339(setAt as Instant),
-          })),
-          signed_in_as: actor && { name: actor.name, credential: actor.credentialType },
-        };
+        return accessReply(accessControl.list(), accessControl.isClaimed(), actor);
       },
       describeRoute({
         plane: "admin",
         id: "listAccess",
-        summary: "List tokens and users, without their secrets",
+        summary: "List tokens, users and sessions, without their secrets",
         reply: AccessReply,
       }),
     )
@@ -117,9 +71,10 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
           readTokenName(body.name),
           readDays(body.days),
           peerOf(request),
+          readRole(body.role, "admin", TOKEN_ROLES),
         );
-        const { name, token, endsAt } = unwrap(created);
-        return { name, token, expires_at: rfc3339OrNull(endsAt as Instant | null) };
+        const { name, role, token, endsAt } = unwrap(created);
+        return { name, role, token, expires_at: rfc3339OrNull(endsAt as Instant | null) };
       },
       {
         ...jsonBody(CreateTokenBody),
@@ -127,6 +82,8 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
           plane: "admin",
           id: "createToken",
           summary: "Create an administration token",
+          description:
+            "A viewer's token reads everything on the administration plane and changes nothing.",
           requiredFields: ["name"],
           reply: TokenReply,
           refusals: ["missing_parameters", INVALID_TOKEN_NAME, "name_taken"],
@@ -147,7 +104,7 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
           id: "revokeToken",
           summary: "Revoke a token immediately",
           requiredFields: ["name"],
-          destructiveEffect: "This token is refused from now on.",
+          destructiveEffect: "This token and its sessions are refused from now on.",
           reply: NameReply,
           refusals: ["missing_parameters", "unknown_name", "last_credential"],
         }),
@@ -159,10 +116,7 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
         const missing = (["name", "password"] as const).filter((field) => !body[field]);
         if (missing.length > 0) return refuse({ code: "missing_parameters", fields: missing });
         const name = readUserName(body.name);
-        const { role = "user" } = body;
-        if (role !== "admin" && role !== "user") {
-          return refuse({ code: "invalid_parameter", field: "role", expected: "admin or user" });
-        }
+        const role = readRole(body.role, "user", USER_ROLES);
         const password = readPassword(body.password);
         unwrap(await accessControl.setUser(name, role, password, peerOf(request)));
         return { name };
@@ -217,10 +171,28 @@ function readUserName(value: string | undefined): string {
   return refuse({ code: "invalid_parameter", field: "name", expected: "without a colon" });
 }
 
+const DEFAULT_TOKEN_DAYS = 365;
+
+/** Null: the token never expires. */
 function readDays(value: string | undefined): number | null {
-  if (value === undefined || value === "") return null;
+  if (value === undefined || value === "") return DEFAULT_TOKEN_DAYS;
+  if (value === "0") return null;
   if (/^[1-9]\d{0,3}$/.test(value)) return Number(value);
-  return refuse({ code: "invalid_parameter", field: "days", expected: "1 to 9999" });
+  return refuse({
+    code: "invalid_parameter",
+    field: "days",
+    expected: "1 to 9999, or 0 for no expiry",
+  });
+}
+
+const TOKEN_ROLES: readonly TokenRole[] = ["admin", "viewer"];
+const USER_ROLES: readonly Role[] = ["admin", "viewer", "user"];
+
+function readRole<R extends Role>(value: string | undefined, unset: R, roles: readonly R[]): R {
+  if (value === undefined || value === "") return unset;
+  const role = roles.find((candidate) => candidate === value);
+  const expected = `${roles.slice(0, -1).join(", ")} or ${roles.at(-1)}`;
+  return role ?? refuse({ code: "invalid_parameter", field: "role", expected });
 }
 
 function readPassword(value = ""): string {

@@ -2,10 +2,9 @@ import { contactReply, contactSchema } from "./slot-reply.ts";
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { RegistrationView } from "../../domain/views.ts";
-import { jsonBody } from "../request/body.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, readIdentifier, readLicenseId } from "../request/fields.ts";
+import { fields, readIdentifier } from "../request/fields.ts";
 import { licenseObject, LicenseObject } from "../reply/license-object.ts";
 import { readQuery } from "../request/query.ts";
 import { StatusReply } from "../reply/status.ts";
@@ -13,7 +12,6 @@ import { statusReply } from "../reply/status-reply.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
-import { UnregisterBody } from "./unregister.ts";
 
 const time = Type.String({ format: "date-time" });
 
@@ -25,6 +23,10 @@ export const RegistrationReply = Type.Object(
     ...contactSchema(Type.String()),
     peer: Type.String({ description: "Address of the user's last request." }),
     registered_at: time,
+    last_seen_at: Type.String({
+      format: "date-time",
+      description: "When the slot was taken, borrowed or renewed by a heartbeat last.",
+    }),
     expires_at: time,
     borrowed_until: Type.Union([time, Type.Null()]),
     features: Type.Array(Type.String()),
@@ -37,7 +39,7 @@ export type RegistrationReply = Static<typeof RegistrationReply>;
 const Query = Type.Object({ product: fields.product });
 
 /** Status, licenses and registrations, for operators' tools and the command line. */
-export const admin = ({ slots, licensing, peerOf, ...services }: RouteDeps) =>
+export const admin = ({ slots, licensing, ...services }: RouteDeps) =>
   new Elysia({ name: "admin", prefix: "/api/admin/v1" })
     .get(
       "/status",
@@ -75,31 +77,6 @@ export const admin = ({ slots, licensing, peerOf, ...services }: RouteDeps) =>
         reply: Type.Array(RegistrationReply),
         refusals: ["unknown_product"],
       }),
-    )
-    .post(
-      "/registrations/release",
-      async ({ body, request }) => {
-        const input = {
-          product: readIdentifier("product", body.product),
-          user: readIdentifier("user", body.user),
-          licenseId: readLicenseId(body.license_id),
-          by: "admin" as const,
-          peer: peerOf(request),
-        };
-        return unwrap(await slots.unregister(input));
-      },
-      {
-        ...jsonBody(UnregisterBody),
-        ...describeRoute({
-          plane: "admin",
-          id: "releaseRegistration",
-          summary: "Release a user's slot",
-          requiredFields: ["user"],
-          destructiveEffect: "The user loses the slot immediately, and other users can take it.",
-          reply: Type.Object({ released: Type.Integer() }, { title: "Released" }),
-          refusals: ["missing_parameters", "user_not_registered", "early_return_not_allowed"],
-        }),
-      },
     );
 
 export const registrationReply = (registration: RegistrationView): RegistrationReply => ({
@@ -109,6 +86,7 @@ export const registrationReply = (registration: RegistrationView): RegistrationR
   ...contactReply(registration.contact),
   peer: registration.contact.peer,
   registered_at: rfc3339(registration.registeredAt),
+  last_seen_at: rfc3339(registration.lastSeenAt),
   expires_at: rfc3339(registration.end),
   borrowed_until: rfc3339OrNull(registration.borrowedUntil),
   features: [...registration.features],

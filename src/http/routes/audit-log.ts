@@ -1,21 +1,21 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { eventTypes } from "../../domain/event-catalogue.ts";
-import { parsePosition, type Position } from "../../operations/audit-log-reader.ts";
+import { csvRecord } from "../../domain/text/csv.ts";
+import {
+  parsePosition,
+  type AuditEntry,
+  type AuditLogReader,
+  type Position,
+} from "../../operations/audit-log-reader.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { log } from "../../platform/log.ts";
+import { siteSlug } from "../../domain/text/site-slug.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import {
-  field,
-  fields,
-  readFreeText,
-  readIdentifier,
-  readLicenseId,
-  readTimestamp,
-} from "../request/fields.ts";
+import { auditFilterFields, auditPeriodFields, readAuditFilter } from "../request/audit-filter.ts";
+import { field, readTimestamp } from "../request/fields.ts";
 import { readQuery } from "../request/query.ts";
 import {
   AuditEntryReply,
@@ -24,6 +24,7 @@ import {
   containsText,
   type AuditFilter,
 } from "../reply/audit-entry.ts";
+import { AUDIT_CSV_HEADER, auditCsvCells } from "../reply/audit-csv.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 
@@ -42,26 +43,17 @@ const AuditPageReply = Type.Object(
 
 export type AuditPageReply = Static<typeof AuditPageReply>;
 
-const periodFields = {
-  since: field("RFC 3339; no events before this time.", { instant: true }),
-  until: field("RFC 3339; no events after this time.", { instant: true }),
-};
-
 const Query = Type.Object({
   before: field("A seq or the value of next: only older events. Absent: from the newest event."),
   limit: field("Maximum number of events, 1 to 500; default 100."),
-  type: field("Event types, separated by commas."),
-  user: field("Only events of this user."),
-  product: field("Only events of this product, installed or not."),
-  license_id: fields.license_id,
-  text: field("Only events with this text in a field, in upper or lower case."),
-  ...periodFields,
+  ...auditFilterFields,
 });
 
-const PeriodQuery = Type.Object(periodFields);
+const FilterQuery = Type.Object(auditFilterFields);
+const PeriodQuery = Type.Object(auditPeriodFields);
 
 /** The audit log: page by page, and as an export. */
-export const auditLog = ({ auditLog: reader, identity }: RouteDeps) =>
+export const auditLog = ({ auditLog: reader, identity, siteSettings }: RouteDeps) =>
   new Elysia({ name: "audit-log", prefix: "/api/admin/v1/audit" })
     .get(
       "",
@@ -73,11 +65,7 @@ export const auditLog = ({ auditLog: reader, identity }: RouteDeps) =>
             from: readPosition(query.before),
             limit: readLimit(query.limit),
             since: filter.since,
-            pick(entry) {
-              if (!matchesFilter(filter, entry)) return null;
-              const reply = auditEntryReply(entry);
-              return filter.text === null || containsText(reply, filter.text) ? reply : null;
-            },
+            pick: (entry) => pickEntry(filter, entry),
           }),
         );
         return {
@@ -105,10 +93,13 @@ export const auditLog = ({ auditLog: reader, identity }: RouteDeps) =>
         const since = readTimestamp("since", query.since);
         const until = readTimestamp("until", query.until);
         const lines = unwrap(await reader.exportLines({ since, until }));
-        const name = `berth-audit-${identity.id.slice(0, 8)}-${rfc3339(wallClock()).slice(0, 10)}`;
         set.headers["content-type"] = "application/x-ndjson";
-        set.headers["content-disposition"] = `attachment; filename="${name}.jsonl"`;
-        return new Response(streamOf(lines));
+        set.headers["content-disposition"] = attachment(
+          siteSettings().siteName,
+          identity.id,
+          "jsonl",
+        );
+        return new Response(streamOf(() => runBetweenRequests(() => lines.next())));
       },
       describeRoute({
         plane: "admin",
@@ -122,22 +113,96 @@ export const auditLog = ({ auditLog: reader, identity }: RouteDeps) =>
         fileType: "application/x-ndjson",
         refusals: ["invalid_timestamp"],
       }),
+    )
+    .get(
+      "/csv",
+      async ({ request, set }) => {
+        const records = readCsvRecords(
+          reader,
+          readAuditFilter(readQuery(FilterQuery, request, set.headers)),
+        );
+        // The first page is read before the reply begins, so that a damaged log is a refusal.
+        const first = await records.next();
+        let next: Promise<IteratorResult<Buffer>> | null = Promise.resolve(first);
+        set.headers["content-type"] = CSV;
+        set.headers["content-disposition"] = attachment(
+          siteSettings().siteName,
+          identity.id,
+          "csv",
+        );
+        return new Response(
+          streamOf(() => {
+            const part = next ?? records.next();
+            next = null;
+            return part;
+          }),
+        );
+      },
+      describeRoute({
+        plane: "admin",
+        id: "exportAuditCsv",
+        summary: "Export audit events as CSV",
+        description:
+          "The events that the filter selects, newest first, for a spreadsheet: one record for " +
+          "each event, with the fields of AuditEvent. Only the other export can be verified.",
+        query: FilterQuery,
+        fileType: "text/csv",
+        refusals: ["invalid_timestamp", "audit_log_damaged"],
+      }),
     );
+
+const CSV = "text/csv;charset=utf-8";
+
+const attachment = (site: string, id: string, ending: string): string => {
+  const name = `berth-audit-${siteSlug(site)}${id.slice(0, 8)}-${rfc3339(wallClock()).slice(0, 10)}`;
+  return `attachment; filename="${name}.${ending}"`;
+};
+
+function pickEntry(filter: AuditFilter, entry: AuditEntry): AuditEntryReply | null {
+  if (!matchesFilter(filter, entry)) return null;
+  const reply = auditEntryReply(entry);
+  return filter.text === null || containsText(reply, filter.text) ? reply : null;
+}
+
+/** The header and the first page together, then page by page. */
+async function* readCsvRecords(
+  reader: AuditLogReader,
+  filter: AuditFilter,
+): AsyncGenerator<Buffer, undefined> {
+  let text = csvRecord(AUDIT_CSV_HEADER);
+  for (let from: Position | null = null; ;) {
+    const { entries, nextPosition } = unwrap(
+      await reader.readPage({
+        from,
+        limit: MAX_LIMIT,
+        since: filter.since,
+        pick: (entry) => pickEntry(filter, entry),
+      }),
+    );
+    text += entries.map((entry) => csvRecord(auditCsvCells(entry))).join("");
+    yield Buffer.from(text);
+    if (nextPosition === null) return undefined;
+    text = "";
+    from = parsePosition(nextPosition);
+  }
+}
 
 /**
  * Reads a part whenever the stream's buffer has space. Each part is read between other requests, so
  * that a fast reader does not delay them.
  */
-function streamOf(lines: Iterator<Buffer>): ReadableStream<Uint8Array> {
+function streamOf(
+  readPart: () => Promise<IteratorResult<Buffer, unknown>>,
+): ReadableStream<Uint8Array> {
   let isCancelled = false;
   return new ReadableStream({
     async pull(controller) {
       try {
         for (;;) {
-          const { done, value } = await runBetweenRequests(() => lines.next());
+          const part = await readPart();
           if (isCancelled) return;
-          if (done === true) return controller.close();
-          if (value.length > 0) return controller.enqueue(value);
+          if (part.done === true) return controller.close();
+          if (part.value.length > 0) return controller.enqueue(part.value);
         }
       } catch (error) {
         // The connection is cut: an incomplete export must not look like a complete one.
@@ -149,28 +214,6 @@ function streamOf(lines: Iterator<Buffer>): ReadableStream<Uint8Array> {
       isCancelled = true;
     },
   });
-}
-
-function readAuditFilter(query: Partial<Static<typeof Query>>): AuditFilter {
-  return {
-    types: readEventTypes(query.type),
-    user: readIdentifier("user", query.user),
-    product: readIdentifier("product", query.product),
-    licenseId: readLicenseId(query.license_id),
-    since: readTimestamp("since", query.since),
-    until: readTimestamp("until", query.until),
-    text: readFreeText("text", query.text) || null,
-  };
-}
-
-function readEventTypes(value: string | undefined): ReadonlySet<string> | null {
-  if (value === undefined || value === "") return null;
-  const types = value.split(",").map((type) => type.trim());
-  if (!types.every((type) => eventTypes.has(type))) {
-    const expected = "event types such as SlotTaken,SlotReleased";
-    refuse({ code: "invalid_parameter", field: "type", expected });
-  }
-  return new Set(types);
 }
 
 function readPosition(value: string | undefined): Position | null {

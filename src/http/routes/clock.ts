@@ -28,7 +28,7 @@ const EmptyBody = Type.Object({});
 export type ClockReply = typeof ClockReply.static;
 
 /** The appliance time, and ways to correct it when the system clock is wrong. */
-export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
+export const clock = ({ timekeeping, access, peerOf }: RouteDeps) =>
   new Elysia({ name: "clock", prefix: "/api/admin/v1/clock" })
     .get(
       "",
@@ -71,7 +71,10 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
         if (document === undefined || document.trim() === "") {
           return refuse({ code: "missing_parameters", fields: ["license"] });
         }
-        return clockReply(unwrap(await timekeeping.applyTimeDocument(document, peerOf(request))));
+        const view = unwrap(await timekeeping.applyTimeDocument(document, peerOf(request)));
+        // Sessions that were started later than the new time end now, not when that time comes.
+        await access.persistExpiries();
+        return clockReply(view);
       },
       {
         ...uploadBody(),

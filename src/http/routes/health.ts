@@ -2,9 +2,10 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse } from "../faults.ts";
+import { clockFinding } from "../../operations/health/clock.ts";
 import type { RouteDeps } from "./deps.ts";
 
-export const health = ({ applianceStatus, hostMove }: RouteDeps) =>
+export const health = ({ applianceStatus, hostMove, timekeeping }: RouteDeps) =>
   new Elysia({ name: "health" }).get(
     "/api/v4/health",
     () => {
@@ -12,9 +13,12 @@ export const health = ({ applianceStatus, hostMove }: RouteDeps) =>
       if (fault !== null) return refuse(fault);
       const retired = hostMove.findRetirement();
       if (retired !== null) return refuse({ code: "moved_away", at: retired.at });
-      const { warnings } = applianceStatus.storageHealth();
-      if (warnings.length === 0) return { status: "ok" };
-      return { status: "degraded", warnings: warnings.map(({ code }) => code) };
+      const clock = clockFinding(timekeeping.view());
+      const warnings = [
+        ...applianceStatus.storageHealth().warnings.map(({ code }) => code),
+        ...(clock === null ? [] : [clock.code]),
+      ];
+      return warnings.length === 0 ? { status: "ok" } : { status: "degraded", warnings };
     },
     describeRoute({
       plane: "open",

@@ -1,6 +1,10 @@
 import { Elysia } from "elysia";
-import { pageFiles, type PageFile } from "../../platform/embedded/page-files.ts";
 import { describeRoute, type RouteDetail } from "../openapi/describe-route.ts";
+import { isLocalRequest } from "../access/gate.ts";
+import { refuse } from "../faults.ts";
+import { ASSETS_PATH, findAsset, renderPage, type PageValues } from "../page/page-files.ts";
+import { replyWithFile, type ServedFile } from "../page/served-file.ts";
+import type { RouteDeps } from "./deps.ts";
 
 /** Allows only the server's own files, nothing inline, and no embedding in a frame. */
 const CONTENT_SECURITY_POLICY = [
@@ -15,19 +19,16 @@ const CONTENT_SECURITY_POLICY = [
   "require-trusted-types-for 'script'",
 ].join("; ");
 
-const TYPES: Readonly<Record<string, string>> = {
-  html: "text/html; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  css: "text/css; charset=utf-8",
-  svg: "image/svg+xml",
-};
+/** Browsers ask for a page each time, and get it only if it has changed. */
+const REVALIDATED = "no-cache";
+const KEPT_FOR_EVER = "public, max-age=31536000, immutable";
 
 /** Existing clients request `/` to check whether the server is online. */
-export const page = () =>
+export const page = (deps: RouteDeps) =>
   new Elysia({ name: "page" })
     .get(
       "/",
-      serve("page.html"),
+      ({ request }) => reply(request, renderPage("page.html", valuesFor(deps, request))),
       describeRoute({
         plane: "open",
         answersHead: true,
@@ -38,7 +39,7 @@ export const page = () =>
     )
     .get(
       "/api/v4/docs",
-      serve("docs.html"),
+      ({ request }) => reply(request, renderPage("docs.html", valuesFor(deps, request))),
       describeRoute({
         plane: "open",
         id: "getDocs",
@@ -46,48 +47,41 @@ export const page = () =>
         isPage: true,
       }),
     )
-    .get("/page.js", serve("page.js"), pageFile)
-    .get("/page.css", serve("page.css"), pageFile)
-    .get("/docs.js", serve("docs.js"), pageFile)
-    .get("/docs.css", serve("docs.css"), pageFile)
-    .get("/icon.svg", serve("icon.svg"), pageFile);
+    .get(
+      `${ASSETS_PATH}:name`,
+      ({ request, params: { name } }) => {
+        const file = findAsset(name) ?? refuse({ code: "not_found" });
+        return reply(request, file, KEPT_FOR_EVER);
+      },
+      pageFile,
+    );
 
 /** Files of a page are not documented. */
 const pageFile = { detail: { plane: "open", isPage: true, hide: true } satisfies RouteDetail };
 
-function serve(name: PageFile) {
-  return ({ request }: { readonly request: Request }): Response => {
-    const headers = {
-      "content-type": TYPES[name.split(".")[1] ?? ""] ?? "",
-      "content-security-policy": CONTENT_SECURITY_POLICY,
-      // No referrer to other sites, but to this one: the gate checks it in requests of the page.
-      "referrer-policy": "same-origin",
-      vary: "accept-encoding",
-    };
-    const text = pageFiles()[name];
-    if (!acceptsGzip(request.headers.get("accept-encoding") ?? "")) {
-      return new Response(text, { headers });
-    }
-    return new Response(gzipFile(name, text), {
-      headers: { ...headers, "content-encoding": "gzip" },
-    });
+/** Replaces the path of the data folder for callers that must not see it. */
+const UNNAMED_FOLDER = "DIR";
+
+/**
+ * The site's name, and whether commands need sudo and --data, are for everyone who may load the
+ * page. Paths are only for callers on this machine; administrators get them with the status.
+ */
+function valuesFor({ siteSettings, commandLine }: RouteDeps, request: Request): PageValues {
+  const { executable, needsSudo, dataFolder } = commandLine;
+  const isLocal = isLocalRequest(request);
+  return {
+    "berth-site": siteSettings().siteName,
+    "berth-sudo": needsSudo ? "yes" : "",
+    "berth-executable": isLocal ? executable : "berth",
+    "berth-data": isLocal || dataFolder === "" ? dataFolder : UNNAMED_FOLDER,
   };
 }
 
-/** A coding with a weight of 0 is not accepted. */
-const acceptsGzip = (accepted: string): boolean =>
-  accepted.split(",").some((coding) => {
-    const [name = "", weight = ""] = coding.split(";");
-    return name.trim().toLowerCase() === "gzip" && !/^\s*q=0(?:\.0*)?\s*$/i.test(weight);
+function reply(request: Request, file: ServedFile, cacheControl = REVALIDATED): Response {
+  return replyWithFile(request, file, {
+    "cache-control": cacheControl,
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    // No referrer to other sites, but to this one: the gate checks it in requests of the page.
+    "referrer-policy": "same-origin",
   });
-
-const gzipCache = new Map<PageFile, Uint8Array<ArrayBuffer>>();
-
-/** Compressed once, with the first request: it takes longer than many other replies. */
-function gzipFile(name: PageFile, text: string): Uint8Array<ArrayBuffer> {
-  const cached = gzipCache.get(name);
-  if (cached !== undefined) return cached;
-  const bytes = Bun.gzipSync(new TextEncoder().encode(text), { level: 9 });
-  gzipCache.set(name, bytes);
-  return bytes;
 }

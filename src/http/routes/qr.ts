@@ -37,6 +37,7 @@ export const qr = () =>
         ...jsonBody(QrTextBody, { large: true }),
         ...describeRoute({
           plane: "admin",
+          changesNothing: true,
           id: "createQrCodes",
           summary: "Encode a text as QR codes",
           requiredFields: ["text"],
@@ -63,6 +64,7 @@ export const qr = () =>
         ...jsonBody(QrFramesBody, { large: true }),
         ...describeRoute({
           plane: "admin",
+          changesNothing: true,
           id: "joinQrCodes",
           summary: "Join scanned QR codes into a text",
           requiredFields: ["frames"],

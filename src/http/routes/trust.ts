@@ -59,6 +59,7 @@ export const trust = ({ vendorTrust, peerOf }: RouteDeps) =>
         ...describeRoute({
           plane: "admin",
           upload: true,
+          changesNothing: true,
           id: "inspectVendor",
           summary: "Inspect a trust document",
           description: "Changes nothing: a person compares the fingerprint first.",

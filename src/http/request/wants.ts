@@ -1,0 +1,51 @@
+import { limits } from "../../domain/limits.ts";
+import type { RequestWants } from "../../domain/state.ts";
+import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
+import { refuse } from "../faults.ts";
+import { parseTimestamp } from "../timestamps.ts";
+
+const MAX_SLOTS = 1_000_000_000_000;
+
+interface WantedFields {
+  readonly wanted_slots?: string | undefined;
+  readonly wanted_until?: string | undefined;
+  readonly note?: string | undefined;
+}
+
+/** What a request asks for; without members if it asks for nothing. */
+export function readWants({ wanted_slots, wanted_until, note }: WantedFields): RequestWants {
+  return {
+    ...(hasValue(wanted_slots) && { slots: readSlots(wanted_slots) }),
+    ...(hasValue(wanted_until) && { until: readDay(wanted_until) }),
+    ...(hasValue(note) && { note: readNote(note) }),
+  };
+}
+
+const hasValue = (value: string | undefined): value is string =>
+  value !== undefined && value.trim() !== "";
+
+function readSlots(text: string): number {
+  const slots = /^[1-9]\d{0,12}$/.test(text) ? Number(text) : Number.NaN;
+  if (slots <= MAX_SLOTS) return slots;
+  return refuse({
+    code: "invalid_parameter",
+    field: "wanted_slots",
+    expected: `a whole number from 1 to ${MAX_SLOTS}`,
+  });
+}
+
+function readDay(text: string): string {
+  if (parseTimestamp(`${text}T00:00:00Z`) !== null) return text;
+  const expected = "a day such as 2027-12-31";
+  return refuse({ code: "invalid_parameter", field: "wanted_until", expected });
+}
+
+/** One line: the desk shows it within a line. */
+function readNote(text: string): string {
+  if (!text.isWellFormed() || INVISIBLE.test(text))
+    refuse({ code: "invalid_characters", field: "note" });
+  const note = text.trim().normalize("NFC");
+  if (note.length <= limits.requestNoteLength) return note;
+  const expected = `at most ${limits.requestNoteLength} characters`;
+  return refuse({ code: "invalid_parameter", field: "note", expected });
+}

@@ -1,0 +1,160 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { StoredBackup } from "../../operations/backups/backup-folder.ts";
+import type { BackupScheduler } from "../../operations/backups/backup-scheduler.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { describeRoute } from "../openapi/describe-route.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { BackupsStatus, backupsStatus } from "../reply/backups-status.ts";
+import { jsonBody } from "../request/body.ts";
+import { fields, readIdentifier } from "../request/fields.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const BackupReply = Type.Object(
+  {
+    name: Type.String(),
+    made_at: Type.String({ format: "date-time" }),
+    size: Type.Integer({ description: "In bytes." }),
+    seq: Type.Union([Type.Integer(), Type.Null()], {
+      description: "The last line of the journal that it contains; null: unknown.",
+    }),
+    verified: Type.Boolean({
+      description: "It was verified when it was made, and no later check found damage.",
+    }),
+    finding: Type.Union([Type.String(), Type.Null()], {
+      description: "Why it cannot be restored; null: nothing is known.",
+    }),
+  },
+  { title: "Backup" },
+);
+
+const BackupsReply = Type.Object(
+  {
+    ...BackupsStatus.properties,
+    backups: Type.Array(BackupReply, { description: "Newest first." }),
+  },
+  { title: "Backups" },
+);
+
+export type BackupReply = Static<typeof BackupReply>;
+export type BackupsReply = Static<typeof BackupsReply>;
+
+const EmptyBody = Type.Object({});
+const BackupBody = Type.Object({ backup: fields.backup }, { title: "BackupBody" });
+const BUSY = { code: "too_many_requests", busy: "requests" } as const;
+const COMMON_REFUSALS = ["server_not_running", "maintenance_failed", BUSY] as const;
+const NAME_REFUSALS = ["missing_parameters", "unknown_backup"] as const;
+
+/** Backups that the server makes by its schedule, or on request, in a folder of its own. */
+export const backups = ({ runningServer, keepOpen }: RouteDeps) => {
+  const run = async <T>(
+    request: Request,
+    use: (scheduler: BackupScheduler) => Promise<T>,
+  ): Promise<T> => {
+    if (runningServer === null) return refuse({ code: "server_not_running" });
+    const release = keepOpen(request);
+    try {
+      return await use(runningServer.backups);
+    } finally {
+      release();
+    }
+  };
+  return new Elysia({ name: "backups", prefix: "/api/admin/v1" })
+    .get(
+      "/backups",
+      ({ request }) =>
+        run(request, async (scheduler): Promise<BackupsReply> => {
+          const { backups } = unwrap(await scheduler.list());
+          return { ...backupsStatus(scheduler.status()), backups: backups.map(backupReply) };
+        }),
+      describeRoute({
+        plane: "admin",
+        id: "listBackups",
+        summary: "List the scheduled backups",
+        reply: BackupsReply,
+        refusals: COMMON_REFUSALS,
+      }),
+    )
+    .post(
+      "/backups",
+      ({ request }) =>
+        run(request, async (scheduler) => backupReply(unwrap(await scheduler.make()))),
+      {
+        ...jsonBody(EmptyBody, { emptyAllowed: true }),
+        ...describeRoute({
+          plane: "admin",
+          id: "makeBackup",
+          summary: "Make a verified backup in the backup folder",
+          description:
+            "The server finishes it even if the caller disconnects. If one is being made, that " +
+            "one is returned. Backups beyond `backup_keep` are deleted afterwards.",
+          reply: BackupReply,
+          refusals: [...COMMON_REFUSALS, "storage_full"],
+        }),
+      },
+    )
+    .post(
+      "/backups/verify",
+      ({ body, request }) => {
+        const name = readBackupName(body.backup);
+        return run(request, async (scheduler) => {
+          const verified = await scheduler.verify(name);
+          return backupReply(unwrap(verified ?? refuse({ code: "unknown_backup" })));
+        });
+      },
+      {
+        ...jsonBody(BackupBody),
+        ...describeRoute({
+          plane: "admin",
+          id: "verifyBackup",
+          changesNothing: true,
+          summary: "Verify one of the scheduled backups again",
+          requiredFields: ["backup"],
+          reply: BackupReply,
+          refusals: [...COMMON_REFUSALS, ...NAME_REFUSALS],
+        }),
+      },
+    )
+    .post(
+      "/backups/download",
+      ({ body, request }) => {
+        const name = readBackupName(body.backup);
+        return run(request, async (scheduler) => {
+          const path = scheduler.findPath(name) ?? refuse({ code: "unknown_backup" });
+          const file = Bun.file(path);
+          // Another program may have removed it.
+          if (!(await file.exists())) refuse({ code: "unknown_backup" });
+          const disposition = `attachment; filename="${name}"`;
+          return new Response(file, {
+            headers: { "content-type": TAR, "content-disposition": disposition },
+          });
+        });
+      },
+      {
+        ...jsonBody(BackupBody),
+        ...describeRoute({
+          plane: "admin",
+          id: "downloadBackup",
+          summary: "Download one of the scheduled backups",
+          description: "The backup contains the appliance's key: store it safely.",
+          requiredFields: ["backup"],
+          fileType: TAR,
+          refusals: ["server_not_running", ...NAME_REFUSALS],
+        }),
+      },
+    );
+};
+
+const TAR = "application/x-tar";
+
+const readBackupName = (text: string | undefined): string =>
+  readIdentifier("backup", text) ?? refuse({ code: "missing_parameters", fields: ["backup"] });
+
+const backupReply = ({ name, madeAt, size, seq, finding }: StoredBackup): BackupReply => ({
+  name,
+  made_at: rfc3339(madeAt),
+  size,
+  seq,
+  verified: finding === null,
+  finding,
+});
