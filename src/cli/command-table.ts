@@ -2,14 +2,16 @@ import type { Command, CommandGroup } from "./frame/command.ts";
 import { accessCommands } from "./commands/access.ts";
 import { airgapCommands } from "./commands/airgap.ts";
 import { auditRepairCommands } from "./commands/audit-repair.ts";
+import { backupJobCommand } from "./commands/backup-job.ts";
 import { backupCommands } from "./commands/backup.ts";
 import { checkpointCommand } from "./commands/checkpoint.ts";
 import { clockCommands } from "./commands/clock.ts";
-import { configCommand } from "./commands/config.ts";
+import { configCommands } from "./commands/config.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { keysSetCommand } from "./commands/keys.ts";
 import { licenseCommands } from "./commands/license.ts";
+import { licenseRequestCommands } from "./commands/license-request.ts";
 import { moveCommands } from "./commands/move.ts";
 import { noticesCommand } from "./commands/notices.ts";
 import { qrCommands } from "./commands/qr.ts";
@@ -19,6 +21,7 @@ import { serveCommand } from "./commands/serve.ts";
 import { serviceCommands } from "./commands/service.ts";
 import { shellCommands } from "./commands/shell.ts";
 import { slotsCommand } from "./commands/slots.ts";
+import { storedBackupCommands } from "./commands/stored-backups.ts";
 import { statusCommand } from "./commands/status.ts";
 import { supportBundleCommand } from "./commands/support-bundle.ts";
 import { tlsCommands } from "./commands/tls.ts";
@@ -37,7 +40,13 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: "licenses",
     title: "licenses and vendor trust",
-    commands: [...trustCommands, ...licenseCommands, ...airgapCommands, keysSetCommand],
+    commands: [
+      ...trustCommands,
+      ...licenseRequestCommands,
+      ...licenseCommands,
+      ...airgapCommands,
+      keysSetCommand,
+    ],
   },
   {
     name: "users",
@@ -52,6 +61,7 @@ export const commandGroups: readonly CommandGroup[] = [
       ...auditCommands,
       ...auditRepairCommands,
       ...backupCommands,
+      ...storedBackupCommands,
       ...moveCommands,
       ...clockCommands,
       supportBundleCommand,
@@ -67,12 +77,13 @@ export const commandGroups: readonly CommandGroup[] = [
     name: "tools",
     title: "tools",
     commands: [
-      configCommand,
+      ...configCommands,
       versionCommand,
       noticesCommand,
       ...qrCommands,
       ...shellCommands(() => commands),
       checkpointCommand,
+      backupJobCommand,
     ],
   },
 ];

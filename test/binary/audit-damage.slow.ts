@@ -95,16 +95,18 @@ describe("a changed byte in the audit log", () => {
     const allowed = await runBerth(folder, "verify", "--allow-damaged-audit");
     expect(allowed).toMatchObject({ code: 0, stderr: warning });
     const doctor = await runBerth(folder, "doctor", "--json", "--listen", "127.0.0.1:1");
-    const { findings } = JSON.parse(doctor.stdout) as DoctorReply;
-    expect(findings.filter(({ check }) => check === "audit log")).toEqual([
+    const { findings, passed_checks } = JSON.parse(doctor.stdout) as DoctorReply;
+    expect(findings.filter(({ code }) => code === "audit_damaged")).toEqual([
       {
-        check: "audit log",
-        level: "warning",
-        finding: expect.stringContaining(file),
-        remedy: hint,
+        code: "audit_damaged",
+        severity: "warning",
+        summary: expect.stringContaining(file),
+        remedy: hint.replace(/^l/, "L"),
+        command: null,
+        subject: null,
       },
     ]);
-    expect(findings.find(({ check }) => check === "data")?.level).toBe("ok");
+    expect(passed_checks.map(({ check }) => check)).toContain("data");
     // The first command of the hint, run as printed, loses nothing.
     const [command = ""] = /tar xf BACKUP -C '[^']+' history\/\S+/.exec(hint) ?? [];
     expect(Bun.spawnSync(["sh", "-c", command.replace("BACKUP", out)]).exitCode).toBe(0);

@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { issueServerCertificate, createAuthority } from "../../src/platform/crypto/x509.ts";
+import type { StatusReply } from "../../src/http/reply/status.ts";
 import { runBinary } from "../support/binary.ts";
 import { bearerHeader, RunningSite, NETWORK_ADDRESS } from "../support/running-site.ts";
 import { requestRepeatedly, requestOnce } from "../support/tls-client.ts";
@@ -297,10 +298,12 @@ describe("SIGHUP to a TLS server", () => {
 describe("an expiring certificate", () => {
   const readCertificateStatus = async (site: RunningSite) => {
     const { stdout } = await site.runCommand(["status"]);
-    const { certificate } = JSON.parse((await site.runCommand(["status", "--json"])).stdout) as {
-      certificate: { state: string };
-    };
-    return { text: /^certificate .*$/m.exec(stdout)?.[0], state: certificate.state };
+    const { certificate, findings } = JSON.parse(
+      (await site.runCommand(["status", "--json"])).stdout,
+    ) as Pick<StatusReply, "certificate" | "findings">;
+    const finding = findings.find(({ code }) => code.startsWith("certificate_"));
+    const isPrinted = finding !== undefined && stdout.includes(finding.summary);
+    return { state: certificate?.state, finding: isPrinted ? finding : null };
   };
 
   test("is reported by berth status before and after it expires, and does not stop the server", async () => {
@@ -311,14 +314,20 @@ describe("an expiring certificate", () => {
     await site.waitForStderr("the certificate expires soon");
     expect(await readCertificateStatus(site)).toEqual({
       state: "expiring",
-      text: expect.stringContaining("tls init"),
+      finding: expect.objectContaining({
+        severity: "warning",
+        command: expect.stringContaining("tls init"),
+      }),
     });
     replaceCertificate(file, Date.now() - 1_000);
     await site.restart();
     await site.waitForStderr("the certificate expired");
     expect(await readCertificateStatus(site)).toEqual({
       state: "expired",
-      text: expect.stringContaining("SIGHUP"),
+      finding: expect.objectContaining({
+        severity: "error",
+        command: expect.stringContaining("tls init"),
+      }),
     });
     expect((await site.get("/api/v4/health")).status).toBe(200);
   });

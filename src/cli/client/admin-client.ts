@@ -12,7 +12,9 @@ import { runAsFolderOwner } from "../../platform/files/owner.ts";
 import { readFolderUse } from "../../operations/folder/folder-contents.ts";
 import { refuseCopy } from "../../operations/folder/appliance-claim.ts";
 import { openAppliance, socketPath } from "../serve/appliance.ts";
+import { readSiteSettings } from "../serve/site-settings.ts";
 import { Failure, ServerRefused } from "../frame/command.ts";
+import type { ConfigFile } from "../frame/options.ts";
 
 /** The options that name a site. */
 export interface Site {
@@ -23,6 +25,7 @@ export interface Site {
 
 export interface ClientContext {
   readonly environment: Environment;
+  readonly settingsFile?: ConfigFile | null;
   /** Creates a site in an empty folder, so that access can be restricted before the first start. */
   readonly createIfEmpty?: boolean;
 }
@@ -49,7 +52,7 @@ export const withAdminClient = <T>(
 
 async function openAdminClient<T>(
   { data, identity }: Site,
-  { environment, createIfEmpty = false }: ClientContext,
+  { environment, settingsFile = null, createIfEmpty = false }: ClientContext,
   use: (client: AdminClient) => Promise<T>,
 ): Promise<T> {
   const socket = socketPath(data);
@@ -63,6 +66,7 @@ async function openAdminClient<T>(
     kind: create ? "site" : null,
     create,
     holder: "command",
+    siteSettings: () => readSiteSettings(data, environment, settingsFile),
   });
   try {
     const app = createApp(appliance, socketGate);

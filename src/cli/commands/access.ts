@@ -21,6 +21,7 @@ const token = defineCommand({
   options: {
     ...siteOptions,
     name: option.tokenName,
+    role: option.tokenRole,
     days: option.tokenDays,
     revoke: option.revoke,
     json: option.json,
@@ -28,11 +29,12 @@ const token = defineCommand({
   examples: [
     "berth admin token --name ops",
     "berth admin token --name backup-job --days 90",
+    "berth admin token --name monitoring --role viewer",
     "berth admin token revoke ops",
   ],
-  async run({ name, days, revoke: revokedName, ...site }, context) {
+  async run({ name, role, days, revoke: revokedName, ...site }, context) {
     if (revokedName !== null) return revokeToken(site, context, revokedName);
-    const body = { name: name ?? "admin", ...(days !== null && { days }) };
+    const body = { name: name ?? "admin", role, days };
     const creating = { ...context, createIfEmpty: true };
     const reply = await withAdminClient(site, creating, ({ admin }) =>
       unwrapReply(admin.access.tokens.post(body)),
@@ -41,7 +43,7 @@ const token = defineCommand({
     return {
       json: reply,
       text: [
-        `token ${reply.name}${end === null ? "" : `, until ${end}`}`,
+        `token ${reply.name}, role ${reply.role}, ${end === null ? "does not expire" : `until ${end}`}`,
         "send it in the header Authorization: Bearer TOKEN; it is not shown again:",
         reply.token,
       ],
@@ -76,10 +78,9 @@ const addUser = defineCommand({
   summary: "add a user, or change a user's password or role",
   options: { ...siteOptions, role: option.role, json: option.json },
   arguments: ["NAME"],
-  examples: ["berth admin user add ada < password.txt", "berth admin user add bob --role admin"],
-  async run({ role: namedRole, ...site }, context) {
+  examples: ["berth admin user add ada < password.txt", "berth admin user add bob --role viewer"],
+  async run({ role, ...site }, context) {
     const name = requireName(context.args[0]);
-    const role = namedRole ?? "user";
     const reply = await setPassword(site, context, name, role);
     return { json: reply, text: `${name} can log in at /auth (role: ${role})` };
   },
@@ -131,35 +132,87 @@ const listUsers = defineCommand({
   summary: "list users and tokens, without secrets",
   options: { ...siteOptions, json: option.json },
   async run(site, context) {
-    const reply = await withAdminClient(site, context, ({ admin }) =>
-      unwrapReply(admin.access.get()),
-    );
+    const reply = await readAccess(site, context);
     return { json: reply, text: formatCredentials(reply) };
   },
 });
 
+const readAccess = (site: Site, context: ClientContext): Promise<AccessReply> =>
+  withAdminClient(site, context, ({ admin }) => unwrapReply(admin.access.get()));
+
 function formatCredentials({ tokens, users }: AccessReply): string {
   const rows = [
-    ...tokens.map(({ name, created_at, expires_at, is_expired }) => [
+    ...tokens.map(({ name, role, created_at, expires_at, is_expired, ...use }) => [
       "token",
       name,
-      "admin",
+      role,
       created_at,
       is_expired ? `${expires_at}, expired` : (expires_at ?? "never"),
+      ...formatLastUse(use),
     ]),
-    ...users.map(({ name, role, password_set_at }) => [
+    ...users.map(({ name, role, password_set_at, ...use }) => [
       "user",
       name,
       role,
       password_set_at,
       "never",
+      ...formatLastUse(use),
     ]),
   ];
   if (rows.length === 0) {
     return "no credential yet: administration is open on this machine; berth admin token creates one";
   }
-  return formatTable([["KIND", "NAME", "ROLE", "SINCE", "EXPIRES"], ...rows]);
+  return formatTable([["KIND", "NAME", "ROLE", "SINCE", "EXPIRES", "LAST USED", "FROM"], ...rows]);
 }
+
+const formatLastUse = ({
+  last_used_at: at,
+  last_used_from: address,
+}: Pick<AccessReply["tokens"][number], "last_used_at" | "last_used_from">): string[] => [
+  at ?? "not used",
+  address ?? "",
+];
+
+const listSessions = defineCommand({
+  name: "admin session list",
+  summary: "list the sessions of the operator's page",
+  options: { ...siteOptions, json: option.json },
+  async run(site, context) {
+    const { sessions } = await readAccess(site, context);
+    return { json: { sessions }, text: formatSessions(sessions) };
+  },
+});
+
+function formatSessions(sessions: AccessReply["sessions"]): string {
+  if (sessions.length === 0) return "no sessions";
+  return formatTable([
+    ["ID", "OWNER", "ROLE", "SINCE", "EXPIRES", "LAST USED", "FROM"],
+    ...sessions.map(({ id, name, role, created_at, expires_at, last_used_at, address }) => [
+      id,
+      name,
+      role,
+      created_at,
+      expires_at,
+      last_used_at,
+      address,
+    ]),
+  ]);
+}
+
+const revokeSession = defineCommand({
+  name: "admin session revoke",
+  summary: "end a session of the operator's page immediately",
+  options: { ...siteOptions, json: option.json },
+  arguments: ["ID"],
+  async run(site, context) {
+    const id = context.args[0] ?? "";
+    if (id === "") throw new Misuse("ID is required", "berth admin session list shows all ids");
+    const reply = await withAdminClient(site, context, ({ admin }) =>
+      unwrapReply(admin.sessions.revoke.post({ id })),
+    );
+    return { json: reply, text: `session ${id} is revoked` };
+  },
+});
 
 function requireName(name: string | undefined): string {
   if (name === undefined || name === "")
@@ -167,5 +220,14 @@ function requireName(name: string | undefined): string {
   return name;
 }
 
-/** Tokens and users. */
-export const accessCommands = [token, revoke, password, addUser, removeUser, listUsers];
+/** Tokens, users and sessions. */
+export const accessCommands = [
+  token,
+  revoke,
+  password,
+  addUser,
+  removeUser,
+  listUsers,
+  listSessions,
+  revokeSession,
+];

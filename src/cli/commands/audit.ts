@@ -1,5 +1,7 @@
+import { csvRecord } from "../../domain/text/csv.ts";
 import { eventTypes } from "../../domain/event-catalogue.ts";
 import { formatGap, formatPeer } from "../../domain/event-texts.ts";
+import { AUDIT_CSV_HEADER, auditCsvCells } from "../../http/reply/audit-csv.ts";
 import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import type { AuditPageReply } from "../../http/routes/audit-log.ts";
 import { realDisk } from "../../platform/files/disk.ts";
@@ -20,7 +22,7 @@ import { option, siteOptions } from "../frame/flags.ts";
 import { createTimeFormatter } from "../frame/times.ts";
 import { findNearest } from "../frame/nearest.ts";
 import type { JsonOutcome } from "../frame/outcome.ts";
-import { formatCount, formatTable } from "../frame/terminal.ts";
+import { formatCount, formatTable, type Text } from "../frame/terminal.ts";
 
 const filters = {
   types: option.eventTypes,
@@ -44,18 +46,21 @@ const show = defineCommand({
     ...filters,
     out: option.exportFile,
     local: option.local,
+    csv: { name: "csv", type: "boolean", help: "print CSV, for a spreadsheet" },
     json: option.json,
   },
   examples: [
     "berth audit --user ada --limit 20",
     "berth audit --type LicenseInstalled,LicenseRemoved --since 2026-01-01",
     "berth audit --since 7d --until 1d",
+    "berth audit --product CAD --since 30d --limit 10000 --csv > cad.csv",
     "berth audit --out /media/usb/audit.jsonl",
   ],
   valueList: { title: "event types", values: [...eventTypes] },
   async run(options, context) {
     checkTypes(options.types);
-    const { out, limit } = options;
+    const { out, limit, csv } = options;
+    refuseTwoFormats(options);
     if (out !== null) {
       refuseFilters(options);
       refuseToReplace(out);
@@ -74,7 +79,11 @@ const show = defineCommand({
     const page = await withAdminClient(options, context, (client) =>
       fetchEvents(client, limit, options),
     );
-    return { json: page, text: () => formatEntries(page.events, createTimeFormatter(options)) };
+    const text = (): Text =>
+      csv
+        ? { csv: [AUDIT_CSV_HEADER, ...page.events.map(auditCsvCells)].map(csvRecord) }
+        : formatEntries(page.events, createTimeFormatter(options));
+    return { json: page, text };
   },
 });
 
@@ -133,6 +142,18 @@ function formatEntries(
 
 const joinLines = (cell: string): string => cell.replaceAll(/[\r\n]+/g, " ");
 
+/** An export is always JSON lines, and its times are always UTC, as those of CSV are. */
+function refuseTwoFormats(values: { csv: boolean; json: boolean; out: string | null }): void {
+  if (!values.csv) return;
+  if (values.json) throw new Misuse("--csv and --json cannot be combined", "use only one of them");
+  if (values.out !== null) {
+    throw new Misuse(
+      "--csv and --out cannot be combined",
+      "redirect the output: --csv > audit.csv",
+    );
+  }
+}
+
 /** An export with gaps could not be verified. */
 function refuseFilters({ types, user, product, licenseId, text }: Filters): void {
   const filters = Object.entries({ type: types[0], user, product, "license-id": licenseId, text })
@@ -141,7 +162,7 @@ function refuseFilters({ types, user, product, licenseId, text }: Filters): void
   if (filters.length === 0) return;
   throw new Misuse(
     `--out exports complete lines and cannot filter them: remove ${filters.join(", ")}`,
-    "--since and --until are allowed; to save filtered entries, use --json instead of --out",
+    "--since and --until are allowed; to save filtered entries, use --csv or --json instead of --out",
   );
 }
 

@@ -1,23 +1,117 @@
+import { findNearest } from "../frame/nearest.ts";
+import type { SettingChangesReply } from "../../http/running-server.ts";
+import { readEditedSettings, type EditedValues } from "../../operations/setting-changes.ts";
 import { SERVICE_SETTINGS } from "../../platform/environment.ts";
+import { runAsFolderOwner } from "../../platform/files/owner.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";
-import { option } from "../frame/flags.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { Misuse, settingsKey, type Option } from "../frame/options.ts";
+import { formatTable, printWarning } from "../frame/terminal.ts";
+import { DEFAULT_SOURCE, LiveSettings } from "../serve/live-settings.ts";
 import { settings } from "../serve/settings.ts";
-import { formatTable } from "../frame/terminal.ts";
 
-export const configCommand = defineCommand({
+const show = defineCommand({
   name: "config",
   isCommon: true,
   summary: "show the effective settings and the source of each",
   options: { ...settings, config: option.config, json: option.json },
   examples: ["berth config", `berth config --config ${SERVICE_SETTINGS} --json`],
-  run(_values, { setOptions }) {
+  async run({ config: _config, json: _json, ...values }, { setOptions, environment }) {
+    const edited = await readEdited(values.data);
+    const live = new LiveSettings({ settings: values, setOptions, environment, edited });
+    const shown = [
+      ...live.list().flatMap(({ option, value, source }) => {
+        const isUnset = value === null || value === false || String(value) === "";
+        const shownSetting = { name: settingsKey(option), value, source };
+        return isUnset && source === DEFAULT_SOURCE ? [] : [shownSetting];
+      }),
+      ...setOptions
+        .filter(({ name }) => name === option.config.name)
+        .map(({ name, value, from }) => ({ name, value, source: from })),
+    ];
     // None of them is a secret: keys and passwords are in files that settings only name.
-    const shown = setOptions.filter(({ name }) => name !== option.json.name);
     return {
-      json: Object.fromEntries(
-        shown.map(({ name, value, from }) => [name, { value, source: from }]),
-      ),
-      text: formatTable(shown.map(({ name, value, from }) => [name, String(value), from])),
+      json: Object.fromEntries(shown.map(({ name, value, source }) => [name, { value, source }])),
+      text: formatTable(shown.map(({ name, value, source }) => [name, String(value), source])),
     };
   },
 });
+
+/** Only the owner of the data folder can read what was edited on the page. */
+async function readEdited(folder: string): Promise<EditedValues> {
+  try {
+    return await runAsFolderOwner(folder, async () => readEditedSettings(folder));
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== "EACCES" && code !== "EPERM") throw error;
+    printWarning(`settings edited on the page are not shown: ${folder} cannot be read (${code})`);
+    return {};
+  }
+}
+
+const set = defineCommand({
+  name: "config set",
+  summary: "change a setting of the running server, at once and for later starts",
+  options: { ...siteOptions, json: option.json },
+  arguments: ["NAME", "VALUE"],
+  examples: [
+    'berth config set site_name "Plant 4"',
+    "berth config set client_networks 10.1.0.0/16,10.2.0.0/16",
+  ],
+  async run(site, context) {
+    const [writtenName, value] = context.args;
+    const setting = requireSetting(writtenName);
+    if (value === undefined) {
+      throw new Misuse("a value is required", `for example berth config set ${writtenName} VALUE`);
+    }
+    const texts = value.split(",").map((text) => text.trim());
+    const edit = setting.type === "list" ? texts.filter((text) => text !== "") : value;
+    const reply = await withAdminClient(site, context, ({ admin }) =>
+      unwrapReply(
+        admin.settings.post({ changes: JSON.stringify({ [settingsKey(setting)]: edit }) }),
+      ),
+    );
+    return { json: reply, text: describeChanges(settingsKey(setting), reply) };
+  },
+});
+
+const reset = defineCommand({
+  name: "config reset",
+  summary: "set a setting of the running server to its default again",
+  options: { ...siteOptions, json: option.json },
+  arguments: ["NAME"],
+  examples: ["berth config reset client_networks"],
+  async run(site, context) {
+    const name = settingsKey(requireSetting(context.args[0]));
+    const reply = await withAdminClient(site, context, ({ admin }) =>
+      unwrapReply(admin.settings.post({ changes: JSON.stringify({ [name]: null }) })),
+    );
+    return { json: reply, text: describeChanges(name, reply) };
+  },
+});
+
+export const configCommands = [show, set, reset];
+
+/** Accepts the name as in the settings file and as in the flag. */
+function requireSetting(name: string | undefined): Option {
+  const list = "berth config lists the settings";
+  if (name === undefined) throw new Misuse("the name of a setting is required", list);
+  const key = name.replaceAll("-", "_");
+  const options: readonly Option[] = Object.values(settings);
+  const found = options.find((candidate) => settingsKey(candidate) === key);
+  if (found !== undefined) return found;
+  const nearest = findNearest(key, options.map(settingsKey));
+  const hint = nearest === null ? list : `did you mean ${nearest}? ${list}`;
+  throw new Misuse(`unknown setting: ${name}`, hint);
+}
+
+const describeChanges = (name: string, { changes }: SettingChangesReply): string =>
+  changes
+    .map((change) => `${change.name} is ${formatValue(change.to)}, was ${formatValue(change.from)}`)
+    .join("\n") || `${name} has this value already; nothing was changed`;
+
+/** An empty list or text means that the default applies. */
+const formatValue = (value: string | readonly string[]): string =>
+  (typeof value === "string" ? value : value.join(", ")) || "the default";

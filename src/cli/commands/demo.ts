@@ -71,7 +71,8 @@ export const demoCommand = defineServer({
     try {
       return await runServer({
         kind: "demo",
-        settings: { ...defaultValues(settings), listen, data: folder },
+        // Nobody needs the data of a demo again.
+        settings: { ...defaultValues(settings), listen, data: folder, backupSchedule: null },
         setOptions,
         config: null,
         environment,

@@ -1,8 +1,10 @@
+import type { HealthReport } from "../../operations/health/finding.ts";
+import { doctorReply, exitCodeFor } from "../doctor/doctor-report.ts";
+import { folderToName, formatFindings } from "../doctor/format-findings.ts";
 import { checkInstallation } from "../doctor/installation.ts";
-import { exitCodeFor, worstLevel, type Finding } from "../doctor/finding.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
-import { formatTable } from "../frame/terminal.ts";
+import { formatWrappedRows } from "../frame/wrap-text.ts";
 import { settings } from "../serve/settings.ts";
 
 export const doctorCommand = defineCommand({
@@ -13,19 +15,24 @@ export const doctorCommand = defineCommand({
   examples: ["berth doctor", "berth doctor --data /srv/berth --json"],
   canRunWithInvalidSettings: true,
   async run({ config, ...settings }, context) {
-    const findings = await checkInstallation({ ...context, config, settings });
+    const report = await checkInstallation({ ...context, config, settings });
+    const dataFolder = folderToName(settings.data, context.sources.data);
     return {
-      json: { worst_level: worstLevel(findings), findings },
-      text: report(findings),
-      exitCode: exitCodeFor(findings),
+      json: doctorReply(report),
+      text: formatReport(report, dataFolder),
+      exitCode: exitCodeFor(report),
     };
   },
 });
 
-const report = (findings: readonly Finding[]): string =>
-  formatTable(
-    findings.flatMap(({ level, check, finding: text, remedy }) => [
-      [level, check, text],
-      ...(remedy === "" ? [] : [["", "  remedy", remedy]]),
-    ]),
-  );
+const formatReport = ({ findings, passed }: HealthReport, dataFolder: string | null): string =>
+  [
+    ...(findings.length === 0 ? [] : [formatFindings(findings, dataFolder)]),
+    ...(passed.length === 0
+      ? []
+      : [
+          formatWrappedRows(
+            passed.map(({ check, summary: text }) => ({ label: `ok       ${check}`, text })),
+          ),
+        ]),
+  ].join("\n");

@@ -1,23 +1,11 @@
 import { Misuse } from "../frame/options.ts";
-import {
-  setFields,
-  unwrapReply,
-  withAdminClient,
-  type AdminClient,
-} from "../client/admin-client.ts";
-import { chooseProduct, type RequestProduct } from "../client/request-product.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { readDocument } from "../files/input-document.ts";
 import { checkOutputPath, outputDocument } from "../files/output-document.ts";
 import { confirm } from "../frame/confirm.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
-import { escapeToOneLine, formatTable, printNote } from "../frame/terminal.ts";
-
-interface RequestReply {
-  readonly payload: string;
-  /** Absent: a server of an older version is running. */
-  readonly warnings?: readonly string[];
-}
+import { escapeToOneLine, formatTable } from "../frame/terminal.ts";
 
 interface AddReply extends LicenseReply {
   /** Absent: a server of an older version is running. */
@@ -32,53 +20,6 @@ interface LicenseReply {
   readonly floating_in_use_devices: number;
   readonly validity_period: string | null;
   readonly is_expired: boolean;
-}
-
-const request = defineCommand({
-  name: "license request",
-  isCommon: true,
-  summary: "create a license request for the vendor",
-  options: {
-    ...siteOptions,
-    product: option.requestProduct,
-    licenseKey: option.licenseKey,
-    out: option.out,
-    qr: option.qr,
-    json: option.json,
-  },
-  examples: ["berth license request --product CAD --out request.jwt"],
-  async run(options, context) {
-    checkOutputPath(options, "request");
-    const { product, licenseKey } = options;
-    const { reply, choice } = await withAdminClient(options, context, async (client) => {
-      const choice = product === null ? await fetchDefaultProduct(client) : null;
-      const body = setFields({ product: choice?.product ?? product, license_key: licenseKey });
-      // It is text only for a request that asks for text.
-      const reply = (await unwrapReply(client.v4.license.generate.post(body))) as RequestReply;
-      return { reply, choice };
-    });
-    const warnings = [
-      ...(reply.warnings ?? []),
-      ...(choice?.warning == null ? [] : [choice.warning]),
-    ];
-    return {
-      json: { ...reply, warnings },
-      text() {
-        if (choice?.note != null) printNote(escapeToOneLine(choice.note));
-        return outputDocument(options, reply.payload, "the request");
-      },
-      warnings: warnings.map(escapeToOneLine),
-    };
-  },
-});
-
-async function fetchDefaultProduct({ admin }: AdminClient): Promise<RequestProduct> {
-  const licenses = await unwrapReply(admin.licenses.get());
-  const vendors = await unwrapReply(admin.trust.get());
-  return chooseProduct(
-    licenses.map(({ product_details }) => product_details.short_code),
-    vendors.flatMap(({ products }) => products),
-  );
 }
 
 const add = defineCommand({
@@ -168,5 +109,5 @@ function formatLicenses(licenses: readonly LicenseReply[]): string {
   return formatTable([["LICENSE", "PRODUCT", "KEY", "SLOTS", "EXPIRES"], ...rows]);
 }
 
-/** Licenses by files, on the site. */
-export const licenseCommands = [request, add, list, remove];
+/** Installed licenses, on the site. */
+export const licenseCommands = [add, list, remove];

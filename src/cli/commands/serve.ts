@@ -4,7 +4,9 @@ import { version } from "../../platform/embedded/version.ts";
 import { defineServer } from "../frame/define-command.ts";
 import { option } from "../frame/flags.ts";
 import { formatTable, print, printWarning } from "../frame/terminal.ts";
-import { describeNetworks } from "../serve/exposures.ts";
+import { createHealthReport } from "../../http/reply/health-report.ts";
+import { describeNetworks } from "../../operations/health/exposures.ts";
+import { countFindings } from "../doctor/format-findings.ts";
 import { formatListenAddress } from "../serve/listen-address.ts";
 import {
   refuseDebugger,
@@ -12,7 +14,7 @@ import {
   runServer,
   type ServerContext,
 } from "../serve/run-server.ts";
-import { settings, type ServeSettings } from "../serve/settings.ts";
+import { settings } from "../serve/settings.ts";
 import { describeCertificate } from "../tls/tls-files.ts";
 
 export const serveCommand = defineServer({
@@ -30,7 +32,7 @@ export const serveCommand = defineServer({
       setOptions,
       config,
       environment,
-      ready: (server) => banner(server, settings),
+      ready: banner,
     });
   },
 });
@@ -41,12 +43,20 @@ const AUTHENTICATION_TEXTS = {
   mtls: "with a certificate, over TLS",
 };
 
-async function banner(
-  { applianceStatus, access, exposures, certificate, url, tlsUrl, folder }: ServerContext,
-  { listen, clientNetworks, clientAuth }: ServeSettings,
-): Promise<void> {
+async function banner({
+  url,
+  tlsUrl,
+  folder,
+  settings,
+  ...services
+}: ServerContext): Promise<void> {
+  const { siteName, listen, clientNetworks, clientAuth } = settings;
+  const { applianceStatus, access, certificate } = services;
   const status = await applianceStatus.read();
   const licenses = status.ok ? status.value.licenses : [];
+  const findings = status.ok
+    ? createHealthReport(services, status.value, applianceStatus.storageHealth()).findings
+    : [];
   const licenseTexts = licenses.map(
     ({ terms, slotsInUse }) => `${terms.product} (${slotsInUse} of ${terms.slots} slots in use)`,
   );
@@ -55,6 +65,7 @@ async function banner(
   print(`berth ${version}`);
   print(
     formatTable([
+      ["  site", siteName],
       ["  address", `${formatListenAddress(listen)}, page at ${url}/`],
       ...(tlsUrl === null ? [] : [["  over TLS", tlsUrl]]),
       ["  data", folder],
@@ -64,7 +75,7 @@ async function banner(
         "  administration",
         access.isClaimed() ? "with a credential" : "from this machine only, without a login",
       ],
-      ["  exposures", `${exposures().length}; berth status lists them and how to remove them`],
+      ["  findings", `${countFindings(findings) || "none"}; berth status lists them`],
     ]),
   );
   const view = certificate();

@@ -9,6 +9,7 @@ import { listenAddressText } from "../frame/option-parsers.ts";
 import { checkInstallPath, installationSteps } from "../service/installation.ts";
 import { readInstalledService, type InstalledService } from "../service/installed-service.ts";
 import { runSteps, rollbackBinaryPath, previousBinaryPath } from "../service/steps.ts";
+import { readServiceBackupDir } from "../service/service-backup-dir.ts";
 import { servicePaths, SERVICE_UNIT, unitText } from "../service/unit.ts";
 import { checkDataReadable, activateService, upgrade } from "../service/upgrade.ts";
 import { printWarning, formatTable } from "../frame/terminal.ts";
@@ -154,7 +155,7 @@ const show = defineCommand({
     installPath: { ...option.installPath, help: "path of the executable in the unit" },
   },
   run({ installPath }) {
-    return { text: unitText(installPath, willExist).trimEnd() };
+    return { text: unitText(installPath, willExist, readServiceBackupDir()).trimEnd() };
   },
 });
 

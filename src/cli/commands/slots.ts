@@ -48,6 +48,7 @@ const COLUMNS: { readonly [F in keyof RegistrationReply]: SlotColumn | null } = 
   os_hostname: { title: "HOST", text: (slot) => slot.os_hostname || "-" },
   peer: { title: "FROM", text: ({ peer }) => peer },
   registered_at: { title: "SINCE", text: (slot, formatTime) => formatTime(slot.registered_at) },
+  last_seen_at: { title: "LAST SEEN", text: (slot, formatTime) => formatTime(slot.last_seen_at) },
   expires_at: { title: "UNTIL", text: (slot, formatTime) => formatTime(slot.expires_at) },
   borrowed_until: {
     title: "BORROWED",

@@ -1,69 +1,30 @@
 import { formatGap } from "../../domain/event-texts.ts";
+import { parseReport } from "../../http/reply/findings.ts";
 import type { StatusReply } from "../../http/reply/status.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
+import { countFindings, folderToName, formatFindings } from "../doctor/format-findings.ts";
 import { formatTable } from "../frame/terminal.ts";
 import { describeEndIfSoon } from "../frame/times.ts";
-import { describeCertificate } from "../tls/tls-files.ts";
+import { formatWrappedRows, type LabelledText } from "../frame/wrap-text.ts";
 
 export const statusCommand = defineCommand({
   name: "status",
   isCommon: true,
-  summary: "show licenses, slots, disk and exposures of a running server or a data folder",
+  summary: "show licenses, slots, disk and findings of a running server or a data folder",
   options: { ...siteOptions, json: option.json },
   async run(site, context) {
     const status = await withAdminClient(site, context, ({ admin }) =>
       unwrapReply(admin.status.get()),
     );
-    return { json: status, text: () => formatStatus(site.data, status) };
+    const namedFolder = folderToName(site.data, context.sources.data);
+    return { json: status, text: () => formatStatus(site.data, namedFolder, status) };
   },
 });
 
-function formatStatus(
-  folder: string,
-  {
-    version,
-    kind,
-    pid,
-    now,
-    moved_away_at,
-    appliance,
-    storage,
-    licenses,
-    refusals,
-    exposures,
-    certificate,
-  }: StatusReply,
-): string {
-  const running = pid === process.pid ? "no server is running" : `served by process ${pid}`;
-  const { fault, warnings, recovery_notes, seq, audit_seq, free_bytes, slowest_sync_ms } = storage;
-  const gaps = storage.audit_gaps.map(({ from_line: from, to_line: to, reason }) =>
-    formatGap({ from, to, reason }),
-  );
-  const free = free_bytes === null ? "" : `, ${(free_bytes / 2 ** 30).toFixed(1)} GiB free`;
-  const facts = [
-    ["berth", version],
-    ["data", `${folder} (${kind}), ${running}`],
-    ...(moved_away_at === null
-      ? []
-      : [["moved", `to another host on ${moved_away_at}: it no longer grants licenses`]]),
-    ["appliance", `${appliance.id}, bound to ${appliance.components.join(", ") || "nothing"}`],
-    ...(appliance.weak_binding
-      ? [["binding", "weak: too few hardware components can be identified"]]
-      : []),
-    ["clock", now],
-    ...(certificate === null
-      ? []
-      : [["certificate", describeCertificate(certificate.state, certificate.expires_at)]]),
-    [
-      "disk",
-      `${fault ?? (warnings.length === 0 ? "ok" : "degraded")}${free}; changes written: ${seq}, audit log lines: ${audit_seq}; slowest recent sync: ${slowest_sync_ms} ms`,
-    ],
-    ...warnings.map(({ code, message }) => [code, message]),
-    ...gaps.map((gap) => ["audit log", gap]),
-    ...recovery_notes.map((note) => ["note", note]),
-  ];
+function formatStatus(folder: string, namedFolder: string | null, status: StatusReply): string {
+  const { licenses, refusals, findings } = status;
   const rows = licenses.map((license) => [
     license.product,
     String(license.license_id),
@@ -71,36 +32,23 @@ function formatStatus(
     `${license.floating_slots_in_use}/${license.floating_users}`,
     consumedText(license),
     license.validity_period ?? "never",
-    stateOf(license, now),
+    stateOf(license, status),
   ]);
-  const moved = licenses
-    .filter(isMoved)
-    .map(({ license_id, product, moved_until }) => [
-      "moved",
-      `${license_id}: valid here until ${moved_until}; berth license request --product ${product}`,
-    ]);
-  const drift = licenses
-    .filter((license) => isDrifted(license) && !isMoved(license))
-    .map(({ license_id, hardware_drift }) => [
-      `drift`,
-      `${license_id}: ${hardware_drift.join(", ")}`,
-    ]);
   const header = ["PRODUCT", "LICENSE", "TYPE", "SLOTS", "CONSUMED", "EXPIRES", "STATE"];
   const refusalRows = refusals.map(({ product, code, count }) => [
     product ?? "-",
     code,
     String(count),
   ]);
+  const report = parseReport(status);
   return [
-    formatTable([...facts, ...moved, ...drift]),
+    formatWrappedRows(listFacts(folder, status)),
     rows.length === 0 ? "no licenses yet" : formatTable([header, ...rows]),
-    ...(exposures.length === 0
-      ? []
+    ...(findings.length === 0
+      ? ["no findings"]
       : [
-          formatTable([
-            ["EXPOSURE", "REMEDY"],
-            ...exposures.map(({ finding, remedy }) => [finding, remedy]),
-          ]),
+          `FINDINGS: ${countFindings(report.findings)}`,
+          formatFindings(report.findings, namedFolder),
         ]),
     ...(refusalRows.length === 0
       ? []
@@ -108,11 +56,36 @@ function formatStatus(
   ].join("\n\n");
 }
 
-function stateOf(license: License, now: string): string {
+/** The facts of the server; what is wrong with them is among the findings. */
+function listFacts(folder: string, status: StatusReply): LabelledText[] {
+  const { version, site_name, kind, pid, now, appliance, storage, certificate, checked_at } =
+    status;
+  const running = pid === process.pid ? "no server is running" : `served by process ${pid}`;
+  const { seq, audit_seq, free_bytes, slowest_sync_ms, audit_gaps } = storage;
+  const free = free_bytes === null ? "" : `${(free_bytes / 2 ** 30).toFixed(1)} GiB free; `;
+  const gaps = audit_gaps.map(({ from_line: from, to_line: to, reason }) =>
+    formatGap({ from, to, reason }),
+  );
+  const facts: readonly (readonly [string, string])[] = [
+    ["berth", version],
+    ["site", site_name],
+    ["data", `${folder} (${kind}), ${running}`],
+    ["appliance", `${appliance.id}, bound to ${appliance.components.join(", ") || "nothing"}`],
+    ["clock", now],
+    ["certificate", certificate === null ? "" : `valid until ${certificate.expires_at}`],
+    ["disk", `${free}slowest recent sync: ${slowest_sync_ms} ms`],
+    ["changes", `written: ${seq}, audit log lines: ${audit_seq}`],
+    ...gaps.map((gap) => ["audit log", gap] as const),
+    ["full check", checked_at ?? ""],
+  ];
+  return facts.filter(([, text]) => text !== "").map(([label, text]) => ({ label, text }));
+}
+
+function stateOf(license: License, status: StatusReply): string {
   if (license.refusal !== null) return license.refusal;
   if (isMoved(license)) return "moved";
   if (isDrifted(license)) return "drifted";
-  return describeEndIfSoon(license.validity_period, now) ?? "ok";
+  return describeEndIfSoon(license.validity_period, status) ?? "ok";
 }
 
 type License = StatusReply["licenses"][number];

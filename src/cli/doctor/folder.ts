@@ -6,8 +6,15 @@ import { writeAll } from "../../platform/files/files.ts";
 import { verify } from "../../operations/folder/verify.ts";
 import { folderChecks } from "../../operations/folder/folder-checks.ts";
 import { findFolderError } from "../../operations/folder/folder-error.ts";
+import {
+  capitalize,
+  findingReport,
+  mergeReports,
+  passedReport,
+  type HealthReport,
+} from "../../operations/health/finding.ts";
+import { quoteArgument } from "../../operations/health/quote-argument.ts";
 import { formatCount } from "../frame/terminal.ts";
-import { createFinding, okFinding, type Finding } from "./finding.ts";
 
 /** By the kernel's type numbers: file systems on which a sync may not make data durable. */
 const UNSAFE_FILE_SYSTEMS: Readonly<
@@ -25,78 +32,65 @@ const UNSAFE_FILE_SYSTEMS: Readonly<
 };
 
 const GROUP_AND_OTHERS = 0o077;
-const MIB = 1024 * 1024;
-const LOW_FREE_BYTES = 256 * MIB;
 const SYNC_ROUNDS = 5;
 const SLOW_SYNC_MS = 100;
 
 /** Checks the data folder: its permissions, its disk, and whether all data is intact. */
-export async function checkDataFolder(folder: string): Promise<Finding[]> {
+export async function checkDataFolder(folder: string): Promise<HealthReport> {
   const stat = realDisk.stat(folder);
   if (stat === null) {
-    return [createFinding("data folder", "error", `${folder} does not exist`, "check --data")];
+    const summary = `The data folder ${folder} does not exist`;
+    return findingReport("folder_missing", "error", { summary, remedy: "Check --data" });
   }
-  return [
+  return mergeReports([
     checkPermissions(folder, stat.mode),
-    fileSystemFinding(statfsSync(folder).type),
-    diskSpaceFinding(realDisk.freeBytes(folder)),
+    checkFileSystem(statfsSync(folder).type),
     await checkSyncSpeed(folder),
-    ...(await checkIntegrity(folder)),
-  ];
+    await checkIntegrity(folder),
+  ]);
 }
 
-function checkPermissions(folder: string, mode: number): Finding {
-  if ((mode & GROUP_AND_OTHERS) !== 0) {
-    const advice = `chmod 700 ${folder}`;
-    return createFinding("permissions", "warning", `other users can open ${folder}`, advice);
-  }
+function checkPermissions(folder: string, mode: number): HealthReport {
+  if ((mode & GROUP_AND_OTHERS) !== 0) return readableFinding(folder, "chmod 700");
   const exposed = readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)))
     .find((path) => ((realDisk.stat(path)?.mode ?? 0) & GROUP_AND_OTHERS) !== 0);
   return exposed === undefined
-    ? okFinding("permissions", "only the folder's owner can read it")
-    : createFinding(
-        "permissions",
-        "warning",
-        `other users can read ${exposed}`,
-        `chmod go= ${exposed}`,
-      );
+    ? passedReport("permissions", "Only the owner of the data folder can read it")
+    : readableFinding(exposed, "chmod go=");
 }
 
-export function fileSystemFinding(type: number): Finding {
+const readableFinding = (path: string, command: string): HealthReport =>
+  findingReport("folder_readable", "warning", {
+    summary: `Other users can read ${path}`,
+    remedy: "Allow only the owner to read it",
+    command: `${command} ${quoteArgument(path)}`,
+    subject: path,
+  });
+
+export function checkFileSystem(type: number): HealthReport {
   const unsafe = UNSAFE_FILE_SYSTEMS[type];
   if (unsafe === undefined)
-    return okFinding("file system", "no network or memory file system detected");
+    return passedReport("file_system", "The data folder is not in memory or on a network");
   const { name, reason } = unsafe;
-  return createFinding(
-    "file system",
-    "warning",
-    `${name}: ${reason}`,
-    "use a local disk, ext4 or xfs",
-  );
-}
-
-export function diskSpaceFinding(free: number): Finding {
-  const text = `${(free / MIB / 1024).toFixed(1)} GiB free`;
-  return free < LOW_FREE_BYTES
-    ? createFinding(
-        "disk space",
-        "warning",
-        text,
-        "free disk space: with a full disk no new slots are granted",
-      )
-    : okFinding("disk space", text);
+  return findingReport("file_system_unsafe", "warning", {
+    summary: `The data folder is on ${name}: ${reason}`,
+    remedy: "Use a local disk, ext4 or xfs",
+    subject: name,
+  });
 }
 
 /** Every change waits for a sync before it is answered. */
-async function checkSyncSpeed(folder: string): Promise<Finding> {
+async function checkSyncSpeed(folder: string): Promise<HealthReport> {
   try {
-    return syncSpeedFinding(await measureSyncs(join(folder, "doctor.new")));
+    return rateSyncSpeed(await measureSyncs(join(folder, "doctor.new")));
   } catch (error) {
     const code = errorCode(error);
     if (code === null) throw error;
-    const advice = "free disk space, or check the disk and the folder's owner";
-    return createFinding("disk speed", "warning", `cannot write to the folder (${code})`, advice);
+    return findingReport("folder_not_writable", "warning", {
+      summary: `Cannot write to ${folder} (${code})`,
+      remedy: "Free disk space, or check the disk and the folder's owner",
+    });
   }
 }
 
@@ -117,20 +111,15 @@ async function measureSyncs(path: string): Promise<number[]> {
   return times;
 }
 
-export function syncSpeedFinding(times: readonly number[]): Finding {
+export function rateSyncSpeed(times: readonly number[]): HealthReport {
   const median = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
-  const text = `a sync takes ${median.toFixed(2)} ms`;
-  return median > SLOW_SYNC_MS
-    ? createFinding(
-        "disk speed",
-        "warning",
-        text,
-        "every change waits for one sync: use a faster disk",
-      )
-    : okFinding("disk speed", text);
+  const summary = `A sync of the disk takes ${median.toFixed(2)} ms`;
+  if (median <= SLOW_SYNC_MS) return passedReport("disk_speed", summary);
+  const remedy = "Use a faster disk: every change waits for a sync";
+  return findingReport("sync_slow", "warning", { summary, remedy });
 }
 
-async function checkIntegrity(folder: string): Promise<Finding[]> {
+async function checkIntegrity(folder: string): Promise<HealthReport> {
   try {
     const { head, auditLog, auditGaps, auditDamage } = await verify(realDisk, folder, {
       ...folderChecks,
@@ -138,14 +127,21 @@ async function checkIntegrity(folder: string): Promise<Finding[]> {
     });
     const gaps = auditGaps.length === 0 ? "" : `, ${formatCount(auditGaps.length, "declared gap")}`;
     const chained = `${formatCount(auditLog.lines, "line")} of the audit log, chained${gaps}`;
-    if (auditDamage === null) return [okFinding("data", `intact: ${head.seq} changes, ${chained}`)];
-    return [
-      okFinding("data", `intact: ${head.seq} changes`),
-      createFinding("audit log", "warning", auditDamage.message, auditDamage.hint),
-    ];
+    const changes = `The data is intact: ${formatCount(head.seq, "change")}`;
+    if (auditDamage === null) return passedReport("data", `${changes}, ${chained}`);
+    return mergeReports([
+      passedReport("data", changes),
+      findingReport("audit_damaged", "warning", {
+        summary: capitalize(auditDamage.message),
+        remedy: capitalize(auditDamage.hint),
+      }),
+    ]);
   } catch (error) {
     const refusal = findFolderError(error);
     if (refusal?.needsOperator !== true) throw error;
-    return [createFinding("data", "error", refusal.message, refusal.hint)];
+    return findingReport("data_damaged", "error", {
+      summary: capitalize(refusal.message),
+      remedy: capitalize(refusal.hint),
+    });
   }
 }

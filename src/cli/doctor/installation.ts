@@ -1,19 +1,27 @@
-import type { StatusReply } from "../../http/reply/status.ts";
+import { parseReport } from "../../http/reply/findings.ts";
+import { wallClock } from "../../platform/clock.ts";
 import { SERVICE_DATA, SERVICE_SETTINGS, type Environment } from "../../platform/environment.ts";
 import type { Misuse } from "../frame/options.ts";
 import { runAsFolderOwner } from "../../platform/files/owner.ts";
 import { findCopyRefusal } from "../../operations/folder/appliance-claim.ts";
 import { findFolderError } from "../../operations/folder/folder-error.ts";
+import {
+  capitalize,
+  findingReport,
+  mergeReports,
+  passedReport,
+  selectServerPart,
+  worstSeverity,
+  type HealthReport,
+} from "../../operations/health/finding.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { Failure } from "../frame/command.ts";
 import type { ListenAddress } from "../serve/listen-address.ts";
 import type { ServeSettings } from "../serve/settings.ts";
 import { findStartRefusal } from "../serve/start-checks.ts";
-import { createFinding, okFinding, type Finding } from "./finding.ts";
+import { checkBackupFolder } from "./backup-folder.ts";
 import { checkDataFolder } from "./folder.ts";
 import { checkHost } from "./host.ts";
-import { checkSite } from "./site.ts";
-import { checkTokens } from "./tokens.ts";
 
 /** What is examined: the settings, where they come from, and whether their file is valid. */
 export interface Installation {
@@ -27,38 +35,69 @@ export interface Installation {
 }
 
 /** Runs every check that is possible, however bad the state is. */
-export async function checkInstallation(installation: Installation): Promise<Finding[]> {
+export async function checkInstallation(installation: Installation): Promise<HealthReport> {
   const { settings, environment } = installation;
   const { data: folder } = settings;
-  const folderFindings = await runAsFolderOwner(folder, async () => [
-    ...(await checkDataFolder(folder)),
-    ...(await copyFindings(folder, environment)),
-  ]);
-  const isBroken = folderFindings.some(({ level }) => level === "error");
-  const { site, findings } = isBroken ? NO_SITE : await checkRunningSite(installation);
-  const pid = site === null || site.status.pid === process.pid ? null : site.status.pid;
-  const listenAddresses = getListenAddresses(installation, pid !== null);
-  const settingFindings = await settingsFindings(installation, listenAddresses);
   const isService = isServiceFolder(installation);
-  const host = checkHost({ folder, isService, listenAddresses, pid });
-  return [...settingFindings, ...folderFindings, ...findings, ...host];
+  const folderReport = await runAsFolderOwner(folder, async () =>
+    mergeReports([
+      await checkDataFolder(folder),
+      await checkCopy(folder, environment),
+      ...checkBackupFolder(settings, isService),
+    ]),
+  );
+  const isBroken = worstSeverity(folderReport.findings) === "error";
+  const site = isBroken ? NO_SITE : await readSite(installation);
+  const listenAddresses = getListenAddresses(installation, site.pid !== null);
+  return mergeReports([
+    await checkSettings(installation, listenAddresses),
+    withoutAuditDamage(site.report),
+    folderReport,
+    ...checkHost({
+      folder,
+      isService,
+      listenAddresses,
+      pid: site.pid,
+      now: wallClock(),
+      warningDays: site.warningDays ?? settings.expiryWarningDays,
+    }),
+  ]);
 }
+
+/** The audit log was checked just now; the server may know of damage that was repaired since. */
+const withoutAuditDamage = ({ findings, passed }: HealthReport): HealthReport => ({
+  findings: findings.filter(({ code }) => code !== "audit_damaged"),
+  passed,
+});
 
 /** If a server serves the same appliance from another folder, commands do not change this one. */
-async function copyFindings(folder: string, environment: Environment): Promise<Finding[]> {
+async function checkCopy(folder: string, environment: Environment): Promise<HealthReport> {
   const refusal = await findCopyRefusal(folder, environment);
-  return refusal === null ? [] : [createFinding("copy", "warning", refusal.message, refusal.hint)];
+  if (refusal === null) return NOTHING;
+  return findingReport("copy_served", "warning", describeRefusal(refusal));
 }
 
-async function settingsFindings(
+async function checkSettings(
   { settings, settingsError: fault, config }: Installation,
   listenAddresses: readonly ListenAddress[],
-): Promise<Finding[]> {
-  if (fault !== null) return [createFinding("settings", "error", fault.message, fault.hint)];
-  const refusal = await findStartRefusal(settings, listenAddresses);
-  if (refusal !== null) return [createFinding("settings", "error", refusal.message, refusal.hint)];
-  return config === null ? [] : [okFinding("settings", `read from ${config}`)];
+): Promise<HealthReport> {
+  const refusal = fault ?? (await findStartRefusal(settings, listenAddresses));
+  if (refusal !== null) return findingReport("settings_invalid", "error", describeRefusal(refusal));
+  return config === null
+    ? NOTHING
+    : passedReport("settings", `The settings in ${config} are valid`);
 }
+
+const describeRefusal = ({
+  message,
+  hint,
+}: {
+  readonly message: string;
+  readonly hint: string;
+}) => ({
+  summary: capitalize(message),
+  remedy: capitalize(hint),
+});
 
 /** Whether it is the service's default folder, or the one that its settings name. */
 const isServiceFolder = ({ settings, sources }: Installation): boolean =>
@@ -79,23 +118,29 @@ function getListenAddresses(
   return [listen, ...(listenTls === null ? [] : [listenTls])];
 }
 
-interface SiteChecks {
-  readonly site: { readonly status: StatusReply } | null;
-  readonly findings: readonly Finding[];
+const NOTHING: HealthReport = { findings: [], passed: [] };
+
+interface Site {
+  /** Of the running server; null: no server is running. */
+  readonly pid: number | null;
+  /** Absent: not known, because there was no status. */
+  readonly warningDays?: number;
+  readonly report: HealthReport;
 }
 
-const NO_SITE: SiteChecks = { site: null, findings: [] };
+const NO_SITE: Site = { pid: null, report: NOTHING };
 
-async function checkRunningSite({ settings, environment }: Installation): Promise<SiteChecks> {
+/** What the server itself reports; without a server, what it would report. */
+async function readSite({ settings, environment }: Installation): Promise<Site> {
   try {
-    const site = await withAdminClient(settings, { environment }, async ({ admin }) => ({
-      status: await unwrapReply(admin.status.get()),
-      clock: await unwrapReply(admin.clock.get()),
-      access: await unwrapReply(admin.access.get()),
-    }));
-    const { status, clock, access } = site;
-    const tokens = checkTokens(access.tokens, status.now);
-    return { site, findings: [...checkSite(status, clock), ...tokens] };
+    const status = await withAdminClient(settings, { environment }, ({ admin }) =>
+      unwrapReply(admin.status.get()),
+    );
+    return {
+      pid: status.pid === process.pid ? null : status.pid,
+      warningDays: status.expiry_warning_days,
+      report: selectServerPart(parseReport(status)),
+    };
   } catch (error) {
     // The checks of the folder have already reported this, with more details.
     const refusal = findFolderError(error);
@@ -103,7 +148,11 @@ async function checkRunningSite({ settings, environment }: Installation): Promis
     const message = error instanceof Failure ? error.message : refusal?.message;
     const isExpected = error instanceof Failure || refusal?.code === "folder_in_use";
     if (!isExpected || message === undefined) throw error;
-    const advice = "check with berth status; the server may still be starting";
-    return { site: null, findings: [createFinding("server", "warning", message, advice)] };
+    const report = findingReport("server_unreachable", "warning", {
+      summary: capitalize(message),
+      remedy: "Try again soon: the server may still be starting",
+      command: "berth status",
+    });
+    return { pid: null, report };
   }
 }

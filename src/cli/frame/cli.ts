@@ -77,6 +77,7 @@ async function dispatch(
     positionals,
     environment,
     platform,
+    settingsFile: settings.file,
     settingsError: settings.error,
   });
 }

@@ -1,5 +1,5 @@
 import type { Environment } from "../../platform/environment.ts";
-import type { Misuse, Option, ResolvedOption } from "./options.ts";
+import type { ConfigFile, Misuse, Option, ResolvedOption } from "./options.ts";
 
 /** One row of the command table, from which help, completions and dispatch are derived. */
 export interface Command {
@@ -26,6 +26,8 @@ export interface Invocation {
   readonly positionals: readonly string[];
   readonly environment: Environment;
   readonly platform: NodeJS.Platform;
+  /** The settings file; null: there is none, or it could not be used. */
+  readonly settingsFile: ConfigFile | null;
   /** Why the settings file could not be used; null: it was read, or there is none. */
   readonly settingsError: Misuse | null;
 }

@@ -1,5 +1,12 @@
 import type { Result } from "../../domain/result.ts";
-import { Misuse, resolveOptions, type InvalidValue, type Option } from "./options.ts";
+import type { Environment } from "../../platform/environment.ts";
+import {
+  Misuse,
+  resolveOptions,
+  type ConfigFile,
+  type InvalidValue,
+  type Option,
+} from "./options.ts";
 import type { Command, Invocation } from "./command.ts";
 import { printOutcome, type JsonOutcome, type TextOutcome } from "./outcome.ts";
 import { printParts, type Text } from "./terminal.ts";
@@ -31,7 +38,7 @@ type AlwaysSet =
 /** What a command gets besides the values of its options. */
 export interface CommandContext<T extends OptionTable, A extends readonly string[]> extends Pick<
   Invocation,
-  "environment" | "platform" | "settingsError"
+  "environment" | "platform" | "settingsFile" | "settingsError"
 > {
   /** The positional arguments, in the order of their names in the definition. */
   readonly args: { readonly [K in keyof A]: string | undefined };
@@ -92,7 +99,20 @@ export const defineServer = <const T extends OptionTable>(
 
 /** The values of options that nobody set. */
 export const defaultValues = <const T extends OptionTable>(table: T): Values<T> =>
-  readValues(table, { values: resolveOptions(Object.values(table), {}, {}, null) });
+  resolveValues(table, {}, null).values;
+
+/** The values of options that are no flags of the command: from the environment and a file. */
+export function resolveValues<const T extends OptionTable>(
+  table: T,
+  environment: Environment,
+  file: ConfigFile | null,
+): { readonly values: Values<T>; readonly setOptions: readonly SetOption[] } {
+  const values = resolveOptions(Object.values(table), {}, environment, file);
+  return { values: readValues(table, { values }), setOptions: listSetOptions(values) };
+}
+
+const listSetOptions = (values: Invocation["values"]): SetOption[] =>
+  [...values].map(([name, { value, from }]) => ({ name, value, from }));
 
 const isJson = ({ values }: Invocation): boolean => values.get("json")?.value === true;
 
@@ -117,7 +137,7 @@ function createContext<T extends OptionTable, A extends readonly string[]>(
   table: T,
   invocation: Invocation,
 ): CommandContext<T, A> {
-  const { values, positionals, environment, platform, settingsError } = invocation;
+  const { values, positionals, environment, platform, settingsFile, settingsError } = invocation;
   const sources = Object.entries(table).map(([key, { name }]) => [
     key,
     values.get(name)?.from ?? null,
@@ -125,12 +145,13 @@ function createContext<T extends OptionTable, A extends readonly string[]>(
   return {
     args: positionals as CommandContext<T, A>["args"],
     sources: Object.fromEntries(sources) as CommandContext<T, A>["sources"],
-    setOptions: [...values].map(([name, { value, from }]) => ({ name, value, from })),
+    setOptions: listSetOptions(values),
     show(text) {
       if (!isJson(invocation)) printParts(text);
     },
     environment,
     platform,
+    settingsFile,
     settingsError,
   };
 }

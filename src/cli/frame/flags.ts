@@ -117,12 +117,17 @@ export const option = {
     defaultValue: () => "day",
     parse: oneOf("day", "week", "month"),
   },
-  user: {
+  usersToRelease: {
     name: "user",
-    type: "string",
+    type: "list",
     placeholder: "NAME",
-    help: "the user whose slot is released",
-    missingHint: "berth slots lists the slots in use",
+    help: "the user whose slot is released; can be repeated",
+    canContainCommas: true,
+  },
+  releaseAll: {
+    name: "all",
+    type: "boolean",
+    help: "release all slots of the product, after a confirmation; needs --product",
   },
   licenseKey: {
     name: "license-key",
@@ -216,15 +221,23 @@ export const option = {
     name: "days",
     type: "string",
     placeholder: "N",
-    help: "days until the token expires, or never",
+    help: "days until the token expires; 0 or never: it does not expire",
     defaultValue: () => "365",
     parse: (text) =>
-      /^(?:[1-9]\d{0,3}|never)$/.test(text)
-        ? ok(text === "never" ? null : text)
+      /^(?:0|[1-9]\d{0,3}|never)$/.test(text)
+        ? ok(text === "never" ? "0" : text)
         : err({
-            problem: "must be a number of days, 1 to 9999, or never",
+            problem: "must be a number of days, 1 to 9999, or 0 or never for no expiry",
             hint: "for example --days 90",
           }),
+  },
+  tokenRole: {
+    name: "role",
+    type: "string",
+    placeholder: "ROLE",
+    help: "admin, or viewer: reads everything and changes nothing",
+    defaultValue: () => "admin",
+    parse: oneOf("admin", "viewer"),
   },
   revoke: {
     name: "revoke",
@@ -232,7 +245,14 @@ export const option = {
     placeholder: "NAME",
     help: "revoke this token instead",
   },
-  role: { name: "role", type: "string", placeholder: "ROLE", help: "admin or user; default user" },
+  role: {
+    name: "role",
+    type: "string",
+    placeholder: "ROLE",
+    help: "admin, viewer (reads everything, changes nothing) or user (applications only)",
+    defaultValue: () => "user",
+    parse: oneOf("admin", "viewer", "user"),
+  },
   installPath: {
     name: "install-path",
     type: "string",

@@ -25,12 +25,18 @@ export interface Option {
   readonly defaultDescription?: string;
   /** Converts the text, or each text of a list, to the value that the command gets. */
   readonly parse?: (text: string) => Result<unknown, InvalidValue>;
+  /** Administrators can change it while the server runs, and it applies at once. */
+  readonly isEditable?: boolean;
+  /** Why a setting cannot be changed while the server runs. */
+  readonly fixedReason?: string;
 }
 
 export interface InvalidValue {
   /** Completes the sentence "--name …". */
   readonly problem: string;
   readonly hint: string;
+  /** The same without the value, for replies that must not repeat it; absent: it has no value. */
+  readonly problemWithoutValue?: string;
 }
 
 export type OptionValue = string | boolean | readonly string[];

@@ -214,7 +214,11 @@ const escapeControls = (text: string): string =>
 export const escapeToOneLine = (text: string): string =>
   text.replaceAll(INVISIBLE, escapeCharacter);
 
-const INVISIBLE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
+const INVISIBLE = /[\p{Cc}\p{DI}\u2028\u2029]/gu;
 
+/** Both halves of a surrogate pair, as in JSON. */
 const escapeCharacter = (char: string): string =>
-  `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  Array.from(
+    { length: char.length },
+    (_, index) => `\\u${char.charCodeAt(index).toString(16).padStart(4, "0")}`,
+  ).join("");

@@ -1,5 +1,6 @@
 import { describeEnd, isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../domain/time.ts";
+import type { StatusReply } from "../../http/reply/status.ts";
 import { parseTimestamp } from "../../http/timestamps.ts";
 import { isDateOnly } from "../../license/term-times.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
@@ -53,8 +54,11 @@ const toLocalTime = (time: string): string =>
   });
 
 /** Describes an end that is near; null: no end, or not near. Both times are RFC 3339. */
-export function describeEndIfSoon(end: string | null, now: string): string | null {
+export function describeEndIfSoon(
+  end: string | null,
+  { now, expiry_warning_days }: Pick<StatusReply, "now" | "expiry_warning_days">,
+): string | null {
   if (end === null) return null;
   const [endsAt, at] = [instant(Date.parse(end)), instant(Date.parse(now))];
-  return isEndingSoon(endsAt, at) ? describeEnd(endsAt, at) : null;
+  return isEndingSoon(endsAt, at, expiry_warning_days) ? describeEnd(endsAt, at) : null;
 }

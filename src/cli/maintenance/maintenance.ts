@@ -7,17 +7,22 @@ import type {
   SettingsReply,
   VerifyReply,
 } from "../../http/running-server.ts";
+import { siteSlug } from "../../domain/text/site-slug.ts";
 import type { Environment } from "../../platform/environment.ts";
-import { TaskQueue } from "../../platform/schedule/task-queue.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { Downloads } from "../../operations/folder/downloads.ts";
 import { EXIT_OK, EXIT_NEEDS_OPERATOR } from "../frame/command.ts";
 import type { ServeSettings } from "../serve/settings.ts";
 import { runChildCommand } from "./child-command.ts";
+import type { JobOutcome, JobQueue } from "./job-queue.ts";
 import { toMaintenanceFault, catchSystemError } from "./maintenance-fault.ts";
 
 export interface MaintenanceContext {
+  /** Shared with the scheduled backups. */
+  readonly queue: JobQueue;
   readonly settings: Pick<ServeSettings, "data" | "identity">;
+  /** The name of the site; it is in the file names of backups, not of support bundles. */
+  readonly siteName: () => string;
   /** The settings file; null: there is none. */
   readonly config: string | null;
   readonly environment: Environment;
@@ -27,7 +32,10 @@ export interface MaintenanceContext {
   readonly reportAuditFinding: (finding: AuditFinding | null) => void;
 }
 
-export interface MaintenanceJobs extends Omit<RunningServer, "settings"> {
+export interface MaintenanceJobs extends Omit<
+  RunningServer,
+  "settings" | "changeSettings" | "backups"
+> {
   /** Removes what a server that was killed left behind. */
   readonly removeLeftovers: () => void;
   readonly stop: () => void;
@@ -39,22 +47,17 @@ interface VerifyOutput {
   readonly audit_damage?: { readonly finding: string; readonly remedy: string };
 }
 
-/** Enough for several operators who reload a page; each job may take a minute. */
-const MAX_WAITING_JOBS = 8;
-
-type JobOutcome<T> = Promise<Result<T, MaintenanceFault>>;
-
 /** Runs the commands of an operator at the machine, for an operator who uses the admin API. */
 export function createMaintenanceJobs({
+  queue,
   settings: { data: folder, identity },
+  siteName,
   config,
   environment,
   listeners,
   reportAuditFinding,
 }: MaintenanceContext): MaintenanceJobs {
-  const queue = new TaskQueue();
   const downloads = new Downloads(folder);
-  const stopping = new AbortController();
   const dataFlag = [`--data=${folder}`];
   const siteFlags = (): string[] => [
     ...dataFlag,
@@ -63,18 +66,6 @@ export function createMaintenanceJobs({
   ];
   // The flags contain all they need: the settings file may have changed since the start.
   const plainEnvironment = withoutBerthVariables(environment);
-
-  /** Runs one job at a time: two would need twice the memory. */
-  const enqueue = async <T>(
-    signal: AbortSignal,
-    job: (cancel: AbortSignal) => JobOutcome<T>,
-  ): JobOutcome<T> => {
-    if (queue.waitingCount >= MAX_WAITING_JOBS)
-      return err({ code: "too_many_requests", busy: "requests" });
-    const cancel = AbortSignal.any([signal, stopping.signal]);
-    const outcome = await queue.runUnlessAborted(cancel, () => job(cancel));
-    return outcome ?? err({ code: "request_cancelled" });
-  };
 
   const createDownload = async (
     cancel: AbortSignal,
@@ -92,7 +83,7 @@ export function createMaintenanceJobs({
 
   return {
     doctor: (signal) =>
-      enqueue(signal, async (cancel) => {
+      queue.run(signal, async (cancel) => {
         const exit = await runChildCommand(
           ["doctor", ...siteFlags(), "--json"],
           plainEnvironment,
@@ -102,10 +93,15 @@ export function createMaintenanceJobs({
         const { stdout } = exit.value;
         const reply = JSON.parse(stdout === "" ? "{}" : stdout) as DoctorReply | object;
         // Findings are a result, however bad they are.
-        return "findings" in reply ? ok(reply) : err(toMaintenanceFault(exit.value));
+        if (!("findings" in reply)) return err(toMaintenanceFault(exit.value));
+        const damage = reply.findings.find(({ code }) => code === "audit_damaged");
+        reportAuditFinding(
+          damage === undefined ? null : { message: damage.summary, hint: damage.remedy },
+        );
+        return ok(reply);
       }),
     verify: (signal) =>
-      enqueue(signal, async (cancel) => {
+      queue.run(signal, async (cancel) => {
         const args = ["verify", ...dataFlag, "--allow-damaged-audit", "--json"];
         const exit = await runChildCommand(args, plainEnvironment, cancel);
         if (!exit.ok) return exit;
@@ -124,7 +120,7 @@ export function createMaintenanceJobs({
         return ok({ intact, ...facts } as VerifyReply);
       }),
     backup: (signal) =>
-      enqueue(signal, async (cancel) => {
+      queue.run(signal, async (cancel) => {
         // Checked first: the copy must not use the disk space that the server needs.
         if (!downloads.hasSpaceForBackup()) return err({ code: "storage_full" });
         const download = await createDownload(
@@ -132,19 +128,19 @@ export function createMaintenanceJobs({
           (path) => ["backup", path, ...dataFlag, "--json"],
           plainEnvironment,
         );
-        return withFileName(download, "backup");
+        return withFileName(download, `backup-${siteSlug(siteName())}`, "berth");
       }),
     supportBundle: (signal) =>
-      enqueue(signal, async (cancel) => {
+      queue.run(signal, async (cancel) => {
         const extraFlags = [...formatFlag("config", config), "--yes", "--json"];
         const argsFor = (path: string) => ["support-bundle", path, ...siteFlags(), ...extraFlags];
         // The bundle contains the settings, and some may come from environment variables.
         const download = await createDownload(cancel, argsFor, environment);
-        return withFileName(download, "support");
+        return withFileName(download, "support-", "tar");
       }),
     removeLeftovers: () => downloads.removeAll(),
     stop() {
-      stopping.abort();
+      queue.stop();
       downloads.removeAll();
     },
   };
@@ -153,15 +149,16 @@ export function createMaintenanceJobs({
 const formatFlag = (name: string, value: string | null): string[] =>
   value === null ? [] : [`--${name}=${value}`];
 
-const withoutBerthVariables = (environment: Environment): Environment =>
+export const withoutBerthVariables = (environment: Environment): Environment =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("BERTH_")));
 
 /** Names the file after the time in UTC, to the second. */
 function withFileName(
   download: Result<Omit<Download, "name">, MaintenanceFault>,
-  kind: string,
+  prefix: string,
+  extension: string,
 ): Result<Download, MaintenanceFault> {
   if (!download.ok) return download;
   const time = new Date().toISOString().replaceAll(/[-:]/g, "").slice(0, 15);
-  return ok({ ...download.value, name: `berth-${kind}-${time}Z.tar` });
+  return ok({ ...download.value, name: `berth-${prefix}${time}Z.${extension}` });
 }

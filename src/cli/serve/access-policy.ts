@@ -5,16 +5,18 @@ import {
   createNetworkMatcher,
   listSiteNetworks,
   createSiteNetworkMatcher,
+  isLoopback,
+  SOCKET_PEER,
 } from "../../platform/network/networks.ts";
 import { Misuse } from "../frame/options.ts";
 import type { ListenAddress } from "./listen-address.ts";
+import type { LiveSettings } from "./live-settings.ts";
 import type { ServeSettings } from "./settings.ts";
 
 /** The access rules from the settings. */
-export function createAccessPolicy(settings: ServeSettings, kind: DataFolderKind): AccessPolicy {
-  const { clientNetworks, adminNetworks, clientAuth, allowPlainCredentials, names, log } = settings;
-  const isClient =
-    clientNetworks.length === 0 ? createSiteNetworkMatcher() : createNetworkMatcher(clientNetworks);
+export function createAccessPolicy(live: LivePolicySettings, kind: DataFolderKind): AccessPolicy {
+  const { adminNetworks, clientAuth, allowPlainCredentials, names, log } = live.current;
+  const isClient = createLiveClientMatcher(live);
   return {
     isClient,
     isAdmin: adminNetworks.length === 0 ? isClient : createNetworkMatcher(adminNetworks),
@@ -25,6 +27,34 @@ export function createAccessPolicy(settings: ServeSettings, kind: DataFolderKind
     logMode: log,
   };
 }
+
+export type LivePolicySettings = Pick<LiveSettings, "current" | "onChange">;
+
+/** Follows changes of the client networks; a request only calls the matcher of the current ones. */
+function createLiveClientMatcher(live: LivePolicySettings): (address: string) => boolean {
+  let { clientNetworks } = live.current;
+  let matches = createClientMatcher(clientNetworks);
+  live.onChange(() => {
+    if (live.current.clientNetworks === clientNetworks) return;
+    ({ clientNetworks } = live.current);
+    matches = createClientMatcher(clientNetworks);
+  });
+  return (address) => matches(address);
+}
+
+const createClientMatcher = (networks: readonly string[]): ((address: string) => boolean) =>
+  networks.length === 0 ? createSiteNetworkMatcher() : createNetworkMatcher(networks);
+
+/** Whether an address could administer with these settings, given the right credential. */
+export const canAdminister = (
+  { clientNetworks, adminNetworks }: Pick<ServeSettings, "clientNetworks" | "adminNetworks">,
+  address: string,
+): boolean =>
+  address === SOCKET_PEER ||
+  isLoopback(address) ||
+  (adminNetworks.length === 0
+    ? createClientMatcher(clientNetworks)(address)
+    : createNetworkMatcher(adminNetworks)(address));
 
 /** As of now: if none are set, they depend on the networks of this machine, which may change. */
 export function getAllowedNetworks({

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { SlotCaps } from "../../domain/rule-context.ts";
 import type { DataFolderKind } from "../../domain/state.ts";
-import type { Services } from "../../http/services.ts";
+import type { Services, SiteSettings } from "../../http/services.ts";
 import { StatusStreams } from "../../http/reply/status-streams.ts";
 import type { HardwareComponent } from "../../license/hardware.ts";
 import type { PrivateKey } from "../../license/keys.ts";
@@ -13,8 +13,11 @@ import { log } from "../../platform/log.ts";
 import { becomeFolderOwner } from "../../platform/files/owner.ts";
 import { builtInTrust } from "../../platform/embedded/version.ts";
 import { checkpointInChild } from "./checkpoint-child.ts";
+import { describeCommandLine } from "./command-line.ts";
 import { EXIT_FAILURE } from "../frame/command.ts";
+import { defaultValues } from "../frame/define-command.ts";
 import { printError } from "../frame/terminal.ts";
+import { settings } from "./settings.ts";
 
 export interface ApplianceOptions {
   readonly folder: string;
@@ -27,11 +30,13 @@ export interface ApplianceOptions {
   readonly holder: WireOptions["holder"];
   /** Whether a folder of an older format is migrated now; else with the next change. */
   readonly migrateAtOnce?: boolean;
-  /** Months of the audit log to keep besides the current one; 0: all of it. */
-  readonly keepMonths?: number;
-  readonly caps?: SlotCaps;
-  /** How many MiB an hour one address may add to the audit log; 0: no limit. */
-  readonly auditBudget?: number;
+  /** Months of the audit log to keep now, besides the current one; 0: all of it. */
+  readonly keepMonths?: () => number;
+  readonly caps?: () => SlotCaps;
+  /** How many MiB an hour one address may add to the audit log now; 0: no limit. */
+  readonly auditBudget?: () => number;
+  /** Default: the default settings. */
+  readonly siteSettings?: () => SiteSettings;
   /** Claims the appliance for this server; throws if another server has it. */
   readonly claim?: (key: PrivateKey) => Promise<void>;
 }
@@ -44,7 +49,7 @@ const EXIT_DELAY = 250;
 
 /** Opens the data folder with the real disk, clock and hardware. */
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
-  const { folder, identityName, kind, create, holder, keepMonths = 0, caps } = options;
+  const { folder, identityName, kind, create, holder, keepMonths = keepAll, caps } = options;
   becomeFolderOwner(folder);
   const { operations } = await wire({
     disk: realDisk,
@@ -56,7 +61,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     clock: new ApplianceClock(),
     hardware: hardwareComponents(identityName, kind),
     ...(caps && { caps }),
-    auditBudget: options.auditBudget ?? 0,
+    ...(options.auditBudget && { auditBudget: options.auditBudget }),
     builtInTrust,
     serviceCredentials: {
       sealingKey: readSystemdCredential("berth-sealing-key"),
@@ -64,18 +69,26 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
       sharedKey: readSystemdCredentialText("berth-shared-key"),
     },
     ...(options.claim && { claim: options.claim }),
-    checkpoint: (path, open, stopping) => checkpointInChild(path, open, stopping, { keepMonths }),
+    checkpoint: (path, open, stopping) =>
+      checkpointInChild(path, open, stopping, { keepMonths: keepMonths() }),
     onFatal: exitAfterFatalError,
   });
   return {
     ...operations,
     streams: new StatusStreams(),
+    commandLine: describeCommandLine(folder),
     // There is no listener yet.
-    exposures: () => [],
+    serverAccess: () => null,
+    fullCheck: () => null,
     certificate: () => null,
+    siteSettings: options.siteSettings ?? getDefaultSettings,
     runningServer: null,
   };
 }
+
+const getDefaultSettings = (): SiteSettings => defaultValues(settings);
+
+const keepAll = (): number => 0;
 
 /** Exits after a delay in which waiting clients receive their error. */
 function exitAfterFatalError(error: Error, changed: FolderChange | null): void {

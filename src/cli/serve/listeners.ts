@@ -22,7 +22,7 @@ import { socketPath } from "./appliance.ts";
 import { Failure } from "../frame/command.ts";
 import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
 import { printWarning } from "../frame/terminal.ts";
-import { certificateView } from "../tls/tls-files.ts";
+import { certificateEnd } from "../tls/tls-files.ts";
 
 /** The address of the TLS listener and its certificate, which a reload replaces. */
 export interface TlsEndpoint extends ListenAddress {
@@ -87,8 +87,7 @@ export function serveTls(
   const reload = (): void => {
     try {
       const certificate = endpoint.readCertificate();
-      if (certificateView(certificate, wallClock()).state === "expired")
-        throw new Error("it has expired");
+      if (certificateEnd(certificate) <= wallClock()) throw new Error("it has expired");
       listener.replaceCertificate(certificate);
       endpoint.certificate = certificate;
       log.info("certificate reloaded");

@@ -9,6 +9,7 @@ import { ServiceManager } from "../../platform/system/service-manager.ts";
 import type { StorageStatus } from "../../operations/appliance-status.ts";
 import type { AuditFinding } from "../../operations/audit-maintenance.ts";
 import { ApplianceClaim } from "../../operations/folder/appliance-claim.ts";
+import { readEditedSettings } from "../../operations/setting-changes.ts";
 import { openAppliance } from "./appliance.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { EXIT_OK, Failure } from "../frame/command.ts";
@@ -21,7 +22,9 @@ import {
   servePlain,
   serveTls,
 } from "./listeners.ts";
-import { findExposures } from "./exposures.ts";
+import { FullCheckSchedule } from "../maintenance/full-check.ts";
+import { describeServerAccess } from "./server-access.ts";
+import { LiveSettings } from "./live-settings.ts";
 import type { ServeSettings } from "./settings.ts";
 import { readStartSettings } from "./start-checks.ts";
 import { print, printWarning } from "../frame/terminal.ts";
@@ -32,6 +35,8 @@ export interface ServerContext extends Services {
   readonly url: string;
   readonly tlsUrl: string | null;
   readonly folder: string;
+  /** With what was edited on the page. */
+  readonly settings: ServeSettings;
 }
 
 /** Called before anything is created or changed. */
@@ -74,11 +79,13 @@ export interface ServerOptions {
 export async function runServer(options: ServerOptions): Promise<number> {
   const { kind, settings, environment, prepare, ready } = options;
   const { data: folder } = settings;
+  const live = new LiveSettings(options);
   const signals = new ServerSignals();
   const manager = new ServiceManager(environment);
-  const { plain, tls, policy } = readStartSettings(settings, kind);
+  const { plain, tls, policy } = readStartSettings(live, kind);
   // A port that is not available must not leave a new data folder behind.
   await probeAddresses([plain, tls]);
+  live.replaceEdited(readEditedSettings(folder));
   const claim = new ApplianceClaim(folder, environment, printWarning);
   const appliance = await openAppliance({
     claim: (key) => claim.acquire(key),
@@ -88,9 +95,10 @@ export async function runServer(options: ServerOptions): Promise<number> {
     create: true,
     holder: "server",
     migrateAtOnce: true,
-    keepMonths: settings.auditKeepMonths,
-    caps: { perUser: settings.maxSlotsPerUser, perPeer: settings.maxSlotsPerPeer },
-    auditBudget: settings.auditBudget,
+    keepMonths: () => live.current.auditKeepMonths,
+    caps: () => ({ perUser: live.current.maxSlotsPerUser, perPeer: live.current.maxSlotsPerPeer }),
+    auditBudget: () => live.current.auditBudget,
+    siteSettings: () => live.current,
   });
   const { applianceStatus, hostMove, access } = appliance;
   try {
@@ -100,22 +108,32 @@ export async function runServer(options: ServerOptions): Promise<number> {
     throw error;
   }
   const bound: BoundListener[] = [];
+  const overview = await applianceStatus.read();
   const runningServer = createRunningServer({
     ...options,
+    createdAt: overview.ok ? overview.value.createdAt : wallClock(),
+    live,
+    settingChanges: appliance.settingChanges,
     listeners: bound,
     reportAuditFinding: (finding) => appliance.auditMaintenance.setFinding(finding),
   });
+  const fullCheck = new FullCheckSchedule({
+    doctor: runningServer.doctor,
+    now: () => appliance.timekeeping.view().now,
+  });
   const services: Services = {
     ...appliance,
-    runningServer,
-    exposures: () => findExposures({ settings, policy, access }),
-    certificate: () => tls && certificateView(tls.certificate, wallClock()),
+    runningServer: { ...runningServer, doctor: fullCheck.run },
+    serverAccess: () => describeServerAccess({ settings: live.current, policy, access }),
+    fullCheck: () => fullCheck.last,
+    certificate: () =>
+      tls && certificateView(tls.certificate, wallClock(), live.current.expiryWarningDays),
   };
   const listeners: Listener[] = [];
   try {
     for (const note of applianceStatus.storageStatus().notes) printWarning(note);
-    // First: tokens that expired by the recorded time stay expired if the time is set back.
-    await access.persistExpiredTokens();
+    // First: what expired by the recorded time stays expired if the time is set back.
+    await access.persistExpiries();
     // Before the first request: a clock that was corrected while the server was off counts now.
     await appliance.timekeeping.tick();
     runningServer.removeLeftovers();
@@ -131,15 +149,19 @@ export async function runServer(options: ServerOptions): Promise<number> {
     const socket = listenOnAdminSocket(services, folder, policy.logMode, environment);
     if (socket !== null) listeners.push(socket);
     const [url, tlsUrl] = [plainListener.address, tlsListener?.address ?? null];
-    await ready({ ...services, url, tlsUrl, folder });
+    runningServer.backups.start();
+    await ready({ ...services, url, tlsUrl, folder, settings: live.current });
     signals.onReload(tlsListener?.reload ?? nothingToReload);
     manager.notifyReady(`serving on ${url}${tlsUrl === null ? "" : ` and ${tlsUrl}`}`);
+    fullCheck.start();
     await signals.stopRequested;
     manager.notifyStopping();
     print("stopping");
   } finally {
     signals.onReload(() => log.info("reload ignored: the server is stopping"));
+    runningServer.backups.stop();
     await Promise.all(listeners.map((listener) => listener.stop()));
+    fullCheck.stop();
     runningServer.stop();
     await appliance.close();
     claim.release();

@@ -1,23 +1,17 @@
-import { parseNetwork } from "../../platform/network/networks.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import { DEFAULT_WARNING_DAYS } from "../../domain/licenses/end-date.ts";
 import { defaultDataFolder } from "../../platform/environment.ts";
-import type { Option, InvalidValue } from "../frame/options.ts";
+import type { Option } from "../frame/options.ts";
 import type { Values } from "../frame/define-command.ts";
 import { folderPath, listenAddress, matchingNumber, oneOf } from "../frame/option-parsers.ts";
-
-const parseNetworkText = (text: string): Result<string, InvalidValue> =>
-  parseNetwork(text) !== null
-    ? ok(text)
-    : err({
-        problem: `must be a list of networks; ${text} is not a network`,
-        hint: "for example 10.1.0.0/16",
-      });
-
-/** Null: no limit. */
-const parseSlotLimit = (text: string): Result<number | null, InvalidValue> =>
-  /^(?:0|[1-9]\d{0,8})$/.test(text)
-    ? ok(Number(text) || null)
-    : err({ problem: "must be a number of slots", hint: "for example 2, or 0 for no limit" });
+import {
+  defaultSiteName,
+  parseBackupDir,
+  parseNetworkText,
+  parseSchedule,
+  parseSiteName,
+  parseSlotLimit,
+  parseWarningDays,
+} from "./setting-parsers.ts";
 
 /** The settings of a server, in the order in which its help shows them. */
 export const settings = {
@@ -27,10 +21,22 @@ export const settings = {
     placeholder: "DIR",
     help: "the data folder",
     isSetting: true,
+    fixedReason: "the server has this folder open",
     isPath: true,
     defaultValue: defaultDataFolder,
     parse: folderPath,
     defaultDescription: "data beside the executable, or the service's /var/lib/berth",
+  },
+  siteName: {
+    name: "site-name",
+    type: "string",
+    placeholder: "NAME",
+    help: "the name of this server in the page, in exports and in berth status",
+    isSetting: true,
+    isEditable: true,
+    defaultValue: defaultSiteName,
+    parse: parseSiteName,
+    defaultDescription: "the machine's host name",
   },
   listen: {
     name: "listen",
@@ -38,6 +44,7 @@ export const settings = {
     placeholder: "HOST:PORT",
     help: "address and port to listen on",
     isSetting: true,
+    fixedReason: "a wrong address would cut off this page",
     defaultValue: () => "0.0.0.0:8080",
     parse: listenAddress,
   },
@@ -47,6 +54,7 @@ export const settings = {
     placeholder: "HOST:PORT",
     help: "address and port to listen on with TLS, in addition to plain HTTP",
     isSetting: true,
+    fixedReason: "a wrong address would cut off this page",
     parse: listenAddress,
   },
   tlsCert: {
@@ -55,6 +63,7 @@ export const settings = {
     placeholder: "FILE",
     help: "the TLS certificate (PEM); default: the one created by berth tls init",
     isSetting: true,
+    fixedReason: "a wrong certificate would cut off this page",
     isPath: true,
   },
   tlsKey: {
@@ -63,6 +72,7 @@ export const settings = {
     placeholder: "FILE",
     help: "the private key of the TLS certificate (PEM)",
     isSetting: true,
+    fixedReason: "a wrong key would cut off this page",
     isPath: true,
   },
   clientCa: {
@@ -71,6 +81,7 @@ export const settings = {
     placeholder: "FILE",
     help: "require client certificates signed by this CA (PEM)",
     isSetting: true,
+    fixedReason: "a wrong CA would cut off every application",
     isPath: true,
   },
   clientNetworks: {
@@ -79,6 +90,7 @@ export const settings = {
     placeholder: "CIDR",
     help: "networks from which clients can connect; default: private networks and this machine's subnets",
     isSetting: true,
+    isEditable: true,
     parse: parseNetworkText,
   },
   adminNetworks: {
@@ -87,6 +99,7 @@ export const settings = {
     placeholder: "CIDR",
     help: "networks from which administrators can connect; default: the client networks",
     isSetting: true,
+    fixedReason: "a wrong network would lock all administrators out",
     parse: parseNetworkText,
   },
   clientAuth: {
@@ -95,6 +108,7 @@ export const settings = {
     placeholder: "MODE",
     help: "how applications authenticate: open, login or mtls",
     isSetting: true,
+    fixedReason: "applications must be set up for it first",
     defaultValue: () => "open",
     parse: oneOf("open", "login", "mtls"),
   },
@@ -103,6 +117,7 @@ export const settings = {
     type: "boolean",
     help: "accept tokens and passwords from other machines over plain HTTP too",
     isSetting: true,
+    fixedReason: "it exposes tokens and passwords on the network",
   },
   names: {
     name: "names",
@@ -110,6 +125,7 @@ export const settings = {
     placeholder: "NAME",
     help: "additional host names of this server, as browsers and administrators use them",
     isSetting: true,
+    fixedReason: "a wrong name would let other web sites reach this page",
   },
   maxSlotsPerUser: {
     name: "max-slots-per-user",
@@ -117,6 +133,7 @@ export const settings = {
     placeholder: "N",
     help: "maximum number of slots per user over all licenses; 0: no limit",
     isSetting: true,
+    isEditable: true,
     defaultValue: () => "0",
     parse: parseSlotLimit,
   },
@@ -126,6 +143,7 @@ export const settings = {
     placeholder: "N",
     help: "maximum number of slots per address; 0: no limit",
     isSetting: true,
+    isEditable: true,
     defaultValue: () => "0",
     parse: parseSlotLimit,
   },
@@ -135,11 +153,22 @@ export const settings = {
     placeholder: "MIB",
     help: "maximum MiB per hour that one address can add to the audit log; 0: no limit",
     isSetting: true,
+    isEditable: true,
     defaultValue: () => "64",
     parse: matchingNumber(/^(?:0|[1-9]\d{0,6})$/, {
       problem: "must be a number of MiB",
       hint: "for example 64, or 0 for no limit",
     }),
+  },
+  expiryWarningDays: {
+    name: "expiry-warning-days",
+    type: "string",
+    placeholder: "DAYS",
+    help: "how many days before its end a license, certificate or token is reported",
+    isSetting: true,
+    isEditable: true,
+    defaultValue: () => String(DEFAULT_WARNING_DAYS),
+    parse: parseWarningDays,
   },
   log: {
     name: "log",
@@ -147,6 +176,7 @@ export const settings = {
     placeholder: "MODE",
     help: "what to log: default (admin actions, logins, refused, failed and slow requests) or requests (all)",
     isSetting: true,
+    fixedReason: "it is for those who read the log on the machine",
     defaultValue: () => "default",
     parse: oneOf("default", "requests"),
   },
@@ -156,6 +186,7 @@ export const settings = {
     placeholder: "NAME",
     help: "a name to bind licenses to if no hardware can be identified, as in a container; a weak binding",
     isSetting: true,
+    fixedReason: "licenses are bound to it",
   },
   auditKeepMonths: {
     name: "audit-keep-months",
@@ -163,11 +194,45 @@ export const settings = {
     placeholder: "N",
     help: "months of the audit log to keep besides the current one; 0: keep all",
     isSetting: true,
+    isEditable: true,
     defaultValue: () => "0",
     parse: matchingNumber(/^\d{1,4}$/, {
       problem: "must be a number of months",
       hint: "for example 120, or 0 to keep everything",
     }),
+  },
+  backupSchedule: {
+    name: "backup-schedule",
+    type: "string",
+    placeholder: "WHEN",
+    help: "when to make backups: off, hourly, daily HH:MM or weekly DAY HH:MM, in the server's time zone",
+    isSetting: true,
+    isEditable: true,
+    defaultValue: () => "daily 02:30",
+    parse: parseSchedule,
+  },
+  backupKeep: {
+    name: "backup-keep",
+    type: "string",
+    placeholder: "N",
+    help: "number of scheduled backups to keep; older ones are deleted",
+    isSetting: true,
+    isEditable: true,
+    defaultValue: () => "7",
+    parse: matchingNumber(/^[1-9]\d{0,3}$/, {
+      problem: "must be a number of backups from 1 to 9999",
+      hint: "for example 7",
+    }),
+  },
+  backupDir: {
+    name: "backup-dir",
+    type: "string",
+    placeholder: "DIR",
+    help: "the folder for scheduled backups; default: backups in the data folder",
+    isSetting: true,
+    fixedReason: "a service can write only to folders that its unit names",
+    isPath: true,
+    parse: parseBackupDir,
   },
 } as const satisfies Readonly<Record<string, Option>>;
 

@@ -1,10 +1,12 @@
 import type { DataFolderKind } from "../../domain/state.ts";
 import type { AccessPolicy } from "../../http/server.ts";
+import { readEditedSettings } from "../../operations/setting-changes.ts";
 import { describeError, type Refusal } from "../frame/error-report.ts";
 import { readCertificate } from "../tls/tls-files.ts";
-import { checkTlsSettings, createAccessPolicy } from "./access-policy.ts";
+import { checkTlsSettings, createAccessPolicy, type LivePolicySettings } from "./access-policy.ts";
 import type { ListenAddress } from "./listen-address.ts";
 import { checkAddress, type TlsEndpoint } from "./listeners.ts";
+import { LiveSettings } from "./live-settings.ts";
 import type { ServeSettings } from "./settings.ts";
 
 export interface StartSettings {
@@ -15,12 +17,13 @@ export interface StartSettings {
 }
 
 /** Checks the settings together, before a folder is created or a port is opened. */
-export function readStartSettings(settings: ServeSettings, kind: DataFolderKind): StartSettings {
+export function readStartSettings(live: LivePolicySettings, kind: DataFolderKind): StartSettings {
+  const settings = live.current;
   const { listen: plain, listenTls } = settings;
   checkTlsSettings(settings);
   const read = () => readCertificate(settings);
   const tls = listenTls && { ...listenTls, readCertificate: read, certificate: read() };
-  return { plain, tls, policy: createAccessPolicy(settings, kind) };
+  return { plain, tls, policy: createAccessPolicy(live, kind) };
 }
 
 /** The first reason why a start would be refused; null: there is none. */
@@ -29,7 +32,11 @@ export async function findStartRefusal(
   listenAddresses: readonly ListenAddress[],
 ): Promise<Refusal | null> {
   try {
-    readStartSettings(settings, "site");
+    const edited = readEditedSettings(settings.data);
+    readStartSettings(
+      new LiveSettings({ settings, setOptions: [], environment: {}, edited }),
+      "site",
+    );
     for (const address of listenAddresses) await checkAddress(address);
     return null;
   } catch (error) {

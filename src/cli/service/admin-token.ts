@@ -15,9 +15,6 @@ import { servicePaths } from "./unit.ts";
 /** Half of a token's year: an upgrade in the second half creates a new one. */
 const RENEWAL_PERIOD = 182.5 * DAY;
 
-/** The installer names its first token `service`, and every later one after its day. */
-export const isServiceToken = (name: string): boolean => /^service(?:-\d{4}-|$)/.test(name);
-
 /** Whether the installer must create a token; `stored` is the token in its file. */
 export function isTokenDue(list: AccessList, stored: string | null, now: number): boolean {
   if (!hasAdminCredential(list)) return true;

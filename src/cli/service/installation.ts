@@ -7,6 +7,7 @@ import { tlsPaths } from "../tls/tls-files.ts";
 import { adminTokenStep } from "./admin-token.ts";
 import { binaryStep, fileStep, folderStep, type Owner, type InstallStep } from "./steps.ts";
 import { servicePaths, sysusersText, unitText } from "./unit.ts";
+import { readServiceBackupDir } from "./service-backup-dir.ts";
 import { runBerth } from "./upgrade.ts";
 
 /** Refuses a path that the unit hides from the service, or that systemd would split. */
@@ -68,7 +69,14 @@ export function installationSteps(settings: FirstSettings, binary: string): Inst
       mode: 0o644,
       keepExisting: true,
     }),
-    fileStep("the unit", servicePaths.unit, () => unitText(binary, existsSync), { mode: 0o644 }),
+    fileStep(
+      "the unit",
+      servicePaths.unit,
+      () => unitText(binary, existsSync, readServiceBackupDir()),
+      {
+        mode: 0o644,
+      },
+    ),
     folderStep("the data folder", servicePaths.data, 0o700, () => findUser("berth")),
     adminTokenStep(runSelf),
     {

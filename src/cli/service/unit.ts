@@ -38,8 +38,22 @@ export const sysusersText = `# Created by berth service install.
 u berth - "Berth license server" ${servicePaths.data} -
 `;
 
+/** With `-`, the server starts even if the disk of the folder is missing. */
+const formatWritablePath = (path: string): string => `# The folder of backup_dir.
+ReadWritePaths="-${path.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%")}"
+
+`;
+
+/** Whether a unit lets the service write to a folder outside of the data folder. */
+export const allowsWritingTo = (unit: string, path: string): boolean =>
+  unit.includes(formatWritablePath(path));
+
 /** The systemd unit. Its comments explain every option that is less strict than possible. */
-export function unitText(binary: string, exists: (path: string) => boolean): string {
+export function unitText(
+  binary: string,
+  exists: (path: string) => boolean,
+  backupDir: string | null = null,
+): string {
   const credentials = offeredCredentials
     .filter(({ path }) => exists(path))
     .map(({ name, path }) => `LoadCredential=${name}:${path}\n`)
@@ -92,7 +106,7 @@ TasksMax=128
 MemoryHigh=4G
 OOMScoreAdjust=-500
 
-NoNewPrivileges=yes
+${backupDir === null ? "" : formatWritablePath(backupDir)}NoNewPrivileges=yes
 CapabilityBoundingSet=
 AmbientCapabilities=
 ProtectSystem=strict

@@ -13,6 +13,7 @@ import { readAccessList } from "../../operations/access-list.ts";
 import { describeFiles, readAuditLineTypes } from "../../operations/folder/folder-contents.ts";
 import { ArchiveWriter } from "../../operations/folder/archive.ts";
 import { unwrapReply, withAdminClient, type AdminClient } from "../client/admin-client.ts";
+import { doctorReply } from "../doctor/doctor-report.ts";
 import { checkInstallation, type Installation } from "../doctor/installation.ts";
 import { noCheck, refuseToReplace, writeOutput } from "../files/output-file.ts";
 import { settings as serverSettings } from "../serve/settings.ts";
@@ -75,7 +76,7 @@ export async function collectEntries(installation: Installation): Promise<Bundle
     {
       name: "doctor.json",
       description: "output of berth doctor",
-      text: json(await checkInstallation(installation)),
+      text: json(doctorReply(await checkInstallation(installation))),
     },
     {
       name: "files.json",
@@ -182,6 +183,7 @@ const OWN_FILE_STEMS = new Set([
   "sealing",
   "history",
   "downloads",
+  "backups",
   "tls",
   "demo",
   "replaced",

@@ -12,6 +12,8 @@ const SENSITIVE_FIELDS: Readonly<Record<string, string>> = {
   identity: "name",
   vendor: "vendor",
   hostname: "host",
+  site_name: "site",
+  "site-name": "site",
   license_key: "key",
   ...Object.fromEntries(
     Object.values(CONTACT_FIELDS).map(({ apiName, pseudonym }) => [apiName, pseudonym]),

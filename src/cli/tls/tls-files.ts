@@ -4,7 +4,7 @@ import type { Certificate } from "../../http/tls-server.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import type { CertificateView } from "../../http/services.ts";
 import { isEndingSoon } from "../../domain/licenses/end-date.ts";
-import { instant } from "../../domain/time.ts";
+import { instant, type Instant } from "../../domain/time.ts";
 import { Failure } from "../frame/command.ts";
 import type { ServeSettings } from "../serve/settings.ts";
 
@@ -66,10 +66,17 @@ function checkPair(certPath: string, cert: string, keyPath: string, key: string)
     throw new Failure(`${keyPath} is not the key of ${certPath}`, "check --tls-cert and --tls-key");
 }
 
+export const certificateEnd = ({ cert }: Certificate): Instant =>
+  instant(Date.parse(new X509Certificate(cert).validTo));
+
 /** An expired certificate is reported, not refused: plain HTTP must still work. */
-export function certificateView({ cert }: Certificate, now: number): CertificateView {
-  const endsAt = instant(Date.parse(new X509Certificate(cert).validTo));
-  const isExpiring = isEndingSoon(endsAt, instant(now));
+export function certificateView(
+  certificate: Certificate,
+  now: number,
+  warningDays: number,
+): CertificateView {
+  const endsAt = certificateEnd(certificate);
+  const isExpiring = isEndingSoon(endsAt, instant(now), warningDays);
   const state = endsAt <= now ? "expired" : isExpiring ? "expiring" : "ok";
   return { endsAt, state };
 }

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { checkTokens } from "../../../src/cli/doctor/tokens.ts";
-import type { Finding } from "../../../src/cli/doctor/finding.ts";
 import { isTokenDue } from "../../../src/cli/service/admin-token.ts";
 import { DAY } from "../../../src/domain/time.ts";
 import type { AccessReply } from "../../../src/http/routes/access.ts";
 import type { StatusReply } from "../../../src/http/reply/status.ts";
+import type { DoctorReply } from "../../../src/http/running-server.ts";
 import { runBerth, runOrThrow, runJsonOrThrow, startServer } from "../../support/run-berth.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
@@ -23,41 +22,51 @@ describe("berth admin token", () => {
   test("creates a token that expires after a year and causes no finding about tokens", async () => {
     const data = await makeSite();
     expect(await runOrThrow(["admin", "token", "--name", "ops", ...data])).toMatch(
-      /^token ops, until /,
+      /^token ops, role admin, until /,
     );
     const { tokens } = await runJsonOrThrow<AccessReply>(["admin", "user", "list", ...data]);
     const [{ created_at, expires_at } = { created_at: "", expires_at: "" }] = tokens;
     expect(Date.parse(expires_at ?? "") - Date.parse(created_at)).toBe(365 * DAY);
     await startServer(["serve", ...data]);
-    const { findings } = JSON.parse((await runBerth(["doctor", "--json", ...data])).stdout) as {
-      readonly findings: readonly Finding[];
-    };
-    expect(findings.filter(({ finding }) => finding.includes("token"))).toEqual([]);
-    const { exposures } = await runJsonOrThrow<StatusReply>(["status", ...data]);
-    expect(exposures.filter(({ finding }) => finding.includes("token"))).toEqual([]);
+    const doctor = JSON.parse(
+      (await runBerth(["doctor", "--json", ...data])).stdout,
+    ) as DoctorReply;
+    const status = await runJsonOrThrow<StatusReply>(["status", ...data]);
+    for (const { findings } of [doctor, status])
+      expect(findings.filter(({ code }) => code.startsWith("token_"))).toEqual([]);
   });
 
-  test("creates a token that never expires with --days never", async () => {
+  test.each(["never", "0"])("creates a token that never expires with --days %s", async (days) => {
     const data = await makeSite();
-    const token = await runJsonOrThrow([
-      "admin",
-      "token",
-      "--name",
-      "ops",
-      "--days",
-      "never",
-      ...data,
-    ]);
-    expect(token).toMatchObject({ name: "ops", expires_at: null });
+    const words = ["admin", "token", "--name", "ops", "--days", days, ...data];
+    expect(await runJsonOrThrow(words)).toMatchObject({ name: "ops", expires_at: null });
   });
 
-  test.each(["0", "-1", "x", "10000", "1.5"])(
+  test("creates a viewer's token with --role viewer, which is listed as such", async () => {
+    const data = await makeSite();
+    const words = ["admin", "token", "--name", "eyes", "--role", "viewer", ...data];
+    expect(await runOrThrow(words)).toMatch(/^token eyes, role viewer, until /);
+    expect(await runOrThrow(["admin", "user", "list", ...data])).toMatch(
+      /token +eyes +viewer +\S+ +\S+ +not used/,
+    );
+  });
+
+  test("refuses an unknown --role with exit code 2", async () => {
+    const words = ["admin", "token", "--role", "root", "--data", join(tempFolder(), "data")];
+    const { code, stderr } = await runBerth(words);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("--role must be one of admin, viewer"),
+    ]);
+  });
+
+  test.each(["00", "-1", "x", "10000", "1.5"])(
     "refuses --days %s with exit code 2",
     async (days) => {
       const words = ["admin", "token", `--days=${days}`, "--data", join(tempFolder(), "data")];
       const { code, stderr } = await runBerth(words);
       expect(code).toBe(2);
-      expect(stderr).toContain("--days must be a number of days, 1 to 9999, or never");
+      expect(stderr).toContain("--days must be a number of days, 1 to 9999, or 0 or never");
     },
   );
 });
@@ -95,59 +104,6 @@ describe("removing a user or a token", () => {
     );
     const { tokens, users } = await runJsonOrThrow<AccessReply>(["admin", "user", "list", ...data]);
     expect([tokens, users.map(({ name }) => name)]).toEqual([[], ["ops"]]);
-  });
-});
-
-describe("checkTokens", () => {
-  const NOW = "2026-11-16T00:00:00.000Z";
-  const day = (days: number): string => new Date(Date.parse(NOW) + days * DAY).toISOString();
-  const token = (name: string, createdDay: number, expiryDay: number | null) => ({
-    name,
-    created_at: day(createdDay),
-    expires_at: expiryDay === null ? null : day(expiryDay),
-    is_expired: expiryDay !== null && expiryDay <= 0,
-  });
-  const findingsFor = (...tokens: ReturnType<typeof token>[]) =>
-    checkTokens(tokens, NOW).map(({ level, finding, remedy }) => [level, finding, remedy]);
-
-  test("warns about a one-year token with 29 days left, but not with 30", () => {
-    expect(findingsFor(token("ops", -335, 30))).toEqual([]);
-    expect(findingsFor(token("ops", -336, 29))).toEqual([
-      [
-        "warning",
-        "the token ops expires in 29 days",
-        "berth admin token --name NEW creates a token to replace it",
-      ],
-    ]);
-  });
-
-  test("warns about a 7-day token on its last day, but not when it is created", () => {
-    expect(findingsFor(token("brief", 0, 7))).toEqual([]);
-    expect(findingsFor(token("brief", -6, 1))).toHaveLength(1);
-    expect(findingsFor(token("always", -1_000, null))).toEqual([]);
-  });
-
-  test("notes an expired token with the command that removes it", () => {
-    expect(findingsFor(token("ops", -365, 0))).toEqual([
-      ["note", "the token ops has expired", "berth admin token revoke ops"],
-    ]);
-  });
-
-  test("considers only the newest service token and names the installer as the remedy", () => {
-    expect(findingsFor(token("service", -350, 15))).toEqual([
-      [
-        "warning",
-        "the token service expires in 15 days",
-        "sudo berth service install writes a new one to /etc/berth/admin-token",
-      ],
-    ]);
-    expect(findingsFor(token("service", -350, 15), token("service-2026-11-10", -6, 359))).toEqual(
-      [],
-    );
-    expect(findingsFor(token("service", -365, 0))[0]?.slice(0, 2)).toEqual([
-      "warning",
-      "the token service has expired",
-    ]);
   });
 });
 

@@ -75,6 +75,18 @@ test("berth audit --json filters by user, text, product, time, license and limit
   );
 });
 
+test("berth audit --csv prints the events that --json prints, one record for each", async () => {
+  const { folder } = await startUsedDemo();
+  const command = ["audit", "--data", folder, "--type", "SlotTaken,SlotReleased"];
+  const { events } = await runJsonOrThrow<AuditPageReply>(command);
+  const records = (await runOrThrow([...command, "--csv"])).split("\r\n");
+  expect(records.at(0)).toMatch(/^seq,event_index,at,type,product,/);
+  expect(records.slice(1, -1).map((record) => record.split(",")[2])).toEqual(
+    events.map(({ at }) => at),
+  );
+  expect(events.length).toBe(3);
+});
+
 test("berth audit accepts days and durations for --since and --until", async () => {
   const { folder } = await startUsedDemo();
   const events = async (...words: string[]) =>
@@ -158,6 +170,7 @@ describe("berth audit with wrong flags", () => {
     [["--since", "x", "--out", "x.jsonl"], 2, "--since must be a day, a time or a duration: x"],
     [["--license-id", "x"], 1, "license id must be a whole number"],
     [["--out", "x.jsonl", "--user", "ada"], 2, "remove --user"],
+    [["--csv", "--out", "x.csv"], 2, "--csv and --out cannot be combined"],
   ])("refuses %j with exit code %d", async (words, code, error) => {
     const folder = join(tempFolder(), "data");
     const cwd = tempFolder();

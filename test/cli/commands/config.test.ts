@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { buildBinary } from "../../support/binary.ts";
 import { runBerth, runOrThrow, runJsonOrThrow } from "../../support/run-berth.ts";
@@ -21,13 +22,17 @@ const readSettings = (
 test("berth config shows the defaults, with a data folder beside the executable", async () => {
   expect(await readSettings([])).toEqual({
     data: { value: join(dirname(buildBinary()), "data"), source: "default" },
+    site_name: { value: hostname(), source: "default" },
     listen: { value: "0.0.0.0:8080", source: "default" },
-    "client-auth": { value: "open", source: "default" },
-    "max-slots-per-user": { value: "0", source: "default" },
-    "max-slots-per-peer": { value: "0", source: "default" },
-    "audit-budget": { value: "64", source: "default" },
+    expiry_warning_days: { value: "30", source: "default" },
+    client_auth: { value: "open", source: "default" },
+    max_slots_per_user: { value: "0", source: "default" },
+    max_slots_per_peer: { value: "0", source: "default" },
+    audit_budget: { value: "64", source: "default" },
     log: { value: "default", source: "default" },
-    "audit-keep-months": { value: "0", source: "default" },
+    audit_keep_months: { value: "0", source: "default" },
+    backup_schedule: { value: "daily 02:30", source: "default" },
+    backup_keep: { value: "7", source: "default" },
   });
 });
 
@@ -42,7 +47,7 @@ test("berth config prefers flags to the environment, that to the file, that to d
   expect(await readSettings(file, env)).toMatchObject({
     listen: { value: "2.2.2.2:2", source: "BERTH_LISTEN" },
     data: { value: "/variable", source: "BERTH_DATA" },
-    "client-networks": { value: ["::1"], source: path },
+    client_networks: { value: ["::1"], source: path },
     config: { value: path, source: "--config" },
   });
   expect((await readSettings(file))["listen"]).toEqual({ value: "1.1.1.1:1", source: path });
@@ -75,7 +80,7 @@ test("a list of networks is separated by commas or given with a repeated flag", 
     readSettings(["--client-networks", "10.0.0.0/8", "--client-networks", "::1"]),
     readSettings([], { BERTH_CLIENT_NETWORKS: "10.0.0.0/8, ::1" }),
   ]);
-  for (const { "client-networks": shown } of outputs) expect(shown?.value).toEqual(networks);
+  for (const { client_networks: shown } of outputs) expect(shown?.value).toEqual(networks);
 });
 
 test("berth config without --json prints a table of name, value and source", async () => {

@@ -2,32 +2,23 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
-import {
-  exitCodeFor,
-  createFinding,
-  okFinding,
-  worstLevel,
-  type Finding,
-} from "../../../src/cli/doctor/finding.ts";
-import {
-  fileSystemFinding,
-  diskSpaceFinding,
-  syncSpeedFinding,
-} from "../../../src/cli/doctor/folder.ts";
-import { serviceStateFinding } from "../../../src/cli/doctor/host.ts";
-import { checkSite } from "../../../src/cli/doctor/site.ts";
+import { exitCodeFor } from "../../../src/cli/doctor/doctor-report.ts";
+import { parseFirewalld, parseUfw, rateFirewall } from "../../../src/cli/doctor/firewall.ts";
+import { checkFileSystem, rateSyncSpeed } from "../../../src/cli/doctor/folder.ts";
+import { checkServiceState } from "../../../src/cli/doctor/host.ts";
 import type { StatusReply } from "../../../src/http/reply/status.ts";
-import type { ClockReply } from "../../../src/http/routes/clock.ts";
+import type { DoctorReply } from "../../../src/http/running-server.ts";
 import { DAY, HOUR, instant } from "../../../src/domain/time.ts";
+import {
+  createFinding,
+  worstSeverity,
+  SERVER_CODES,
+  type HealthReport,
+} from "../../../src/operations/health/finding.ts";
 import { issueServerCertificate, createAuthority } from "../../../src/platform/crypto/x509.ts";
-import { runBerth, runJsonOrThrow, startServer } from "../../support/run-berth.ts";
+import { runBerth, runJsonOrThrow, runOrThrow, startServer } from "../../support/run-berth.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../../support/temp-folder.ts";
-
-interface DoctorOutput {
-  readonly worst_level: string;
-  readonly findings: readonly Finding[];
-}
 
 /** Returns an address on this machine at which nothing listens. */
 function freePort(): string {
@@ -40,15 +31,20 @@ function freePort(): string {
 async function runDoctor(
   data: string,
   ...words: string[]
-): Promise<DoctorOutput & { code: number }> {
+): Promise<DoctorReply & { code: number }> {
   const listen = words.includes("--listen") ? [] : ["--listen", freePort()];
   const result = await runBerth(["doctor", "--data", data, "--json", ...listen, ...words]);
   expect(result.stderr).toBe("");
-  return { ...(JSON.parse(result.stdout) as DoctorOutput), code: result.code };
+  return { ...(JSON.parse(result.stdout) as DoctorReply), code: result.code };
 }
 
-const findingOf = ({ findings }: DoctorOutput, check: string): Finding | undefined =>
-  findings.find((finding) => finding.check === check);
+type Finding = DoctorReply["findings"][number];
+
+const findingOf = ({ findings }: DoctorReply, code: string): Finding | undefined =>
+  findings.find((finding) => finding.code === code);
+
+const passedOf = ({ passed_checks }: DoctorReply, check: string): string | undefined =>
+  passed_checks.find((passed) => passed.check === check)?.summary;
 
 async function makeSite(): Promise<string> {
   const data = join(tempFolder(), "data");
@@ -57,43 +53,73 @@ async function makeSite(): Promise<string> {
 }
 
 /** The findings that ask for action, except that test folders may be in memory (tmpfs). */
-const problemsIn = ({ findings }: DoctorOutput): string[] =>
+const problemsIn = ({ findings }: DoctorReply): string[] =>
   findings
-    .filter(({ level, check }) => ["warning", "error"].includes(level) && check !== "file system")
-    .map(({ check, finding }) => `${check}: ${finding}`);
+    .filter(({ severity, code }) => severity !== "note" && code !== "file_system_unsafe")
+    .map(({ code, summary }) => `${code}: ${summary}`);
 
 describe("doctor findings", () => {
-  test("set the exit code by their worst level: note 0, warning 1, error 78", () => {
-    const note = createFinding("b", "note", "", "");
-    const warning = createFinding("c", "warning", "", "");
-    const broken = createFinding("d", "error", "", "");
-    expect([worstLevel([]), exitCodeFor([])]).toEqual(["ok", 0]);
-    expect([worstLevel([okFinding("a", ""), note]), exitCodeFor([note])]).toEqual(["note", 0]);
-    expect([worstLevel([warning, note]), exitCodeFor([warning, note])]).toEqual(["warning", 1]);
-    expect([worstLevel([broken, warning]), exitCodeFor([broken, warning])]).toEqual(["error", 78]);
+  test("set the exit code by their worst severity: note 0, warning 1, error 78", () => {
+    const texts = { summary: "", remedy: "" };
+    const note = createFinding("service_missing", "note", texts);
+    const warning = createFinding("sync_slow", "warning", texts);
+    const broken = createFinding("data_damaged", "error", texts);
+    for (const [findings, worst, code] of [
+      [[], null, 0],
+      [[note], "note", 0],
+      [[warning, note], "warning", 1],
+      [[note, warning, broken], "error", 78],
+    ] as const) {
+      expect([worstSeverity(findings), exitCodeFor({ findings })]).toEqual([worst, code]);
+    }
   });
 
-  test("rate file system, disk space and sync speed by their figures", () => {
-    expect(fileSystemFinding(0xef53).level).toBe("ok");
-    expect(fileSystemFinding(0x01021994)).toMatchObject({ level: "warning" });
-    expect(fileSystemFinding(0x01021994).finding).toStartWith("tmpfs: ");
-    expect(fileSystemFinding(0x6969).finding).toStartWith("NFS: ");
-    expect(diskSpaceFinding(256 * 2 ** 20).level).toBe("ok");
-    expect(diskSpaceFinding(256 * 2 ** 20 - 1).level).toBe("warning");
-    expect(diskSpaceFinding(0).remedy).toContain("free disk space");
-    expect(syncSpeedFinding([1, 500, 2, 600, 3]).finding).toBe("a sync takes 3.00 ms");
-    expect(syncSpeedFinding([101]).level).toBe("warning");
+  const codeOf = ({ findings }: HealthReport): string | undefined => findings[0]?.code;
+  const summaryOf = ({ findings, passed }: HealthReport): string | undefined =>
+    findings[0]?.summary ?? passed[0]?.summary;
+
+  test("rate file system and sync speed by their figures", () => {
+    expect(codeOf(checkFileSystem(0xef53))).toBeUndefined();
+    expect(codeOf(checkFileSystem(0x01021994))).toBe("file_system_unsafe");
+    expect(summaryOf(checkFileSystem(0x01021994))).toContain(" on tmpfs: ");
+    expect(summaryOf(checkFileSystem(0x6969))).toContain(" on NFS: ");
+    expect(summaryOf(rateSyncSpeed([1, 500, 2, 600, 3]))).toBe("A sync of the disk takes 3.00 ms");
+    expect(codeOf(rateSyncSpeed([100]))).toBeUndefined();
+    expect(codeOf(rateSyncSpeed([101]))).toBe("sync_slow");
   });
 
   test("report a service that does not run as an error, and an unknown state as a note", () => {
     const result = () => "exit-code";
-    expect(serviceStateFinding({ ok: true, output: "active" }, result)).toBeNull();
-    const failed = serviceStateFinding({ ok: false, output: "failed" }, result);
-    expect(failed).toMatchObject({ level: "error", finding: "not running (exit-code)" });
+    expect(checkServiceState({ ok: true, output: "active" }, result)).toBeNull();
+    const failed = checkServiceState({ ok: false, output: "failed" }, result)?.findings[0];
+    expect(failed).toMatchObject({
+      code: "service_stopped",
+      severity: "error",
+      summary: "The service is not running (exit-code)",
+    });
     const bus = "Failed to connect to bus: Operation not permitted";
     for (const text of [bus, "systemctl is not installed", ""]) {
-      expect(serviceStateFinding({ ok: false, output: text }, result)?.level).toBe("note");
+      const unknown = checkServiceState({ ok: false, output: text }, result)?.findings[0];
+      expect([unknown?.code, unknown?.severity]).toEqual(["service_unknown", "note"]);
     }
+  });
+
+  test("name every closed port of a firewall, and the command that allows them all", () => {
+    const firewalld = parseFirewalld("443/tcp 8080/tcp 53/udp");
+    expect(codeOf(rateFirewall(firewalld, [8080, 443]))).toBeUndefined();
+    expect(rateFirewall(firewalld, [8080, 8443, 53]).findings[0]).toMatchObject({
+      code: "firewall_closed",
+      summary: "firewalld is active and does not allow port 8443, 53",
+      command:
+        "firewall-cmd --permanent --add-port=8443/tcp --add-port=53/tcp && firewall-cmd --reload",
+    });
+    const ufw = parseUfw(
+      "Status: active\n\nTo    Action\n22/tcp  ALLOW  Anywhere\n8080  ALLOW  Any",
+    );
+    expect(codeOf(rateFirewall(ufw, [8080]))).toBeUndefined();
+    expect(rateFirewall(ufw, [8080, 8443, 9000]).findings[0]?.command).toBe(
+      "ufw allow 8443/tcp && ufw allow 9000/tcp",
+    );
   });
 });
 
@@ -103,10 +129,10 @@ describe("berth doctor on a data folder", () => {
     const before = contentsOf(data);
     const report = await runDoctor(data);
     expect(problemsIn(report)).toEqual([]);
-    expect(findingOf(report, "permissions")?.level).toBe("ok");
-    expect(findingOf(report, "data")?.finding).toMatch(/^intact: \d+ changes/);
-    expect(report.findings.find(({ check }) => check.startsWith("license "))?.level).toBe("ok");
-    expect(findingOf(report, "service")?.level).toBe("note");
+    expect(passedOf(report, "permissions")).toBe("Only the owner of the data folder can read it");
+    expect(passedOf(report, "data")).toMatch(/^The data is intact: \d+ changes/);
+    expect(passedOf(report, "licenses")).toBe("1 license is valid");
+    expect(findingOf(report, "service_missing")?.severity).toBe("note");
     expect(Object.keys(contentsOf(data))).toEqual(Object.keys({ ...before, lock: "" }).toSorted());
   });
 
@@ -114,15 +140,16 @@ describe("berth doctor on a data folder", () => {
     const data = await makeSite();
     chmodSync(data, 0o750);
     const open = await runDoctor(data);
-    expect([open.code, findingOf(open, "permissions")?.remedy]).toEqual([1, `chmod 700 ${data}`]);
+    const command = findingOf(open, "folder_readable")?.command;
+    expect([open.code, command]).toEqual([1, `chmod 700 ${data}`]);
     chmodSync(data, 0o700);
     mkdirSync(join(data, "tls"), { mode: 0o700 });
     const key = join(data, "tls", "ca.key");
     writeFileSync(key, "", { mode: 0o644 });
     const deep = await runDoctor(data);
-    expect(findingOf(deep, "permissions")).toMatchObject({
-      level: "warning",
-      remedy: `chmod go= ${key}`,
+    expect(findingOf(deep, "folder_readable")).toMatchObject({
+      severity: "warning",
+      command: `chmod go= ${key}`,
     });
   });
 
@@ -134,24 +161,25 @@ describe("berth doctor on a data folder", () => {
     writeFileSync(path, bytes);
     const { lock: _before, ...before } = contentsOf(data);
     const report = await runDoctor(data);
-    expect([report.code, report.worst_level]).toEqual([78, "error"]);
-    const finding = findingOf(report, "data");
+    expect([report.code, report.worst_severity]).toEqual([78, "error"]);
+    const finding = findingOf(report, "data_damaged");
     const refused = await runBerth(["serve", "--data", data, "--listen", "127.0.0.1:0"]);
     expect(refused.code).toBe(78);
-    expect(finding?.finding).toContain("state.json");
-    expect(refused.stderr).toContain(finding?.remedy ?? "no advice");
+    expect(finding?.summary).toContain("state.json");
+    expect(refused.stderr.toLowerCase()).toContain(finding?.remedy.toLowerCase() ?? "no remedy");
     const { lock: _after, ...after } = contentsOf(data);
     expect(after).toEqual(before);
     const text = await runBerth(["doctor", "--data", data, "--listen", freePort()]);
     expect(text.code).toBe(78);
-    expect(text.stdout).toMatch(/^error +data /m);
-    expect(text.stdout).toContain(`remedy`);
+    expect(text.stdout).toMatch(/^error +\S/);
+    expect(text.stdout).toContain("(data_damaged)");
   });
 
   test("exits with 78 for a missing folder and does not create it", async () => {
     const data = join(tempFolder(), "data");
     const report = await runDoctor(data);
-    expect([report.code, findingOf(report, "data folder")?.remedy]).toEqual([78, "check --data"]);
+    const remedy = findingOf(report, "folder_missing")?.remedy;
+    expect([report.code, remedy]).toEqual([78, "Check --data"]);
     expect(contentsOf(dirname(data))).toEqual({ ".": "700" });
   });
 });
@@ -162,37 +190,37 @@ describe("berth doctor on the host", () => {
     const listen = new URL(other.url).host;
     const report = await runDoctor(await makeSite(), "--listen", listen);
     expect(report.code).toBe(1);
-    const finding = findingOf(report, `port ${new URL(other.url).port}`);
-    expect(finding?.level).toBe("warning");
-    expect(finding?.finding).toContain(`in use by process ${other.pid} (`);
+    const finding = findingOf(report, "port_taken");
+    expect([finding?.severity, finding?.subject]).toEqual(["warning", new URL(other.url).port]);
+    expect(finding?.summary).toContain(`in use by process ${other.pid} (`);
   });
 
   test("accepts the port of the running server and warns about another configured port", async () => {
     const data = await makeSite();
+    await runOrThrow(["admin", "token", "--name", "ops", "--data", data]);
     const server = await startServer(["serve", "--data", data]);
     const samePort = await runDoctor(data, "--listen", new URL(server.url).host);
     expect(problemsIn(samePort)).toEqual([]);
-    expect(findingOf(samePort, `port ${new URL(server.url).port}`)?.level).toBe("ok");
+    expect(passedOf(samePort, "port")).toBe(`The server listens on ${new URL(server.url).host}`);
     const otherAddress = freePort();
     const other = await runDoctor(data, "--listen", otherAddress);
-    expect(findingOf(other, `port ${otherAddress.split(":")[1]}`)?.finding).toContain(
-      "does not listen",
-    );
+    expect(findingOf(other, "port_closed")?.summary).toContain(`not listen on ${otherAddress}`);
     // Without --listen there is no port to compare with.
-    const { findings } = JSON.parse(
+    const noPort = JSON.parse(
       (await runBerth(["doctor", "--data", data, "--json"])).stdout,
-    ) as DoctorOutput;
-    expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
-    expect(findingOf({ worst_level: "", findings }, "service")?.finding).toBe(
-      "running, but not as a service",
-    );
+    ) as DoctorReply;
+    expect([passedOf(noPort, "port"), findingOf(noPort, "port_closed")]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(findingOf(noPort, "service_missing")?.summary).toContain("does not run as a service");
   });
 
   test.each([
-    ["is valid", 0, "ok", 0],
-    ["expires soon", 800, "warning", 1],
-    ["has expired", 900, "error", 78],
-  ] as const)("reports a certificate that %s", async (_what, daysAgo, level, code) => {
+    ["is valid", 0, undefined, 0],
+    ["expires soon", 800, "certificate_expiring", 1],
+    ["has expired", 900, "certificate_expired", 78],
+  ] as const)("reports a certificate that %s", async (_what, daysAgo, findingCode, code) => {
     const data = await makeSite();
     mkdirSync(join(data, "tls"), { mode: 0o700 });
     const createdAt = Date.now() - daysAgo * DAY;
@@ -203,9 +231,12 @@ describe("berth doctor on the host", () => {
     );
     writeFileSync(join(data, "tls", "server.pem"), certificate, { mode: 0o600 });
     const report = await runDoctor(data);
-    expect(findingOf(report, "certificate")?.level).toBe(level);
-    if (code !== 0) expect(report.code).toBe(code);
-    if (code !== 0) expect(findingOf(report, "certificate")?.remedy).toContain("berth tls init");
+    const finding = report.findings.find(({ code: found }) => found.startsWith("certificate_"));
+    expect([finding?.code, passedOf(report, "certificate") === undefined]).toEqual([
+      findingCode,
+      code !== 0,
+    ]);
+    if (code !== 0) expect([report.code, finding?.command]).toEqual([code, "berth tls init"]);
   });
 
   test("reports a certificate file without a certificate as an error", async () => {
@@ -213,21 +244,14 @@ describe("berth doctor on the host", () => {
     mkdirSync(join(data, "tls"), { mode: 0o700 });
     writeFileSync(join(data, "tls", "server.pem"), "no certificate", { mode: 0o600 });
     const report = await runDoctor(data);
-    expect([report.code, findingOf(report, "certificate")?.level]).toEqual([78, "error"]);
+    expect([report.code, findingOf(report, "certificate_invalid")?.severity]).toEqual([
+      78,
+      "error",
+    ]);
   });
 });
 
 describe("berth doctor on the site", () => {
-  /** The status and clock replies of a server, for tests to modify. */
-  async function readReplies(): Promise<{ status: StatusReply; clock: ClockReply }> {
-    const data = await makeSite();
-    const status = await runJsonOrThrow<StatusReply>(["status", "--data", data]);
-    return { status, clock: await runJsonOrThrow<ClockReply>(["clock", "--data", data]) };
-  }
-
-  const levelOf = (findings: readonly Finding[], check: RegExp): string | undefined =>
-    findings.find((finding) => check.test(finding.check))?.level;
-
   test("shows the time of day when a license ends within hours, as berth status does", async () => {
     const data = join(tempFolder(), "data");
     const end = new Date(Date.now() + 2 * HOUR).toISOString();
@@ -238,52 +262,44 @@ describe("berth doctor on the site", () => {
     });
     // Two hours later may be tomorrow.
     const ending = new RegExp(`expires (?:today|tomorrow) at ${end.slice(11, 16)} UTC`);
-    const { findings } = await runDoctor(data);
-    const finding = findings.find(({ check }) => check.startsWith("license "));
-    expect([finding?.level, finding?.finding]).toEqual(["warning", expect.stringMatching(ending)]);
+    const report = await runDoctor(data);
+    const finding = findingOf(report, "license_expiring");
+    expect([finding?.severity, finding?.summary]).toEqual([
+      "warning",
+      expect.stringMatching(ending),
+    ]);
     expect((await runBerth(["status", "--data", data])).stdout).toMatch(ending);
   });
 
-  test("rates licenses, hardware, disk and clock by the server's replies", async () => {
-    const { status, clock } = await readReplies();
-    const [license] = status.licenses;
-    if (license === undefined) throw new Error("the site has no license");
-    const ending = (days: number) => {
-      const validity_period = new Date(Date.parse(status.now) + days * DAY).toISOString();
-      return checkSite({ ...status, licenses: [{ ...license, validity_period }] }, clock);
-    };
-    expect(levelOf(ending(31), /^license/)).toBe("ok");
-    expect(levelOf(ending(29), /^license/)).toBe("warning");
-    const refused = { ...license, refusal: "license_expired" };
-    expect(levelOf(checkSite({ ...status, licenses: [refused] }, clock), /^license/)).toBe(
-      "warning",
-    );
-    const full = { ...license, floating_slots_in_use: license.floating_users };
-    expect(levelOf(checkSite({ ...status, licenses: [full] }, clock), /^license/)).toBe("note");
-    expect(levelOf(checkSite({ ...status, licenses: [] }, clock), /^licenses/)).toBe("note");
-    const drifted = { ...license, hardware_drift: ["machine_id"] };
-    const drift = checkSite({ ...status, licenses: [drifted] }, clock);
-    expect(drift.filter(({ level }) => level === "warning").map(({ check }) => check)).toEqual([
-      "hardware",
-    ]);
-    // A license signed for another host is reported once, with the end of its validity here.
-    const moved = { ...drifted, moved_until: "2030-01-01T00:00:00Z" };
-    const movedFindings = checkSite({ ...status, licenses: [moved] }, clock);
-    expect(
-      movedFindings.filter(({ level }) => level === "warning").map(({ finding }) => finding),
-    ).toEqual([
-      `${license.product} is signed for the host it was moved from and valid here until 2030-01-01T00:00:00Z`,
-    ]);
-    const away = checkSite({ ...status, moved_away_at: "2030-01-01T00:00:00Z" }, clock);
-    expect(away.map(({ check, level }) => [check, level])).toEqual([["moved", "warning"]]);
-    const storage = { ...status.storage, fault: "storage_full" };
-    expect(levelOf(checkSite({ ...status, storage }, clock), /^disk$/)).toBe("error");
-    for (const [state, level] of [
-      ["ok", "ok"],
-      ["ahead", "warning"],
-      ["behind", "warning"],
-    ] as const) {
-      expect(levelOf(checkSite(status, { ...clock, state }), /^clock/)).toBe(level);
+  test("finds what berth status finds, with the same words, with and without a server", async () => {
+    const data = await makeSite();
+    await runOrThrow(["admin", "token", "--name", "ops", "--days", "never", "--data", data]);
+    const codes = new Set<string>(SERVER_CODES);
+    for (const isServing of [false, true]) {
+      if (isServing) await startServer(["serve", "--data", data, "--allow-plain-credentials"]);
+      const status = await runJsonOrThrow<StatusReply>(["status", "--data", data]);
+      const doctor = JSON.parse(
+        (await runBerth(["doctor", "--data", data, "--json"])).stdout,
+      ) as DoctorReply;
+      const shared = doctor.findings.filter(({ code }) => codes.has(code));
+      expect(shared).toEqual(status.findings);
+      expect(shared.map(({ code }) => code)).toContain("token_no_expiry");
+      expect(shared.some(({ code }) => code === "plain_credentials")).toBe(isServing);
+    }
+  });
+
+  test("prints findings and passed checks in at most 100 columns", async () => {
+    const data = await makeSite();
+    await startServer(["serve", "--data", data, "--client-networks", LONG_NETWORK_LIST]);
+    for (const command of ["doctor", "status"]) {
+      const { stdout } = await runBerth([command, "--data", data]);
+      const lines = stdout.split("\n").map((line) => line.replaceAll(data, "DATA"));
+      expect(lines.filter((line) => line.length > 100 && line.trim().includes(" "))).toEqual([]);
+      expect(stdout).toContain("(clients_open)");
+      // A command that is printed uses the same folder.
+      expect(stdout).toContain(` $ berth admin token --name me --data ${data}\n`);
     }
   });
 });
+
+const LONG_NETWORK_LIST = Array.from({ length: 20 }, (_, n) => `10.${n}.0.0/16`).join(",");

@@ -20,7 +20,7 @@ const flagsOf = (name: string): string[] => [
 const OFFERED: readonly (readonly [string, readonly string[], readonly string[]])[] = [
   ["every command", [""], FIRST_WORDS],
   ["commands that begin with the typed text", ["serv"], ["serve", "service"]],
-  ["the second word", ["admin", ""], ["token", "password", "user"]],
+  ["the second word", ["admin", ""], ["token", "password", "session", "user"]],
   ["the third word", ["admin", "user", "re"], ["remove"]],
   ["flags", ["license", "request", "--"], flagsOf("license request")],
   ["flags after flags", ["slots", "--json", "--pro"], ["--product"]],
@@ -30,7 +30,7 @@ const OFFERED: readonly (readonly [string, readonly string[], readonly string[]]
   [
     "subcommands of the words before an unknown word",
     ["admin", "x", "user", ""],
-    ["token", "password", "user"],
+    ["token", "password", "session", "user"],
   ],
   ["the names of the shells", ["completions", ""], ["bash", "zsh", "fish"]],
   ["nothing for a command without arguments", ["version", ""], []],

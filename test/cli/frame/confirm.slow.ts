@@ -1,9 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { wallClock } from "../../../src/platform/clock.ts";
 import { commands } from "../../../src/cli/command-table.ts";
 import { runWithAnswer, runBerth, runOrThrow, runJsonOrThrow } from "../../support/run-berth.ts";
-import { makeLicensedSite } from "../../support/site-folder.ts";
+import { unwrap } from "../../support/licensed-store.ts";
+import { CONTACT } from "../../support/scenario.ts";
+import { makeLicensedSite, openSiteFolder } from "../../support/site-folder.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 interface ConfirmedCommand {
@@ -16,11 +19,19 @@ interface Desk {
   readonly products: readonly string[];
 }
 
+async function takeSlot(folder: string): Promise<void> {
+  const site = await openSiteFolder(folder, wallClock);
+  const input = { product: "cad", user: "ada", licenseId: null, contact: CONTACT, nonce: null };
+  unwrap(await site.slots.register(input));
+  await site.close();
+}
+
 /** Every command that asks for confirmation, with a site and a desk that each have a license. */
 async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
   const root = tempFolder();
   const data = ["--data", join(root, "data")];
   const id = await makeLicensedSite(join(root, "data"), { product: "cad" });
+  await takeSlot(join(root, "data"));
   const desk = ["--dir", join(root, "desk")];
   const initFlags = ["--name", "Acme", "--no-passphrase", "--product", "cam,cae"];
   await runOrThrow(["vendor", "init", ...desk, ...initFlags]);
@@ -36,7 +47,9 @@ async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
     ...issueFlags,
   ]);
   const vendors = () => runJsonOrThrow<{ name: string }[]>(["trust", "list", ...data]);
+  const slots = () => runJsonOrThrow<unknown[]>(["slots", ...data]);
   const licenses = () => runJsonOrThrow<{ id: number }[]>(["license", "list", ...data]);
+  const requests = () => runJsonOrThrow<{ id: string }[]>(["license", "requests", ...data]);
   const products = async () => (await runJsonOrThrow<Desk>(["vendor", "show", ...desk])).products;
   const [moved, bundle] = [join(root, "site.move"), join(root, "support.tar")];
   const backup = join(root, "desk.backup");
@@ -51,6 +64,14 @@ async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
     "license remove": {
       words: ["license", "remove", String(id), ...data],
       isDone: async () => (await licenses()).length === 0,
+    },
+    release: {
+      words: ["release", "--all", "--product", "cad", ...data],
+      isDone: async () => (await slots()).length === 0,
+    },
+    "license cancel": {
+      words: ["license", "cancel", (await requests())[0]?.id ?? "", ...data],
+      isDone: async () => (await requests()).length === 0,
     },
     "move out": { words: ["move", "out", moved, ...data], isDone: async () => existsSync(moved) },
     "vendor product remove": {
@@ -75,6 +96,8 @@ async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
 const NAMES = [
   "trust add",
   "license remove",
+  "release",
+  "license cancel",
   "move out",
   "support-bundle",
   "vendor product remove",

@@ -63,6 +63,7 @@ async function runWith(
     positionals,
     environment: {},
     platform,
+    settingsFile: null,
     settingsError,
   });
   expect(code).toBe(7);

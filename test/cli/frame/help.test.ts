@@ -8,9 +8,9 @@ import { tempFolder } from "../../support/temp-folder.ts";
 const words = (text: string): string[] => text.split(" ");
 const SITE = ["data", "identity", "config"];
 const SETTINGS = words(
-  "data listen listen-tls tls-cert tls-key client-ca client-networks admin-networks client-auth " +
-    "allow-plain-credentials names max-slots-per-user max-slots-per-peer audit-budget log " +
-    "identity audit-keep-months",
+  "data site-name listen listen-tls tls-cert tls-key client-ca client-networks admin-networks client-auth " +
+    "allow-plain-credentials names max-slots-per-user max-slots-per-peer audit-budget " +
+    "expiry-warning-days log identity audit-keep-months backup-schedule backup-keep backup-dir",
 );
 const DESK = ["dir", "passphrase-file"];
 const TERMS = words(
@@ -33,8 +33,13 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   status: [...SITE, "json"],
   verify: ["data", "allow-damaged-audit", "config", "json"],
   backup: ["data", "config", "json"],
+  "backup list": ["data", "backup-dir", "config", "json"],
+  "backup now": [...SITE, "json"],
   restore: ["data", "accept-loss", "config", "json"],
-  audit: [...SITE, ...words("limit type user product license-id since until text out local json")],
+  audit: [
+    ...SITE,
+    ...words("limit type user product license-id since until text out local csv json"),
+  ],
   "audit verify": ["json"],
   "audit repair": [...SITE, "accept-gap", "yes", "json"],
   "audit seal": [...SITE, "note", "yes", "json"],
@@ -42,8 +47,21 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "local", "json"],
   usage: [...SITE, "range", "json"],
-  release: [...SITE, "product", "user", "json"],
-  "license request": [...SITE, "product", "license-key", "out", "qr", "json"],
+  release: [...SITE, "product", "user", "all", "yes", "json"],
+  "license request": [
+    ...SITE,
+    "product",
+    "license-key",
+    "slots",
+    "until",
+    "note",
+    "show",
+    "out",
+    "qr",
+    "json",
+  ],
+  "license requests": [...SITE, "json"],
+  "license cancel": [...SITE, "yes", "json"],
   "license add": [...SITE, "json"],
   "license list": [...SITE, "json"],
   "license remove": [...SITE, "out", "with-borrows", "yes", "json"],
@@ -53,12 +71,14 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "airgap request": [...SITE, "license-key", "initialization-code", "qr", "json"],
   "airgap add": [...SITE, "policy", "license-key", "code", "policy-id", "json"],
   "keys set": [...SITE, "json"],
-  "admin token": [...SITE, "name", "days", "revoke", "json"],
+  "admin token": [...SITE, "name", "role", "days", "revoke", "json"],
   "admin token revoke": [...SITE, "json"],
   "admin password": [...SITE, "name", "json"],
   "admin user add": [...SITE, "role", "json"],
   "admin user remove": [...SITE, "json"],
   "admin user list": [...SITE, "json"],
+  "admin session list": [...SITE, "json"],
+  "admin session revoke": [...SITE, "json"],
   "tls init": words("data names ca-dir new-ca limit-addresses config json"),
   "tls move-ca": ["data", "ca-dir", "config", "json"],
   "tls client": ["data", "name", "days", "out", "ca-dir", "config", "json"],
@@ -95,6 +115,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor backup": ["dir", "yes", "json"],
   "vendor restore": ["dir", "json"],
   config: [...SETTINGS, "config", "json"],
+  "config set": [...SITE, "json"],
+  "config reset": [...SITE, "json"],
   version: ["json"],
   notices: ["json"],
   qr: ["svg", "json"],
@@ -137,11 +159,13 @@ describe("berth help", () => {
   });
 
   test("lists the commands that begin with a WORD", async () => {
-    const names = ["license request", "license add", "license list", "license remove"];
+    const names = ["request", "requests", "cancel", "add", "list", "remove"].map(
+      (name) => `license ${name}`,
+    );
     expect(listedCommands(await runOrThrow(["help", "license"]))).toEqual(names);
     const { code, stderr } = await runBerth(["license"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("needs a subcommand: request, add, list, remove");
+    expect(stderr).toContain("needs a subcommand: request, requests, cancel, add, list, remove");
     expect(stderr).toContain("berth: hint: berth help license describes them\n");
   });
 
@@ -259,6 +283,24 @@ describe("misuse", () => {
     ],
     ["a product with a space", ["demo", "--product", "A B"], "--product", "--product CAD"],
     ["a release without a user", ["release", "--data", "d"], "--user is required", "berth slots"],
+    [
+      "a release of all slots without a product",
+      ["release", "--data", "d", "--all", "--yes"],
+      "--all requires --product",
+      "berth slots",
+    ],
+    [
+      "a release of all slots and of a user",
+      ["release", "--data", "d", "--all", "--user", "ada", "--yes"],
+      "--all and --user exclude each other",
+      "berth slots",
+    ],
+    [
+      "a release of all slots without a terminal",
+      ["release", "--data", "d", "--all", "--product", "CAD"],
+      "confirmation is required and there is no terminal",
+      "--yes",
+    ],
     ["a missing settings file", ["config", "--config", "nowhere"], "nowhere", "--config"],
     ["an empty --data", ["serve", "--data", "", "--listen", "127.0.0.1:0"], "--data", "--data"],
   ];

@@ -76,6 +76,33 @@ describe.each(["a running server", "a stopped folder"])("commands on %s", (which
     expect(await runOrThrow(["slots", "--data", data])).toBe("no slot is in use\n");
     if (isRunning) expect((await demo.stop()).code).toBe(0);
   });
+
+  test("release releases the slots of several users, and fails if one is refused", async () => {
+    const { data, demo } = await makeFolder();
+    const words = ["release", "--data", data, "--user", "ada", "--user", "nobody", "--user", "bob"];
+    const result = await runBerth(words);
+    expect([result.code, result.stdout]).toEqual([
+      1,
+      "the slot of ada is released\nthe slot of bob is released\n",
+    ]);
+    expect(result.stderr).toContain("berth: error: the slot of nobody is not released: ");
+    expect(result.stderr).toContain("(user_not_registered)");
+    expect(await runOrThrow(["slots", "--data", data])).toBe("no slot is in use\n");
+    const again = await runBerth([...words, "--json"]);
+    expect([again.code, JSON.parse(again.stdout).released]).toEqual([1, 0]);
+    if (isRunning) expect((await demo.stop()).code).toBe(0);
+  });
+
+  test("release --all --yes releases all slots of the product", async () => {
+    const { data, demo } = await makeFolder();
+    const words = ["release", "--data", data, "--all", "--yes", "--product"];
+    expect((await runBerth([...words, "OTHER"])).stderr).toContain("unknown_product");
+    expect(await runOrThrow([...words, "DEMO"])).toBe("2 slots of DEMO released\n");
+    expect(await runOrThrow(["slots", "--data", data])).toBe("no slot is in use\n");
+    const again = await runJsonOrThrow<object>([...words, "DEMO"]);
+    expect(again).toEqual({ released: 0, remaining: 0 });
+    if (isRunning) expect((await demo.stop()).code).toBe(0);
+  });
 });
 
 test("status and slots leave the files of a stopped folder unchanged", async () => {

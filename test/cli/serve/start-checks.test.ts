@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Finding } from "../../../src/cli/doctor/finding.ts";
+import type { DoctorReply } from "../../../src/http/running-server.ts";
 import { runBerth, runOrThrow } from "../../support/run-berth.ts";
 import { startBinary } from "../../support/binary.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
@@ -15,20 +15,25 @@ function freePort(): number {
   return listener.port;
 }
 
-interface DoctorOutput {
+interface DoctorOutput extends DoctorReply {
   readonly code: number;
-  readonly findings: readonly Finding[];
 }
 
 async function runDoctor(data: string, config: string): Promise<DoctorOutput> {
   const result = await runBerth(["doctor", "--data", data, "--config", config, "--json"]);
   expect(result.stderr).toBe("");
-  const { findings } = JSON.parse(result.stdout) as { readonly findings: readonly Finding[] };
-  return { code: result.code, findings };
+  return { code: result.code, ...(JSON.parse(result.stdout) as DoctorReply) };
 }
 
-const settingsOf = ({ findings }: DoctorOutput): readonly Finding[] =>
-  findings.filter(({ check }) => check === "settings");
+const settingsErrorsOf = ({ findings }: DoctorReply): DoctorReply["findings"] =>
+  findings.filter(({ code }) => code === "settings_invalid");
+
+const passedOf = ({ passed_checks }: DoctorReply, name: string): string[] =>
+  passed_checks.filter(({ check }) => check === name).map(({ summary }) => summary);
+
+/** A finding begins with a capital letter, a message of the command line does not. */
+const inLowerCase = (text = ""): string =>
+  text.replace(/^[A-Z](?=[a-z]* )/, (c) => c.toLowerCase());
 
 function settingsFile(...lines: string[]): string {
   const path = join(tempFolder(), "berth.toml");
@@ -79,16 +84,15 @@ describe("berth doctor", () => {
       await makeLicensedSite(data, { product: "cad" });
       const config = settingsFile(...lines(freePort()));
       const report = await runDoctor(data, config);
-      expect([report.code, settingsOf(report)]).toEqual([
-        78,
-        [expect.objectContaining({ level: "error", finding: expect.stringContaining(problem) })],
-      ]);
+      const errors = settingsErrorsOf(report);
+      expect([report.code, errors.map(({ severity }) => severity)]).toEqual([78, ["error"]]);
+      expect(inLowerCase(errors[0]?.summary)).toContain(problem);
       const fresh = join(tempFolder(), "data");
       const refused = await runBerth(["serve", "--data", fresh, "--config", config]);
       expect([[1, 2].includes(refused.code), existsSync(fresh)]).toEqual([true, false]);
-      const [finding] = settingsOf(report);
+      const [message, hint] = [errors[0]?.summary, errors[0]?.remedy].map(inLowerCase);
       expect(refused.stderr.replaceAll(fresh, data)).toBe(
-        `berth: error: ${finding?.finding}\nberth: hint: ${finding?.remedy}\n`,
+        `berth: error: ${message}\nberth: hint: ${hint}\n`,
       );
     },
   );
@@ -100,15 +104,14 @@ describe("berth doctor", () => {
     const [plain, tls] = [freePort(), freePort()];
     const config = settingsFile(listen(plain), `listen_tls = "127.0.0.1:${tls}"`);
     const stopped = await runDoctor(data, config);
-    expect(settingsOf(stopped)).toEqual([expect.objectContaining({ level: "ok" })]);
+    expect(passedOf(stopped, "settings")).toEqual([`The settings in ${config} are valid`]);
     const server = await startBinary("serve", "--data", data, "--config", config);
     onTestFinished(() => server.kill());
     const report = await runDoctor(data, config);
-    expect(settingsOf(report)).toEqual([expect.objectContaining({ level: "ok" })]);
-    const ports = report.findings.filter(({ check }) => check.startsWith("port "));
-    expect(ports.map(({ check, level }) => [check, level])).toEqual([
-      [`port ${plain}`, "ok"],
-      [`port ${tls}`, "ok"],
+    expect(passedOf(report, "settings")).toEqual([`The settings in ${config} are valid`]);
+    expect(passedOf(report, "port")).toEqual([
+      `The server listens on 127.0.0.1:${plain}`,
+      `The server listens on 127.0.0.1:${tls}`,
     ]);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Finding } from "../../../src/cli/doctor/finding.ts";
+import type { DoctorReply } from "../../../src/http/running-server.ts";
 import { buildBinary } from "../../support/binary.ts";
 import { canMount, makeInstalledMachine } from "../../support/installed-machine.ts";
 import { makeLicensedSite } from "../../support/site-folder.ts";
@@ -18,11 +18,6 @@ client_auth = "login"
 
 type Settings = Record<string, { readonly value: unknown; readonly source: string }>;
 
-interface DoctorOutput {
-  readonly worst_level: string;
-  readonly findings: readonly Finding[];
-}
-
 describe.skipIf(!canMount)("with an installed service", () => {
   test("berth config shows the service's settings with its file as their source", async () => {
     const { run } = makeInstalledMachine(SETTINGS);
@@ -32,8 +27,8 @@ describe.skipIf(!canMount)("with an installed service", () => {
     expect(settings).toMatchObject({
       data: { value: "/var/lib/berth", source: FILE },
       listen: { value: "127.0.0.1:18080", source: FILE },
-      "listen-tls": { value: "127.0.0.1:18443", source: FILE },
-      "client-auth": { value: "login", source: FILE },
+      listen_tls: { value: "127.0.0.1:18443", source: FILE },
+      client_auth: { value: "login", source: FILE },
       log: { value: "default", source: "default" },
       config: { value: FILE, source: "default" },
     });
@@ -46,7 +41,7 @@ describe.skipIf(!canMount)("with an installed service", () => {
     expect(settings["listen"]).toEqual({ value: "0.0.0.0:8080", source: "default" });
     expect(settings["config"]).toBeUndefined();
     const named = await run("config", "--json", "--config", "/dev/null");
-    expect((JSON.parse(named.stdout) as Settings)["client-auth"]?.source).toBe("default");
+    expect((JSON.parse(named.stdout) as Settings)["client_auth"]?.source).toBe("default");
   });
 
   test("berth config shows the defaults when the service has no settings file", async () => {
@@ -100,9 +95,14 @@ describe.skipIf(!canMount)("with an installed service", () => {
       expect(stderr).toStartWith(`berth: error: ${problem}\nberth: hint: `);
     }
     const doctor = await run("doctor", "--json");
-    expect([doctor.code, (JSON.parse(doctor.stdout) as DoctorOutput).findings]).toEqual([
+    expect([doctor.code, (JSON.parse(doctor.stdout) as DoctorReply).findings]).toEqual([
       78,
-      expect.arrayContaining([expect.objectContaining({ check: "settings", finding: problem })]),
+      expect.arrayContaining([
+        expect.objectContaining({
+          code: "settings_invalid",
+          summary: problem.replace(/^t/, "T"),
+        }),
+      ]),
     ]);
   });
 
@@ -116,15 +116,11 @@ describe.skipIf(!canMount)("with an installed service", () => {
     const { run, data } = makeInstalledMachine(SETTINGS);
     await makeLicensedSite(data, { product: "cad" });
     expect((await run("tls", "init")).code).toBe(0);
-    const { findings } = JSON.parse((await run("doctor", "--json")).stdout) as DoctorOutput;
-    expect(findings).toContainEqual({
-      check: "settings",
-      level: "ok",
-      finding: `read from ${FILE}`,
-      remedy: "",
-    });
-    const ports = findings.filter(({ check }) => check.startsWith("port "));
-    expect(ports.map(({ check }) => check)).toEqual(["port 18080", "port 18443"]);
+    const { passed_checks } = JSON.parse((await run("doctor", "--json")).stdout) as DoctorReply;
+    const summary = `The settings in ${FILE} are valid`;
+    expect(passed_checks).toContainEqual({ check: "settings", summary });
+    const ports = passed_checks.filter(({ check }) => check === "port");
+    expect(ports.map((port) => port.summary)).toEqual(["Port 18080 is free", "Port 18443 is free"]);
   });
 
   test.each([
@@ -137,15 +133,14 @@ describe.skipIf(!canMount)("with an installed service", () => {
     await makeLicensedSite(data, { product: "cad" });
     const { code, stdout, stderr } = await run("doctor", "--json");
     expect([code, stderr]).toEqual([78, ""]);
-    const { findings } = JSON.parse(stdout) as DoctorOutput;
-    const settings = findings.filter(({ check }) => check === "settings");
-    expect(settings).toEqual([
-      expect.objectContaining({ level: "error", finding: expect.stringContaining(problem) }),
+    const { findings, passed_checks } = JSON.parse(stdout) as DoctorReply;
+    expect(findings.filter(({ code }) => code === "settings_invalid")).toEqual([
+      expect.objectContaining({ severity: "error", summary: expect.stringContaining(problem) }),
     ]);
-    expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
-    expect(findings.filter(({ check }) => check.startsWith("exposure"))).toEqual([]);
+    expect(passed_checks.filter(({ check }) => check === "port")).toEqual([]);
+    expect(findings.filter(({ code }) => /^(?:port|plain|clients|admin)_/.test(code))).toEqual([]);
     const asText = await run("doctor");
-    expect(asText.stdout).toMatch(/^error +settings +\/etc\/berth\/berth\.toml:/m);
+    expect(asText.stdout).toMatch(/^error +\/etc\/berth\/berth\.toml:/m);
   });
 
   test("a broken settings file stops serve and config, but causes only a warning in status", async () => {

@@ -5,6 +5,8 @@ import { receiveReceipt } from "../../../desk/receive-receipt.ts";
 import { EXIT_OK, EXIT_FAILURE, Failure, type Command } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
+import { escapeToOneLine } from "../../frame/terminal.ts";
+import { describeUncheckedWants } from "../../../license/request-wants.ts";
 import { checkOutputPath, outputDocument } from "../../files/output-document.ts";
 import { readDocument } from "../../files/input-document.ts";
 import { deskOptions, openDesk, openDeskRecords } from "../../vendor/open-desk.ts";
@@ -54,11 +56,13 @@ const inspectCommand = defineCommand({
     const records = dir === null ? null : await openDeskRecords(dir);
     const inspection = await inspectDocument(document, records);
     const { kind, verdict, fingerprint, payload, verified } = inspection;
+    const wants = kind === "request" ? describeUncheckedWants(payload) : null;
     return {
       json: inspection,
       text: [
         `${kind}: ${verdict}`,
         ...(fingerprint === null ? [] : [`fingerprint ${fingerprint}`]),
+        ...(wants === null ? [] : [escapeToOneLine(wants)]),
         JSON.stringify(payload, null, 2),
       ],
       exitCode: verified ? EXIT_OK : EXIT_FAILURE,

@@ -1,5 +1,6 @@
 import { describeDocumentFault } from "../../../license/document-fault.ts";
 import { verifyLicenseRequest } from "../../../license/request.ts";
+import { describeWants } from "../../../license/request-wants.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { Misuse } from "../../frame/options.ts";
 import { describeNewRestores, findRequestWarnings } from "../../../desk/request-continuity.ts";
@@ -87,7 +88,9 @@ export const issueCommand = defineCommand({
       acceptForkReason: acceptFork,
       now,
     });
-    for (const note of describeChanges(prepared)) printNote(note);
+    const wants = describeWants(request?.wants);
+    for (const note of [...(wants === null ? [] : [wants]), ...describeChanges(prepared)])
+      printNote(note);
     const pastEnd = findPastEnd(prepared);
     if (pastEnd !== null) {
       warnings.push(pastEnd.warning);
@@ -96,7 +99,8 @@ export const issueCommand = defineCommand({
     const { license_id, serial, changes } = prepared;
     const { license_key, valid_until } = prepared.terms;
     const facts = { license_id, serial, license_key, valid_until, changes };
-    const json = { ...facts, restore_warnings: restored, warnings };
+    const unverified = { wants: request?.wants ?? null };
+    const json = { ...facts, ...unverified, restore_warnings: restored, warnings };
     if (options.dryRun) {
       const text = JSON.stringify(prepared.terms, null, 2);
       return { json: { ...json, terms: prepared.terms }, text };

@@ -1,0 +1,39 @@
+import { err, ok } from "../../domain/result.ts";
+import { isDateOnly, parseStartTime } from "../../license/term-times.ts";
+import type { Option } from "../frame/options.ts";
+
+/** What a license request asks for, and which request is shown again. */
+export const requestFlags = {
+  slots: {
+    name: "slots",
+    type: "string",
+    placeholder: "N",
+    help: "ask the vendor for this number of slots",
+    parse: (text) =>
+      /^[1-9]\d{0,11}$/.test(text)
+        ? ok(text)
+        : err({ problem: "must be a whole number from 1", hint: "for example --slots 10" }),
+  },
+  until: {
+    name: "until",
+    type: "string",
+    placeholder: "DAY",
+    help: "ask the vendor for a license until this day, such as 2027-12-31",
+    parse: (text) =>
+      isDateOnly(text) && parseStartTime(text) !== null
+        ? ok(text)
+        : err({ problem: "must be a day", hint: "for example --until 2027-12-31" }),
+  },
+  note: {
+    name: "note",
+    type: "string",
+    placeholder: "TEXT",
+    help: "a note for the vendor, at most 500 characters",
+  },
+  show: {
+    name: "show",
+    type: "string",
+    placeholder: "ID",
+    help: "show an open request again instead of creating one",
+  },
+} as const satisfies Readonly<Record<string, Option>>;

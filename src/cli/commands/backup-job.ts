@@ -1,0 +1,37 @@
+import { wallClock } from "../../platform/clock.ts";
+import { realDisk } from "../../platform/files/disk.ts";
+import { makeStoredBackup, readBackupFolder } from "../../operations/backups/backup-folder.ts";
+import { folderChecks } from "../../operations/folder/folder-checks.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option } from "../frame/flags.ts";
+import { Misuse } from "../frame/options.ts";
+
+/** What the server reads from the output; the times are milliseconds since 1970. */
+export type BackupJobOutput = ReturnType<typeof readBackupFolder> & {
+  readonly newName: string | null;
+};
+
+/**
+ * Started by the server as a child process: the backup folder may be on a network share, which can
+ * stop answering at any time. With KEEP, makes a backup first, and keeps so many.
+ */
+export const backupJobCommand = defineCommand({
+  name: "backup-job",
+  summary: "make and list scheduled backups (started by the server)",
+  isHidden: true,
+  options: { json: option.json },
+  arguments: ["FOLDER", "DIRECTORY", "[KEEP]"],
+  async run(_values, { args: [dataFolder, directory, keep = ""] }) {
+    if (dataFolder === undefined || directory === undefined || !/^\d*$/.test(keep)) {
+      const message = "FOLDER and DIRECTORY are required";
+      throw new Misuse(message, "the server runs this command itself");
+    }
+    const parent = process.ppid;
+    const mayRemove = (): boolean => process.ppid === parent;
+    const location = { dataFolder, directory };
+    const checks = folderChecks;
+    const options = { ...location, keep: Number(keep), mayRemove, now: wallClock(), checks };
+    const newName = keep === "" ? null : (await makeStoredBackup(realDisk, options)).name;
+    return { json: { newName, ...readBackupFolder(realDisk, location) }, text: [] };
+  },
+});

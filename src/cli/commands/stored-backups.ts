@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import {
+  defaultBackupDirectory,
+  readBackupFolder,
+  type StoredBackup,
+} from "../../operations/backups/backup-folder.ts";
+import { realDisk } from "../../platform/files/disk.ts";
+import { runAsFolderOwner } from "../../platform/files/owner.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { Failure } from "../frame/command.ts";
+import { defineCommand } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { formatTable } from "../frame/terminal.ts";
+
+/** Reads the folder itself: an operator needs the list most when the server does not start. */
+const listCommand = defineCommand({
+  name: "backup list",
+  summary: "list the backups that the server made by its schedule",
+  options: {
+    data: option.data,
+    backupDir: option.backupDir,
+    config: option.config,
+    json: option.json,
+  },
+  examples: ["berth backup list --data /srv/berth"],
+  async run({ data, backupDir }) {
+    const directory = backupDir ?? defaultBackupDirectory(data);
+    const { backups, isSameDisk } = await runAsFolderOwner(data, async () =>
+      readBackupFolder(realDisk, { dataFolder: data, directory }),
+    );
+    return {
+      json: { directory, is_same_disk: isSameDisk, backups: backups.map(toJson) },
+      text:
+        backups.length === 0
+          ? `no backups in ${directory}; berth backup now makes one`
+          : [
+              formatTable([
+                ["MADE", "SIZE", "LINE", "STATE", "FILE"],
+                ...backups.map((backup) => toRow(backup, directory)),
+              ]),
+            ],
+    };
+  },
+});
+
+const toJson = ({ name, madeAt, size, seq, finding }: StoredBackup) => ({
+  name,
+  made_at: rfc3339(madeAt),
+  size,
+  seq,
+  verified: finding === null,
+  finding,
+});
+
+const toRow = (backup: StoredBackup, directory: string): string[] => [
+  rfc3339(backup.madeAt),
+  formatSize(backup.size),
+  backup.seq === null ? "" : String(backup.seq),
+  backup.finding ?? "verified when made",
+  join(directory, backup.name),
+];
+
+const nowCommand = defineCommand({
+  name: "backup now",
+  summary: "let the running server make a verified backup in its backup folder",
+  options: { ...siteOptions, json: option.json },
+  examples: ["berth backup now --data /srv/berth"],
+  run: (site, context) =>
+    withAdminClient(site, context, async ({ admin }) => {
+      const backup = await unwrapReply(admin.backups.post({})).catch(refuseWithoutServer);
+      const { backups } = await unwrapReply(admin.status.get());
+      const path = join(backups?.directory ?? "", backup.name);
+      return {
+        json: { path, ...backup },
+        text: `${path} (${formatSize(backup.size)}) is written and checked. It contains the appliance's key: keep it safe.`,
+      };
+    }),
+});
+
+function refuseWithoutServer(error: unknown): never {
+  if (!(error instanceof Failure) || error.code !== "server_not_running") throw error;
+  throw new Failure(
+    "no server is running",
+    "start it, or write a backup without a server: berth backup FILE",
+    error.code,
+  );
+}
+
+const KIB = 1024;
+
+/** With three digits: 12.3 MiB. */
+function formatSize(bytes: number): string {
+  const units = ["KiB", "MiB", "GiB", "TiB"];
+  let size = bytes / KIB;
+  while (size >= 1000 && units.length > 1) {
+    size /= KIB;
+    units.shift();
+  }
+  return `${size.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0)} ${units[0]}`;
+}
+
+export const storedBackupCommands = [listCommand, nowCommand];
