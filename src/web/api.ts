@@ -1,18 +1,9 @@
 import { treaty } from "@elysiajs/eden";
 import type { App } from "../http/app.ts";
+import { ApiError, errorMessageOf } from "./api-error.ts";
+import { connection } from "./connection-texts.ts";
+import { timedFetch, type TimedInit } from "./timed-fetch.ts";
 import { credentialHeaders, noteRefusal, token } from "./session.ts";
-
-/** The server refused the request, or did not answer. The message is meant for people. */
-export class ApiError extends Error {
-  readonly code: string;
-  readonly status: number;
-
-  constructor(code: string, message: string, status: number) {
-    super(message);
-    this.code = code;
-    this.status = status;
-  }
-}
 
 /**
  * `omit` keeps the browser from opening its own login window on a 401, and from sending
@@ -20,8 +11,11 @@ export class ApiError extends Error {
  */
 const FETCH_OPTIONS = { credentials: "omit", cache: "no-store", redirect: "error" } as const;
 
+export { ApiError, errorMessageOf };
+
 const { api } = treaty<App>(location.origin, {
   fetch: FETCH_OPTIONS,
+  fetcher: timedFetch as typeof fetch,
   headers: () => credentialHeaders(),
   parseDate: false,
 });
@@ -41,19 +35,19 @@ export async function unwrapReply<T>(pendingReply: Promise<TreatyResult<T>>): Pr
   const { data, error, response } = await pendingReply.catch(throwUnreachable);
   if (error === null) return data as T;
   const { value } = error as { readonly value: unknown };
-  return throwApiError(value, response?.status ?? 0, sentWith);
+  // Without a response, the value is what the request threw.
+  if (response === undefined) throw value;
+  return throwApiError(value, response.status, sentWith);
 }
 
 /** For streams, files and replies that are not JSON. */
-export async function fetchResponse(path: string, init: RequestInit = {}): Promise<Response> {
+export async function fetchResponse(path: string, init: TimedInit = {}): Promise<Response> {
   const sentWith = token.peek();
   const headers = {
     ...(init.headers as Record<string, string> | undefined),
     ...credentialHeaders(),
   };
-  const response = await fetch(path, { ...FETCH_OPTIONS, ...init, headers }).catch(
-    throwUnreachable,
-  );
+  const response = await timedFetch(path, { ...FETCH_OPTIONS, ...init, headers });
   if (response.ok) return response;
   const isSignInAttempt = new Headers(init.headers).has("authorization");
   return throwApiError(
@@ -64,8 +58,14 @@ export async function fetchResponse(path: string, init: RequestInit = {}): Promi
   );
 }
 
+interface RefusalBody {
+  readonly code: string;
+  readonly message: string;
+  readonly field: string | null;
+}
+
 function throwUnreachable(): never {
-  throw new ApiError("unreachable", "The server does not answer.", 0);
+  throw new ApiError("unreachable", connection.noAnswer, 0);
 }
 
 function throwApiError(
@@ -74,13 +74,9 @@ function throwApiError(
   sentWith: string | null,
   isSignInAttempt = false,
 ): never {
-  const { code, message } = (body ?? {}) as { readonly code?: string; readonly message?: string };
+  const { code, message, field = null } = (body ?? {}) as Partial<RefusalBody>;
   if (code === undefined || message === undefined) return throwUnreachable();
   // A reply to a request sent before signing in says nothing about the current token.
   if (sentWith === token.peek()) noteRefusal(code, message, isSignInAttempt);
-  throw new ApiError(code, message, status);
+  throw new ApiError(code, message, status, field);
 }
-
-/** The text to show for anything that was thrown. */
-export const errorMessageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

@@ -1,8 +1,15 @@
 import { render } from "preact";
 import { Docs } from "./docs/docs.tsx";
+import { PrintNote } from "./parts/print-note.tsx";
 
 const root = document.querySelector("#page");
 if (root !== null) {
   root.replaceChildren();
-  render(<Docs />, root);
+  render(
+    <>
+      <PrintNote />
+      <Docs />
+    </>,
+    root,
+  );
 }

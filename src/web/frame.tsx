@@ -1,68 +1,36 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { formatDateTime } from "./format.ts";
-import { Licenses } from "./licenses/licenses.tsx";
-import { isConnected, serverStatus, stopWatchingStatus } from "./status-stream.ts";
-import { Overview } from "./overview/overview.tsx";
-import { Notice } from "./parts/notice.tsx";
 import { AuditLog } from "./audit-log/audit-log.tsx";
-import { linkTo, currentRoute, VIEWS, type View } from "./router.ts";
-import { accessState, signOut, token } from "./session.ts";
+import { formatDateTime } from "./format.ts";
+import { Header, isOutdated } from "./header.tsx";
+import { healthCount } from "./health/findings.ts";
+import { Health } from "./health/health.tsx";
+import { Licenses } from "./licenses/licenses.tsx";
+import { PageDrop } from "./licenses/page-drop.tsx";
+import { Overview } from "./overview/overview.tsx";
+import { pageTitle } from "./page-title.ts";
+import { Button } from "./parts/button.tsx";
+import { frame } from "./parts/common-texts.ts";
+import { Notice } from "./parts/notice.tsx";
+import { currentRoute, type View } from "./router.ts";
+import { accessState } from "./session.ts";
 import { Settings } from "./settings/settings.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
+import { signIn } from "./sign-in/sign-in-texts.ts";
+import { CreatedToken, UnclaimedLine } from "./sign-in/unclaimed.tsx";
+import { siteName } from "./site.ts";
 import { Slots } from "./slots/slots.tsx";
-import { UnclaimedNotice } from "./sign-in/unclaimed.tsx";
-import { frame } from "./parts/common-texts.ts";
-import { ThemeButton } from "./theme.tsx";
+import { isUnreachable, serverStatus } from "./status-stream.ts";
 
-/** The header and navigation of every screen, with the connection status. */
-export function Frame() {
-  return (
-    <>
-      <a class="skip" href="#view">
-        {frame.skip}
-      </a>
-      <header class="bar">
-        <h1 class="brand">{frame.product}</h1>
-        {accessState.value === "open" && <Navigation />}
-        <div class="tools">
-          {accessState.value === "open" && <ConnectionStatus />}
-          <a href="/api/v4/docs">{frame.docs}</a>
-          <ThemeButton />
-          {token.value !== null && (
-            <button type="button" class="button" onClick={handleSignOut}>
-              {frame.signOut}
-            </button>
-          )}
-        </div>
-      </header>
-      <Content />
-    </>
-  );
-}
-
-function handleSignOut(): void {
-  stopWatchingStatus();
-  signOut();
-}
-
-const Navigation = () => (
-  <nav aria-label={frame.navigation}>
-    {VIEWS.map((view) => (
-      <a
-        key={view}
-        href={linkTo(view)}
-        aria-current={currentRoute.value.view === view ? "page" : undefined}
-      >
-        {frame.views[view]}
-      </a>
-    ))}
-  </nav>
-);
-
-const ConnectionStatus = () => (
-  <span class={isConnected.value ? "live" : "live lost"} role="status">
-    {isConnected.value ? frame.live : frame.connectionLost}
-  </span>
+/** The header, and the view below it. */
+export const Frame = () => (
+  <>
+    <a class="skip" href="#view">
+      {frame.skip}
+    </a>
+    <Header />
+    <Content />
+    <PageDrop />
+  </>
 );
 
 function Content() {
@@ -79,33 +47,53 @@ function Content() {
       ref.current.focus({ preventScroll: true });
     }
     scrollTo(0, 0);
-    document.title = `${frame.views[view]} · ${frame.product}`;
   }, [screen]);
+  const isOpen = accessState.value === "open";
+  const title = isOpen ? frame.views[view] : signIn.title;
+  const fullTitle = pageTitle(title, siteName.value, isOpen ? healthCount.value : 0);
+  useLayoutEffect(() => {
+    document.title = fullTitle;
+  }, [fullTitle]);
   return (
-    <main class="view" id="view" ref={ref} tabIndex={-1}>
-      {accessState.value === "open" ? (
-        <SignedInView view={view} />
-      ) : (
-        accessState.value !== "unknown" && <SignIn />
-      )}
+    <main class={isOutdated.value ? "view outdated" : "view"} id="view" ref={ref} tabIndex={-1}>
+      {isOpen ? <SignedInView view={view} /> : <NotSignedIn />}
     </main>
   );
 }
 
+function NotSignedIn() {
+  if (accessState.value !== "unknown") return <SignIn />;
+  return isUnreachable.value ? <p class="muted">{frame.noAnswerYet}</p> : null;
+}
+
+/** These say themselves that no credential is needed. */
+const SAYS_UNCLAIMED: ReadonlySet<View> = new Set(["overview", "health", "settings"]);
+
 function SignedInView({ view }: { view: View }) {
   const { value: status } = serverStatus;
-  if (status === null) return null;
+  const firstVersion = useRef<string | null>(null);
+  if (status === null) return isUnreachable.value && <p class="muted">{frame.noAnswerYet}</p>;
+  firstVersion.current ??= status.version;
   return (
     <>
+      {firstVersion.current !== status.version && <UpgradeNotice version={status.version} />}
       {status.kind === "demo" && <p class="demo">{frame.demo}</p>}
       {status.moved_away_at !== null && (
         <Notice kind="bad">{frame.movedAway(formatDateTime(status.moved_away_at))}</Notice>
       )}
-      {status.kind === "site" && <UnclaimedNotice />}
+      <CreatedToken />
+      {!SAYS_UNCLAIMED.has(view) && <UnclaimedLine />}
       <CurrentView view={view} />
     </>
   );
 }
+
+/** A page of the old version may not fit the replies of the new one. */
+const UpgradeNotice = ({ version }: { version: string }) => (
+  <Notice kind="note" title={frame.upgraded(version)}>
+    <Button onClick={() => location.reload()}>{frame.reload}</Button>
+  </Notice>
+);
 
 function CurrentView({ view }: { view: View }) {
   switch (view) {
@@ -117,6 +105,8 @@ function CurrentView({ view }: { view: View }) {
       return <Slots />;
     case "audit":
       return <AuditLog />;
+    case "health":
+      return <Health />;
     case "settings":
       return <Settings />;
     default:

@@ -1,7 +1,8 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
+import { recall, remember } from "./remembered.ts";
 
 /** Views are addressed behind the `#`, so that the server need not know them. */
-export const VIEWS = ["overview", "slots", "licenses", "audit", "settings"] as const;
+export const VIEWS = ["overview", "slots", "licenses", "audit", "health", "settings"] as const;
 
 export type View = (typeof VIEWS)[number];
 
@@ -11,14 +12,23 @@ export interface Route {
   readonly params: readonly string[];
 }
 
+// An address without a view leads to the one that was open last.
+const lastView = VIEWS.find((view) => view === recall("view"));
+if (location.hash === "" && lastView !== undefined) {
+  history.replaceState(null, "", linkTo(lastView));
+}
+
 export const currentRoute = signal<Route>(readRoute());
+
+effect(() => remember("view", currentRoute.value.view));
 
 addEventListener("hashchange", () => {
   currentRoute.value = readRoute();
 });
 
-export const linkTo = (view: View, ...rest: readonly string[]): string =>
-  `#/${[view, ...rest].map(encodeURIComponent).join("/")}`;
+export function linkTo(view: View, ...rest: readonly string[]): string {
+  return `#/${[view, ...rest].map(encodeURIComponent).join("/")}`;
+}
 
 export function navigateTo(view: View, ...rest: readonly string[]): void {
   location.hash = linkTo(view, ...rest);

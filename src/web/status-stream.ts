@@ -1,4 +1,5 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
+import { DEFAULT_WARNING_DAYS } from "../domain/licenses/end-date.ts";
 import type { StatusReply } from "../http/reply/status.ts";
 import { fetchResponse, ApiError } from "./api.ts";
 import { accessState } from "./session.ts";
@@ -6,8 +7,19 @@ import { accessState } from "./session.ts";
 /** The last status that the server sent; null: none yet. */
 export const serverStatus = signal<StatusReply | null>(null);
 
+/** So many days before its end, a license, certificate or token is reported. */
+export const expiryWarningDays = computed(
+  () => serverStatus.value?.expiry_warning_days ?? DEFAULT_WARNING_DAYS,
+);
+
 /** Whether the status shown is current. */
 export const isConnected = signal(false);
+
+/** When the server was last heard, in milliseconds since 1970; null: never. */
+export const lastContactAt = signal<number | null>(null);
+
+/** Whether the last attempt to connect failed. */
+export const isUnreachable = signal(false);
 
 const SILENCE_TIMEOUT = 15_000;
 const MIN_RETRY_DELAY = 500;
@@ -28,31 +40,30 @@ export async function watchStatus(): Promise<void> {
       if (error instanceof ApiError && accessState.value !== "open" && error.status !== 0) return;
     }
     isConnected.value = false;
+    if (stopped.aborted) return;
+    isUnreachable.value = true;
     await new Promise((resolve) => setTimeout(resolve, delay));
     delay = Math.min(delay * 2, MAX_RETRY_DELAY);
   }
 }
 
-export function stopWatchingStatus(): void {
-  watchController?.abort();
-  isConnected.value = false;
-  serverStatus.value = null;
-}
-
 async function followStream(stopped: AbortSignal, onData: () => void): Promise<void> {
   const silenceController = new AbortController();
-  const response = await fetchResponse("/api/admin/v1/stream", {
-    signal: AbortSignal.any([stopped, silenceController.signal]),
-  });
   // A server that vanished does not close the connection.
   let silenceTimer = setTimeout(() => silenceController.abort(), SILENCE_TIMEOUT);
   try {
+    const response = await fetchResponse("/api/admin/v1/stream", {
+      signal: AbortSignal.any([stopped, silenceController.signal]),
+      timeout: null,
+    });
     for await (const line of readLines(response)) {
       clearTimeout(silenceTimer);
       silenceTimer = setTimeout(() => silenceController.abort(), SILENCE_TIMEOUT);
       if (stopped.aborted) return;
       onData();
       isConnected.value = true;
+      isUnreachable.value = false;
+      lastContactAt.value = Date.now();
       accessState.value = "open";
       if (line !== "")
         serverStatus.value = (JSON.parse(line) as { readonly status: StatusReply }).status;

@@ -1,28 +1,55 @@
-import { signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { frame } from "./parts/common-texts.ts";
+import { Segments } from "./parts/segments.tsx";
+import { recall, remember } from "./remembered.ts";
 
-type Theme = "light" | "dark";
+const CHOICES = ["system", "light", "dark"] as const;
 
-const system = matchMedia("(prefers-color-scheme: dark)");
+type ThemeChoice = (typeof CHOICES)[number];
 
-/** The theme of the reader's system, until the reader switches it. */
-export const theme = signal<Theme>(system.matches ? "dark" : "light");
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+const isSystemDark = signal(systemDark.matches);
+systemDark.addEventListener("change", ({ matches }) => (isSystemDark.value = matches));
 
-system.addEventListener("change", ({ matches }) => setTheme(matches ? "dark" : "light"));
+const choice = signal<ThemeChoice>(
+  CHOICES.find((candidate) => candidate === recall("theme")) ?? "system",
+);
 
-function setTheme(next: Theme): void {
-  theme.value = next;
-  document.documentElement.dataset["theme"] = next;
+/** The theme that is shown. */
+export const theme = computed(() => {
+  if (choice.value !== "system") return choice.value;
+  return isSystemDark.value ? "dark" : "light";
+});
+
+// Without a choice the style sheet follows the system, also before this script runs.
+effect(() => {
+  if (choice.value === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = choice.value;
+});
+
+function chooseTheme(next: ThemeChoice): void {
+  choice.value = next;
+  remember("theme", next === "system" ? null : next);
 }
 
+export const ThemeChooser = () => (
+  <Segments
+    label={frame.theme.label}
+    options={CHOICES.map((option) => [option, frame.theme[option]] as const)}
+    selected={choice.value}
+    onSelect={chooseTheme}
+  />
+);
+
+/** Switches between light and dark; for pages without a menu. */
 export function ThemeButton() {
   const next = theme.value === "dark" ? "light" : "dark";
   return (
     <button
       type="button"
       class="button"
-      aria-label={frame.theme.label(frame.theme[next])}
-      onClick={() => setTheme(next)}
+      aria-label={frame.theme.switchTo[next]}
+      onClick={() => chooseTheme(next)}
     >
       {theme.value === "dark" ? "☀" : "☾"}
     </button>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import {
   filterLink,
+  isBeforePeriod,
   isFilterEmpty,
   isOpenEnded,
   auditQueryOf,
@@ -64,4 +65,13 @@ describe("audit log query", () => {
     expect(isOpenEnded(filter, new Date(2026, 2, 2).getTime())).toBe(false);
     expect(isOpenEnded(read(), 0)).toBe(true);
   });
+});
+
+test("isBeforePeriod compares with the beginning of the first day, in the reader's zone", () => {
+  const filter = readFilter(["from=2026-03-02"]);
+  const beginning = new Date(2026, 2, 2).getTime();
+  expect(isBeforePeriod(filter, new Date(beginning).toISOString())).toBe(false);
+  expect(isBeforePeriod(filter, new Date(beginning - 1).toISOString())).toBe(true);
+  expect(isBeforePeriod(filter, null)).toBe(false);
+  expect(isBeforePeriod(readFilter([]), new Date(0).toISOString())).toBe(false);
 });

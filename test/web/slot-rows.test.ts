@@ -1,9 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
-import { formatDateTime } from "../../src/web/format.ts";
 import type { Column } from "../../src/web/slots/columns.ts";
-import { csvOf } from "../../src/web/slots/csv.ts";
-import { pauseAfterRead } from "../../src/web/slots/read-interval.ts";
+import { csvFileName, csvOf } from "../../src/web/slots/csv.ts";
 import { releaseCommand } from "../../src/web/slots/release-command.ts";
 import {
   filterRows,
@@ -23,6 +21,7 @@ const registration = (user: string, changes: Partial<RegistrationReply> = {}) =>
   user_info: "",
   peer: "10.0.0.1",
   registered_at: "2026-03-02T09:00:00.000Z",
+  last_seen_at: "2026-03-02T09:00:00.000Z",
   expires_at: "2026-03-02T09:30:00.000Z",
   borrowed_until: null,
   features: [],
@@ -60,10 +59,6 @@ describe("filterRows", () => {
     expect(usersMatching({ search })).toEqual(users);
   });
 
-  test("finds a time as it is displayed", () => {
-    expect(usersMatching({ search: formatDateTime("2026-04-01T00:00:00.000Z") })).toEqual(["cid"]);
-  });
-
   test("does not match a word across two fields", () => {
     expect(usersMatching({ search: "bobcad" })).toEqual([]);
   });
@@ -89,37 +84,44 @@ describe("sortRows", () => {
     expect(usersSortedBy("user", true)).toEqual(["user-10", "User-9", "ada"]);
   });
 
-  test("sorts times and addresses by value, and a borrowed slot by the end of its borrow", () => {
-    expect(usersSortedBy("since")).toEqual(["User-9", "user-10", "ada"]);
-    expect(usersSortedBy("until")).toEqual(["user-10", "User-9", "ada"]);
+  test("sorts times, durations and addresses by value, slots that are not borrowed first", () => {
+    expect(usersSortedBy("duration")).toEqual(["ada", "user-10", "User-9"]);
+    expect(usersSortedBy("borrowed")).toEqual(["User-9", "user-10", "ada"]);
     expect(usersSortedBy("address")).toEqual(["user-10", "ada", "User-9"]);
   });
 
-  test("keeps the order of equal rows in both directions", () => {
-    expect(usersSortedBy("product")).toEqual(["user-10", "User-9", "ada"]);
-    expect(usersSortedBy("product", true)).toEqual(["user-10", "User-9", "ada"]);
+  test("has the longest held slot first among equal rows, in both directions", () => {
+    expect(usersSortedBy("product")).toEqual(["User-9", "user-10", "ada"]);
+    expect(usersSortedBy("product", true)).toEqual(["User-9", "user-10", "ada"]);
   });
 
   test("reverses a column on the second click and starts another column ascending", () => {
-    const first = toggleOrder("user", { column: "since", descending: true });
+    const first = toggleOrder("user", { column: "duration", descending: true });
     expect(first).toEqual({ column: "user", descending: false });
     expect(toggleOrder("user", first)).toEqual({ column: "user", descending: true });
   });
 });
 
 describe("csvOf", () => {
+  const COLUMNS_SHOWN = ["product", "user", "host", "info"] as const;
   const lineOf = (changes: Partial<RegistrationReply>): string =>
-    csvOf([row("ada", changes)])
+    csvOf([row("ada", changes)], COLUMNS_SHOWN)
       .split("\r\n")
       .slice(1)
       .join("\r\n");
 
-  test("writes a header and one line per slot, each ending with CRLF", () => {
-    expect(csvOf([])).toBe(
-      "product,license_id,user,os_hostname,ip_local,peer,registered_at,expires_at,borrowed_until,features,user_info\r\n",
+  test("writes the columns that are shown, each line ending with CRLF", () => {
+    expect(csvOf([row("ada"), row("bob")], ["user", "product"])).toBe(
+      "User,Product\r\nada,cad\r\nbob,cad\r\n",
     );
-    expect(lineOf({ features: ["mesh", "plot"] })).toBe(
-      "cad,1,ada,,,10.0.0.1,2026-03-02T09:00:00.000Z,2026-03-02T09:30:00.000Z,,mesh plot,\r\n",
+  });
+
+  test("writes times in UTC, and an empty cell for no time", () => {
+    const borrowed = row("ada", { borrowed_until: "2026-04-01T00:00:00.000Z" });
+    expect(csvOf([borrowed, row("bob")], ["user", "lastSeen", "duration", "borrowed"])).toBe(
+      "User,Last seen (UTC),In use since (UTC),Borrowed until (UTC)\r\n" +
+        "ada,2026-03-02 09:00:00 UTC,2026-03-02 09:00:00 UTC,2026-04-01 00:00:00 UTC\r\n" +
+        "bob,2026-03-02 09:00:00 UTC,2026-03-02 09:00:00 UTC,\r\n",
     );
   });
 
@@ -131,17 +133,14 @@ describe("csvOf", () => {
   test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])(
     "escapes %j so that a spreadsheet does not read it as a formula",
     (user) => {
-      const [, , userCell] =
-        csvOf([row(user)])
-          .split("\r\n")[1]
-          ?.split(",") ?? [];
-      expect(userCell?.replace(/^"/, "")[0]).toBe("'");
+      const cell = csvOf([row(user)], ["user"]).split("\r\n")[1];
+      expect(cell?.replace(/^"/, "")[0]).toBe("'");
     },
   );
 
   test("escapes formulas after semicolons, tabs and line breaks", () => {
     for (const end of [";", "\t", "\n", "\r", ";;"]) {
-      const text = csvOf([row("ada", { user_info: `a${end}=1+1${end}@x${end}b` })]);
+      const text = lineOf({ user_info: `a${end}=1+1${end}@x${end}b` });
       const cells = text.split(/[;\t\r\n]/);
       expect(cells.filter((cell) => /^["\s]*[=+\-@]/.test(cell))).toEqual([]);
     }
@@ -154,13 +153,22 @@ describe("csvOf", () => {
   });
 });
 
+test.each([
+  ["Plant 4", "slots-plant-4-2026-03-02.csv"],
+  ["../../etc", "slots-etc-2026-03-02.csv"],
+  ["Werk Süd", "slots-werk-sud-2026-03-02.csv"],
+  ["", "slots-2026-03-02.csv"],
+])("the CSV file of the site %j is named %j", (site, name) => {
+  expect(csvFileName(site, new Date("2026-03-02T09:00:00Z"))).toBe(name);
+});
+
 describe("releaseCommand", () => {
   test.each([
-    ["ada", "CAD", "berth release --user ada --product CAD"],
-    ["Ada L", "CAD", "berth release --user 'Ada L' --product CAD"],
-    ["o'neil", "CAD", String.raw`berth release --user 'o'\''neil' --product CAD`],
-    ["$(reboot)", "a;b", "berth release --user '$(reboot)' --product 'a;b'"],
-    ["--json", "CAD", "berth release --user=--json --product CAD"],
+    ["ada", "CAD", "release --user ada --product CAD"],
+    ["Ada L", "CAD", "release --user 'Ada L' --product CAD"],
+    ["o'neil", "CAD", String.raw`release --user 'o'\''neil' --product CAD`],
+    ["$(reboot)", "a;b", "release --user '$(reboot)' --product 'a;b'"],
+    ["--json", "CAD", "release --user=--json --product CAD"],
   ])("quotes the user %j and the product %j", (user, product, command) => {
     expect(releaseCommand(user, product)).toBe(command);
   });
@@ -178,10 +186,4 @@ describe("visibleRowsOf", () => {
   test("returns the last rows of a list that became shorter than the scroll position", () => {
     expect(visibleRowsOf(8_000, 10, 20)).toEqual({ first: 14, end: 20 });
   });
-});
-
-test("pauseAfterRead returns ten times the read time, between two and ten seconds", () => {
-  expect([pauseAfterRead(0), pauseAfterRead(200), pauseAfterRead(900)]).toEqual([
-    2_000, 2_000, 9_000,
-  ]);
 });

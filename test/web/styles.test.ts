@@ -7,8 +7,8 @@ const sheets = [...new Bun.Glob("styles/*.css").scanSync(web)].map((path) => ({
   name: basename(path),
   text: readFileSync(join(web, path), "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, ""),
 }));
-/** The kinds of events and the columns of the slots are class names, too. */
-const OTHER_CLASSES = ["../domain/event-row.ts", "slots/columns.ts"];
+/** The kinds of events and of layouts of the slots are class names, too. */
+const OTHER_CLASSES = ["../domain/event-row.ts", "slots/column-layout.ts"];
 const markup = [...new Bun.Glob("**/*.{tsx,html}").scanSync(web), ...OTHER_CLASSES]
   .map((path) => readFileSync(join(web, path), "utf8"))
   .join("\n");
@@ -23,6 +23,8 @@ const selectorsOf = (text: string): string[] =>
 test("style sheets: each class is defined in one sheet only", () => {
   const owners = new Map<string, Set<string>>();
   for (const { name, text } of sheets) {
+    // What is different on paper stands in one place, for all classes.
+    if (name === "print.css") continue;
     for (const selector of selectorsOf(text)) {
       const [, firstClass] = /^\.([\w-]+)/.exec(selector) ?? [];
       if (firstClass === undefined) continue;
@@ -46,4 +48,15 @@ test("style sheets: every styled class is used in the markup", () => {
     (name) => !name.startsWith("u-") && !new RegExp(`\\b${name}\\b`).test(markup),
   );
   expect(unused).toEqual([]);
+});
+
+test("style sheets: type and spacing come from the scale", () => {
+  const others = sheets.flatMap(({ name, text }) =>
+    [...text.matchAll(/\b((?:padding|margin|gap|font-size|row-gap|column-gap)[\w-]*): ([^;]+);/g)]
+      .filter(([, , value = ""]) => name !== "scale.css" && /\d(?:rem|px)\b/.test(value))
+      // Single pixels separate the parts of one drawing.
+      .filter(([, , value = ""]) => !/^(?:-?[0-4]px ?)+$/.test(value))
+      .map(([, property, value]) => `${name}: ${property}: ${value}`),
+  );
+  expect(others).toEqual([]);
 });

@@ -11,8 +11,9 @@ const KIND_NAMES: Readonly<Record<EventKind, string>> = {
 
 export const auditLog = {
   title: "Audit log",
-  about:
-    "Everything that happened on this server, newest first. Each line is chained to the one before, so that a removed or changed line is detected. Lines that were declared lost are named in the chain itself.",
+  about: "Everything that happened on this server, newest first.",
+  csv: "Save as CSV",
+  csvOfMatches: "Save matches as CSV",
   kinds: KIND_NAMES,
   filter: {
     title: "Show",
@@ -31,29 +32,32 @@ export const auditLog = {
   newEvents: (count: number) => (count === 1 ? "1 new event" : `${count} new events`),
   loadOlder: "Load older events",
   scanFurther: "Search older events",
-  scannedUntil: (when: string) => `Searched back to ${when}.`,
+  scannedUntil: "Searched back to",
+  startOfPeriod: "No older events in the chosen period.",
   startOfLog: "Start of the audit log.",
   empty: "No events yet.",
   noMatches: "No event in the audit log matches.",
   line: (seq: string) => `line ${seq}`,
   by: (peer: string) => `from ${peer}`,
   license: (license: string) => `license ${license}`,
-  lastUsers: (users: string) => `Last users: ${users}`,
+  lastUsers: "Users:",
   integrity: {
     notChecked: "Not verified yet.",
     check: "Verify the audit log",
     checkAgain: "Verify again",
     intact: "The audit log is intact.",
     coverage: (from: string, to: string, files: string) =>
-      `Lines ${from} to ${to}, in ${files}, are chained without a gap.`,
+      `Lines ${from} to ${to}, in ${files}, were read: none was changed, removed or inserted.`,
     coverageWithGaps: (from: string, to: string, files: string) =>
-      `Lines ${from} to ${to}, in ${files}, are chained, except those declared lost:`,
+      `Lines ${from} to ${to}, in ${files}, were read: none was changed, removed or inserted, except those declared lost:`,
     gap: (from: string, to: string, reason: string, when: string) =>
       `lines ${from} to ${to} (${reason}), declared ${when}`,
     empty: "No event has been moved to the audit log’s files yet; the journal before it is intact.",
     files: (count: number) => (count === 1 ? "1 file" : `${count} files`),
-    lastLine: (line: string) => `The chain ends with line ${line}:`,
-    checkedAt: (when: string) => `Verified ${when}, up to the last event at that time.`,
+    explanation:
+      "Each line contains a checksum of the line before it, so that a later change is noticed. Keep the checksum of the last line elsewhere to also notice that the whole log was replaced.",
+    lastLine: (line: string) => `Checksum of the last line, ${line}:`,
+    checkedAt: "Verified, with all events until then,",
     broken: "The audit log is damaged.",
   },
   export: {

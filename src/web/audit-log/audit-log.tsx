@@ -1,17 +1,18 @@
-import { effect } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { AuditPageReply } from "../../http/routes/audit-log.ts";
 import { admin, unwrapReply } from "../api.ts";
-import { formatDateTime } from "../format.ts";
 import { serverStatus } from "../status-stream.ts";
 import { Button } from "../parts/button.tsx";
-import { AsyncContent } from "../parts/async-content.tsx";
+import { QueryContent } from "../parts/query-content.tsx";
+import { Time, TimeZoneNote } from "../parts/time.tsx";
+import { useQuery } from "../query.ts";
 import { currentRoute } from "../router.ts";
 import { auditLog } from "./audit-log-texts.ts";
 import { IntegrityCheck } from "./integrity-check.tsx";
 import { AuditEntries } from "./entries.tsx";
-import { AuditExport } from "./export.tsx";
+import { AuditCsv, AuditExport } from "./export.tsx";
 import {
+  isBeforePeriod,
   isFilterEmpty,
   isOpenEnded,
   auditQueryOf,
@@ -27,8 +28,11 @@ export function AuditLog() {
   return (
     <>
       <h2>{auditLog.title}</h2>
-      <p class="muted">{auditLog.about}</p>
+      <p class="muted">
+        {auditLog.about} <TimeZoneNote />
+      </p>
       <div class="row audit-tools">
+        <AuditCsv filter={filter} />
         <AuditExport />
         <IntegrityCheck />
       </div>
@@ -41,10 +45,24 @@ export function AuditLog() {
 const fetchAuditPage = (query: Record<string, string>): Promise<AuditPageReply> =>
   unwrapReply(admin.audit.get({ query }));
 
+/** New entries appear soon, but a busy site does not cause a request for each. */
+const MIN_INTERVAL = 500;
+
 function AuditEntryList({ filter }: { filter: AuditFilter }) {
   const top = useRef<HTMLDivElement>(null);
   const reader = useMemo(() => new AuditReader(fetchAuditPage, auditQueryOf(filter)), []);
-  useEffect(() => followNewEntries(reader, filter, () => isAtTop(top.current)), []);
+  const query = useQuery(
+    async () => {
+      if (reader.events.value === null) return reader.loadOlder().then(() => reader);
+      if (!isOpenEnded(filter, Date.now())) return reader;
+      await reader.loadNewer();
+      // Otherwise a button offers them: the list must not move under the reader's eyes.
+      if (isAtTop(top.current)) reader.showPending();
+      return reader;
+    },
+    [],
+    { watch: () => serverStatus.value?.storage.audit_seq, minInterval: MIN_INTERVAL },
+  );
   return (
     <section class="card audit-log" aria-label={auditLog.list}>
       <div ref={top} />
@@ -52,36 +70,16 @@ function AuditEntryList({ filter }: { filter: AuditFilter }) {
         reader={reader}
         onShow={() => top.current?.scrollIntoView({ block: "center" })}
       />
-      <AsyncContent load={() => reader.loadOlder()}>
+      <QueryContent query={query}>
         {() => (
           <>
             <AuditEntries events={reader.events.value ?? []} />
-            <EndOfList reader={reader} isFiltered={!isFilterEmpty(filter)} />
+            <EndOfList reader={reader} filter={filter} />
           </>
         )}
-      </AsyncContent>
+      </QueryContent>
     </section>
   );
-}
-
-/** Shows new events while the top of the list is in view; otherwise a button offers them. */
-function followNewEntries(
-  reader: AuditReader,
-  filter: AuditFilter,
-  isTopVisible: () => boolean,
-): () => void {
-  let lastSeq: number | null = null;
-  return effect(() => {
-    const seq = serverStatus.value?.storage.audit_seq ?? null;
-    // Runs once more when the first page is loaded: events may have happened meanwhile.
-    if (reader.events.value === null || seq === lastSeq || !isOpenEnded(filter, Date.now())) return;
-    lastSeq = seq;
-    reader.loadNewer().then(
-      () => isTopVisible() && reader.showPending(),
-      // The header already shows the lost connection; the next change tries again.
-      () => null,
-    );
-  });
 }
 
 const isAtTop = (top: HTMLElement | null): boolean =>
@@ -104,12 +102,15 @@ function NewEntriesButton({ reader, onShow }: { reader: AuditReader; onShow: () 
   );
 }
 
-function EndOfList({ reader, isFiltered }: { reader: AuditReader; isFiltered: boolean }) {
+function EndOfList({ reader, filter }: { reader: AuditReader; filter: AuditFilter }) {
   const { length: count } = reader.events.value ?? [];
   const { value: scannedUntil } = reader.scannedUntil;
   if (reader.nextCursor.value === null) {
-    const emptyText = isFiltered ? auditLog.noMatches : auditLog.empty;
+    const emptyText = isFilterEmpty(filter) ? auditLog.empty : auditLog.noMatches;
     return <p class="muted end">{count === 0 ? emptyText : auditLog.startOfLog}</p>;
+  }
+  if (isBeforePeriod(filter, scannedUntil)) {
+    return <p class="muted end">{count === 0 ? auditLog.noMatches : auditLog.startOfPeriod}</p>;
   }
   return (
     <div class="row end">
@@ -117,7 +118,9 @@ function EndOfList({ reader, isFiltered }: { reader: AuditReader; isFiltered: bo
         {count === 0 ? auditLog.scanFurther : auditLog.loadOlder}
       </Button>
       {scannedUntil !== null && (
-        <span class="muted">{auditLog.scannedUntil(formatDateTime(scannedUntil))}</span>
+        <span class="muted">
+          {auditLog.scannedUntil} <Time at={scannedUntil} />
+        </span>
       )}
     </div>
   );

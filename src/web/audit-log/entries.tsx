@@ -1,7 +1,8 @@
 import { formatPeer } from "../../domain/event-texts.ts";
 import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
-import { formatNumber, formatDateTime } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { Facts } from "../parts/facts.tsx";
+import { Time } from "../parts/time.tsx";
 import { linkTo } from "../router.ts";
 import { auditLog } from "./audit-log-texts.ts";
 import { groupByDay } from "./days.ts";
@@ -24,16 +25,12 @@ export const AuditEntries = ({ events }: { events: readonly AuditEntryReply[] })
   </>
 );
 
-const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-
 function AuditEntryItem({ entry }: { entry: AuditEntryReply }) {
   const { at, type, seq } = entry;
   const kind = eventKindOf(type);
   return (
     <li class={`event ${kind}`}>
-      <time dateTime={at} title={formatDateTime(at)}>
-        {timeFormat.format(new Date(at))}
-      </time>
+      <Time at={at} as="clock" />
       <span class="kind">{auditLog.kinds[kind]}</span>
       <div class="entry-body">
         <p>{entrySentence(entry)}</p>
@@ -52,7 +49,17 @@ function AuditEntryItem({ entry }: { entry: AuditEntryReply }) {
 function LastRefusedUsers({ entry: { type, detail } }: { entry: AuditEntryReply }) {
   if (type !== "RefusalsCounted") return null;
   const { users } = detail as { readonly users: readonly string[] };
-  return users.length > 0 ? <p class="muted">{auditLog.lastUsers(users.join(", "))}</p> : null;
+  if (users.length === 0) return null;
+  return (
+    <p class="entry-subject">
+      <span>{auditLog.lastUsers}</span>
+      {users.map((user) => (
+        <a key={user} href={linkTo("audit", `user=${user}`)}>
+          {user}
+        </a>
+      ))}
+    </p>
+  );
 }
 
 function EntrySubject({ entry: { user, product, license_id, peer } }: { entry: AuditEntryReply }) {

@@ -3,11 +3,13 @@ import { fetchResponse } from "../api.ts";
 import { serverStatus } from "../status-stream.ts";
 import { Button } from "../parts/button.tsx";
 import { Select } from "../parts/select.tsx";
+import { CliCommands } from "../parts/cli-commands.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { saveResponse } from "../save.ts";
 import { frame } from "../parts/common-texts.ts";
 import { auditLog } from "./audit-log-texts.ts";
+import { auditQueryOf, isFilterEmpty, type AuditFilter } from "./filter.ts";
 import { monthsBetween, monthRangeQuery } from "./months.ts";
 
 const monthFormat = new Intl.DateTimeFormat(undefined, {
@@ -15,6 +17,21 @@ const monthFormat = new Intl.DateTimeFormat(undefined, {
   year: "numeric",
   timeZone: "UTC",
 });
+
+/** Saves the events that the filter selects, for a spreadsheet. */
+export const AuditCsv = ({ filter }: { filter: AuditFilter }) => (
+  <Button
+    onClick={async () => {
+      const query = new URLSearchParams(auditQueryOf(filter));
+      await saveResponse(
+        await fetchResponse(`/api/admin/v1/audit/csv?${query}`),
+        "berth-audit.csv",
+      );
+    }}
+  >
+    {isFilterEmpty(filter) ? auditLog.csv : auditLog.csvOfMatches}
+  </Button>
+);
 
 /** Exports the audit log, or some months of it. */
 export function AuditExport() {
@@ -61,13 +78,15 @@ function ExportDialog({ onClose }: { onClose: () => void }) {
         />
       </div>
       {isInvalidRange && <p class="bad">{auditLog.export.invalidRange}</p>}
-      <Button kind="main" onClick={save} disabled={isInvalidRange}>
-        {auditLog.export.save}
-      </Button>
-      <p class="hint">{frame.cliCommands}</p>
-      <Command text={auditLog.export.exportCommand} />
       <p class="hint">{auditLog.export.verifyHint}</p>
       <Command text={auditLog.export.verifyCommand} />
+      <CliCommands commands={[auditLog.export.exportCommand]} />
+      <div class="row actions">
+        <Button onClick={onClose}>{frame.cancel}</Button>
+        <Button kind="main" onClick={save} disabled={isInvalidRange}>
+          {auditLog.export.save}
+        </Button>
+      </div>
     </Dialog>
   );
 }

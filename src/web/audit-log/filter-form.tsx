@@ -1,5 +1,5 @@
-import { useSignal } from "@preact/signals";
-import { useEffect, useId } from "preact/hooks";
+import { useSignal, type Signal } from "@preact/signals";
+import { useEffect, useId, useRef } from "preact/hooks";
 import { serverStatus } from "../status-stream.ts";
 import { Select } from "../parts/select.tsx";
 import { linkTo } from "../router.ts";
@@ -11,11 +11,21 @@ import { EVENT_KINDS } from "../../domain/event-row.ts";
 const TYPING_DELAY = 300;
 
 /** The filter is kept in the address, so that it can be shared as a link. */
-const navigateToFilter = (filter: AuditFilter): void => location.replace(filterLink(filter));
-
 export function AuditFilterForm({ filter }: { filter: AuditFilter }) {
-  const applyFilter = (part: Partial<AuditFilter>): void =>
-    navigateToFilter({ ...filter, ...part });
+  const link = filterLink(filter);
+  const typedText = useSignal(filter.text);
+  /** The address that this form has set. */
+  const appliedLink = useRef(link);
+  const applyFilter = (part: Partial<AuditFilter>): void => {
+    appliedLink.current = filterLink({ ...filter, text: typedText.value, ...part });
+    location.replace(appliedLink.current);
+  };
+  // Another address was opened: the field shows its text. After an address of this form it keeps
+  // its own, since the user may have typed on meanwhile.
+  useEffect(() => {
+    if (link !== appliedLink.current) typedText.value = filter.text;
+    appliedLink.current = link;
+  }, [link]);
   const products = [...new Set(serverStatus.value?.licenses.map(({ product }) => product))];
   // The audit log can contain a product whose license is no longer installed.
   if (filter.product !== "" && !products.includes(filter.product)) products.push(filter.product);
@@ -25,7 +35,7 @@ export function AuditFilterForm({ filter }: { filter: AuditFilter }) {
       aria-label={auditLog.filter.title}
       onSubmit={(event) => event.preventDefault()}
     >
-      <Search filter={filter} applyFilter={applyFilter} />
+      <Search text={typedText} appliedText={filter.text} onPause={() => applyFilter({})} />
       <Select
         label={auditLog.filter.kind}
         value={filter.kind}
@@ -60,31 +70,33 @@ export function AuditFilterForm({ filter }: { filter: AuditFilter }) {
 }
 
 interface SearchProps {
-  readonly filter: AuditFilter;
-  readonly applyFilter: (part: Partial<AuditFilter>) => void;
+  readonly text: Signal<string>;
+  /** The text that the list is filtered by. */
+  readonly appliedText: string;
+  /** The user has stopped typing. */
+  readonly onPause: () => void;
 }
 
-function Search({ filter, applyFilter }: SearchProps) {
+function Search({ text, appliedText, onPause }: SearchProps) {
   const id = useId();
-  const input = useSignal(filter.text);
+  // The timer must use the filter as it is then, not as it was when typing began.
+  const latest = useRef(onPause);
+  latest.current = onPause;
   useEffect(() => {
-    input.value = filter.text;
-  }, [filter.text]);
-  useEffect(() => {
-    if (input.value === filter.text) return undefined;
-    const timer = setTimeout(() => applyFilter({ text: input.value }), TYPING_DELAY);
+    if (text.value === appliedText) return undefined;
+    const timer = setTimeout(() => latest.current(), TYPING_DELAY);
     return () => clearTimeout(timer);
-  }, [input.value]);
+  }, [text.value, appliedText]);
   return (
     <div class="field">
       <label for={id}>{auditLog.filter.text}</label>
       <input
         id={id}
         type="search"
-        value={input.value}
+        value={text.value}
         maxLength={256}
         autocomplete="off"
-        onInput={(event) => (input.value = event.currentTarget.value)}
+        onInput={(event) => (text.value = event.currentTarget.value)}
       />
     </div>
   );

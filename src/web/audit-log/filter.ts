@@ -73,6 +73,10 @@ export function auditQueryOf(filter: AuditFilter): Record<string, string> {
 export const isOpenEnded = ({ to }: AuditFilter, now: number): boolean =>
   to === "" || endOf(to).getTime() >= now;
 
+/** Whether the log was searched back beyond the first day of the filter. */
+export const isBeforePeriod = ({ from }: AuditFilter, scannedUntil: string | null): boolean =>
+  from !== "" && scannedUntil !== null && Date.parse(scannedUntil) < startOf(from).getTime();
+
 function isDay(text: string): boolean {
   if (!/^[1-9]\d{3}-\d\d-\d\d$/.test(text)) return false;
   const day = startOf(text);

@@ -1,5 +1,6 @@
 import type { VerifyReply } from "../../http/running-server.ts";
 import { formatNumber, formatDateTime } from "../format.ts";
+import { Time } from "../parts/time.tsx";
 import { Button } from "../parts/button.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { auditLog } from "./audit-log-texts.ts";
@@ -24,7 +25,11 @@ export function IntegrityCheck() {
 }
 
 function IntegrityResult({ result, at }: { result: VerifyReply; at: string }) {
-  const checkedAt = <p class="muted">{integrity.checkedAt(formatDateTime(at))}</p>;
+  const checkedAt = (
+    <p class="hint">
+      {integrity.checkedAt} <Time at={at} />
+    </p>
+  );
   if (!result.intact) {
     return (
       <Notice kind="bad" title={integrity.broken}>
@@ -35,12 +40,13 @@ function IntegrityResult({ result, at }: { result: VerifyReply; at: string }) {
     );
   }
   return (
-    <Notice kind="good" title={`✓ ${integrity.intact}`}>
+    <Notice kind="good" title={integrity.intact}>
       <p>{coverageText(result)}</p>
       {result.audit_gaps.length > 0 && <Gaps gaps={result.audit_gaps} />}
       <p>
         {integrity.lastLine(formatNumber(result.audit_seq))} <code>{result.audit_sum}</code>
       </p>
+      <p class="hint">{integrity.explanation}</p>
       {checkedAt}
     </Notice>
   );

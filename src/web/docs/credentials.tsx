@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
-import { token } from "../session.ts";
+import { session, token } from "../session.ts";
 import { docs } from "./docs-texts.ts";
 
 /** Held in memory only, like the token. */
@@ -26,9 +26,10 @@ export const BasicFields = () => (
   </>
 );
 
-/** The token of this tab: entered once, used for every request. */
+/** The token of this tab: its session, or one that is entered once and used for every request. */
 export function TokenField() {
   const id = useId();
+  const isSession = session.value !== null && session.value.token === token.value;
   return (
     <div class="field">
       <label for={id}>{docs.tryIt.token}</label>
@@ -41,7 +42,7 @@ export function TokenField() {
         onInput={({ currentTarget: { value } }) => (token.value = value.trim() || null)}
       />
       <p class="hint" id={`${id}-hint`}>
-        {docs.tryIt.tokenHint}
+        {isSession ? docs.tryIt.sessionHint(session.value?.name ?? "") : docs.tryIt.tokenHint}
       </p>
     </div>
   );

@@ -70,6 +70,8 @@ export const docs = {
     token: "Token",
     tokenHint:
       "Sent as Authorization: Bearer. Only this tab keeps it, until it is closed or reloaded.",
+    sessionHint: (name: string) =>
+      `This tab is signed in as ${name}: its session is sent as Authorization: Bearer.`,
     name: "Name",
     password: "Password",
     generate: (name: string) => `New ${name}`,

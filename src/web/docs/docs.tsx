@@ -4,6 +4,8 @@ import { errorMessageOf } from "../api.ts";
 import { Notice } from "../parts/notice.tsx";
 import { docs } from "./docs-texts.ts";
 import { frame } from "../parts/common-texts.ts";
+import { readMeta } from "../page-meta.ts";
+import { pageTitle } from "../page-title.ts";
 import { ThemeButton } from "../theme.tsx";
 import { OperationIndex } from "./operation-index.tsx";
 import { Introduction } from "./introduction.tsx";
@@ -15,6 +17,8 @@ import {
   loadDocument,
   saveDocument,
 } from "./state.ts";
+
+const siteName = readMeta("berth-site");
 
 /** The API documentation: the index of operations, and the selected operation. */
 export function Docs() {
@@ -35,7 +39,14 @@ export function Docs() {
         {frame.skip}
       </a>
       <header class="bar">
-        <h1 class="brand">{frame.product}</h1>
+        <div class="brand">
+          <h1>{frame.product}</h1>
+          {siteName !== "" && (
+            <span class="site-name" title={siteName}>
+              {siteName}
+            </span>
+          )}
+        </div>
         <span class="muted">{docs.title}</span>
         <div class="tools">
           {openApiDocument.value !== null && (
@@ -67,7 +78,7 @@ function SelectedOperation({ mainRef }: { mainRef: { readonly current: HTMLEleme
   const operation = operations.value.find(({ id }) => id === selectedOperationId.value);
   const title = operation?.summary ?? docs.introduction;
   useLayoutEffect(() => {
-    document.title = `${title} · ${frame.product}`;
+    document.title = pageTitle(title, siteName, 0);
     // Another operation was selected: show it from its top and move the focus there.
     if (!isFirst.current) {
       scrollTo(0, 0);

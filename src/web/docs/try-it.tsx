@@ -2,12 +2,11 @@ import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { errorMessageOf } from "../api.ts";
 import { formatNumber } from "../format.ts";
-import { Button } from "../parts/button.tsx";
+import { DialogActions } from "../parts/dialog-actions.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { token } from "../session.ts";
 import { docs } from "./docs-texts.ts";
-import { frame } from "../parts/common-texts.ts";
 import { sendRequest, type ApiResponse } from "./api-response.ts";
 import { ResponseView } from "./response-view.tsx";
 import { BasicFields, basicAuthorization, TokenField, userName } from "./credentials.tsx";
@@ -63,9 +62,11 @@ export function TryIt({ operation }: { operation: Operation }) {
         <RequestForm operation={operation} form={form} />
         {operation.plane === "login" && <BasicFields />}
         {(operation.plane === "admin" || operation.plane === "client") && <TokenField />}
-        <button type="submit" class="button main" aria-busy={isSending.value}>
-          {isSending.value ? docs.tryIt.sending : docs.tryIt.send}
-        </button>
+        <div class="row actions">
+          <button type="submit" class="button main" aria-busy={isSending.value}>
+            {isSending.value ? docs.tryIt.sending : docs.tryIt.send}
+          </button>
+        </div>
       </form>
       <p class="outcome" role="status">
         {sentRequest.value !== null && <ResponseStatus {...sentRequest.value.response} />}
@@ -79,18 +80,15 @@ export function TryIt({ operation }: { operation: Operation }) {
       {isConfirming.value && (
         <Dialog title={docs.tryIt.confirmTitle} onClose={() => (isConfirming.value = false)}>
           <p>{operation.destructionWarning}</p>
-          <div class="row">
-            <Button
-              kind="danger"
-              onClick={() => {
-                isConfirming.value = false;
-                void send();
-              }}
-            >
-              {docs.tryIt.confirm}
-            </Button>
-            <Button onClick={() => void (isConfirming.value = false)}>{frame.cancel}</Button>
-          </div>
+          <DialogActions
+            actionLabel={docs.tryIt.confirm}
+            kind="danger"
+            onConfirm={async () => {
+              isConfirming.value = false;
+              await send();
+            }}
+            onCancel={() => (isConfirming.value = false)}
+          />
         </Dialog>
       )}
     </section>

@@ -11,14 +11,28 @@ import { trust } from "../trust/trust-texts.ts";
 import type { VendorOffer } from "../trust/vendor-offer.ts";
 import { TrustVendorPrompt } from "../trust/trust-vendor-prompt.tsx";
 import { loadLicenseData } from "./license-data.ts";
+import type { InstalledOutcome } from "./install-success.tsx";
 import type { License } from "./license.ts";
 import { installDocument, type InstallOutcome } from "./install-document.ts";
 import { validityTextOf } from "./terms.ts";
 
+/** Other files that are dropped have a place of their own. */
+const TAKEN_KINDS = [
+  "license",
+  "trust",
+  "request",
+  "policy",
+  "lease",
+  "receipt",
+  "qr",
+  "text",
+  "too-large",
+] as const;
+
 interface Props {
   /** Names the file to drop, such as "the vendor’s file". */
   readonly fileDescription: string;
-  readonly onInstalled?: () => void;
+  readonly onInstalled?: (outcome: InstalledOutcome) => void;
 }
 
 /** Receives a document from a vendor, installs it, and shows the outcome. */
@@ -30,7 +44,7 @@ export function DocumentInstaller({ fileDescription, onInstalled }: Props) {
     const result = await installDocument(text);
     outcome.value = result;
     const isUntrusted = result.kind === "refused" && result.code === "untrusted_vendor";
-    if (result.kind === "new" || result.kind === "renewed") onInstalled?.();
+    if (result.kind === "new" || result.kind === "renewed") onInstalled?.(result);
     if (result.kind !== "trust") pendingLicense.value = isUntrusted ? text : null;
   };
   const onTrusted = async (vendor: VendorReply): Promise<void> => {
@@ -47,7 +61,7 @@ export function DocumentInstaller({ fileDescription, onInstalled }: Props) {
   }
   return (
     <>
-      <FileDrop fileDescription={fileDescription} onText={install} />
+      <FileDrop fileDescription={fileDescription} onText={install} takes={TAKEN_KINDS} />
       {current !== null && (
         <ScrollIntoView key={current}>
           <InstallOutcomeNotice outcome={current} />

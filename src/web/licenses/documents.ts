@@ -1,14 +1,4 @@
-import type { DocumentKind } from "../../license/document-kinds.ts";
-
-const DOCUMENT_KINDS: readonly DocumentKind[] = [
-  "trust",
-  "request",
-  "license",
-  "policy",
-  "lease",
-  "receipt",
-  "time",
-];
+import { DOCUMENT_KINDS, type DocumentKind } from "../../license/document-kinds.ts";
 
 /** The kind that a text claims to be, to decide what to offer; only the server verifies it. */
 export function documentKindOf(text: string): DocumentKind | null {
@@ -22,6 +12,22 @@ export function documentKindOf(text: string): DocumentKind | null {
 export function normalizeDocument(text: string): string {
   const plain = text.replaceAll(/\s/g, "");
   return plain.includes(".") ? plain : (decodeBase64(plain) ?? plain);
+}
+
+/** What a license claims, so that a person can see what is installed before it is. */
+export interface LicenseClaims {
+  readonly license_id: number;
+  readonly product: string;
+  readonly slots: number;
+  readonly valid_until: string | null;
+}
+
+export function parseLicenseClaims(text: string): LicenseClaims | null {
+  const { license_id, terms } = parseJsonPart(text.trim().split(".")[1] ?? "") ?? {};
+  const { product, slots, valid_until } = (terms ?? {}) as Readonly<Record<string, unknown>>;
+  const isEnd = typeof valid_until === "string" || valid_until === null;
+  if (typeof license_id !== "number" || typeof product !== "string") return null;
+  return typeof slots === "number" && isEnd ? { license_id, product, slots, valid_until } : null;
 }
 
 /** The id and product that a policy claims, so that a person can see it is the right file. */

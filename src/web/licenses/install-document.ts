@@ -9,7 +9,8 @@ import type { License } from "./license.ts";
 
 /** The outcome of installing a document. */
 export type InstallOutcome =
-  | { readonly kind: "new" | "same"; readonly license: License }
+  | { readonly kind: "new"; readonly license: License }
+  | { readonly kind: "same"; readonly license: License }
   | { readonly kind: "renewed"; readonly license: License; readonly changes: readonly string[] }
   | { readonly kind: "refused"; readonly code: string; readonly message: string }
   | VendorOffer

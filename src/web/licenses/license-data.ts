@@ -1,41 +1,48 @@
-import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { computed } from "@preact/signals";
 import type { VendorReply } from "../../http/routes/trust.ts";
-import { admin, unwrapReply, errorMessageOf } from "../api.ts";
-import { serverStatus } from "../status-stream.ts";
+import type { OpenRequestReply } from "../../http/routes/requests.ts";
+import { admin, unwrapReply } from "../api.ts";
+import { createSharedQuery, useSharedQuery } from "../query.ts";
 import type { License } from "./license.ts";
 
-/** All installed licenses; null: not loaded yet. */
-export const licenses = signal<readonly License[] | null>(null);
-
-/** The vendors whose licenses are accepted; null: not loaded yet. */
-export const trustedVendors = signal<readonly VendorReply[] | null>(null);
-
-/** Why the last load failed; empty: it succeeded. */
-export const licenseLoadError = signal("");
+interface LicenseData {
+  readonly licenses: readonly License[];
+  readonly vendors: readonly VendorReply[];
+  readonly requests: readonly OpenRequestReply[];
+}
 
 const MIN_RELOAD_INTERVAL = 2_000;
-let lastReadAt = 0;
 
-export async function loadLicenseData(): Promise<void> {
-  lastReadAt = Date.now();
-  try {
-    [licenses.value, trustedVendors.value] = await Promise.all([
-      unwrapReply(admin.licenses.get()),
-      unwrapReply(admin.trust.get()),
+const licenseData = createSharedQuery<LicenseData>(
+  async (signal) => {
+    const fetch = { signal };
+    const [licenses, vendors, requests] = await Promise.all([
+      unwrapReply(admin.licenses.get({ fetch })),
+      unwrapReply(admin.trust.get({ fetch })),
+      unwrapReply(admin.requests.get({ fetch })),
     ]);
-    licenseLoadError.value = "";
-  } catch (error) {
-    licenseLoadError.value = errorMessageOf(error);
-  }
-}
+    return { licenses, vendors, requests };
+  },
+  { minInterval: MIN_RELOAD_INTERVAL },
+);
 
-/** Keeps both up to date while they are shown: soon after a change, but not after each one. */
-export function useLicenseData(): void {
-  const seq = serverStatus.value?.storage.seq;
-  useEffect(() => {
-    const delay = Math.max(0, lastReadAt + MIN_RELOAD_INTERVAL - Date.now());
-    const timer = setTimeout(() => void loadLicenseData(), licenses.value === null ? 0 : delay);
-    return () => clearTimeout(timer);
-  }, [seq]);
-}
+/** All installed licenses; null: not loaded yet. */
+export const licenses = computed(() => licenseData.data.value?.licenses ?? null);
+
+/** The vendors whose licenses are accepted; null: not loaded yet. */
+export const trustedVendors = computed(() => licenseData.data.value?.vendors ?? null);
+
+/** The requests that wait for the vendor's answer, newest first; null: not loaded yet. */
+export const openRequests = computed(() => licenseData.data.value?.requests ?? null);
+
+/** Why the last load failed; empty: it succeeded. */
+export const licenseLoadError = licenseData.error;
+
+export const loadLicenseData = (): Promise<void> => licenseData.refresh();
+
+/** Keeps all of it up to date while it is shown. */
+export const useLicenseData = (): void => void useSharedQuery(licenseData);
+
+/** The newest open request for a product; undefined: none. */
+export const findOpenRequest = (product: string): OpenRequestReply | undefined =>
+  openRequests.value?.find((request) => request.product === product);

@@ -5,6 +5,7 @@ import { Facts } from "../parts/facts.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";
+import { canChange } from "../session.ts";
 import { licenses as texts } from "./licenses-texts.ts";
 import { overview } from "../overview/overview-texts.ts";
 import { reasonOf } from "../parts/refusal-reason.ts";
@@ -53,7 +54,9 @@ function LicenseDetailContent({ license, licenseStatus, now }: Props) {
       {licenseStatus.refusal !== null && (
         <Notice kind="bad">
           <p>{texts.refusal(reasonOf(licenseStatus.refusal))}</p>
-          <a href={linkTo("licenses", "request", licenseStatus.product)}>{texts.renew}</a>
+          {canChange.value && (
+            <a href={linkTo("licenses", "request", licenseStatus.product)}>{texts.renew}</a>
+          )}
         </Notice>
       )}
       <div class="one-license">
@@ -71,7 +74,7 @@ function LicenseDetailContent({ license, licenseStatus, now }: Props) {
             <Facts as="lines" facts={originRowsOf(licenseStatus)} />
           </section>
           <LicenseHistory id={license.id} serial={licenseStatus.serial} />
-          <ReturnLicense licenseStatus={licenseStatus} />
+          {canChange.value && <ReturnLicense licenseStatus={licenseStatus} />}
         </div>
       </div>
     </>
@@ -102,9 +105,11 @@ function SlotUsage({ licenseStatus, license, now }: Props) {
           {texts.consumedUnlimited(formatNumber(licenseStatus.total_consumptions))}
         </p>
       )}
-      <a class="button" href={linkTo("licenses", "request", product)}>
-        {texts.renew}
-      </a>
+      {canChange.value && (
+        <a class="button" href={linkTo("licenses", "request", product)}>
+          {texts.renew}
+        </a>
+      )}
     </section>
   );
 }

@@ -1,11 +1,10 @@
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { formatPeer } from "../../domain/event-texts.ts";
 import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
-import { admin, unwrapReply, errorMessageOf } from "../api.ts";
+import { admin, unwrapReply } from "../api.ts";
 import { formatDate, formatDateTime } from "../format.ts";
 import { Button } from "../parts/button.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { QueryContent } from "../parts/query-content.tsx";
+import { useQuery } from "../query.ts";
 import { entrySentence } from "../audit-log/entry-sentence.ts";
 import { licenses as texts } from "./licenses-texts.ts";
 
@@ -24,28 +23,28 @@ const MAX_READS = 5;
 
 /** The installation and every renewal; loaded again when the serial changes. */
 export function LicenseHistory({ id, serial }: { id: number; serial: number }) {
-  const history = useSignal<LoadedHistory | null>(null);
-  const wrong = useSignal("");
-  const loadOlder = async (from: LoadedHistory): Promise<void> => {
-    history.value = await readOlderEntries(id, from);
-  };
-  useEffect(() => {
-    loadOlder(EMPTY_HISTORY).then(
-      () => (wrong.value = ""),
-      (error: unknown) => (wrong.value = errorMessageOf(error)),
-    );
-  }, [id, serial]);
-  const { value: loaded } = history;
+  const query = useQuery(() => readOlderEntries(id, EMPTY_HISTORY), [id, serial], {
+    watch: () => null,
+  });
+  const loadOlder = async (from: LoadedHistory): Promise<void> =>
+    query.set(await readOlderEntries(id, from));
   return (
     <section class="card">
       <h3>{texts.history}</h3>
-      {wrong.value !== "" && <Notice kind="warn">{wrong.value}</Notice>}
-      {loaded !== null && <HistoryEvents events={loaded.events} />}
-      {loaded !== null && loaded.next !== null && (
-        <Button onClick={() => loadOlder(loaded)}>
-          {texts.loadOlder(loaded.scanned_until === null ? "" : formatDate(loaded.scanned_until))}
-        </Button>
-      )}
+      <QueryContent query={query}>
+        {(loaded) => (
+          <>
+            <HistoryEvents events={loaded.events} />
+            {loaded.next !== null && (
+              <Button onClick={() => loadOlder(loaded)}>
+                {texts.loadOlder(
+                  loaded.scanned_until === null ? "" : formatDate(loaded.scanned_until),
+                )}
+              </Button>
+            )}
+          </>
+        )}
+      </QueryContent>
     </section>
   );
 }
@@ -61,7 +60,24 @@ function HistoryEvents({ events }: { events: readonly AuditEntryReply[] }) {
             {entry.peer !== null && `, ${texts.by(formatPeer(entry.peer))}`}
           </span>
           <span>{entrySentence(entry)}</span>
+          <Changes detail={entry.detail} />
         </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What a renewal changed; nothing for a new license, and for entries of older versions. */
+function Changes({ detail }: { detail: AuditEntryReply["detail"] }) {
+  const { changes } = detail as { readonly changes?: unknown };
+  if (!Array.isArray(changes)) return null;
+  const lines = changes.map(String);
+  return lines.length === 0 ? (
+    <span class="muted">{texts.unchanged}</span>
+  ) : (
+    <ul class="changes" aria-label={texts.changes}>
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
       ))}
     </ul>
   );

@@ -1,6 +1,9 @@
 export const licenses = {
   title: "Licenses",
   none: "No license is installed yet.",
+  noneText: "Create a request and send it to the vendor, or drop a license file that you have.",
+  noVendorText:
+    "First drop the vendor’s trust file (trust.jwt) on this page, then create a request for the vendor.",
   moreActions: "More",
   request: "Request a license",
   requestText:
@@ -30,6 +33,8 @@ export const licenses = {
     `${parts} changed since the license was issued: request a new license before more hardware changes`,
   moved: (until: string) => `issued for the previous host; valid here until ${until}`,
   history: "History",
+  changes: "What it changed",
+  unchanged: "No term changed.",
   historyEmpty: "No entries in the audit log.",
   by: (peer: string) => `by ${peer}`,
   loadOlder: (reached: string) => `Search before ${reached}`,

@@ -104,7 +104,7 @@ export function ReceiptDialog() {
       <Command text={returnLicense.vendorCommand} />
       <p>{returnLicense.recreateReceipt}</p>
       <Command text={`berth license remove ${id} --out receipt.jwt`} />
-      <div class="row step-actions">
+      <div class="row actions">
         <Button kind="main" onClick={() => void (receipt.value = null)}>
           {returnLicense.finish}
         </Button>

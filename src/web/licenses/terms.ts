@@ -1,4 +1,4 @@
-import { formatDate, formatNumber, formatDateTime } from "../format.ts";
+import { formatDate, formatEnd, formatNumber } from "../format.ts";
 import { terms as texts } from "./terms-texts.ts";
 import type { Feature, License } from "./license.ts";
 
@@ -31,8 +31,8 @@ const typeTextOf = ({ license_type: type, is_trial }: License): string =>
 export function validityTextOf({ start_date: start, validity_period: end }: License): string {
   if (end === null) return start === null ? texts.noExpiry : texts.from(formatDate(start));
   return start === null
-    ? texts.until(formatDateTime(end))
-    : texts.between(formatDate(start), formatDateTime(end));
+    ? texts.until(formatEnd(end))
+    : texts.between(formatDate(start), formatEnd(end));
 }
 
 function graceTextOf({ validity_period: end, grace_period: hours }: License): string {
@@ -74,7 +74,7 @@ export function featureTextOf(feature: Feature): string {
     ...(feature.feature_type === "consumption"
       ? [consumptionTextOf(feature, feature.max_consumption)]
       : []),
-    ...(end === null ? [] : [texts.until(formatDateTime(end))]),
+    ...(end === null ? [] : [texts.until(formatEnd(end))]),
   ];
   return parts.length === 0 ? texts.included : parts.join("; ");
 }

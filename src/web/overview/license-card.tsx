@@ -1,9 +1,11 @@
 import { describeEnd, isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { instant } from "../../domain/time.ts";
 import type { StatusReply } from "../../http/reply/status.ts";
-import { formatDate, formatNumber } from "../format.ts";
+import { formatNumber } from "../format.ts";
+import { Time } from "../parts/time.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";
+import { expiryWarningDays } from "../status-stream.ts";
 import { overview } from "./overview-texts.ts";
 
 type LicenseStatus = StatusReply["licenses"][number];
@@ -24,7 +26,7 @@ export function LicenseCard({ license, now }: { license: LicenseStatus; now: str
         <a href={linkTo("slots", product)}>
           {overview.inUse(formatNumber(used), formatNumber(all))}
         </a>
-        <span>{availabilityText(used, all)}</span>
+        <Availability license={license} />
       </p>
       {license.max_consumptions !== null && (
         <Consumption total={license.total_consumptions} max={license.max_consumptions} />
@@ -33,9 +35,12 @@ export function LicenseCard({ license, now }: { license: LicenseStatus; now: str
   );
 }
 
-function availabilityText(used: number, all: number): string {
-  if (used > all) return overview.over(formatNumber(used - all));
-  return used === all ? overview.full : overview.free(formatNumber(all - used));
+/** A license that is refused grants none of its free slots. */
+function Availability({ license }: { license: LicenseStatus }) {
+  const { refusal, floating_users: all, floating_slots_in_use: used } = license;
+  if (refusal !== null) return <span class="bad">{overview.noSlots}</span>;
+  if (used > all) return <span class="warn">{overview.over(formatNumber(used - all))}</span>;
+  return <span>{used === all ? overview.full : overview.free(formatNumber(all - used))}</span>;
 }
 
 export function Validity({ license, now }: { license: LicenseStatus; now: string }) {
@@ -43,17 +48,19 @@ export function Validity({ license, now }: { license: LicenseStatus; now: string
   if (end === null) return <span class="validity">{overview.noExpiry}</span>;
   const [endsAt, at] = [instant(Date.parse(end)), instant(Date.parse(now))];
   if (endsAt <= at) return <span class="validity bad">{overview.expired}</span>;
-  return isEndingSoon(endsAt, at) ? (
+  return isEndingSoon(endsAt, at, expiryWarningDays.value) ? (
     <span class="validity warn">{describeEnd(endsAt, at)}</span>
   ) : (
-    <span class="validity">{overview.validUntil(formatDate(end))}</span>
+    <span class="validity">
+      {overview.validUntil} <Time at={end} as="date" />
+    </span>
   );
 }
 
 export function Consumption({ total, max }: { total: number; max: number }) {
   const over = total - max;
   return (
-    <div class="consumption">
+    <div class={over > 0 ? "consumption over" : "consumption"}>
       <progress
         value={Math.min(total, max)}
         max={Math.max(1, max)}
@@ -61,7 +68,7 @@ export function Consumption({ total, max }: { total: number; max: number }) {
       />
       <span>
         {overview.consumed(formatNumber(total), formatNumber(max))}
-        {over > 0 && `, ${overview.consumedOver(formatNumber(over))}`}
+        {over > 0 && <strong class="warn">, {overview.consumedOver(formatNumber(over))}</strong>}
       </span>
     </div>
   );

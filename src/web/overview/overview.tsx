@@ -1,32 +1,28 @@
 import { serverStatus } from "../status-stream.ts";
+import { EmptyState } from "../parts/empty-state.tsx";
 import { linkTo } from "../router.ts";
 import { overview } from "./overview-texts.ts";
 import { Attention } from "./attention.tsx";
-import { Health } from "./health.tsx";
 import { LicenseCard } from "./license-card.tsx";
 import { Usage } from "./usage.tsx";
 
-/** The first view: alerts, licenses, usage and health. */
+/** The first view: alerts, licenses and usage. */
 export function Overview() {
   const { value: status } = serverStatus;
   if (status === null) return null;
   return (
     <>
       <h2>{overview.title}</h2>
-      <Attention status={status} />
+      <Attention findings={status.findings} />
       {status.licenses.length === 0 ? (
-        <section class="card empty">
-          <h3>{overview.noLicense.title}</h3>
-          <p>{overview.noLicense.text}</p>
-          <div class="row">
-            <a class="button main" href={linkTo("licenses", "request")}>
-              {overview.noLicense.request}
-            </a>
-            <a class="button" href={linkTo("licenses")}>
-              {overview.noLicense.add}
-            </a>
-          </div>
-        </section>
+        <EmptyState title={overview.noLicense.title} text={overview.noLicense.text}>
+          <a class="button main" href={linkTo("licenses", "request")}>
+            {overview.noLicense.request}
+          </a>
+          <a class="button" href={linkTo("licenses")}>
+            {overview.noLicense.add}
+          </a>
+        </EmptyState>
       ) : (
         <>
           <div class="cards">
@@ -37,7 +33,6 @@ export function Overview() {
           <Usage />
         </>
       )}
-      <Health status={status} />
     </>
   );
 }

@@ -1,21 +1,16 @@
-import { useComputed, useSignal, type Signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useSignal, type Signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
 import type { UsageReply } from "../../http/routes/usage.ts";
-import { admin, unwrapReply, errorMessageOf } from "../api.ts";
-import { formatNumber, formatDateTime } from "../format.ts";
-import { Chart } from "../parts/chart.tsx";
+import { admin, unwrapReply } from "../api.ts";
+import { QueryContent } from "../parts/query-content.tsx";
+import { Segments } from "../parts/segments.tsx";
+import { useQuery } from "../query.ts";
+import { Chart, type TimeRange } from "../parts/chart.tsx";
 import type { ChartSeries } from "../parts/chart-series.ts";
 import { usage } from "./usage-texts.ts";
+import { Legend, StepValues, summaryFigureOf, ZoomButtons } from "./usage-legend.tsx";
 import { UsageTable } from "./usage-table.tsx";
-import {
-  peakOf,
-  refusalSeries,
-  slotSeries,
-  stackSeries,
-  sumOf,
-  stepTimesOf,
-  valueTextOf,
-} from "./usage-series.ts";
+import { peakOf, refusalSeries, slotSeries, stackSeries, stepTimesOf } from "./usage-series.ts";
 
 type UsagePeriod = UsageReply["range"];
 
@@ -28,74 +23,56 @@ const POLL_WHILE_LOADING = 2_000;
 /** Slots in use and refusals over the last day, week or month. */
 export function Usage() {
   const period = useSignal<UsagePeriod>("day");
-  const usageReply = useSignal<UsageReply | null>(null);
-  const fault = useSignal("");
-  useEffect(() => {
-    const stop = new AbortController();
-    let timer = 0;
-    const read = async (): Promise<void> => {
-      try {
-        const reply = await unwrapReply(admin.usage.get({ query: { range: period.value } }));
-        if (stop.signal.aborted) return;
-        usageReply.value = reply;
-        fault.value = "";
-      } catch (error) {
-        if (stop.signal.aborted) return;
-        fault.value = errorMessageOf(error);
-      }
-      const delay = usageReply.value?.complete === false ? POLL_WHILE_LOADING : MINUTE;
-      timer = window.setTimeout(() => void read(), delay);
-    };
-    void read();
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-    };
-  }, [period.value]);
+  const query = useQuery(
+    (signal) => unwrapReply(admin.usage.get({ query: { range: period.value }, fetch: { signal } })),
+    [period.value],
+    {
+      keepsOldData: true,
+      watch: () => null,
+      maxAge: ({ complete }) => (complete ? MINUTE : POLL_WHILE_LOADING),
+    },
+  );
   return (
     <section class="card usage">
       <header>
         <h3>{usage.title}</h3>
         <PeriodChoice period={period} />
       </header>
-      {fault.value !== "" && <p class="bad">{fault.value}</p>}
-      {usageReply.value !== null && <UsageCharts usageReply={usageReply} />}
+      <div class="usage-body">
+        <QueryContent query={query}>{(reply) => <UsageCharts reply={reply} />}</QueryContent>
+      </div>
     </section>
   );
 }
 
 const PeriodChoice = ({ period }: { period: Signal<UsagePeriod> }) => (
-  <div class="periods" role="group" aria-label={usage.periodLabel}>
-    {USAGE_PERIODS.map((option) => (
-      <button
-        key={option}
-        type="button"
-        class="button"
-        aria-pressed={period.value === option}
-        onClick={() => (period.value = option)}
-      >
-        {usage.periods[option]}
-      </button>
-    ))}
-  </div>
+  <Segments
+    label={usage.periodLabel}
+    options={USAGE_PERIODS.map((option) => [option, usage.periods[option]] as const)}
+    selected={period.value}
+    onSelect={(option) => (period.value = option)}
+  />
 );
 
-function UsageCharts({ usageReply }: { usageReply: Signal<UsageReply | null> }) {
-  const hoveredStep = useSignal<number | null>(null);
-  const chartData = useComputed(() => {
-    const { value: reply } = usageReply;
-    if (reply === null) return null;
-    const refusals = refusalSeries(reply);
+function UsageCharts({ reply }: { reply: UsageReply }) {
+  const zoom = useSignal<TimeRange | null>(null);
+  const hiddenNames = useSignal<ReadonlySet<string>>(new Set());
+  // Not a computed signal: it would follow the data of the first period only.
+  const chartData = useMemo(() => {
+    const isShown = ({ name }: ChartSeries): boolean => !hiddenNames.value.has(name);
+    const [slots, refusals] = [slotSeries(reply), refusalSeries(reply)];
+    const shownRefusals = refusals.filter(isShown);
     return {
-      reply,
       times: stepTimesOf(reply),
-      slots: slotSeries(reply),
+      slots,
+      shownSlots: slots.filter(isShown),
       refusals,
-      bars: stackSeries(refusals),
+      shownRefusals,
+      bars: stackSeries(shownRefusals),
     };
-  });
-  if (chartData.value === null) return null;
-  const { reply, times, slots, refusals, bars } = chartData.value;
+  }, [reply, hiddenNames.value]);
+  useEffect(() => void (zoom.value = null), [reply.range]);
+  const { times, slots, shownSlots, refusals, shownRefusals, bars } = chartData;
   if (slots.every((line) => peakOf(line) === null) && refusals.length === 0) {
     return <p class="muted">{usage.noData}</p>;
   }
@@ -103,24 +80,28 @@ function UsageCharts({ usageReply }: { usageReply: Signal<UsageReply | null> }) 
   const chartProps = {
     times,
     step: reply.step_minutes * 60,
-    formatTime: timeFormatter(reply.range),
-    minLabelGap: reply.range === "day" ? 3_600 : 86_400,
-    hoveredStep,
+    formatTime: timeFormatter(reply.range, zoom.value),
+    minLabelGap: reply.range === "day" || zoom.value !== null ? 3_600 : 86_400,
+    zoom,
   };
+  const tooltip = (lines: readonly ChartSeries[]) => (step: number) => (
+    <StepValues time={times[step]} lines={lines} step={step} />
+  );
   return (
     <>
       <Chart
         {...chartProps}
         name={usage.slotsName(periodName, seriesSummary(slots))}
-        series={slots}
+        series={shownSlots}
+        tooltip={tooltip(shownSlots)}
         kind="steps"
         height={220}
       />
-      <HoveredTime times={times} hoveredStep={hoveredStep} />
-      <Legend lines={slots} hoveredStep={hoveredStep} />
-      <p class="hint">
-        {reply.complete ? usage.limitHint : `${usage.limitHint} ${usage.stillLoading}`}
-      </p>
+      <div class="row">
+        <Legend lines={slots} hiddenNames={hiddenNames} hasLimit />
+        <ZoomButtons zoom={zoom} times={times} step={chartProps.step} />
+      </div>
+      {!reply.complete && <p class="hint">{usage.stillLoading}</p>}
       <h4>{usage.refusals}</h4>
       {refusals.length === 0 ? (
         <p class="muted">{usage.noRefusals}</p>
@@ -130,10 +111,11 @@ function UsageCharts({ usageReply }: { usageReply: Signal<UsageReply | null> }) 
             {...chartProps}
             name={usage.refusalsName(periodName, seriesSummary(refusals))}
             series={bars}
+            tooltip={tooltip(shownRefusals)}
             kind="bars"
             height={120}
           />
-          <Legend lines={refusals} hoveredStep={hoveredStep} />
+          <Legend lines={refusals} hiddenNames={hiddenNames} />
         </>
       )}
       <UsageTable times={times} slots={slots} refusals={refusals} />
@@ -144,66 +126,14 @@ function UsageCharts({ usageReply }: { usageReply: Signal<UsageReply | null> }) 
 const seriesSummary = (lines: readonly ChartSeries[]): string =>
   lines.map((line) => `${line.name} ${summaryFigureOf(line)}`).join(", ");
 
-/** For slots the peak, for refusals the total. */
-function summaryFigureOf(line: ChartSeries): string {
-  if (line.limit === null) return formatNumber(sumOf(line));
-  const peak = peakOf(line);
-  if (peak === null) return usage.unknown;
-  return usage.peak(usage.ofLimit(formatNumber(peak), formatNumber(line.limit)));
-}
-
-interface HoverProps {
-  readonly hoveredStep: Signal<number | null>;
-}
-
-/** The time that the numbers of the legend are for; the table has them all. */
-function HoveredTime({ times, hoveredStep }: HoverProps & { readonly times: readonly number[] }) {
-  const time = hoveredStep.value === null ? undefined : times[hoveredStep.value];
-  return (
-    <p class="hint" aria-hidden="true">
-      {time === undefined
-        ? usage.hoverHint
-        : usage.from(formatDateTime(new Date(time * 1_000).toISOString()))}
-    </p>
-  );
-}
-
-const Legend = ({
-  lines,
-  hoveredStep,
-}: HoverProps & { readonly lines: readonly ChartSeries[] }) => (
-  <ul class="legend">
-    {lines.map((line) => (
-      <li key={line.name}>
-        <svg width="28" height="10" aria-hidden="true">
-          <line
-            x1="0"
-            x2="28"
-            y1="5"
-            y2="5"
-            stroke-width={line.limit === null ? 10 : 3}
-            stroke-dasharray={line.stroke.join(" ")}
-            style={{ stroke: `var(${line.colour})` }}
-          />
-        </svg>
-        {line.name}{" "}
-        <strong>
-          {hoveredStep.value === null
-            ? summaryFigureOf(line)
-            : valueTextOf(line, hoveredStep.value)}
-        </strong>
-      </li>
-    ))}
-  </ul>
-);
-
-/** Hours for a day, days for longer periods. */
-function timeFormatter(period: UsagePeriod): (seconds: number) => string {
+/** Hours for a day or a part of a longer period, days for longer periods. */
+function timeFormatter(period: UsagePeriod, zoom: TimeRange | null): (seconds: number) => string {
+  const isShort = zoom !== null && zoom[1] - zoom[0] <= 2 * 86_400;
   const parts = {
     day: { hour: "2-digit", minute: "2-digit" },
     week: { weekday: "short", day: "numeric" },
     month: { day: "numeric", month: "short" },
   } as const;
-  const format = new Intl.DateTimeFormat(undefined, parts[period]);
+  const format = new Intl.DateTimeFormat(undefined, parts[isShort ? "day" : period]);
   return (seconds) => format.format(seconds * 1_000);
 }

@@ -14,7 +14,7 @@ interface Props {
 
 /** Runs its action once at a time and shows an error beside the button. */
 export function Button({ children, onClick, kind = "plain", disabled = false, label }: Props) {
-  const { busy, wrong, act } = useAction();
+  const { busy, wrong, wrongKind, act } = useAction();
   return (
     <>
       <button
@@ -27,7 +27,7 @@ export function Button({ children, onClick, kind = "plain", disabled = false, la
       >
         {children}
       </button>
-      {wrong.value !== "" && <Notice kind="bad">{wrong.value}</Notice>}
+      {wrong.value !== "" && <Notice kind={wrongKind.value}>{wrong.value}</Notice>}
     </>
   );
 }

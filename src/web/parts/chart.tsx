@@ -1,4 +1,5 @@
-import type { Signal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { formatNumber } from "../format.ts";
@@ -17,19 +18,34 @@ interface Props {
   /** Formats a time on the x axis, and the least number of seconds between two labels. */
   readonly formatTime: (seconds: number) => string;
   readonly minLabelGap: number;
-  /** The step under the pointer; null: none. */
-  readonly hoveredStep: Signal<number | null>;
+  /** The times that are shown, as chosen by dragging; null: all. */
+  readonly zoom: Signal<TimeRange | null>;
+  /** What the tooltip says about a step. */
+  readonly tooltip: (step: number) => ComponentChildren;
 }
 
-/** Numbers over time, as wide as the parent element. */
+/** From and to, in seconds. */
+export type TimeRange = readonly [number, number];
+
+interface Pointer {
+  readonly step: number;
+  /** Pixels from the left edge of the chart. */
+  readonly left: number;
+  readonly isRightHalf: boolean;
+}
+
+/** Numbers over time, as wide as the parent element; its height is reserved before it is drawn. */
 export function Chart(props: Props) {
   const ref = useRef<HTMLDivElement>(null);
-  const { name, times, series, kind, height } = props;
+  const pointer = useSignal<Pointer | null>(null);
+  const plotRef = useRef<uPlot | null>(null);
+  const { name, times, series, kind, height, zoom } = props;
   const { value: currentTheme } = theme;
   useEffect(() => {
     const { current } = ref;
     if (current === null) return undefined;
-    const plot = new uPlot(optionsFor(props, current), dataFor(props), current);
+    const plot = new uPlot(optionsFor(props, current, pointer), dataFor(props), current);
+    plotRef.current = plot;
     const observer = new ResizeObserver(() => {
       plot.setSize({ width: current.clientWidth, height });
     });
@@ -37,11 +53,42 @@ export function Chart(props: Props) {
     return () => {
       observer.disconnect();
       plot.destroy();
-      props.hoveredStep.value = null;
+      plotRef.current = null;
+      pointer.value = null;
     };
   }, [times, series, kind, height, currentTheme]);
-  return <div class="chart" ref={ref} role="img" aria-label={name} />;
+  useEffect(() => {
+    const [min, max] = zoom.value ?? wholeRangeOf(props);
+    plotRef.current?.setScale("x", { min, max });
+  }, [zoom.value, times, series, currentTheme]);
+  return (
+    <div class="chart" style={{ height: `${height}px` }}>
+      <div ref={ref} role="img" aria-label={name} />
+      {pointer.value !== null && <Tooltip pointer={pointer.value}>{props.tooltip}</Tooltip>}
+    </div>
+  );
 }
+
+interface TooltipProps {
+  readonly pointer: Pointer;
+  readonly children: Props["tooltip"];
+}
+
+/** Beside the pointer, where there is more room. The table has the same values for everyone. */
+const Tooltip = ({ pointer: { step, left, isRightHalf }, children }: TooltipProps) => (
+  <div
+    class={isRightHalf ? "chart-tooltip before" : "chart-tooltip"}
+    style={{ left: `${left}px` }}
+    aria-hidden="true"
+  >
+    {children(step)}
+  </div>
+);
+
+const wholeRangeOf = ({ times, step }: Pick<Props, "times" | "step">): TimeRange => [
+  times[0] ?? 0,
+  (times.at(-1) ?? 0) + step,
+];
 
 /** Values are counts: the y axis has no fractions. */
 const Y_STEPS = [1, 2, 5].flatMap((step) => [1, 10, 100, 1e3, 1e4, 1e5].map((ten) => step * ten));
@@ -55,9 +102,12 @@ const X_AXIS_HEIGHT = 32;
 const HOUR = 3_600;
 const TIME_INCREMENTS = [1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 14 * 24].map((hours) => hours * HOUR);
 
-function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
-  const { times, step, series, kind, height, formatTime, minLabelGap } = props;
-  const [from = 0, to = 0] = [times[0], times.at(-1)];
+function optionsFor(
+  props: Props,
+  element: HTMLElement,
+  pointer: Signal<Pointer | null>,
+): uPlot.Options {
+  const { series, kind, height, formatTime, minLabelGap } = props;
   const colour = (name: string): string => colourOf(element, name);
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const axis: uPlot.Axis = {
@@ -70,10 +120,18 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
     width: element.clientWidth,
     height,
     legend: { show: false },
-    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-    hooks: { setCursor: [(plot) => (props.hoveredStep.value = stepAt(plot, props))] },
+    // Dragging selects times; the charts share them, so the selection does not zoom by itself.
+    cursor: {
+      y: false,
+      points: { show: false },
+      drag: { x: true, y: false, setScale: false, dist: 5 },
+    },
+    hooks: {
+      setCursor: [(plot) => (pointer.value = pointerOf(plot, props))],
+      setSelect: [(plot) => zoomToSelection(plot, props)],
+    },
     scales: {
-      x: { range: [from, to + step] },
+      x: { range: (_plot, least, most) => [least, most] },
       y: { range: (_plot, _least, most) => [0, Math.max(1, most ?? 0) * 1.08] },
     },
     axes: [
@@ -104,12 +162,29 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
   };
 }
 
-/** The step under the pointer; null: the pointer is elsewhere. */
-function stepAt(plot: uPlot, { times, step }: Props): number | null {
+/** Null: the pointer is elsewhere. */
+function pointerOf(plot: uPlot, { times, step }: Props): Pointer | null {
   const { left = -1 } = plot.cursor;
   if (left < 0) return null;
   const index = Math.floor((plot.posToVal(left, "x") - (times[0] ?? 0)) / step);
-  return index >= 0 && index < times.length ? index : null;
+  if (index < 0 || index >= times.length) return null;
+  return {
+    step: index,
+    left: left + Y_AXIS_WIDTH,
+    isRightHalf: left > (plot.width - Y_AXIS_WIDTH) / 2,
+  };
+}
+
+/** Whole steps only, and at least one. */
+function zoomToSelection(plot: uPlot, { times, step, zoom }: Props): void {
+  const { left, width } = plot.select;
+  if (width <= 0) return;
+  const start = times[0] ?? 0;
+  const [from, to] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+  const first = Math.max(0, Math.floor((from - start) / step));
+  const last = Math.min(times.length, Math.ceil((to - start) / step));
+  plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+  if (last > first) zoom.value = [start + first * step, start + last * step];
 }
 
 function seriesOf(line: ChartSeries, kind: Props["kind"], colour: string): uPlot.Series {

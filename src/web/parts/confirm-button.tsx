@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { DialogActions } from "./dialog-actions.tsx";
+import { canChange } from "../session.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 
@@ -13,16 +14,19 @@ interface Props {
   /** Explains the consequences before the user confirms. */
   readonly children: ComponentChildren;
   readonly kind?: "danger" | "main";
+  /** Of the button on the page, if it is one of many; default: as in the dialog. */
+  readonly buttonKind?: "plain";
   readonly onConfirm: () => Promise<unknown>;
 }
 
-/** Asks for confirmation before it acts. */
+/** Asks for confirmation before it changes something; a viewer does not see it. */
 export function ConfirmButton({
   actionLabel,
   label,
   title,
   children,
   kind = "danger",
+  buttonKind,
   onConfirm,
 }: Props) {
   const isOpen = useSignal(false);
@@ -30,10 +34,11 @@ export function ConfirmButton({
     await onConfirm();
     isOpen.value = false;
   };
+  if (!canChange.value) return null;
   return (
     <>
       <Button
-        kind={kind}
+        kind={buttonKind ?? kind}
         {...(label !== undefined && { label })}
         onClick={() => void (isOpen.value = true)}
       >

@@ -8,9 +8,9 @@ interface Props {
   readonly onCancel: () => void;
 }
 
-/** The buttons at the end of a confirmation dialog: cancel, and the action. */
+/** The buttons at the end of a confirmation dialog: cancel, then the action, as in a form. */
 export const DialogActions = ({ actionLabel, kind, onConfirm, onCancel }: Props) => (
-  <div class="row dialog-actions">
+  <div class="row actions">
     <Button onClick={onCancel}>{frame.cancel}</Button>
     <Button kind={kind} onClick={onConfirm}>
       {actionLabel}

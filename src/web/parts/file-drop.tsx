@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useId, useLayoutEffect } from "preact/hooks";
 import { admin, unwrapReply } from "../api.ts";
 import { fileDrop } from "./parts-texts.ts";
+import { dropTarget, isDragging, type DropTarget } from "./page-drop.ts";
 import { useAction } from "./use-action.ts";
 import { Notice } from "./notice.tsx";
 
@@ -9,6 +10,8 @@ interface Props {
   /** Names the file to drop, such as "the policy file". */
   readonly fileDescription: string;
   readonly onText: (text: string) => Promise<void>;
+  /** The kinds of dropped files that it receives; the page shows what to do with others. */
+  readonly takes: readonly string[];
 }
 
 /** Larger than any document of a vendor; larger files are not read. */
@@ -18,12 +21,11 @@ const MAX_BYTES = 128 * 1024;
  * Receives the text of a file: dropped anywhere on the page, chosen, or pasted. It listens to the
  * whole page, so only one may be on a screen at a time.
  */
-export function FileDrop({ fileDescription, onText }: Props) {
-  const isDragging = useSignal(false);
+export function FileDrop({ fileDescription, onText, takes }: Props) {
   const { busy, wrong, act } = useAction();
   const receiveText = (read: () => Promise<string>): Promise<void> =>
     act(async () => onText(await joinQrFrames(await read())));
-  const receiveFiles = (files: FileList | null | undefined): void => {
+  const receiveFiles = (files: Iterable<File> | null | undefined): void => {
     const [file, ...more] = files ?? [];
     if (file === undefined) return;
     void receiveText(async () => {
@@ -32,10 +34,10 @@ export function FileDrop({ fileDescription, onText }: Props) {
       return file.text();
     });
   };
-  usePageDrop(
-    (dragging) => (isDragging.value = dragging),
-    (files) => receiveFiles(files),
-  );
+  useDropTarget({
+    receive: (file) => receiveFiles([file]),
+    takes: (kind) => takes.includes(kind),
+  });
   const id = useId();
   return (
     <div class={isDragging.value ? "file-drop over" : "file-drop"} aria-busy={busy.value}>
@@ -64,32 +66,19 @@ export function FileDrop({ fileDescription, onText }: Props) {
 }
 
 /** A scanner types several QR codes, one per line: joins them into one text. */
-const joinQrFrames = async (text: string): Promise<string> =>
+export const joinQrFrames = async (text: string): Promise<string> =>
   /^\s*BERTH\d/m.test(text) ? (await unwrapReply(admin.qr.join.post({ frames: text }))).text : text;
 
 /**
- * Without dependencies, so that the listeners always call the newest handlers. A layout effect, so
- * that they listen from the moment the place for the file is shown.
+ * Without dependencies, so that the page always calls the newest handlers. A layout effect, so that
+ * files are accepted from the moment the place for them is shown.
  */
-function usePageDrop(onDrag: (dragging: boolean) => void, onDrop: (files: FileList) => void) {
+function useDropTarget(target: DropTarget): void {
   useLayoutEffect(() => {
-    const drag = (event: DragEvent): void => {
-      if (event.dataTransfer?.types.includes("Files") !== true) return;
-      event.preventDefault();
-      onDrag(event.type !== "dragleave" || event.relatedTarget !== null);
+    dropTarget.value = target;
+    return () => {
+      if (dropTarget.peek() === target) dropTarget.value = null;
     };
-    const drop = (event: DragEvent): void => {
-      if (event.dataTransfer === null || event.dataTransfer.files.length === 0) return;
-      event.preventDefault();
-      onDrag(false);
-      onDrop(event.dataTransfer.files);
-    };
-    const stop = new AbortController();
-    for (const name of ["dragenter", "dragover", "dragleave"] as const) {
-      addEventListener(name, drag, stop);
-    }
-    addEventListener("drop", drop, stop);
-    return () => stop.abort();
   });
 }
 

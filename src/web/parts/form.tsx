@@ -1,7 +1,10 @@
 import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import { canChange } from "../session.ts";
 import { frame } from "./common-texts.ts";
-import { useAction } from "./use-action.ts";
+import { FormErrorContext } from "./form-error.ts";
 import { Notice } from "./notice.tsx";
+import { useAction } from "./use-action.ts";
 
 interface Props {
   /** The label of the submit button. */
@@ -9,27 +12,45 @@ interface Props {
   /** The title above the server's error message. */
   readonly wrongTitle?: string;
   readonly onSubmit: () => Promise<unknown>;
+  /** Leaves the form without a change. */
+  readonly onCancel?: () => void;
   readonly children: ComponentChildren;
 }
 
-/** Submits once at a time and shows an error above the button. */
-export function Form({ submitLabel, wrongTitle, onSubmit, children }: Props) {
-  const { busy, wrong, act: send } = useAction();
+/**
+ * Submits once at a time. An error that names a field of the form is shown beside that field, any
+ * other one above the buttons. A viewer can read the fields, but not submit them.
+ */
+export function Form({ submitLabel, wrongTitle, onSubmit, onCancel, children }: Props) {
+  const { busy, wrong, wrongKind, wrongField, act: send } = useAction();
+  const formError = useMemo(() => ({ wrong, wrongField, names: new Set<string>() }), []);
   const submit = (event: Event): void => {
     event.preventDefault();
     void send(onSubmit);
   };
+  const isBesideField = wrongField.value !== null && formError.names.has(wrongField.value);
   return (
-    <form onSubmit={submit}>
-      {children}
-      {wrong.value !== "" && (
-        <Notice kind="bad" {...(wrongTitle !== undefined && { title: wrongTitle })}>
+    <form class="form" onSubmit={submit}>
+      <FormErrorContext.Provider value={formError}>{children}</FormErrorContext.Provider>
+      {wrong.value !== "" && !isBesideField && (
+        <Notice kind={wrongKind.value} {...(wrongTitle !== undefined && { title: wrongTitle })}>
           {wrong.value}
         </Notice>
       )}
-      <button type="submit" class="button main" disabled={busy.value} aria-busy={busy.value}>
-        {busy.value ? frame.loading : submitLabel}
-      </button>
+      {canChange.value ? (
+        <div class="row actions">
+          {onCancel && (
+            <button type="button" class="button" onClick={onCancel}>
+              {frame.cancel}
+            </button>
+          )}
+          <button type="submit" class="button main" disabled={busy.value} aria-busy={busy.value}>
+            {busy.value ? frame.loading : submitLabel}
+          </button>
+        </div>
+      ) : (
+        <p class="hint">{frame.viewer}</p>
+      )}
     </form>
   );
 }

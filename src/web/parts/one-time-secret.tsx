@@ -17,7 +17,7 @@ export const OneTimeSecret = ({ title, text, secret, onClose }: Props) => (
     <p class="secret">
       <code>{secret}</code>
     </p>
-    <div class="row dialog-actions">
+    <div class="row actions">
       <CopyButton text={secret} />
       <Button kind="main" onClick={onClose}>
         {oneTimeSecret.saved}

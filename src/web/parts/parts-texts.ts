@@ -36,3 +36,7 @@ export const wizard = {
 } as const;
 
 export const oneTimeSecret = { saved: "I have saved it" } as const;
+
+export const times = { zone: (name: string) => `Times: ${name}` } as const;
+
+export const printed = (when: string, zone: string): string => `Printed ${when}, ${zone}`;

@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { admin, unwrapReply, errorMessageOf } from "../api.ts";
+import { admin, unwrapReply } from "../api.ts";
+import { useQuery } from "../query.ts";
 import { qrCodes } from "./parts-texts.ts";
-import { Notice } from "./notice.tsx";
+import { QueryContent } from "./query-content.tsx";
 
 interface QrFrame {
   readonly svg: string;
@@ -15,16 +16,16 @@ const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** A text as QR codes; several codes are shown one after the other. */
 export function QrCodes({ text }: { text: string }) {
-  const frames = useSignal<readonly QrFrame[]>([]);
-  const wrong = useSignal("");
-  useEffect(() => {
-    unwrapReply(admin.qr.post({ text })).then(
-      (reply) => (frames.value = reply.frames),
-      (error: unknown) => (wrong.value = errorMessageOf(error)),
-    );
-  }, [text]);
-  if (wrong.value !== "") return <Notice kind="bad">{wrong.value}</Notice>;
-  const [first, second] = frames.value;
+  const query = useQuery(
+    async (signal) => (await unwrapReply(admin.qr.post({ text }, { fetch: { signal } }))).frames,
+    [text],
+    { watch: () => null },
+  );
+  return <QueryContent query={query}>{(frames) => <QrFigure frames={frames} />}</QueryContent>;
+}
+
+function QrFigure({ frames }: { frames: readonly QrFrame[] }) {
+  const [first, second] = frames;
   if (first === undefined) return null;
   return second === undefined ? (
     <figure class="qr one">
@@ -32,7 +33,7 @@ export function QrCodes({ text }: { text: string }) {
       <figcaption>{qrCodes.one}</figcaption>
     </figure>
   ) : (
-    <QrSequence frames={frames.value} />
+    <QrSequence frames={frames} />
   );
 }
 

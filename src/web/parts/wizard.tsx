@@ -9,11 +9,14 @@ interface Props {
   /** The last step that the user can select now. */
   readonly lastReachableStep: number;
   readonly onSelectStep: (step: number) => void;
+  /** The heading after the last step, when every step is done. */
+  readonly doneTitle: string;
   readonly children: ComponentChildren;
 }
 
 /** A wizard: the list of steps, and the current step below it. */
-export function Wizard({ titles, currentStep, lastReachableStep, onSelectStep, children }: Props) {
+export function Wizard({ titles, currentStep, lastReachableStep, onSelectStep, ...props }: Props) {
+  const title = titles[currentStep];
   const heading = useRef<HTMLHeadingElement>(null);
   const previousStep = useRef(currentStep);
   // Moving the focus tells a screen reader that the step has changed. It moves with the step, not
@@ -25,24 +28,26 @@ export function Wizard({ titles, currentStep, lastReachableStep, onSelectStep, c
   return (
     <>
       <ol class="steps" aria-label={wizard.label}>
-        {titles.map((title, step) => (
-          <li key={title} class={step < currentStep ? "done" : ""}>
+        {titles.map((name, step) => (
+          <li key={name} class={step < currentStep ? "done" : ""}>
             <button
               type="button"
               aria-current={step === currentStep ? "step" : undefined}
               disabled={step > lastReachableStep}
               onClick={() => onSelectStep(step)}
             >
-              {title}
+              {name}
             </button>
           </li>
         ))}
       </ol>
       <section class="card step">
         <h3 ref={heading} tabIndex={-1}>
-          {wizard.heading(currentStep + 1, titles.length, titles[currentStep] ?? "")}
+          {title === undefined
+            ? props.doneTitle
+            : wizard.heading(currentStep + 1, titles.length, title)}
         </h3>
-        {children}
+        {props.children}
       </section>
     </>
   );
@@ -55,7 +60,7 @@ interface StepActionsProps {
 
 /** The buttons at the end of a step: back, and the ones that continue. */
 export const StepActions = ({ onBack, children }: StepActionsProps) => (
-  <div class="row step-actions">
+  <div class="row actions">
     {onBack && (
       <button type="button" class="button" onClick={onBack}>
         {wizard.back}

@@ -1,3 +1,4 @@
+import { useSignal } from "@preact/signals";
 import type { NoticesReply } from "../../http/routes/settings.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatDate } from "../format.ts";
@@ -27,16 +28,28 @@ export function About() {
         <Facts as="lines" facts={facts} />
         {appliance.weak_binding && <p class="warn">{about.weakBinding}</p>}
       </section>
-      <section class="card notices">
+      <Notices />
+      <CliCommands commands={about.commands} />
+    </>
+  );
+}
+
+/** Folded, and read only when it is opened. */
+function Notices() {
+  const isOpen = useSignal(false);
+  return (
+    <details class="card notices" onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+      <summary>
         <h3>{about.notices}</h3>
+      </summary>
+      {isOpen.value && (
         <AsyncContent load={() => unwrapReply(admin.notices.get())}>
           {({ runtime, packages }) =>
             [runtime, ...packages].map((notice) => <PackageNotice {...notice} />)
           }
         </AsyncContent>
-      </section>
-      <CliCommands commands={about.commands} />
-    </>
+      )}
+    </details>
   );
 }
 

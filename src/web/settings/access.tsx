@@ -1,105 +1,142 @@
 import type { AccessReply } from "../../http/routes/access.ts";
 import { admin, unwrapReply } from "../api.ts";
-import { formatDate } from "../format.ts";
-import { ConfirmButton } from "../parts/confirm-button.tsx";
-import { AsyncContent } from "../parts/async-content.tsx";
-import { Notice } from "../parts/notice.tsx";
-import { settings } from "./settings-texts.ts";
-import { NewToken } from "./new-token.tsx";
+import { berthCommand } from "../commands.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
+import { ConfirmButton } from "../parts/confirm-button.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { QueryContent } from "../parts/query-content.tsx";
+import { Time, TimeZoneNote } from "../parts/time.tsx";
+import { useQuery } from "../query.ts";
+import { canChange } from "../session.ts";
+import { access as texts } from "./access-texts.ts";
+import { AccessTable, LastUse, Owner } from "./access-table.tsx";
+import { NewToken } from "./new-token.tsx";
+import { Sessions } from "./sessions.tsx";
 import { SetUser } from "./set-user.tsx";
-
-const { access: texts } = settings;
 
 interface Props {
   readonly access: AccessReply;
   readonly reload: () => Promise<void>;
 }
 
-/** Tokens and users; the server does not send their secrets. */
-export const Access = () => (
-  <AsyncContent load={() => unwrapReply(admin.access.get())}>
-    {(access, reload) => (
-      <>
-        <section class="card">
-          <h3>{texts.tokens}</h3>
-          {!access.credential_required && <Notice kind="warn">{texts.unclaimed}</Notice>}
-          <p class="muted">{texts.tokensAbout}</p>
-          <Tokens access={access} reload={reload} />
-          <NewToken reload={reload} />
-        </section>
-        <section class="card">
-          <h3>{texts.users}</h3>
-          <p class="muted">{texts.usersAbout}</p>
-          <Users access={access} reload={reload} />
-          <SetUser reload={reload} />
-        </section>
-        <CliCommands commands={texts.commands} />
-      </>
-    )}
-  </AsyncContent>
-);
+/** The last use changes without a change that the server writes down. */
+const MAX_AGE = 30_000;
 
-function Tokens({ access, reload }: Props) {
-  if (access.tokens.length === 0) return <p>{texts.noTokens}</p>;
+/** Tokens, users and sessions; the server does not send their secrets. */
+export function Access() {
+  const query = useQuery((signal) => unwrapReply(admin.access.get({ fetch: { signal } })), [], {
+    maxAge: MAX_AGE,
+  });
   return (
-    <ul class="rows">
-      {access.tokens.map(({ name, created_at, expires_at, is_expired }) => (
-        <li key={name}>
-          <Name name={name} isYou={isYou(access, "token", name)} />
-          <LabeledValue name={texts.createdAt}>{formatDate(created_at)}</LabeledValue>
-          <LabeledValue name={texts.expiresAt}>{expiryText(expires_at, is_expired)}</LabeledValue>
-          <ConfirmButton
-            actionLabel={texts.revoke.act}
-            label={texts.revoke.label(name)}
-            title={texts.revoke.title(name)}
-            onConfirm={async () => {
-              await unwrapReply(admin.access.tokens.revoke.post({ name }));
-              await reload();
-            }}
-          >
-            <p>{texts.revoke.text}</p>
-            {isYou(access, "token", name) && <p>{texts.revoke.ownCredential}</p>}
-          </ConfirmButton>
-        </li>
-      ))}
-    </ul>
+    <QueryContent query={query}>
+      {(access, reload) => (
+        <>
+          {!canChange.value && <Notice kind="note">{texts.readOnly}</Notice>}
+          {!access.credential_required && <Notice kind="warn">{texts.unclaimed}</Notice>}
+          <section class="card">
+            <h3>{texts.tokens.title}</h3>
+            <p class="muted">{texts.tokens.about}</p>
+            <Tokens access={access} reload={reload} />
+            {canChange.value && <NewToken reload={reload} />}
+          </section>
+          <section class="card">
+            <h3>{texts.users.title}</h3>
+            <p class="muted">{texts.users.about}</p>
+            <Users access={access} reload={reload} />
+            {canChange.value && <SetUser reload={reload} />}
+          </section>
+          <section class="card">
+            <h3>{texts.sessions.title}</h3>
+            <p class="muted">{texts.sessions.about}</p>
+            <Sessions sessions={access.sessions} reload={reload} />
+          </section>
+          <TimeZoneNote />
+          {canChange.value && <CliCommands commands={texts.commands.map(berthCommand)} />}
+        </>
+      )}
+    </QueryContent>
   );
 }
 
-function expiryText(end: string | null, isExpired: boolean): string {
-  if (end === null) return texts.noExpiry;
-  return isExpired ? texts.expired(formatDate(end)) : formatDate(end);
+function Tokens({ access, reload }: Props) {
+  const rows = access.tokens.map((token) => {
+    const { name, role, created_at, expires_at, is_expired } = token;
+    const isOwn = isYou(access, "token", name);
+    return {
+      key: name,
+      cells: [
+        <Owner name={name} mark={isOwn ? texts.you : null} />,
+        texts.roles[role],
+        <Time at={created_at} as="date" />,
+        <Expiry end={expires_at} isExpired={is_expired} />,
+        <LastUse at={token.last_used_at} address={token.last_used_from} />,
+      ],
+      actions: canChange.value && (
+        <ConfirmButton
+          actionLabel={texts.revokeToken.act}
+          label={texts.revokeToken.label(name)}
+          title={texts.revokeToken.title(name)}
+          onConfirm={async () => {
+            await unwrapReply(admin.access.tokens.revoke.post({ name }));
+            await reload();
+          }}
+        >
+          <p>{texts.revokeToken.text}</p>
+          {isOwn && <p>{texts.ownCredential}</p>}
+        </ConfirmButton>
+      ),
+    };
+  });
+  const { name, role, createdAt, expiresAt, lastUsed } = texts;
+  const columns = [name, role, createdAt, expiresAt, lastUsed];
+  const { title, none } = texts.tokens;
+  return <AccessTable label={title} columns={columns} rows={rows} none={none} />;
+}
+
+function Expiry({ end, isExpired }: { end: string | null; isExpired: boolean }) {
+  if (end === null) return <span class="warn">{texts.noExpiry}</span>;
+  return (
+    <span>
+      {isExpired && <span class="bad">{texts.expired} </span>}
+      <Time at={end} as="date" />
+    </span>
+  );
 }
 
 function Users({ access, reload }: Props) {
-  if (access.users.length === 0) return <p>{texts.noUsers}</p>;
-  return (
-    <ul class="rows">
-      {access.users.map(({ name, role, password_set_at }) => (
-        <li key={name}>
-          <Name name={name} isYou={isYou(access, "user", name)} />
-          <LabeledValue name={texts.role}>{texts.roles[role] ?? role}</LabeledValue>
-          <LabeledValue name={texts.passwordSetAt}>{formatDate(password_set_at)}</LabeledValue>
-          <div class="row">
-            <SetUser user={{ name, role }} reload={reload} />
-            <ConfirmButton
-              actionLabel={texts.remove.act}
-              label={texts.remove.label(name)}
-              title={texts.remove.title(name)}
-              onConfirm={async () => {
-                await unwrapReply(admin.access.users.remove.post({ name }));
-                await reload();
-              }}
-            >
-              <p>{texts.remove.text}</p>
-              {isYou(access, "user", name) && <p>{texts.revoke.ownCredential}</p>}
-            </ConfirmButton>
-          </div>
-        </li>
-      ))}
-    </ul>
-  );
+  const rows = access.users.map((user) => {
+    const { name, role, password_set_at } = user;
+    const isOwn = isYou(access, "user", name);
+    return {
+      key: name,
+      cells: [
+        <Owner name={name} mark={isOwn ? texts.you : null} />,
+        texts.roles[role],
+        <Time at={password_set_at} as="date" />,
+        <LastUse at={user.last_used_at} address={user.last_used_from} />,
+      ],
+      actions: canChange.value && (
+        <div class="row">
+          <SetUser user={{ name, role }} reload={reload} />
+          <ConfirmButton
+            actionLabel={texts.removeUser.act}
+            label={texts.removeUser.label(name)}
+            title={texts.removeUser.title(name)}
+            onConfirm={async () => {
+              await unwrapReply(admin.access.users.remove.post({ name }));
+              await reload();
+            }}
+          >
+            <p>{texts.removeUser.text}</p>
+            {isOwn && <p>{texts.ownCredential}</p>}
+          </ConfirmButton>
+        </div>
+      ),
+    };
+  });
+  const columns = [texts.name, texts.role, texts.users.passwordSetAt, texts.lastUsed];
+  const { title, none } = texts.users;
+  return <AccessTable label={title} columns={columns} rows={rows} none={none} />;
 }
 
 const isYou = (
@@ -108,15 +145,3 @@ const isYou = (
   name: string,
 ): boolean =>
   signedInAs !== null && signedInAs.credential === credential && signedInAs.name === name;
-
-const Name = ({ name, isYou }: { name: string; isYou: boolean }) => (
-  <strong class="name">
-    {name} {isYou && <span class="you">{texts.you}</span>}
-  </strong>
-);
-
-const LabeledValue = ({ name, children }: { name: string; children: string }) => (
-  <span>
-    <span class="muted">{name}</span> {children}
-  </span>
-);

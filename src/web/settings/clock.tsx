@@ -8,6 +8,7 @@ import { Facts } from "../parts/facts.tsx";
 import { FileDrop } from "../parts/file-drop.tsx";
 import { AsyncContent } from "../parts/async-content.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { canChange } from "../session.ts";
 import { clock } from "./maintenance-texts.ts";
 import { settings } from "./settings-texts.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
@@ -28,9 +29,10 @@ export const Clock = () => (
                 <AcceptButton clockReply={clockReply} reload={reload} />
               )}
             </div>
-            {(clockReply.state === "behind" || clockReply.state === "suspect") && (
-              <SetBack reload={reload} />
-            )}
+            {canChange.value &&
+              (clockReply.state === "behind" || clockReply.state === "suspect") && (
+                <SetBack reload={reload} />
+              )}
           </>
         )}
       </AsyncContent>
@@ -102,7 +104,11 @@ function SetBack({ reload }: Pick<Props, "reload">) {
           <CopyButton text={code.value} />
         </>
       )}
-      <FileDrop fileDescription={clock.repair.fileDescription} onText={receiveAnswer} />
+      <FileDrop
+        fileDescription={clock.repair.fileDescription}
+        onText={receiveAnswer}
+        takes={["time", "qr", "text", "too-large"]}
+      />
       {answer.value !== "" && (
         <>
           <Notice kind="note">{clock.repair.answerLoaded}</Notice>

@@ -1,8 +1,11 @@
 import { useSignal } from "@preact/signals";
-import { unwrapReply, v4 } from "../api.ts";
+import { admin, unwrapReply, v4 } from "../api.ts";
+import { useQuery } from "../query.ts";
+import { Facts } from "../parts/facts.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { QueryContent } from "../parts/query-content.tsx";
 import { settings } from "./settings-texts.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
 
@@ -10,6 +13,7 @@ const { keys } = settings;
 
 /** Cloud keys: write-only. */
 export function Keys() {
+  const query = useQuery(() => unwrapReply(admin.settings.get()));
   const apiKey = useSignal("");
   const sharedKey = useSignal("");
   const updated = useSignal<readonly string[] | null>(null);
@@ -19,22 +23,45 @@ export function Keys() {
     ({ updated: updated.value } = await unwrapReply(v4.setKeys.post(body)));
     apiKey.value = "";
     sharedKey.value = "";
+    await query.refresh();
   };
   return (
     <>
       <section class="card">
         <h3>{settings.sections.keys}</h3>
         <p class="muted">{keys.about}</p>
-        <Form submitLabel={keys.act} onSubmit={submit}>
-          <Field label={keys.apiKey} type="password" value={apiKey} hint={keys.hint} />
-          <Field label={keys.sharedKey} type="password" value={sharedKey} hint={keys.hint} />
-        </Form>
+        <QueryContent query={query}>
+          {({ cloud_keys, read_only }) => (
+            <>
+              <Facts
+                as="lines"
+                facts={[
+                  [keys.apiKey, stateOf(cloud_keys.api_key)],
+                  [keys.sharedKey, stateOf(cloud_keys.shared_key)],
+                ]}
+              />
+              {!read_only && (
+                <Form submitLabel={keys.act} onSubmit={submit}>
+                  <Field label={keys.newApiKey} type="password" value={apiKey} hint={keys.hint} />
+                  <Field
+                    label={keys.newSharedKey}
+                    type="password"
+                    value={sharedKey}
+                    hint={keys.hint}
+                  />
+                </Form>
+              )}
+            </>
+          )}
+        </QueryContent>
         {updated.value !== null && <KeysNotice updated={updated.value} />}
       </section>
       <CliCommands commands={keys.commands} />
     </>
   );
 }
+
+const stateOf = (isSet: boolean): string => (isSet ? keys.state.set : keys.state.notSet);
 
 const KeysNotice = ({ updated }: { updated: readonly string[] }) =>
   updated.length === 0 ? (

@@ -1,4 +1,4 @@
-/** Clock, health check, backup, and what is done on the command line. */
+/** Clock, health check, support bundle, and what is done on the command line. */
 export const clock = {
   about:
     "Slots and licenses end by the server time. A system clock that jumps is not followed at once.",
@@ -31,31 +31,7 @@ export const clock = {
 } as const;
 
 export const maintenance = {
-  doctor: {
-    title: "Health check",
-    levels: { ok: "ok", note: "note", warning: "warning", error: "error" } as Readonly<
-      Record<string, string>
-    >,
-    worst: {
-      ok: "Healthy: all checks passed.",
-      note: "Healthy, with notes.",
-      warning: "Action needed.",
-      error: "Something does not work: action needed now.",
-    } as Readonly<Record<string, string>>,
-    passed: (count: number) => (count === 1 ? "1 check passed" : `${count} checks passed`),
-    runAgain: "Run again",
-    command: "berth doctor",
-  },
-  backup: {
-    title: "Backup",
-    text: "One file with everything: licenses, slots in use, the audit log. It is verified before you get it.",
-    secret:
-      "It holds the appliance’s key. Anyone who has it can impersonate this server: protect it like a password.",
-    act: "Save a backup",
-    confirmTitle: "Save a backup on this computer?",
-    saved: (name: string) => `${name} is saved.`,
-    command: "berth backup FILE",
-  },
+  toHealth: "Problems of the server and its last full check are on the page Health.",
   bundle: {
     title: "Support bundle",
     text: "A file that helps to diagnose a problem: status, settings, health check, recent events and the service’s latest log. Names and addresses are replaced, and it contains no secrets.",
@@ -86,15 +62,6 @@ export const machine = {
       title: "Move to another host",
       text: "Stops the appliance here and continues it there, with all slots in use. Licenses stay valid for the time the vendor allows for a move; request new ones from the new host.",
       commands: ["berth move out site.move", "berth move in site.move"],
-    },
-    {
-      title: "Restore a backup",
-      text: "With the server stopped. The replaced data is kept beside it. The restore is noted in the audit log and in the next request to the vendor.",
-      commands: [
-        "sudo systemctl stop berth",
-        "berth restore site.berth",
-        "sudo systemctl start berth",
-      ],
     },
     {
       title: "Settings",

@@ -2,23 +2,30 @@ import type { SettingsReply } from "../../http/running-server.ts";
 import type { StatusReply } from "../../http/reply/status.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { formatDate } from "../format.ts";
+import { isExposure } from "../health/findings.ts";
 import { serverStatus } from "../status-stream.ts";
 import { Command } from "../parts/command.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { AsyncContent } from "../parts/async-content.tsx";
 import { settings } from "./settings-texts.ts";
 import { CliCommands } from "../parts/cli-commands.tsx";
+import { SettingForm } from "./setting-form.tsx";
 
 const { network } = settings;
 
-/** Listeners, networks, certificate, exposures and all settings. */
+/** Listeners, networks, certificate and exposures. */
 export const Network = () => (
   <AsyncContent load={() => unwrapReply(admin.settings.get())}>
-    {(reply) => <NetworkContent reply={reply} />}
+    {(reply, reload) => <NetworkContent reply={reply} reload={reload} />}
   </AsyncContent>
 );
 
-function NetworkContent({ reply }: { reply: SettingsReply }) {
+interface ContentProps {
+  readonly reply: SettingsReply;
+  readonly reload: () => Promise<void>;
+}
+
+function NetworkContent({ reply, reload }: ContentProps) {
   const { value: status } = serverStatus;
   if (status === null) return null;
   return (
@@ -29,14 +36,11 @@ function NetworkContent({ reply }: { reply: SettingsReply }) {
         <NetworkFacts reply={reply} />
         <Certificate certificate={status.certificate} />
       </section>
-      <Exposures exposures={status.exposures} />
+      <Exposures findings={status.findings.filter(isExposure)} />
       <section class="card">
-        <h3>{network.allSettings}</h3>
-        <SettingsTable reply={reply} />
-        <p>{network.file}</p>
-        <Command text={network.fileLine} />
-        <p>{network.restart}</p>
-        <Command text={network.restartCommand} />
+        <h3>{network.clientNetworksTitle}</h3>
+        <p class="muted">{network.clientNetworksAbout}</p>
+        <SettingForm settings={reply.settings} names={["client_networks"]} onSaved={reload} />
       </section>
       <CliCommands commands={network.commands} />
     </>
@@ -44,7 +48,7 @@ function NetworkContent({ reply }: { reply: SettingsReply }) {
 }
 
 function NetworkFacts({ reply: { settings: all, networks, listeners } }: { reply: SettingsReply }) {
-  const auth = String(all.find(({ name }) => name === "client-auth")?.value ?? "open");
+  const auth = String(all.find(({ name }) => name === "client_auth")?.value ?? "open");
   const isSame = networks.client.join() === networks.admin.join();
   return (
     <Facts
@@ -83,17 +87,17 @@ function Certificate({ certificate }: { certificate: StatusReply["certificate"] 
   );
 }
 
-function Exposures({ exposures }: Pick<StatusReply, "exposures">) {
+function Exposures({ findings }: Pick<StatusReply, "findings">) {
   return (
     <section class="card">
       <h3>{network.exposures}</h3>
-      {exposures.length === 0 && <p>{network.noExposures}</p>}
+      {findings.length === 0 && <p>{network.noExposures}</p>}
       <ul class="rows">
-        {exposures.map(({ finding, remedy }) => (
-          <li key={finding} class="exposure">
-            <p>{finding}</p>
+        {findings.map(({ summary, remedy }) => (
+          <li key={summary} class="exposure">
+            <p>{summary}</p>
             <p>
-              <span class="muted">{network.remedy}</span> <code>{remedy}</code>
+              <span class="muted">{network.remedy}</span> {remedy}
             </p>
           </li>
         ))}
@@ -101,33 +105,3 @@ function Exposures({ exposures }: Pick<StatusReply, "exposures">) {
     </section>
   );
 }
-
-function SettingsTable({ reply }: { reply: SettingsReply }) {
-  return (
-    <div class="wide" tabIndex={0} role="region" aria-label={network.allSettings}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{network.setting}</th>
-            <th scope="col">{network.value}</th>
-            <th scope="col">{network.source}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {reply.settings.map(({ name, value, source }) => (
-            <tr key={name}>
-              <th scope="row">
-                <code>{name.replaceAll("-", "_")}</code>
-              </th>
-              <td>{textOf(value)}</td>
-              <td class="muted">{source}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-const textOf = (value: SettingsReply["settings"][number]["value"]): string =>
-  String(Array.isArray(value) ? value.join(", ") : value) || network.notSet;

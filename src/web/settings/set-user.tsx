@@ -1,13 +1,12 @@
 import { useSignal } from "@preact/signals";
 import { admin, unwrapReply } from "../api.ts";
 import { Button } from "../parts/button.tsx";
-import { Select } from "../parts/select.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
-import { settings } from "./settings-texts.ts";
+import { access } from "./access-texts.ts";
+import { RoleSelect } from "./role-select.tsx";
 
-const { access } = settings;
 const { setUser } = access;
 
 interface Props {
@@ -24,7 +23,7 @@ export function SetUser({ user, reload }: Props) {
   const password = useSignal("");
   const open = (): void => {
     name.value = user?.name ?? "";
-    role.value = user?.role ?? "admin";
+    role.value = user?.role ?? "user";
     password.value = "";
     isOpen.value = true;
   };
@@ -50,18 +49,14 @@ export function SetUser({ user, reload }: Props) {
           title={user === undefined ? setUser.title : setUser.titleOf(user.name)}
           onClose={() => (isOpen.value = false)}
         >
-          <Form submitLabel={setUser.act} onSubmit={submit}>
+          <Form submitLabel={setUser.act} onSubmit={submit} onCancel={() => (isOpen.value = false)}>
             {user === undefined && (
-              <Field label={access.name} value={name} autocomplete="off" required />
+              <Field label={access.name} name="name" value={name} autocomplete="off" required />
             )}
-            <Select
-              label={access.role}
-              value={role.value}
-              options={Object.entries(access.roles)}
-              onChange={(newRole) => (role.value = newRole)}
-            />
+            <RoleSelect role={role} roles={["user", "viewer", "admin"]} />
             <Field
               label={setUser.password}
+              name="password"
               type="password"
               value={password}
               hint={setUser.passwordHint}

@@ -1,89 +1,29 @@
-/** Access, vendors, cloud keys and network. */
+/** Vendors, cloud keys and network. */
 export const settings = {
   title: "Settings",
   index: "Sections",
   sections: {
     access: "Access",
+    general: "General",
     trust: "Vendors",
     keys: "Cloud keys",
-    network: "TLS and networks",
+    network: "Network",
     clock: "Clock",
+    backups: "Backups",
     maintenance: "Maintenance",
     machine: "Command line",
     about: "About",
-  },
-  access: {
-    unclaimed: "There is no admin credential yet: anyone on this machine can administer.",
-    tokens: "Tokens",
-    tokensAbout:
-      "For people and programs that administer. A token is shown only once, when it is created.",
-    noTokens: "No tokens yet.",
-    users: "Users",
-    usersAbout:
-      "People who log in with a password. An administrator can do everything here. A user only logs in for applications, if client_auth is “login”.",
-    noUsers: "No users yet.",
-    name: "Name",
-    createdAt: "Created",
-    expiresAt: "Expires",
-    noExpiry: "no expiry",
-    expired: (when: string) => `expired ${when}`,
-    role: "Role",
-    roles: { admin: "administrator", user: "user" } as Readonly<Record<string, string>>,
-    passwordSetAt: "Password set",
-    you: "you",
-    createToken: {
-      title: "Create a token",
-      name: "Token name",
-      nameHint:
-        "What the token is for, such as backup-job: letters, digits, dots, dashes and underscores.",
-      days: "Days until it expires",
-      daysHint: "1 to 9999. Leave empty for no expiry.",
-      act: "Create the token",
-    },
-    newToken: {
-      title: "New token",
-      text: "It is shown only once. Copy it now to where it will be used.",
-    },
-    revoke: {
-      act: "Revoke",
-      label: (name: string) => `Revoke the token ${name}`,
-      title: (name: string) => `Revoke ${name}?`,
-      text: "The token stops working immediately. It cannot be restored.",
-      ownCredential: "You are signed in with it: you will have to sign in again.",
-    },
-    setUser: {
-      add: "Add a user",
-      change: "New password",
-      changeLabel: (name: string) => `New password for ${name}`,
-      title: "Add a user",
-      titleOf: (name: string) => `New password for ${name}`,
-      password: "Password",
-      passwordHint: "12 characters or more.",
-      act: "Save",
-      sessionsEnd: "Everyone logged in with the old password has to log in again.",
-    },
-    remove: {
-      act: "Remove",
-      label: (name: string) => `Remove the user ${name}`,
-      title: (name: string) => `Remove ${name}?`,
-      text: "Their logins end immediately. They keep their slots until the slots expire.",
-    },
-    commands: [
-      "berth admin user list",
-      "berth admin token --name NAME --days 90",
-      "berth admin token revoke NAME",
-      "berth admin user add NAME",
-      "berth admin user remove NAME",
-      "berth admin password",
-    ],
   },
   keys: {
     about:
       "Only needed if your vendor’s licensing cloud requires requests signed with them. They are write-only: no page, call, log or backup shows them again.",
     apiKey: "API key",
     sharedKey: "Shared key",
+    newApiKey: "New API key",
+    newSharedKey: "New shared key",
     hint: "Leave empty to keep the current key.",
     act: "Set the keys",
+    state: { set: "set", notSet: "not set" },
     names: { apiKey: "the API key", sharedKey: "the shared key" } as Readonly<
       Record<string, string>
     >,
@@ -92,8 +32,10 @@ export const settings = {
     commands: ["berth keys set keys.txt"],
   },
   network: {
-    about:
-      "These settings are in effect. Change them on the server, in the settings file or in the start command; they cannot be changed over the network.",
+    about: "What the server listens on, and who may connect.",
+    clientNetworksTitle: "Networks for applications",
+    clientNetworksAbout:
+      "Applies at once. A change that would end your own access is refused: administrators may connect from these networks too, unless admin_networks is set.",
     listeners: "Listens on",
     tls: "TLS",
     plain: "plain HTTP",
@@ -119,15 +61,9 @@ export const settings = {
     exposures: "Exposures",
     noExposures: "None.",
     remedy: "Remedy:",
-    allSettings: "All settings",
-    setting: "Setting",
-    value: "Value",
-    source: "Source",
-    file: "In the settings file, each setting is one line, such as:",
-    fileLine: 'client_auth = "login"',
-    restart: "Then, if Berth runs as a service:",
-    restartCommand: "sudo systemctl restart berth",
-    notSet: "not set",
-    commands: ["berth config"],
+    commands: [
+      "berth config set client_networks 10.1.0.0/16,10.2.0.0/16",
+      "berth config reset client_networks",
+    ],
   },
 } as const;

@@ -5,7 +5,9 @@ import { settings } from "./settings-texts.ts";
 import { About } from "./about.tsx";
 import { Access } from "./access.tsx";
 import { Maintenance } from "./maintenance.tsx";
+import { Backups } from "./backups/backups.tsx";
 import { Clock } from "./clock.tsx";
+import { General } from "./general.tsx";
 import { Keys } from "./keys.tsx";
 import { MachineCommands } from "./machine.tsx";
 import { Network } from "./network.tsx";
@@ -15,6 +17,8 @@ type Section = keyof typeof settings.sections;
 
 const SECTION_COMPONENTS: { readonly [S in Section]: FunctionComponent } = {
   access: Access,
+  general: General,
+  backups: Backups,
   trust: Trust,
   keys: Keys,
   network: Network,

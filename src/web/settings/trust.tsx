@@ -5,6 +5,7 @@ import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { FileDrop } from "../parts/file-drop.tsx";
 import { AsyncContent } from "../parts/async-content.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { canChange } from "../session.ts";
 import { settings } from "./settings-texts.ts";
 import { trust } from "../trust/trust-texts.ts";
 import { readTrustDocument, type VendorOffer } from "../trust/vendor-offer.ts";
@@ -27,10 +28,12 @@ export const Trust = () => (
             ))}
           </ul>
         </section>
-        <section class="card">
-          <h3>{trust.add}</h3>
-          <AddVendor reload={reload} />
-        </section>
+        {canChange.value && (
+          <section class="card">
+            <h3>{trust.add}</h3>
+            <AddVendor reload={reload} />
+          </section>
+        )}
         <CliCommands commands={trust.commands} />
       </>
     )}
@@ -45,14 +48,16 @@ function Vendor({ vendor, reload }: { vendor: VendorReply; reload: () => Promise
   return (
     <li class="vendor">
       <VendorFacts vendor={vendor} hasFileRow />
-      <ConfirmButton
-        actionLabel={trust.remove.act}
-        label={trust.remove.label(vendor.name)}
-        title={trust.remove.title(vendor.name)}
-        onConfirm={remove}
-      >
-        <p>{trust.remove.text}</p>
-      </ConfirmButton>
+      {canChange.value && (
+        <ConfirmButton
+          actionLabel={trust.remove.act}
+          label={trust.remove.label(vendor.name)}
+          title={trust.remove.title(vendor.name)}
+          onConfirm={remove}
+        >
+          <p>{trust.remove.text}</p>
+        </ConfirmButton>
+      )}
     </li>
   );
 }
@@ -78,7 +83,11 @@ function AddVendor({ reload }: { reload: () => Promise<void> }) {
   return (
     <>
       <p>{trust.addText}</p>
-      <FileDrop fileDescription={trust.fileDescription} onText={readOffer} />
+      <FileDrop
+        fileDescription={trust.fileDescription}
+        onText={readOffer}
+        takes={["trust", "qr", "text", "too-large"]}
+      />
       {trustedName.value !== "" && <Notice kind="good">{trust.accepted(trustedName.value)}</Notice>}
     </>
   );

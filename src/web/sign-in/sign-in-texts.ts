@@ -3,24 +3,26 @@ export const signIn = {
   byToken: "With a token",
   byPassword: "With a password",
   token: "Administration token",
-  tokenHint: "It begins with “berth_”. Only this tab keeps it, until you close or reload the tab.",
+  tokenHint:
+    "It begins with “berth_”. It is not stored: this tab gets a session of 12 hours instead.",
+  wrongToken: "This token is not valid.",
   name: "Name",
   password: "Password",
   submit: "Sign in",
   getToken: {
     title: "No token yet?",
     text: "Create one in a terminal on the server. It is printed only once:",
-    command: "berth admin token --name me",
+    command: "admin token --name me",
     service: "If the server is installed as a service, the installation created one:",
     serviceCommand: "sudo cat /etc/berth/admin-token",
     password: "For a password instead of a token:",
-    passwordCommand: "berth admin password",
+    passwordCommand: "admin password",
   },
   tls: {
     title: "HTTPS required",
     text: "A token must not cross the network unencrypted. From another machine, this page works only over TLS.",
     commands: "On the server, once:",
-    command: "berth tls init",
+    command: "tls init",
     afterwards: (url: string) => `Then start it with --listen-tls 0.0.0.0:8443 and open ${url}.`,
     link: "Open the page over HTTPS",
     authority:
@@ -33,20 +35,14 @@ export const signIn = {
     title: "Network not allowed",
     text: "Use a browser on the server itself, or ask the operator to add your network to admin_networks.",
   },
-  refused: "Sign-in failed.",
-  sessionEnded: {
-    title: "Please sign in again",
-    text: "Your token or login has expired or was revoked. After signing in you return to this view.",
-  },
+  sessionEnded: "This session has expired. Sign in again.",
 } as const;
 
 export const unclaimed = {
-  title: "Admin access is not protected",
-  text: "There is no administration token yet, so anyone on this machine can administer. Create one now: from then on, every administration call needs a token, also from this machine.",
+  line: "Administration is open to everybody on this machine.",
   createToken: "Create the admin token",
-  command: "berth admin token --name me",
   tokenCreated: {
     title: "Your administration token",
-    text: "It is shown only once. Keep it where you keep passwords. This tab is signed in with it.",
+    text: "It is shown only once. Keep it where you keep passwords. It expires after one year. This tab is signed in.",
   },
 } as const;

@@ -1,13 +1,15 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { fetchResponse } from "../api.ts";
-import { watchStatus } from "../status-stream.ts";
+import { useId } from "preact/hooks";
+import { berthCommand } from "../commands.ts";
 import { Command } from "../parts/command.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { accessState, accessMessage, signIn as startSession } from "../session.ts";
+import { accessState, accessMessage } from "../session.ts";
+import { readPreferredMethod, rememberMethod } from "./preferred-method.ts";
 import { signIn } from "./sign-in-texts.ts";
+import { signInWithPassword, signInWithToken } from "./start-session.ts";
 import { isRemotePlainHttp } from "./remote-plain-http.ts";
 
 /** Shown instead of a view when access is denied: how to get access. */
@@ -46,7 +48,7 @@ function TlsRequired() {
       <h2>{signIn.tls.title}</h2>
       <p>{signIn.tls.text}</p>
       <p>{signIn.tls.commands}</p>
-      <Command text={signIn.tls.command} />
+      <Command text={berthCommand(signIn.tls.command)} />
       <p>{signIn.tls.afterwards(url)}</p>
       <a class="button main" href={url}>
         {signIn.tls.link}
@@ -57,60 +59,64 @@ function TlsRequired() {
 }
 
 function SignInForms() {
+  const [First, Second] =
+    readPreferredMethod() === "password" ? [PasswordForm, TokenForm] : [TokenForm, PasswordForm];
   return (
     <div class="sign-in">
       <section class="card">
         <h2>{signIn.title}</h2>
-        {accessMessage.value !== "" && (
-          <Notice kind="warn" title={signIn.sessionEnded.title}>
-            {signIn.sessionEnded.text}
-          </Notice>
-        )}
-        <TokenForm />
-        <PasswordForm />
+        {accessMessage.value !== "" && <Notice kind="warn">{signIn.sessionEnded}</Notice>}
+        <First isFirst />
+        <Second isFirst={false} />
       </section>
       <section class="card">
         <h2>{signIn.getToken.title}</h2>
         <p>{signIn.getToken.text}</p>
-        <Command text={signIn.getToken.command} />
+        <Command text={berthCommand(signIn.getToken.command)} />
         <p>{signIn.getToken.service}</p>
         <Command text={signIn.getToken.serviceCommand} />
         <p>{signIn.getToken.password}</p>
-        <Command text={signIn.getToken.passwordCommand} />
+        <Command text={berthCommand(signIn.getToken.passwordCommand)} />
       </section>
     </div>
   );
 }
 
-function TokenForm() {
+interface MethodProps {
+  /** The first form has the focus. */
+  readonly isFirst: boolean;
+}
+
+function TokenForm({ isFirst }: MethodProps) {
   const token = useSignal("");
+  const submit = async (): Promise<void> => {
+    await signInWithToken(token.value.trim());
+    rememberMethod("token");
+  };
   return (
-    <SignInMethod title={signIn.byToken} open onSubmit={() => signInWithToken(token.value.trim())}>
+    <Method title={signIn.byToken} onSubmit={submit}>
       <Field
         label={signIn.token}
         type="password"
         value={token}
         hint={signIn.tokenHint}
-        autocomplete="current-password"
+        hasFocus={isFirst}
         required
       />
-    </SignInMethod>
+    </Method>
   );
 }
 
-function PasswordForm() {
-  const name = useSignal("admin");
+function PasswordForm({ isFirst }: MethodProps) {
+  const name = useSignal("");
   const password = useSignal("");
   const submit = async (): Promise<void> => {
-    // btoa takes Latin-1 only: encode as UTF-8 first.
-    const bytes = new TextEncoder().encode(`${name.value}:${password.value}`);
-    const basic = btoa(String.fromCharCode(...bytes));
-    const response = await fetchResponse("/auth", { headers: { authorization: `Basic ${basic}` } });
-    await signInWithToken(((await response.json()) as { readonly token: string }).token);
+    await signInWithPassword(name.value, password.value);
+    rememberMethod("password");
   };
   return (
-    <SignInMethod title={signIn.byPassword} onSubmit={submit}>
-      <Field label={signIn.name} value={name} autocomplete="username" required />
+    <Method title={signIn.byPassword} onSubmit={submit}>
+      <Field label={signIn.name} value={name} autocomplete="username" hasFocus={isFirst} required />
       <Field
         label={signIn.password}
         type="password"
@@ -118,29 +124,24 @@ function PasswordForm() {
         autocomplete="current-password"
         required
       />
-    </SignInMethod>
+    </Method>
   );
 }
 
-/** Checks the token with a request, so that a wrong one is reported at sign-in. */
-async function signInWithToken(token: string): Promise<void> {
-  await fetchResponse("/api/admin/v1/status", { headers: { authorization: `Bearer ${token}` } });
-  startSession(token);
-  void watchStatus();
-}
-
-interface SignInMethodProps {
+interface FormProps {
   readonly title: string;
-  readonly open?: boolean;
   readonly onSubmit: () => Promise<void>;
   readonly children: ComponentChildren;
 }
 
-const SignInMethod = ({ title, open = false, onSubmit, children }: SignInMethodProps) => (
-  <details open={open}>
-    <summary>{title}</summary>
-    <Form submitLabel={signIn.submit} wrongTitle={signIn.refused} onSubmit={onSubmit}>
-      {children}
-    </Form>
-  </details>
-);
+function Method({ title, onSubmit, children }: FormProps) {
+  const id = useId();
+  return (
+    <section class="sign-in-method" aria-labelledby={id}>
+      <h3 id={id}>{title}</h3>
+      <Form submitLabel={signIn.submit} onSubmit={onSubmit}>
+        {children}
+      </Form>
+    </section>
+  );
+}

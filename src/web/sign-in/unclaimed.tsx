@@ -1,56 +1,48 @@
-import { signal, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { signal } from "@preact/signals";
 import { admin, unwrapReply } from "../api.ts";
-import { watchStatus } from "../status-stream.ts";
 import { Button } from "../parts/button.tsx";
-import { Command } from "../parts/command.tsx";
-import { Notice } from "../parts/notice.tsx";
 import { OneTimeSecret } from "../parts/one-time-secret.tsx";
-import { signIn, token } from "../session.ts";
-import { frame } from "../parts/common-texts.ts";
+import { canChange } from "../session.ts";
+import { serverStatus } from "../status-stream.ts";
 import { unclaimed } from "./sign-in-texts.ts";
+import { signInWithToken } from "./start-session.ts";
 
-/** Whether a credential is required; null: not loaded yet. */
-const isClaimed = signal<boolean | null>(null);
+/** Shown once, on whatever view it was created. */
+const createdToken = signal<string | null>(null);
 
-/** On the first visit: offers to create the admin token that protects the server. */
-export function UnclaimedNotice() {
-  const createdToken = useSignal<string | null>(null);
-  useEffect(() => {
-    if (token.value === null) void readIsClaimed();
-  }, []);
-  const create = async (): Promise<void> => {
-    const reply = await unwrapReply(admin.access.tokens.post({ name: "page" }));
-    createdToken.value = reply.token;
-    isClaimed.value = true;
-    signIn(reply.token);
-    void watchStatus();
-  };
-  if (createdToken.value !== null) {
-    const close = (): void => {
-      createdToken.value = null;
-    };
-    return (
-      <OneTimeSecret {...unclaimed.tokenCreated} secret={createdToken.value} onClose={close} />
-    );
-  }
-  if (isClaimed.value !== false || token.value !== null) return null;
-  return (
-    <Notice kind="warn" title={unclaimed.title}>
-      <p>{unclaimed.text}</p>
-      <Button kind="main" onClick={create}>
-        {unclaimed.createToken}
-      </Button>
-      <p class="hint">{frame.cliCommands}</p>
-      <Command text={unclaimed.command} />
-    </Notice>
+/** Creates the admin token that protects a new server, and signs this tab in with it. */
+export const CreateFirstToken = () =>
+  canChange.value && (
+    <Button kind="main" onClick={createFirstToken}>
+      {unclaimed.createToken}
+    </Button>
   );
+
+async function createFirstToken(): Promise<void> {
+  const reply = await unwrapReply(admin.access.tokens.post({ name: "page" }));
+  createdToken.value = reply.token;
+  await signInWithToken(reply.token);
 }
 
-async function readIsClaimed(): Promise<void> {
-  try {
-    isClaimed.value = (await unwrapReply(admin.access.get())).credential_required;
-  } catch {
-    // Without access, the page shows the sign-in form already.
-  }
+/** The token that was created just now, until the operator has saved it. */
+export function CreatedToken() {
+  const close = (): void => {
+    createdToken.value = null;
+  };
+  if (createdToken.value === null) return null;
+  return <OneTimeSecret {...unclaimed.tokenCreated} secret={createdToken.value} onClose={close} />;
+}
+
+/** A line for the views that do not list the findings. */
+export function UnclaimedLine() {
+  const isOpen = serverStatus.value?.findings.some(
+    ({ code, severity }) => code === "admin_open" && severity !== "note",
+  );
+  if (isOpen !== true) return null;
+  return (
+    <div class="unclaimed" role="status">
+      <span>{unclaimed.line}</span>
+      <CreateFirstToken />
+    </div>
+  );
 }

@@ -1,10 +1,10 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
-import { formatDateTime } from "../format.ts";
+import { formatAgo, formatDuration, formatShort } from "../format.ts";
 import { slots } from "./slots-texts.ts";
 
 /**
- * The column that shows each field of a slot; null: none does. The columns have the order of this
- * table, and a field without a line does not compile.
+ * The column that shows each field of a slot; null: only the details do. The columns have the order
+ * of this table, and a field without a line does not compile.
  */
 const COLUMN_OF_FIELD = {
   user: "user",
@@ -12,11 +12,12 @@ const COLUMN_OF_FIELD = {
   os_hostname: "host",
   ip_local: "address",
   peer: "address",
-  registered_at: "since",
-  expires_at: "until",
-  borrowed_until: "until",
+  last_seen_at: "lastSeen",
+  registered_at: "duration",
+  borrowed_until: "borrowed",
   features: "features",
   user_info: "info",
+  expires_at: null,
   license_id: null,
 } as const satisfies { readonly [F in keyof RegistrationReply]: string | null };
 
@@ -27,65 +28,72 @@ export const COLUMNS: readonly Column[] = [
 ];
 
 interface ColumnView {
-  readonly text: (registration: RegistrationReply) => string;
-  /** Shown below the text; null: nothing. */
-  readonly secondLine?: (registration: RegistrationReply) => string | null;
-  /** What a search finds; absent: the text. */
-  readonly searchTexts?: (registration: RegistrationReply) => readonly string[];
-  /** What the rows are sorted by; absent: the text, with numbers in it as numbers. */
+  /** `now` is the server's time in milliseconds. */
+  readonly text: (registration: RegistrationReply, now: number) => string;
+  /** What a search finds, and what decides whether the column is empty. */
+  readonly searchTexts: (registration: RegistrationReply) => readonly string[];
+  /** What the rows are sorted by; absent: the text that is searched, with numbers as numbers. */
   readonly sortKey?: (registration: RegistrationReply) => string;
-  /** Shows the column name in the cell: a card has no header row. */
-  readonly isLabelled?: true;
+  /** The smallest key is the largest value: the longest duration began first. */
+  readonly isReversed?: true;
+  /** The time behind a text such as "2 min ago"; null: there is none. */
+  readonly time?: (registration: RegistrationReply) => string | null;
 }
 
+const NOTHING: readonly string[] = [];
+
 export const COLUMN_VIEWS: { readonly [C in Column]: ColumnView } = {
-  user: { text: ({ user }) => user },
-  product: { text: ({ product }) => product },
-  host: { text: ({ os_hostname }) => os_hostname },
+  user: { text: ({ user }) => user, searchTexts: ({ user }) => [user] },
+  product: { text: ({ product }) => product, searchTexts: ({ product }) => [product] },
+  host: { text: ({ os_hostname }) => os_hostname, searchTexts: ({ os_hostname }) => [os_hostname] },
   address: {
+    text: ({ ip_local, peer }) =>
+      ip_local === "" || ip_local === peer ? peer : slots.addressFrom(ip_local, peer),
     searchTexts: ({ ip_local, peer }) => [ip_local, peer],
-    text: ({ ip_local, peer }) => ip_local || peer,
-    secondLine: ({ ip_local, peer }) =>
-      ip_local !== "" && ip_local !== peer ? slots.from(peer) : null,
+    sortKey: ({ ip_local, peer }) => naturalSortKey(ip_local || peer),
   },
-  since: {
-    text: ({ registered_at }) => formatMinute(registered_at),
+  lastSeen: {
+    text: ({ last_seen_at }, now) => formatAgo(last_seen_at, now),
+    searchTexts: () => NOTHING,
     // RFC 3339 times sort as text.
-    sortKey: ({ registered_at }) => registered_at,
-    isLabelled: true,
+    sortKey: ({ last_seen_at }) => last_seen_at,
+    time: ({ last_seen_at }) => last_seen_at,
   },
-  until: {
-    text: (registration) => formatMinute(endOf(registration)),
-    secondLine: ({ borrowed_until }) => (borrowed_until === null ? null : slots.borrowed),
-    sortKey: (registration) => endOf(registration),
-    isLabelled: true,
+  duration: {
+    text: ({ registered_at }, now) => formatDuration(Math.max(0, now - Date.parse(registered_at))),
+    searchTexts: () => NOTHING,
+    sortKey: ({ registered_at }) => registered_at,
+    isReversed: true,
+    time: ({ registered_at }) => registered_at,
+  },
+  borrowed: {
+    text: ({ borrowed_until }, now) =>
+      borrowed_until === null ? "" : formatShort(borrowed_until, now),
+    searchTexts: () => NOTHING,
+    sortKey: ({ borrowed_until }) => borrowed_until ?? "",
+    time: ({ borrowed_until }) => borrowed_until,
   },
   features: {
     text: ({ features }) => features.join(", "),
     searchTexts: ({ features }) => features,
     sortKey: ({ features }) => naturalSortKey(features.join(" ")),
   },
-  info: { text: ({ user_info }) => user_info },
+  info: { text: ({ user_info }) => user_info, searchTexts: ({ user_info }) => [user_info] },
 };
 
-/** For a borrowed slot, the end of the borrow: heartbeats do not extend it. */
-export const endOf = ({ borrowed_until, expires_at }: RegistrationReply): string =>
-  borrowed_until ?? expires_at;
+export const sortKeyOf = (column: Column, registration: RegistrationReply): string => {
+  const { sortKey, searchTexts } = COLUMN_VIEWS[column];
+  return sortKey?.(registration) ?? naturalSortKey(searchTexts(registration).join(" "));
+};
 
 /** Sorts `ws-9` before `ws-10`. A collator does so too, but takes ten times as long. */
-export const naturalSortKey = (text: string): string =>
+const naturalSortKey = (text: string): string =>
   text.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(12, "0"));
 
-const MAX_CACHED_MINUTES = 10_000;
-const minuteCache = new Map<string, string>();
-
-/** Cached: formatting a time takes as long as the rest of a row, and many slots share a minute. */
-export function formatMinute(time: string): string {
-  const minute = time.slice(0, "2026-03-02T09:00".length);
-  const cached = minuteCache.get(minute);
-  if (cached !== undefined) return cached;
-  if (minuteCache.size >= MAX_CACHED_MINUTES) minuteCache.clear();
-  const text = formatDateTime(time);
-  minuteCache.set(minute, text);
-  return text;
+/** Whether a slot has something to show in a column. */
+export function isFilled(column: Column, registration: RegistrationReply): boolean {
+  const { time, searchTexts } = COLUMN_VIEWS[column];
+  return time === undefined
+    ? searchTexts(registration).some((text) => text !== "")
+    : time(registration) !== null;
 }

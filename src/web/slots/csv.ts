@@ -1,29 +1,30 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
 import { csvRecord } from "../../domain/text/csv.ts";
+import { siteSlug } from "../../domain/text/site-slug.ts";
+import { formatUtc } from "../format.ts";
+import { COLUMN_VIEWS, type Column } from "./columns.ts";
 import type { SlotRow } from "./rows.ts";
+import { slots } from "./slots-texts.ts";
 
-/** In the order of the file; a field without a line does not compile. */
-const FIELDS: { readonly [F in keyof RegistrationReply]: true } = {
-  product: true,
-  license_id: true,
-  user: true,
-  os_hostname: true,
-  ip_local: true,
-  peer: true,
-  registered_at: true,
-  expires_at: true,
-  borrowed_until: true,
-  features: true,
-  user_info: true,
-};
+/** The rows and columns as they are shown; times are written in UTC instead of "2 min ago". */
+export const csvOf = (rows: readonly SlotRow[], columns: readonly Column[]): string =>
+  [
+    columns.map((column) => titleOf(column)),
+    ...rows.map(({ registration }) => columns.map((column) => cellOf(column, registration))),
+  ]
+    .map(csvRecord)
+    .join("");
 
-const HEADER = Object.keys(FIELDS) as (keyof RegistrationReply)[];
+const TITLES: Partial<Readonly<Record<Column, string>>> = slots.csv;
 
-export const csvOf = (rows: readonly SlotRow[]): string =>
-  [HEADER, ...rows.map(cellsOf)].map(csvRecord).join("");
+const titleOf = (column: Column): string => TITLES[column] ?? slots.columns[column];
 
-const cellsOf = ({ registration }: SlotRow): readonly string[] =>
-  HEADER.map((name) => {
-    const value = registration[name];
-    return Array.isArray(value) ? value.join(" ") : String(value ?? "");
-  });
+function cellOf(column: Column, registration: RegistrationReply): string {
+  const { time, text } = COLUMN_VIEWS[column];
+  if (time === undefined) return text(registration, 0);
+  const at = time(registration);
+  return at === null ? "" : formatUtc(at);
+}
+
+export const csvFileName = (siteName: string, today: Date): string =>
+  slots.fileName(siteSlug(siteName), today.toISOString().slice(0, "2026-03-02".length));

@@ -1,33 +1,47 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
-import { COLUMN_VIEWS, COLUMNS, naturalSortKey, type Column } from "./columns.ts";
+import { COLUMN_VIEWS, COLUMNS, sortKeyOf, type Column } from "./columns.ts";
 
 /** One slot in use, prepared for search, sorting and display. */
 export interface SlotRow {
   readonly key: string;
   readonly registration: RegistrationReply;
   readonly isBorrowed: boolean;
-  /** Everything shown in the row, in lower case. */
+  /** Everything shown in the row except times, in lower case. */
   readonly searchText: string;
   /** Computed once when the row is read, so that sorting only compares. */
-  readonly sortKeys: Readonly<Partial<Record<Column, string>>>;
+  readonly sortKeys: Readonly<Record<Column, string>>;
 }
 
+export const slotKey = ({
+  license_id,
+  user,
+}: Pick<RegistrationReply, "license_id" | "user">): string => `${license_id} ${user}`;
+
 export function rowOf(registration: RegistrationReply): SlotRow {
-  const searchTexts: string[] = [];
-  const sortKeys: Partial<Record<Column, string>> = {};
-  for (const column of COLUMNS) {
-    const view = COLUMN_VIEWS[column];
-    const text = view.text(registration);
-    searchTexts.push(...(view.searchTexts?.(registration) ?? [text]));
-    sortKeys[column] = view.sortKey?.(registration) ?? naturalSortKey(text);
-  }
+  const searchTexts = COLUMNS.flatMap((column) => COLUMN_VIEWS[column].searchTexts(registration));
+  const sortKeys = Object.fromEntries(
+    COLUMNS.map((column) => [column, sortKeyOf(column, registration)]),
+  ) as Record<Column, string>;
   return {
-    key: `${registration.license_id} ${registration.user}`,
+    key: slotKey(registration),
     registration,
     isBorrowed: registration.borrowed_until !== null,
     // One line each, so that a search does not match across two fields.
     searchText: searchTexts.join("\n").toLowerCase(),
     sortKeys,
+  };
+}
+
+/** The row after a heartbeat, which changes only times. */
+export function renewedRow(
+  row: SlotRow,
+  times: Pick<RegistrationReply, "last_seen_at" | "expires_at">,
+): SlotRow {
+  const { last_seen_at, expires_at } = times;
+  return {
+    ...row,
+    registration: { ...row.registration, last_seen_at, expires_at },
+    sortKeys: { ...row.sortKeys, lastSeen: last_seen_at },
   };
 }
 
@@ -41,7 +55,7 @@ export interface SlotFilter {
 /** A row matches if it contains every word of the search. */
 export function filterRows(rows: readonly SlotRow[], filter: SlotFilter): readonly SlotRow[] {
   const { product, borrowedOnly } = filter;
-  const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(filter.search);
   if (words.length === 0 && product === "" && !borrowedOnly) return rows;
   return rows.filter(
     ({ registration, isBorrowed, searchText }) =>
@@ -51,20 +65,54 @@ export function filterRows(rows: readonly SlotRow[], filter: SlotFilter): readon
   );
 }
 
+export const wordsOf = (search: string): readonly string[] =>
+  search.toLowerCase().split(/\s+/).filter(Boolean);
+
 export interface SortOrder {
   readonly column: Column;
   readonly descending: boolean;
 }
 
-/** Equal rows keep their order: the longest held first. */
-export function sortRows(
-  rows: readonly SlotRow[],
-  { column, descending }: SortOrder,
+type Compare = (a: SlotRow, b: SlotRow) => number;
+
+/** Rows that are equal in the column have the longest held slot first. */
+function comparatorOf({ column, descending }: SortOrder): Compare {
+  const isReversed = COLUMN_VIEWS[column].isReversed === true;
+  const sign = descending === isReversed ? 1 : -1;
+  return (a, b) => {
+    const [first, second] = [a.sortKeys[column], b.sortKeys[column]];
+    if (first !== second) return first < second ? -sign : sign;
+    return compareTexts(a.sortKeys.duration, b.sortKeys.duration) || compareTexts(a.key, b.key);
+  };
+}
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+export const sortRows = (rows: readonly SlotRow[], order: SortOrder): readonly SlotRow[] =>
+  rows.toSorted(comparatorOf(order));
+
+/** Puts some rows into a sorted list, in place of those that are no longer current. */
+export function updateSorted(
+  sorted: readonly SlotRow[],
+  isCurrent: (row: SlotRow) => boolean,
+  changed: readonly SlotRow[],
+  order: SortOrder,
 ): readonly SlotRow[] {
-  const sign = descending ? -1 : 1;
-  return rows.toSorted(({ sortKeys: { [column]: a = "" } }, { sortKeys: { [column]: b = "" } }) =>
-    a === b ? 0 : a < b ? -sign : sign,
-  );
+  const compare = comparatorOf(order);
+  const rest = sorted.filter(isCurrent);
+  const inserted = changed.toSorted(compare);
+  const merged: SlotRow[] = [];
+  let next = 0;
+  for (const row of rest) {
+    for (let other = inserted[next]; other !== undefined && compare(other, row) < 0;) {
+      merged.push(other);
+      next += 1;
+      other = inserted[next];
+    }
+    merged.push(row);
+  }
+  for (const other of inserted.slice(next)) merged.push(other);
+  return merged;
 }
 
 /** A second click on the same column reverses the order. */

@@ -1,42 +1,104 @@
+const slotCount = (count: number, text: string): string =>
+  `${text} ${count === 1 ? "slot" : "slots"}`;
+
 export const slots = {
   title: "Slots",
   search: "Search",
+  searchHint: "Press / to search",
   product: "Product",
   allProducts: "All products",
   borrowedOnly: "Borrowed only",
-  shownCount: (some: string, all: string) => `${some} of ${all} slots shown`,
+  sortBy: "Sort by",
+  descending: "Descending",
+  inUse: (count: number, text: string) => `${slotCount(count, text)} in use`,
+  inUseOfProduct: (used: string, all: string, product: string) =>
+    `${used} of ${all} ${product} slots in use`,
+  shown: (some: string, all: string, product: string, filter: string) =>
+    `${some} of ${all}${product === "" ? "" : ` ${product}`} shown: ${filter}`,
+  contains: (words: readonly string[]) =>
+    `contains ${words.map((word) => `“${word}”`).join(" and ")}`,
   columns: {
     user: "User",
     product: "Product",
     host: "Host",
     address: "Address",
-    since: "Since",
-    until: "Until",
+    lastSeen: "Last seen",
+    duration: "Duration",
+    borrowed: "Borrowed until",
     features: "Features",
     info: "Info",
+  },
+  hiddenColumns: (titles: readonly string[]) =>
+    `Not enough room for: ${titles.join(", ")}. “Details” shows everything.`,
+  card: {
+    lastSeen: (text: string) => `seen ${text}`,
+    duration: (text: string) => `for ${text}`,
+    borrowed: (text: string) => `borrowed until ${text}`,
   },
   actions: "Actions",
   table: "Slots in use",
   tableHint: "Slots in use; scroll with the arrow and page keys",
-  from: (peer: string) => `from ${peer}`,
-  borrowed: "borrowed",
-  none: "No slots in use.",
-  noMatch: "No results.",
+  addressFrom: (address: string, peer: string) => `${address} (from ${peer})`,
+  history: (user: string) => `History of ${user} in the audit log`,
+  none: "No slots in use",
+  noneText: "Slots appear here as soon as applications register users.",
+  noMatch: "No results",
   showAll: "Show all",
   copy: "Copy as CSV",
   save: "Save as CSV",
-  fileName: (day: string) => `slots-${day}.csv`,
+  csv: {
+    lastSeen: "Last seen (UTC)",
+    duration: "In use since (UTC)",
+    borrowed: "Borrowed until (UTC)",
+  },
+  fileName: (site: string, day: string) => `slots-${site}${day}.csv`,
+  details: "Details",
+  detailsLabel: (user: string, product: string) => `Details of ${user}’s slot of ${product}`,
   release: "Release…",
   releaseLabel: (user: string, product: string) => `Release ${user}’s slot of ${product}`,
-  dialog: {
-    title: "Release this slot?",
-    notBorrowed:
-      "Another user can take the slot immediately. An application that is still running takes a slot again at its next heartbeat, if one is free.",
-    borrowed: (until: string) =>
-      `This slot is borrowed: the application keeps working offline until ${until} and cannot be stopped. Another user can take the slot in the meantime.`,
-    confirm: "Release the slot",
-    released: (user: string, product: string) => `${user}’s slot of ${product} was released.`,
+  selection: {
+    one: (user: string, product: string) => `Select ${user}’s slot of ${product}`,
+    all: (count: string) => `Select all ${count} shown`,
+    count: (count: string) => `${count} selected`,
+    release: (count: string) => `Release ${count}…`,
+    clear: "Clear selection",
+    column: "Selected",
+  },
+  detailsDialog: {
     localAddress: "Local address",
     peer: "Seen from",
+    since: "In use since",
+    expires: "Expires without a heartbeat",
+    license: "License",
+    history: "Show the user’s history",
+    close: "Close",
+  },
+  dialog: {
+    title: (count: number, text: string) =>
+      count === 1 ? "Release this slot?" : `Release ${text} slots?`,
+    consequence: (count: number) =>
+      `Other users can take the ${count === 1 ? "slot" : "slots"} immediately. An application that is still running takes a slot again at its next heartbeat, if one is free.`,
+    borrowed: (count: number, text: string, all: number) =>
+      `${all === 1 ? "This slot is" : `${text} of them ${count === 1 ? "is" : "are"}`} borrowed: the application keeps working offline until the end of the borrow and cannot be stopped. Other users can take the slot in the meantime, if the license allows an early return.`,
+    list: "Slots to release",
+    confirm: (count: number, text: string) =>
+      count === 1 ? "Release the slot" : `Release ${text} slots`,
+    releasedOne: (user: string, product: string) => `${user}’s slot of ${product} was released.`,
+    released: (count: number, text: string) =>
+      `${slotCount(count, text)} ${count === 1 ? "was" : "were"} released.`,
+    notReleased: (user: string, message: string) => `${user}: ${message}`,
+    notReleasedTitle: (count: number, text: string) => `${slotCount(count, text)} not released:`,
+  },
+  allOfProduct: {
+    open: (product: string) => `Release all of ${product}…`,
+    title: (product: string) => `Release all slots of ${product}?`,
+    text: (product: string, count: number, text: string) =>
+      `All ${slotCount(count, text)} of ${product} in use ${count === 1 ? "is" : "are"} released, also those that the search does not show.`,
+    field: (product: string) => `Type ${product} to confirm`,
+    confirm: "Release all",
+    released: (text: string, count: number, product: string) =>
+      `${slotCount(count, text)} of ${product} ${count === 1 ? "was" : "were"} released.`,
+    remaining: (count: number, text: string) =>
+      `${slotCount(count, text)} ${count === 1 ? "stays" : "stay"} in use: borrowed, and the license allows no early return.`,
   },
 } as const;

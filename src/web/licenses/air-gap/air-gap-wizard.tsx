@@ -3,6 +3,8 @@ import { linkTo } from "../../router.ts";
 import { airGap } from "./air-gap-texts.ts";
 import { licenses as texts } from "../licenses-texts.ts";
 import { trustedVendors } from "../license-data.ts";
+import { addLicense } from "../add-license-texts.ts";
+import { InstallSuccess } from "../install-success.tsx";
 import { VendorStep } from "../vendor-step.tsx";
 import { ActivationStep } from "./activation-step.tsx";
 import { ConfirmationStep } from "./confirmation-step.tsx";
@@ -17,6 +19,9 @@ import {
   policyDocument,
   POLICY_STEP,
   currentStep,
+  DONE_STEP,
+  installOutcome,
+  restartWizard,
 } from "./state.ts";
 
 /** Activates a license by codes that are read out by phone. */
@@ -33,6 +38,7 @@ export function AirGapWizard() {
         titles={airGap.steps}
         currentStep={currentStep.value}
         lastReachableStep={lastReachableStep(trustedVendors.value.length > 0)}
+        doneTitle={addLicense.doneTitle}
         onSelectStep={(to) => (currentStep.value = to)}
       >
         <CurrentStep />
@@ -42,6 +48,7 @@ export function AirGapWizard() {
 }
 
 function lastReachableStep(hasVendors: boolean): number {
+  if (currentStep.value === DONE_STEP) return -1;
   if (!hasVendors) return 0;
   if (licenseKey.value.trim() === "") return KEY_STEP;
   if (policyDocument.value !== "") return CONFIRMATION_STEP;
@@ -62,7 +69,16 @@ function CurrentStep() {
       return <PolicyStep />;
     case CONFIRMATION_STEP:
       return <ConfirmationStep />;
+    case DONE_STEP:
+      return <Done />;
     default:
       return <VendorStep onNext={() => (currentStep.value = KEY_STEP)} />;
   }
+}
+
+function Done() {
+  const { value: outcome } = installOutcome;
+  return outcome?.kind === "new" || outcome?.kind === "renewed" ? (
+    <InstallSuccess outcome={outcome} onDone={restartWizard} />
+  ) : null;
 }

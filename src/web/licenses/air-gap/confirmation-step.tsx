@@ -24,7 +24,7 @@ import {
 export function ConfirmationStep() {
   const isComplete = isCodeComplete(confirmationRows.value, CODE_BITS.confirmation);
   const outcome = installOutcome.value;
-  const isInstalled = outcome !== null && outcome.kind !== "refused";
+  const isSame = outcome?.kind === "same";
   const command = [
     "berth airgap add --policy policy.jwt",
     `--license-key ${quoteForShell(licenseKey.value.trim())}`,
@@ -42,7 +42,7 @@ export function ConfirmationStep() {
       <p class="muted">{texts.scanner}</p>
       {outcome !== null && <InstallResult outcome={outcome} />}
       <StepActions onBack={() => (currentStep.value = POLICY_STEP)}>
-        {isInstalled ? (
+        {isSame ? (
           <Button onClick={restartWizard}>{airGap.restart}</Button>
         ) : (
           <Button kind="main" disabled={!isComplete} onClick={installLicense}>

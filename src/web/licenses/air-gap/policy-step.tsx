@@ -43,7 +43,11 @@ export function PolicyStep() {
         <Notice kind="good">{policySummary(policyDocument.value)}</Notice>
       )}
       {vendorOffer.value === null ? (
-        <FileDrop fileDescription={texts.fileDescription} onText={receive} />
+        <FileDrop
+          fileDescription={texts.fileDescription}
+          onText={receive}
+          takes={["policy", "trust", "request", "receipt", "lease", "qr", "text", "too-large"]}
+        />
       ) : (
         <TrustVendorPrompt offer={vendorOffer.value} onTrusted={onTrusted} onCancel={close} />
       )}

@@ -6,6 +6,7 @@ import {
   readInstalledLicenses,
   type InstallOutcome,
 } from "../install-document.ts";
+import { loadLicenseData } from "../license-data.ts";
 import { emptyRows } from "./code-input.ts";
 
 export interface Activation {
@@ -27,6 +28,7 @@ export const KEY_STEP = 1;
 export const ACTIVATION_STEP = 2;
 export const POLICY_STEP = 3;
 export const CONFIRMATION_STEP = 4;
+export const DONE_STEP = 5;
 
 export const isCodeComplete = (rows: readonly string[], bits: number): boolean =>
   checkCodeRows(rows, bits).every((status) => status === "right");
@@ -46,6 +48,7 @@ export async function createActivation(): Promise<void> {
   const body = { license_key: licenseKey.value.trim(), signing_key };
   createdActivation.value = await unwrapReply(v4.airgap.generate.post(body));
   currentStep.value = ACTIVATION_STEP;
+  void loadLicenseData();
 }
 
 export async function installLicense(): Promise<void> {
@@ -59,7 +62,9 @@ export async function installLicense(): Promise<void> {
         confirmation_code: confirmationRows.value.join("\n"),
       }),
     );
-    installOutcome.value = await compareWithInstalled(installedBefore, license);
+    const outcome = await compareWithInstalled(installedBefore, license);
+    installOutcome.value = outcome;
+    if (outcome.kind === "new" || outcome.kind === "renewed") currentStep.value = DONE_STEP;
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 0) throw error;
     installOutcome.value = { kind: "refused", code: error.code, message: error.message };

@@ -1,9 +1,12 @@
+import { useId } from "preact/hooks";
 import { Button } from "../../parts/button.tsx";
 import { Field } from "../../parts/field.tsx";
 import { StepActions } from "../../parts/wizard.tsx";
 import { productStep } from "./request-texts.ts";
 import { licenses, trustedVendors } from "../license-data.ts";
-import { licenseKey, createRequest, productCode } from "./state.ts";
+import { createRequest, licenseKey, note, productCode, wantedSlots, wantedUntil } from "./state.ts";
+
+const MAX_NOTE = 500;
 
 /** The most product buttons; any other product can be typed. */
 const MAX_CHOICES = 24;
@@ -33,11 +36,40 @@ export function ProductStep({ onBack }: { onBack: () => void }) {
       <Field label={productStep.product} value={productCode} hint={productStep.productHint} />
       {isRenewal && <p>{productStep.renews(product)}</p>}
       <Field label={productStep.key} value={licenseKey} hint={productStep.keyHint} />
+      <fieldset class="wants">
+        <legend>{productStep.wants}</legend>
+        <p class="hint">{productStep.wantsHint}</p>
+        <div class="row">
+          <Field label={productStep.slots} type="number" value={wantedSlots} />
+          <Field label={productStep.until} type="date" value={wantedUntil} />
+        </div>
+        <NoteField />
+      </fieldset>
       <StepActions onBack={onBack}>
         <Button kind="main" onClick={createRequest}>
           {productStep.createRequest}
         </Button>
       </StepActions>
     </>
+  );
+}
+
+function NoteField() {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{productStep.note}</label>
+      <textarea
+        id={id}
+        rows={2}
+        maxLength={MAX_NOTE}
+        value={note.value}
+        aria-describedby={`${id}-hint`}
+        onInput={({ currentTarget }) => (note.value = currentTarget.value)}
+      />
+      <p class="hint" id={`${id}-hint`}>
+        {productStep.noteHint(note.value.length, MAX_NOTE)}
+      </p>
+    </div>
   );
 }

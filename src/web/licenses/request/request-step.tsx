@@ -1,3 +1,4 @@
+import { berthCommand } from "../../commands.ts";
 import { formatDateTime } from "../../format.ts";
 import { serverStatus } from "../../status-stream.ts";
 import { Button } from "../../parts/button.tsx";
@@ -9,7 +10,7 @@ import { CliCommands } from "../../parts/cli-commands.tsx";
 import { StepActions } from "../../parts/wizard.tsx";
 import { quoteForShell } from "../../shell-quote.ts";
 import { requestStep, sendStep } from "./request-texts.ts";
-import type { CreatedRequest } from "./state.ts";
+import { note, wantedSlots, wantedUntil, type CreatedRequest } from "./state.ts";
 
 interface Props {
   readonly request: CreatedRequest;
@@ -45,7 +46,7 @@ export function RequestStep({ request, onBack, onNext }: Props) {
           />
         </>
       )}
-      <CliCommands commands={[commandFor(request)]} />
+      <CliCommands commands={[berthCommand(commandFor(request))]} />
       <StepActions onBack={onBack}>
         <Button kind="main" onClick={onNext}>
           {requestStep.next}
@@ -57,22 +58,30 @@ export function RequestStep({ request, onBack, onNext }: Props) {
 
 const commandFor = ({ product, license_key }: CreatedRequest): string =>
   [
-    "berth license request",
+    "license request",
     ...(product === null ? [] : [`--product ${quoteForShell(product)}`]),
     ...(license_key === null ? [] : [`--license-key ${quoteForShell(license_key)}`]),
+    ...(wantedSlots.value === "" ? [] : [`--slots ${quoteForShell(wantedSlots.value)}`]),
+    ...(wantedUntil.value === "" ? [] : [`--until ${quoteForShell(wantedUntil.value)}`]),
+    ...(note.value.trim() === "" ? [] : [`--note ${quoteForShell(note.value.trim())}`]),
     "--out request.jwt --qr",
   ].join(" ");
 
 /** How to send the request, and what the vendor does with it. */
 export function SendStep({ request, onBack, onNext }: Props) {
   const isWeak = serverStatus.value?.appliance.weak_binding === true;
-  const terms = isWeak ? "--slots COUNT --allow-weak-binding" : "--slots COUNT";
-  const command = `berth vendor issue --dir DESK --request ${request.filename} ${terms}`;
+  const command = [
+    `berth vendor issue --dir DESK --request ${request.filename}`,
+    ...(wantedSlots.value === "" ? [] : [`--slots ${quoteForShell(wantedSlots.value)}`]),
+    ...(wantedUntil.value === "" ? [] : [`--valid-until ${quoteForShell(wantedUntil.value)}`]),
+    ...(isWeak ? ["--allow-weak-binding"] : []),
+    "--out license.jwt",
+  ].join(" ");
   return (
     <>
       <p>{sendStep.text}</p>
       <p>{sendStep.vendor}</p>
-      <Command text={`${command} --out license.jwt`} />
+      <Command text={command} />
       {isWeak && <p>{sendStep.weakBinding}</p>}
       <details>
         <summary>{sendStep.byQr}</summary>

@@ -4,7 +4,6 @@ export const requestWizard = {
   intro:
     "Create a request, send it to the vendor, and install the file that comes back. You can close this page in the meantime.",
   steps: ["Vendor", "Product", "Request", "Send", "Install"],
-  restart: "Start over",
   airGap: "No file may leave this site?",
   airGapLink: "Activate by phone",
 } as const;
@@ -24,6 +23,13 @@ export const productStep = {
   keyHint: "If the vendor gave you one, for example with the order.",
   renews: (product: string) =>
     `A license for ${product} is installed: the answer renews it, and users keep their slots.`,
+  wants: "What do you need? (optional)",
+  wantsHint:
+    "The vendor sees this in the request and decides. Leave all of it empty if the vendor uses Berth 0.1.0.",
+  slots: "Slots",
+  until: "Until",
+  note: "Note for the vendor",
+  noteHint: (length: number, max: number) => `${length} of ${max} characters`,
   createRequest: "Create the request",
 } as const;
 

@@ -1,9 +1,10 @@
 import { useEffect } from "preact/hooks";
-import { Button } from "../../parts/button.tsx";
 import { Wizard, StepActions } from "../../parts/wizard.tsx";
 import { linkTo } from "../../router.ts";
 import { requestWizard, answerStep } from "./request-texts.ts";
 import { licenses as texts } from "../licenses-texts.ts";
+import { addLicense } from "../add-license-texts.ts";
+import { InstallSuccess, type InstalledOutcome } from "../install-success.tsx";
 import { DocumentInstaller } from "../document-installer.tsx";
 import { licenses, trustedVendors } from "../license-data.ts";
 import { VendorStep } from "../vendor-step.tsx";
@@ -11,7 +12,8 @@ import { ProductStep } from "./product-step.tsx";
 import { RequestStep, SendStep } from "./request-step.tsx";
 import {
   ANSWER_STEP,
-  isAnswered,
+  DONE_STEP,
+  installed,
   startRequest,
   createdRequest,
   productCode,
@@ -26,7 +28,7 @@ export function RequestWizard({ product }: { product: string }) {
   // Continues an open request, unless the link is for another product.
   useEffect(() => {
     const isSameProduct = product === "" || product === productCode.value;
-    const canContinue = createdRequest.value !== null && !isAnswered.value && isSameProduct;
+    const canContinue = createdRequest.value !== null && installed.value === null && isSameProduct;
     if (isLoaded && !canContinue) startRequest(product, hasVendors);
   }, [product, isLoaded]);
   if (!isLoaded) return null;
@@ -40,26 +42,38 @@ export function RequestWizard({ product }: { product: string }) {
       <Wizard
         titles={requestWizard.steps}
         currentStep={currentStep.value}
-        lastReachableStep={
-          createdRequest.value !== null ? ANSWER_STEP : hasVendors ? PRODUCT_STEP : 0
-        }
+        lastReachableStep={lastReachableStep(hasVendors)}
+        doneTitle={addLicense.doneTitle}
         onSelectStep={(to) => (currentStep.value = to)}
       >
-        <CurrentStep hasVendors={hasVendors} />
+        <CurrentStep />
       </Wizard>
-      <p class="muted">
-        {requestWizard.airGap}{" "}
-        <a href={linkTo("licenses", "air-gap")}>{requestWizard.airGapLink}</a>
-      </p>
+      {currentStep.value !== DONE_STEP && (
+        <p class="muted">
+          {requestWizard.airGap}{" "}
+          <a href={linkTo("licenses", "air-gap")}>{requestWizard.airGapLink}</a>
+        </p>
+      )}
     </>
   );
 }
+
+function lastReachableStep(hasVendors: boolean): number {
+  if (currentStep.value === DONE_STEP) return -1;
+  if (createdRequest.value !== null) return ANSWER_STEP;
+  return hasVendors ? PRODUCT_STEP : 0;
+}
+
+const finish = (outcome: InstalledOutcome): void => {
+  installed.value = outcome;
+  currentStep.value = DONE_STEP;
+};
 
 const goBack = (): void => {
   currentStep.value -= 1;
 };
 
-function CurrentStep({ hasVendors }: { hasVendors: boolean }) {
+function CurrentStep() {
   switch (currentStep.value) {
     case 0:
       return <VendorStep onNext={() => (currentStep.value = PRODUCT_STEP)} />;
@@ -69,15 +83,16 @@ function CurrentStep({ hasVendors }: { hasVendors: boolean }) {
       return (
         <>
           <p>{answerStep.text}</p>
-          <DocumentInstaller
-            fileDescription={answerStep.fileDescription}
-            onInstalled={() => (isAnswered.value = true)}
-          />
+          <DocumentInstaller fileDescription={answerStep.fileDescription} onInstalled={finish} />
           <p class="muted">{answerStep.resumeLater}</p>
-          <StepActions onBack={goBack}>
-            <Button onClick={() => startRequest("", hasVendors)}>{requestWizard.restart}</Button>
-          </StepActions>
+          <StepActions onBack={goBack} />
         </>
+      );
+    case DONE_STEP:
+      return (
+        installed.value && (
+          <InstallSuccess outcome={installed.value} onDone={() => (createdRequest.value = null)} />
+        )
       );
     default:
       return createdRequest.value === null ? null : currentStep.value === ANSWER_STEP - 1 ? (

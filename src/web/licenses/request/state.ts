@@ -1,6 +1,8 @@
 import { signal } from "@preact/signals";
 import { unwrapReply, v4 } from "../../api.ts";
-import { licenses } from "../license-data.ts";
+import type { InstalledOutcome } from "../install-success.tsx";
+import { licenses, loadLicenseData } from "../license-data.ts";
+import type { License } from "../license.ts";
 
 /** The request that was created last; kept while this page is open. */
 export interface CreatedRequest {
@@ -18,28 +20,62 @@ export interface CreatedRequest {
 export const currentStep = signal(0);
 export const productCode = signal("");
 export const licenseKey = signal("");
+/** What the site asks the vendor for; empty: nothing. */
+export const wantedSlots = signal("");
+export const wantedUntil = signal("");
+export const note = signal("");
 export const createdRequest = signal<CreatedRequest | null>(null);
-/** The license was installed: the next visit starts a new request. */
-export const isAnswered = signal(false);
+/** The license that answered the request: the next visit starts a new request. */
+export const installed = signal<InstalledOutcome | null>(null);
 
 export const PRODUCT_STEP = 1;
 const REQUEST_STEP = 2;
 export const ANSWER_STEP = 4;
+export const DONE_STEP = 5;
 
-/** Starts a new request. A renewal uses the license key of the installed license. */
+/** Starts a new request. A renewal is filled in from the installed license. */
 export function startRequest(product: string, hasVendors: boolean): void {
-  const keys = (licenses.value ?? [])
-    .filter(({ product_details: { short_code } }) => short_code === product)
-    .map(({ license_key }) => license_key);
+  const renewed = findRenewedLicense(product);
   productCode.value = product;
-  licenseKey.value = keys.length === 1 ? (keys[0] ?? "") : "";
+  licenseKey.value = renewed?.license_key ?? "";
+  wantedSlots.value = renewed === null ? "" : String(renewed.floating_users);
+  wantedUntil.value = renewed === null ? "" : nextEndOf(renewed.validity_period);
+  note.value = "";
   createdRequest.value = null;
-  isAnswered.value = false;
+  installed.value = null;
   currentStep.value = hasVendors ? PRODUCT_STEP : 0;
 }
 
+/** The only license of the product; null: there is none, or the vendor has to know which. */
+function findRenewedLicense(product: string): License | null {
+  const [only = null, ...others] = (licenses.value ?? []).filter(
+    ({ product_details: { short_code } }) => short_code === product,
+  );
+  return others.length === 0 ? only : null;
+}
+
+const DAY = 86_400_000;
+
+/** The last day of a license that runs a year longer; empty without an expiry. */
+function nextEndOf(end: string | null): string {
+  if (end === null) return "";
+  const at = Date.parse(end);
+  // An end at midnight belongs to the day before.
+  const lastDay = new Date(at % DAY === 0 ? at - DAY : at);
+  lastDay.setUTCFullYear(lastDay.getUTCFullYear() + 1);
+  return lastDay.toISOString().slice(0, "2027-12-31".length);
+}
+
 export async function createRequest(): Promise<void> {
-  const body = { product: productCode.value.trim(), license_key: licenseKey.value.trim() };
+  const body = {
+    product: productCode.value.trim(),
+    license_key: licenseKey.value.trim(),
+    wanted_slots: wantedSlots.value.trim(),
+    wanted_until: wantedUntil.value.trim(),
+    // The vendor's desk shows it within a line.
+    note: note.value.trim().replaceAll(/\s+/g, " "),
+  };
   createdRequest.value = (await unwrapReply(v4.license.generate.post(body))) as CreatedRequest;
   currentStep.value = REQUEST_STEP;
+  void loadLicenseData();
 }

@@ -1,0 +1,80 @@
+import { computed } from "@preact/signals";
+import { AccountMenu } from "./account-menu.tsx";
+import { formatShort } from "./format.ts";
+import { frame } from "./parts/common-texts.ts";
+import { currentRoute, linkTo, VIEWS, type View } from "./router.ts";
+import { accessState } from "./session.ts";
+import { healthCount } from "./health/findings.ts";
+import { siteName } from "./site.ts";
+import { isConnected, lastContactAt, serverStatus } from "./status-stream.ts";
+
+/** Which server this is, where the reader is, whether the figures are current, and the menu. */
+export const Header = () => (
+  <header class="bar">
+    <div class="brand">
+      <h1>{frame.product}</h1>
+      {siteName.value !== "" && (
+        <span class="site-name" title={siteName.value}>
+          {siteName.value}
+        </span>
+      )}
+    </div>
+    {accessState.value === "open" && <Navigation />}
+    <div class="tools">
+      {accessState.value === "open" && <ConnectionStatus />}
+      <AccountMenu />
+    </div>
+  </header>
+);
+
+const Navigation = () => (
+  <nav aria-label={frame.navigation}>
+    {VIEWS.map((view) => (
+      <a
+        key={view}
+        href={linkTo(view)}
+        aria-current={currentRoute.value.view === view ? "page" : undefined}
+      >
+        {frame.views[view]}
+        {view === BADGE_VIEW && <Badge />}
+      </a>
+    ))}
+  </nav>
+);
+
+const BADGE_VIEW: View = "health";
+
+function Badge() {
+  const { value: count } = healthCount;
+  if (count === 0) return null;
+  return (
+    <span class="badge">
+      <span aria-hidden="true">{count}</span>
+      <span class="visually-hidden"> {frame.findings(count)}</span>
+    </span>
+  );
+}
+
+/** Whether the figures on the page are outdated, because the connection is lost. */
+export const isOutdated = computed(() => !isConnected.value && serverStatus.value !== null);
+
+function ConnectionStatus() {
+  if (isConnected.value) {
+    return (
+      <span class="live" role="status">
+        {frame.live}
+      </span>
+    );
+  }
+  const { value: asOf } = lastContactAt;
+  return (
+    <span class="live lost" role="status">
+      <span>
+        {serverStatus.value === null ? frame.connecting : frame.reconnecting}
+        {asOf !== null && serverStatus.value !== null && (
+          <span class="as-of"> {frame.asOf(formatShort(new Date(asOf).toISOString()))}</span>
+        )}
+      </span>
+    </span>
+  );
+}

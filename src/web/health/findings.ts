@@ -1,0 +1,28 @@
+import { computed } from "@preact/signals";
+import type { FindingReply } from "../../http/reply/findings.ts";
+import { berthCommand } from "../commands.ts";
+import { serverStatus } from "../status-stream.ts";
+
+export type Finding = FindingReply;
+export type Severity = Finding["severity"];
+
+/** Whether an operator should act; a note needs no action. */
+export const needsAttention = ({ severity }: Pick<Finding, "severity">): boolean =>
+  severity !== "note";
+
+/** The number of errors and warnings, for the badge and the title. */
+export const healthCount = computed(
+  () => serverStatus.value?.findings.filter(needsAttention).length ?? 0,
+);
+
+const EXPOSURE = /^(?:admin_open|clients_open|networks_wide|plain_|token_no_expiry)/;
+
+/** Open access to the server. */
+export const isExposure = ({ code }: Pick<Finding, "code">): boolean => EXPOSURE.test(code);
+
+/** Several findings may have the same code. */
+export const keyOf = ({ code, summary }: Finding): string => `${code} ${summary}`;
+
+/** The command as it is called on this server; the system's own commands stay as they are. */
+export const commandOf = (command: string): string =>
+  command.startsWith("berth ") ? berthCommand(command.slice("berth ".length)) : command;

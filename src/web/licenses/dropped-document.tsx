@@ -1,0 +1,133 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { admin, unwrapReply } from "../api.ts";
+import { formatEnd, formatNumber } from "../format.ts";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { DialogActions } from "../parts/dialog-actions.tsx";
+import { Facts } from "../parts/facts.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { TrustVendorPrompt } from "../trust/trust-vendor-prompt.tsx";
+import { InstallOutcomeNotice } from "./document-installer.tsx";
+import { parseLicenseClaims, type LicenseClaims } from "./documents.ts";
+import { installDocument, type InstallOutcome } from "./install-document.ts";
+import { licenses, loadLicenseData } from "./license-data.ts";
+import { pageDrop as texts } from "./page-drop-texts.ts";
+
+interface Props {
+  readonly kind: "license" | "trust" | "time" | "text" | "qr";
+  readonly text: string;
+  readonly onClose: () => void;
+}
+
+/** A dropped document that can be used here, after confirmation. */
+export function DroppedDocument({ kind, text, onClose }: Props) {
+  const outcome = useSignal<InstallOutcome | null>(null);
+  const isClockSet = useSignal(false);
+  const install = async (): Promise<void> => {
+    outcome.value = await installDocument(text);
+  };
+  // A trust document is only read: the fingerprint is the question. A text that is no document has
+  // nothing to confirm: the server says what is wrong with it.
+  useEffect(() => {
+    void loadLicenseData();
+    if (kind === "trust" || kind === "text") void install();
+  }, []);
+  const claims = kind === "license" ? parseLicenseClaims(text) : null;
+  const { value: current } = outcome;
+  const title =
+    kind === "time"
+      ? texts.clockTitle
+      : claims !== null && current === null
+        ? texts.installTitle(claims.product)
+        : texts.title;
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {current?.kind === "trust" ? (
+        <>
+          <h3>{texts.trustTitle}</h3>
+          <TrustVendorPrompt
+            offer={current}
+            onTrusted={async (vendor) => {
+              await loadLicenseData();
+              outcome.value = { kind: "trusted", vendor };
+            }}
+            onCancel={onClose}
+          />
+        </>
+      ) : current !== null ? (
+        <Finished onClose={onClose}>
+          <InstallOutcomeNotice outcome={current} />
+        </Finished>
+      ) : isClockSet.value ? (
+        <Finished onClose={onClose}>
+          <Notice kind="good">{texts.clockDone}</Notice>
+        </Finished>
+      ) : kind === "time" ? (
+        <>
+          <p>{texts.clockText}</p>
+          <DialogActions
+            kind="danger"
+            actionLabel={texts.clockAct}
+            onCancel={onClose}
+            onConfirm={async () => {
+              await unwrapReply(admin.clock.repair.post({ license: text.trim() }));
+              isClockSet.value = true;
+            }}
+          />
+        </>
+      ) : kind === "license" ? (
+        <>
+          {claims !== null && <Claims claims={claims} />}
+          <DialogActions
+            kind="main"
+            actionLabel={texts.install}
+            onCancel={onClose}
+            onConfirm={install}
+          />
+        </>
+      ) : null}
+    </Dialog>
+  );
+}
+
+function Finished({ children, onClose }: { children: ComponentChildren; onClose: () => void }) {
+  return (
+    <>
+      {children}
+      <div class="row actions">
+        <Button kind="main" onClick={onClose}>
+          {texts.close}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+const endOf = (end: string | null): string => (end === null ? texts.noExpiry : formatEnd(end));
+
+/** What the file says, beside what is installed. */
+function Claims({ claims }: { claims: LicenseClaims }) {
+  const before = licenses.value?.find(({ id }) => id === claims.license_id);
+  const slots = formatNumber(claims.slots);
+  const until = endOf(claims.valid_until);
+  const facts = [
+    [texts.product, claims.product],
+    [
+      texts.slots,
+      before === undefined ? slots : texts.changed(formatNumber(before.floating_users), slots),
+    ],
+    [
+      texts.until,
+      before === undefined ? until : texts.changed(endOf(before.validity_period), until),
+    ],
+  ] as const;
+  return (
+    <>
+      <p>{before === undefined ? texts.isNew : texts.isRenewal}</p>
+      <p class="muted">{texts.checking}</p>
+      <Facts as="lines" facts={facts} />
+    </>
+  );
+}

@@ -1,0 +1,25 @@
+/** The table of licenses, and what selects its rows. */
+export const licenseTable = {
+  label: "Table of licenses",
+  columns: {
+    product: "Product",
+    customer: "Customer",
+    vendor: "Vendor",
+    slots: "Slots",
+    used: "In use",
+    consumed: "Consumed",
+    end: "Expires",
+  },
+  daysLeft: "Time left",
+  consumed: (total: string, max: string) => `${total} of ${max}`,
+  noExpiry: "no expiry",
+  layout: "Layout",
+  table: "Table",
+  cards: "Cards",
+  within: "Ending within days",
+  choices: "Usual numbers of days",
+  withinDays: (days: number) => `${days} days`,
+  all: "All",
+  noneWithin: (days: number) => `No license expires within ${days} days.`,
+  count: (shown: string, all: string) => `${shown} of ${all} licenses`,
+} as const;

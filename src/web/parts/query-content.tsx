@@ -1,0 +1,28 @@
+import type { ComponentChildren } from "preact";
+import type { Query } from "../query-core.ts";
+import { Button } from "./button.tsx";
+import { frame } from "./common-texts.ts";
+import { Notice } from "./notice.tsx";
+
+interface Props<T> {
+  readonly query: Query<T>;
+  readonly children: (data: T, refresh: () => Promise<void>) => ComponentChildren;
+}
+
+/** Shows the data of a query; before there is any, that it is loading or why it cannot. */
+export function QueryContent<T>({ query, children }: Props<T>) {
+  const { value: data } = query.data;
+  const { value: error } = query.error;
+  return (
+    <>
+      {error !== "" && (
+        <>
+          <Notice kind="bad">{error}</Notice>
+          <Button onClick={query.refresh}>{frame.retry}</Button>
+        </>
+      )}
+      {data !== null && children(data, query.refresh)}
+      {data === null && error === "" && <p class="muted loading">{frame.loading}</p>}
+    </>
+  );
+}

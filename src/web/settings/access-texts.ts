@@ -1,0 +1,98 @@
+/** Settings › Access: tokens, users and sessions. */
+export const access = {
+  unclaimed: "There is no admin credential yet: anyone on this machine can administer.",
+  readOnly: "You are signed in as a viewer: you can read everything and change nothing.",
+  actions: "Actions",
+  name: "Name",
+  role: "Role",
+  roles: { admin: "Administrator", viewer: "Viewer", user: "User" },
+  roleHints: {
+    admin: "Can do everything.",
+    viewer: "Can read everything here and change nothing. Gets no backup.",
+    user: "Cannot sign in here. Logs in for applications, if client_auth is “login”.",
+  },
+  createdAt: "Created",
+  expiresAt: "Expires",
+  lastUsed: "Last used",
+  notUsed: "Not used yet",
+  noExpiry: "No expiry",
+  expired: "Expired",
+  you: "you",
+  tokens: {
+    title: "Tokens",
+    about:
+      "For people and programs that administer. A token is shown only once, when it is created.",
+    none: "No tokens yet.",
+  },
+  users: {
+    title: "Users",
+    about: "People who sign in with a name and a password.",
+    none: "No users yet.",
+    passwordSetAt: "Password set",
+  },
+  sessions: {
+    title: "Sessions",
+    about:
+      "Everyone who is signed in to this page. A session ends after 12 hours, or with its token or user.",
+    none: "No sessions.",
+    owner: "Signed in as",
+    startedAt: "Since",
+    current: "this session",
+  },
+  createToken: {
+    title: "Create a token",
+    name: "Token name",
+    nameHint:
+      "What the token is for, such as backup-job: letters, digits, dots, dashes and underscores.",
+    expiry: "Expires after",
+    expiries: [
+      ["30", "30 days"],
+      ["365", "1 year"],
+      ["0", "No expiry"],
+    ],
+    act: "Create the token",
+  },
+  newToken: {
+    title: "New token",
+    text: "It is shown only once. Copy it now to where it will be used.",
+  },
+  revokeToken: {
+    act: "Revoke",
+    label: (name: string) => `Revoke the token ${name}`,
+    title: (name: string) => `Revoke ${name}?`,
+    text: "The token and the sessions that it started stop working immediately. It cannot be restored.",
+  },
+  ownCredential: "You are signed in with it: you will have to sign in again.",
+  setUser: {
+    add: "Add a user",
+    change: "New password",
+    changeLabel: (name: string) => `New password for ${name}`,
+    title: "Add a user",
+    titleOf: (name: string) => `New password for ${name}`,
+    password: "Password",
+    passwordHint: "12 characters or more.",
+    act: "Save",
+    sessionsEnd: "Everyone logged in with the old password has to log in again.",
+  },
+  removeUser: {
+    act: "Remove",
+    label: (name: string) => `Remove the user ${name}`,
+    title: (name: string) => `Remove ${name}?`,
+    text: "Their sessions and logins end immediately. They keep their slots until the slots expire.",
+  },
+  revokeSession: {
+    act: "Revoke",
+    label: (name: string, address: string) => `Revoke the session of ${name} at ${address}`,
+    title: (name: string) => `Revoke the session of ${name}?`,
+    text: "The page with this session has to sign in again.",
+  },
+  commands: [
+    "admin user list",
+    "admin session list",
+    "admin token --name NAME --role viewer --days 90",
+    "admin token revoke NAME",
+    "admin user add NAME --role viewer",
+    "admin user remove NAME",
+    "admin password",
+  ],
+} as const;

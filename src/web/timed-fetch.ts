@@ -1,0 +1,49 @@
+import { ApiError } from "./api-error.ts";
+import { connection } from "./connection-texts.ts";
+
+const READ_TIMEOUT = 15_000;
+/** A change waits for the disk, which may be slow. */
+const CHANGE_TIMEOUT = 30_000;
+/** These read the whole data folder, or send a file. */
+const LONG_TIMEOUT = 600_000;
+
+const LONG_REQUEST = /\/(?:doctor|verify|backups?|backups\/download|support-bundle|audit\/export)$/;
+
+/** Sent with POST because of their bodies or their cost; repeating them changes nothing. */
+const HARMLESS_POST = /\/(?:sessions|qr|verify|doctor|support-bundle|backups\/download)$/;
+
+const pathOf = (url: string): string => url.replace(/^\w+:\/\/[^/]*/, "").split(/[?#]/, 1)[0] ?? "";
+
+const mayChange = (method: string, path: string): boolean =>
+  !/^(?:GET|HEAD)$/i.test(method) && !HARMLESS_POST.test(path);
+
+export function timeoutOf(method: string, path: string): number {
+  if (LONG_REQUEST.test(path)) return LONG_TIMEOUT;
+  return mayChange(method, path) ? CHANGE_TIMEOUT : READ_TIMEOUT;
+}
+
+export interface TimedInit extends RequestInit {
+  /** In milliseconds, until the whole body has arrived; null: the caller ends the request. */
+  readonly timeout?: number | null;
+}
+
+/**
+ * Like `fetch`, but a server that does not answer is noticed. Throws an `ApiError` then, which says
+ * whether a change may have been made; a request that the caller ended throws its own error.
+ */
+export async function timedFetch(url: string, init: TimedInit = {}): Promise<Response> {
+  const { timeout, ...options } = init;
+  const method = options.method ?? "GET";
+  const path = pathOf(url);
+  const limit = timeout === undefined ? timeoutOf(method, path) : timeout;
+  const signals = [options.signal, limit === null ? null : AbortSignal.timeout(limit)];
+  const signal = AbortSignal.any(signals.filter((one) => one instanceof AbortSignal));
+  try {
+    return await fetch(url, { ...options, signal });
+  } catch (error) {
+    if (options.signal?.aborted === true) throw error;
+    throw mayChange(method, path)
+      ? new ApiError("outcome_unknown", connection.outcomeUnknown, 0)
+      : new ApiError("unreachable", connection.noAnswer, 0);
+  }
+}
