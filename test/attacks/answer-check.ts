@@ -24,7 +24,9 @@ function findRefusalProblem({ status, head, body }: RawAnswer): string | null {
   if (!/^content-type: application\/json/im.test(head)) return "is refused, but not in JSON";
   const refusal = parseObject(body);
   if (refusal === null) return "is refused, but not in JSON";
-  if (Object.keys(refusal).toSorted().join() !== FIELDS.join())
+  const { field, ...always } = refusal;
+  if (field !== undefined && typeof field !== "string") return "is refused with another field";
+  if (Object.keys(always).toSorted().join() !== FIELDS.join())
     return "is refused with other fields";
   const { code, message } = refusal;
   if (refusal["status"] !== status) return "is refused with a status in the body that differs";

@@ -54,6 +54,9 @@ export interface SiteDocuments {
   readonly licenseId: number;
   /** A license that may be returned. */
   readonly spareLicenseId: number;
+  readonly openRequest: string;
+  /** A request that is cancelled already: it can be cancelled again. */
+  readonly cancelledRequest: string;
   readonly airgap: {
     readonly license_policy: string;
     readonly license_key: string;
@@ -100,6 +103,9 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
       return { id: unwrap(await site.licensing.installLicense(document, PEER)).id, document };
     };
     const [main, spare] = [await install(PRODUCT), await install(SPARE)];
+    const { request: cancelledRequest } = unwrap(await site.licensing.request(PRODUCT, null, PEER));
+    unwrap(await site.licensing.cancelRequest(cancelledRequest, PEER));
+    const { request: openRequest } = unwrap(await site.licensing.request(PRODUCT, null, PEER));
     const question = decodeTimeCode(unwrap(await site.timekeeping.requestTimeCode(PEER)));
     if (question === null) throw new Error("the site's time code cannot be decoded");
     const iat = Math.floor(wallClock() / 1_000);
@@ -111,6 +117,8 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
       license: main.document,
       licenseId: main.id,
       spareLicenseId: spare.id,
+      openRequest,
+      cancelledRequest,
       airgap: await confirmAirgap(
         vendor,
         unwrap(await site.airgap.createActivationCode(KEY, "", PEER)).code,

@@ -21,6 +21,7 @@ const usualValues = (documents: SiteDocuments): Values => ({
   product: oneOf(PRODUCT, PRODUCT, PRODUCT, ""),
   // Some users often, so that they hold the slot that a feature needs; more users than slots.
   user: oneOf(...FREQUENT_USERS, ...FREQUENT_USERS, ...FREQUENT_USERS, ...numbered("user", 30)),
+  users: oneOf("user-0", "user-1\nuser-2\nuser-29"),
   os_hostname: oneOf("desk", ""),
   ip_local: oneOf("10.0.0.7", "::1", ""),
   user_info: oneOf("", "a line\nand another"),
@@ -28,6 +29,11 @@ const usualValues = (documents: SiteDocuments): Values => ({
   license_id: oneOf(String(documents.licenseId)),
   feature: oneOf("view", "plot"),
   license_key: oneOf(documents.airgap.license_key),
+  wanted_slots: oneOf("1", "25", ""),
+  wanted_until: oneOf("2030-12-31", ""),
+  changes: oneOf('{"site_name":"Plant 4"}', '{"expiry_warning_days":"30"}', '{"site_name":null}'),
+  // Of no backup: the names contain the time.
+  backup: oneOf("berth-0123456789abcdef-20260302T010203Z.berth"),
   signing_key: oneOf(""),
   license_policy: oneOf(documents.airgap.license_policy),
   policy_id: oneOf(documents.airgap.policy_id),
@@ -35,9 +41,11 @@ const usualValues = (documents: SiteDocuments): Values => ({
   apiKey: oneOf("an-api-key", ""),
   sharedKey: oneOf("a-shared-key", ""),
   name: oneOf(...numbered("name", 8)),
-  role: oneOf("admin", "user"),
+  role: oneOf("admin", "viewer", "user"),
   password: oneOf(PASSWORD),
-  days: oneOf("1", "90", ""),
+  days: oneOf("1", "90", "0", ""),
+  // Of no session: the ids are random.
+  id: oneOf("0123456789abcdef0123456789abcdef"),
   text: oneOf("A CODE", "a text"),
   frames: oneOf(
     splitIntoFrames("a text").join("\n"),
@@ -70,6 +78,8 @@ const valuesByRoute = (documents: SiteDocuments): Readonly<Record<string, Values
   "/api/admin/v1/trust/show": { license: oneOf(documents.trust, documents.otherTrust) },
   "/api/admin/v1/trust/add": { license: oneOf(documents.trust, documents.otherTrust) },
   "/api/admin/v1/clock/repair": { license: oneOf(documents.timeAnswer) },
+  "/api/admin/v1/requests/document": { request_id: oneOf(documents.openRequest) },
+  "/api/admin/v1/requests/cancel": { request_id: oneOf(documents.cancelledRequest) },
   "/api/admin/v1/licenses/remove": { license_id: oneOf(String(documents.spareLicenseId)) },
   "/api/v4/featureRegister": { feature: oneOf("view") },
   "/api/v4/check_license_feature": { feature: oneOf("view") },

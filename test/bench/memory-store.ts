@@ -7,15 +7,17 @@ import type { RuleContext } from "../../src/domain/rule-context.ts";
 import type { State } from "../../src/domain/state.ts";
 import { latest } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
+import { AuditHealth } from "../../src/store/audit/audit-health.ts";
 import type { StoreHealth } from "../../src/store/store-health.ts";
 import { openFolder, type OpenedFolder } from "../../src/store/folder/folder.ts";
 import type { ChainHead } from "../../src/store/journal/journal.ts";
 import type { StoreStatus, StoreOptions } from "../../src/store/store-options.ts";
 import type { Store as DurableStore } from "../../src/store/store.ts";
 
-type StoreMember = "transact" | "read" | "peek" | "status" | "health" | "close";
+type StoreMember = "transact" | "read" | "peek" | "status" | "health" | "auditHealth" | "close";
 
 export class Store implements Pick<DurableStore, StoreMember> {
+  readonly auditHealth = new AuditHealth();
   readonly #options: StoreOptions;
   readonly #lock: OpenedFolder["lock"];
   readonly #state: State;
@@ -80,7 +82,7 @@ export class Store implements Pick<DurableStore, StoreMember> {
     const { clock, behind, isBound = () => true, caps } = this.#options;
     const { latestEventAt, clockJumps } = this.#state;
     const at = latest(clock(latestEventAt, clockJumps), latestEventAt);
-    const slotCaps = caps ?? { perUser: null, perPeer: null };
+    const slotCaps = caps?.() ?? { perUser: null, perPeer: null };
     return { at, clockBehind: behind?.(at) ?? 0, isSignedForThisMachine: isBound, slotCaps };
   }
 }

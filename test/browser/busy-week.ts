@@ -43,7 +43,7 @@ export async function createBusyWeek(folder: string): Promise<void> {
       validUntil,
     },
   ]) {
-    await installNewLicense(site, terms(differing));
+    await installNewLicense(site, terms({ ...differing, productName: differing.product }));
   }
   for (let hour = WEEK; hour >= 0; hour -= 1) {
     clock.now = instant(now - hour * HOUR - MINUTE);

@@ -19,6 +19,8 @@ export interface SiteCounters {
 export class DemoSite {
   readonly #port: number;
   readonly airgapBody: Fields;
+  /** An open request that nothing answers. */
+  readonly requestId: string;
   /** A license that is not installed yet. */
   readonly license: string;
   readonly licenseId: string;
@@ -38,6 +40,7 @@ export class DemoSite {
       otherTrust: this.otherTrust,
       otherVendor: this.otherVendor,
       airgapBody: this.airgapBody,
+      requestId: this.requestId,
     } = facts);
   }
 
@@ -102,7 +105,7 @@ export const JSON_TYPE = { "content-type": "application/json" };
 
 type SiteFacts = Pick<
   DemoSite,
-  "license" | "licenseId" | "otherTrust" | "otherVendor" | "airgapBody"
+  "license" | "licenseId" | "otherTrust" | "otherVendor" | "airgapBody" | "requestId"
 >;
 
 function createFacts(root: string, folder: string): SiteFacts {
@@ -119,10 +122,14 @@ function createFacts(root: string, folder: string): SiteFacts {
   const status = JSON.parse(run("status", "--data", folder, "--json")) as {
     licenses: { license_id: number }[];
   };
+  const openRequest = JSON.parse(
+    run("license", "request", "--data", folder, "--product", "DEMO", "--json"),
+  ) as { request_id: string };
   const otherTrust = readFileSync(join(other, "trust.jwt"), "utf8").trim();
   return {
     license: readFileSync(license, "utf8").trim(),
     licenseId: String(status.licenses[0]?.license_id),
+    requestId: openRequest.request_id,
     otherTrust,
     otherVendor: claimsIn(otherTrust).vendor,
     airgapBody: JSON.parse(

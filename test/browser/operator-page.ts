@@ -44,12 +44,13 @@ export async function serveSite(
 export async function createToken(
   { folder }: Pick<ServedSite, "folder">,
   name = "suite",
+  role: "admin" | "viewer" = "admin",
 ): Promise<string> {
   const answer = await fetch("http://berth/api/admin/v1/access/tokens", {
     unix: join(folder, "berth.sock"),
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ name }),
+    body: JSON.stringify({ name, role }),
   });
   if (!answer.ok) throw new Error(await answer.text());
   return ((await answer.json()) as { readonly token: string }).token;
@@ -121,7 +122,23 @@ export class OperatorPage {
   async createToken(): Promise<void> {
     await this.page.getByRole("button", { name: "Create the admin token" }).click();
     await this.page.getByRole("button", { name: "I have saved it" }).click();
-    await this.page.getByRole("button", { name: "Sign out" }).waitFor();
+    await this.waitUntilSignedIn();
+  }
+
+  async waitUntilSignedIn(): Promise<void> {
+    await this.page.getByRole("button", { name: /^Menu of / }).waitFor();
+  }
+
+  async signOut(): Promise<void> {
+    await this.page.getByRole("button", { name: /^Menu of / }).click();
+    const menu = this.page.locator("#account-menu");
+    await menu.getByRole("button", { name: "Sign out" }).click();
+  }
+
+  async chooseTheme(theme: "System" | "Light" | "Dark"): Promise<void> {
+    await this.page.getByRole("button", { name: /^Menu\b/ }).click();
+    await this.page.getByRole("button", { name: theme, exact: true }).click();
+    await this.page.keyboard.press("Escape");
   }
 
   /** Saves `build/out/screenshots/NAME.png`. */
@@ -132,7 +149,15 @@ export class OperatorPage {
 
   /** Polls from outside: inside, the content security policy forbids evaluating a text. */
   expectEventually(expression: string, expected: unknown): Promise<void> {
-    return expectEventually(() => this.page.evaluate<unknown>(expression), expected);
+    return expectEventually(async () => {
+      try {
+        return await this.page.evaluate<unknown>(expression);
+      } catch (error) {
+        // The page is loading another document: the expression has no value yet.
+        if (String(error).includes("Execution context was destroyed")) return error;
+        throw error;
+      }
+    }, expected);
   }
 
   /** Waits until an action has shown a text, however briefly: an observer in the page watches. */

@@ -179,11 +179,33 @@ test("an empty site gets a license by codes that a scanner types, and a user can
   for (const key of codeRows.join("\n")) await page.keyboard.press(key === "\n" ? "Enter" : key);
   await page.getByText(ALL_RIGHT).waitFor();
   await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "License installed" }).waitFor();
   await page.getByText(`${HOSTILE} is installed`).waitFor();
+  expect(await page.locator(".steps .done").count()).toBe(5);
   await opened.checkAccessibility("air-gap wizard, license installed");
   await opened.saveScreenshot("air-gap-5-installed");
   expect(await tryRegister(newSite.url, "ada", HOSTILE)).toBe(true);
+  await page.getByRole("link", { name: "View the license" }).click();
+  await page.getByRole("heading", { name: "Vendor and hardware" }).waitFor();
   await newSite.stop();
+});
+
+test("an activation code is listed as an open request, can be shown again and cancelled", async () => {
+  const { opened, page } = await openKeyStep();
+  await page.getByLabel("License key").fill("LISTED-1");
+  await createButton(page).click();
+  await page.locator(".code-display").waitFor();
+  const code = await page.locator(".code-display").textContent();
+  await page.goto(`${site.url}#/licenses`);
+  const request = page.locator(".open-requests li").filter({ hasText: "LISTED-1" });
+  await request.getByRole("button", { name: /^Show again/ }).click();
+  await page.getByRole("dialog").locator(".code-display").waitFor();
+  expect(await page.getByRole("dialog").locator(".code-display").textContent()).toBe(code);
+  await opened.checkAccessibility("licenses page, an activation code shown again");
+  await page.keyboard.press("Escape");
+  await request.getByRole("button", { name: /^Cancel request/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel request" }).click();
+  await expectEventually(() => request.count(), 0);
 });
 
 interface OpenWizard {

@@ -73,10 +73,15 @@ test("an empty site gets its first license through the request wizard, and a use
   const answer = desk.issue(request, "--slots", "3", "--borrow-hours", "48", ...LONG_TIMEOUT);
   await page.getByRole("button", { name: "Install the license" }).click();
   await dropFile(page, answer, "license.jwt");
+  await page.getByRole("heading", { name: "License installed" }).waitFor();
   await page.getByText("CAD is installed").waitFor();
+  await page.locator(".step li").filter({ hasText: "no expiry" }).waitFor();
+  expect(await page.locator(".steps .done").count()).toBe(5);
   await opened.checkAccessibility("request wizard, license installed");
   await opened.saveScreenshot("request-5-answer");
   expect(await tryRegister(site.url, "ada", "CAD")).toBe(true);
+  await page.getByRole("link", { name: "Done" }).click();
+  await page.getByRole("heading", { name: "Licenses" }).waitFor();
   await site.stop();
 });
 
@@ -144,7 +149,7 @@ describe("with a license of a trusted vendor installed", () => {
       .getByRole("alert")
       .filter({ hasText: "already has one of these products" })
       .waitFor();
-    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
   });
 
   test("a license of an untrusted vendor is installed once the vendor is trusted, and its request is answered once", async () => {
@@ -215,6 +220,8 @@ describe("with a license of a trusted vendor installed", () => {
     await page.getByText("is installed").waitFor();
     await useHostileProduct(site);
     await page.getByText("95 of 100 consumed").first().waitFor();
+    // What the header bar covers has no target that can be touched.
+    await page.evaluate("scrollTo(0, 0)");
     await opened.checkLayouts("licenses");
     await page.getByRole("link", { name: "<i>Mesh</i> Pro" }).first().click();
     await page.getByRole("heading", { name: "<i>Mesh</i> Pro" }).waitFor();

@@ -1,10 +1,9 @@
-// The Settings page: access, vendors, cloud keys, network, clock, maintenance and command line.
+// The Settings page: access, general, vendors, cloud keys, network, clock, maintenance and about.
 import { beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { makeTempFolder } from "../support/suite-harness.ts";
-import { runBinary } from "../support/binary.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import {
   createToken,
@@ -48,7 +47,7 @@ test("the first token signs the tab in, and its dialogs give the focus back to t
   })()`);
   await page.getByRole("dialog").getByRole("button", { name: "Create the token" }).click();
   await page.locator("dialog .secret code").waitFor();
-  await page.getByRole("button", { name: "Sign out" }).waitFor({ state: "attached" });
+  await page.getByRole("button", { name: /^Menu of / }).waitFor({ state: "attached" });
   // The token stays shown until the operator has saved it.
   await page.locator("dialog .secret code").waitFor();
   await page.getByRole("button", { name: "I have saved it" }).click();
@@ -58,7 +57,8 @@ test("the first token signs the tab in, and its dialogs give the focus back to t
 test("the list of tokens marks the own one, and the last administrator credential stays", async () => {
   const opened = await openSignedIn(site, token, "#/settings");
   const { page } = opened;
-  await page.getByRole("listitem").filter({ hasText: OWN_TOKEN }).getByText("you").waitFor();
+  const tokens = page.getByRole("table", { name: "Tokens" });
+  await tokens.getByRole("row").filter({ hasText: OWN_TOKEN }).getByText("you").waitFor();
   await page.getByRole("button", { name: `Revoke the token ${OWN_TOKEN}` }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Revoke" }).click();
@@ -73,8 +73,9 @@ test("a token created on the page is shown once, works, and is refused once it i
   await page.getByRole("button", { name: "Create a token" }).click();
   await page.getByLabel("Token name").fill("backup job");
   await page.getByRole("button", { name: "Create the token" }).click();
-  await page.getByRole("dialog").getByRole("alert").waitFor();
-  await page.getByText("name must be 1 to 64 letters").waitFor();
+  // Beside its field.
+  const nameError = page.getByRole("dialog").locator(".field").getByRole("alert");
+  await nameError.filter({ hasText: "Name must be 1 to 64 letters" }).waitFor();
   await opened.checkLayouts("settings-new-token");
   await page.getByLabel("Token name").fill("backup-job");
   await page.getByRole("button", { name: "Create the token" }).click();
@@ -101,6 +102,9 @@ test("a user whose name is HTML can be added once the password is long enough", 
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("button", { name: `Remove the user ${HOSTILE}` }).waitFor();
   await page.getByText(HOSTILE).first().waitFor();
+  // Nobody becomes an administrator by mistake.
+  const users = page.getByRole("table", { name: "Users" });
+  await users.getByRole("row").filter({ hasText: HOSTILE }).getByText("User").first().waitFor();
   await opened.checkLayouts("settings-access");
 });
 
@@ -141,10 +145,11 @@ test("a vendor is trusted only after its fingerprint is confirmed, and stays whi
 test("cloud keys are nowhere on the page after they are saved", async () => {
   const opened = await openSection("Cloud keys");
   const { page } = opened;
-  await page.getByLabel("API key").fill("key-that-is-secret");
-  await page.getByLabel("Shared key").fill("shared-that-is-secret");
+  await page.getByLabel("New API key").fill("key-that-is-secret");
+  await page.getByLabel("New shared key").fill("shared-that-is-secret");
   await page.getByRole("button", { name: "Set the keys" }).click();
   await page.getByText("Saved: the API key, the shared key.").waitFor();
+  expect(await page.locator(".facts dd").allTextContents()).toEqual(["set", "set"]);
   const values = await page.evaluate<string>(
     "[...document.querySelectorAll('input')].map(({ value }) => value).join('')",
   );
@@ -153,13 +158,59 @@ test("cloud keys are nowhere on the page after they are saved", async () => {
   await opened.checkLayouts("settings-keys");
 });
 
-test("the network settings list exposures with their remedies", async () => {
-  const opened = await openSection("TLS and networks");
+test("general settings show what differs before it is saved, and what was saved", async () => {
+  const opened = await openSection("General");
   const { page } = opened;
-  await page
-    .getByRole("cell", { name: "client_auth" })
-    .or(page.getByRole("rowheader", { name: "client_auth" }))
-    .waitFor();
+  const name = page.getByLabel("Site name");
+  await name.fill("Plant 4");
+  await page.getByLabel("Expiry warning (days)").fill("60");
+  const differences = page.locator(".differences dd");
+  await expectEventually(async () => (await differences.allTextContents()).at(-1), "30 → 60");
+  expect(readSettings()["site_name"]?.source).toBe("default");
+  await opened.checkLayouts("settings-general-differences");
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await page.getByText("Saved. It applies at once.").waitFor();
+  await page.getByText("Expiry warning (days): 30 → 60").waitFor();
+  expect(readSettings()["site_name"]).toEqual({ value: "Plant 4", source: "page" });
+  expect(readSettings()["expiry_warning_days"]).toEqual({ value: "60", source: "page" });
+  await name.fill("");
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await page.getByText("Plant 4 →").first().waitFor();
+  await expectEventually(async () => readSettings()["site_name"]?.source, "default");
+});
+
+test("a wrong value is refused beside its field, and nothing is changed", async () => {
+  const opened = await openSection("General");
+  const { page } = opened;
+  const days = page.getByLabel("Expiry warning (days)");
+  await days.fill("999");
+  await page.getByLabel("Slots per user, at most").fill("3");
+  await page.getByRole("button", { name: "Save changes" }).click();
+  const error = page.locator(".field").filter({ has: days }).getByRole("alert");
+  await error.waitFor();
+  expect(await error.textContent()).toContain("must be a number of days from 1 to 365");
+  await opened.expectEventually("document.activeElement.value", "999");
+  expect(await days.getAttribute("aria-invalid")).toBe("true");
+  expect(readSettings()["max_slots_per_user"]?.source).toBe("default");
+  await opened.checkLayouts("settings-general-refused");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  expect(await page.locator(".differences").count()).toBe(0);
+});
+
+test("all settings are listed with their sources and the reason why some are fixed", async () => {
+  const opened = await openSection("General");
+  const listen = opened.page.locator(".all-settings > li").filter({ hasText: "listen_tls" });
+  await listen.waitFor();
+  const names = await opened.page.locator(".all-settings > li > code").allTextContents();
+  expect(names.length).toBeGreaterThan(18);
+  expect(await listen.textContent()).toContain("a wrong address would cut off this page");
+  await opened.checkLayouts("settings-general");
+});
+
+test("the network settings list exposures with their remedies", async () => {
+  const opened = await openSection("Network");
+  const { page } = opened;
+  await page.getByLabel("Client networks").waitFor();
   await page.getByText("Remedy:").first().waitFor();
   await opened.checkLayouts("settings-network");
 });
@@ -173,24 +224,11 @@ test("the clock settings show that the time is in sync with the system clock", a
 test("the audit log can be verified in the maintenance settings, and is not verified before", async () => {
   const opened = await openSection("Maintenance");
   const { page } = opened;
-  await page.getByRole("button", { name: "Run again" }).waitFor();
+  await page.getByRole("link", { name: "on the page Health" }).waitFor();
   await page.getByText("Not verified yet.").waitFor();
   await page.getByRole("button", { name: "Verify the audit log" }).click();
   await page.getByText("The audit log is intact.").waitFor();
   await opened.checkLayouts("settings-maintenance");
-});
-
-test("saving a backup asks first, and berth verify accepts the backup", async () => {
-  const { page } = await openSection("Maintenance");
-  const button = "Save a backup";
-  const download = page.waitForEvent("download");
-  await page.getByRole("button", { name: button }).click();
-  await page.getByText("It holds the appliance’s key").waitFor();
-  await page.getByRole("dialog").getByRole("button", { name: button }).click();
-  const path = join(root, (await download).suggestedFilename());
-  await (await download).saveAs(path);
-  const { code, stderr } = await runBinary(["verify", path]);
-  expect({ code, stderr }).toMatchObject({ code: 0 });
 });
 
 test("tar can list a support bundle saved by the page", async () => {
@@ -205,12 +243,13 @@ test("tar can list a support bundle saved by the page", async () => {
 
 test("the settings show the command line for what the page cannot do", async () => {
   const opened = await openSection("Command line");
-  await opened.page.getByText("berth move out site.move").waitFor();
+  await opened.page.getByText("move out site.move").waitFor();
   await opened.checkLayouts("settings-command-line");
 });
 
 test("the settings name the packages that Berth contains", async () => {
   const opened = await openSection("About");
+  await opened.page.getByText("Third-party notices").click();
   await opened.page.getByText("elysia", { exact: false }).first().waitFor();
   await opened.checkLayouts("settings-about");
 });
@@ -234,6 +273,11 @@ async function chooseTrustFile(page: Page, text: string): Promise<void> {
 async function isAccepted(bearer: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${bearer}` };
   return (await fetch(`${site.url}api/admin/v1/status`, { headers })).ok;
+}
+
+function readSettings(): Record<string, { readonly value: string; readonly source: string }> {
+  const output = BERTH_COMMANDS.run("config", "--data", site.folder, "--json");
+  return JSON.parse(output) as Record<string, { value: string; source: string }>;
 }
 
 function listVendors(): { readonly fingerprint: string }[] {

@@ -1,11 +1,14 @@
-// Signing in to the page: the first visit to an unprotected appliance, the admin token that only
-// this tab knows, passwords, ended sessions, foreign sites and names, plain HTTP, TLS and the demo.
+// Signing in to the page: the first visit to an unprotected appliance, tokens, passwords, sessions
+// over a reload, in two tabs and after a revocation, viewers, foreign sites and names, plain HTTP,
+// TLS and the demo.
 import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { atEnd, makeTempFolder, testUnless } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { openPage } from "./chromium.ts";
+import { sendForm } from "./docs-page.ts";
 import { networkAddress, noNetworkAddress } from "./network-address.ts";
 import {
   createToken,
@@ -17,6 +20,7 @@ import {
 } from "./operator-page.ts";
 
 const PASSWORD = "correct horse battery ☂";
+const TOKEN_LABEL = "Administration token";
 const HTML = { "content-type": "text/html" };
 
 /** A site with an admin token. */
@@ -28,33 +32,38 @@ beforeAll(async () => {
   token = await createToken(site);
 });
 
-test("the first visit to a new site creates the admin token, which the browser stores nowhere", async () => {
+test("the first visit to a new site creates the admin token, and the browser keeps only a session", async () => {
   const { url } = await serveSite();
   const visit = await OperatorPage.open(url);
   const { page } = visit;
-  await page.getByText("Admin access is not protected").waitFor();
+  await page.getByText("Administration is open to everybody on this machine").waitFor();
   await page.getByText("No license yet").waitFor();
   await visit.checkLayouts("first-visit");
   await page.getByRole("button", { name: "Create the admin token" }).click();
-  expect(await page.locator("dialog code").textContent()).toStartWith("berth_");
+  const newToken = (await page.locator("dialog code").textContent()) ?? "";
+  expect(newToken).toStartWith("berth_");
   await visit.checkLayouts("new-token");
   await page.getByRole("button", { name: "I have saved it" }).click();
-  // The tab is signed in with the token.
-  await page.getByRole("button", { name: "Sign out" }).waitFor();
-  await page.getByText("live", { exact: true }).waitFor();
+  // The tab is signed in.
+  await visit.waitUntilSignedIn();
+  await page.getByText("Live", { exact: true }).waitFor();
   await page.reload();
-  await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  expect(
-    await page.evaluate(`[{ ...localStorage }, { ...sessionStorage }, document.cookie]`),
-  ).toEqual([{}, {}, ""]);
+  await page.getByText("Live", { exact: true }).waitFor();
+  const stored = await page.evaluate<string>(
+    `JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])`,
+  );
+  expect(stored).not.toContain(newToken);
+  expect(stored).toEndWith(',""]');
 });
 
-test("the theme buttons of the page make it dark, and light again", async () => {
+test("the theme of the menu makes the page dark, and a reload keeps it so", async () => {
   const visit = await OperatorPage.open((await serveSite()).url);
   const isDark = `getComputedStyle(document.body).backgroundColor === "rgb(15, 23, 25)"`;
-  await visit.page.getByRole("button", { name: "Switch to dark" }).click();
+  await visit.chooseTheme("Dark");
   await visit.expectEventually(isDark, true);
-  await visit.page.getByRole("button", { name: "Switch to light" }).click();
+  await visit.page.reload();
+  await visit.expectEventually(isDark, true);
+  await visit.chooseTheme("Light");
   await visit.expectEventually(isDark, false);
 });
 
@@ -62,28 +71,82 @@ test("signing in with a wrong token shows an error, with the right one the page"
   const visit = await OperatorPage.open(site.url);
   const { page } = visit;
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  // The field has the focus: a token can be pasted at once.
+  await visit.expectEventually("document.activeElement.labels?.[0]?.textContent", TOKEN_LABEL);
   await visit.checkLayouts("sign-in");
   await visit.signIn("berth_wrong");
-  await page.getByRole("alert").waitFor();
-  await page.getByText("Sign-in failed.").waitFor();
+  await page.getByRole("alert").filter({ hasText: "This token is not valid." }).waitFor();
   await visit.signIn(token);
   await page.getByRole("navigation").waitFor();
+  await visit.expectEventually("document.activeElement.id", "view");
 });
 
-test("signing out shows the sign-in form", async () => {
-  const { page } = await openSignedIn(site, token, "/");
-  await page.getByRole("button", { name: "Sign out" }).click();
+test("a reload stays signed in, and so do the API documentation and the way back", async () => {
+  const { page } = await openSignedIn(site, token, "#/settings/trust");
+  await page.getByText("No vendor is trusted yet").waitFor();
+  await page.reload();
+  await page.getByText("No vendor is trusted yet").waitFor();
+  await page.goto(`${site.url}api/v4/docs#get-api-admin-v1-status`);
+  await page.getByText("This tab is signed in as suite").waitFor();
+  expect(await sendForm(page)).toBe("200");
+  await page.goBack();
+  await page.getByText("No vendor is trusted yet").waitFor();
+  // A tab that is opened on its own has no part in it.
+  const opened = page.context().waitForEvent("page");
+  await page.evaluate(`void open(location.href, "_blank", "noopener")`);
+  await (await opened).getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+test("a restart of the server does not sign out", async () => {
+  const first = await serveSite();
+  const restartToken = await createToken(first);
+  const { page } = await openSignedIn(first, restartToken, "#/settings/trust");
+  await page.getByText("No vendor is trusted yet").waitFor();
+  await first.stop();
+  const { host } = new URL(first.url);
+  const second = await startBinary("serve", "--data", first.folder, "--listen", host);
+  atEnd(() => void second.kill());
+  await page.reload();
+  await page.getByText("No vendor is trusted yet").waitFor();
+});
+
+test("signing out revokes the session on the server and forgets everything", async () => {
+  const visit = await openSignedIn(site, token, "#/slots");
+  const { page } = visit;
+  await page.getByText("Live", { exact: true }).waitFor();
+  const session = await readSession(page);
+  expect(await statusOf(session.token)).toBe(200);
+  await page.evaluate("globalThis.isSamePage = true");
+  await visit.signOut();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  // The page was loaded anew, so nothing of what it held is left in memory.
+  await visit.expectEventually("globalThis.isSamePage === undefined", true);
   await page.getByLabel("Administration token").waitFor();
+  expect(await page.getByText("This session has expired").count()).toBe(0);
+  expect(await page.evaluate("sessionStorage.length")).toBe(0);
+  expect(await statusOf(session.token)).toBe(401);
 });
 
-test("only an administrator can sign in with a password, also one whose name is HTML", async () => {
+test("signing out in one tab ends the session of a copy of that tab", async () => {
+  const visit = await openSignedIn(site, token, "/");
+  const { page } = visit;
+  await page.getByText("Live", { exact: true }).waitFor();
+  // Only a tab that a page opens itself gets a copy of its storage.
+  const opened = page.waitForEvent("popup");
+  await page.evaluate(`void open(location.href)`);
+  const copy = await opened;
+  await copy.getByText("Live", { exact: true }).waitFor();
+  await visit.signOut();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await copy.getByText("This session has expired. Sign in again.").waitFor();
+});
+
+test("only administrators and viewers can sign in with a password, also one whose name is HTML", async () => {
   await sendAccessRequest("users", { name: HOSTILE, role: "admin", password: PASSWORD });
   await sendAccessRequest("users", { name: "ada", role: "user", password: PASSWORD });
   const visit = await OperatorPage.open(site.url);
   const { page } = visit;
-  const form = page.locator("details").filter({ hasText: "With a password" });
-  await form.locator("summary").click();
+  const form = page.getByRole("region", { name: "With a password" });
   const login = async (name: string, password: string): Promise<void> => {
     await form.getByLabel("Name").fill(name);
     await form.getByLabel("Password").fill(password);
@@ -97,9 +160,13 @@ test("only an administrator can sign in with a password, also one whose name is 
   await visit.checkLayouts("sign-in-refused");
   await login(HOSTILE, PASSWORD);
   await page.getByRole("navigation").waitFor();
-  await page.goto(`${site.url}#/settings`);
-  const ownEntry = page.getByRole("listitem").filter({ hasText: HOSTILE });
-  await ownEntry.getByText("you").waitFor();
+  await page.goto(`${site.url}#/settings/access`);
+  const users = page.getByRole("table", { name: "Users" });
+  await users.getByRole("row").filter({ hasText: HOSTILE }).getByText("you").waitFor();
+  // Next time this browser offers the password first.
+  await visit.signOut();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await visit.expectEventually("document.activeElement.labels?.[0]?.textContent", "Name");
 });
 
 test("the page asks for a new sign-in after its token is revoked, and then shows the same page", async () => {
@@ -108,11 +175,63 @@ test("the page asks for a new sign-in after its token is revoked, and then shows
   const { page } = visit;
   await page.getByText("No vendor is trusted yet").waitFor();
   BERTH_COMMANDS.run("admin", "token", "--revoke", "brief", "--data", site.folder);
-  await page.getByText("Please sign in again").waitFor();
+  await page.getByText("This session has expired. Sign in again.").waitFor();
   await visit.checkLayouts("token-revoked");
   await visit.signIn(token);
   await page.getByText("No vendor is trusted yet").waitFor();
   expect(page.url()).toEndWith("#/settings/trust");
+});
+
+test("a session that is revoked in Settings ends in its own tab, and is listed no more", async () => {
+  const other = await openSignedIn(site, await createToken(site, "other"), "/");
+  await other.page.getByText("Live", { exact: true }).waitFor();
+  const visit = await openSignedIn(site, token, "#/settings/access");
+  const sessions = visit.page.getByRole("table", { name: "Sessions" });
+  const row = sessions.getByRole("row").filter({ hasText: "other" });
+  await row.getByRole("button", { name: "Revoke the session of other" }).click();
+  await visit.page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await row.waitFor({ state: "detached" });
+  await other.page.getByText("This session has expired. Sign in again.").waitFor();
+  await sessions.getByText("this session").waitFor();
+});
+
+test("a viewer sees everything in Settings › Access and no button that would be refused", async () => {
+  await sendAccessRequest("users", { name: "vera", role: "viewer", password: PASSWORD });
+  const viewerToken = await sendAccessRequest("tokens", { name: "eyes", role: "viewer" });
+  const visit = await openSignedIn(site, viewerToken["token"] ?? "", "#/settings/access");
+  const { page } = visit;
+  await page.getByText("You are signed in as a viewer").waitFor();
+  await page.getByRole("table", { name: "Tokens" }).getByText("eyes").waitFor();
+  await page.getByRole("table", { name: "Users" }).getByText("vera").waitFor();
+  for (const name of ["Create a token", "Add a user", /^Revoke/, /^Remove/, /^New password/]) {
+    expect([name, await page.getByRole("button", { name }).count()]).toEqual([name, 0]);
+  }
+  await visit.checkLayouts("access-viewer");
+  await page
+    .getByRole("table", { name: "Sessions" })
+    .getByRole("button", { name: "Sign out" })
+    .click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+test("a viewer can open every view, and none sends a request that is refused", async () => {
+  const viewerToken = await sendAccessRequest("tokens", { name: "all-views", role: "viewer" });
+  const visit = await openSignedIn(site, viewerToken["token"] ?? "", "/");
+  const { page } = visit;
+  await page.getByText("Live", { exact: true }).waitFor();
+  const refused: string[] = [];
+  page.on("response", (response) => {
+    if (response.status() === 403) refused.push(response.url());
+  });
+  const screens = ["slots", "licenses", "audit", "health", "settings/trust", "settings/network"];
+  for (const screen of [...screens, "settings/clock", "settings/maintenance"]) {
+    await page.goto(`${site.url}#/${screen}`);
+    await page.getByRole("main").getByRole("heading").first().waitFor();
+  }
+  expect(refused).toEqual([]);
+  await page.goto(`${site.url}#/settings/keys`);
+  await page.getByRole("heading", { name: "Cloud keys" }).waitFor();
+  expect(await page.getByRole("button", { name: "Set the keys" }).count()).toBe(0);
 });
 
 test("a page of another site in the administrator's browser cannot read or use the admin API", async () => {
@@ -162,7 +281,7 @@ testUnless(noNetworkAddress)(
     const { page } = visit;
     const title = page.getByRole("heading", { name: "HTTPS required" });
     await title.waitFor();
-    await page.getByText("berth tls init", { exact: true }).waitFor();
+    await page.locator("code").filter({ hasText: "tls init" }).waitFor();
     await visit.checkLayouts("plain-http");
     const requestsWithToken: string[] = [];
     page.on("request", (request) => {
@@ -187,7 +306,7 @@ test("over TLS the page is live after signing in, and shows when the certificate
   const { page } = await openSignedIn({ ...running, url }, tlsToken, "/", {
     ignoreHTTPSErrors: true,
   });
-  await page.getByText("live", { exact: true }).waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
   expect(page.url()).toStartWith("https:");
   await page.goto(`${url}#/settings/network`);
   await page.getByText("Valid until").waitFor();
@@ -211,9 +330,21 @@ function headers(): Record<string, string> {
 async function sendAccessRequest(
   route: string,
   body: Readonly<Record<string, string>>,
-): Promise<void> {
+): Promise<Readonly<Record<string, string>>> {
   const path = `${site.url}api/admin/v1/access/${route}`;
   const init = { method: "POST", headers: headers(), body: JSON.stringify(body) };
   const answer = await fetch(path, init);
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as Record<string, string>;
+}
+
+/** The session that the tab has stored. */
+const readSession = async (page: Page): Promise<{ readonly token: string }> =>
+  JSON.parse(await page.evaluate<string>(`sessionStorage.getItem("berth-session")`)) as {
+    readonly token: string;
+  };
+
+async function statusOf(credential: string): Promise<number> {
+  const authorization = `Bearer ${credential}`;
+  return (await fetch(`${site.url}api/admin/v1/status`, { headers: { authorization } })).status;
 }

@@ -21,12 +21,13 @@ const terms = ["--policy-id", "standard", "--product", "CAD", "--slots", "5"];
 BERTH_COMMANDS.run("vendor", "policy", "--dir", desk.folder, ...terms, "--out", policy);
 
 await createBusyWeek(folder);
-const { url } = await serveSite(folder);
+const { url } = await serveSite(folder, "--site-name", "Plant 4");
 const { page } = await openSignedIn(url);
 await captureOverview(page);
 await captureSlots(page);
 await captureRequest(page);
-await captureAirGap((await openSignedIn((await serveSite()).url)).page);
+const newSite = await serveSite(join(root, "new"), "--site-name", "Plant 5");
+await captureAirGap((await openSignedIn(newSite.url)).page);
 // The browser would keep the process running.
 process.exit();
 
@@ -38,6 +39,7 @@ async function openSignedIn(siteUrl: string): Promise<OperatorPage> {
 
 async function captureOverview(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Week" }).click();
+  await page.getByRole("img", { name: /^Slots in use over the last week/ }).waitFor();
   await page.getByText("still being read").waitFor({ state: "hidden" });
   await page.waitForTimeout(500);
   await saveScreenshot(page, "overview");
@@ -67,6 +69,7 @@ async function captureAirGap(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Continue" }).click();
   await page.getByLabel("License key").fill(KEY);
   await page.getByRole("button", { name: "Create the activation code" }).click();
+  await page.locator(".code-display li").first().waitFor();
   const rows = await page.locator(".code-display li").allTextContents();
   const deskFlags = ["--dir", desk.folder, "--policy", policy, "--allow-weak-binding", "--json"];
   const codeFlags = ["--license-key", KEY, "--activation-code", rows.join("\n")];

@@ -46,11 +46,21 @@ export function createVendorDesk(
   };
 }
 
-/**
- * Drops a file onto the page, as from a file manager. The page listens to it only after it has
- * shown the place for it; it then marks that place, so the drag is repeated until it is marked.
- */
+/** Drops a file onto the place for it on the page, as from a file manager. */
 export async function dropFile(page: Page, text: string, name: string): Promise<void> {
+  await page.locator(".file-drop").waitFor();
+  await dropOnPage(page, text, name, ".file-drop.over");
+}
+
+/** Drops a file onto a view that has no place for files. */
+export const dropAnywhere = (page: Page, content: string, name: string): Promise<void> =>
+  dropOnPage(page, content, name, ".page-drop");
+
+/**
+ * The page listens only after it is shown. It then marks where the file goes, so the drag is
+ * repeated until that is marked.
+ */
+async function dropOnPage(page: Page, text: string, name: string, mark: string): Promise<void> {
   const files = await page.evaluateHandle(
     `(() => {
       const files = new DataTransfer();
@@ -60,12 +70,11 @@ export async function dropFile(page: Page, text: string, name: string): Promise<
   );
   const drag = (event: string): Promise<void> =>
     page.dispatchEvent("main", event, { dataTransfer: files });
-  await page.locator(".file-drop").waitFor();
   await waitUntil(async () => {
     await drag("dragenter");
     await drag("dragover");
-    return (await page.locator(".file-drop.over").count()) > 0;
-  }, "the page marks the place for the file that is dragged over it");
+    return (await page.locator(mark).count()) > 0;
+  }, "the page marks where the file that is dragged over it goes");
   await drag("drop");
 }
 

@@ -182,6 +182,7 @@ export class CommandGenerator {
       renew: 3,
       stale: 0.7,
       remove: 0.4,
+      cancel: 0.8,
       register: 26,
       borrow: 16,
       unregister: 8,
@@ -202,6 +203,8 @@ export class CommandGenerator {
         return this.#makeStaleRenewal();
       case "remove":
         return remove(this.#pickLicenseId(), random.chance(0.4));
+      case "cancel":
+        return this.#makeCancellation();
       case "register":
         return register(this.#pickUser(), {
           ...this.#selectLicense(),
@@ -329,14 +332,25 @@ export class CommandGenerator {
 
   /** Answers an open request; makes a request if none is open. */
   #makeInstallation(id: number): Command {
-    const { openRequests, answeredRequests } = this.#site;
+    const { openRequests, answeredRequests, cancelledRequests } = this.#site;
     const open = openRequests.find(({ at }) => this.#now < at + REQUEST_LIFETIME)?.request;
     if (open === undefined) {
       this.#requestCount += 1;
       return makeRequestCommand(`later request ${this.#requestCount}`);
     }
-    const request = this.#random.chance(0.05) ? (answeredRequests[0] ?? "no such request") : open;
+    const closed = [...answeredRequests.slice(0, 1), ...cancelledRequests, "no such request"];
+    const request = this.#random.chance(0.05) ? this.#random.pick(closed) : open;
     return { ...this.#makeRenewal(id), answers: answerTo(request) };
+  }
+
+  /** Mostly of an open request; sometimes of one that is closed or unknown. */
+  #makeCancellation(): Command {
+    const { openRequests, answeredRequests, cancelledRequests } = this.#site;
+    const closed = [...answeredRequests.slice(0, 1), ...cancelledRequests, "no such request"];
+    const open = openRequests.map(({ request }) => request);
+    const isOpen = open.length > 0 && this.#random.chance(0.7);
+    const request = this.#random.pick(isOpen ? open : closed);
+    return { type: "CancelRequest", request, peer: "10.0.0.1" };
   }
 
   #renewAny(): Command {

@@ -72,6 +72,12 @@ const INJECTED_BUGS: readonly InjectedBug[] = [
     find: "$total + $counter.counted - $before.counted",
     replace: "$total",
   },
+  {
+    name: "a cancelled request can still be answered",
+    in: "cancelRequest",
+    find: "$state.requests.delete($request)",
+    replace: "$state.requests.has($request)",
+  },
 ];
 
 const COPIED_PATHS = [

@@ -1,5 +1,6 @@
 // Installing, renewing and returning licenses.
 import type { LicenseUpload } from "../../src/domain/licenses/license-upload.ts";
+import type { CancelRequest } from "../../src/domain/licenses/cancel-request.ts";
 import type { LicenseGenerate } from "../../src/domain/licenses/license-generate.ts";
 import type { LicenseRemove } from "../../src/domain/licenses/license-remove.ts";
 import type { FeatureTerms } from "../../src/domain/licenses/terms.ts";
@@ -22,6 +23,18 @@ export function makeRequest(site: ModelSite, { request }: LicenseGenerate, at: I
   site.openRequests = site.openRequests.filter((open) => at < open.at + REQUEST_LIFETIME);
   site.openRequests.push({ request: request.request, at });
   return makeGrant({ request: request.request });
+}
+
+/** Cancelling again changes nothing; an answered request cannot be cancelled. */
+export function cancelRequest(site: ModelSite, { request }: CancelRequest): Answer {
+  const isOpen = site.openRequests.some((open) => open.request === request);
+  if (!isOpen && !site.cancelledRequests.includes(request)) {
+    const closed = site.answeredRequests.includes(request) ? "answered" : null;
+    throw makeRefusal("request_not_found", { closed });
+  }
+  site.openRequests = site.openRequests.filter((open) => open.request !== request);
+  site.cancelledRequests.push(request);
+  return makeGrant({ request });
 }
 
 export function installLicense(site: ModelSite, command: LicenseUpload, at: Instant): Answer {
@@ -64,8 +77,9 @@ function checkInstallation(
     (open) => open.request === request && at < open.at + REQUEST_LIFETIME,
   );
   if (isOpen) return reasons;
-  const isAnswered = site.answeredRequests.includes(request);
-  return [...reasons, { code: isAnswered ? "request_used" : "request_unknown" }];
+  if (site.answeredRequests.includes(request)) return [...reasons, { code: "request_used" }];
+  const isCancelled = site.cancelledRequests.includes(request);
+  return [...reasons, { code: "request_unknown", cancelled: isCancelled || undefined }];
 }
 
 /** A feature that a renewal no longer names stays, with no slots and no consumption left. */

@@ -7,7 +7,7 @@ import type { Instant } from "../../src/domain/time.ts";
 import { jumpClock, setClockBack } from "./clock-rules.ts";
 import { consume, consumeFeature } from "./count-rules.ts";
 import { registerFeature, releaseAllFeatures, releaseFeature } from "./feature-rules.ts";
-import { installLicense, makeRequest, removeLicense } from "./license-rules.ts";
+import { cancelRequest, installLicense, makeRequest, removeLicense } from "./license-rules.ts";
 import { makeGrant, Refusal, type Answer, type ModelSite } from "./site.ts";
 import { borrow, runOnce, register, unregister, unregisterAll } from "./slot-rules.ts";
 
@@ -25,6 +25,8 @@ function decide(site: ModelSite, command: Command, at: Instant): Answer {
   switch (command.type) {
     case "LicenseGenerate":
       return makeRequest(site, command, at);
+    case "CancelRequest":
+      return cancelRequest(site, command);
     case "LicenseUpload":
       return installLicense(site, command, at);
     case "LicenseRemove":

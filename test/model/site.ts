@@ -49,6 +49,7 @@ export class ModelSite {
   readonly keys: KeyRecord[] = [];
   /** Sent to the vendor and not answered yet. */
   openRequests: RequestRecord[] = [];
+  readonly cancelledRequests: string[] = [];
   readonly answeredRequests: string[] = [];
   readonly tombstones: (Facts & { readonly license: number; readonly serial: number })[] = [];
   jumps: JumpRecord[] = [];

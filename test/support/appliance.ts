@@ -19,15 +19,17 @@ import { StatusStreams } from "../../src/http/reply/status-streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
 import type { HardwareComponent } from "../../src/license/hardware.ts";
+import type { FullCheck } from "../../src/operations/health/assess-health.ts";
+import type { ServerAccess } from "../../src/operations/health/exposures.ts";
 import type { ApplianceStatus } from "../../src/operations/appliance-status.ts";
 import type { Licensing } from "../../src/operations/licensing.ts";
 import type { VendorTrust } from "../../src/operations/vendor-trust.ts";
-import { wire } from "../../src/operations/wire.ts";
+import { wire, type ApplianceOperations } from "../../src/operations/wire.ts";
 import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
 import { createSiteNetworkMatcher } from "../../src/platform/network/networks.ts";
 import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
 import { unwrap } from "./licensed-store.ts";
-import { ManualClock } from "./manual-clock.ts";
+import { createSteppingClock, ManualClock } from "./manual-clock.ts";
 import { consumptionTerms, featureTerms, MONDAY } from "./scenario.ts";
 import { tempFolder } from "./temp-folder.ts";
 import { answerRequest, VENDOR_PRODUCTS, makeTrustDocument } from "./vendor.ts";
@@ -64,8 +66,16 @@ export interface ApplianceOptions {
   readonly gate?: Partial<Gate>;
   readonly disk?: Disk;
   readonly folder?: string;
+  /** The name of the site; default: Plant 4. */
+  readonly siteName?: () => string;
+  /** How the program is called in a terminal; default: berth. */
+  readonly executable?: string;
   /** The maintenance of a running server; default: none. */
-  readonly maintenance?: (folder: string) => RunningServer;
+  readonly maintenance?: (folder: string, operations: ApplianceOperations) => RunningServer;
+  /** How the server can be reached; default: no listener is open. */
+  readonly serverAccess?: ServerAccess;
+  /** The last run of all checks; default: none. */
+  readonly fullCheck?: FullCheck;
   /** The hardware components of the machine. */
   readonly components?: readonly HardwareComponent[];
   /** MiB per hour that one address may add to the audit log; default: no limit. */
@@ -88,17 +98,21 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     create: true,
     holder: "server",
     clock: new ManualClock(() => clock.now),
+    monotonicMs: createSteppingClock(),
     hardware: options.components ?? MACHINE,
-    auditBudget: options.auditBudget ?? 0,
+    auditBudget: () => options.auditBudget ?? 0,
     checkpoint: (dataFolder, open) => checkpoint(realDisk, dataFolder, open),
     onFatal: () => {},
   });
   const services: Services = {
     ...operations,
     streams: new StatusStreams(),
-    exposures: () => [],
+    commandLine: { executable: options.executable ?? "berth", needsSudo: true, dataFolder: folder },
+    serverAccess: () => options.serverAccess ?? null,
+    fullCheck: () => options.fullCheck ?? null,
     certificate: () => null,
-    runningServer: options.maintenance?.(folder) ?? null,
+    siteSettings: () => ({ siteName: options.siteName?.() ?? "Plant 4", expiryWarningDays: 30 }),
+    runningServer: options.maintenance?.(folder, operations) ?? null,
   };
   const { licensing, vendorTrust } = operations;
   const appliance = new Appliance(services, clock, folder, gate);
@@ -241,16 +255,17 @@ export interface RefusalBody {
   readonly status: number;
   readonly code: string;
   readonly message: string;
+  readonly field?: string;
 }
 
-/** Expects a refusal with exactly three fields and returns its message. */
+/** Expects a refusal without unknown fields and returns its message. */
 export function expectRefusal(
   [response, body]: ApiResponse<unknown>,
   status: number,
   code: string,
 ) {
-  const { message } = body as RefusalBody;
-  expect(body).toEqual({ status, code, message });
+  const { message, field } = body as RefusalBody;
+  expect(body).toEqual({ status, code, message, ...(field !== undefined && { field }) });
   expect(message).toBeString();
   expect(message).not.toBe("");
   expect(response.status).toBe(status);

@@ -21,6 +21,7 @@ import { StateFile } from "../../src/store/state/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
 import { Store } from "../../src/store/store.ts";
 import { FaultyDisk } from "./faulty-disk.ts";
+import { createSteppingClock } from "./manual-clock.ts";
 import { makeNewSite } from "./new-site.ts";
 import { consumptionTerms, dumpState, featureTerms, install, MONDAY } from "./scenario.ts";
 import { tempFolder } from "./temp-folder.ts";
@@ -44,6 +45,7 @@ export async function openSite(differing: Partial<StoreOptions> = {}): Promise<O
     kind: "site",
     create: true,
     clock: () => clock.now,
+    monotonicMs: createSteppingClock(),
     checkpoint: (folder, open) => checkpoint(realDisk, folder, open),
     onFatal: (error) => fatalErrors.push(error),
     ...differing,

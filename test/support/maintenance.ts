@@ -1,11 +1,25 @@
 // The maintenance of a running server (verify, backup and so on in child processes), from sources.
+import { instant } from "../../src/domain/time.ts";
+import { defaultValues } from "../../src/cli/frame/define-command.ts";
 import { createRunningServer } from "../../src/cli/maintenance/running-server.ts";
+import { LiveSettings } from "../../src/cli/serve/live-settings.ts";
+import { settings } from "../../src/cli/serve/settings.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
+import type { ApplianceOperations } from "../../src/operations/wire.ts";
 
-export const makeMaintenance = (folder: string): RunningServer =>
+export const makeMaintenance = (
+  folder: string,
+  { settingChanges }: Pick<ApplianceOperations, "settingChanges">,
+): RunningServer =>
   createRunningServer({
-    settings: { data: folder, identity: null, clientNetworks: [], adminNetworks: [] },
-    setOptions: [],
+    settings: { data: folder, identity: null },
+    live: new LiveSettings({
+      settings: { ...defaultValues(settings), data: folder, backupSchedule: null },
+      setOptions: [],
+      environment: {},
+    }),
+    settingChanges,
+    createdAt: instant(0),
     config: null,
     environment: process.env,
     listeners: [{ address: "127.0.0.1:8080", tls: false }],

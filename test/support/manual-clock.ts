@@ -12,3 +12,9 @@ export class ManualClock extends ApplianceClock {
     this.now = now;
   }
 }
+
+/** A monotonic clock on which a minute passes with each reading: nothing is remembered. */
+export function createSteppingClock(): () => number {
+  let minutes = 0;
+  return () => (minutes += 1) * 60_000;
+}

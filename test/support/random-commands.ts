@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { Command } from "../../src/domain/decide.ts";
 import { DAY, MINUTE } from "../../src/domain/time.ts";
-import { makeRequestCommand, VENDOR } from "./new-site.ts";
+import { makeRequestCommand, requestIdFor, VENDOR } from "./new-site.ts";
 import {
   borrow,
   consume,
@@ -68,6 +68,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: installCommand },
   fc.tuple(fc.constantFrom(...LICENSES), fc.boolean()).map(([id, all]) => remove(id, all)),
   fc.uuid().map((id) => makeRequestCommand(`request ${id}`)),
+  fc.constantFrom(...LICENSES, 99).map((id): Command => ({
+    type: "CancelRequest",
+    request: requestIdFor(id),
+    peer: "10.0.0.9",
+  })),
   fc.integer({ min: 1, max: 3 }).map((version): Command => ({
     type: "TrustVendor",
     vendor: { ...OTHER_VENDOR, version },

@@ -10,11 +10,7 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/v4/health": { GET: "open", HEAD: "open" },
   "/api/v4/openapi.json": { GET: "open" },
   "/api/v4/docs": { GET: "open" },
-  "/page.js": { GET: "open" },
-  "/page.css": { GET: "open" },
-  "/docs.js": { GET: "open" },
-  "/docs.css": { GET: "open" },
-  "/icon.svg": { GET: "open" },
+  "/assets/:name": { GET: "open" },
   "/auth": { GET: "login" },
 
   "/api/v4/register": { POST: "client" },
@@ -42,6 +38,9 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/admin/v1/usage": { GET: "admin" },
   "/api/admin/v1/licenses": { GET: "admin" },
   "/api/admin/v1/licenses/remove": { POST: "admin" },
+  "/api/admin/v1/requests": { GET: "admin" },
+  "/api/admin/v1/requests/document": { GET: "admin" },
+  "/api/admin/v1/requests/cancel": { POST: "admin" },
   "/api/admin/v1/move": { POST: "admin" },
   "/api/admin/v1/clock": { GET: "admin" },
   "/api/admin/v1/clock/request": { POST: "admin" },
@@ -53,8 +52,12 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/admin/v1/trust/remove": { POST: "admin" },
   "/api/admin/v1/registrations": { GET: "admin" },
   "/api/admin/v1/registrations/slice": { GET: "admin" },
+  "/api/admin/v1/registrations/changes": { GET: "admin" },
   "/api/admin/v1/registrations/release": { POST: "admin" },
+  "/api/admin/v1/registrations/release/users": { POST: "admin" },
+  "/api/admin/v1/registrations/release/all": { POST: "admin" },
   "/api/admin/v1/audit": { GET: "admin" },
+  "/api/admin/v1/audit/csv": { GET: "admin" },
   "/api/admin/v1/audit/export": { GET: "admin" },
   "/api/admin/v1/audit/repair": { POST: "admin" },
   "/api/admin/v1/audit/seal": { POST: "admin" },
@@ -63,11 +66,16 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/admin/v1/access/tokens/revoke": { POST: "admin" },
   "/api/admin/v1/access/users": { POST: "admin" },
   "/api/admin/v1/access/users/remove": { POST: "admin" },
-  "/api/admin/v1/settings": { GET: "admin" },
+  "/api/admin/v1/sessions": { POST: "admin" },
+  "/api/admin/v1/sessions/revoke": { POST: "admin" },
+  "/api/admin/v1/settings": { GET: "admin", POST: "admin" },
   "/api/admin/v1/notices": { GET: "admin" },
   "/api/admin/v1/doctor": { GET: "admin" },
   "/api/admin/v1/verify": { GET: "admin" },
   "/api/admin/v1/backup": { POST: "admin" },
+  "/api/admin/v1/backups": { GET: "admin", POST: "admin" },
+  "/api/admin/v1/backups/verify": { POST: "admin" },
+  "/api/admin/v1/backups/download": { POST: "admin" },
   "/api/admin/v1/support-bundle": { POST: "admin" },
   "/api/admin/v1/qr": { POST: "admin" },
   "/api/admin/v1/qr/join": { POST: "admin" },
@@ -76,14 +84,20 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
 export const routes = new Map(Object.entries(ROUTES));
 
 /** The pages and their files. Other sites may link to them. */
-export const PAGE_PATHS: readonly string[] = [
-  "/",
-  "/api/v4/docs",
-  "/page.js",
-  "/page.css",
-  "/docs.js",
-  "/docs.css",
-  "/icon.svg",
+export const PAGE_PATHS: readonly string[] = ["/", "/api/v4/docs", "/assets/:name"];
+
+/** Routes that change nothing although the method is POST. */
+export const CHANGES_NOTHING_BY_POST: readonly string[] = [
+  "POST /api/admin/v1/backups/verify",
+  "POST /api/admin/v1/trust/show",
+  "POST /api/admin/v1/qr",
+  "POST /api/admin/v1/qr/join",
+];
+
+/** Routes that viewers may call although they change data: they start and end their own session. */
+export const CHANGES_BY_VIEWERS: readonly string[] = [
+  "POST /api/admin/v1/sessions",
+  "POST /api/admin/v1/sessions/revoke",
 ];
 
 /** Administration that changes data although the method is GET. */

@@ -12,7 +12,8 @@ import type { Borrow } from "../../src/domain/slots/borrow.ts";
 import type { Register } from "../../src/domain/slots/register.ts";
 import type { Unregister, UnregisterAll } from "../../src/domain/slots/unregister.ts";
 import type { Command, OutcomeOf } from "../../src/domain/decide.ts";
-import type { Event, LicenseInstalled, SlotBorrowed, SlotTaken } from "../../src/domain/event.ts";
+import type { Event, SlotBorrowed, SlotTaken } from "../../src/domain/event.ts";
+import type { LicenseInstalled } from "../../src/domain/licenses/license-event-types.ts";
 import { evolve } from "../../src/domain/evolve/evolve.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { License, State } from "../../src/domain/state.ts";
@@ -125,12 +126,17 @@ export function replayEvents(events: readonly Event[]): State {
 }
 
 /** The whole state as plain data that can be compared, in its own order. */
-export const dumpState = ({ registrationsByPeer: _byPeer, ...state }: State) => ({
+export const dumpState = ({
+  registrationsByPeer: _byPeer,
+  slotChanges: _changes,
+  ...state
+}: State) => ({
   ...state,
   vendors: [...state.vendors],
   requests: [...state.requests],
   activations: [...state.activations],
   answeredRequests: [...state.answeredRequests],
+  cancelledRequests: [...state.cancelledRequests],
   requestHeads: [...state.requestHeads],
   tombstones: [...state.tombstones],
   licenses: [...state.licenses].map(([id, license]) => [id, dumpLicense(license)]),

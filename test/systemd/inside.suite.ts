@@ -23,6 +23,7 @@ import {
   readUnitProperty,
 } from "./machine.ts";
 import { testUpgrades } from "./upgrade-tests.ts";
+import type { DoctorReply } from "../../src/http/running-server.ts";
 import { isEventuallyTrue } from "../support/wait-until.ts";
 
 const shared = process.env["BERTH_TEST_BUILDS"] ?? "";
@@ -178,11 +179,11 @@ test("the installed token expires after a year, doctor warns before, and service
   const doctorAfter = run("berth", "doctor").output;
   expectTrue(
     hasExpiry &&
-      warned.includes("the token service expires in ") &&
+      warned.includes("The token service expires in ") &&
       reinstalled.code === 0 &&
       after !== before &&
       statuses.every((status) => status === 200) &&
-      !doctorAfter.includes("the token "),
+      !doctorAfter.includes("The token "),
     { list, warned, reinstalled: reinstalled.output, statuses, doctorAfter },
   );
 });
@@ -237,17 +238,15 @@ describe("cloud keys in /etc/berth", () => {
 
 test("doctor has no finding except the container's file system", () => {
   const doctor = run("berth", "doctor", "--json");
-  const { findings } = JSON.parse(doctor.output) as {
-    readonly findings: readonly { check: string; level: string; finding: string }[];
-  };
-  const problems = findings.filter(({ level }) => level === "warning" || level === "error");
+  const { findings, passed_checks: passed } = JSON.parse(doctor.output) as DoctorReply;
+  const problems = findings.filter(({ severity }) => severity !== "note");
   // The container's root is an overlay file system, about which doctor rightly warns.
   expectTrue(
-    problems.every(({ check: what }) => what === "file system") &&
+    problems.every(({ code }) => code === "file_system_unsafe") &&
       doctor.code === (problems.length === 0 ? 0 : 1) &&
-      findings.some(({ check: what, finding }) => what === "service" && finding === "running") &&
-      findings.some(({ check: what, level }) => what === "port 8443" && level === "ok"),
-    { code: doctor.code, findings },
+      passed.some(({ summary }) => summary === "The service is running") &&
+      passed.some(({ summary }) => /^The server listens on .*:8443$/.test(summary)),
+    { code: doctor.code, findings, passed },
   );
 });
 
@@ -283,15 +282,13 @@ test("doctor exits with 78 for an enabled service that is not running", () => {
 test("inside its sandbox the service finds no error and makes a complete backup", async () => {
   const unix = join(DATA_FOLDER, "berth.sock");
   const at = (path: string) => `http://berth/api/admin/v1/${path}`;
-  const doctorReport = (await (await fetch(at("doctor"), { unix })).json()) as {
-    readonly findings: readonly { check: string; level: string }[];
-  };
+  const doctorReport = (await (await fetch(at("doctor"), { unix })).json()) as DoctorReply;
   const verifyReport = (await (await fetch(at("verify"), { unix })).json()) as { intact: boolean };
   const backup = await fetch(at("backup"), { unix, method: "POST" });
   writeFileSync("/root/from-afar.tar", await backup.bytes(), { mode: 0o600 });
   const verified = run("berth", "verify", "/root/from-afar.tar");
   expectTrue(
-    doctorReport.findings.every(({ level }) => level !== "error") &&
+    doctorReport.findings.every(({ severity }) => severity !== "error") &&
       verifyReport.intact &&
       backup.status === 200 &&
       verified.code === 0,

@@ -59,10 +59,12 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   LicenseRemove: 0.6,
   LicenseGenerate: 1.6,
   AirgapGenerate: 1,
+  CancelRequest: 0.5,
   TrustVendor: 0.5,
   DistrustVendor: 0.3,
   SetKeys: 0.5,
   ChangeAccess: 0.3,
+  ChangeSettings: 0.3,
   MoveAway: 0,
   DeclareAuditGaps: 0,
   MarkClock: 1,
@@ -181,6 +183,11 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     },
     peer: PEER,
   }),
+  CancelRequest: ({ random, state }) => ({
+    type: "CancelRequest",
+    request: random.pick([...state.requests.keys(), ...state.activations.keys(), "unknown"]),
+    peer: PEER,
+  }),
   TrustVendor: ({ random, operationNumber }) => {
     const vendor = random.chance(0.6) ? VENDOR : OTHER_VENDOR;
     return {
@@ -199,6 +206,11 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     type: "ChangeAccess",
     change: random.pick(["token_made", "user_set"] as const),
     name: "ops",
+    peer: PEER,
+  }),
+  ChangeSettings: ({ random }) => ({
+    type: "ChangeSettings",
+    changes: [{ name: "site_name", from: "a", to: random.pick(["b", "c"]) }],
     peer: PEER,
   }),
   SetKeys: ({ random }) => ({

@@ -1,0 +1,111 @@
+// Creates a data folder with as many licenses and slots as large sites have, without a server: the
+// commands go to the store, which writes many of them at once.
+import type { Register } from "../../src/domain/slots/register.ts";
+import type { Terms } from "../../src/domain/licenses/terms.ts";
+import { DAY, instant, MINUTE } from "../../src/domain/time.ts";
+import { unwrap } from "../support/licensed-store.ts";
+import { consumptionTerms, featureTerms, terms } from "../support/scenario.ts";
+import { installNewLicense, openSiteFolder } from "../support/site-folder.ts";
+
+interface Size {
+  readonly licenses: number;
+  readonly slots: number;
+}
+
+const LONG_NAME = "Computational Fluid Dynamics and Multiphysics Suite, Enterprise Edition 2027";
+const LONG_PRODUCT = "COMPUTATIONAL-FLUID-DYNAMICS-AND-MULTIPHYSICS-SUITE-2027";
+const LONG_CUSTOMER = "Rheinisch-Westfälische Gesellschaft für Strömungsmechanik mbH & Co. KG";
+/** Commands that are written together. */
+const BATCH = 1_000;
+const now = Date.now();
+
+/** The first license has the slots; the others are in every state that the page can show. */
+export async function createLargeSite(folder: string, { licenses, slots }: Size): Promise<void> {
+  // Licenses are installed in the past, so that one has already expired.
+  const clock = { now: instant(now - 40 * DAY) };
+  const site = await openSiteFolder(folder, () => clock.now);
+  for (const different of licenseTerms(slots).slice(0, licenses)) {
+    await installNewLicense(site, terms({ timeoutMinutes: 600, ...different }));
+  }
+  clock.now = instant(now - MINUTE);
+  for (let start = 0; start < slots; start += BATCH) {
+    const numbers = Array.from({ length: Math.min(BATCH, slots - start) }, (_, n) => start + n);
+    const results = numbers.map((number) => site.store.transact(registerUser(number), () => null));
+    for (const result of await Promise.all(results)) unwrap(result);
+  }
+  if (licenses > 1) await useUp(site);
+  await site.close();
+}
+
+type Site = Awaited<ReturnType<typeof openSiteFolder>>;
+
+const licenseTerms = (slots: number): Partial<Terms>[] => [
+  {
+    product: "CAD",
+    slots: Math.max(10, slots + 2_000),
+    type: "time-limited",
+    validUntil: instant(Math.floor(now / DAY) * DAY + 400 * DAY),
+    features: [featureTerms("MESH", { floating: { slots: 5, timeoutMinutes: 600 } })],
+  },
+  {
+    product: LONG_PRODUCT,
+    productName: LONG_NAME,
+    customer: LONG_CUSTOMER,
+    metadata: "site agreement 2027, cost centre 4711, see the contract for all other conditions",
+    consumption: consumptionTerms({ max: null }),
+    features: [featureTerms("SOLVER-WITH-A-VERY-LONG-FEATURE-CODE-0001")],
+  },
+  {
+    product: "EXPIRED",
+    slots: 4,
+    type: "time-limited",
+    validUntil: instant(now - DAY),
+  },
+  {
+    product: "QUOTA",
+    slots: 4,
+    consumption: consumptionTerms({ max: 100, overages: 50 }),
+  },
+  {
+    product: "ENDING",
+    slots: 3,
+    type: "time-limited",
+    validUntil: instant(now + 11 * DAY + MINUTE),
+  },
+  ...Array.from({ length: 20 }, (_, number) => ({
+    product: `PRODUCT-${String(number + 1).padStart(2, "0")}`,
+    slots: 3 + number * 7,
+    validUntil: number % 3 === 0 ? null : instant(now + (60 + number * 30) * DAY),
+    type: number % 3 === 0 ? ("perpetual" as const) : ("time-limited" as const),
+  })),
+];
+
+const registerUser = (number: number, product = "CAD"): Register => ({
+  type: "Register",
+  product,
+  licenseId: null,
+  user:
+    number % 50 === 7 ? `firstname.lastname-${number}@subsidiary.example.com` : `user-${number}`,
+  contact: {
+    hostname: number % 50 === 7 ? `workstation-${number}.engineering.example.com` : `ws-${number}`,
+    ip: `10.${number % 7}.${number % 250}.${number % 99}`,
+    info: number % 3 === 0 ? "night shift, second floor" : "",
+    peer: `10.${number % 7}.${number % 250}.1`,
+  },
+  nonceDigest: null,
+});
+
+/** One license is full, one is consumed beyond its quota, and a user was refused. */
+async function useUp({ store }: Site): Promise<void> {
+  for (const number of [1, 2, 3]) {
+    unwrap(await store.transact(registerUser(number, "ENDING"), () => null));
+  }
+  const quota = { product: "QUOTA", licenseId: null, user: null, peer: "10.0.0.9" };
+  const limits = { allowOverages: null, maxOverages: null, once: null };
+  const add = { type: "AddConsumption" as const, ...quota, ...limits, count: 130 };
+  unwrap(await store.transact(add, () => null));
+  const refusal = { product: "ENDING", code: "floating_not_available", count: 40 };
+  const users = ["f.tanaka", "firstname.lastname@subsidiary.example.com"];
+  const refusals = [{ ...refusal, users }];
+  unwrap(await store.transact({ type: "CountRefusals", refusals }, () => null));
+}

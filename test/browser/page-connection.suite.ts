@@ -1,0 +1,164 @@
+// A server that stops or hangs while the page is open: every view keeps what it shows, says since
+// when, and is current again by itself when the server is back. Also what tells one site from
+// another.
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { atEnd } from "../support/suite-harness.ts";
+import { startBinary, type ServerProcess } from "../support/binary.ts";
+import { callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
+import { SCREENS, type Screen } from "./layout-screens.ts";
+import { createToken, expectEventually, openSignedIn, type OperatorPage } from "./operator-page.ts";
+
+let site: Licensed;
+let token: string;
+let running: Pick<ServerProcess, "pid" | "stop"> | null = null;
+
+beforeAll(async () => {
+  site = await startLicensedSite({ CAD: ["--slots", "10"] }, "--site-name", "Plant 4");
+  running = site;
+  token = await createToken(site);
+  for (const user of ["ada", "bob"]) await callApi(site, "register", { product: "CAD", user });
+});
+
+async function startAgain(): Promise<void> {
+  const listen = `127.0.0.1:${new URL(site.url).port}`;
+  const flags = ["--data", site.folder, "--listen", listen, "--site-name", "Plant 4"];
+  const restarted = await startBinary("serve", ...flags);
+  atEnd(() => void restarted.kill());
+  running = restarted;
+}
+
+async function stopServer(): Promise<void> {
+  await running?.stop();
+  running = null;
+}
+
+/** A test that failed may have left the server stopped. */
+beforeEach(async () => {
+  if (running === null) await startAgain();
+});
+
+/** What a reader would take for a fault. */
+const redTexts = ({ page }: OperatorPage): Promise<string[]> =>
+  page.locator(".notice.bad, p.bad, [role=alert]").allTextContents();
+
+async function expectReconnecting({ page }: OperatorPage): Promise<void> {
+  await page.getByText(/^Reconnecting… as of \d/).waitFor();
+  expect(await page.locator("main").getAttribute("class")).toContain("outdated");
+}
+
+async function expectRecovered(opened: OperatorPage): Promise<void> {
+  await opened.page.getByText("Live", { exact: true }).waitFor();
+  await expectEventually(() => redTexts(opened), []);
+  await expectEventually(() => opened.page.getByText("Loading…").count(), 0);
+  expect(await opened.page.locator("main").getAttribute("class")).not.toContain("outdated");
+}
+
+const screens = SCREENS.filter(({ path, act }) => path.startsWith("#/") && act === undefined);
+
+describe("while the server is stopped", () => {
+  test("every view keeps its data in grey with its time, and recovers after the start", async () => {
+    const opened: [Screen, OperatorPage][] = [];
+    for (const screen of screens) {
+      const view = await openSignedIn(site, token, screen.path);
+      await screen.ready(view.page).waitFor();
+      opened.push([screen, view]);
+    }
+    await stopServer();
+    for (const [{ name, ready }, view] of opened) {
+      await expectReconnecting(view);
+      await ready(view.page).waitFor();
+      expect([name, await redTexts(view)]).toEqual([name, []]);
+    }
+    await opened[0]?.[1].checkAccessibility("overview page, connection lost");
+    await opened[0]?.[1].saveScreenshot("overview-lost");
+    await startAgain();
+    for (const [{ ready }, view] of opened) {
+      await expectRecovered(view);
+      await ready(view.page).waitFor();
+    }
+  });
+
+  test("a view that is opened meanwhile loads when the server is back", async () => {
+    const view = await openSignedIn(site, token, "#/overview");
+    await view.page.getByText("2 of 10 slots in use").waitFor();
+    await stopServer();
+    await expectReconnecting(view);
+    for (const name of ["Slots", "Licenses", "Audit log", "Health", "Settings"]) {
+      await view.page.getByRole("link", { name, exact: true }).click();
+      await view.page.getByRole("heading", { name, level: 2 }).waitFor();
+      expect([name, await redTexts(view)]).toEqual([name, []]);
+    }
+    await view.page.getByRole("link", { name: "Audit log", exact: true }).click();
+    await startAgain();
+    await expectRecovered(view);
+    await view.page.locator(".event").first().waitFor();
+  });
+
+  test("a change made after the start appears", async () => {
+    const view = await openSignedIn(site, token, "#/overview");
+    await view.page.getByText("2 of 10 slots in use").waitFor();
+    await stopServer();
+    await expectReconnecting(view);
+    await startAgain();
+    await callApi(site, "register", { product: "CAD", user: "eve" });
+    await view.page.getByText("3 of 10 slots in use").waitFor();
+    await callApi(site, "unregister", { product: "CAD", user: "eve" });
+  });
+});
+
+test("a server that hangs is noticed, and an action says that its outcome is unknown", async () => {
+  const view = await openSignedIn(site, token, "#/slots");
+  const { page } = view;
+  await page
+    .getByRole("button", { name: /^Release.*bob/ })
+    .first()
+    .click();
+  const pid = running?.pid ?? 0;
+  process.kill(pid, "SIGSTOP");
+  try {
+    await page.locator("dialog .button.danger").click();
+    await expectReconnecting(view);
+    await page.getByText("The change may have been made: look again").waitFor();
+    expect(await redTexts(view)).toEqual([]);
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  await expectRecovered(view);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  // The server did receive the request.
+  await expectEventually(() => page.locator(".slot-body").getByText("bob").count(), 0);
+});
+
+describe("the tab", () => {
+  test("names the view and the site, and signing in too", async () => {
+    const view = await openSignedIn(site, token, "#/slots");
+    await view.expectEventually(
+      "document.title.replace(/^\\(\\d+\\) /, '')",
+      "Slots · Plant 4 · Berth",
+    );
+    await view.page.getByRole("banner").getByText("Plant 4").waitFor();
+    await view.signOut();
+    await view.expectEventually("document.title", "Sign in · Plant 4 · Berth");
+    await view.page.getByRole("banner").getByText("Plant 4").waitFor();
+  });
+
+  test("opens with the view that was open last", async () => {
+    const view = await openSignedIn(site, token, "#/licenses");
+    await view.page.getByRole("heading", { name: "Licenses", level: 2 }).waitFor();
+    await view.page.goto(site.url);
+    await view.expectEventually("location.hash", "#/licenses");
+  });
+
+  test("works where the browser denies storage", async () => {
+    const view = await openSignedIn(site, token, "#/overview");
+    await view.page.addInitScript(`
+      for (const name of ["localStorage", "sessionStorage"])
+        Object.defineProperty(window, name, { get() { throw new DOMException("denied"); } });
+    `);
+    await view.page.reload();
+    await view.signIn(token);
+    await view.page.getByText("of 10 slots in use").waitFor();
+    await view.chooseTheme("Dark");
+    await view.expectEventually("document.documentElement.dataset.theme", "dark");
+  });
+});
