@@ -112,9 +112,20 @@ const toActor = ({ id, name, credential }: SessionRow, role: Role): Actor => ({
   useKey: sessionKey(id),
 });
 
-/** Null: there is no such owner. A token that has expired ends its sessions by their own end. */
-function roleOfOwner({ tokens, users }: AccessList, { credential, name }: SessionRow): Role | null {
-  if (credential === "user") return users.find((user) => user.name === name)?.role ?? null;
+/**
+ * Null: there is no such owner, or it was replaced by one of the same name after the session was
+ * started. A token that has expired ends its sessions by their own end.
+ */
+function roleOfOwner(
+  { tokens, users }: AccessList,
+  { credential, name, madeAt }: SessionRow,
+): Role | null {
+  // An older version ends no sessions when it replaces a token or changes a password.
+  if (credential === "user") {
+    const user = users.find((candidate) => candidate.name === name);
+    return user === undefined || user.setAt > madeAt ? null : user.role;
+  }
   const token = tokens.find((candidate) => candidate.name === name);
-  return token === undefined || token.ended === true ? null : (token.role ?? "admin");
+  if (token === undefined || token.ended === true || token.madeAt > madeAt) return null;
+  return token.role ?? "admin";
 }

@@ -13,33 +13,33 @@ const Time = Type.Integer({ minimum: 0 });
 const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
 const LastUse = Type.Optional(Type.Object({ at: Time, address: Type.String() }));
 
+/** A random token, stored as SHA-256: nothing in this file is a usable credential. */
+const Token = Type.Object({
+  name: Type.String(),
+  sha256: Sha256,
+  /** Absent: an administrator. */
+  role: Type.Optional(Type.Literal("viewer")),
+  madeAt: Time,
+  endsAt: Type.Union([Time, Type.Null()]),
+  /** Set once the token has expired: it stays expired when the clock is set back. */
+  ended: Type.Optional(Type.Literal(true)),
+  lastUse: LastUse,
+});
+
+/** A login, with the argon2id hash of its password. */
+const User = Type.Object({
+  name: Type.String(),
+  role: Type.Union([Type.Literal("admin"), Type.Literal("viewer"), Type.Literal("user")]),
+  argon2id: Type.String({ pattern: "^\\$argon2id\\$" }),
+  setAt: Time,
+  lastUse: LastUse,
+});
+
 /** Members that are optional were added later: a file without them is read as before. */
 const AccessList = Type.Object({
   access: Type.Literal(1),
-  /** Random tokens, stored as SHA-256: nothing in this file is a usable credential. */
-  tokens: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      sha256: Sha256,
-      /** Absent: an administrator. */
-      role: Type.Optional(Type.Literal("viewer")),
-      madeAt: Time,
-      endsAt: Type.Union([Time, Type.Null()]),
-      /** Set once the token has expired: it stays expired when the clock is set back. */
-      ended: Type.Optional(Type.Literal(true)),
-      lastUse: LastUse,
-    }),
-  ),
-  /** Logins, with the argon2id hash of their passwords. */
-  users: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      role: Type.Union([Type.Literal("admin"), Type.Literal("viewer"), Type.Literal("user")]),
-      argon2id: Type.String({ pattern: "^\\$argon2id\\$" }),
-      setAt: Time,
-      lastUse: LastUse,
-    }),
-  ),
+  tokens: Type.Array(Token),
+  users: Type.Array(User),
   /** Sessions of the operator's page, stored as SHA-256 too. */
   sessions: Type.Optional(
     Type.Array(
@@ -59,7 +59,19 @@ const AccessList = Type.Object({
   ),
 });
 
+/**
+ * The content of the file. Viewers have a member of their own: versions that do not know the role
+ * ignore it, and refuse these credentials. Among the others, they would be administrators.
+ */
+const StoredList = Type.Composite([
+  AccessList,
+  Type.Object({
+    viewers: Type.Optional(Type.Object({ tokens: Type.Array(Token), users: Type.Array(User) })),
+  }),
+]);
+
 export type AccessList = Static<typeof AccessList>;
+type StoredList = Static<typeof StoredList>;
 
 const EMPTY_LIST: AccessList = { access: 1, tokens: [], users: [] };
 
@@ -89,7 +101,7 @@ export class AccessFile {
   }
 
   prepare(list: AccessList): Promise<PreparedFile> {
-    const text = `${JSON.stringify(list, null, 1)}\n`;
+    const text = `${JSON.stringify(separateViewers(list), null, 1)}\n`;
     return prepareFile(this.#disk, this.#path, Buffer.from(text));
   }
 }
@@ -97,8 +109,48 @@ export class AccessFile {
 function parseAccessList(bytes: Uint8Array): AccessList | null {
   try {
     const list: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return Value.Check(AccessList, list) ? list : null;
+    return Value.Check(StoredList, list) ? joinViewers(list) : null;
   } catch {
     return null;
   }
 }
+
+interface Named {
+  readonly name: string;
+  readonly role?: string;
+}
+
+const isViewer = ({ role }: Named): boolean => role === "viewer";
+
+function separateViewers({ access, tokens, users, sessions }: AccessList): StoredList {
+  const viewers = { tokens: tokens.filter(isViewer), users: users.filter(isViewer) };
+  const hasViewers = viewers.tokens.length > 0 || viewers.users.length > 0;
+  return {
+    access,
+    tokens: tokens.filter((row) => !isViewer(row)),
+    users: users.filter((row) => !isViewer(row)),
+    ...(hasViewers && { viewers }),
+    ...(sessions !== undefined && { sessions }),
+  };
+}
+
+function joinViewers({ viewers, ...list }: StoredList): AccessList {
+  if (viewers === undefined) return list;
+  return {
+    ...list,
+    tokens: joinRows(
+      list.tokens,
+      viewers.tokens.map((row) => ({ ...row, role: "viewer" })),
+    ),
+    users: joinRows(
+      list.users,
+      viewers.users.map((row) => ({ ...row, role: "viewer" })),
+    ),
+  };
+}
+
+/** An older version may have given the name of a viewer again: then the newer credential counts. */
+const joinRows = <R extends Named>(rows: readonly R[], viewers: readonly R[]): R[] => [
+  ...rows,
+  ...viewers.filter(({ name }) => !rows.some((row) => row.name === name)),
+];

@@ -272,6 +272,24 @@ describe("an access file", () => {
   });
 });
 
+test("a page session is not revived by a token or password that an older version gave to the same name", async () => {
+  const { access, clock, path, reopen, start, token } = await openAccess();
+  unwrap(await access.setUser("ada", "admin", PASSWORD, "test"));
+  const login = unwrap(await access.login("ada", PASSWORD, "10.0.0.1"));
+  clock.now += MINUTE;
+  const sessions = [await start(token), await start(login.token)];
+  for (const session of sessions) expect(reopen().identify(session.token)).not.toBeNull();
+  clock.now += MINUTE;
+  const file = JSON.parse(readFileSync(path, "utf8")) as {
+    tokens: { madeAt: number }[];
+    users: { setAt: number }[];
+  };
+  for (const row of file.tokens) row.madeAt = clock.now;
+  for (const row of file.users) row.setAt = clock.now;
+  writeFileSync(path, JSON.stringify(file));
+  for (const session of sessions) expect(reopen().identify(session.token)).toBeNull();
+});
+
 describe("the last use", () => {
   test("of a token, a user and a session is listed with the address", async () => {
     const { access, clock, token, start } = await openAccess();
