@@ -17,7 +17,7 @@ import { Settings } from "./settings/settings.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
 import { signIn } from "./sign-in/sign-in-texts.ts";
 import { CreatedToken, UnclaimedLine } from "./sign-in/unclaimed.tsx";
-import { siteName } from "./site.ts";
+import { siteName } from "./site-name.ts";
 import { Slots } from "./slots/slots.tsx";
 import { isUnreachable, serverStatus } from "./status-stream.ts";
 

@@ -5,7 +5,7 @@ import { frame } from "./parts/common-texts.ts";
 import { currentRoute, linkTo, VIEWS, type View } from "./router.ts";
 import { accessState } from "./session.ts";
 import { healthCount } from "./health/findings.ts";
-import { siteName } from "./site.ts";
+import { siteName } from "./site-name.ts";
 import { isConnected, lastContactAt, serverStatus } from "./status-stream.ts";
 
 /** Which server this is, where the reader is, whether the figures are current, and the menu. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { signal } from "@preact/signals";
 import { ApiError } from "../../src/web/api-error.ts";
-import { Query, type QueryOptions } from "../../src/web/query-core.ts";
+import { Query, type QueryOptions } from "../../src/web/query.ts";
 
 const unanswered = new ApiError("unreachable", "The server does not answer.", 0);
 const refused = new ApiError("forbidden", "Not allowed.", 403);

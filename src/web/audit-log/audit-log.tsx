@@ -5,7 +5,7 @@ import { serverStatus } from "../status-stream.ts";
 import { Button } from "../parts/button.tsx";
 import { QueryContent } from "../parts/query-content.tsx";
 import { Time, TimeZoneNote } from "../parts/time.tsx";
-import { useQuery } from "../query.ts";
+import { useQuery } from "../use-query.ts";
 import { currentRoute } from "../router.ts";
 import { auditLog } from "./audit-log-texts.ts";
 import { IntegrityCheck } from "./integrity-check.tsx";

@@ -2,7 +2,7 @@ import { computed } from "@preact/signals";
 import type { VendorReply } from "../../http/routes/trust.ts";
 import type { OpenRequestReply } from "../../http/routes/requests.ts";
 import { admin, unwrapReply } from "../api.ts";
-import { createSharedQuery, useSharedQuery } from "../query.ts";
+import { createSharedQuery, useSharedQuery } from "../use-query.ts";
 import type { License } from "./license.ts";
 
 interface LicenseData {

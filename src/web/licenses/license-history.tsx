@@ -4,7 +4,7 @@ import { admin, unwrapReply } from "../api.ts";
 import { formatDate, formatDateTime } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { QueryContent } from "../parts/query-content.tsx";
-import { useQuery } from "../query.ts";
+import { useQuery } from "../use-query.ts";
 import { entrySentence } from "../audit-log/entry-sentence.ts";
 import { licenses as texts } from "./licenses-texts.ts";
 

@@ -6,7 +6,7 @@ import { berthCommand } from "../commands.ts";
 import { Button } from "../parts/button.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { dropTarget, isDragging } from "../parts/page-drop.ts";
+import { dropTarget, isDragging } from "../parts/drop-target.ts";
 import { joinQrFrames } from "../parts/file-drop.tsx";
 import { linkTo } from "../router.ts";
 import { accessState, canChange } from "../session.ts";

@@ -4,7 +4,7 @@ import type { UsageReply } from "../../http/routes/usage.ts";
 import { admin, unwrapReply } from "../api.ts";
 import { QueryContent } from "../parts/query-content.tsx";
 import { Segments } from "../parts/segments.tsx";
-import { useQuery } from "../query.ts";
+import { useQuery } from "../use-query.ts";
 import { Chart, type TimeRange } from "../parts/chart.tsx";
 import type { ChartSeries } from "../parts/chart-series.ts";
 import { usage } from "./usage-texts.ts";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import type { ReadQuery } from "../query-core.ts";
-import { useQuery } from "../query.ts";
+import type { ReadQuery } from "../query.ts";
+import { useQuery } from "../use-query.ts";
 import { QueryContent } from "./query-content.tsx";
 
 interface Props<T> {

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useId, useLayoutEffect } from "preact/hooks";
 import { admin, unwrapReply } from "../api.ts";
 import { fileDrop } from "./parts-texts.ts";
-import { dropTarget, isDragging, type DropTarget } from "./page-drop.ts";
+import { dropTarget, isDragging, type DropTarget } from "./drop-target.ts";
 import { useAction } from "./use-action.ts";
 import { Notice } from "./notice.tsx";
 

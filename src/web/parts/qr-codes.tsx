@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { admin, unwrapReply } from "../api.ts";
-import { useQuery } from "../query.ts";
+import { useQuery } from "../use-query.ts";
 import { qrCodes } from "./parts-texts.ts";
 import { QueryContent } from "./query-content.tsx";
 

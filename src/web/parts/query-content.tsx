@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { Query } from "../query-core.ts";
+import type { Query } from "../query.ts";
 import { Button } from "./button.tsx";
 import { frame } from "./common-texts.ts";
 import { Notice } from "./notice.tsx";

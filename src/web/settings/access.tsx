@@ -6,7 +6,7 @@ import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { QueryContent } from "../parts/query-content.tsx";
 import { Time, TimeZoneNote } from "../parts/time.tsx";
-import { useQuery } from "../query.ts";
+import { useQuery } from "../use-query.ts";
 import { canChange } from "../session.ts";
 import { access as texts } from "./access-texts.ts";
 import { AccessTable, LastUse, Owner } from "./access-table.tsx";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { admin, unwrapReply, v4 } from "../api.ts";
-import { useQuery } from "../query.ts";
+import { useQuery } from "../use-query.ts";
 import { Facts } from "../parts/facts.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";

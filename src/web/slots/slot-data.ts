@@ -1,6 +1,6 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
 import { admin, unwrapReply } from "../api.ts";
-import { createSharedQuery } from "../query.ts";
+import { createSharedQuery } from "../use-query.ts";
 import { applyChanges, newList, type SlotList } from "./slot-list.ts";
 
 /** So that a slot that is released elsewhere disappears within a second. */

@@ -13,7 +13,7 @@ import { Notice } from "../../parts/notice.tsx";
 import { QueryContent } from "../../parts/query-content.tsx";
 import { Time, TimeZoneNote } from "../../parts/time.tsx";
 import { quoteForShell } from "../../shell-quote.ts";
-import { useQuery } from "../../query.ts";
+import { useQuery } from "../../use-query.ts";
 import { canChange } from "../../session.ts";
 import { serverStatus } from "../../status-stream.ts";
 import { BackupList } from "./backup-list.tsx";
