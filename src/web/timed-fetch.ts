@@ -4,21 +4,24 @@ import { connection } from "./connection-texts.ts";
 const READ_TIMEOUT = 15_000;
 /** A change waits for the disk, which may be slow. */
 const CHANGE_TIMEOUT = 30_000;
-/** These read the whole data folder, or send a file. */
+/** Requests that read the whole data folder or the audit log, or send a file. */
 const LONG_TIMEOUT = 600_000;
-
-const LONG_REQUEST = /\/(?:doctor|verify|backups?|backups\/download|support-bundle|audit\/export)$/;
+const LONG_READ = /\/(?:doctor|verify|audit\/export|audit\/csv)$/;
+const LONG_POST = /\/(?:backups?|backups\/verify|backups\/download|support-bundle)$/;
 
 /** Sent with POST because of their bodies or their cost; repeating them changes nothing. */
 const HARMLESS_POST = /\/(?:sessions|qr|verify|doctor|support-bundle|backups\/download)$/;
 
 const pathOf = (url: string): string => url.replace(/^\w+:\/\/[^/]*/, "").split(/[?#]/, 1)[0] ?? "";
 
+const isRead = (method: string): boolean => /^(?:GET|HEAD)$/i.test(method);
+
 const mayChange = (method: string, path: string): boolean =>
-  !/^(?:GET|HEAD)$/i.test(method) && !HARMLESS_POST.test(path);
+  !isRead(method) && !HARMLESS_POST.test(path);
 
 export function timeoutOf(method: string, path: string): number {
-  if (LONG_REQUEST.test(path)) return LONG_TIMEOUT;
+  const longRequest = isRead(method) ? LONG_READ : LONG_POST;
+  if (longRequest.test(path)) return LONG_TIMEOUT;
   return mayChange(method, path) ? CHANGE_TIMEOUT : READ_TIMEOUT;
 }
 

@@ -57,4 +57,17 @@ describe("timedFetch", () => {
     expect(read).toBeLessThan(change);
     expect(change).toBeLessThan(long);
   });
+
+  test("gives all of the audit log as CSV as much time as its export", () => {
+    const [csv, all] = ["csv", "export"].map((name) =>
+      timeoutOf("GET", `/api/admin/v1/audit/${name}`),
+    );
+    expect(csv).toBe(all as number);
+  });
+
+  test("gives reading the list of backups less time than making one", () => {
+    const list = timeoutOf("GET", "/api/admin/v1/backups");
+    expect(list).toBe(timeoutOf("GET", "/api/admin/v1/status"));
+    expect(list).toBeLessThan(timeoutOf("POST", "/api/admin/v1/backups"));
+  });
 });
