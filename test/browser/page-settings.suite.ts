@@ -193,8 +193,10 @@ test("a wrong value is refused beside its field, and nothing is changed", async 
   expect(await days.getAttribute("aria-invalid")).toBe("true");
   expect(readSettings()["max_slots_per_user"]?.source).toBe("default");
   await opened.checkLayouts("settings-general-refused");
-  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Discard changes" }).click();
   expect(await page.locator(".differences").count()).toBe(0);
+  expect(await error.count()).toBe(0);
+  expect(await days.getAttribute("aria-invalid")).toBe("false");
 });
 
 test("all settings are listed with their sources and the reason why some are fixed", async () => {

@@ -14,6 +14,8 @@ interface Props {
   readonly onSubmit: () => Promise<unknown>;
   /** Leaves the form without a change. */
   readonly onCancel?: () => void;
+  /** The label of that button; default: Cancel. */
+  readonly cancelLabel?: string;
   readonly children: ComponentChildren;
 }
 
@@ -21,12 +23,24 @@ interface Props {
  * Submits once at a time. An error that names a field of the form is shown beside that field, any
  * other one above the buttons. A viewer can read the fields, but not submit them.
  */
-export function Form({ submitLabel, wrongTitle, onSubmit, onCancel, children }: Props) {
+export function Form({
+  submitLabel,
+  wrongTitle,
+  onSubmit,
+  onCancel,
+  cancelLabel = frame.cancel,
+  children,
+}: Props) {
   const { busy, wrong, wrongKind, wrongField, act: send } = useAction();
   const formError = useMemo(() => ({ wrong, wrongField, names: new Set<string>() }), []);
   const submit = (event: Event): void => {
     event.preventDefault();
     void send(onSubmit);
+  };
+  const cancel = (): void => {
+    wrong.value = "";
+    wrongField.value = null;
+    onCancel?.();
   };
   const isBesideField = wrongField.value !== null && formError.names.has(wrongField.value);
   return (
@@ -40,8 +54,8 @@ export function Form({ submitLabel, wrongTitle, onSubmit, onCancel, children }: 
       {canChange.value ? (
         <div class="row actions">
           {onCancel && (
-            <button type="button" class="button" onClick={onCancel}>
-              {frame.cancel}
+            <button type="button" class="button" onClick={cancel}>
+              {cancelLabel}
             </button>
           )}
           <button type="submit" class="button main" disabled={busy.value} aria-busy={busy.value}>

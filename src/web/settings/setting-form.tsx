@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { SettingsReply } from "../../http/running-server.ts";
 import { admin, unwrapReply } from "../api.ts";
+import { Facts } from "../parts/facts.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -57,7 +58,12 @@ export function SettingForm({ settings, names, onSaved }: Props) {
   if (!shown.some(({ editable }) => editable)) return <>{fields}</>;
   return (
     <>
-      <Form submitLabel={settingForm.save} {...discard} onSubmit={submit}>
+      <Form
+        submitLabel={settingForm.save}
+        cancelLabel={settingForm.discard}
+        {...discard}
+        onSubmit={submit}
+      >
         {fields}
         <div role="status">
           {differences.length > 0 && <Differences differences={differences} />}
@@ -107,14 +113,13 @@ function SettingField({ setting, draft, onInput }: FieldProps) {
 const Differences = ({ differences }: { differences: readonly SettingDifference[] }) => (
   <section class="differences">
     <h4>{settingForm.changes}</h4>
-    <dl class="facts lines">
-      {differences.map(({ setting: { name }, from, to }) => (
-        <div key={name}>
-          <dt>{SETTING_TEXTS[name]?.label ?? name}</dt>
-          <dd>{settingForm.change(from, to)}</dd>
-        </div>
-      ))}
-    </dl>
+    <Facts
+      as="lines"
+      facts={differences.map(({ setting: { name }, from, to }) => [
+        SETTING_TEXTS[name]?.label ?? name,
+        settingForm.change(from, to),
+      ])}
+    />
   </section>
 );
 
