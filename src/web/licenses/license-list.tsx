@@ -10,6 +10,7 @@ import { EmptyState } from "../parts/empty-state.tsx";
 import { Field } from "../parts/field.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
+import { recall, remember } from "../remembered.ts";
 import { linkTo } from "../router.ts";
 import { canChange } from "../session.ts";
 import { addLicense } from "./add-license-texts.ts";
@@ -33,10 +34,10 @@ const TABLE_FROM = 6;
 const LAYOUTS = ["table", "cards"] as const;
 /** In days. */
 const COMMON_PERIODS = [30, 60, 90];
-const LAYOUT_KEY = "berth.licenses.layout";
+const LAYOUT_NAME = "licenses.layout";
 
 /** The layout that the reader chose; null: it depends on the number of licenses. */
-const chosenLayout = signal<string | null>(readChosenLayout());
+const chosenLayout = signal<string | null>(recall(LAYOUT_NAME));
 const withinDays = signal("");
 
 /** All licenses, open requests, and ways to add a license. */
@@ -165,19 +166,7 @@ function ListTools({ isTable, shown, all }: { isTable: boolean; shown: number; a
 
 function chooseLayout(layout: "table" | "cards"): void {
   chosenLayout.value = layout;
-  try {
-    localStorage.setItem(LAYOUT_KEY, layout);
-  } catch {
-    // A browser without storage: the choice is kept as long as the page is open.
-  }
-}
-
-function readChosenLayout(): string | null {
-  try {
-    return localStorage.getItem(LAYOUT_KEY);
-  } catch {
-    return null;
-  }
+  remember(LAYOUT_NAME, layout);
 }
 
 interface LicenseSummaryProps {

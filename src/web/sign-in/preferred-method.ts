@@ -1,24 +1,14 @@
-const KEY = "berth-sign-in";
+import { recall, remember } from "../remembered.ts";
+
+const NAME = "sign-in";
 
 export type SignInMethod = "token" | "password";
 
 /**
- * The last sign-in method of this browser: that form comes first. The server does not tell
+ * The last sign-in method of this browser: that form comes first. The server does not say
  * whether users exist before a sign-in.
  */
-export function readPreferredMethod(): SignInMethod {
-  try {
-    return localStorage.getItem(KEY) === "password" ? "password" : "token";
-  } catch {
-    // The browser forbids storage.
-    return "token";
-  }
-}
+export const readPreferredMethod = (): SignInMethod =>
+  recall(NAME) === "password" ? "password" : "token";
 
-export function rememberMethod(method: SignInMethod): void {
-  try {
-    localStorage.setItem(KEY, method);
-  } catch {
-    // As above: the token comes first again.
-  }
-}
+export const rememberMethod = (method: SignInMethod): void => remember(NAME, method);
