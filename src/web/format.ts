@@ -67,7 +67,7 @@ const joinUnits = (
   [small, smallUnit]: readonly [number, string],
 ): string => `${large} ${largeUnit}${small === 0 ? "" : ` ${small} ${smallUnit}`}`;
 
-/** The same time for everybody: "2026-11-17 13:03:27 UTC". */
+/** The same text in every time zone: "2026-11-17 13:03:27 UTC". */
 export const formatUtc = (time: string): string =>
   new Date(time)
     .toISOString()

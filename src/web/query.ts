@@ -37,15 +37,11 @@ const FAILURES_BEFORE_MESSAGE = 2;
 export class Query<T> {
   /** The last data; null: none has been read yet. */
   readonly data = signal<T | null>(null);
-  /** When the data was read, in milliseconds since 1970; null: none has been read yet. */
-  readonly asOf = signal<number | null>(null);
   /**
    * Why the last read failed; empty: it did not. A lost connection is no reason to show: the header
-   * tells it, and the query reads again after it.
+   * shows it, and the query reads again after it.
    */
   readonly error: ReadonlySignal<string>;
-  /** Whether the data may be outdated. */
-  readonly isStale: ReadonlySignal<boolean>;
 
   readonly #read: ReadQuery<T>;
   readonly #options: QueryOptions<T>;
@@ -64,9 +60,6 @@ export class Query<T> {
     this.#environment = environment;
     this.#options = options;
     this.error = computed(() => this.#messageToShow());
-    this.isStale = computed(
-      () => this.data.value !== null && (this.#fault.value !== null || !this.#isConnected()),
-    );
   }
 
   /** Begins to read; returns a function that ends it. Several components can share one query. */
@@ -113,24 +106,6 @@ export class Query<T> {
   set(data: T): void {
     batch(() => {
       this.data.value = data;
-      this.asOf.value = this.#environment.now();
-      this.#fault.value = null;
-      this.#failures.value = 0;
-    });
-  }
-
-  /** Takes over the data of another query. */
-  copy(other: Query<T>): void {
-    this.data.value = other.data.peek();
-    this.asOf.value = other.asOf.peek();
-  }
-
-  /** Forgets the data, as after signing out. */
-  clear(): void {
-    this.#reading?.abort();
-    batch(() => {
-      this.data.value = null;
-      this.asOf.value = null;
       this.#fault.value = null;
       this.#failures.value = 0;
     });

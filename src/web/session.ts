@@ -19,7 +19,7 @@ export const canChange = computed(() => session.value?.role !== "viewer");
 
 /** Whether this page may administer, and if not, why. */
 export type AccessState =
-  /** The server has not been asked yet. */
+  /** The server has not answered yet. */
   | "unknown"
   | "open"
   /** A credential is required. */
@@ -34,7 +34,7 @@ export const accessState = signal<AccessState>("unknown");
 /** The server's message when it denied access; empty: nothing to show. */
 export const accessMessage = signal("");
 
-/** Whose data the page holds; null: nobody has signed in since it was loaded. */
+/** The name of the last session since the page was loaded: the page may hold its data. */
 let lastName: string | null = session.value?.name ?? null;
 
 const STATE_BY_CODE: Readonly<Record<string, AccessState>> = {

@@ -33,7 +33,7 @@ export function useQuery<T>(
   const previous = useRef<Query<T> | null>(null);
   const query = useMemo(() => {
     const next = new Query(read, pageEnvironment, options);
-    if (options.keepsOldData === true && previous.current !== null) next.copy(previous.current);
+    if (options.keepsOldData === true) next.data.value = previous.current?.data.peek() ?? null;
     return next;
   }, deps);
   previous.current = query;

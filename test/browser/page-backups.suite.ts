@@ -26,7 +26,7 @@ async function openBackups(
 
 const listFiles = ({ folder }: ServedSite): string[] => readdirSync(join(folder, "backups"));
 
-test("a site without backups is told when the first one is due, and can make one now", async () => {
+test("a site without backups shows when the first one is due, and can make one now", async () => {
   const { site, opened } = await openBackups();
   const { page } = opened;
   await page.getByText("No backups yet").waitFor();

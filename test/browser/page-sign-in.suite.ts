@@ -270,7 +270,7 @@ test("a host name that leads to the server but is not its name is refused with 4
 
 // Plain HTTP at the machine's network address: the same as from another machine.
 testUnless(noNetworkAddress)(
-  "over plain HTTP from the network nobody can sign in, and the page shows how to set up TLS",
+  "over plain HTTP from the network, sign-in is not possible, and the page shows how to set up TLS",
   async () => {
     const folder = join(makeTempFolder(), "site");
     const args = ["--data", folder, "--listen", `${networkAddress}:0`];

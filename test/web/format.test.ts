@@ -31,7 +31,7 @@ test.each(["America/New_York", "UTC", "Pacific/Auckland"])(
   },
 );
 
-test("other times are written in the zone of the reader, and in UTC for everybody", () => {
+test("other times are written in the zone of the reader, and in UTC in every zone", () => {
   const calls = [`formatEnd(${AFTERNOON})`, `formatTimeOfDay(${AFTERNOON})`];
   const [west = "", clock = ""] = evaluateIn("America/New_York", ...calls);
   expect(west).toMatch(/0?8:03/);

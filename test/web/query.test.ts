@@ -47,17 +47,16 @@ function openPage(options: QueryOptions<string> = {}) {
     await settle();
   };
   const nextDelay = (): number | null => (timers[0] === undefined ? null : timers[0].at - now);
-  return { query, isConnected, changes, reads, pass, nextDelay, now: () => now };
+  return { query, isConnected, changes, reads, pass, nextDelay };
 }
 
 describe("a query", () => {
-  test("reads when it starts and keeps the data with its time", async () => {
-    const { query, reads, now } = openPage();
+  test("reads when it starts and keeps the data", async () => {
+    const { query, reads } = openPage();
     query.start();
-    expect([query.data.value, query.asOf.value]).toEqual([null, null]);
+    expect(query.data.value).toBeNull();
     await reads[0]?.answer("one");
-    expect([query.data.value, query.asOf.value, query.error.value]).toEqual(["one", now(), ""]);
-    expect(query.isStale.value).toBe(false);
+    expect([query.data.value, query.error.value]).toEqual(["one", ""]);
   });
 
   test("shows the reason of a refusal and does not repeat the request", async () => {
@@ -79,17 +78,17 @@ describe("a query", () => {
     expect(delays).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
   });
 
-  test("keeps the last data as stale while the server does not answer", async () => {
+  test("keeps the last data while the server does not answer", async () => {
     const { query, reads, pass, changes } = openPage();
     query.start();
     await reads[0]?.answer("one");
     changes.value += 1;
     await pass(2_000);
     await reads[1]?.fail(unanswered);
-    expect([query.data.value, query.isStale.value]).toEqual(["one", true]);
+    expect(query.data.value).toBe("one");
     await pass(1_000);
     await reads[2]?.answer("two");
-    expect([query.data.value, query.isStale.value]).toEqual(["two", false]);
+    expect(query.data.value).toBe("two");
   });
 
   test("shows no error for one lost request, but for two while the connection works", async () => {
@@ -107,7 +106,6 @@ describe("a query", () => {
     query.start();
     await reads[0]?.answer("one");
     isConnected.value = false;
-    expect(query.isStale.value).toBe(true);
     await failTwice();
     expect(query.error.value).toBe("");
     const count = reads.length;
@@ -115,7 +113,7 @@ describe("a query", () => {
     expect(query.error.value).toBe("");
     expect(reads.length).toBe(count + 1);
     await reads.at(-1)?.answer("two");
-    expect([query.data.value, query.isStale.value]).toEqual(["two", false]);
+    expect(query.data.value).toBe("two");
 
     async function failTwice(): Promise<void> {
       void query.refresh();
@@ -179,13 +177,5 @@ describe("a query", () => {
     await reads[1]?.answer("new");
     await reads[0]?.answer("old");
     expect(query.data.value).toBe("new");
-  });
-
-  test("forgets everything when it is cleared", async () => {
-    const { query, reads } = openPage();
-    query.start();
-    await reads[0]?.answer("one");
-    query.clear();
-    expect([query.data.value, query.asOf.value, query.isStale.value]).toEqual([null, null, false]);
   });
 });

@@ -56,7 +56,7 @@ function AuditEntryList({ filter }: { filter: AuditFilter }) {
       if (reader.events.value === null) return reader.loadOlder().then(() => reader);
       if (!isOpenEnded(filter, Date.now())) return reader;
       await reader.loadNewer();
-      // Otherwise a button offers them: the list must not move under the reader's eyes.
+      // Otherwise a button offers them: the list must not move while it is read.
       if (isAtTop(top.current)) reader.showPending();
       return reader;
     },

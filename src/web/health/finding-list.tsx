@@ -1,6 +1,6 @@
 import { Command } from "../parts/command.tsx";
 import { FindingAction } from "./finding-actions.tsx";
-import { commandOf, keyOf, type Finding } from "./findings.ts";
+import { keyOf, type Finding } from "./findings.ts";
 import { health } from "./health-texts.ts";
 
 interface Props {
@@ -16,11 +16,10 @@ export const FindingList = ({ findings, isDetailed }: Props) => (
       <li key={keyOf(finding)} class={finding.severity}>
         <div class="finding-text">
           <p>
-            <strong class="severity">{health.severities[finding.severity]}</strong>{" "}
-            {finding.summary}
+            <strong>{health.severities[finding.severity]}</strong> {finding.summary}
           </p>
           {isDetailed && finding.remedy !== "" && <p class="muted">{finding.remedy}</p>}
-          {isDetailed && finding.command !== null && <Command text={commandOf(finding.command)} />}
+          {isDetailed && finding.command !== null && <Command text={finding.command} />}
         </div>
         <FindingAction finding={finding} />
       </li>

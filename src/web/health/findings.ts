@@ -1,6 +1,5 @@
 import { computed } from "@preact/signals";
 import type { FindingReply } from "../../http/reply/findings.ts";
-import { berthCommand } from "../commands.ts";
 import { serverStatus } from "../status-stream.ts";
 
 export type Finding = FindingReply;
@@ -22,7 +21,3 @@ export const isExposure = ({ code }: Pick<Finding, "code">): boolean => EXPOSURE
 
 /** Several findings may have the same code. */
 export const keyOf = ({ code, summary }: Finding): string => `${code} ${summary}`;
-
-/** The command as it is called on this server; the system's own commands stay as they are. */
-export const commandOf = (command: string): string =>
-  command.startsWith("berth ") ? berthCommand(command.slice("berth ".length)) : command;

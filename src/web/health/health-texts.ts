@@ -17,15 +17,12 @@ export const health = {
     note: "Worth knowing; no action is needed.",
   } satisfies Readonly<Record<Severity, string>>,
   healthy: "Nothing needs attention.",
-  notes: (number: number) => count(number, "note"),
-  allNotes: "All findings and notes",
   passed: (number: number) => `${count(number, "check")} passed`,
   lastCheck: "Last full check:",
   neverChecked:
     "No full check since the server started. It runs by itself five minutes after the start and once a day.",
   runAgain: "Run all checks now",
   running: "Checking; this reads all data and may take a minute.",
-  command: "Command line",
   actions: {
     renew: "Request a renewal",
     request: "Request a license",

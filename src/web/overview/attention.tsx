@@ -17,7 +17,7 @@ export function Attention({ findings }: Pick<StatusReply, "findings">) {
     );
   }
   return (
-    <section class="attention" aria-label={overview.attention}>
+    <section aria-label={overview.attention}>
       <FindingList findings={urgent} isDetailed={false} />
       <p class="note-link">
         <a href={linkTo("health")}>{overview.remedies}</a>

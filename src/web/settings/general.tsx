@@ -43,7 +43,7 @@ const AllSettings = ({ reply }: { reply: SettingsReply }) => (
       {reply.settings.map((setting) => (
         <li key={setting.name}>
           <code>{setting.name}</code>
-          <span class="setting-value">{formatSettingValue(setting, setting.value)}</span>
+          <span>{formatSettingValue(setting, setting.value)}</span>
           <span class="muted">
             {settingForm.sources[setting.source] ?? settingForm.from(setting.source)}
           </span>

@@ -15,7 +15,7 @@ const { createToken, newToken } = access;
 
 const ONE_YEAR = "365";
 
-/** Creates a token for someone else: this tab keeps its own session, if it has one. */
+/** Creates a token for another person or a program: this tab keeps its own session. */
 export function NewToken({ reload }: { reload: () => Promise<void> }) {
   const isOpen = useSignal(false);
   const createdToken = useSignal<string | null>(null);

@@ -1,5 +1,4 @@
 import type { FunctionComponent } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { linkTo, currentRoute } from "../router.ts";
 import { settings } from "./settings-texts.ts";
 import { About } from "./about.tsx";
@@ -35,12 +34,6 @@ export function Settings() {
   const [name] = currentRoute.value.params;
   const section = SECTIONS.find((candidate) => candidate === name) ?? "access";
   const SectionComponent = SECTION_COMPONENTS[section];
-  const previousSection = useRef(section);
-  // A new section starts at its top, wherever the page was scrolled to.
-  useEffect(() => {
-    if (previousSection.current !== section) scrollTo({ top: 0 });
-    previousSection.current = section;
-  }, [section]);
   return (
     <>
       <h2>{settings.title}</h2>

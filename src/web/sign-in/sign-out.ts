@@ -1,7 +1,7 @@
 import { fetchResponse } from "../api.ts";
 import { forgetSession, session } from "../session.ts";
 
-/** A server that does not answer must not keep anybody signed in. */
+/** Signing out does not wait longer for a server that does not answer. */
 const TIMEOUT = 3_000;
 
 /**

@@ -5,7 +5,7 @@ import { applyChanges, newList, type SlotList } from "./slot-list.ts";
 
 /** So that a slot that is released elsewhere disappears within a second. */
 const READ_INTERVAL = 800;
-/** Nobody looks at a page in the background. */
+/** A page in the background is not seen. */
 const BACKGROUND_INTERVAL = 30_000;
 
 /** The slots in use. Only what changed is read again. */

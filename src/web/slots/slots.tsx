@@ -38,7 +38,7 @@ import { useSlotKeys } from "./use-slot-keys.ts";
 const LONGEST_FIRST: SortOrder = { column: "duration", descending: true };
 const CLOCK_INTERVAL = 10_000;
 
-/** What is asked in a dialog at the moment. */
+/** The open dialog, and what it is about. */
 type OpenDialog =
   | { readonly kind: "details"; readonly row: SlotRow }
   | { readonly kind: "release"; readonly rows: readonly SlotRow[] }

@@ -52,7 +52,6 @@ export const backupTexts = {
     emptyTitle: "No backups yet",
     empty: (next: string) => `The first one is due ${next}. You can also make one now.`,
     emptyOff: "Make one now, or change the schedule, so that the server makes them by itself.",
-    age: (text: string) => `Made ${text}`,
     verified: "Verified when made",
     verifiedNow: "Verified just now",
     damaged: (finding: string) => `Cannot be restored: ${finding}`,

@@ -132,7 +132,7 @@ function BackUpNow({ newName, reload }: NowProps) {
   );
 }
 
-/** While a backup is made, by whomever, says since when. */
+/** While a backup is made, also by the schedule, says since when. */
 function Progress({ newName }: { newName: string }) {
   const since = serverStatus.value?.backups?.running_since ?? null;
   return (

@@ -18,7 +18,7 @@ interface Props {
   readonly reload: () => Promise<void>;
 }
 
-/** Edits when backups are made and how many are keepCount, unless these are set elsewhere. */
+/** Edits when backups are made and how many are kept, unless these are set elsewhere. */
 export function ScheduleForm({ settings, reload }: Props) {
   const isOpen = useSignal(false);
   const schedule = settings.find(({ name }) => name === "backup_schedule");
