@@ -5,7 +5,7 @@ import { quoteArgument } from "../../operations/health/quote-argument.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import type { ServeSettings } from "../serve/settings.ts";
-import { allowsWritingTo, servicePaths } from "../service/unit.ts";
+import { allowsWritingTo, isHiddenByUnit, servicePaths } from "../service/unit.ts";
 
 /**
  * Checks, as the owner of the data folder, whether backups can be written to the folder of
@@ -16,6 +16,16 @@ export function checkBackupFolder(
   isService: boolean,
 ): HealthReport[] {
   if (backupDir === null || backupSchedule === null) return [];
+  if (isService && isHiddenByUnit(backupDir)) {
+    return [
+      findingReport("backup_dir_unusable", "warning", {
+        summary: `The service cannot use the backup folder ${backupDir}`,
+        remedy:
+          "Its unit hides home folders, /tmp and /var/tmp: set backup_dir to another folder, " +
+          "such as /mnt/backups/berth",
+      }),
+    ];
+  }
   const path = quoteArgument(backupDir);
   if (realDisk.stat(backupDir) === null) {
     return [

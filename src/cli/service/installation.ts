@@ -6,7 +6,7 @@ import { Failure } from "../frame/command.ts";
 import { tlsPaths } from "../tls/tls-files.ts";
 import { adminTokenStep } from "./admin-token.ts";
 import { binaryStep, fileStep, folderStep, type Owner, type InstallStep } from "./steps.ts";
-import { servicePaths, sysusersText, unitText } from "./unit.ts";
+import { isHiddenByUnit, servicePaths, sysusersText, unitText } from "./unit.ts";
 import { readServiceBackupDir } from "./service-backup-dir.ts";
 import { runBerth } from "./upgrade.ts";
 
@@ -18,7 +18,7 @@ export function checkInstallPath(binary: string): void {
       "for example /opt/berth",
     );
   }
-  if (/^\/(?:home|root|run\/user|tmp|var\/tmp)\//.test(binary)) {
+  if (isHiddenByUnit(binary)) {
     throw new Misuse(
       `the service cannot access ${binary}`,
       "for example --install-path /usr/local/bin/berth",

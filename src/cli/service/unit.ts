@@ -44,6 +44,10 @@ ReadWritePaths="-${path.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%")}"
 
 `;
 
+/** Whether the unit hides a path from the service: with ProtectHome and PrivateTmp. */
+export const isHiddenByUnit = (path: string): boolean =>
+  /^\/(?:home|root|run\/user|tmp|var\/tmp)(?:\/|$)/.test(path);
+
 /** Whether a unit lets the service write to a folder outside of the data folder. */
 export const allowsWritingTo = (unit: string, path: string): boolean =>
   unit.includes(formatWritablePath(path));

@@ -152,8 +152,8 @@ export async function makeStoredBackup(
   if (appliance === null) {
     throw new BackupRefused(`${dataFolder} has no readable key`, "check it with berth verify");
   }
-  prepareDirectory(disk, options);
   try {
+    prepareDirectory(disk, options);
     removeUnfinished(disk, directory, appliance);
     requireSpace(disk, options);
     const name = chooseName(disk, directory, appliance, now);

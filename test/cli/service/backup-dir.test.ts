@@ -84,6 +84,17 @@ describe("berth doctor", () => {
     ]);
   });
 
+  test.each(["/home/ada/backups", "/root", "/tmp/backups", "/var/tmp/backups"])(
+    "reports that the unit hides %s from the service",
+    (folder) => {
+      const settings = { backupDir: folder, backupSchedule: { every: "hour" } } as const;
+      const [report] = checkBackupFolder(settings, true);
+      expect(report?.findings.map(({ code, summary }) => [code, summary])).toEqual([
+        ["backup_dir_unusable", `The service cannot use the backup folder ${folder}`],
+      ]);
+    },
+  );
+
   test("does not check the folder inside the data folder", () => {
     expect(check(null)).toEqual([]);
   });

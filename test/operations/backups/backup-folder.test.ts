@@ -243,6 +243,19 @@ describe("a backup that fails", () => {
   });
 });
 
+test("a folder that the server may not look into is named, and what helps", async () => {
+  const site = await openSite();
+  const disk = new FaultyDisk();
+  disk.mapStat = (path, stat) => {
+    if (path !== site.directory) return stat;
+    throw Object.assign(new Error("EACCES"), { code: "EACCES", path });
+  };
+  expect(await refusalOf(backUp(site, NIGHT, 7, disk))).toEqual({
+    message: `the server cannot write to the backup folder ${site.directory} (EACCES)`,
+    hint: "let the server's user write there; for a service, sudo berth service install then allows it in the unit",
+  });
+});
+
 test("backups on another disk need space only for themselves", async () => {
   const site = await openSite();
   const disk = new FaultyDisk();
