@@ -22,6 +22,7 @@ import {
   SERVICE,
   readUnitProperty,
 } from "./machine.ts";
+import { testBackupFolder } from "./backup-folder-tests.ts";
 import { testUpgrades } from "./upgrade-tests.ts";
 import type { DoctorReply } from "../../src/http/running-server.ts";
 import { isEventuallyTrue } from "../support/wait-until.ts";
@@ -413,4 +414,5 @@ test("systemctl reload loads a new certificate while the service answers request
   );
 });
 
+testBackupFolder(() => install("berth"));
 testUpgrades(build);
