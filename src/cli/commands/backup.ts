@@ -11,6 +11,8 @@ import { verifyLiveFolder, type VerifyReport } from "../../operations/folder/ver
 import { findOriginalOfBackup } from "../../operations/folder/appliance-claim.ts";
 import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
+import { findNearest } from "../frame/nearest.ts";
+import { Misuse } from "../frame/options.ts";
 import { checkBackupFile, checkBackup, checkNewFile } from "../files/file-argument.ts";
 import { option } from "../frame/flags.ts";
 import { folderChecks } from "../../operations/folder/folder-checks.ts";
@@ -83,6 +85,7 @@ const backupCommand = defineCommand({
   arguments: ["FILE"],
   examples: ["berth backup /media/usb/site.berth --data /srv/berth"],
   async run({ data }, { args }) {
+    refuseMisspeltCommand(args[0]);
     const out = checkNewFile(args[0], data, "a backup", EXAMPLE);
     const backup = await makeBackup(realDisk, data, out, wallClock(), folderChecks);
     const { manifest, verifyReport, size } = backup;
@@ -96,6 +99,25 @@ const backupCommand = defineCommand({
     };
   },
 });
+
+const SIMILAR_COMMANDS: Readonly<Record<string, string>> = {
+  list: "berth backup list",
+  now: "berth backup now",
+  verify: "berth verify FILE",
+  restore: "berth restore FILE",
+};
+
+/** Else a misspelt `berth backup list` would write a file with the appliance's key. */
+function refuseMisspeltCommand(file: string | undefined): void {
+  if (file === undefined || !/^[a-z]+$/.test(file)) return;
+  const nearest = findNearest(file, Object.keys(SIMILAR_COMMANDS));
+  if (nearest === null) return;
+  const command = SIMILAR_COMMANDS[nearest];
+  throw new Misuse(
+    `${file} is not the name of a backup command`,
+    `did you mean ${command}? To write a file of this name: berth backup ./${file}`,
+  );
+}
 
 const restoreCommand = defineCommand({
   name: "restore",

@@ -44,6 +44,24 @@ describe("help of verify, backup and restore", () => {
 
 describe("misuse of verify, backup and restore", () => {
   test.each([
+    ["lst", "berth backup list"],
+    ["no", "berth backup now"],
+    ["verify", "berth verify FILE"],
+    ["restore", "berth restore FILE"],
+  ])("berth backup %s writes no file of that name and suggests %s", async (word, command) => {
+    const folder = await makeSite();
+    const cwd = tempFolder();
+    expect(await runRefused(["backup", word, "--data", folder], { cwd })).toEqual({
+      code: 2,
+      error: `${word} is not the name of a backup command`,
+      hint: `did you mean ${command}? To write a file of this name: berth backup ./${word}`,
+    });
+    expect(readdirSync(cwd)).toEqual([]);
+    await runOrThrow(["backup", `./${word}`, "--data", folder], { cwd });
+    expect(readdirSync(cwd)).toEqual([word]);
+  });
+
+  test.each([
     ["backup", "a new file to write"],
     ["restore", "the backup"],
   ])("berth %s exits with 2 when FILE is missing", async (name, what) => {
