@@ -50,15 +50,30 @@ export const withAdminClient = <T>(
   use: (client: AdminClient) => Promise<T>,
 ): Promise<T> => runAsFolderOwner(site.data, () => openAdminClient(site, context, use));
 
+/** Calls the running server through its socket; null: there is none. */
+export const withRunningServer = <T>(
+  data: string,
+  use: (client: AdminClient) => Promise<T>,
+): Promise<T | null> =>
+  runAsFolderOwner(data, async () => {
+    const client = await findRunningServer(data);
+    return client && use(client);
+  });
+
+async function findRunningServer(data: string): Promise<AdminClient | null> {
+  const socket = socketPath(data);
+  return existsSync(socket) && (await isServerListening(socket))
+    ? createClient((request) => fetch(request, { unix: socket }))
+    : null;
+}
+
 async function openAdminClient<T>(
   { data, identity }: Site,
   { environment, settingsFile = null, createIfEmpty = false }: ClientContext,
   use: (client: AdminClient) => Promise<T>,
 ): Promise<T> {
-  const socket = socketPath(data);
-  if (existsSync(socket) && (await isServerListening(socket))) {
-    return use(createClient((request) => fetch(request, { unix: socket })));
-  }
+  const server = await findRunningServer(data);
+  if (server !== null) return use(server);
   const create = createIfEmpty && readFolderUse(data) === "empty";
   const appliance = await openAppliance({
     folder: data,

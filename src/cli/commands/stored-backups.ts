@@ -7,7 +7,8 @@ import {
 import { realDisk } from "../../platform/files/disk.ts";
 import { runAsFolderOwner } from "../../platform/files/owner.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { requireDataFolder } from "../../operations/folder/folder-contents.ts";
+import { unwrapReply, withAdminClient, withRunningServer } from "../client/admin-client.ts";
 import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
@@ -25,10 +26,12 @@ const listCommand = defineCommand({
   },
   examples: ["berth backup list --data /srv/berth"],
   async run({ data, backupDir }) {
-    const directory = backupDir ?? defaultBackupDirectory(data);
-    const { backups, isSameDisk } = await runAsFolderOwner(data, async () =>
-      readBackupFolder(realDisk, { dataFolder: data, directory }),
-    );
+    const directory =
+      backupDir ?? (await readServedDirectory(data)) ?? defaultBackupDirectory(data);
+    const { backups, isSameDisk } = await runAsFolderOwner(data, async () => {
+      refuseMissingFolder(data, directory);
+      return readBackupFolder(realDisk, { dataFolder: data, directory });
+    });
     return {
       json: { directory, is_same_disk: isSameDisk, backups: backups.map(toJson) },
       text:
@@ -43,6 +46,26 @@ const listCommand = defineCommand({
     };
   },
 });
+
+/** The folder that a running server uses, which a flag may name; null: no server runs. */
+const readServedDirectory = (data: string): Promise<string | null> =>
+  withRunningServer(data, async ({ admin }) => {
+    const { backups } = await unwrapReply(admin.status.get());
+    return backups?.directory ?? null;
+    // The list must not depend on a server that cannot answer.
+  }).catch(() => null);
+
+/** An empty list would say that there are no backups; their disk may only be missing. */
+function refuseMissingFolder(data: string, directory: string): void {
+  if (directory === defaultBackupDirectory(data)) {
+    requireDataFolder(data);
+  } else if (realDisk.stat(directory) === null) {
+    throw new Failure(
+      `the backup folder ${directory} does not exist`,
+      "mount its disk, or name another folder with --backup-dir DIR",
+    );
+  }
+}
 
 const toJson = ({ name, madeAt, size, seq, finding }: StoredBackup) => ({
   name,

@@ -5,12 +5,17 @@ import { realDisk } from "../../platform/files/disk.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { listAuditFileNames } from "../../store/audit/audit-log.ts";
 import { AUDIT_FOLDER } from "../../store/folder/files.ts";
-import { isEmptyFolder } from "../../store/folder/folder.ts";
+import { isEmptyFolder, notDataFolder } from "../../store/folder/folder.ts";
 
 /** "empty": it has no data of an appliance, though perhaps settings or certificates. */
 export function readFolderUse(folder: string): "missing" | "empty" | "used" {
   if (realDisk.stat(folder) === null) return "missing";
   return isEmptyFolder(realDisk, folder) ? "empty" : "used";
+}
+
+/** Refuses a folder that is missing or has no data of an appliance. */
+export function requireDataFolder(folder: string): void {
+  if (readFolderUse(folder) !== "used") throw notDataFolder(folder);
 }
 
 /** Names, sizes and modes of the files in a data folder. */

@@ -233,7 +233,7 @@ function readUnlessFolder(disk: Disk, path: string): Uint8Array<ArrayBuffer> | n
   }
 }
 
-function notDataFolder(folder: string): FolderRefused {
+export function notDataFolder(folder: string): FolderRefused {
   return new FolderRefused(
     `${folder} is not a data folder`,
     "specify the server's folder with --data DIR; berth serve creates a new one",

@@ -63,6 +63,32 @@ describe("berth backup list", () => {
     ]);
     expect(backups.map((backup) => backup.name)).toEqual([name]);
   });
+
+  test("is refused without a data folder, and without the folder of backup_dir", async () => {
+    const data = join(tempFolder(), "data");
+    const missing = await runBerth(["backup", "list", "--data", data]);
+    expect([missing.code, missing.stdout]).toEqual([78, ""]);
+    expect(missing.stderr).toContain(`${data} is not a data folder`);
+    const directory = join(tempFolder(), "unmounted");
+    const words = ["backup", "list", "--data", data, "--backup-dir", directory];
+    const unmounted = await runBerth(words);
+    expect([unmounted.code, unmounted.stdout, unmounted.stderr]).toEqual([
+      1,
+      "",
+      `berth: error: the backup folder ${directory} does not exist\n` +
+        "berth: hint: mount its disk, or name another folder with --backup-dir DIR\n",
+    ]);
+  });
+
+  test("reads the folder that the running server uses", async () => {
+    const directory = tempFolder();
+    const { folder } = await serveSite(["--backup-dir", directory]);
+    expect((await runBinary(["backup", "now", "--data", folder])).code).toBe(0);
+    const { backups, ...listed } = JSON.parse(
+      (await runBinary(["backup", "list", "--data", folder, "--json"])).stdout,
+    ) as { directory: string; backups: unknown[] };
+    expect([listed.directory, backups.length]).toEqual([directory, 1]);
+  });
 });
 
 describe("berth backup now", () => {
