@@ -18,7 +18,7 @@ export const SETTING_FAULTS: FaultRows<SettingFault["code"]> = {
     sample: {
       setting: "listen",
       reason:
-        "a wrong address would cut off this page. Change it in /etc/berth/berth.toml and restart " +
+        "a wrong address would cut off the page. Change it in /etc/berth/berth.toml and restart " +
         "the server.",
     },
   },

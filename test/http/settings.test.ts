@@ -70,6 +70,14 @@ describe("POST settings", () => {
     ]);
   });
 
+  test("sets the default again with an empty list, and removes the value from the file", async () => {
+    const site = await openSite();
+    expectOk(await change(site, { client_networks: ["10.1.0.0/16"], audit_budget: "1" }));
+    expectOk(await change(site, { client_networks: [] }));
+    expect(await read(site, "client_networks")).toMatchObject({ value: [], source: "default" });
+    expectRefusal(await change(site, { audit_budget: [] }), 400, "invalid_setting");
+  });
+
   test("sets the default again with null, and removes the value from the file", async () => {
     const site = await openSite();
     expectOk(await change(site, { expiry_warning_days: "60", audit_budget: "1" }));
@@ -130,7 +138,7 @@ describe("POST settings", () => {
     await refused("unknown_setting", { site_nam: "x", audit_budget: "1" });
     await refused("unknown_setting", { __proto__: null, toString: "x" });
     const fixed = await refused("setting_not_editable", { listen: "0.0.0.0:1" });
-    expect(fixed).toContain("a wrong address would cut off this page. Start the server with");
+    expect(fixed).toContain("a wrong address would cut off the page. Start the server with");
     for (const changes of ["[]", "no JSON", "null", { site_name: { a: 1 } }, { a: [1] }]) {
       await refused("invalid_parameter", changes);
     }

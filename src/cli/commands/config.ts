@@ -51,11 +51,19 @@ async function readEdited(folder: string): Promise<EditedValues> {
   }
 }
 
+const editableSettings = {
+  title: "settings that can be changed",
+  values: Object.values<Option>(settings)
+    .filter(({ isEditable }) => isEditable === true)
+    .map(settingsKey),
+};
+
 const set = defineCommand({
   name: "config set",
   summary: "change a setting of the running server, at once and for later starts",
   options: { ...siteOptions, json: option.json },
   arguments: ["NAME", "VALUE"],
+  valueList: editableSettings,
   examples: [
     'berth config set site_name "Plant 4"',
     "berth config set client_networks 10.1.0.0/16,10.2.0.0/16",
@@ -82,6 +90,7 @@ const reset = defineCommand({
   summary: "set a setting of the running server to its default again",
   options: { ...siteOptions, json: option.json },
   arguments: ["NAME"],
+  valueList: editableSettings,
   examples: ["berth config reset client_networks"],
   async run(site, context) {
     const name = settingsKey(requireSetting(context.args[0]));
@@ -96,7 +105,7 @@ export const configCommands = [show, set, reset];
 
 /** Accepts the name as in the settings file and as in the flag. */
 function requireSetting(name: string | undefined): Option {
-  const list = "berth config lists the settings";
+  const list = "berth help config set lists the settings that can be changed";
   if (name === undefined) throw new Misuse("the name of a setting is required", list);
   const key = name.replaceAll("-", "_");
   const options: readonly Option[] = Object.values(settings);

@@ -44,7 +44,7 @@ export const settings = {
     placeholder: "HOST:PORT",
     help: "address and port to listen on",
     isSetting: true,
-    fixedReason: "a wrong address would cut off this page",
+    fixedReason: "a wrong address would cut off the page",
     defaultValue: () => "0.0.0.0:8080",
     parse: listenAddress,
   },
@@ -54,7 +54,7 @@ export const settings = {
     placeholder: "HOST:PORT",
     help: "address and port to listen on with TLS, in addition to plain HTTP",
     isSetting: true,
-    fixedReason: "a wrong address would cut off this page",
+    fixedReason: "a wrong address would cut off the page",
     parse: listenAddress,
   },
   tlsCert: {
@@ -63,7 +63,7 @@ export const settings = {
     placeholder: "FILE",
     help: "the TLS certificate (PEM); default: the one created by berth tls init",
     isSetting: true,
-    fixedReason: "a wrong certificate would cut off this page",
+    fixedReason: "a wrong certificate would cut off the page",
     isPath: true,
   },
   tlsKey: {
@@ -72,7 +72,7 @@ export const settings = {
     placeholder: "FILE",
     help: "the private key of the TLS certificate (PEM)",
     isSetting: true,
-    fixedReason: "a wrong key would cut off this page",
+    fixedReason: "a wrong key would cut off the page",
     isPath: true,
   },
   clientCa: {
@@ -125,7 +125,7 @@ export const settings = {
     placeholder: "NAME",
     help: "additional host names of this server, as browsers and administrators use them",
     isSetting: true,
-    fixedReason: "a wrong name would let other web sites reach this page",
+    fixedReason: "a wrong name would let other web sites reach the page",
   },
   maxSlotsPerUser: {
     name: "max-slots-per-user",

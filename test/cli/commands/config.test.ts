@@ -92,6 +92,25 @@ test("berth config without --json prints a table of name, value and source", asy
   ]);
 });
 
+test.each(["set", "reset"])(
+  "berth help config %s lists the settings it can change",
+  async (name) => {
+    const text = await runOrThrow(["help", "config", name]);
+    const [, list = ""] = /settings that can be changed:\n((?: {2}.*\n)+)/.exec(text) ?? [];
+    expect(list.split(",").map((word) => word.trim())).toEqual([
+      "site_name",
+      "client_networks",
+      "max_slots_per_user",
+      "max_slots_per_peer",
+      "audit_budget",
+      "expiry_warning_days",
+      "audit_keep_months",
+      "backup_schedule",
+      "backup_keep",
+    ]);
+  },
+);
+
 describe("a wrong settings file", () => {
   test.each([
     ["an unknown key", 'listn = "x"', /:1: unknown key listn/, /did you mean listen\?/],
