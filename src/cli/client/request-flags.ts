@@ -1,3 +1,4 @@
+import { limits } from "../../domain/limits.ts";
 import { err, ok } from "../../domain/result.ts";
 import { isDateOnly, parseStartTime } from "../../license/term-times.ts";
 import type { Option } from "../frame/options.ts";
@@ -28,7 +29,14 @@ export const requestFlags = {
     name: "note",
     type: "string",
     placeholder: "TEXT",
-    help: "a note for the vendor, at most 500 characters",
+    help: `a note for the vendor, at most ${limits.requestNoteLength} characters`,
+    parse: (text) =>
+      text.length <= limits.requestNoteLength
+        ? ok(text)
+        : err({
+            problem: `may have at most ${limits.requestNoteLength} characters`,
+            hint: `it has ${text.length}`,
+          }),
   },
   show: {
     name: "show",

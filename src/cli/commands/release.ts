@@ -82,8 +82,7 @@ async function releaseSeveral(
     json: { released, results },
     text: results
       .filter(({ code }) => code === null)
-      .map(({ user }) => escapeToOneLine(`the slot of ${user} is released`))
-      .join("\n"),
+      .map(({ user }) => escapeToOneLine(`the slot of ${user} is released`)),
     errors: refused.map(({ user, code, message }) =>
       escapeToOneLine(`the slot of ${user} is not released: ${message} (${code})`),
     ),

@@ -120,7 +120,9 @@ function selectCommand(
     const command = commands.find((candidate) => candidate.name === name);
     if (command !== undefined) return { command, args: rest.slice(extraWords) };
   }
-  return { command: findCommand(first, [first, ...rest]), args: [...rest] };
+  const group = `${first} ${rest[0]}`;
+  const name = subcommandsOf(group).length > 0 ? group : first;
+  return { command: findCommand(name, [first, ...rest]), args: [...rest] };
 }
 
 /** Commands of similar programs that Berth does not have, and what to run instead. */

@@ -247,6 +247,12 @@ describe("misuse", () => {
       "needs a subcommand",
       "mean berth license list?",
     ],
+    [
+      "a command without its third word",
+      ["admin", "session"],
+      "berth admin session needs a subcommand: list, revoke",
+      "berth help admin session describes them",
+    ],
     ["help on a misspelt command", ["help", "stauts"], "stauts", "did you mean berth status?"],
     [
       "a flag before the command",

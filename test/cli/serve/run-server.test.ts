@@ -88,6 +88,8 @@ describe.each(["a running server", "a stopped folder"])("commands on %s", (which
     expect(result.stderr).toContain("berth: error: the slot of nobody is not released: ");
     expect(result.stderr).toContain("(user_not_registered)");
     expect(await runOrThrow(["slots", "--data", data])).toBe("no slot is in use\n");
+    const none = await runBerth(words);
+    expect([none.code, none.stdout]).toEqual([1, ""]);
     const again = await runBerth([...words, "--json"]);
     expect([again.code, JSON.parse(again.stdout).released]).toEqual([1, 0]);
     if (isRunning) expect((await demo.stop()).code).toBe(0);
