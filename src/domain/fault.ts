@@ -79,8 +79,14 @@ export type Fault =
       readonly returned?: ReturnedLicense;
       readonly cancelled?: true;
     }
-  /** `closed`: why the request is no longer open; null: there never was such a request. */
-  | { readonly code: "request_not_found"; readonly closed: "answered" | "cancelled" | null }
+  /**
+   * `reason`: why the request is no longer open, or, if it is outdated, why it can be answered but
+   * not shown again; null: there never was such a request.
+   */
+  | {
+      readonly code: "request_not_found";
+      readonly reason: "answered" | "cancelled" | "outdated" | null;
+    }
   | { readonly code: "request_used" }
   | { readonly code: "stale_license"; readonly serial: number; readonly returned?: ReturnedLicense }
   | { readonly code: "unknown_vendor" }

@@ -29,7 +29,7 @@ export const limits = {
   requestAge: 400 * DAY,
   /** Heads in a request. */
   requestHeads: 64,
-  /** Every open request can be signed again, and the oldest one had as many heads before it. */
+  /** A request can be signed again with its heads, unless more than 64 were created since. */
   keptRequestHeads: 128,
   openActivations: 64,
   activationAge: 30 * DAY,

@@ -220,15 +220,11 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
   },
   request_not_found: {
     status: 400,
-    message: ({ closed }) =>
-      closed === null
-        ? "no open request has this id"
-        : closed === "answered"
-          ? "this request was answered: its license is installed"
-          : "this request was cancelled",
+    message: ({ reason }) =>
+      reason === null ? "no open request has this id" : REQUEST_REASONS[reason],
     hint: "berth license requests lists the open requests",
     shortReason: RULE_REASONS.request_not_found,
-    sample: { closed: null },
+    sample: { reason: null },
   },
   request_used: {
     status: 400,
@@ -274,4 +270,12 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     shortReason: RULE_REASONS.too_many_audit_gaps,
     sample: { limit: limits.auditGaps },
   },
+};
+
+const REQUEST_REASONS = {
+  answered: "this request was answered: its license is installed",
+  cancelled: "this request was cancelled",
+  outdated:
+    "this request can still be answered, but not shown again: too many were created since; " +
+    "create a new request",
 };

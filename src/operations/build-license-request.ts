@@ -17,8 +17,8 @@ export function buildLicenseRequest(
 ): LicenseRequest {
   const open = state.requests.get(request);
   const heads = findReportedHeads(state, request);
-  const head = heads.at(-1);
-  if (open === undefined || head === undefined)
+  const head = heads?.at(-1);
+  if (open === undefined || heads === null || head === undefined)
     throw new Error("an open request is missing from the state");
   const { createdAt, licenses, restores, trust } = open.report ?? reportAppliance(state, open.at);
   return {

@@ -8,11 +8,7 @@ import {
 } from "../domain/licenses/licenses.ts";
 import { findRequestWarnings } from "../domain/licenses/request-warnings.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import {
-  findOpenRequests,
-  isRequestOpen,
-  requestNotFound,
-} from "../domain/licenses/open-requests.ts";
+import { findOpenRequests, findRequestToShow } from "../domain/licenses/open-requests.ts";
 import type { OpenRequest, RequestWants, State, Tombstone } from "../domain/state.ts";
 import { instant, type Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
@@ -129,10 +125,8 @@ export class Licensing {
   async showRequest(request: string): LicensingResult<CreatedLicenseRequest> {
     const found = flattenResult(
       await this.#store.read((state, { at }): Result<DescribedRequest, Fault> => {
-        const open = state.requests.get(request);
-        return open !== undefined && isRequestOpen(open, at)
-          ? ok(this.#describeRequest(state, request))
-          : err(requestNotFound(state, request));
+        const open = findRequestToShow(state, request, at);
+        return open.ok ? ok(this.#describeRequest(state, request)) : open;
       }),
     );
     return found.ok ? ok(await this.#signRequest(found.value)) : found;

@@ -138,6 +138,24 @@ describe("GET /requests/document", () => {
     ]);
     expectRefusal(await show(site, ""), 400, "missing_parameters");
   });
+
+  test("is refused after too many others were created, and the request can still be answered", async () => {
+    const site = await openAppliance();
+    const first = await generate(site);
+    const createAndCancel = async (count: number): Promise<void> => {
+      for (let index = 0; index < count; index += 1) {
+        expectOk(await cancel(site, (await generate(site)).request_id));
+      }
+    };
+    await createAndCancel(64);
+    expect(expectOk(await show(site, first.request_id)).payload).toBe(first.payload);
+    await createAndCancel(64);
+    const message = expectRefusal(await show(site, first.request_id), 400, "request_not_found");
+    expect(message).toContain("create a new request");
+    expect(await list(site)).toMatchObject([{ id: first.request_id }]);
+    const answer = await answerRequest(first.payload, 2);
+    expectOk(await site.upload(answer));
+  });
 });
 
 describe("POST /requests/cancel", () => {

@@ -29,8 +29,8 @@ export function makeRequest(site: ModelSite, { request }: LicenseGenerate, at: I
 export function cancelRequest(site: ModelSite, { request }: CancelRequest): Answer {
   const isOpen = site.openRequests.some((open) => open.request === request);
   if (!isOpen && !site.cancelledRequests.includes(request)) {
-    const closed = site.answeredRequests.includes(request) ? "answered" : null;
-    throw makeRefusal("request_not_found", { closed });
+    const reason = site.answeredRequests.includes(request) ? "answered" : null;
+    throw makeRefusal("request_not_found", { reason });
   }
   site.openRequests = site.openRequests.filter((open) => open.request !== request);
   site.cancelledRequests.push(request);

@@ -1,5 +1,6 @@
 import type { Fault } from "../fault.ts";
 import { limits } from "../limits.ts";
+import { err, ok, type Result } from "../result.ts";
 import type { OpenActivation, OpenRequest, RequestHead, State } from "../state.ts";
 import { later, type Instant } from "../time.ts";
 
@@ -21,11 +22,29 @@ export const requestNotFound = (
   id: string,
 ): Extract<Fault, { readonly code: "request_not_found" }> => ({
   code: "request_not_found",
-  closed: answeredRequests.has(id) ? "answered" : cancelledRequests.has(id) ? "cancelled" : null,
+  reason: answeredRequests.has(id) ? "answered" : cancelledRequests.has(id) ? "cancelled" : null,
 });
 
-/** The heads that a request reports: its own is the last one. */
-export function findReportedHeads(state: State, request: string): readonly RequestHead[] {
-  const end = state.requestHeads.findIndex((head) => head.request === request) + 1;
-  return state.requestHeads.slice(Math.max(0, end - limits.requestHeads), end);
+/** The open request with this id, if the document that it was created with can be signed again. */
+export function findRequestToShow(
+  state: State,
+  id: string,
+  at: Instant,
+): Result<OpenRequest, Fault> {
+  const open = state.requests.get(id);
+  if (open === undefined || !isRequestOpen(open, at)) return err(requestNotFound(state, id));
+  return findReportedHeads(state, id) === null
+    ? err({ code: "request_not_found", reason: "outdated" })
+    : ok(open);
+}
+
+/** The heads that a request reports: its own is the last one. Null: some of them were dropped. */
+export function findReportedHeads(
+  { requestHeads }: State,
+  request: string,
+): readonly RequestHead[] | null {
+  const end = requestHeads.findIndex((head) => head.request === request) + 1;
+  const start = end - limits.requestHeads;
+  const isDropped = start < 0 && requestHeads.length >= limits.keptRequestHeads;
+  return end === 0 || isDropped ? null : requestHeads.slice(Math.max(0, start), end);
 }

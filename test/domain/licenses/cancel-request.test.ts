@@ -65,11 +65,11 @@ describe("cancelling a request", () => {
       .execute({ ...install(1), answers: answerTo("r") })
       .at(MONDAY)
       .when(cancel("r"))
-      .refuses({ code: "request_not_found", closed: "answered" });
+      .refuses({ code: "request_not_found", reason: "answered" });
   });
 
   test("is refused when there is no such request", () => {
-    given().at(MONDAY).when(cancel("x")).refuses({ code: "request_not_found", closed: null });
+    given().at(MONDAY).when(cancel("x")).refuses({ code: "request_not_found", reason: null });
   });
 
   test("works on an activation by its nonce, and names its license key", () => {

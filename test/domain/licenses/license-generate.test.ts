@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { limits } from "../../../src/domain/limits.ts";
 import { findReportedHeads } from "../../../src/domain/licenses/open-requests.ts";
+import type { State } from "../../../src/domain/state.ts";
 import { DAY, later } from "../../../src/domain/time.ts";
 import {
   answerTo,
@@ -101,8 +102,23 @@ describe("a request", () => {
     );
     const [oldest = ""] = state.requests.keys();
     expect(oldest).toBe("r66");
-    const heads = findReportedHeads(state, oldest).map(({ request }) => request);
+    const heads = findReportedHeads(state, oldest)?.map(({ request }) => request);
     expect(heads).toEqual(ids.slice(3, 67));
+  });
+
+  test("cannot be shown again after its heads were dropped, but can until then", () => {
+    const created = (count: number) =>
+      replayEvents(
+        given()
+          .at(MONDAY)
+          .execute(...Array.from({ length: count }, (_, index) => makeRequestCommand(`r${index}`)))
+          .events,
+      );
+    const headsOf = (state: State, request: string) => findReportedHeads(state, request)?.length;
+    expect(headsOf(created(127), "r0")).toBe(1);
+    expect(headsOf(created(128), "r62")).toBeUndefined();
+    expect(headsOf(created(128), "r63")).toBe(64);
+    expect(headsOf(created(129), "r0")).toBeUndefined();
   });
 
   test("can be answered for 400 days, to the millisecond", () => {
