@@ -87,6 +87,7 @@ export class Credentials {
       endsAt: ownerEnd ?? Infinity,
       address,
     });
+    if (started !== null) this.#forgetUses(started.ended);
     this.#nextEnd = this.#findNextEnd();
     return started;
   }

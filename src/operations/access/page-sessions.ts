@@ -21,6 +21,12 @@ export interface PageSession {
   readonly actor: Actor;
 }
 
+interface StartedPageSession {
+  readonly session: PageSession;
+  readonly token: string;
+  readonly ended: readonly PageSession[];
+}
+
 /**
  * The sessions of the operator's page. They are stored as digests beside the tokens, so that a
  * restart of the server does not sign out.
@@ -37,11 +43,14 @@ export class PageSessions {
     }
   }
 
-  /** Null: the owner has started too many within a minute. */
+  /**
+   * `ended`: older sessions that ended because there are too many. Null: the owner has started too
+   * many within a minute.
+   */
   start(
     owner: Pick<Actor, "name" | "role" | "credentialType">,
     { now, endsAt, address }: { now: number; endsAt: number; address: string },
-  ): { readonly session: PageSession; readonly token: string } | null {
+  ): StartedPageSession | null {
     const key = ownerKey(owner.credentialType, owner.name);
     if (this.#starts.count(now, key) >= MAX_STARTS_PER_MINUTE) return null;
     this.#starts.add(now, [key]);
@@ -57,8 +66,7 @@ export class PageSessions {
     };
     const session = { row, actor: toActor(row, owner.role) };
     this.#sessions.set(row.sha256, session);
-    this.#endOldest(key);
-    return { session, token };
+    return { session, token, ended: this.#endOldest(key) };
   }
 
   find(digest: string): PageSession | null {
@@ -92,10 +100,11 @@ export class PageSessions {
     return this.endWhere(({ row }) => !isValid(row, now));
   }
 
-  #endOldest(key: string): void {
-    const ofOwner = this.list().filter((session) => keyOfOwner(session) === key);
-    for (const session of ofOwner.slice(0, -MAX_PER_OWNER)) this.end(session);
-    for (const session of this.list().slice(0, -MAX_SESSIONS)) this.end(session);
+  #endOldest(key: string): PageSession[] {
+    const all = this.list();
+    const ofOwner = all.filter((session) => keyOfOwner(session) === key);
+    const surplus = new Set([...ofOwner.slice(0, -MAX_PER_OWNER), ...all.slice(0, -MAX_SESSIONS)]);
+    return this.endWhere((session) => surplus.has(session));
   }
 }
 
