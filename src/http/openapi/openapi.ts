@@ -45,10 +45,11 @@ export function buildOpenapiDocument(app: AnyElysia): object {
       title: "Berth",
       version,
       description:
-        "A floating license server. Every request field is a string and optional in the schema; a " +
-        "request without the fields marked x-required fails. A field name is matched exactly, or " +
-        "else without regard to case. null means absent. Unknown fields and query parameters are " +
-        "ignored; the response header X-Ignored-Fields lists them.",
+        "A floating license server. Every request field is optional in the schema, and a string " +
+        "where nothing else is documented; a request without the fields marked x-required fails. " +
+        "A field name is matched exactly, or else without regard to case. null means absent. " +
+        "Unknown fields and query parameters are ignored; the response header X-Ignored-Fields " +
+        "lists them.",
       license: { name: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
@@ -159,7 +160,7 @@ const describeRequestBody = (
   },
 });
 
-/** All fields stay optional strings; `x-required` marks those that the operation requires. */
+/** All fields stay optional; `x-required` marks those that the operation requires. */
 const markRequiredFields = (body: TObject, requiredFields: readonly string[]): TObject => ({
   ...body,
   properties: Object.fromEntries(

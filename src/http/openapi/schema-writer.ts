@@ -29,7 +29,8 @@ export class SchemaWriter {
   #convert(schema: TSchema): Schema {
     if (Array.isArray(schema["anyOf"]))
       return this.#convertUnion(schema, schema["anyOf"] as TSchema[]);
-    return { ...notesOf(schema), ...this.#convertType(schema) };
+    const { documentedAs = schema } = schema as { readonly documentedAs?: TSchema };
+    return { ...notesOf(schema), ...this.#convertType(documentedAs) };
   }
 
   #convertType({

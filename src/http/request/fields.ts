@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { Type, type TSchema } from "@sinclair/typebox";
 import { INVISIBLE, INVISIBLE_IN_TEXT } from "../../domain/text/invisible-characters.ts";
 import type { Instant } from "../../domain/time.ts";
 import { refuse } from "../faults.ts";
@@ -14,12 +14,14 @@ export interface FieldOptions {
   readonly tolerates?: "integer" | "boolean" | "object";
   /** Maximum length in UTF-8. */
   readonly bytes?: number;
+  /** What the OpenAPI document shows instead of a string. */
+  readonly documentedAs?: TSchema;
   /** The text is an RFC 3339 time. */
   readonly instant?: true;
 }
 
 /**
- * A field of the contract: always an optional string in the schema. The operation decides whether
+ * A field of the contract: always an optional string in the schema that validates it. The operation decides whether
  * it is required, and the readers below check its text. A few accept other JSON values too.
  */
 export const field = (description: string, options: FieldOptions = {}) =>
@@ -51,9 +53,16 @@ export const fields = {
     { tolerates: "integer" },
   ),
   changes: field(
-    "New values of settings by their names, as a JSON object or as its text. Values are texts, " +
-      "lists of texts, or null for the default.",
-    { tolerates: "object", bytes: CODE_BYTES },
+    'New values of settings by their names, such as {"site_name": "Plant 4"}. Each is a text, a ' +
+      "list of texts, or null for the default. The object may also be sent as its JSON text.",
+    {
+      tolerates: "object",
+      documentedAs: Type.Record(
+        Type.String(),
+        Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()]),
+      ),
+      bytes: CODE_BYTES,
+    },
   ),
   feature: name("Feature code, as defined by the vendor."),
   license_key: name("License key: the vendor's identifier of the purchase."),
