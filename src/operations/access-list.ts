@@ -1,6 +1,12 @@
 import { realDisk } from "../platform/files/disk.ts";
 import { AccessFile, type AccessList } from "../store/secrets/access-file.ts";
-import { ownerKey, type Actor, type CredentialType, type Role } from "./access/actor.ts";
+import {
+  ownerKey,
+  type Actor,
+  type CredentialType,
+  type Role,
+  type TokenRole,
+} from "./access/actor.ts";
 import { DigestMap } from "./access/digest-map.ts";
 import type { LastUse } from "./access/last-uses.ts";
 
@@ -12,7 +18,7 @@ type User = AccessList["users"][number];
 
 interface TokenView {
   readonly name: string;
-  readonly role: Role;
+  readonly role: TokenRole;
   readonly madeAt: number;
   readonly endsAt: number | null;
   readonly ended: boolean;

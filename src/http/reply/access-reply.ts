@@ -9,6 +9,7 @@ const time = Type.String({ format: "date-time" });
 const nullableTime = Type.Union([time, Type.Null()]);
 
 const credential = Type.Union([Type.Literal("token"), Type.Literal("user")]);
+export const tokenRoleSchema = Type.Union([Type.Literal("admin"), Type.Literal("viewer")]);
 export const roleSchema = Type.Union([
   Type.Literal("admin"),
   Type.Literal("viewer"),
@@ -51,7 +52,7 @@ export const AccessReply = Type.Object(
     tokens: Type.Array(
       Type.Object({
         name: Type.String(),
-        role: roleSchema,
+        role: tokenRoleSchema,
         created_at: time,
         expires_at: nullableTime,
         is_expired: Type.Boolean({

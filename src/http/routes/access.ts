@@ -8,14 +8,14 @@ import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { fields, readIdentifier } from "../request/fields.ts";
 import { callerOf } from "../access/gate.ts";
-import { AccessReply, accessReply, roleSchema } from "../reply/access-reply.ts";
+import { AccessReply, accessReply, tokenRoleSchema } from "../reply/access-reply.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const TokenReply = Type.Object(
   {
     name: Type.String(),
-    role: roleSchema,
+    role: tokenRoleSchema,
     token: Type.String({ description: "The token; it is not shown again." }),
     expires_at: Type.Union([Type.String({ format: "date-time" }), Type.Null()]),
   },
