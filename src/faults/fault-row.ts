@@ -1,4 +1,3 @@
-import type { Fault } from "../domain/fault.ts";
 import type { FaultCode, FaultWithCode } from "./fault-types.ts";
 
 /** Everything that is said about one fault, to all its readers. */
@@ -23,12 +22,7 @@ type Sample<C extends FaultCode> =
     ? { readonly sample?: Facts<C> }
     : { readonly sample: Facts<C> };
 
-/** Refusals of the rules are counted, so they need a text that fits into the legend of a chart. */
-type ShortReason<C extends FaultCode> = C extends Fault["code"]
-  ? { readonly shortReason: string }
-  : unknown;
-
-export type FaultRow<C extends FaultCode> = FaultTexts<C> & Sample<C> & ShortReason<C>;
+export type FaultRow<C extends FaultCode> = FaultTexts<C> & Sample<C>;
 
 /** One row for each of these codes: a missing row and an unknown code do not compile. */
 export type FaultRows<C extends FaultCode> = { readonly [K in C]: FaultRow<K> };

@@ -8,7 +8,6 @@ import {
   formatList,
   SAMPLE_TIME,
 } from "./fault-parts.ts";
-import { RULE_REASONS } from "./rule-reasons.ts";
 import type { FaultRows } from "./fault-row.ts";
 
 /** One row for each refusal of the rules in `domain`. */
@@ -17,36 +16,30 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
   missing_parameters: {
     status: 400,
     message: ({ fields }) => `${formatList(fields)} must be given`,
-    shortReason: RULE_REASONS.missing_parameters,
     sample: { fields: ["product"] },
   },
   unknown_product: {
     status: 400,
     message: () => "no license is installed for this product",
     hint: "berth license list shows what is installed; product codes are case-sensitive",
-    shortReason: RULE_REASONS.unknown_product,
   },
   license_not_found: {
     status: 400,
     message: () => "no installed license matches the request",
     hint: "berth license list shows what is installed",
-    shortReason: RULE_REASONS.license_not_found,
   },
   license_not_enabled: {
     status: 400,
     message: () => "the license is disabled",
-    shortReason: RULE_REASONS.license_not_enabled,
   },
   license_not_active: {
     status: 400,
     message: ({ start }) => `the license is not valid yet; it starts at ${rfc3339(start)}`,
-    shortReason: RULE_REASONS.license_not_active,
     sample: { start: SAMPLE_TIME },
   },
   license_expired: {
     status: 400,
     message: ({ what, end }) => `the ${what} expired at ${rfc3339(end)}`,
-    shortReason: RULE_REASONS.license_expired,
     sample: { what: "license", end: SAMPLE_TIME },
   },
   floating_not_available: {
@@ -57,7 +50,6 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       if (nextFree === null) return reason;
       return `${reason}; the next one is free at ${rfc3339(nextFree)} unless it is renewed`;
     },
-    shortReason: RULE_REASONS.floating_not_available,
     sample: { slots: 5, nextFree: SAMPLE_TIME },
   },
   slots_capped: {
@@ -65,7 +57,6 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     message: ({ scope, slots }) =>
       `one ${scope === "peer" ? "address" : scope} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once on this server; ` +
       `release one first, or ask the operator to raise max_slots_per_${scope}`,
-    shortReason: RULE_REASONS.slots_capped,
     sample: { scope: "user", slots: 5 },
   },
   user_not_registered: {
@@ -77,18 +68,15 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
           ? "the user holds no slot of the license; call register first"
           : "the user holds no slot of the feature",
     hint: "berth slots lists the slots in use; user names are case-sensitive",
-    shortReason: RULE_REASONS.user_not_registered,
   },
   license_borrow_not_allowed: {
     status: 400,
     message: () => "the license does not allow borrowing",
-    shortReason: RULE_REASONS.license_borrow_not_allowed,
   },
   borrow_until_not_valid: {
     status: 400,
     message: ({ latest }) =>
       `borrowed_until must be after now and no later than ${rfc3339(latest)}`,
-    shortReason: RULE_REASONS.borrow_until_not_valid,
     sample: { latest: SAMPLE_TIME },
   },
   leased_elsewhere: {
@@ -98,7 +86,6 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       (canReturn
         ? "release it on that device, or call unregister for this user, then borrow again"
         : "the license does not allow an early return"),
-    shortReason: RULE_REASONS.leased_elsewhere,
     sample: { until: SAMPLE_TIME, canReturn: true },
   },
   early_return_not_allowed: {
@@ -106,19 +93,16 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     message: ({ until }) =>
       `the license does not allow an early return: the slot stays borrowed until ${rfc3339(until)}`,
     hint: "berth slots shows when the borrow ends",
-    shortReason: RULE_REASONS.early_return_not_allowed,
     sample: { until: SAMPLE_TIME },
   },
   license_not_consumption: {
     status: 400,
     message: () => "the license does not count consumption",
-    shortReason: RULE_REASONS.license_not_consumption,
   },
   license_not_enough_consumptions: {
     status: 400,
     message: ({ left }) =>
       `nothing was counted: at most ${left} more can be counted on the license`,
-    shortReason: RULE_REASONS.license_not_enough_consumptions,
     sample: { left: 3 },
   },
   negative_not_allowed: {
@@ -127,42 +111,35 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       allowed
         ? `nothing was counted: the total is ${total} and cannot go below 0`
         : "nothing was counted: the license does not allow negative counts",
-    shortReason: RULE_REASONS.negative_not_allowed,
     sample: { allowed: false, total: 7 },
   },
   invalid_license_feature_code: {
     status: 400,
     message: () => "the license has no such feature",
-    shortReason: RULE_REASONS.invalid_license_feature_code,
   },
   unsupported_product_feature: {
     status: 400,
     message: () => "the feature does not count consumption",
-    shortReason: RULE_REASONS.unsupported_product_feature,
   },
   feature_not_floating: {
     status: 400,
     message: () => "the feature is not floating",
-    shortReason: RULE_REASONS.feature_not_floating,
   },
   feature_not_enough_consumptions: {
     status: 400,
     message: ({ left }) =>
       `nothing was counted: at most ${left} more can be counted on the feature`,
-    shortReason: RULE_REASONS.feature_not_enough_consumptions,
     sample: { left: 3 },
   },
   idempotency_key_reused: {
     status: 409,
     message: () => "this Idempotency-Key was used for another command; use a new one",
-    shortReason: RULE_REASONS.idempotency_key_reused,
   },
   audit_budget_exhausted: {
     status: 429,
     message: ({ mibPerHour, retryAfterSeconds }) =>
       `nothing was changed: one address may add ${mibPerHour} MiB an hour to the audit log; try again in ` +
       `${retryAfterSeconds} s, or ask the operator for a larger audit_budget`,
-    shortReason: RULE_REASONS.audit_budget_exhausted,
     sample: { mibPerHour: 64, retryAfterSeconds: 2 },
   },
   clock_suspect: {
@@ -170,7 +147,6 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     message: () =>
       "the server's clock is far behind its audit log; run berth clock on the server for how to correct it",
     hint: "berth clock shows which clock is wrong and what to do",
-    shortReason: RULE_REASONS.clock_suspect,
     sample: { behind: 172_800_000 },
   },
 
@@ -186,7 +162,6 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       conflict === undefined
         ? "add the vendor's trust document, or a newer successor document, with berth trust add FILE"
         : CONFLICT_HINTS[conflict.over],
-    shortReason: RULE_REASONS.untrusted_vendor,
   },
   hardware_mismatch: {
     status: 400,
@@ -200,12 +175,10 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
             "install it there, or create a new request here";
     },
     hint: "create a new request with berth license request",
-    shortReason: RULE_REASONS.hardware_mismatch,
   },
   moved_away: {
     status: 409,
     message: ({ at }) => `this server was moved to another host on ${rfc3339(at)}; use that host`,
-    shortReason: RULE_REASONS.moved_away,
     sample: { at: SAMPLE_TIME },
   },
   request_unknown: {
@@ -216,14 +189,12 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
         ? "the request that this license answers was cancelled here; create a new request"
         : "the license does not answer any request of this appliance; create a new request"),
     hint: "create a new request with berth license request",
-    shortReason: RULE_REASONS.request_unknown,
   },
   request_not_found: {
     status: 400,
     message: ({ reason }) =>
       reason === null ? "no open request has this id" : REQUEST_REASONS[reason],
     hint: "berth license requests lists the open requests",
-    shortReason: RULE_REASONS.request_not_found,
     sample: { reason: null },
   },
   request_used: {
@@ -231,7 +202,6 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     message: () =>
       "the request that this license answers was already answered; create a new request",
     hint: "create a new request with berth license request",
-    shortReason: RULE_REASONS.request_used,
   },
   stale_license: {
     status: 400,
@@ -239,20 +209,17 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       describeReturned(returned) ??
       `serial ${serial} of this license was already installed here; request a newer license`,
     hint: "berth license list shows what is installed; berth license request requests a newer one",
-    shortReason: RULE_REASONS.stale_license,
     sample: { serial: 4 },
   },
   unknown_vendor: {
     status: 400,
     message: () => "this vendor is not trusted",
     hint: "berth trust list shows all vendors",
-    shortReason: RULE_REASONS.unknown_vendor,
   },
   vendor_in_use: {
     status: 400,
     message: ({ licenses }) =>
       `licenses of this vendor are installed (${licenses}); return them first`,
-    shortReason: RULE_REASONS.vendor_in_use,
     sample: { licenses: 2 },
   },
   slots_borrowed: {
@@ -261,13 +228,11 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
       `slots are borrowed (${slots}); with_borrows=true returns the license anyway`,
     commandLineMessage: ({ slots }) => `slots are borrowed (${slots})`,
     hint: "berth slots shows who borrows them; --with-borrows returns the license anyway",
-    shortReason: RULE_REASONS.slots_borrowed,
     sample: { slots: 5 },
   },
   too_many_audit_gaps: {
     status: 409,
     message: ({ limit }) => `the audit log already has ${limit} declared gaps, the maximum`,
-    shortReason: RULE_REASONS.too_many_audit_gaps,
     sample: { limit: limits.auditGaps },
   },
 };

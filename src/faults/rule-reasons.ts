@@ -1,7 +1,10 @@
 import type { Fault } from "../domain/fault.ts";
 
-/** The short texts of the refusals of the rules: the page needs these alone, not their messages. */
-export const RULE_REASONS = {
+/**
+ * Short texts of the refusals of the rules: they are counted, so each needs a text that fits into
+ * the legend of a chart. Apart from the messages, because the page needs these alone.
+ */
+const RULE_REASONS = {
   missing_parameters: "missing field",
   unknown_product: "no license for the product",
   license_not_found: "no matching license",
@@ -37,3 +40,9 @@ export const RULE_REASONS = {
   slots_borrowed: "slots borrowed",
   too_many_audit_gaps: "too many gaps in the audit log",
 } as const satisfies Readonly<Record<Fault["code"], string>>;
+
+/** The reason of a refusal, short enough for a legend; an unknown code stays as it is. */
+export const reasonOf = (code: string): string => (isRuleCode(code) ? RULE_REASONS[code] : code);
+
+const isRuleCode = (code: string): code is keyof typeof RULE_REASONS =>
+  Object.hasOwn(RULE_REASONS, code);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { FAULTS } from "../../src/faults/catalog.ts";
-import { reasonOf } from "../../src/web/parts/refusal-reason.ts";
+import { reasonOf } from "../../src/faults/rule-reasons.ts";
 
 test("reasonOf returns a short reason for an error code", () => {
   expect(reasonOf("floating_not_available")).toBe("no free slot");

@@ -2,10 +2,10 @@ import { describeEnd, isEndingSoon, type WarningTime } from "../../domain/licens
 import { getLicenseEnd } from "../../domain/licenses/terms.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { LicenseView } from "../../domain/views.ts";
-import { RULE_FAULTS } from "../../faults/rule-faults.ts";
-import { rfc3339 } from "../../platform/rfc3339.ts";
+import { reasonOf } from "../../faults/rule-reasons.ts";
+import { formatDay } from "../../platform/rfc3339.ts";
 import { createFinding, type Finding, type HealthReport } from "./finding.ts";
-import { quoteArgument } from "./quote-argument.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 
 export interface LicenseFacts extends Pick<
   LicenseView,
@@ -45,7 +45,7 @@ function licenseFindings(
 }
 
 const requestCommand = (product: string): string =>
-  `berth license request --product ${quoteArgument(product)}`;
+  `berth license request --product ${quoteIfNeeded(product)}`;
 
 function refusalFinding(
   { id, terms }: LicenseFacts,
@@ -55,14 +55,14 @@ function refusalFinding(
   const { product, start } = terms;
   if (refusal === "license_not_active") {
     return createFinding("license_not_started", "note", {
-      summary: `${product}: license ${id} starts on ${start === null ? "" : dayOf(start)}`,
+      summary: `${product}: license ${id} starts on ${start === null ? "" : formatDay(start)}`,
       remedy: "",
       subject: product,
     });
   }
   const other = all.find((entry) => entry.terms.product === product && entry.refusal === null);
   const code = refusal === "license_expired" ? "license_expired" : "license_refused";
-  const reason = isRuleCode(refusal) ? RULE_FAULTS[refusal].shortReason : refusal;
+  const reason = reasonOf(refusal);
   if (other !== undefined) {
     return createFinding(code, "note", {
       summary: `${product}: license ${id} grants no slots (${reason}); license ${other.id} is valid`,
@@ -78,11 +78,6 @@ function refusalFinding(
     subject: product,
   });
 }
-
-const dayOf = (at: Instant): string => rfc3339(at).slice(0, 10);
-
-const isRuleCode = (code: string): code is keyof typeof RULE_FAULTS =>
-  Object.hasOwn(RULE_FAULTS, code);
 
 /** A moved license is signed for other hardware: that is one finding, not two. */
 function movedOrDriftFindings(
@@ -137,7 +132,7 @@ function useFindings({ terms, slotsInUse, total }: LicenseFacts): Finding[] {
       createFinding("slots_full", "note", {
         summary: `${product}: ${slots === 1 ? "the only slot is" : `all ${slots} slots are`} in use`,
         remedy: "See who uses them, or request more slots",
-        command: `berth slots --product ${quoteArgument(product)}`,
+        command: `berth slots --product ${quoteIfNeeded(product)}`,
         subject: product,
       }),
     );

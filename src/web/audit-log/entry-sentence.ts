@@ -1,6 +1,6 @@
 import type { AuditEntryReply } from "../../http/reply/audit-entry.ts";
 import { formatDateTime } from "../format.ts";
-import { reasonOf } from "../parts/refusal-reason.ts";
+import { reasonOf } from "../../faults/rule-reasons.ts";
 
 /** The summary of an event with local times and readable reasons, instead of UTC and codes. */
 export function entrySentence({ type, summary, detail }: AuditEntryReply): string {

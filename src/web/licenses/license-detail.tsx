@@ -8,7 +8,7 @@ import { linkTo } from "../router.ts";
 import { canChange } from "../session.ts";
 import { licenses as texts } from "./licenses-texts.ts";
 import { overview } from "../overview/overview-texts.ts";
-import { reasonOf } from "../parts/refusal-reason.ts";
+import { reasonOf } from "../../faults/rule-reasons.ts";
 import { Features } from "./features.tsx";
 import { ReturnLicense } from "./return-license.tsx";
 import { LicenseHistory } from "./license-history.tsx";

@@ -16,7 +16,7 @@ import { canChange } from "../session.ts";
 import { addLicense } from "./add-license-texts.ts";
 import { licenses as texts } from "./licenses-texts.ts";
 import { overview } from "../overview/overview-texts.ts";
-import { reasonOf } from "../parts/refusal-reason.ts";
+import { reasonOf } from "../../faults/rule-reasons.ts";
 import { terms } from "./terms-texts.ts";
 import { DocumentInstaller } from "./document-installer.tsx";
 import { findOpenRequest, licenseLoadError, licenses, trustedVendors } from "./license-data.ts";

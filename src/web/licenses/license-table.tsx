@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { isEndingSoon } from "../../domain/licenses/end-date.ts";
 import { instant } from "../../domain/time.ts";
 import { formatNumber } from "../format.ts";
-import { reasonOf } from "../parts/refusal-reason.ts";
+import { reasonOf } from "../../faults/rule-reasons.ts";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../router.ts";
 import { expiryWarningDays } from "../status-stream.ts";

@@ -1,7 +1,7 @@
 import type { UsageReply } from "../../http/routes/usage.ts";
 import { formatNumber } from "../format.ts";
 import type { ChartSeries } from "../parts/chart-series.ts";
-import { reasonOf } from "../parts/refusal-reason.ts";
+import { reasonOf } from "../../faults/rule-reasons.ts";
 import { usage } from "./usage-texts.ts";
 
 /** The start of every step, in seconds. */
