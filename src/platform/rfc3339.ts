@@ -19,6 +19,9 @@ export function rfc3339(at: Instant): string {
   return `${dateOf(day)}T${hours}:${minutes}:${seconds}.${THREE_DIGITS[time % SECOND]}Z`;
 }
 
+/** The day in UTC, as YYYY-MM-DD. */
+export const formatDay = (at: Instant): string => dateOf(Math.floor(at / DAY));
+
 function dateOf(day: number): string {
   const known = dates.get(day);
   if (known !== undefined) return known;

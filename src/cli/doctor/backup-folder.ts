@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findingReport, passedReport, type HealthReport } from "../../operations/health/finding.ts";
-import { quoteArgument } from "../../operations/health/quote-argument.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { realDisk } from "../../platform/files/disk.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import type { ServeSettings } from "../serve/settings.ts";
@@ -26,7 +26,7 @@ export function checkBackupFolder(
       }),
     ];
   }
-  const path = quoteArgument(backupDir);
+  const path = quoteIfNeeded(backupDir);
   if (realDisk.stat(backupDir) === null) {
     return [
       findingReport("backup_dir_unusable", "warning", {

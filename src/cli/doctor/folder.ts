@@ -13,7 +13,7 @@ import {
   passedReport,
   type HealthReport,
 } from "../../operations/health/finding.ts";
-import { quoteArgument } from "../../operations/health/quote-argument.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { formatCount } from "../frame/terminal.ts";
 
 /** By the kernel's type numbers: file systems on which a sync may not make data durable. */
@@ -64,7 +64,7 @@ const readableFinding = (path: string, command: string): HealthReport =>
   findingReport("folder_readable", "warning", {
     summary: `Other users can read ${path}`,
     remedy: "Allow only the owner to read it",
-    command: `${command} ${quoteArgument(path)}`,
+    command: `${command} ${quoteIfNeeded(path)}`,
     subject: path,
   });
 

@@ -1,5 +1,5 @@
 import { SEVERITIES, type HealthReport } from "../../operations/health/finding.ts";
-import { quoteArgument } from "../../operations/health/quote-argument.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { SERVICE_SETTINGS } from "../../platform/environment.ts";
 import { formatCount } from "../frame/terminal.ts";
 import { formatWrappedRows } from "../frame/wrap-text.ts";
@@ -37,5 +37,5 @@ function withDataFlag(command: string, dataFolder: string | null): string {
   const usesFolder = /^berth (?!service )/.test(command);
   return dataFolder === null || !usesFolder
     ? command
-    : `${command} --data ${quoteArgument(dataFolder)}`;
+    : `${command} --data ${quoteIfNeeded(dataFolder)}`;
 }

@@ -2,6 +2,7 @@ import { basename, dirname } from "node:path";
 import type { CommandLine } from "../../http/services.ts";
 import { defaultDataFolder } from "../../platform/environment.ts";
 import { selfCommand } from "../../platform/embedded/version.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 
 /** The shells of all users, and sudo, find programs here. */
 const COMMON_FOLDERS: ReadonlySet<string> = new Set(["/usr/local/bin", "/usr/bin", "/bin"]);
@@ -39,11 +40,8 @@ const FIRST_PERSON = 1_000;
 /** systemd gives these to services that have no user of their own. */
 const DYNAMIC_USERS = { first: 61_184, last: 65_519 };
 
-/** Nobody signs in as such a user: an operator needs sudo to act as it. */
+/** No person signs in as such a user: an operator needs sudo to act as it. */
 const isSystemUser = (id: number): boolean =>
   id < FIRST_PERSON || (id >= DYNAMIC_USERS.first && id <= DYNAMIC_USERS.last);
 
-const quote = (words: readonly string[]): string =>
-  words
-    .map((word) => (/^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
-    .join(" ");
+const quote = (words: readonly string[]): string => words.map(quoteIfNeeded).join(" ");

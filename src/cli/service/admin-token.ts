@@ -8,7 +8,7 @@ import {
 import { DAY } from "../../domain/time.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";
-import { rfc3339 } from "../../platform/rfc3339.ts";
+import { formatDay } from "../../platform/rfc3339.ts";
 import { writeFileAtomically, type InstallStep } from "./steps.ts";
 import { servicePaths } from "./unit.ts";
 
@@ -60,7 +60,7 @@ function readTokenFile(): string | null {
 function findUnusedName({ tokens }: AccessList): string {
   const isUnused = (name: string): boolean => tokens.every((token) => token.name !== name);
   if (isUnused("service")) return "service";
-  const dated = `service-${rfc3339(wallClock()).slice(0, 10)}`;
+  const dated = `service-${formatDay(wallClock())}`;
   for (let number = 2, name = dated; ; number += 1, name = `${dated}.${number}`) {
     if (isUnused(name)) return name;
   }

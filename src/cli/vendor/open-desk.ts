@@ -6,6 +6,7 @@ import { option } from "../frame/flags.ts";
 import { readInputText } from "../files/output-document.ts";
 import { askSecret, askSecretTwice } from "../files/secret-input.ts";
 import { printWarning } from "../frame/terminal.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 
 /** The options of every command that signs with the vendor's key. */
 export const deskOptions = {
@@ -19,9 +20,8 @@ interface DeskKey {
   readonly passphraseFile: string | null;
 }
 
-/** For commands that are printed to be copied: quoted if a shell would split the path. */
-export const formatDirFlag = (folder: string): string =>
-  `--dir ${/^[\w./:@%+,-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`}`;
+/** For commands that are printed to be copied. */
+export const formatDirFlag = (folder: string): string => `--dir ${quoteIfNeeded(folder)}`;
 
 export async function openDesk(options: DeskKey): Promise<Desk> {
   const { dir } = options;

@@ -11,7 +11,7 @@ import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts
 import { wallClock } from "../../platform/clock.ts";
 import { log } from "../../platform/log.ts";
 import { siteSlug } from "../../domain/text/site-slug.ts";
-import { rfc3339 } from "../../platform/rfc3339.ts";
+import { formatDay } from "../../platform/rfc3339.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { auditFilterFields, auditPeriodFields, readAuditFilter } from "../request/audit-filter.ts";
@@ -154,7 +154,7 @@ export const auditLog = ({ auditLog: reader, identity, siteSettings }: RouteDeps
 const CSV = "text/csv;charset=utf-8";
 
 const attachment = (site: string, id: string, ending: string): string => {
-  const name = `berth-audit-${siteSlug(site)}${id.slice(0, 8)}-${rfc3339(wallClock()).slice(0, 10)}`;
+  const name = `berth-audit-${siteSlug(site)}${id.slice(0, 8)}-${formatDay(wallClock())}`;
   return `attachment; filename="${name}.${ending}"`;
 };
 

@@ -1,5 +1,5 @@
 import { HOUR, type Instant } from "../../domain/time.ts";
-import { rfc3339 } from "../../platform/rfc3339.ts";
+import { formatDay } from "../../platform/rfc3339.ts";
 import type { BackupStatus } from "../backups/backup-status.ts";
 import { createFinding, type Finding, type HealthReport } from "./finding.ts";
 
@@ -20,12 +20,10 @@ export function checkBackups(status: BackupStatus, now: Instant): HealthReport {
     findings,
     passed:
       isHealthy && newestAt !== null
-        ? [{ check: "backups", summary: `The newest backup is of ${dayOf(newestAt)}` }]
+        ? [{ check: "backups", summary: `The newest backup is of ${formatDay(newestAt)}` }]
         : [],
   };
 }
-
-const dayOf = (at: Instant): string => rfc3339(at).slice(0, 10);
 
 /** A note: the server does not know of backups that are made in other ways. */
 function missingFindings({ schedule, newestAt }: BackupStatus): Finding[] {
@@ -34,7 +32,7 @@ function missingFindings({ schedule, newestAt }: BackupStatus): Finding[] {
     createFinding("backup_none", "note", {
       summary: "No backup is known, and no schedule is set",
       remedy: "Set backup_schedule, or make backups in another way",
-      command: "berth backup FILE",
+      command: "berth backup now",
     }),
   ];
 }
@@ -43,7 +41,7 @@ function failureFindings({ lastFault }: BackupStatus): Finding[] {
   if (lastFault === null) return [];
   return [
     createFinding("backup_failed", "warning", {
-      summary: `The backup of ${dayOf(lastFault.at)} failed: ${lastFault.message}`,
+      summary: `The backup of ${formatDay(lastFault.at)} failed: ${lastFault.message}`,
       remedy: "Remove the cause, then back up now",
       command: "berth backup now",
     }),
@@ -57,10 +55,11 @@ function overdueFindings(
   const isOverdue = nextAt !== null && now - nextAt > OVERDUE_AFTER;
   // A failed backup is one finding: it is also the reason why the next one is late.
   if (schedule === null || !isOverdue || runningSince !== null || lastFault !== null) return [];
-  const newest = newestAt === null ? "there is none yet" : `the newest is of ${dayOf(newestAt)}`;
+  const newest =
+    newestAt === null ? "there is none yet" : `the newest is of ${formatDay(newestAt)}`;
   return [
     createFinding("backup_overdue", "warning", {
-      summary: `The backup of ${dayOf(nextAt)} was not made: ${newest}`,
+      summary: `The backup of ${formatDay(nextAt)} was not made: ${newest}`,
       remedy: "Back up now, and look for the cause in the server's log",
       command: "berth backup now",
     }),

@@ -1,6 +1,6 @@
 import { describeEnd, isEndingSoon, type WarningTime } from "../../domain/licenses/end-date.ts";
 import type { Instant } from "../../domain/time.ts";
-import { rfc3339 } from "../../platform/rfc3339.ts";
+import { formatDay } from "../../platform/rfc3339.ts";
 import { createFinding, type HealthReport } from "./finding.ts";
 
 /** Checks when a TLS certificate ends; null: there is none. */
@@ -10,7 +10,7 @@ export function checkCertificate(
 ): HealthReport {
   if (endsAt === null) return { findings: [], passed: [] };
   if (!isEndingSoon(endsAt, now, warningDays)) {
-    const summary = `The TLS certificate is valid until ${rfc3339(endsAt).slice(0, 10)}`;
+    const summary = `The TLS certificate is valid until ${formatDay(endsAt)}`;
     return { findings: [], passed: [{ check: "certificate", summary }] };
   }
   const renewal = {

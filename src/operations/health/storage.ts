@@ -1,6 +1,7 @@
 import type { AuditFinding } from "../../store/audit/audit-health.ts";
 import type { StorageFault } from "../../store/journal/group-commit.ts";
 import type { StoreHealth, StoreWarning } from "../../store/store-health.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { capitalize, createFinding, type Finding, type HealthReport } from "./finding.ts";
 
 export interface StorageFacts extends Pick<StoreHealth, "warnings" | "freeBytes"> {
@@ -49,14 +50,14 @@ function faultFindings({ fault, folder }: StorageFacts): Finding[] {
       createFinding("disk_full", "error", {
         summary: `Disk full: no changes are accepted until space is freed on ${folder}`,
         remedy: "Delete files that are not needed from that disk, or make it larger",
-        command: `df -h ${folder}`,
+        command: `df -h ${quoteIfNeeded(folder)}`,
       }),
     ];
   }
   return [
     createFinding("disk_failed", "error", {
       summary: `The disk of ${folder} failed: no changes are accepted`,
-      remedy: "Check the disk and the server’s log, then restart the server",
+      remedy: "Check the disk and the server's log, then restart the server",
     }),
   ];
 }

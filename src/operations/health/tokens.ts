@@ -2,7 +2,7 @@ import { describeEnd, isEndingSoon, type WarningTime } from "../../domain/licens
 import { instant, type Instant } from "../../domain/time.ts";
 import type { AccessView } from "../access-list.ts";
 import { createFinding, type Finding, type HealthReport } from "./finding.ts";
-import { quoteArgument } from "./quote-argument.ts";
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 
 export type TokenFacts = Pick<AccessView["tokens"][number], "name" | "madeAt" | "endsAt" | "ended">;
 
@@ -44,7 +44,7 @@ function tokenFindings(
       const details = { summary, ...RENEW_SERVICE_TOKEN, subject: name };
       return [createFinding("token_expired", "warning", details)];
     }
-    const command = `berth admin token revoke ${quoteArgument(name)}`;
+    const command = `berth admin token revoke ${quoteIfNeeded(name)}`;
     const remedy = "Revoke it, so that it is no longer listed";
     return [createFinding("token_expired", "note", { summary, remedy, command, subject: name })];
   }
@@ -69,7 +69,7 @@ function unlimitedFinding(name: string): Finding {
   return createFinding("token_no_expiry", "note", {
     summary: `The token ${name} never expires`,
     remedy: `Replace it with one that expires (${create}), then revoke it`,
-    command: `berth admin token revoke ${quoteArgument(name)}`,
+    command: `berth admin token revoke ${quoteIfNeeded(name)}`,
     subject: name,
   });
 }

@@ -397,6 +397,13 @@ describe("assessHealth on tokens", () => {
 });
 
 describe("assessHealth on storage and backups", () => {
+  test("quotes a folder in a command if a shell would split it", () => {
+    const command = (folder: string) =>
+      findingsFor(storage({ fault: { code: "storage_full" }, freeBytes: 0, folder }))[0]?.command;
+    expect(command("/srv/berth")).toBe("df -h /srv/berth");
+    expect(command("/srv/Plant 4")).toBe("df -h '/srv/Plant 4'");
+  });
+
   test("does not repeat in a warning what the fault says", () => {
     const warnings = [{ code: "disk_low", message: "the disk has 0 MiB free" }] as const;
     expect(codesFor(storage({ fault: { code: "storage_full" }, warnings, freeBytes: 0 }))).toEqual([
