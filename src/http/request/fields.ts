@@ -21,8 +21,9 @@ export interface FieldOptions {
 }
 
 /**
- * A field of the contract: always an optional string in the schema that validates it. The operation decides whether
- * it is required, and the readers below check its text. A few accept other JSON values too.
+ * A field of the contract: always an optional string in the schema that validates it. The
+ * operation decides whether it is required, and the readers below check its text. A few accept
+ * other JSON values too.
  */
 export const field = (description: string, options: FieldOptions = {}) =>
   Type.Optional(Type.String({ description, ...options }));
