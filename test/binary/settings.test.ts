@@ -48,6 +48,19 @@ test("a flag has priority over a value of the page, which applies again without 
   expect((await readStatus(site)).site_name).toBe("Plant 4");
 });
 
+test("berth config warns of what the running server uses instead", async () => {
+  const site = await RunningSite.open(["--site-name", "Flag"]);
+  const listened = `the running server uses listen = `;
+  const { code, stderr } = await site.runCommand(["config"]);
+  expect(code).toBe(0);
+  const warnings = stderr.trimEnd().split("\n");
+  expect(warnings.filter((line) => !line.includes(listened))).toEqual([
+    "berth: warning: the running server uses site_name = Flag, from --site-name",
+  ]);
+  await site.server.stop();
+  expect((await site.runCommand(["config"])).stderr).toBe("");
+});
+
 test("a changed cap and changed networks apply to the next request", async () => {
   const folder = join(tempFolder(), "data");
   await makeLicensedSite(folder, { product: "cad", slots: 10 });

@@ -4,11 +4,11 @@ import { readEditedSettings, type EditedValues } from "../../operations/setting-
 import { SERVICE_SETTINGS } from "../../platform/environment.ts";
 import { runAsFolderOwner } from "../../platform/files/owner.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
-import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { unwrapReply, withAdminClient, withRunningServer } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
 import { Misuse, settingsKey, type Option } from "../frame/options.ts";
-import { formatTable, printWarning } from "../frame/terminal.ts";
+import { escapeToOneLine, formatTable, printWarning } from "../frame/terminal.ts";
 import { DEFAULT_SOURCE, LiveSettings } from "../serve/live-settings.ts";
 import { settings } from "../serve/settings.ts";
 
@@ -35,9 +35,32 @@ const show = defineCommand({
     return {
       json: Object.fromEntries(shown.map(({ name, value, source }) => [name, { value, source }])),
       text: formatTable(shown.map(({ name, value, source }) => [name, String(value), source])),
+      warnings: await describeServedSettings(live),
     };
   },
 });
+
+/**
+ * What a running server uses instead: a flag or a variable of its own, or a file that was changed
+ * since its start.
+ */
+async function describeServedSettings(live: LiveSettings): Promise<string[]> {
+  const served = await withRunningServer(
+    live.current.data,
+    ({ admin }) => unwrapReply(admin.settings.get()),
+    // The list must not depend on a server that cannot answer.
+  ).catch(() => null);
+  const values = new Map(
+    live.list().map(({ option, value }) => [settingsKey(option), JSON.stringify(value)]),
+  );
+  return (served?.settings ?? [])
+    .filter(({ name }) => name !== option.data.name)
+    .filter(({ name, value }) => values.get(name) !== JSON.stringify(value))
+    .map(({ name, value, source }) => {
+      const text = formatValue(typeof value === "object" ? (value ?? "") : String(value));
+      return escapeToOneLine(`the running server uses ${name} = ${text}, from ${source}`);
+    });
+}
 
 /** Only the owner of the data folder can read what was edited on the page. */
 async function readEdited(folder: string): Promise<EditedValues> {
