@@ -125,7 +125,12 @@ export const REQUEST_FAULTS: FaultRows<RequestFault["code"] | AccessFault["code"
     hint: "berth admin session list shows all sessions",
     field: "id",
   },
-  name_taken: { status: 400, message: () => "this name is already in use", field: "name" },
+  name_taken: {
+    status: 400,
+    message: () => "this name is already in use",
+    hint: "choose another name; berth admin user list shows those in use",
+    field: "name",
+  },
   last_credential: {
     status: 400,
     message: () => "this is the last administrator credential; create another one first",
