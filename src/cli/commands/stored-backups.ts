@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { backupReply } from "../../http/reply/backup.ts";
 import {
   defaultBackupDirectory,
   readBackupFolder,
@@ -33,7 +34,7 @@ const listCommand = defineCommand({
       return readBackupFolder(realDisk, { dataFolder: data, directory });
     });
     return {
-      json: { directory, is_same_disk: isSameDisk, backups: backups.map(toJson) },
+      json: { directory, is_same_disk: isSameDisk, backups: backups.map(backupReply) },
       text:
         backups.length === 0
           ? `no backups in ${directory}; berth backup now makes one`
@@ -66,15 +67,6 @@ function refuseMissingFolder(data: string, directory: string): void {
     );
   }
 }
-
-const toJson = ({ name, madeAt, size, seq, finding }: StoredBackup) => ({
-  name,
-  made_at: rfc3339(madeAt),
-  size,
-  seq,
-  verified: finding === null,
-  finding,
-});
 
 const toRow = (backup: StoredBackup, directory: string): string[] => [
   rfc3339(backup.madeAt),

@@ -1,32 +1,13 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { StoredBackup } from "../../operations/backups/backup-folder.ts";
 import type { BackupScheduler } from "../../operations/backups/backup-scheduler.ts";
-import { rfc3339 } from "../../platform/rfc3339.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
+import { BackupReply, backupReply } from "../reply/backup.ts";
 import { BackupsStatus, backupsStatus } from "../reply/backups-status.ts";
 import { jsonBody } from "../request/body.ts";
 import { fields, readIdentifier } from "../request/fields.ts";
 import type { RouteDeps } from "./deps.ts";
-
-const BackupReply = Type.Object(
-  {
-    name: Type.String(),
-    made_at: Type.String({ format: "date-time" }),
-    size: Type.Integer({ description: "In bytes." }),
-    seq: Type.Union([Type.Integer(), Type.Null()], {
-      description: "The last line of the journal that it contains; null: unknown.",
-    }),
-    verified: Type.Boolean({
-      description: "It was verified when it was made, and no later check found damage.",
-    }),
-    finding: Type.Union([Type.String(), Type.Null()], {
-      description: "Why it cannot be restored; null: nothing is known.",
-    }),
-  },
-  { title: "Backup" },
-);
 
 const BackupsReply = Type.Object(
   {
@@ -36,7 +17,7 @@ const BackupsReply = Type.Object(
   { title: "Backups" },
 );
 
-export type BackupReply = Static<typeof BackupReply>;
+export type { BackupReply };
 export type BackupsReply = Static<typeof BackupsReply>;
 
 const EmptyBody = Type.Object({});
@@ -149,12 +130,3 @@ const TAR = "application/x-tar";
 
 const readBackupName = (text: string | undefined): string =>
   readIdentifier("backup", text) ?? refuse({ code: "missing_parameters", fields: ["backup"] });
-
-const backupReply = ({ name, madeAt, size, seq, finding }: StoredBackup): BackupReply => ({
-  name,
-  made_at: rfc3339(madeAt),
-  size,
-  seq,
-  verified: finding === null,
-  finding,
-});
