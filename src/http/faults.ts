@@ -43,13 +43,10 @@ export const faultOf = (error: unknown): AnyFault | null =>
   error instanceof Refusal ? error.fault : null;
 
 export function refusalReply(fault: AnyFault): RefusalReply {
+  const { code } = fault;
   const field = wrongFieldOf(fault);
-  return {
-    status: httpStatusOf(fault.code),
-    code: fault.code,
-    message: messageOf(fault),
-    ...(field !== null && { field }),
-  };
+  const reply = { status: httpStatusOf(code), code, message: messageOf(fault) };
+  return field === null ? reply : { ...reply, field };
 }
 
 /** Commands send this header, to get the texts that an operator at the command line needs. */
