@@ -1,3 +1,4 @@
+import { formatSettingValue } from "../../domain/appliance/setting-change.ts";
 import { findNearest } from "../frame/nearest.ts";
 import type { SettingChangesReply } from "../../http/running-server.ts";
 import { readEditedSettings, type EditedValues } from "../../operations/setting-changes.ts";
@@ -57,7 +58,7 @@ async function describeServedSettings(live: LiveSettings): Promise<string[]> {
     .filter(({ name }) => name !== option.data.name)
     .filter(({ name, value }) => values.get(name) !== JSON.stringify(value))
     .map(({ name, value, source }) => {
-      const text = formatValue(typeof value === "object" ? (value ?? "") : String(value));
+      const text = formatSettingValue(typeof value === "object" ? (value ?? "") : String(value));
       return escapeToOneLine(`the running server uses ${name} = ${text}, from ${source}`);
     });
 }
@@ -141,9 +142,8 @@ function requireSetting(name: string | undefined): Option {
 
 const describeChanges = (name: string, { changes }: SettingChangesReply): string =>
   changes
-    .map((change) => `${change.name} is ${formatValue(change.to)}, was ${formatValue(change.from)}`)
+    .map(
+      (change) =>
+        `${change.name} is ${formatSettingValue(change.to)}, was ${formatSettingValue(change.from)}`,
+    )
     .join("\n") || `${name} has this value already; nothing was changed`;
-
-/** An empty list or text means that the default applies. */
-const formatValue = (value: string | readonly string[]): string =>
-  (typeof value === "string" ? value : value.join(", ")) || "the default";

@@ -1,5 +1,5 @@
 import type { AccessChange } from "./access-change.ts";
-import type { SettingValue } from "./setting-change.ts";
+import { formatSettingValue } from "./setting-change.ts";
 import type { EventDetails, EventRows } from "../event-row.ts";
 import { formatGap, formatList, formatTimestampOrNull, pluralize } from "../event-texts.ts";
 import type { Restore } from "../state.ts";
@@ -38,7 +38,7 @@ export const APPLIANCE_EVENTS: EventRows<
     kind: "administration",
     isAudited: true,
     summary: ({ name, from, to }) =>
-      `setting ${name} changed from ${formatSetting(from)} to ${formatSetting(to)}`,
+      `setting ${name} changed from ${formatSettingValue(from)} to ${formatSettingValue(to)}`,
     details: ({ name, from, to }) => ({ name, from, to }),
   },
   Restored: {
@@ -90,10 +90,6 @@ const ACCESS_CHANGE_TEXTS: { readonly [C in AccessChange]: (name: string) => str
   user_removed: (name) => `login of ${name} removed`,
   session_revoked: (name) => `session of ${name} revoked`,
 };
-
-/** An empty list means that the default networks apply. */
-const formatSetting = (value: SettingValue): string =>
-  (typeof value === "string" ? value : value.join(", ")) || "the default";
 
 const describeRestore = ({ lineage, seq, replaced }: Restore): EventDetails => ({
   lineage,

@@ -3,6 +3,10 @@ import type { Instant } from "../time.ts";
 /** As an administrator writes it. An empty list or text means that the default applies. */
 export type SettingValue = string | readonly string[];
 
+/** The value in a sentence. */
+export const formatSettingValue = (value: SettingValue): string =>
+  (typeof value === "string" ? value : value.join(", ")) || "the default";
+
 /** A setting, by its name in the settings file, that has another value than before. */
 export interface SettingChange {
   readonly name: string;
