@@ -40,6 +40,8 @@ export const limits = {
   answeredRequests: 1_000,
   /** Cancelled requests that are kept, to say so when an answer arrives. */
   cancelledRequests: 64,
+  /** Slots that a request may ask for: as many as the terms of a license may have. */
+  wantedSlots: 1_000_000_000_000,
   requestNoteLength: 500,
   restores: 16,
   /** Clock jumps that a set-back can still undo; older ones count as confirmed. */

@@ -21,7 +21,7 @@ const id = Type.String({ pattern: "^[0-9a-f]{32}$" });
 /** What the site asks for, in its own words. Desks of 0.1.0 refuse requests with this member. */
 export const RequestWantsDocument = Type.Object(
   {
-    slots: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 })),
+    slots: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.wantedSlots })),
     until: Type.Optional(Type.String({ pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" })),
     note: Type.Optional(Type.String({ minLength: 1, maxLength: limits.requestNoteLength })),
   },

@@ -4,8 +4,6 @@ import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
 import { refuse } from "../faults.ts";
 import { parseTimestamp } from "../timestamps.ts";
 
-const MAX_SLOTS = 1_000_000_000_000;
-
 interface WantedFields {
   readonly wanted_slots?: string | undefined;
   readonly wanted_until?: string | undefined;
@@ -26,11 +24,11 @@ const hasValue = (value: string | undefined): value is string =>
 
 function readSlots(text: string): number {
   const slots = /^[1-9]\d{0,12}$/.test(text) ? Number(text) : Number.NaN;
-  if (slots <= MAX_SLOTS) return slots;
+  if (slots <= limits.wantedSlots) return slots;
   return refuse({
     code: "invalid_parameter",
     field: "wanted_slots",
-    expected: `a whole number from 1 to ${MAX_SLOTS}`,
+    expected: `a whole number from 1 to ${limits.wantedSlots}`,
   });
 }
 
