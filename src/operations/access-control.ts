@@ -110,7 +110,7 @@ export class AccessControl {
     await this.#changes.run(() => {});
   }
 
-  /** Not in the audit log: a change that nobody decided. */
+  /** Not in the audit log: no administrator decided this change. */
   #save(): Promise<void> {
     return this.#changes.run(async () => {
       try {

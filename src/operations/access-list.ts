@@ -53,7 +53,7 @@ export const readAccessList = (folder: string): AccessList =>
 
 /**
  * Whether an administrator credential exists: then administration requires one. A viewer does not
- * count: it cannot create credentials, so nobody could administer over the network.
+ * count: it cannot create credentials, so no one could administer over the network.
  */
 export const hasAdminCredential = ({ tokens, users }: AccessList): boolean =>
   tokens.some(({ role }) => role === undefined) || users.some(({ role }) => role === "admin");

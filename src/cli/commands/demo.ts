@@ -71,7 +71,7 @@ export const demoCommand = defineServer({
     try {
       return await runServer({
         kind: "demo",
-        // Nobody needs the data of a demo again.
+        // The data of a demo is not needed again.
         settings: { ...defaultValues(settings), listen, data: folder, backupSchedule: null },
         setOptions,
         config: null,

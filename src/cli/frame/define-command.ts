@@ -97,7 +97,7 @@ export const defineServer = <const T extends OptionTable>(
     ),
 });
 
-/** The values of options that nobody set. */
+/** The default values of options. */
 export const defaultValues = <const T extends OptionTable>(table: T): Values<T> =>
   resolveValues(table, {}, null).values;
 

@@ -49,7 +49,7 @@ export function createHealthReport(
     tokens: sources.access.list().tokens,
     access: sources.serverAccess(),
     certificateEndsAt: certificate === null ? null : instant(certificate.endsAt),
-    // Nobody needs the data of a demo again.
+    // The data of a demo is not needed again.
     backups: kind === "demo" ? null : (sources.runningServer?.backups.status() ?? null),
     fullCheck: sources.fullCheck(),
   });

@@ -21,7 +21,7 @@ const CONTENT_SECURITY_POLICY = [
 
 /** Browsers ask for a page each time, and get it only if it has changed. */
 const REVALIDATED = "no-cache";
-const KEPT_FOR_EVER = "public, max-age=31536000, immutable";
+const IMMUTABLE = "public, max-age=31536000, immutable";
 
 /** Existing clients request `/` to check whether the server is online. */
 export const page = (deps: RouteDeps) =>
@@ -51,7 +51,7 @@ export const page = (deps: RouteDeps) =>
       `${ASSETS_PATH}:name`,
       ({ request, params: { name } }) => {
         const file = findAsset(name) ?? refuse({ code: "not_found" });
-        return reply(request, file, KEPT_FOR_EVER);
+        return reply(request, file, IMMUTABLE);
       },
       pageFile,
     );

@@ -53,7 +53,7 @@ export const requests = ({ licensing, airgap, peerOf }: RouteDeps) =>
       async (): Promise<OpenRequestReply[]> => {
         const files = unwrap(await licensing.listRequests()).map(fileRequestReply);
         const codes = unwrap(await airgap.listActivationCodes()).map(codeRequestReply);
-        return [...files, ...codes].toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
+        return [...files, ...codes].toSorted((a, b) => b.created_at.localeCompare(a.created_at));
       },
       describeRoute({
         plane: "admin",
