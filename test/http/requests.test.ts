@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { decodeActivationCode } from "../../src/license/confirmation.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";
-import { DAY, later } from "../../src/domain/time.ts";
+import { DAY, instant, later, type Instant } from "../../src/domain/time.ts";
 import {
   expectOk,
   expectRefusal,
@@ -36,6 +36,8 @@ const show = (site: Appliance, id: string) =>
 
 const cancel = (site: Appliance, request_id: string) =>
   site.post<{ request_id: string }>(`${REQUESTS}/cancel`, { request_id });
+
+const dayOf = (at: Instant): string => new Date(at).toISOString().slice(0, "2027-12-31".length);
 
 const WANTED = { wanted_slots: "10", wanted_until: "2027-12-31", note: "Two more in Köln" };
 
@@ -241,5 +243,30 @@ describe("license/generate with wishes", () => {
       site.post("license/generate", { ...fields }),
     );
     expect(message).toContain(Object.keys(fields)[0] ?? "");
+  });
+
+  test("is refused if the wanted last day is over on the server's clock", async () => {
+    const site = await openAppliance();
+    const today = dayOf(site.clock.now);
+    const yesterday = dayOf(later(site.clock.now, -DAY));
+    const refused = expectRefusal(
+      await site.post("license/generate", { wanted_until: yesterday }),
+      400,
+      "invalid_parameter",
+    );
+    expect(refused).toBe(`wanted_until must be ${today} or a later day`);
+    const [, body] = await site.post("license/generate", { wanted_until: yesterday });
+    expect(body).toMatchObject({ field: "wanted_until" });
+  });
+
+  test("is accepted if the wanted last day is the current day, to its last moment", async () => {
+    const site = await openAppliance();
+    const today = dayOf(site.clock.now);
+    await generate(site, { wanted_until: today });
+    site.clock.now = instant(Date.parse(today) + DAY - 1);
+    await generate(site, { wanted_until: today });
+    site.clock.now = instant(Date.parse(today) + DAY);
+    const [answer] = await site.post("license/generate", { wanted_until: today });
+    expect(answer.status).toBe(400);
   });
 });

@@ -68,7 +68,9 @@ export const fields = {
   feature: name("Feature code, as defined by the vendor."),
   license_key: name("License key: the vendor's identifier of the purchase."),
   wanted_slots: count("Number of slots that the site asks for, from 1."),
-  wanted_until: field("Last day that the site asks for, as YYYY-MM-DD."),
+  wanted_until: field(
+    "Last day that the site asks for, as YYYY-MM-DD: the current day or a later one.",
+  ),
   request_note: field("Note for the vendor, one line of at most 500 characters."),
   request_id: field("Id of an open request, as in the list of requests."),
   signing_key: field("The vendor's initialization code; white space and dashes are ignored.", {

@@ -1,6 +1,8 @@
 import { limits } from "../../domain/limits.ts";
 import type { RequestWants } from "../../domain/state.ts";
+import { DAY, type Instant } from "../../domain/time.ts";
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
 import { refuse } from "../faults.ts";
 import { parseTimestamp } from "../timestamps.ts";
 
@@ -11,10 +13,13 @@ interface WantedFields {
 }
 
 /** What a request asks for; without members if it asks for nothing. */
-export function readWants({ wanted_slots, wanted_until, note }: WantedFields): RequestWants {
+export function readWants(
+  { wanted_slots, wanted_until, note }: WantedFields,
+  now: Instant,
+): RequestWants {
   return {
     ...(hasValue(wanted_slots) && { slots: readSlots(wanted_slots) }),
-    ...(hasValue(wanted_until) && { until: readDay(wanted_until) }),
+    ...(hasValue(wanted_until) && { until: readLastDay(wanted_until, now) }),
     ...(hasValue(note) && { note: readNote(note) }),
   };
 }
@@ -32,9 +37,12 @@ function readSlots(text: string): number {
   });
 }
 
-function readDay(text: string): string {
-  if (parseTimestamp(`${text}T00:00:00Z`) !== null) return text;
-  const expected = "a day such as 2027-12-31";
+/** A license is valid to the end of its last day in UTC, so the current day is the first one. */
+function readLastDay(text: string, now: Instant): string {
+  const start = parseTimestamp(`${text}T00:00:00Z`);
+  if (start !== null && start + DAY > now) return text;
+  const today = rfc3339(now).slice(0, "2027-12-31".length);
+  const expected = start === null ? "a day such as 2027-12-31" : `${today} or a later day`;
   return refuse({ code: "invalid_parameter", field: "wanted_until", expected });
 }
 

@@ -22,13 +22,13 @@ const Body = Type.Object(
   },
 );
 
-export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>
+export const licenseGenerate = ({ licensing, timekeeping, peerOf }: RouteDeps) =>
   new Elysia({ name: "license-generate" }).post(
     "/api/v4/license/generate",
     async ({ body, request }): Promise<LicenseRequestReply | string> => {
       const product = readIdentifier("product", body.product);
       const key = readIdentifier("license_key", body.license_key);
-      const wants = readWants(body);
+      const wants = readWants(body, timekeeping.view().now);
       const created = unwrap(await licensing.request(product, key, peerOf(request), wants));
       return wantsText(request) ? created.document : licenseRequestReply(created);
     },

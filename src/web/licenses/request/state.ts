@@ -3,6 +3,8 @@ import { unwrapReply, v4 } from "../../api.ts";
 import type { InstalledOutcome } from "../install-success.tsx";
 import { licenses, loadLicenseData } from "../license-data.ts";
 import type { License } from "../license.ts";
+import { nextEndOf } from "./next-end.ts";
+import { serverStatus } from "../../status-stream.ts";
 
 /** The request that was created last; kept while this page is open. */
 export interface CreatedRequest {
@@ -39,12 +41,14 @@ export function startRequest(product: string, hasVendors: boolean): void {
   productCode.value = product;
   licenseKey.value = renewed?.license_key ?? "";
   wantedSlots.value = renewed === null ? "" : String(renewed.floating_users);
-  wantedUntil.value = renewed === null ? "" : nextEndOf(renewed.validity_period);
+  wantedUntil.value = renewed === null ? "" : nextEndOf(renewed.validity_period, serverTime());
   note.value = "";
   createdRequest.value = null;
   installed.value = null;
   currentStep.value = hasVendors ? PRODUCT_STEP : 0;
 }
+
+const serverTime = (): number => Date.parse(serverStatus.value?.now ?? new Date().toISOString());
 
 /** The only license of the product; null: there is none, or the vendor has to know which. */
 function findRenewedLicense(product: string): License | null {
@@ -52,18 +56,6 @@ function findRenewedLicense(product: string): License | null {
     ({ product_details: { short_code } }) => short_code === product,
   );
   return others.length === 0 ? only : null;
-}
-
-const DAY = 86_400_000;
-
-/** The last day of a license that runs a year longer; empty without an expiry. */
-function nextEndOf(end: string | null): string {
-  if (end === null) return "";
-  const at = Date.parse(end);
-  // An end at midnight belongs to the day before.
-  const lastDay = new Date(at % DAY === 0 ? at - DAY : at);
-  lastDay.setUTCFullYear(lastDay.getUTCFullYear() + 1);
-  return lastDay.toISOString().slice(0, "2027-12-31".length);
 }
 
 export async function createRequest(): Promise<void> {
