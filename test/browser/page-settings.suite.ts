@@ -75,7 +75,7 @@ test("a token created on the page is shown once, works, and is refused once it i
   await page.getByRole("button", { name: "Create the token" }).click();
   // Beside its field.
   const nameError = page.getByRole("dialog").locator(".field").getByRole("alert");
-  await nameError.filter({ hasText: "Name must be 1 to 64 letters" }).waitFor();
+  await nameError.filter({ hasText: "“Token name” must be 1 to 64 letters" }).waitFor();
   await opened.checkLayouts("settings-new-token");
   await page.getByLabel("Token name").fill("backup-job");
   await page.getByRole("button", { name: "Create the token" }).click();

@@ -20,7 +20,7 @@ interface Props {
 export function Field({ label, value, name, hint, type = "text", ...props }: Props) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
-  const { message, clear } = useFieldError(name);
+  const { message, clear } = useFieldError(name, label);
   const error = props.error ?? message;
   // The server refused this field: that is where the reader continues.
   useLayoutEffect(() => {

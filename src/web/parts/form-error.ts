@@ -14,9 +14,13 @@ export const FormErrorContext = createContext<FormError | null>(null);
 
 /**
  * The server's error about the field of this name, until the field changes; undefined: none. The
- * message begins with a capital letter, as the other texts beside fields do.
+ * server calls the field by its name, but the reader knows it by its label. The message begins with
+ * a capital letter, as the other texts beside fields do.
  */
-export function useFieldError(name: string | undefined): {
+export function useFieldError(
+  name: string | undefined,
+  label: string,
+): {
   readonly message: string | undefined;
   readonly clear: () => void;
 } {
@@ -32,6 +36,9 @@ export function useFieldError(name: string | undefined): {
     form.wrongField.value = null;
     form.wrong.value = "";
   };
-  const text = isWrong ? form.wrong.value : "";
+  const text = isWrong ? withLabel(form.wrong.value, name, label) : "";
   return { message: text === "" ? undefined : text[0]?.toUpperCase() + text.slice(1), clear };
 }
+
+const withLabel = (message: string, name: string, label: string): string =>
+  message.startsWith(`${name} `) ? `“${label}”${message.slice(name.length)}` : message;

@@ -1,7 +1,8 @@
 import { useId } from "preact/hooks";
-import { Button } from "../../parts/button.tsx";
 import { Field } from "../../parts/field.tsx";
-import { StepActions } from "../../parts/wizard.tsx";
+import { useFieldError } from "../../parts/form-error.ts";
+import { Form } from "../../parts/form.tsx";
+import { wizard } from "../../parts/parts-texts.ts";
 import { productStep } from "./request-texts.ts";
 import { licenses, trustedVendors } from "../license-data.ts";
 import { createRequest, licenseKey, note, productCode, wantedSlots, wantedUntil } from "./state.ts";
@@ -18,7 +19,12 @@ export function ProductStep({ onBack }: { onBack: () => void }) {
   const isRenewal =
     licenses.value?.some((license) => license.product_details.short_code === product) === true;
   return (
-    <>
+    <Form
+      submitLabel={productStep.createRequest}
+      cancelLabel={wizard.back}
+      onSubmit={createRequest}
+      onCancel={onBack}
+    >
       <p>{productStep.text}</p>
       <div class="row choices" role="group" aria-label={productStep.text}>
         {products.slice(0, MAX_CHOICES).map((code) => (
@@ -33,29 +39,35 @@ export function ProductStep({ onBack }: { onBack: () => void }) {
           </button>
         ))}
       </div>
-      <Field label={productStep.product} value={productCode} hint={productStep.productHint} />
+      <Field
+        label={productStep.product}
+        name="product"
+        value={productCode}
+        hint={productStep.productHint}
+      />
       {isRenewal && <p>{productStep.renews(product)}</p>}
-      <Field label={productStep.key} value={licenseKey} hint={productStep.keyHint} />
+      <Field
+        label={productStep.key}
+        name="license_key"
+        value={licenseKey}
+        hint={productStep.keyHint}
+      />
       <fieldset class="wants">
         <legend>{productStep.wants}</legend>
         <p class="hint">{productStep.wantsHint}</p>
         <div class="row">
-          <Field label={productStep.slots} type="number" value={wantedSlots} />
-          <Field label={productStep.until} type="date" value={wantedUntil} />
+          <Field label={productStep.slots} name="wanted_slots" type="number" value={wantedSlots} />
+          <Field label={productStep.until} name="wanted_until" type="date" value={wantedUntil} />
         </div>
         <NoteField />
       </fieldset>
-      <StepActions onBack={onBack}>
-        <Button kind="main" onClick={createRequest}>
-          {productStep.createRequest}
-        </Button>
-      </StepActions>
-    </>
+    </Form>
   );
 }
 
 function NoteField() {
   const id = useId();
+  const { message, clear } = useFieldError("note", productStep.note);
   return (
     <div class="field">
       <label for={id}>{productStep.note}</label>
@@ -65,10 +77,14 @@ function NoteField() {
         maxLength={MAX_NOTE}
         value={note.value}
         aria-describedby={`${id}-hint`}
-        onInput={({ currentTarget }) => (note.value = currentTarget.value)}
+        aria-invalid={message !== undefined}
+        onInput={({ currentTarget }) => {
+          note.value = currentTarget.value;
+          clear();
+        }}
       />
-      <p class="hint" id={`${id}-hint`}>
-        {productStep.noteHint(note.value.length, MAX_NOTE)}
+      <p class={message === undefined ? "hint" : "hint bad"} id={`${id}-hint`}>
+        {message ?? productStep.noteHint(note.value.length, MAX_NOTE)}
       </p>
     </div>
   );
