@@ -102,6 +102,17 @@ describe("AuditReader", () => {
     expect(seqs(reader)).toEqual([1]);
   });
 
+  test("searches beyond a page that reaches lines before the period, but not without end", async () => {
+    const log = new FakeAuditLog(1_000, (seq) => seq > 950 || seq === 700, 100);
+    const fetchPage = async (query: Record<string, string>): Promise<AuditPageReply> => ({
+      ...(await log.fetchPage({ ...query, limit: "100" })),
+      scanned_until: "2026-01-31T00:00:00Z",
+    });
+    const reader = new AuditReader(fetchPage, { since: "2026-03-01T00:00:00Z" });
+    await reader.loadOlder();
+    expect([seqs(reader), log.requestCount]).toEqual([[...downFrom(1_000, 50), 700], 5]);
+  });
+
   test("skips at most five empty pages per call", async () => {
     const log = new FakeAuditLog(1_000, (seq) => seq === 350, 100);
     const reader = new AuditReader(log.fetchPage, {});

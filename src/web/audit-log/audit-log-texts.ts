@@ -34,6 +34,8 @@ export const auditLog = {
   scanFurther: "Search older events",
   scannedUntil: "Searched back to",
   startOfPeriod: "No older events in the chosen period.",
+  noMatchInPeriod: "No event in the chosen period matches.",
+  ifTimeWasSetBack: "If the server’s time was set back, older lines can belong to it.",
   startOfLog: "Start of the audit log.",
   empty: "No events yet.",
   noMatches: "No event in the audit log matches.",

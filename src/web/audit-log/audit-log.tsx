@@ -110,7 +110,15 @@ function EndOfList({ reader, filter }: { reader: AuditReader; filter: AuditFilte
     return <p class="muted end">{count === 0 ? emptyText : auditLog.startOfLog}</p>;
   }
   if (isBeforePeriod(filter, scannedUntil)) {
-    return <p class="muted end">{count === 0 ? auditLog.noMatches : auditLog.startOfPeriod}</p>;
+    return (
+      <div class="row end">
+        <span class="muted">
+          {count === 0 ? auditLog.noMatchInPeriod : auditLog.startOfPeriod}{" "}
+          {auditLog.ifTimeWasSetBack}
+        </span>
+        <Button onClick={() => reader.loadOlder()}>{auditLog.scanFurther}</Button>
+      </div>
+    );
   }
   return (
     <div class="row end">

@@ -30,7 +30,10 @@ export class AuditReader {
     this.#query = { ...query, limit: String(PAGE_SIZE) };
   }
 
-  /** Loads the newest page first, then older ones. */
+  /**
+   * Loads the newest page first, then older ones. Lines before the period do not end the search at
+   * once: after the server's time was set back, older lines can have later times.
+   */
   async loadOlder(): Promise<void> {
     for (let pages = 0; pages < MAX_EMPTY_PAGES; pages += 1) {
       const before = this.nextCursor.value;
@@ -38,7 +41,7 @@ export class AuditReader {
       // Two concurrent calls fetched the same page: keep it once.
       if (before !== this.nextCursor.value) return;
       this.#append(reply);
-      if (reply.events.length > 0 || reply.next === null) return;
+      if (reply.next === null || (reply.events.length > 0 && !this.#isBeforePeriod(reply))) return;
     }
   }
 
@@ -69,6 +72,11 @@ export class AuditReader {
     this.events.value = pending;
     this.nextCursor.value = next;
     this.scannedUntil.value = scanned_until;
+  }
+
+  #isBeforePeriod({ scanned_until }: AuditPageReply): boolean {
+    const { since } = this.#query;
+    return since !== undefined && Date.parse(scanned_until ?? since) < Date.parse(since);
   }
 
   #append({ events, next, scanned_until }: AuditPageReply): void {
