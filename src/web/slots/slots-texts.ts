@@ -37,6 +37,8 @@ export const slots = {
   },
   actions: "Actions",
   table: "Slots in use",
+  printedPart: (printed: string, all: string) =>
+    `Only the first ${printed} of ${all} slots are printed. “Save as CSV” on the page saves all of them.`,
   tableHint: "Slots in use; scroll with the arrow and page keys",
   addressFrom: (address: string, peer: string) => `${address} (from ${peer})`,
   history: (user: string) => `History of ${user} in the audit log`,

@@ -18,6 +18,7 @@ import { countText } from "./count-text.ts";
 import { csvFileName, csvOf } from "./csv.ts";
 import { DetailsDialog } from "./details-dialog.tsx";
 import { ReleaseDialog, type ReleaseOutcome } from "./release-dialog.tsx";
+import { PrintedSlots } from "./printed-slots.tsx";
 import { ReleaseProductDialog } from "./release-product-dialog.tsx";
 import { filterRows, type SlotFilter, type SlotRow, type SortOrder } from "./rows.ts";
 import { NO_SELECTION, pruneSelection, toggleAll, toggleRow, type Selection } from "./selection.ts";
@@ -101,9 +102,8 @@ export function Slots() {
   const close = (): void => void (dialog.value = null);
   const onReleased = (result: ReleaseOutcome): void => void (outcome.value = result);
   const csv = (): string => csvOf(rows, layout.columns);
-  const hidden = COLUMNS.filter((column) => filled.value.has(column)).filter(
-    (column) => !layout.columns.includes(column),
-  );
+  const filledList = COLUMNS.filter((column) => filled.value.has(column));
+  const hidden = filledList.filter((column) => !layout.columns.includes(column));
   return (
     <div class="slots" ref={view}>
       <h2>{slots.title}</h2>
@@ -159,8 +159,11 @@ export function Slots() {
           }
         />
       )}
+      <PrintedSlots rows={rows} columns={filledList} now={now} />
       {hidden.length > 0 && rows.length > 0 && (
-        <p class="hint">{slots.hiddenColumns(hidden.map((column) => slots.columns[column]))}</p>
+        <p class="hint hidden-columns">
+          {slots.hiddenColumns(hidden.map((column) => slots.columns[column]))}
+        </p>
       )}
       {rows.length === 0 && list.value !== null && (
         <EmptyList hasSlots={list.value.rows.size > 0} onShowAll={showAll} />
