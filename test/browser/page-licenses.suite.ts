@@ -15,7 +15,13 @@ import {
   serveSite,
   type ServedSite,
 } from "./operator-page.ts";
-import { createVendorDesk, dropFile, tryRegister, type VendorDesk } from "./vendor-desk.ts";
+import {
+  confirmInstall,
+  createVendorDesk,
+  dropFile,
+  tryRegister,
+  type VendorDesk,
+} from "./vendor-desk.ts";
 
 /** Slots must not end during this suite, even on a busy machine. */
 const TIMEOUT_MINUTES = 600;
@@ -139,6 +145,7 @@ describe("with a license of a trusted vendor installed", () => {
     const { page } = opened;
     const request = requestLicense(site, "--product", "CAD");
     await dropFile(page, otherDesk.issue(request, "--new", "--slots", "9"), "license.jwt");
+    await confirmInstall(page);
     await page.getByText("no trusted vendor has this key for this product").waitFor();
     await page.getByText("Drop the vendor’s trust file here").waitFor();
     await opened.checkAccessibility("licenses page, license of an untrusted vendor");
@@ -160,11 +167,13 @@ describe("with a license of a trusted vendor installed", () => {
     const secondAnswer = desk.issue(request, "--product", "CAD", "--new", "--slots", "1");
     const firstAnswer = newDesk.issue(request, "--product", "PLOT", "--slots", "1");
     await dropFile(page, firstAnswer, "license.jwt");
+    await confirmInstall(page);
     await page.getByText("the installation is retried automatically").waitFor();
     await dropFile(page, newDesk.trust, "trust.jwt");
     await page.getByRole("button", { name: /trust this vendor/ }).click();
     await page.getByText("PLOT is installed").waitFor();
     await dropFile(page, secondAnswer, "license.jwt");
+    await confirmInstall(page);
     await page.getByText("Its request has already been answered by another license").waitFor();
     await opened.checkAccessibility("licenses page, a request answered twice");
   });
@@ -173,12 +182,14 @@ describe("with a license of a trusted vendor installed", () => {
     const { page } = await open();
     const flipped = license.replace(/.(?=.{20}$)/, (char) => (char === "A" ? "B" : "A"));
     await dropFile(page, flipped, "license.jwt");
+    await confirmInstall(page);
     await page.getByText("Copy it again").waitFor();
   });
 
   test("installing the same license again says that it is already installed", async () => {
     const { page } = await open();
     await dropFile(page, license, "license.jwt");
+    await confirmInstall(page);
     await page.getByText("CAD is already installed").waitFor();
   });
 
@@ -188,6 +199,13 @@ describe("with a license of a trusted vendor installed", () => {
     const opened = await open();
     const { page } = opened;
     await page.getByLabel("Choose a file: the vendor’s file").setInputFiles(renewalFile);
+    const question = page.getByRole("dialog", { name: "Install the license for CAD?" });
+    await question.getByText("3 → 10").waitFor();
+    await opened.checkAccessibility("licenses page, a question before a license is installed");
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("1 of 3 slots in use").first().waitFor();
+    await page.getByLabel("Choose a file: the vendor’s file").setInputFiles(renewalFile);
+    await confirmInstall(page);
     await page.getByText("CAD is renewed").waitFor();
     const notice = await page.getByRole("status").filter({ hasText: "renewed" }).textContent();
     expect(notice).toContain("Slots: 3 → 10");
@@ -195,6 +213,7 @@ describe("with a license of a trusted vendor installed", () => {
     await page.getByText("1 of 10 slots in use").first().waitFor();
     await opened.checkAccessibility("licenses page after a renewal");
     await dropFile(page, license, "license.jwt");
+    await confirmInstall(page);
     await page.getByText("install the newest").waitFor();
   });
 
@@ -204,6 +223,7 @@ describe("with a license of a trusted vendor installed", () => {
     const otherRequest = requestLicense(otherSite, "--product", "CAD");
     await otherSite.stop();
     await dropFile(page, desk.issue(otherRequest, "--slots", "1"), "license.jwt");
+    await confirmInstall(page);
     await page.getByText("It was issued for another machine.").waitFor();
     await dropFile(page, readFileSync(otherRequest, "utf8"), "request.jwt");
     await page.getByText("This is a license request").waitFor();
@@ -217,6 +237,7 @@ describe("with a license of a trusted vendor installed", () => {
     expect(frames.length).toBeGreaterThan(1);
     await page.getByLabel("Text of the vendor’s file").fill(frames.toReversed().join("\n"));
     await page.getByRole("button", { name: "Use this text" }).click();
+    await confirmInstall(page);
     await page.getByText("is installed").waitFor();
     await useHostileProduct(site);
     await page.getByText("95 of 100 consumed").first().waitFor();

@@ -7,7 +7,10 @@ import { makeTempFolder } from "../support/suite-harness.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { startLicensedSite, type Licensed, type LicenseFlags } from "./licensed-site.ts";
 import { createToken, expectEventually, openSignedIn, OperatorPage } from "./operator-page.ts";
-import { createVendorDesk, dropAnywhere, dropFile } from "./vendor-desk.ts";
+import { confirmInstall, createVendorDesk, dropAnywhere, dropFile } from "./vendor-desk.ts";
+
+const WEAK = ["--allow-weak-binding"];
+const auth = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
 const SUITE_VIEWS = ["overview", "slots", "audit", "health", "settings"] as const;
 
@@ -54,6 +57,59 @@ describe("with one license", () => {
     await again.checkAccessibility("licenses page, a request shown again");
   });
 
+  test("a wish that the server refuses is explained beside its field, and no request is created", async () => {
+    const opened = await open("#/licenses/request/CAD");
+    const { page } = opened;
+    await page.getByRole("button", { name: "Create the request" }).waitFor();
+    await page.getByLabel("Until").fill("2020-12-31");
+    await page.getByRole("button", { name: "Create the request" }).click();
+    const fieldWith = (name: string) =>
+      page.locator(".field").filter({ has: page.getByLabel(name) });
+    const error = fieldWith("Until").getByRole("alert");
+    await error.filter({ hasText: /^“Until” must be \d{4}-\d\d-\d\d or a later day$/ }).waitFor();
+    expect(await page.evaluate("document.activeElement.type")).toBe("date");
+    expect(await page.getByRole("alert").count()).toBe(1);
+    await opened.checkAccessibility("request wizard, a refused wish");
+    await page.getByLabel("Until").fill("2032-12-31");
+    await expectEventually(() => error.count(), 0);
+    await page.getByLabel("Note for the vendor").fill("a\u202eb");
+    await page.getByRole("button", { name: "Create the request" }).click();
+    await fieldWith("Note for the vendor").getByText("direction-changing characters").waitFor();
+    expect(await (await fetch(`${site.url}api/admin/v1/requests`, auth(token))).json()).toEqual([]);
+  });
+
+  test("the answer for another product than the wizard asked for is shown before it is installed", async () => {
+    const folder = makeTempFolder();
+    const [request, answer] = [join(folder, "request.jwt"), join(folder, "license.jwt")];
+    const data = ["--data", site.folder];
+    BERTH_COMMANDS.run("license", "request", ...data, "--product", "CAE", "--out", request);
+    const desk = ["--dir", join(site.folder, "..", "desk"), "--request", request];
+    BERTH_COMMANDS.run("vendor", "issue", ...desk, "--slots", "2", "--out", answer, ...WEAK);
+    const { page } = await open("#/licenses/request/CAD");
+    await page.getByRole("button", { name: "Create the request" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("button", { name: "Install the license" }).click();
+    await dropFile(page, readFileSync(answer, "utf8"), "license.jwt");
+    await page.getByRole("dialog", { name: "Install the license for CAE?" }).waitFor();
+    await confirmInstall(page);
+    await page.getByText("CAE is installed").waitFor();
+  });
+
+  test("a license dropped on a view is installed once its vendor is trusted there", async () => {
+    const folder = makeTempFolder();
+    const [request, other] = [join(folder, "request.jwt"), join(folder, "other")];
+    const desk = createVendorDesk(other, "Other", "PLOT");
+    BERTH_COMMANDS.run("license", "request", "--data", site.folder, "--out", request);
+    const { page } = await open("#/slots");
+    await dropAnywhere(page, desk.issue(request, "--product", "PLOT"), "license.jwt");
+    await confirmInstall(page);
+    await page.getByText("the installation is retried automatically").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
+    await dropAnywhere(page, desk.trust, "trust.jwt");
+    await page.getByRole("button", { name: /trust this vendor/ }).click();
+    await page.getByText("PLOT is installed").waitFor();
+  });
+
   test("a cancelled request leaves the list after a confirmation, and its answer is refused", async () => {
     const folder = makeTempFolder();
     const request = join(folder, "request.jwt");
@@ -85,6 +141,7 @@ describe("with one license", () => {
       answer,
     );
     await dropFile(page, readFileSync(answer, "utf8"), "license.jwt");
+    await confirmInstall(page);
     await page.getByText("was cancelled here").waitFor();
   });
 
@@ -183,7 +240,7 @@ test("25 licenses are a table that sorts, filters by expiry and remembers the ch
   expect(await firstProduct(page)).toBe("P24");
   await page.getByRole("button", { name: "30 days" }).click();
   await page.getByText("3 of 25 licenses").waitFor();
-  await page.getByLabel("Ending within days").fill("20");
+  await page.getByLabel("Expires within (days)").fill("20");
   await page.getByText("2 of 25 licenses").waitFor();
   await page.getByRole("button", { name: "Cards" }).click();
   expect(await page.locator("article.license").count()).toBe(2);

@@ -52,6 +52,10 @@ export async function dropFile(page: Page, text: string, name: string): Promise<
   await dropOnPage(page, text, name, ".file-drop.over");
 }
 
+/** Confirms the question whether a license is installed. */
+export const confirmInstall = (page: Page): Promise<void> =>
+  page.getByRole("dialog").getByRole("button", { name: "Install", exact: true }).click();
+
 /** Drops a file onto a view that has no place for files. */
 export const dropAnywhere = (page: Page, content: string, name: string): Promise<void> =>
   dropOnPage(page, content, name, ".page-drop");

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { VendorReply } from "../../http/routes/trust.ts";
+import { Dialog } from "../parts/dialog.tsx";
 import { FileDrop } from "../parts/file-drop.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { linkTo } from "../router.ts";
@@ -10,10 +11,18 @@ import { terms } from "./terms-texts.ts";
 import { trust } from "../trust/trust-texts.ts";
 import type { VendorOffer } from "../trust/vendor-offer.ts";
 import { TrustVendorPrompt } from "../trust/trust-vendor-prompt.tsx";
+import {
+  documentKindOf,
+  normalizeDocument,
+  parseLicenseClaims,
+  type LicenseClaims,
+} from "./documents.ts";
+import { InstallQuestion } from "./install-question.tsx";
 import { loadLicenseData } from "./license-data.ts";
+import { pageDrop } from "./page-drop-texts.ts";
 import type { InstalledOutcome } from "./install-success.tsx";
 import type { License } from "./license.ts";
-import { installDocument, type InstallOutcome } from "./install-document.ts";
+import { installDocument, installPending, type InstallOutcome } from "./install-document.ts";
 import { validityTextOf } from "./terms.ts";
 
 /** Other files that are dropped have a place of their own. */
@@ -32,43 +41,80 @@ const TAKEN_KINDS = [
 interface Props {
   /** Names the file to drop, such as "the vendor’s file". */
   readonly fileDescription: string;
+  /**
+   * The product whose license is wanted here, so that no question is left; null: any product.
+   * Absent: every license is shown before it is installed.
+   */
+  readonly wantedProduct?: string | null;
+  /** The button to choose a file is the main one of the screen. */
+  readonly isMain?: boolean;
   readonly onInstalled?: (outcome: InstalledOutcome) => void;
 }
 
+/** A license that is installed if the user confirms it. */
+interface OfferedLicense {
+  readonly text: string;
+  readonly claims: LicenseClaims;
+}
+
 /** Receives a document from a vendor, installs it, and shows the outcome. */
-export function DocumentInstaller({ fileDescription, onInstalled }: Props) {
+export function DocumentInstaller({ wantedProduct, onInstalled, ...place }: Props) {
   const outcome = useSignal<InstallOutcome | null>(null);
-  /** A license whose vendor is not trusted yet; it is retried once the vendor is. */
-  const pendingLicense = useSignal<string | null>(null);
-  const install = async (text: string): Promise<void> => {
-    const result = await installDocument(text);
+  const offered = useSignal<OfferedLicense | null>(null);
+  const finish = (result: InstallOutcome): void => {
     outcome.value = result;
-    const isUntrusted = result.kind === "refused" && result.code === "untrusted_vendor";
     if (result.kind === "new" || result.kind === "renewed") onInstalled?.(result);
-    if (result.kind !== "trust") pendingLicense.value = isUntrusted ? text : null;
   };
-  const onTrusted = async (vendor: VendorReply): Promise<void> => {
+  const install = async (text: string): Promise<void> => finish(await installDocument(text));
+  const receive = async (received: string): Promise<void> => {
+    const { text, claims } = readLicense(received);
+    if (claims === null || wantedProduct === null || wantedProduct === claims.product)
+      return install(text);
     await loadLicenseData();
-    outcome.value = { kind: "trusted", vendor };
-    if (pendingLicense.value !== null) void install(pendingLicense.value);
+    offered.value = { text, claims };
   };
   const { value: current } = outcome;
   if (current?.kind === "trust") {
     const cancel = (): void => {
       outcome.value = null;
     };
+    const onTrusted = async (vendor: VendorReply): Promise<void> =>
+      finish(await installPending(vendor));
     return <TrustVendorPrompt offer={current} onTrusted={onTrusted} onCancel={cancel} />;
   }
+  const { value: offer } = offered;
+  const close = (): void => {
+    offered.value = null;
+  };
   return (
     <>
-      <FileDrop fileDescription={fileDescription} onText={install} takes={TAKEN_KINDS} />
+      <FileDrop {...place} onText={receive} takes={TAKEN_KINDS} />
       {current !== null && (
         <ScrollIntoView key={current}>
           <InstallOutcomeNotice outcome={current} />
         </ScrollIntoView>
       )}
+      {offer !== null && (
+        <Dialog title={pageDrop.installTitle(offer.claims.product)} onClose={close}>
+          <InstallQuestion
+            claims={offer.claims}
+            onCancel={close}
+            onConfirm={async () => {
+              await install(offer.text);
+              close();
+            }}
+          />
+        </Dialog>
+      )}
     </>
   );
+}
+
+/** The document in a text, and what it claims if it is a license. */
+function readLicense(text: string): { text: string; claims: LicenseClaims | null } {
+  const document = normalizeDocument(text);
+  if (documentKindOf(document) !== "license") return { text, claims: null };
+  return { text: document, claims: parseLicenseClaims(document) };
 }
 
 /** On a long page, the outcome can be below the edge of the screen. */

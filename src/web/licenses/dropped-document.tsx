@@ -2,17 +2,16 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { admin, unwrapReply } from "../api.ts";
-import { formatEnd, formatNumber } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { DialogActions } from "../parts/dialog-actions.tsx";
-import { Facts } from "../parts/facts.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { TrustVendorPrompt } from "../trust/trust-vendor-prompt.tsx";
 import { InstallOutcomeNotice } from "./document-installer.tsx";
-import { parseLicenseClaims, type LicenseClaims } from "./documents.ts";
-import { installDocument, type InstallOutcome } from "./install-document.ts";
-import { licenses, loadLicenseData } from "./license-data.ts";
+import { parseLicenseClaims } from "./documents.ts";
+import { installDocument, installPending, type InstallOutcome } from "./install-document.ts";
+import { InstallQuestion } from "./install-question.tsx";
+import { loadLicenseData } from "./license-data.ts";
 import { pageDrop as texts } from "./page-drop-texts.ts";
 
 interface Props {
@@ -50,8 +49,7 @@ export function DroppedDocument({ kind, text, onClose }: Props) {
           <TrustVendorPrompt
             offer={current}
             onTrusted={async (vendor) => {
-              await loadLicenseData();
-              outcome.value = { kind: "trusted", vendor };
+              outcome.value = await installPending(vendor);
             }}
             onCancel={onClose}
           />
@@ -78,15 +76,7 @@ export function DroppedDocument({ kind, text, onClose }: Props) {
           />
         </>
       ) : kind === "license" ? (
-        <>
-          {claims !== null && <Claims claims={claims} />}
-          <DialogActions
-            kind="main"
-            actionLabel={texts.install}
-            onCancel={onClose}
-            onConfirm={install}
-          />
-        </>
+        <InstallQuestion claims={claims} onCancel={onClose} onConfirm={install} />
       ) : null}
     </Dialog>
   );
@@ -101,33 +91,6 @@ function Finished({ children, onClose }: { children: ComponentChildren; onClose:
           {texts.close}
         </Button>
       </div>
-    </>
-  );
-}
-
-const endOf = (end: string | null): string => (end === null ? texts.noExpiry : formatEnd(end));
-
-/** What the file says, beside what is installed. */
-function Claims({ claims }: { claims: LicenseClaims }) {
-  const before = licenses.value?.find(({ id }) => id === claims.license_id);
-  const slots = formatNumber(claims.slots);
-  const until = endOf(claims.valid_until);
-  const facts = [
-    [texts.product, claims.product],
-    [
-      texts.slots,
-      before === undefined ? slots : texts.changed(formatNumber(before.floating_users), slots),
-    ],
-    [
-      texts.until,
-      before === undefined ? until : texts.changed(endOf(before.validity_period), until),
-    ],
-  ] as const;
-  return (
-    <>
-      <p>{before === undefined ? texts.isNew : texts.isRenewal}</p>
-      <p class="muted">{texts.checking}</p>
-      <Facts as="lines" facts={facts} />
     </>
   );
 }

@@ -1,5 +1,5 @@
 import type { DocumentKind } from "../../license/document-kinds.ts";
-import { documentKindOf } from "./documents.ts";
+import { documentKindOf, normalizeDocument } from "./documents.ts";
 
 /** What a dropped file is, as far as its content tells. Only the server verifies it. */
 export type DroppedFile =
@@ -30,8 +30,9 @@ export async function recognizeFile(file: Blob): Promise<DroppedFile> {
 }
 
 export function recognizeText(text: string): DroppedFile {
-  const kind = documentKindOf(text);
-  if (kind !== null) return { kind, text };
+  const document = normalizeDocument(text);
+  const kind = documentKindOf(document);
+  if (kind !== null) return { kind, text: document };
   if (/^\s*BERTH\d/m.test(text)) return { kind: "qr", text };
   if (isDeskBackup(text)) return { kind: "desk-backup" };
   if (/"kty"\s*:\s*"OKP"/.test(text)) return { kind: "key" };

@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { admin, unwrapReply, ApiError, v4 } from "../api.ts";
 import { wrongDocument } from "./add-license-texts.ts";
@@ -17,8 +18,25 @@ export type InstallOutcome =
   | { readonly kind: "trusted"; readonly vendor: VendorReply }
   | { readonly kind: "wrong-document"; readonly message: string };
 
+/** A license whose vendor is not trusted yet; null: none. */
+const pendingLicense = signal<string | null>(null);
+
 /** Installs a license, reads a trust file, or says where another document belongs. */
 export async function installDocument(text: string): Promise<InstallOutcome> {
+  const outcome = await tryToInstall(text);
+  const isUntrusted = outcome.kind === "refused" && outcome.code === "untrusted_vendor";
+  if (outcome.kind !== "trust") pendingLicense.value = isUntrusted ? text : null;
+  return outcome;
+}
+
+/** The outcome for a vendor that was just trusted: a license that waited for it is installed. */
+export async function installPending(vendor: VendorReply): Promise<InstallOutcome> {
+  await loadLicenseData();
+  const { value: text } = pendingLicense;
+  return text === null ? { kind: "trusted", vendor } : installDocument(text);
+}
+
+async function tryToInstall(text: string): Promise<InstallOutcome> {
   const kind = documentKindOf(text);
   try {
     if (kind === "trust") return await readTrustDocument(text);

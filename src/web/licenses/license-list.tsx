@@ -4,7 +4,7 @@ import { berthCommand } from "../commands.ts";
 import { formatNumber } from "../format.ts";
 import { serverStatus } from "../status-stream.ts";
 import { Consumption, Validity } from "../overview/license-card.tsx";
-import { Command } from "../parts/command.tsx";
+import { CliCommands } from "../parts/cli-commands.tsx";
 import { frame } from "../parts/common-texts.ts";
 import { EmptyState } from "../parts/empty-state.tsx";
 import { Field } from "../parts/field.tsx";
@@ -59,19 +59,19 @@ export function LicenseList() {
       <div class="stack">
         {status.licenses.length === 0 ? <NoLicenses /> : <Licenses status={status} />}
         <OpenRequests now={status.now} />
-        {canChange.value && <AddLicense />}
+        {canChange.value && <AddLicense isMain={status.licenses.length > 0} />}
         {canChange.value && status.licenses.length > 0 && <MoreActions />}
       </div>
     </>
   );
 }
 
-const AddLicense = () => (
+const AddLicense = ({ isMain }: { isMain: boolean }) => (
   <section class="card">
     <h3>{addLicense.title}</h3>
     <p>{addLicense.text}</p>
-    <DocumentInstaller fileDescription={addLicense.fileDescription} />
-    <Command text={berthCommand(addLicense.command)} />
+    <DocumentInstaller fileDescription={addLicense.fileDescription} isMain={isMain} />
+    <CliCommands commands={[berthCommand(addLicense.command)]} />
   </section>
 );
 

@@ -16,7 +16,7 @@ export const licenseTable = {
   layout: "Layout",
   table: "Table",
   cards: "Cards",
-  within: "Ending within days",
+  within: "Expires within (days)",
   choices: "Usual numbers of days",
   withinDays: (days: number) => `${days} days`,
   all: "All",

@@ -12,6 +12,8 @@ interface Props {
   readonly onText: (text: string) => Promise<void>;
   /** The kinds of dropped files that it receives; the page shows what to do with others. */
   readonly takes: readonly string[];
+  /** The button to choose a file is the main one of the screen. */
+  readonly isMain?: boolean;
 }
 
 /** Larger than any document of a vendor; larger files are not read. */
@@ -21,7 +23,7 @@ const MAX_BYTES = 128 * 1024;
  * Receives the text of a file: dropped anywhere on the page, chosen, or pasted. It listens to the
  * whole page, so only one may be on a screen at a time.
  */
-export function FileDrop({ fileDescription, onText, takes }: Props) {
+export function FileDrop({ fileDescription, onText, takes, isMain = false }: Props) {
   const { busy, wrong, act } = useAction();
   const receiveText = (read: () => Promise<string>): Promise<void> =>
     act(async () => onText(await joinQrFrames(await read())));
@@ -42,7 +44,7 @@ export function FileDrop({ fileDescription, onText, takes }: Props) {
   return (
     <div class={isDragging.value ? "file-drop over" : "file-drop"} aria-busy={busy.value}>
       <p>{isDragging.value ? fileDrop.dropNow : fileDrop.drop(fileDescription)}</p>
-      <label class="button main" for={id}>
+      <label class={isMain ? "button main" : "button"} for={id}>
         {fileDrop.choose}
       </label>
       <input

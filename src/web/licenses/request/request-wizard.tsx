@@ -83,7 +83,12 @@ function CurrentStep() {
       return (
         <>
           <p>{answerStep.text}</p>
-          <DocumentInstaller fileDescription={answerStep.fileDescription} onInstalled={finish} />
+          <DocumentInstaller
+            fileDescription={answerStep.fileDescription}
+            isMain
+            wantedProduct={createdRequest.value?.product ?? null}
+            onInstalled={finish}
+          />
           <p class="muted">{answerStep.resumeLater}</p>
           <StepActions onBack={goBack} />
         </>
