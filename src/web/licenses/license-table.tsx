@@ -28,6 +28,12 @@ const COLUMNS: readonly LicenseColumn[] = [
   "end",
 ];
 
+/** A column in which no license has anything only takes room. */
+const hasContent = (column: LicenseColumn, rows: readonly LicenseRow[]): boolean =>
+  column === "customer"
+    ? rows.some(({ customer }) => customer !== "")
+    : column !== "consumed" || rows.some(({ maxConsumed }) => maxConsumed !== null);
+
 const order = signal<LicenseOrder>({ column: "end", isDescending: false });
 
 function sortBy(column: LicenseColumn): void {
@@ -39,12 +45,13 @@ function sortBy(column: LicenseColumn): void {
 export function LicenseTable({ rows, now }: { rows: readonly LicenseRow[]; now: string }) {
   const { column: sorted, isDescending } = order.value;
   const direction = isDescending ? "descending" : "ascending";
+  const columns = COLUMNS.filter((column) => hasContent(column, rows));
   return (
     <div class="table-scroller" tabIndex={0} role="region" aria-label={texts.label}>
       <table class="license-table">
         <thead>
           <tr>
-            {COLUMNS.map((column) => (
+            {columns.map((column) => (
               <th key={column} scope="col" aria-sort={column === sorted ? direction : "none"}>
                 <button type="button" onClick={() => sortBy(column)}>
                   {texts.columns[column]}
@@ -59,7 +66,7 @@ export function LicenseTable({ rows, now }: { rows: readonly LicenseRow[]; now: 
         </thead>
         <tbody>
           {sortLicenseRows(rows, order.value).map((row) => (
-            <Row key={row.id} row={row} now={now} />
+            <Row key={row.id} row={row} columns={columns} now={now} />
           ))}
         </tbody>
       </table>
@@ -67,34 +74,52 @@ export function LicenseTable({ rows, now }: { rows: readonly LicenseRow[]; now: 
   );
 }
 
-function Row({ row, now }: { row: LicenseRow; now: string }) {
+interface RowProps {
+  readonly row: LicenseRow;
+  readonly columns: readonly LicenseColumn[];
+  readonly now: string;
+}
+
+function Row({ row, columns, now }: RowProps) {
   const request = findOpenRequest(row.product);
   return (
     <tr class={row.refusal === null ? "" : "refused"}>
       <th scope="row">
         <a href={linkTo("licenses", String(row.id))}>{row.name}</a>
+        {row.name !== row.product && <small class="muted">{row.product}</small>}
         {row.refusal !== null && <small class="bad">{reasonOf(row.refusal)}</small>}
         {request !== undefined && (
           <small class="muted">{requests.pending(ageTextOf(request, now))}</small>
         )}
       </th>
-      <td data-label={texts.columns.customer}>{row.customer || "–"}</td>
-      <td data-label={texts.columns.vendor}>{row.vendor}</td>
+      {columns.includes("customer") && (
+        <td data-label={texts.columns.customer} class={row.customer === "" ? "name none" : "name"}>
+          {row.customer || "–"}
+        </td>
+      )}
+      <td data-label={texts.columns.vendor} class="name">
+        {row.vendor}
+      </td>
       <td data-label={texts.columns.slots} class="number">
         {formatNumber(row.slots)}
       </td>
       <td data-label={texts.columns.used} class="number">
         {formatNumber(row.used)}
       </td>
-      <td data-label={texts.columns.consumed} class="number">
-        {row.maxConsumed === null
-          ? "–"
-          : texts.consumed(formatNumber(row.consumed), formatNumber(row.maxConsumed))}
-      </td>
+      {columns.includes("consumed") && (
+        <td
+          data-label={texts.columns.consumed}
+          class={row.maxConsumed === null ? "number none" : "number"}
+        >
+          {row.maxConsumed === null
+            ? "–"
+            : texts.consumed(formatNumber(row.consumed), formatNumber(row.maxConsumed))}
+        </td>
+      )}
       <td data-label={texts.columns.end}>
         {row.end === null ? texts.noExpiry : <Time at={row.end} as="end" />}
       </td>
-      <td data-label={texts.daysLeft} class={endClass(row, now)}>
+      <td data-label={texts.daysLeft} class={row.end === null ? "none" : endClass(row, now)}>
         {daysLeftText(row, now) || "–"}
       </td>
     </tr>
