@@ -5,7 +5,9 @@ import { join } from "node:path";
 import type { JSHandle, Page } from "playwright-core";
 import { expectEventually } from "./operator-page.ts";
 
-const PROBE = readFileSync(join(import.meta.dir, "layout-probe.js"), "utf8");
+const PROBE = ["layout-rules.js", "layout-probe.js"]
+  .map((name) => readFileSync(join(import.meta.dir, name), "utf8"))
+  .join("\n");
 
 /** A phone, a half screen, a tablet or a page at 200 %, a laptop, and a large screen. */
 export const WIDTHS = [360, 720, 1024, 1440, 1920];

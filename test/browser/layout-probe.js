@@ -1,6 +1,7 @@
 // Runs inside the operator's page and measures what is on the screen: whether text or controls
 // overlap, are cut off, or reach beyond the screen. A finding is `[rule, selector, note]`.
-// The value of its last statement is the object with the functions that the suite calls.
+// The value of its last statement is the object with the functions that the suite calls. The rules
+// about words and buttons are in `layout-rules.js`, which is evaluated together with it.
 
 const CONTROLS = "button, a[href], input, select, textarea, summary, [tabindex='0']";
 /** A control must not reach beyond the nearest of these. */
@@ -197,6 +198,8 @@ function measureLayout() {
     ...findCutTexts(texts),
     ...findSidewaysScrolling(root),
     ...findOutside(root),
+    ...findBrokenWords(root),
+    ...findWrongButtons(root),
   ];
 }
 

@@ -30,6 +30,13 @@ export const SCREENS: readonly Screen[] = [
   { name: "slots", path: "#/slots", ready: slotRows, widths: [2560] },
   { name: "slots of a product", path: "#/slots/CAD", ready: slotRows, hasOtherControls: false },
   { name: "release dialog", path: "#/slots", ready: slotRows, act: press(/^Release/) },
+  { name: "slot details", path: "#/slots", ready: slotRows, act: press(/^Details/) },
+  {
+    name: "release all dialog",
+    path: "#/slots/CAD",
+    ready: slotRows,
+    act: press(/^Release all of CAD/),
+  },
   { name: "licenses", path: "#/licenses", ready: (page) => page.locator("main h3").first() },
   {
     name: "one license",
@@ -39,6 +46,15 @@ export const SCREENS: readonly Screen[] = [
       const details = page.locator("main h3 a, main th a").first();
       await details.click();
       await page.locator(".one-license").waitFor();
+    },
+  },
+  {
+    name: "return dialog",
+    path: "#/licenses",
+    ready: (page) => page.locator("main h3").first(),
+    async act(page) {
+      await page.locator("main h3 a, main th a").first().click();
+      await press("Return…")(page);
     },
   },
   { name: "request wizard", path: "#/licenses/request", ready: heading(/^Step \d/) },
@@ -61,6 +77,24 @@ export const SCREENS: readonly Screen[] = [
     path: "#/settings/access",
     ready: (page) => page.locator(".settings h3").first(),
     act: press("Create a token"),
+  },
+  {
+    name: "user dialog",
+    path: "#/settings/access",
+    ready: (page) => page.locator(".settings h3").first(),
+    act: press("Add a user"),
+  },
+  {
+    name: "backup schedule dialog",
+    path: "#/settings/backups",
+    ready: (page) => page.locator(".settings h3").first(),
+    act: press(/^Change/),
+  },
+  {
+    name: "backup dialog",
+    path: "#/settings/backups",
+    ready: (page) => page.locator(".settings h3").first(),
+    act: press("Save a backup"),
   },
   { name: "API introduction", path: "/api/v4/docs", ready: heading("How to call") },
   { name: "API operation", path: "/api/v4/docs#post-api-v4-register", ready: heading("Try it") },

@@ -57,7 +57,7 @@ const LINKS: Readonly<Record<string, (finding: Finding) => Link>> = {
 
 /** What can be done about a finding on this page: a link, a button, or nothing. */
 export function FindingAction({ finding }: { finding: Finding }) {
-  if (finding.code === "admin_open") return <CreateFirstToken />;
+  if (finding.code === "admin_open") return <CreateFirstToken kind="main" />;
   const link = LINKS[finding.code]?.(finding);
   return link === undefined ? null : (
     <a class="button" href={link.href}>

@@ -119,7 +119,9 @@ const MessageDialog = ({ message, onClose, children }: MessageDialogProps) => (
     <p>{message}</p>
     {children}
     <div class="row actions">
-      <Button onClick={onClose}>{texts.close}</Button>
+      <Button kind="main" onClick={onClose}>
+        {texts.close}
+      </Button>
     </div>
   </Dialog>
 );

@@ -4,6 +4,7 @@ import { formatNumber } from "../format.ts";
 import { DialogActions } from "../parts/dialog-actions.tsx";
 import { Button } from "../parts/button.tsx";
 import { Checkbox } from "../parts/checkbox.tsx";
+import { CliCommands } from "../parts/cli-commands.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { DocumentTransfer } from "../parts/document-transfer.tsx";
@@ -72,16 +73,18 @@ function ReturnDialog({
         <li>{returnLicense.receipt}</li>
       </ul>
       {hasBorrows.value && <Checkbox label={returnLicense.borrows} value={withBorrows} />}
+      <CliCommands commands={[removeCommand(id)]} />
       <DialogActions
         actionLabel={returnLicense.confirm}
         kind="danger"
         onConfirm={returnNow}
         onCancel={onClose}
       />
-      <Command text={`berth license remove ${id} --out receipt.jwt`} />
     </Dialog>
   );
 }
+
+const removeCommand = (id: number): string => `berth license remove ${id} --out receipt.jwt`;
 
 /** Stays available while this page is open, so that closing it too early loses nothing. */
 export function ReceiptDialog() {
@@ -103,7 +106,7 @@ export function ReceiptDialog() {
       <p>{returnLicense.vendor}</p>
       <Command text={returnLicense.vendorCommand} />
       <p>{returnLicense.recreateReceipt}</p>
-      <Command text={`berth license remove ${id} --out receipt.jwt`} />
+      <Command text={removeCommand(id)} />
       <div class="row actions">
         <Button kind="main" onClick={() => void (receipt.value = null)}>
           {returnLicense.finish}

@@ -21,9 +21,7 @@ export function DocumentTransfer({ text, filename, isTextVisible = false, childr
   return (
     <div class="document-transfer">
       <div class="row">
-        <Button kind="main" onClick={() => saveText(`${text}\n`, filename)}>
-          {frame.save}
-        </Button>
+        <Button onClick={() => saveText(`${text}\n`, filename)}>{frame.save}</Button>
         <CopyButton text={text} />
         <Button onClick={() => void (isQrShown.value = !isQrShown.value)}>
           {isQrShown.value ? documentTransfer.hideQr : documentTransfer.showQr}

@@ -36,9 +36,7 @@ export function SetUser({ user, reload }: Props) {
   return (
     <>
       {user === undefined ? (
-        <Button kind="main" onClick={open}>
-          {setUser.add}
-        </Button>
+        <Button onClick={open}>{setUser.add}</Button>
       ) : (
         <Button onClick={open} label={setUser.changeLabel(user.name)}>
           {setUser.change}

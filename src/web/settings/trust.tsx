@@ -87,6 +87,7 @@ function AddVendor({ reload }: { reload: () => Promise<void> }) {
         fileDescription={trust.fileDescription}
         onText={readOffer}
         takes={["trust", "qr", "text", "too-large"]}
+        isMain
       />
       {trustedName.value !== "" && <Notice kind="good">{trust.accepted(trustedName.value)}</Notice>}
     </>

@@ -11,9 +11,9 @@ import { signInWithToken } from "./start-session.ts";
 const createdToken = signal<string | null>(null);
 
 /** Creates the admin token that protects a new server, and signs this tab in with it. */
-export const CreateFirstToken = () =>
+export const CreateFirstToken = ({ kind }: { kind: "main" | "plain" }) =>
   canChange.value && (
-    <Button kind="main" onClick={createFirstToken}>
+    <Button kind={kind} onClick={createFirstToken}>
       {unclaimed.createToken}
     </Button>
   );
@@ -42,7 +42,7 @@ export function UnclaimedLine() {
   return (
     <div class="unclaimed" role="status">
       <span>{unclaimed.line}</span>
-      <CreateFirstToken />
+      <CreateFirstToken kind="plain" />
     </div>
   );
 }

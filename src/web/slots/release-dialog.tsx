@@ -1,8 +1,7 @@
 import { admin, ApiError, unwrapReply } from "../api.ts";
 import { berthCommand } from "../commands.ts";
 import { formatNumber } from "../format.ts";
-import { Command } from "../parts/command.tsx";
-import { frame } from "../parts/common-texts.ts";
+import { CliCommands } from "../parts/cli-commands.tsx";
 import { DialogActions } from "../parts/dialog-actions.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -54,20 +53,19 @@ export function ReleaseDialog({ rows, now, onClose, onReleased }: Props) {
           {dialog.borrowed(borrowed, formatNumber(borrowed), rows.length)}
         </Notice>
       )}
+      {only !== undefined && (
+        <CliCommands
+          commands={[
+            berthCommand(releaseCommand(only.registration.user, only.registration.product)),
+          ]}
+        />
+      )}
       <DialogActions
         actionLabel={dialog.confirm(rows.length, count)}
         kind="danger"
         onConfirm={release}
         onCancel={onClose}
       />
-      {only !== undefined && (
-        <>
-          <p class="hint">{frame.cliCommands}</p>
-          <Command
-            text={berthCommand(releaseCommand(only.registration.user, only.registration.product))}
-          />
-        </>
-      )}
     </Dialog>
   );
 }

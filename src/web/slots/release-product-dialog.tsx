@@ -3,7 +3,7 @@ import { admin, unwrapReply } from "../api.ts";
 import { berthCommand } from "../commands.ts";
 import { formatNumber } from "../format.ts";
 import { Button } from "../parts/button.tsx";
-import { Command } from "../parts/command.tsx";
+import { CliCommands } from "../parts/cli-commands.tsx";
 import { frame } from "../parts/common-texts.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
@@ -45,14 +45,13 @@ export function ReleaseProductDialog({ product, inUse, borrowed, onClose, onRele
         <Notice kind="warn">{dialog.borrowed(borrowed, formatNumber(borrowed), inUse)}</Notice>
       )}
       <Field label={allOfProduct.field(product)} value={typed} />
+      <CliCommands commands={[berthCommand(releaseAllCommand(product))]} />
       <div class="row actions">
         <Button onClick={onClose}>{frame.cancel}</Button>
         <Button kind="danger" onClick={release} disabled={typed.value.trim() !== product}>
           {allOfProduct.confirm}
         </Button>
       </div>
-      <p class="hint">{frame.cliCommands}</p>
-      <Command text={berthCommand(releaseAllCommand(product))} />
     </Dialog>
   );
 }

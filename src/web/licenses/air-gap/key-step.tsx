@@ -35,14 +35,14 @@ export function KeyStep() {
         />
       </details>
       <StepActions onBack={() => (currentStep.value = 0)}>
-        <Button kind="main" disabled={!isReady} onClick={createActivation}>
-          {keyStep.createActivation}
-        </Button>
         <Button
           disabled={licenseKey.value.trim() === ""}
           onClick={() => void (currentStep.value = POLICY_STEP)}
         >
           {keyStep.skipToConfirmation}
+        </Button>
+        <Button kind="main" disabled={!isReady} onClick={createActivation}>
+          {keyStep.createActivation}
         </Button>
       </StepActions>
     </>

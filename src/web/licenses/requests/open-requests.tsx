@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { OpenRequestReply } from "../../../http/routes/requests.ts";
 import { admin, unwrapReply } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
+import { frame } from "../../parts/common-texts.ts";
 import { ConfirmButton } from "../../parts/confirm-button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { DocumentTransfer } from "../../parts/document-transfer.tsx";
@@ -92,6 +93,11 @@ function ShowDialog({ shown, onClose }: { shown: ShownRequest; onClose: () => vo
       <p>{isCode ? texts.codeText : texts.shownText}</p>
       {isCode && <CodeDisplay code={shown.text} isSpelledOut={false} />}
       <DocumentTransfer text={shown.text} filename={shown.filename} isTextVisible={isCode} />
+      <div class="row actions">
+        <Button kind="main" onClick={onClose}>
+          {frame.close}
+        </Button>
+      </div>
     </Dialog>
   );
 }

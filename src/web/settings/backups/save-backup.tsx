@@ -22,6 +22,7 @@ export function SaveBackup() {
       <ConfirmButton
         actionLabel={texts.act}
         kind="main"
+        buttonKind="plain"
         title={texts.confirmTitle}
         onConfirm={save}
       >
