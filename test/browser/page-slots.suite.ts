@@ -349,6 +349,32 @@ describe("with 10,000 slots in use", () => {
     await opened.saveScreenshot("slots-many-phone");
   });
 
+  test("printing gives every slot that the filter selects, and says if there are more", async () => {
+    const { page, search, waitForCount } = await openTable();
+    const printedRows = page.locator(".printed-slots tbody tr");
+    const missing = page.getByText("Only the first 2,000 of 10,000 slots are printed.");
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(`dispatchEvent(new Event("beforeprint"))`);
+    await missing.waitFor();
+    expect(await printedRows.count()).toBe(2_000);
+    await page.evaluate(`dispatchEvent(new Event("afterprint"))`);
+    await expectEventually(() => page.locator(".printed-slots").count(), 0);
+    await page.emulateMedia({ media: "screen" });
+    await search.fill("ws-7.lab");
+    await waitForCount("20 of 10,000 shown");
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(`dispatchEvent(new Event("beforeprint"))`);
+    await expectEventually(() => printedRows.count(), 20);
+    expect(await missing.count()).toBe(0);
+    await page.evaluate(`dispatchEvent(new Event("afterprint"))`);
+    await page.emulateMedia({ media: null });
+    await search.fill("night");
+    await waitForCount("3,334 of 10,000 shown");
+    // The browser lays out the paper itself, after the page has prepared the list.
+    const paper = (await page.pdf({ format: "A4" })).toString("latin1");
+    expect(paper.match(/\/Type \/Page\b/g)?.length ?? 0).toBeGreaterThan(20);
+  });
+
   test("searching, sorting and scrolling 10,000 slots never fill the DOM or stall the page", async () => {
     const slots = await openTable();
     const { page } = slots;

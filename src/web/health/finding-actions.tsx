@@ -55,9 +55,15 @@ const LINKS: Readonly<Record<string, (finding: Finding) => Link>> = {
   data_damaged: toMaintenance,
 };
 
+interface Props {
+  readonly finding: Finding;
+  /** Whether a button is the main one of the screen. */
+  readonly isMain: boolean;
+}
+
 /** What can be done about a finding on this page: a link, a button, or nothing. */
-export function FindingAction({ finding }: { finding: Finding }) {
-  if (finding.code === "admin_open") return <CreateFirstToken kind="main" />;
+export function FindingAction({ finding, isMain }: Props) {
+  if (finding.code === "admin_open") return <CreateFirstToken kind={isMain ? "main" : "plain"} />;
   const link = LINKS[finding.code]?.(finding);
   return link === undefined ? null : (
     <a class="button" href={link.href}>

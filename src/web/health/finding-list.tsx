@@ -21,7 +21,7 @@ export const FindingList = ({ findings, isDetailed }: Props) => (
           {isDetailed && finding.remedy !== "" && <p class="muted">{finding.remedy}</p>}
           {isDetailed && finding.command !== null && <Command text={finding.command} />}
         </div>
-        <FindingAction finding={finding} />
+        <FindingAction finding={finding} isMain={isDetailed} />
       </li>
     ))}
   </ul>

@@ -100,9 +100,14 @@ const compareValues = (a: string | number, b: string | number): number =>
         ? -1
         : 1;
 
-/** "expires in 11 days", as everywhere; empty without an expiry. */
+/** "11 days", counted as everywhere, or "expired"; empty without an expiry. */
 export const daysLeftText = ({ end }: LicenseRow, now: string): string =>
-  end === null ? "" : describeEnd(instant(Date.parse(end)), instant(Date.parse(now)));
+  end === null
+    ? ""
+    : describeEnd(instant(Date.parse(end)), instant(Date.parse(now))).replace(
+        /^(?:has|expires) (?:in )?/,
+        "",
+      );
 
 /** Null for a text that is no whole number of days: then nothing is filtered. */
 export const parseDays = (text: string): number | null =>

@@ -20,5 +20,5 @@ export const requests = {
   cancelTitle: (what: string) => `Cancel the request for ${what}?`,
   cancelText:
     "If the vendor answers it later, the answer will be refused. For another license, create a new request.",
-  pending: (age: string) => `Request sent, ${age}: waiting for the vendor`,
+  pending: (age: string) => `Request open, ${age}: waiting for the vendor`,
 } as const;
