@@ -198,8 +198,8 @@ function measureLayout() {
     ...findCutTexts(texts),
     ...findSidewaysScrolling(root),
     ...findOutside(root),
-    ...findBrokenWords(root),
-    ...findWrongButtons(root),
+    ...layoutRules.findBrokenWords(root),
+    ...layoutRules.findWrongButtons(root),
   ];
 }
 

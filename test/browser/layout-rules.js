@@ -56,3 +56,5 @@ function findWrongButtons(root) {
     ...(isLeft ? [] : [["no button that leaves the dialog", selectorOf(root), ""]]),
   ];
 }
+
+globalThis.layoutRules = { findBrokenWords, findWrongButtons };
