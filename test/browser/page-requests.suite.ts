@@ -100,7 +100,9 @@ describe("with one license", () => {
     const [request, other] = [join(folder, "request.jwt"), join(folder, "other")];
     const desk = createVendorDesk(other, "Other", "PLOT");
     BERTH_COMMANDS.run("license", "request", "--data", site.folder, "--out", request);
-    const { page } = await open("#/slots");
+    const opened = await open("#/slots");
+    const { page } = opened;
+    await opened.waitUntilSignedIn();
     await dropAnywhere(page, desk.issue(request, "--product", "PLOT"), "license.jwt");
     await confirmInstall(page);
     await page.getByText("the installation is retried automatically").waitFor();
@@ -166,6 +168,7 @@ describe("with one license", () => {
     const license = readFileSync(answer, "utf8");
     const opened = await open("#/overview");
     const { page } = opened;
+    await opened.waitUntilSignedIn();
     for (const view of SUITE_VIEWS) {
       await page.goto(`${site.url}#/${view}`);
       await dropAnywhere(page, license, "license.jwt");
@@ -185,6 +188,7 @@ describe("with one license", () => {
   test("every other kind of file that is dropped on a view is named, and nothing is opened", async () => {
     const opened = await open("#/slots");
     const { page } = opened;
+    await opened.waitUntilSignedIn();
     const folder = makeTempFolder();
     const request = join(folder, "request.jwt");
     const data = ["--data", site.folder];
