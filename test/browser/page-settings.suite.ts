@@ -205,7 +205,7 @@ test("all settings are listed with their sources and the reason why some are fix
   await listen.waitFor();
   const names = await opened.page.locator(".all-settings > li > code").allTextContents();
   expect(names.length).toBeGreaterThan(18);
-  expect(await listen.textContent()).toContain("a wrong address would cut off this page");
+  expect(await listen.textContent()).toContain("a wrong address would cut off the page");
   await opened.checkLayouts("settings-general");
 });
 
