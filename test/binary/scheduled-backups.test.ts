@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
-import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BackupReply, BackupsReply } from "../../src/http/routes/backups.ts";
+import type { SettingsReply } from "../../src/http/running-server.ts";
 import type { StatusReply } from "../../src/http/reply/status.ts";
 import { flipBit } from "../support/backup-site.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
@@ -85,6 +86,26 @@ describe("a running server", () => {
     expect([status, code]).toEqual([400, "missing_parameters"]);
   });
 
+  test("sends no file that a link in the place of a backup points to", async () => {
+    const site = await serveSite();
+    const { name: backup } = await backUpNow(site);
+    expect((await post(site, "/backups/download", { backup })).status).toBe(200);
+    const path = join(site.folder, "backups", backup);
+    const sendsNothing = async (): Promise<void> => {
+      const [status, code] = await readRefusal(await post(site, "/backups/download", { backup }));
+      expect([status, code]).toEqual([400, "unknown_backup"]);
+    };
+    // The server has listed the folder before, so it knows the name.
+    rmSync(path);
+    symlinkSync(join(site.folder, "identity.jwk"), path);
+    await sendsNothing();
+    rmSync(path);
+    expect(Bun.spawnSync(["mkfifo", path]).exitCode).toBe(0);
+    await sendsNothing();
+    expect((await listBackups(site)).backups).toEqual([]);
+    await sendsNothing();
+  });
+
   test("says why it cannot write to backup_dir, and serves nevertheless", async () => {
     const directory = join(tempFolder(), "share");
     const site = await serveSite(["--backup-dir", directory]);
@@ -108,5 +129,12 @@ describe("a running server", () => {
     onTestFinished(() => demo.kill());
     const reply = await fetch(`${demo.url}/api/admin/v1/status`);
     expect(await reply.json()).toMatchObject({ backups: { schedule: null, next_at: null } });
+    const { settings } = (await (
+      await fetch(`${demo.url}/api/admin/v1/settings`)
+    ).json()) as SettingsReply;
+    const listed = (name: string) => settings.find((setting) => setting.name === name)?.value;
+    expect(listed("backup_schedule")).toBe("off");
+    expect(listed("listen")).toBe("127.0.0.1:0");
+    expect(listed("data")).toContain("berth-demo-");
   });
 });

@@ -80,6 +80,11 @@ export class FaultyDisk implements Disk {
     realDisk.removeFolder(path);
   }
 
+  isRegularFile(path: string): boolean {
+    this.#recordCall("stat", path);
+    return realDisk.isRegularFile(path);
+  }
+
   stat(path: string): FileStat | null {
     this.#recordCall("stat", path);
     const stat = realDisk.stat(path);

@@ -9,6 +9,8 @@ import { Misuse } from "../frame/options.ts";
 /** What the server reads from the output; the times are milliseconds since 1970. */
 export type BackupJobOutput = ReturnType<typeof readBackupFolder> & {
   readonly newName: string | null;
+  /** Why older backups beyond KEEP are still there; null: they are not. */
+  readonly removalFault: string | null;
 };
 
 /**
@@ -31,7 +33,8 @@ export const backupJobCommand = defineCommand({
     const location = { dataFolder, directory };
     const checks = folderChecks;
     const options = { ...location, keep: Number(keep), mayRemove, now: wallClock(), checks };
-    const newName = keep === "" ? null : (await makeStoredBackup(realDisk, options)).name;
-    return { json: { newName, ...readBackupFolder(realDisk, location) }, text: [] };
+    const backup = keep === "" ? null : await makeStoredBackup(realDisk, options);
+    const { name: newName = null, removalFault = null } = backup ?? {};
+    return { json: { newName, removalFault, ...readBackupFolder(realDisk, location) }, text: [] };
   },
 });

@@ -1,6 +1,8 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { BackupScheduler } from "../../operations/backups/backup-scheduler.ts";
+import { readRegularFile } from "../../platform/files/read-regular-file.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { BackupReply, backupReply } from "../reply/backup.ts";
@@ -102,11 +104,10 @@ export const backups = ({ runningServer, keepOpen }: RouteDeps) => {
         const name = readBackupName(body.backup);
         return run(request, async (scheduler) => {
           const path = scheduler.findPath(name) ?? refuse({ code: "unknown_backup" });
-          const file = Bun.file(path);
-          // Another program may have removed it.
-          if (!(await file.exists())) refuse({ code: "unknown_backup" });
+          // Another program may have removed or replaced it.
+          const content = (await readBackupFile(path)) ?? refuse({ code: "unknown_backup" });
           const disposition = `attachment; filename="${name}"`;
-          return new Response(file, {
+          return new Response(content, {
             headers: { "content-type": TAR, "content-disposition": disposition },
           });
         });
@@ -120,13 +121,23 @@ export const backups = ({ runningServer, keepOpen }: RouteDeps) => {
           description: "The backup contains the appliance's key: store it safely.",
           requiredFields: ["backup"],
           fileType: TAR,
-          refusals: ["server_not_running", ...NAME_REFUSALS],
+          refusals: ["server_not_running", "maintenance_failed", ...NAME_REFUSALS],
         }),
       },
     );
 };
 
 const TAR = "application/x-tar";
+
+async function readBackupFile(path: string): Promise<ReadableStream | null> {
+  try {
+    return await readRegularFile(path);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === null) throw error;
+    return refuse({ code: "maintenance_failed", reason: `${path} cannot be read (${code})` });
+  }
+}
 
 const readBackupName = (text: string | undefined): string =>
   readIdentifier("backup", text) ?? refuse({ code: "missing_parameters", fields: ["backup"] });

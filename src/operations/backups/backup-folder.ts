@@ -53,7 +53,7 @@ export const defaultBackupDirectory = (dataFolder: string): string =>
 
 const FILE_PATTERN = /^berth-([0-9A-Z]{16})-(\d{8}T\d{6})Z(?:-\d{1,3})?\.berth$/;
 /** What a killed backup leaves behind. */
-const UNFINISHED_SUFFIX = /\.[^./]{1,64}\.new$/;
+const UNFINISHED_SUFFIX = /\.[0-9a-f]{16}\.new$/;
 
 const formatStamp = (at: Instant): string =>
   new Date(at).toISOString().replaceAll(/[-:]/g, "").slice(0, 15);
@@ -90,7 +90,10 @@ export function readBackupFolder(
   return { backups, isSameDisk: isSameDisk(disk, dataFolder, directory) };
 }
 
-/** Null: not a backup of the appliance, by its name. */
+/**
+ * Null: not a backup of the appliance, by its name. Nor are folders, pipes and links, which others
+ * may have put into a shared folder: behind a link could be any file that the server can read.
+ */
 function readStoredBackup(
   disk: Disk,
   directory: string,
@@ -100,7 +103,7 @@ function readStoredBackup(
   const [, owner, stamp = ""] = FILE_PATTERN.exec(name) ?? [];
   if (owner === undefined || (appliance !== null && owner !== appliance)) return null;
   const path = join(directory, name);
-  const size = disk.stat(path)?.size;
+  const size = disk.isRegularFile(path) ? disk.stat(path)?.size : undefined;
   if (size === undefined) return null;
   const facts = { name, madeAt: parseStamp(stamp), size, seq: null };
   const manifest = readManifest(disk, path);
@@ -146,7 +149,7 @@ export interface StoredBackupOptions extends BackupLocation {
 export async function makeStoredBackup(
   disk: Disk,
   options: StoredBackupOptions,
-): Promise<{ readonly name: string }> {
+): Promise<{ readonly name: string; readonly removalFault: string | null }> {
   const { dataFolder, directory, keep, mayRemove = () => true, now, checks } = options;
   const appliance = readApplianceId(disk, dataFolder);
   if (appliance === null) {
@@ -158,11 +161,10 @@ export async function makeStoredBackup(
     requireSpace(disk, options);
     const name = chooseName(disk, directory, appliance, now);
     await makeBackup(disk, dataFolder, join(directory, name), now, checks);
-    if (!mayRemove()) return { name };
+    if (!mayRemove()) return { name, removalFault: null };
     const { backups } = readBackupFolder(disk, options);
-    for (const { name } of findSurplusBackups(backups, keep, now))
-      disk.remove(join(directory, name));
-    return { name };
+    const surplus = findSurplusBackups(backups, keep, now).map((backup) => backup.name);
+    return { name, removalFault: removeFiles(disk, directory, surplus) };
   } catch (error) {
     throw explainWriteError(error, directory);
   }
@@ -200,11 +202,30 @@ function prepareDirectory(disk: Disk, { dataFolder, directory }: BackupLocation)
 }
 
 function removeUnfinished(disk: Disk, directory: string, appliance: string): void {
-  for (const name of disk.list(directory)) {
+  const names = disk.list(directory).filter((name) => {
     const finished = name.replace(UNFINISHED_SUFFIX, "");
     const isUnfinished = finished !== name && FILE_PATTERN.exec(finished)?.[1] === appliance;
-    if (isUnfinished) disk.remove(join(directory, name));
+    return isUnfinished && disk.isRegularFile(join(directory, name));
+  });
+  removeFiles(disk, directory, names);
+}
+
+/**
+ * Why not all were removed, or null. Some storage lets nobody delete files, and others may own
+ * files in a shared folder: that must not keep the next backup from being made.
+ */
+function removeFiles(disk: Disk, directory: string, names: readonly string[]): string | null {
+  let fault: string | null = null;
+  for (const name of names) {
+    try {
+      disk.remove(join(directory, name));
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === null) throw error;
+      fault ??= `${name} cannot be deleted (${code})`;
+    }
   }
+  return fault;
 }
 
 /**

@@ -34,6 +34,8 @@ export interface BackupJobs {
 export interface MadeBackup extends BackupFolderReport {
   /** The name of the new one. */
   readonly newName: string;
+  /** Why older ones that are too many are still there; null: they are not. */
+  readonly removalFault: string | null;
 }
 
 export interface SchedulerOptions {
@@ -221,7 +223,7 @@ export class BackupScheduler {
     const { directory, keep } = settings();
     const outcome = await withoutExceptions(() => jobs.make(directory, keep));
     if (!outcome.ok) return this.#fail(outcome.fault);
-    const { newName, ...report } = outcome.value;
+    const { newName, removalFault, ...report } = outcome.value;
     this.#report = { ...report, directory };
     const backup = report.backups.find(({ name }) => name === newName);
     if (backup === undefined) {
@@ -231,6 +233,9 @@ export class BackupScheduler {
     this.#failures = 0;
     this.#wait(MIN_INTERVAL);
     log.info("backup made and verified", { directory, name: newName, bytes: backup.size });
+    if (removalFault !== null) {
+      log.warn("older backups cannot be deleted", { directory, reason: removalFault });
+    }
     return ok(backup);
   }
 

@@ -125,6 +125,7 @@ export class Archive implements Disk {
     return entry === undefined ? null : { mode: 0o600, uid: 0, size: entry.size, identity: null };
   }
 
+  isRegularFile = (path: string): boolean => this.#entries.has(path);
   freeBytes = (): number => 0;
   open = (path: string): OpenFile => refuseWrite(path);
   rewrite = async (path: string): Promise<void> => refuseWrite(path);

@@ -7,6 +7,7 @@ import {
   fsync,
   ftruncateSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -36,6 +37,8 @@ export interface Disk {
   /** At most `length` bytes from `offset`; fewer at the end of the file. */
   readPart(path: string, offset: number, length: number): Uint8Array<ArrayBuffer> | null;
   stat(path: string): FileStat | null;
+  /** Not a folder, a pipe or a device, nor a link to a file. */
+  isRegularFile(path: string): boolean;
   /** Free bytes of the disk that a folder is on. */
   freeBytes(folder: string): number;
   /**
@@ -127,6 +130,7 @@ export const realDisk: Disk = {
     return bavail * bsize;
   },
   stat: (path) => valueIfAbsent(null, () => toFileStat(statSync(path))),
+  isRegularFile: (path) => valueIfAbsent(false, () => lstatSync(path).isFile()),
   open: (path, how) => createOpenFile(openSync(path, how === "new" ? CREATING : APPENDING, 0o600)),
   async rewrite(path, offset, bytes) {
     const fd = openSync(path, constants.O_WRONLY);

@@ -154,6 +154,10 @@ export class MemoryDisk implements Disk {
     file.bytes = concatBytes(file.bytes.subarray(0, offset), bytes, rest);
   }
 
+  isRegularFile(path: string): boolean {
+    return this.#files.has(relativeName(path));
+  }
+
   stat(path: string): FileStat | null {
     if (path === MEMORY_FOLDER) return { mode: 0o700, uid: 0, size: 0, identity: null };
     const file = this.#files.get(relativeName(path));

@@ -68,6 +68,11 @@ export class SimulatedProcess implements Disk {
     return this.#disk.freeBytes;
   }
 
+  isRegularFile(path: string): boolean {
+    this.#call("stat", path);
+    return this.#disk.findEntry(path) instanceof SimulatedFile;
+  }
+
   stat(path: string): FileStat | null {
     this.#call("stat", path);
     const entry = this.#disk.findEntry(path);

@@ -37,7 +37,7 @@ const backUp = (
   now: Instant,
   keep = 7,
   disk: Disk = realDisk,
-): Promise<{ readonly name: string }> =>
+): ReturnType<typeof makeStoredBackup> =>
   makeStoredBackup(disk, { ...site, keep, now, checks: folderChecks });
 
 const listNames = (directory: string): string[] => readdirSync(directory).toSorted();
@@ -152,6 +152,8 @@ describe("retention", () => {
     mkdirSync(join(directory, "berth-older"));
     writeFileSync(join(directory, "berth-older", "a.berth"), "");
     mkdirSync(join(directory, `berth-${appliance}-20200107T000000Z.berth`));
+    mkdirSync(join(directory, `berth-${appliance}-20200108T000000Z.berth.0123456789abcdef.new`));
+    writeFileSync(join(directory, `berth-${appliance}-20200109T000000Z.berth.my-copy.new`), "copy");
     symlinkSync("/nowhere", join(directory, `berth-${appliance}-20200106T000000Z.berth`));
     const { [old]: _removed, ...kept } = contentsWithLinks(directory);
     const { name } = await backUp(site, NIGHT, 1);
@@ -159,7 +161,6 @@ describe("retention", () => {
     expect(after).toEqual(kept);
     expect(readBackupFolder(realDisk, site).backups).toEqual([
       expect.objectContaining({ name, finding: null }),
-      expect.objectContaining({ finding: "it cannot be read (EISDIR)" }),
       expect.objectContaining({ finding: "it is damaged, or not complete" }),
       expect.objectContaining({ name: disguised, finding: "it is of another appliance" }),
     ]);
@@ -185,10 +186,45 @@ describe("retention", () => {
 
   test("removes what a killed backup left behind", async () => {
     const site = await openSite();
-    const leftover = `berth-${site.appliance}-20261116T023000Z.berth.AbC_-123.new`;
+    const leftover = `berth-${site.appliance}-20261116T023000Z.berth.0123456789abcdef.new`;
     writeFileSync(join(site.directory, leftover), "half");
     const { name } = await backUp(site, NIGHT);
     expect(listNames(site.directory)).toEqual([name]);
+  });
+});
+
+describe("in a folder where others can write", () => {
+  test("links, folders and pipes with the name of a backup are neither listed nor counted", async () => {
+    const site = await openSite();
+    const { directory, appliance } = site;
+    const { name: first } = await backUp(site, NIGHT);
+    const disguise = (day: number): string =>
+      join(directory, `berth-${appliance}-2026120${day}T000000Z.berth`);
+    symlinkSync(first, disguise(1));
+    symlinkSync(join(site.dataFolder, "identity.jwk"), disguise(2));
+    mkdirSync(disguise(3));
+    expect(Bun.spawnSync(["mkfifo", disguise(4)]).exitCode).toBe(0);
+    const listed = () => readBackupFolder(realDisk, site).backups.map(({ name }) => name);
+    expect(listed()).toEqual([first]);
+    const { name: second } = await backUp(site, later(NIGHT, DAY), 2);
+    expect(listed()).toEqual([second, first]);
+  });
+
+  test("a file that cannot be deleted does not keep a backup from being made", async () => {
+    const site = await openSite();
+    const first = (await backUp(site, NIGHT)).name;
+    const leftover = `berth-${site.appliance}-20261116T023000Z.berth.0123456789abcdef.new`;
+    writeFileSync(join(site.directory, leftover), "half");
+    const disk = new FaultyDisk();
+    disk.beforeCall = ({ name, path }) => {
+      const code = "EPERM";
+      if (name === "remove") throw Object.assign(new Error(code), { code, path });
+    };
+    const { name, removalFault } = await backUp(site, later(NIGHT, DAY), 1, disk);
+    expect(removalFault).toBe(`${first} cannot be deleted (EPERM)`);
+    expect(listNames(site.directory)).toEqual([first, leftover, name].toSorted());
+    expect((await backUp(site, later(NIGHT, 2 * DAY), 1)).removalFault).toBeNull();
+    expect(listNames(site.directory)).toHaveLength(1);
   });
 });
 

@@ -44,14 +44,24 @@ class Site {
   }
 
   #make(): Result<
-    { newName: string; backups: StoredBackup[]; isSameDisk: boolean },
+    {
+      newName: string;
+      removalFault: null;
+      backups: StoredBackup[];
+      isSameDisk: boolean;
+    },
     MaintenanceFault
   > {
     this.attempts.push(new Date(this.wallClock).toISOString().slice(0, 16));
     if (this.fault !== null) return err(this.fault);
     const backup = makeBackup(this.wallClock);
     this.backups = [backup, ...this.backups];
-    return ok({ newName: backup.name, backups: this.backups, isSameDisk: true });
+    return ok({
+      newName: backup.name,
+      removalFault: null,
+      backups: this.backups,
+      isSameDisk: true,
+    });
   }
 
   /** Lets time pass, with a tick each minute. */
