@@ -26,8 +26,8 @@ export function createBackupJobs(
   environment: Environment,
   queue: JobQueue,
 ): BackupJobs {
-  const run = (args: readonly string[]) =>
-    queue.run(null, async (cancel) => {
+  const run = (args: readonly string[], isAlways = false) =>
+    queue[isAlways ? "runAlways" : "run"](null, async (cancel) => {
       const limit = computeTimeLimit(countBackupBytes(realDisk, dataFolder));
       const timeout = AbortSignal.timeout(limit);
       const signal = AbortSignal.any([cancel, timeout]);
@@ -41,7 +41,8 @@ export function createBackupJobs(
     keep: number | null,
   ): Promise<Result<BackupJobOutput, MaintenanceFault>> => {
     const numbers = keep === null ? [] : [String(keep)];
-    const exit = await run(["backup-job", dataFolder, directory, ...numbers]);
+    // One backup is made at a time, and readers with many requests must not prevent it.
+    const exit = await run(["backup-job", dataFolder, directory, ...numbers], keep !== null);
     if (!exit.ok) return exit;
     if (exit.value.exitCode !== EXIT_OK) return err(toMaintenanceFault(exit.value));
     return ok(JSON.parse(exit.value.stdout) as BackupJobOutput);

@@ -19,6 +19,14 @@ export class JobQueue {
   ): JobOutcome<T> {
     if (this.#queue.waitingCount >= MAX_WAITING_JOBS)
       return err({ code: "too_many_requests", busy: "requests" });
+    return this.runAlways(signal, job);
+  }
+
+  /** Also if too many jobs wait. For jobs that callers cannot start without limit. */
+  async runAlways<T>(
+    signal: AbortSignal | null,
+    job: (cancel: AbortSignal) => JobOutcome<T>,
+  ): JobOutcome<T> {
     const { signal: stopping } = this.#stopping;
     const cancel = signal === null ? stopping : AbortSignal.any([signal, stopping]);
     const outcome = await this.#queue.runUnlessAborted(cancel, () => job(cancel));
