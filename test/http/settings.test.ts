@@ -131,6 +131,15 @@ describe("POST settings", () => {
     expect(hasFile(site)).toBe(false);
   });
 
+  test("refuses a setting that is named twice, with a dash and with an underscore", async () => {
+    const site = await openSite();
+    const changes = { "site-name": "Plant 4", site_name: "Plant 5" };
+    const message = await expectRefusedUnchanged(site, 400, "invalid_setting", () =>
+      change(site, changes),
+    );
+    expect(message).toBe("site_name is named twice");
+  });
+
   test("refuses unknown names, fixed settings and other shapes, and changes nothing", async () => {
     const site = await openSite();
     const refused = (code: string, changes: unknown) =>

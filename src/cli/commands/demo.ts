@@ -15,8 +15,9 @@ import { Desk } from "../../desk/desk.ts";
 import { issueLicense } from "../../desk/issue.ts";
 import type { Services } from "../../http/services.ts";
 import { Failure } from "../frame/command.ts";
-import { defaultValues, defineServer } from "../frame/define-command.ts";
+import { defaultValues, defineServer, type SetOption } from "../frame/define-command.ts";
 import { folderPath, listenAddress } from "../frame/option-parsers.ts";
+import { DEFAULT_SOURCE } from "../serve/live-settings.ts";
 import { settings } from "../serve/settings.ts";
 import { demoIssueOptions, demoTerms } from "../vendor/demo-license.ts";
 import {
@@ -71,9 +72,8 @@ export const demoCommand = defineServer({
     try {
       return await runServer({
         kind: "demo",
-        // The data of a demo is not needed again.
         settings: { ...defaultValues(settings), listen, data: folder, backupSchedule: null },
-        setOptions,
+        setOptions: [...setOptions, ...listDemoDefaults(folder, setOptions)],
         config: null,
         environment,
         prepare: (appliance) => installLicenses(appliance, folder, licensed),
@@ -84,6 +84,14 @@ export const demoCommand = defineServer({
     }
   },
 });
+
+/** What a demo uses where nothing is set, so that its settings are listed as they are. */
+const listDemoDefaults = (folder: string, setOptions: readonly SetOption[]): SetOption[] =>
+  [
+    { name: settings.data.name, value: folder, from: DEFAULT_SOURCE },
+    // The data of a demo is not needed again.
+    { name: settings.backupSchedule.name, value: "off", from: DEFAULT_SOURCE },
+  ].filter(({ name }) => !setOptions.some((set) => set.name === name));
 
 /**
  * Creates a demo vendor in the folder and exchanges the usual documents with it: trust, request,

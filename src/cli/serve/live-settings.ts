@@ -66,10 +66,12 @@ export class LiveSettings {
 
   describe(option: Option): LiveSetting {
     const set = this.#setOptions.get(option.name);
-    const defaultValue = defaultOf(option, this.#environment);
     if (set !== undefined && set.from !== DEFAULT_SOURCE) {
+      const defaultValue = defaultOf(option, this.#environment);
       return { option, value: set.value, source: set.from, defaultValue };
     }
+    // A command may have another default than the table, as a demo has.
+    const defaultValue = set?.value ?? defaultOf(option, this.#environment);
     const edited = option.isEditable === true ? this.#edited[settingsKey(option)] : undefined;
     return edited === undefined
       ? { option, value: defaultValue, source: DEFAULT_SOURCE, defaultValue }

@@ -69,9 +69,15 @@ export class SettingsEditor {
 
   #checkAll(edits: SettingEdits): Result<CheckedEdit[], SettingFault> {
     const checked: CheckedEdit[] = [];
-    for (const [name, edit] of Object.entries(edits)) {
-      const result = this.#check(name, edit);
+    for (const [writtenName, edit] of Object.entries(edits)) {
+      const result = this.#check(writtenName, edit);
       if (!result.ok) return result;
+      const { name } = result.value;
+      // Written with a dash and with an underscore. The audit log would contain both values.
+      if (checked.some((other) => other.name === name)) {
+        const problem = "is named twice";
+        return err({ code: "invalid_setting", setting: name, problem, example: "" });
+      }
       checked.push(result.value);
     }
     return ok(checked);
