@@ -1,6 +1,7 @@
 /**
- * Numbers and times, written in the locale and the time zone of the reader's browser. An end at
- * midnight UTC is a date that vendor and site agree on: it is written as that date, in every zone.
+ * Numbers and times, written in the locale and the time zone of the reader's browser. A license is
+ * valid for whole days in UTC: an end at midnight UTC is written as its last day, in every zone, as
+ * the vendor gave it.
  */
 
 const numberFormat = new Intl.NumberFormat();
@@ -29,9 +30,11 @@ export const formatTimeOfDay = formatWith({ timeStyle: "medium" });
 export const formatDate = (time: string): string =>
   isUtcMidnight(time) ? formatUtcDate(time) : formatLocalDate(time);
 
-/** When something ends: a date if that is at midnight UTC, otherwise a date and a time. */
+/** When something ends: its last day if that is at midnight UTC, otherwise a date and a time. */
 export const formatEnd = (time: string): string =>
-  isUtcMidnight(time) ? formatUtcDate(time) : formatDateTime(time);
+  isUtcMidnight(time)
+    ? formatUtcDate(new Date(Date.parse(time) - 1).toISOString())
+    : formatDateTime(time);
 
 /** For tables: today only the time, this year without the year. */
 export function formatShort(time: string, now = Date.now()): string {

@@ -209,7 +209,7 @@ describe("with a license of a trusted vendor installed", () => {
     await page.getByText("CAD is renewed").waitFor();
     const notice = await page.getByRole("status").filter({ hasText: "renewed" }).textContent();
     expect(notice).toContain("Slots: 3 → 10");
-    expect(notice).toContain("Valid: no expiry → until 1 Jan 2032");
+    expect(notice).toContain("Valid: no expiry → until 31 Dec 2031");
     await page.getByText("1 of 10 slots in use").first().waitFor();
     await opened.checkAccessibility("licenses page after a renewal");
     await dropFile(page, license, "license.jwt");

@@ -41,7 +41,7 @@ function graceTextOf({ validity_period: end, grace_period: hours }: License): st
 }
 
 const maintenanceRowsOf = ({ maintenance_period: end }: License): TermRows =>
-  end === null ? [] : [[texts.labels.maintenance, texts.until(formatDate(end))]];
+  end === null ? [] : [[texts.labels.maintenance, texts.until(formatEnd(end))]];
 
 export const borrowTextOf = ({ can_borrow, max_borrow_time: hours }: License): string =>
   can_borrow && hours !== null ? texts.borrow(durationText(hours)) : texts.noBorrow;
