@@ -9,8 +9,8 @@ import { useAction } from "./use-action.ts";
 interface Props {
   /** The label of the submit button. */
   readonly submitLabel: string;
-  /** The title above the server's error message. */
-  readonly wrongTitle?: string;
+  /** "plain": another form on the screen has the main button. */
+  readonly submitKind?: "main" | "plain";
   readonly onSubmit: () => Promise<unknown>;
   /** Leaves the form without a change. */
   readonly onCancel?: () => void;
@@ -25,7 +25,7 @@ interface Props {
  */
 export function Form({
   submitLabel,
-  wrongTitle,
+  submitKind = "main",
   onSubmit,
   onCancel,
   cancelLabel = frame.cancel,
@@ -47,9 +47,7 @@ export function Form({
     <form class="form" onSubmit={submit}>
       <FormErrorContext.Provider value={formError}>{children}</FormErrorContext.Provider>
       {wrong.value !== "" && !isBesideField && (
-        <Notice kind={wrongKind.value} {...(wrongTitle !== undefined && { title: wrongTitle })}>
-          {wrong.value}
-        </Notice>
+        <Notice kind={wrongKind.value}>{wrong.value}</Notice>
       )}
       {canChange.value ? (
         <div class="row actions">
@@ -58,7 +56,12 @@ export function Form({
               {cancelLabel}
             </button>
           )}
-          <button type="submit" class="button main" disabled={busy.value} aria-busy={busy.value}>
+          <button
+            type="submit"
+            class={`button ${submitKind}`}
+            disabled={busy.value}
+            aria-busy={busy.value}
+          >
             {busy.value ? frame.loading : submitLabel}
           </button>
         </div>

@@ -83,7 +83,7 @@ function SignInForms() {
 }
 
 interface MethodProps {
-  /** The first form has the focus. */
+  /** The first form has the focus and the main button. */
   readonly isFirst: boolean;
 }
 
@@ -94,7 +94,7 @@ function TokenForm({ isFirst }: MethodProps) {
     rememberMethod("token");
   };
   return (
-    <Method title={signIn.byToken} onSubmit={submit}>
+    <Method title={signIn.byToken} isFirst={isFirst} onSubmit={submit}>
       <Field
         label={signIn.token}
         type="password"
@@ -115,7 +115,7 @@ function PasswordForm({ isFirst }: MethodProps) {
     rememberMethod("password");
   };
   return (
-    <Method title={signIn.byPassword} onSubmit={submit}>
+    <Method title={signIn.byPassword} isFirst={isFirst} onSubmit={submit}>
       <Field label={signIn.name} value={name} autocomplete="username" hasFocus={isFirst} required />
       <Field
         label={signIn.password}
@@ -128,18 +128,18 @@ function PasswordForm({ isFirst }: MethodProps) {
   );
 }
 
-interface FormProps {
+interface FormProps extends MethodProps {
   readonly title: string;
   readonly onSubmit: () => Promise<void>;
   readonly children: ComponentChildren;
 }
 
-function Method({ title, onSubmit, children }: FormProps) {
+function Method({ title, isFirst, onSubmit, children }: FormProps) {
   const id = useId();
   return (
     <section class="sign-in-method" aria-labelledby={id}>
       <h3 id={id}>{title}</h3>
-      <Form submitLabel={signIn.submit} onSubmit={onSubmit}>
+      <Form submitLabel={signIn.submit} submitKind={isFirst ? "main" : "plain"} onSubmit={onSubmit}>
         {children}
       </Form>
     </section>
