@@ -94,9 +94,10 @@ export async function measureScreen(
   };
   for (const width of widths) {
     await page.setViewportSize({ width, height: HEIGHT });
+    await waitForFrames(page);
     for (const colorScheme of THEMES) {
+      // Only style sheets follow it: they apply as soon as an element is measured.
       await page.emulateMedia({ colorScheme });
-      await waitForFrames(page);
       const findings = await probe.evaluate((functions) => functions.measureLayout());
       note(findings, `${width} ${colorScheme}`);
     }

@@ -76,11 +76,28 @@ function visiblePart(element, { left, right, top, bottom }) {
 
 const isEmpty = ({ left, right, top, bottom }) => right - left < 1 || bottom - top < 1;
 
+/** Of a list or a table with more rows, the first ones and the last one are measured. */
+const isMeasured = (row) => row.matches(":nth-child(-n + 100), :last-child");
+
+/** The nodes of a kind below the root, without the rows that are not measured. */
+function* nodesOf(root, kind) {
+  const accept = (node) => {
+    if (node.nodeType !== Node.ELEMENT_NODE) return NodeFilter.FILTER_ACCEPT;
+    if (node.matches("tr, [role='row']") && !isMeasured(node)) return NodeFilter.FILTER_REJECT;
+    return kind === Node.ELEMENT_NODE ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP;
+  };
+  const shown = NodeFilter.SHOW_ELEMENT | (kind === Node.TEXT_NODE ? NodeFilter.SHOW_TEXT : 0);
+  const walker = document.createTreeWalker(root, shown, accept);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) yield node;
+}
+
+const elementsOf = (root, selector = "*") =>
+  [...nodesOf(root, Node.ELEMENT_NODE)].filter((element) => element.matches(selector));
+
 /** Every line of text: its element, its visible part, and what cuts it off. */
 function findTextBoxes(root) {
   const boxes = [];
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+  for (const node of nodesOf(root, Node.TEXT_NODE)) {
     const element = node.parentElement;
     if (node.data.trim() === "" || element.closest("select, textarea, svg, style") !== null)
       continue;
@@ -97,13 +114,15 @@ function findTextBoxes(root) {
 }
 
 function findControlBoxes(root) {
-  return [...root.querySelectorAll(CONTROLS)].filter(isShown).flatMap((element) => {
-    // The boxes of a link that continues on the next line are those of its text.
-    if (styleOf(element).display === "inline") return [];
-    const rect = element.getBoundingClientRect();
-    const { box } = visiblePart(element, rect);
-    return isEmpty(box) ? [] : [{ element, box, layer: layerOf(element), text: false }];
-  });
+  return elementsOf(root, CONTROLS)
+    .filter(isShown)
+    .flatMap((element) => {
+      // The boxes of a link that continues on the next line are those of its text.
+      if (styleOf(element).display === "inline") return [];
+      const rect = element.getBoundingClientRect();
+      const { box } = visiblePart(element, rect);
+      return isEmpty(box) ? [] : [{ element, box, layer: layerOf(element), text: false }];
+    });
 }
 
 const overlapOf = (a, b) => ({
@@ -148,7 +167,7 @@ const findCutTexts = (boxes) =>
 const MAY_SCROLL = ".usage-table, .wide, pre, textarea, input, select";
 
 const findSidewaysScrolling = (root) =>
-  [root, ...root.querySelectorAll("*")]
+  [root, ...elementsOf(root)]
     .filter((element) => element !== document.body && isShown(element))
     .filter((element) => scrolls(styleOf(element).overflowX))
     .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + ROUNDING)
@@ -161,7 +180,7 @@ const findSidewaysScrolling = (root) =>
 
 function findOutside(root) {
   const findings = [];
-  for (const element of root.querySelectorAll(CONTROLS)) {
+  for (const element of elementsOf(root, CONTROLS)) {
     if (!isShown(element) || isEmpty(element.getBoundingClientRect())) continue;
     // A row of a list that is scrolled out of sight is no finding.
     const { box } = visiblePart(element, element.getBoundingClientRect());
@@ -205,7 +224,7 @@ function measureLayout() {
 
 /** On paper: no navigation and no buttons, light colours, the time, and nothing that scrolls. */
 function measurePaper() {
-  const findings = [...document.querySelectorAll("nav, button, select, input[type=search]")]
+  const findings = elementsOf(document.body, "nav, button, select, input[type=search]")
     .filter((element) => isShown(element) && !isEmpty(element.getBoundingClientRect()))
     .filter((element) => element.closest("th, [role=columnheader]") === null)
     .map((element) => ["printed control", selectorOf(element), ""]);
@@ -216,7 +235,7 @@ function measurePaper() {
   if (note === null || !/^Printed .*\d/.test(note.textContent)) {
     findings.push(["no time in the header", ".print-note", note?.textContent ?? ""]);
   }
-  for (const element of document.querySelectorAll("main, main *")) {
+  for (const element of elementsOf(document.body, "main, main *")) {
     const { overflowX, overflowY } = styleOf(element);
     const isCut =
       (scrolls(overflowX) && element.scrollWidth > element.clientWidth + ROUNDING) ||

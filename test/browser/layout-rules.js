@@ -7,8 +7,7 @@ const MAX_UNBROKEN = 14;
 /** Words that continue on the next line without a hyphen or a slash between. */
 function findBrokenWords(root) {
   const findings = [];
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+  for (const node of nodesOf(root, Node.TEXT_NODE)) {
     const element = node.parentElement;
     if (element.closest("select, textarea, svg, style, code") !== null || !isShown(element))
       continue;

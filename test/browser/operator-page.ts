@@ -93,9 +93,16 @@ export class OperatorPage {
     });
   }
 
-  /** Opens a page in a new browser profile, and closes it at the end of the test. */
-  static async open(url: string, options: BrowserContextOptions = {}): Promise<OperatorPage> {
-    const opened = await OperatorPage.openUntilClosed(url, options);
+  /**
+   * Opens a page in a new browser profile, and closes it at the end of the test. The scripts run
+   * before those of every page that is opened.
+   */
+  static async open(
+    url: string,
+    options: BrowserContextOptions = {},
+    scripts: readonly string[] = [],
+  ): Promise<OperatorPage> {
+    const opened = await OperatorPage.openUntilClosed(url, options, scripts);
     onTestFinished(async () => {
       await opened.close();
       expect(opened.#problems).toEqual([]);
@@ -104,9 +111,14 @@ export class OperatorPage {
   }
 
   /** For scripts that are no tests. */
-  static async openUntilClosed(url: string, options: BrowserContextOptions): Promise<OperatorPage> {
+  static async openUntilClosed(
+    url: string,
+    options: BrowserContextOptions,
+    scripts: readonly string[] = [],
+  ): Promise<OperatorPage> {
     const page = await openPage({ locale: "en-GB", viewport: DESKTOP, ...options });
     const opened = new OperatorPage(page, new URL(url).origin);
+    for (const script of scripts) await page.addInitScript(script);
     await page.goto(url);
     return opened;
   }

@@ -53,7 +53,9 @@ async function expectRecovered(opened: OperatorPage): Promise<void> {
   expect(await opened.page.locator("main").getAttribute("class")).not.toContain("outdated");
 }
 
-const screens = SCREENS.filter(({ path, act }) => path.startsWith("#/") && act === undefined);
+const screens = SCREENS.filter(
+  ({ path, isSignedIn }) => path.startsWith("#/") && isSignedIn !== false,
+);
 
 describe("while the server is stopped", () => {
   test("every view keeps its data in grey with its time, and recovers after the start", async () => {

@@ -1,8 +1,9 @@
-// Every screen of the page at every usual width, light and dark, with one license and with 25
-// licenses and 10,000 slots: nothing overlaps, is cut off or leaves the screen, nothing moves while
-// it loads, Tab reaches every control, and axe finds nothing.
+// Every screen of the page at every usual width, light and dark, on a new site, with one license and
+// with 25 licenses and 10,000 slots: nothing overlaps, is cut off or leaves the screen, nothing
+// moves while it loads, Tab reaches every control, and axe finds nothing.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { makeTempFolder } from "../support/suite-harness.ts";
 import { createLargeSite } from "./large-site.ts";
 import {
@@ -14,7 +15,7 @@ import {
   WATCH_LAYOUT_SHIFTS,
   WIDTHS,
 } from "./layout-check.ts";
-import { SCREENS, type Screen } from "./layout-screens.ts";
+import { NEW_SITE_SCREENS, SCREENS, type Screen } from "./layout-screens.ts";
 import { createToken, OperatorPage, serveSite, type ServedSite } from "./operator-page.ts";
 
 const SITES = {
@@ -22,58 +23,110 @@ const SITES = {
   "25 licenses and 10,000 slots": { licenses: 25, slots: 10_000 },
 } as const;
 
+const WIDE = { width: 1440, height: 900 };
+const NARROW = { width: 360, height: 900 };
+
 const report: { site: string; screen: string; findings: number; shift: string }[] = [];
 
 afterAll(() => console.table(report));
 
 describe.each(Object.entries(SITES))("the page of a site with %s", (name, size) => {
   let site: ServedSite;
-  let token: string;
+  let session: string;
+  const screens = SCREENS.filter((screen) => screen.isSameEverywhere !== true || size.licenses > 1);
 
   beforeAll(async () => {
     const folder = join(makeTempFolder(), "site");
     await createLargeSite(folder, size);
     site = await serveSite(folder);
-    token = await createToken(site);
+    session = await startSession(site);
   });
 
-  test.each(SCREENS.map((screen) => [screen.name, screen] as const))(
+  test.each(screens.map((screen) => [screen.name, screen] as const))(
     "shows all of the screen “%s” at every width",
-    async (_name, screen) => {
-      const opened = await openScreen(site, token, screen);
-      const { page } = opened;
-      const { sum, moved } = await readLayoutShifts(page);
-      await screen.act?.(page);
-      await opened.checkAccessibility(`${screen.name}, light`);
-      const widths = [...WIDTHS, ...(screen.widths ?? [])];
-      const findings = await measureScreen(page, widths, screen.hasOtherControls !== false);
-      await page.setViewportSize({ width: 360, height: 900 });
-      await page.emulateMedia({ colorScheme: "dark" });
-      await opened.checkAccessibility(`${screen.name}, dark, narrow`);
-      if (screen.act === undefined) findings.push(...(await measurePrint(page)));
-      report.push({
-        site: name,
-        screen: screen.name,
-        findings: findings.length,
-        shift: sum.toFixed(4),
-      });
-      expect(findings).toEqual([]);
-      expect(sum, moved.join("\n")).toBeLessThan(MAX_LAYOUT_SHIFT);
-    },
+    (_name, screen) => checkScreen(site, name, screen, session),
   );
 });
 
-/** Opens the screen as a bookmark does: from an empty tab, signed in. */
-async function openScreen(site: ServedSite, token: string, screen: Screen): Promise<OperatorPage> {
-  const opened = await OperatorPage.open(new URL("/", site.url).href);
+describe("the page of a new site", () => {
+  let site: ServedSite;
+
+  beforeAll(async () => {
+    site = await serveSite();
+  });
+
+  test.each(NEW_SITE_SCREENS.map((screen) => [screen.name, screen] as const))(
+    "shows all of the screen “%s” at every width",
+    (_name, screen) => checkScreen(site, "new", screen, ""),
+  );
+});
+
+async function checkScreen(
+  site: ServedSite,
+  siteName: string,
+  screen: Screen,
+  session: string,
+): Promise<void> {
+  const opened = await openScreen(site, screen, session);
   const { page } = opened;
-  await page.addInitScript(WATCH_LAYOUT_SHIFTS);
-  await page.setViewportSize({ width: 1440, height: 900 });
-  await opened.signIn(token);
-  await opened.waitUntilSignedIn();
-  await page.goto("about:blank");
-  await page.goto(new URL(screen.path, site.url).href);
-  await screen.ready(page).first().waitFor();
-  await waitUntilSettled(page);
+  const { sum, moved } = await readLayoutShifts(page);
+  const widths = [...WIDTHS, ...(screen.widths ?? [])];
+  const check = async (name: string, isTabTried: boolean): Promise<string[]> => {
+    await opened.checkAccessibility(`${name}, light`);
+    const findings = await measureScreen(page, widths, isTabTried);
+    await page.setViewportSize(NARROW);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await opened.checkAccessibility(`${name}, dark, narrow`);
+    return findings.map((finding) => `${name}: ${finding}`);
+  };
+  const findings = await check(screen.name, screen.hasOtherControls !== false);
+  findings.push(...(await measurePrint(page)));
+  for (const state of screen.states ?? []) {
+    await page.setViewportSize(WIDE);
+    await page.emulateMedia({ colorScheme: "light" });
+    if (state.isWithinDialog !== true) await closeDialog(page);
+    await state.open(page);
+    await waitUntilSettled(page);
+    findings.push(...(await check(`${screen.name}, ${state.name}`, true)));
+  }
+  report.push({
+    site: siteName,
+    screen: screen.name,
+    findings: findings.length,
+    shift: sum.toFixed(4),
+  });
+  expect(findings).toEqual([]);
+  expect(sum, moved.join("\n")).toBeLessThan(MAX_LAYOUT_SHIFT);
+}
+
+async function closeDialog(page: Page): Promise<void> {
+  const open = page.locator("dialog[open], :popover-open");
+  if ((await open.count()) === 0) return;
+  await page.keyboard.press("Escape");
+  await open.waitFor({ state: "hidden" });
+}
+
+/** Opens the screen as a bookmark does: in an empty tab, signed in if the screen needs it. */
+async function openScreen(
+  site: ServedSite,
+  screen: Screen,
+  session: string,
+): Promise<OperatorPage> {
+  const signIn = `sessionStorage.setItem("berth-session", ${JSON.stringify(session)});`;
+  const opened = await OperatorPage.open(new URL(screen.path, site.url).href, { viewport: WIDE }, [
+    WATCH_LAYOUT_SHIFTS,
+    ...(screen.isSignedIn === false ? [] : [signIn]),
+  ]);
+  await screen.ready(opened.page).first().waitFor();
+  await waitUntilSettled(opened.page);
   return opened;
+}
+
+/** A session as the page stores it: signing in anew for every screen takes longer. */
+async function startSession(site: ServedSite): Promise<string> {
+  const headers = { authorization: `Bearer ${await createToken(site)}` };
+  const url = new URL("/api/admin/v1/sessions", site.url);
+  const reply = await fetch(url, { method: "POST", headers });
+  const { session } = (await reply.json()) as { readonly session: object };
+  return JSON.stringify(session);
 }
