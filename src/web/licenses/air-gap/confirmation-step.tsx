@@ -2,6 +2,7 @@ import { CODE_BITS } from "../../../license/code.ts";
 import { Button } from "../../parts/button.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { CliCommands } from "../../parts/cli-commands.tsx";
+import { useAction } from "../../parts/use-action.ts";
 import { StepActions } from "../../parts/wizard.tsx";
 import { quoteForShell } from "../../shell-quote.ts";
 import { addLicense } from "../add-license-texts.ts";
@@ -23,6 +24,9 @@ import {
 /** The confirmation code, row by row. */
 export function ConfirmationStep() {
   const isComplete = isCodeComplete(confirmationRows.value, CODE_BITS.confirmation);
+  // Enter in a row and the button share one action, so that a code is not sent twice.
+  const { busy, wrong, wrongKind, act } = useAction();
+  const install = (): void => void act(installLicense);
   const outcome = installOutcome.value;
   const isSame = outcome?.kind === "same";
   const command = [
@@ -37,17 +41,24 @@ export function ConfirmationStep() {
         label={texts.label}
         bits={CODE_BITS.confirmation}
         rows={confirmationRows}
-        onComplete={() => void installLicense()}
+        onComplete={install}
       />
       <p class="muted">{texts.scanner}</p>
       {outcome !== null && <InstallResult outcome={outcome} />}
+      {wrong.value !== "" && <Notice kind={wrongKind.value}>{wrong.value}</Notice>}
       <StepActions onBack={() => (currentStep.value = POLICY_STEP)}>
         {isSame ? (
           <Button onClick={restartWizard}>{airGap.restart}</Button>
         ) : (
-          <Button kind="main" disabled={!isComplete} onClick={installLicense}>
+          <button
+            type="button"
+            class="button main"
+            disabled={!isComplete || busy.value}
+            aria-busy={busy.value}
+            onClick={install}
+          >
             {texts.install}
-          </Button>
+          </button>
         )}
       </StepActions>
       <CliCommands commands={[command]} />
