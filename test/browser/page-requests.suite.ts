@@ -206,7 +206,12 @@ describe("with one license", () => {
       await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
     }
     const other = createVendorDesk(join(folder, "other"), "Other", "PLOT");
+    const trustRequests = "**/api/admin/v1/trust/show";
+    await page.route(trustRequests, (route) => route.abort());
     await dropAnywhere(page, other.trust, "trust.jwt");
+    await page.getByRole("dialog").getByRole("alert").waitFor();
+    await page.unroute(trustRequests);
+    await page.getByRole("dialog").getByRole("button", { name: "Try again" }).click();
     const prompt = page.getByRole("dialog").getByRole("group", { name: "Trust this vendor?" });
     expect(await prompt.locator(".fingerprint").textContent()).toBe(other.fingerprint);
     await opened.checkAccessibility("a trust file dropped on a view");

@@ -18,6 +18,7 @@ import {
   serveSite,
   type ServedSite,
 } from "./operator-page.ts";
+import { dropFile } from "./vendor-desk.ts";
 
 const PASSWORD = "correct horse battery ☂";
 const TOKEN_LABEL = "Administration token";
@@ -174,8 +175,11 @@ test("the page asks for a new sign-in after its token is revoked, and then shows
   const visit = await openSignedIn(site, revokedToken, "#/settings/trust");
   const { page } = visit;
   await page.getByText("No vendor is trusted yet").waitFor();
+  await dropFile(page, '{"kty":"OKP","d":"AAAA"}', "vendor.key");
+  await page.getByRole("dialog").getByText("This is a private key").waitFor();
   BERTH_COMMANDS.run("admin", "token", "--revoke", "brief", "--data", site.folder);
   await page.getByText("This session has expired. Sign in again.").waitFor();
+  expect(await page.locator("dialog").count()).toBe(0);
   await visit.checkLayouts("token-revoked");
   await visit.signIn(token);
   await page.getByText("No vendor is trusted yet").waitFor();

@@ -5,7 +5,9 @@ import { admin, unwrapReply } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { DialogActions } from "../parts/dialog-actions.tsx";
+import { frame } from "../parts/common-texts.ts";
 import { Notice } from "../parts/notice.tsx";
+import { useAction } from "../parts/use-action.ts";
 import { TrustVendorPrompt } from "../trust/trust-vendor-prompt.tsx";
 import { InstallOutcomeNotice } from "./document-installer.tsx";
 import { parseLicenseClaims } from "./documents.ts";
@@ -24,6 +26,7 @@ interface Props {
 export function DroppedDocument({ kind, text, onClose }: Props) {
   const outcome = useSignal<InstallOutcome | null>(null);
   const isClockSet = useSignal(false);
+  const { wrong, act } = useAction();
   const install = async (): Promise<void> => {
     outcome.value = await installDocument(text);
   };
@@ -31,7 +34,7 @@ export function DroppedDocument({ kind, text, onClose }: Props) {
   // nothing to confirm: the server says what is wrong with it.
   useEffect(() => {
     void loadLicenseData();
-    if (kind === "trust" || kind === "text") void install();
+    if (kind === "trust" || kind === "text") void act(install);
   }, []);
   const claims = kind === "license" ? parseLicenseClaims(text) : null;
   const { value: current } = outcome;
@@ -77,7 +80,19 @@ export function DroppedDocument({ kind, text, onClose }: Props) {
         </>
       ) : kind === "license" ? (
         <InstallQuestion claims={claims} onCancel={onClose} onConfirm={install} />
-      ) : null}
+      ) : wrong.value === "" ? (
+        <p class="muted loading">{frame.loading}</p>
+      ) : (
+        <>
+          <Notice kind="bad">{wrong.value}</Notice>
+          <DialogActions
+            kind="main"
+            actionLabel={frame.retry}
+            onCancel={onClose}
+            onConfirm={() => act(install)}
+          />
+        </>
+      )}
     </Dialog>
   );
 }

@@ -1,3 +1,4 @@
+import { wrongDocument } from "./add-license-texts.ts";
 import type { DroppedKind } from "./dropped-file.ts";
 
 /** A file that is dropped where no place for it is on the screen. */
@@ -31,10 +32,7 @@ export const pageDrop = {
 export const droppedKinds: Readonly<
   Record<Exclude<DroppedKind, "license" | "trust" | "time" | "qr" | "text">, string>
 > = {
-  request: "This is a license request: send it to the vendor, who answers with a license.",
-  policy: "This is a vendor’s policy: it is confirmed by codes. Use “Activate by phone”.",
-  lease: "This is a lease for an application: it cannot be installed.",
-  receipt: "This is the receipt of a returned license: send it to the vendor.",
+  ...wrongDocument,
   backup:
     "This is a backup of a data folder, or a move file. It cannot be restored from this page: stop the server and use the command below on the machine.",
   "desk-backup":

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { errorMessageOf } from "../api.ts";
@@ -18,6 +18,12 @@ import { droppedKinds, pageDrop as texts } from "./page-drop-texts.ts";
 type Shown = DroppedFile | { readonly kind: "message"; readonly message: string };
 
 const shown = signal<Shown | null>(null);
+
+// A session that ends, or another one that begins, must not find the dialog of the one before.
+effect(() => {
+  void accessState.value;
+  shown.value = null;
+});
 
 /** Receives a file that is dropped anywhere, on every view and before signing in. */
 export function PageDrop() {
