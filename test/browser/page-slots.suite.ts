@@ -349,6 +349,17 @@ describe("with 10,000 slots in use", () => {
     await opened.saveScreenshot("slots-many-phone");
   });
 
+  test("the question before 10,000 slots are released lists the first 100 and counts the rest", async () => {
+    const { page } = await openTable();
+    await page.getByRole("checkbox", { name: "Select all 10,000 shown" }).check();
+    await page.getByRole("button", { name: "Release 10,000…" }).click();
+    const items = page.getByRole("list", { name: "Slots to release" }).getByRole("listitem");
+    await items.last().getByText("and 9,900 more").waitFor();
+    expect(await items.count()).toBe(101);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("10,000 slots in use").waitFor();
+  });
+
   test("printing gives every slot that the filter selects, and says if there are more", async () => {
     const { page, search, waitForCount } = await openTable();
     const printedRows = page.locator(".printed-slots tbody tr");

@@ -26,6 +26,9 @@ interface Props {
   readonly onReleased: (outcome: ReleaseOutcome) => void;
 }
 
+/** How many of the slots the question lists: the page stalls with thousands. */
+const MAX_LISTED = 100;
+
 /** Asks once before one or several slots are released, and says what follows. */
 export function ReleaseDialog({ rows, now, onClose, onReleased }: Props) {
   const { dialog } = slots;
@@ -41,11 +44,12 @@ export function ReleaseDialog({ rows, now, onClose, onReleased }: Props) {
   return (
     <Dialog title={dialog.title(rows.length, count)} onClose={onClose}>
       <ul class="release-list" aria-label={dialog.list} tabIndex={0}>
-        {rows.map((row) => (
+        {rows.slice(0, MAX_LISTED).map((row) => (
           <li key={row.key}>
             <b>{row.registration.user}</b> {describeSlot(row, now)}
           </li>
         ))}
+        {rows.length > MAX_LISTED && <li>{dialog.more(formatNumber(rows.length - MAX_LISTED))}</li>}
       </ul>
       <p>{dialog.consequence(rows.length)}</p>
       {borrowed > 0 && (

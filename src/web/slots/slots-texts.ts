@@ -83,6 +83,7 @@ export const slots = {
     borrowed: (count: number, text: string, all: number) =>
       `${all === 1 ? "This slot is" : `${text} of them ${count === 1 ? "is" : "are"}`} borrowed: the application keeps working offline until the end of the borrow and cannot be stopped. Other users can take the slot in the meantime, if the license allows an early return.`,
     list: "Slots to release",
+    more: (count: string) => `and ${count} more`,
     confirm: (count: number, text: string) =>
       count === 1 ? "Release the slot" : `Release ${text} slots`,
     releasedOne: (user: string, product: string) => `${user}’s slot of ${product} was released.`,
