@@ -42,6 +42,6 @@ export const requestFlags = {
     name: "show",
     type: "string",
     placeholder: "ID",
-    help: "show an open request again instead of creating one",
+    help: "show an open request or activation code again instead of creating one",
   },
 } as const satisfies Readonly<Record<string, Option>>;

@@ -71,8 +71,13 @@ const request = defineCommand({
   },
 });
 
-const showRequest = ({ admin }: AdminClient, request_id: string): Promise<RequestReply> =>
-  unwrapReply(admin.requests.document.get({ query: { request_id } }));
+/** An open request as it was created; an activation code is in the list itself. */
+async function showRequest({ admin }: AdminClient, request_id: string): Promise<RequestReply> {
+  const requests = await unwrapReply(admin.requests.get());
+  const code = requests.find(({ id }) => id === request_id)?.activation_code ?? null;
+  if (code !== null) return { payload: code };
+  return unwrapReply(admin.requests.document.get({ query: { request_id } }));
+}
 
 async function fetchDefaultProduct({ admin }: AdminClient): Promise<RequestProduct> {
   const licenses = await unwrapReply(admin.licenses.get());

@@ -14,7 +14,7 @@ const openExchange = async (): Promise<OfflineExchange> => {
   return exchange;
 };
 
-const WANTS = ["--slots", "10", "--until", "2027-12-31", "--note", "two more people"];
+const WANTS = ["--slots", "10", "--until", "2099-12-31", "--note", "two more people"];
 
 const request = (exchange: OfflineExchange, ...more: string[]): Promise<Requested> =>
   runJsonOrThrow(["license", "request", ...exchange.dataFlags, "--product", "CAD", ...more]);
@@ -29,7 +29,7 @@ describe("berth license requests", () => {
     const [header, row] = stdout.split("\n");
     expect(header).toMatch(/^REQUEST +KIND +CREATED +PRODUCT +KEY +SLOTS +UNTIL +NOTE$/);
     expect(row).toMatch(
-      new RegExp(`^${request_id} +file +\\S+ +CAD +- +10 +2027-12-31 +two more people$`),
+      new RegExp(`^${request_id} +file +\\S+ +CAD +- +10 +2099-12-31 +two more people$`),
     );
   });
 
@@ -59,6 +59,17 @@ describe("berth license request --show", () => {
       out,
     ]);
     expect(readFileSync(out, "utf8")).toBe(`${payload}\n`);
+  });
+
+  test("prints an activation code again", async () => {
+    const exchange = await openExchange();
+    await runOrThrow(["airgap", "request", ...exchange.dataFlags, "--license-key", "K-1"]);
+    const list = ["license", "requests", ...exchange.dataFlags];
+    const [listed] = await runJsonOrThrow<{ id: string; activation_code: string }[]>(list);
+    const { id = "", activation_code: code = "" } = listed ?? {};
+    expect(code).not.toBe("");
+    const show = ["license", "request", ...exchange.dataFlags, "--show", id];
+    expect(await runOrThrow(show)).toBe(`${code}\n`);
   });
 
   test("is refused together with wishes, and for an unknown id", async () => {

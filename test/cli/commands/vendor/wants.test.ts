@@ -8,13 +8,13 @@ import { runBerth, runJsonOrThrow, runOrThrow } from "../../../support/run-berth
 import { readFileSync, writeFileSync } from "node:fs";
 
 const LINE =
-  'the site asks for (not verified): 10 slots, until 2027-12-31, note: "two more people"';
+  'the site asks for (not verified): 10 slots, until 2099-12-31, note: "two more people"';
 
 const requestWithWants = async (): Promise<{ exchange: OfflineExchange; path: string }> => {
   const exchange = new OfflineExchange();
   await exchange.open("CAD");
   const path = exchange.path("request.jwt");
-  const wants = ["--slots", "10", "--until", "2027-12-31", "--note", "two more people"];
+  const wants = ["--slots", "10", "--until", "2099-12-31", "--note", "two more people"];
   const request = ["license", "request", ...exchange.dataFlags, "--product", "CAD"];
   await runOrThrow([...request, ...wants, "--out", path]);
   return { exchange, path };
@@ -56,7 +56,7 @@ describe("the wishes in a request", () => {
     const { stdout } = await issue(exchange, path, "--json", "--dry-run");
     expect(JSON.parse(stdout) as object).toMatchObject({
       terms: { slots: 1, valid_until: null },
-      wants: { slots: 10, until: "2027-12-31", note: "two more people" },
+      wants: { slots: 10, until: "2099-12-31", note: "two more people" },
     });
   });
 
@@ -88,7 +88,7 @@ describe("the wishes in a request", () => {
 
 test.each([
   [{ slots: 1 }, "1 slot"],
-  [{ until: "2027-12-31" }, "until 2027-12-31"],
+  [{ until: "2099-12-31" }, "until 2099-12-31"],
   [{ slots: 2, note: "n" }, '2 slots, note: "n"'],
 ])("describeWants names only what %j asks for", (wants, expected) => {
   expect(describeWants(wants)).toBe(`the site asks for (not verified): ${expected}`);
