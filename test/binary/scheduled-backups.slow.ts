@@ -156,8 +156,8 @@ describe("a backup that is interrupted", () => {
     expect((await backUpNow(again)).status).toBe(200);
     expect(contentsOf(directory)).toMatchObject(first);
     expect([hasUnfinished(), readdirSync(directory).length]).toEqual([false, 2]);
-    // The process of the killed server may make its backup again, but removes none: it was told to
-    // keep one.
+    // The process of the killed server may make its backup again, but removes none: its
+    // setting was to keep one.
     resume();
     await hasEnded();
     expect(contentsOf(directory)).toMatchObject(first);

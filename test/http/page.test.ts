@@ -115,7 +115,7 @@ test("the first load of the page is at most 110 kB when compressed", async () =>
   expect(total).toBeLessThan(110_000);
 });
 
-test("files with a hash in their name are kept for ever, the pages are revalidated", async () => {
+test("files with a hash in their name are cached for a year, the pages are revalidated", async () => {
   const site = await openAppliance();
   for (const page of ["/", "/api/v4/docs"]) {
     const [response] = await site.get<string>(page);

@@ -148,7 +148,7 @@ describe("retention", () => {
       "site.berth.0123456789abcdef.new",
       `berth-0000000000000000-20200105T000000Z.berth.0123456789abcdef.new`,
     ];
-    for (const name of files) writeFileSync(join(directory, name), "of somebody else");
+    for (const name of files) writeFileSync(join(directory, name), "of another program");
     mkdirSync(join(directory, "berth-older"));
     writeFileSync(join(directory, "berth-older", "a.berth"), "");
     mkdirSync(join(directory, `berth-${appliance}-20200107T000000Z.berth`));
