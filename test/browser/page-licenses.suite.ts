@@ -238,7 +238,7 @@ describe("with a license of a trusted vendor installed", () => {
     await page.getByLabel("Text of the vendor’s file").fill(frames.toReversed().join("\n"));
     await page.getByRole("button", { name: "Use this text" }).click();
     await confirmInstall(page);
-    await page.getByText("is installed").waitFor();
+    await page.getByText("<i>Mesh</i> Pro is installed").waitFor();
     await useHostileProduct(site);
     await page.getByText("95 of 100 consumed").first().waitFor();
     // What the header bar covers has no target that can be touched.
