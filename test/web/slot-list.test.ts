@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import type { RegistrationReply } from "../../src/http/routes/admin.ts";
 import type { RegistrationChangesReply } from "../../src/http/routes/registrations-changes.ts";
 import { COLUMNS } from "../../src/web/slots/columns.ts";
 import { chooseLayout, filledColumns, gridColumnsOf } from "../../src/web/slots/column-layout.ts";
@@ -13,27 +12,9 @@ import {
   toggleRow,
 } from "../../src/web/slots/selection.ts";
 import { applyChanges, newList, sortList, type SortedList } from "../../src/web/slots/slot-list.ts";
+import { makeRegistration } from "./make-registration.ts";
 
 const NOON = "2026-03-02T12:00:00.000Z";
-
-const registration = (
-  user: string,
-  changes: Partial<RegistrationReply> = {},
-): RegistrationReply => ({
-  product: "CAD",
-  license_id: 1,
-  user,
-  os_hostname: "",
-  ip_local: "",
-  user_info: "",
-  peer: "10.0.0.1",
-  registered_at: "2026-03-02T09:00:00.000Z",
-  last_seen_at: "2026-03-02T09:00:00.000Z",
-  expires_at: "2026-03-02T09:30:00.000Z",
-  borrowed_until: null,
-  features: [],
-  ...changes,
-});
 
 const changes = (some: Partial<RegistrationChangesReply>): RegistrationChangesReply => ({
   reload: false,
@@ -47,7 +28,7 @@ const changes = (some: Partial<RegistrationChangesReply>): RegistrationChangesRe
 
 const listOf = (...users: readonly string[]) =>
   newList(
-    users.map((user) => registration(user)),
+    users.map((user) => makeRegistration(user)),
     changes({}),
     1,
     Date.parse(NOON),
@@ -67,7 +48,7 @@ describe("applyChanges", () => {
       list,
       changes({
         removed: [{ license_id: 1, user: "ada" }],
-        changed: [registration("dan"), registration("bob", { os_hostname: "ws" })],
+        changed: [makeRegistration("dan"), makeRegistration("bob", { os_hostname: "ws" })],
         renewed: [
           { license_id: 1, user: "cid", ...times },
           { license_id: 1, user: "nobody", ...times },
@@ -78,12 +59,12 @@ describe("applyChanges", () => {
     expect([...next.rows.keys()].toSorted()).toEqual(["1 bob", "1 cid", "1 dan"]);
     expect(next.rows.get("1 bob")?.registration.os_hostname).toBe("ws");
     expect(next.rows.get("1 cid")?.registration).toMatchObject(times);
-    expect(next.rows.get("1 cid")).toEqual(rowOf(registration("cid", times)));
+    expect(next.rows.get("1 cid")).toEqual(rowOf(makeRegistration("cid", times)));
     expect(next.version).toBe(list.version + 1);
   });
 
   test("ends a borrow by the server's time, not by the browser's", () => {
-    const borrowed = registration("ada", { borrowed_until: NOON });
+    const borrowed = makeRegistration("ada", { borrowed_until: NOON });
     const list = newList([borrowed], changes({}), 1, 0);
     const before = applyChanges(list, changes({ now: "2026-03-02T11:59:59.000Z" }), 1e15);
     expect(before.rows.get("1 ada")?.isBorrowed).toBe(true);
@@ -97,7 +78,7 @@ test("sortList gives the same order whether it sorts all rows or only moves the 
   const user = fc.constantFrom("ada", "bob", "cid", "dan", "eve", "fay");
   const row = fc
     .record({ user, os_hostname: fc.constantFrom("", "ws-1", "ws-10") })
-    .map((fields) => registration(fields.user, fields));
+    .map((fields) => makeRegistration(fields.user, fields));
   const order: fc.Arbitrary<SortOrder> = fc.record({
     column: fc.constantFrom(...COLUMNS),
     descending: fc.boolean(),
@@ -150,16 +131,16 @@ describe("chooseLayout", () => {
   });
 
   test("leaves out columns that are empty in all rows", () => {
-    const filled = filledColumns([rowOf(registration("ada"))]);
+    const filled = filledColumns([rowOf(makeRegistration("ada"))]);
     expect([...filled]).toEqual(["user", "product", "address", "lastSeen", "duration"]);
-    const more = rowOf(registration("bob", { features: ["mesh"], borrowed_until: NOON }));
-    expect([...filledColumns([rowOf(registration("ada")), more])]).toContain("features");
+    const more = rowOf(makeRegistration("bob", { features: ["mesh"], borrowed_until: NOON }));
+    expect([...filledColumns([rowOf(makeRegistration("ada")), more])]).toContain("features");
     expect(chooseLayout(200, filled).columns).toEqual([...filled]);
   });
 });
 
 describe("a selection", () => {
-  const rows = ["ada", "bob", "cid", "dan"].map((user) => rowOf(registration(user)));
+  const rows = ["ada", "bob", "cid", "dan"].map((user) => rowOf(makeRegistration(user)));
   const toggled = (selection: typeof NO_SELECTION, user: string, isRange = false) =>
     toggleRow(selection, `1 ${user}`, rows, isRange);
   const usersOf = ({ keys }: typeof NO_SELECTION) =>

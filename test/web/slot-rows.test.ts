@@ -11,22 +11,10 @@ import {
   type SlotFilter,
 } from "../../src/web/slots/rows.ts";
 import { visibleRowsOf } from "../../src/web/slots/visible-rows.ts";
+import { makeRegistration } from "./make-registration.ts";
 
-const registration = (user: string, changes: Partial<RegistrationReply> = {}) => ({
-  product: "cad",
-  license_id: 1,
-  user,
-  os_hostname: "",
-  ip_local: "",
-  user_info: "",
-  peer: "10.0.0.1",
-  registered_at: "2026-03-02T09:00:00.000Z",
-  last_seen_at: "2026-03-02T09:00:00.000Z",
-  expires_at: "2026-03-02T09:30:00.000Z",
-  borrowed_until: null,
-  features: [],
-  ...changes,
-});
+const registration = (user: string, changes: Partial<RegistrationReply> = {}) =>
+  makeRegistration(user, { product: "cad", ...changes });
 
 const row = (user: string, changes: Partial<RegistrationReply> = {}) =>
   rowOf(registration(user, changes));

@@ -1,0 +1,21 @@
+import type { RegistrationReply } from "../../src/http/routes/admin.ts";
+
+/** A registration as the API lists it, for tests of the page. */
+export const makeRegistration = (
+  user: string,
+  changes: Partial<RegistrationReply> = {},
+): RegistrationReply => ({
+  product: "CAD",
+  license_id: 1,
+  user,
+  os_hostname: "",
+  ip_local: "",
+  user_info: "",
+  peer: "10.0.0.1",
+  registered_at: "2026-03-02T09:00:00.000Z",
+  last_seen_at: "2026-03-02T09:00:00.000Z",
+  expires_at: "2026-03-02T09:30:00.000Z",
+  borrowed_until: null,
+  features: [],
+  ...changes,
+});
