@@ -27,8 +27,8 @@ const OpenRequestReply = Type.Object(
     }),
     product: orNull(Type.String(), "Requested product; null: none was named."),
     license_key: orNull(Type.String(), "License key as sent in the request."),
-    wanted_slots: orNull(Type.Integer(), "Number of slots that the site asked for."),
-    wanted_until: orNull(Type.String(), "Last day that the site asked for, as YYYY-MM-DD."),
+    wanted_slots: orNull(Type.Integer(), "Number of slots that the site wants."),
+    wanted_until: orNull(Type.String(), "Last day that the site wants, as YYYY-MM-DD."),
     note: orNull(Type.String(), "Note for the vendor."),
     created_at: time,
     expires_at: Type.String({
