@@ -1,0 +1,80 @@
+import type { Episode, EpisodeOutcome } from "../domain/demand/episode.ts";
+import type { ReleasedBy } from "../domain/event.ts";
+import type { Terms } from "../domain/licenses/terms.ts";
+import type { Instant } from "../domain/time.ts";
+
+/**
+ * What the audit log says of a period of time: who held what, who was denied what, and which limits
+ * were in force. Every report, statement and usage step is computed from it.
+ */
+export interface SiteRecord {
+  /** Nothing is known before this instant. */
+  readonly from: Instant;
+  /** The instant of the state that completes the record: sessions without an end are held then. */
+  readonly to: Instant;
+  /** At least one. Time runs forward within each; the clock was set back between two of them. */
+  readonly clockPeriods: readonly ClockPeriod[];
+  readonly sessions: readonly Session[];
+  readonly episodes: readonly EndedEpisode[];
+  readonly terms: readonly TermsPeriod[];
+  readonly consumptions: readonly CountedConsumption[];
+}
+
+export interface ClockPeriod {
+  readonly from: Instant;
+  readonly to: Instant;
+}
+
+/** A pool of slots: of a product, or of one of its floating features. */
+export interface PoolKey {
+  readonly product: string;
+  /** Null: the slots of the product itself. */
+  readonly feature: string | null;
+}
+
+/** One user held one slot, from taking it to its end. */
+export interface Session extends PoolKey {
+  readonly license: number;
+  readonly user: string;
+  readonly slot: number;
+  /** Null: taken before the record begins. */
+  readonly start: Instant | null;
+  /** Null: held at the end of the record. */
+  readonly end: Instant | null;
+  /** Indices into `clockPeriods`: where it was taken and where its end was written. */
+  readonly startPeriod: number;
+  readonly endPeriod: number;
+  /** The journal lines that took it and ended it; null: outside the record. */
+  readonly startSeq: number | null;
+  readonly endSeq: number | null;
+  readonly endedBy: ReleasedBy | "expiry" | "license_removed" | null;
+  readonly host: string;
+  readonly peer: string;
+  readonly borrows: readonly { readonly from: Instant; readonly until: Instant }[];
+}
+
+export interface EndedEpisode extends Episode {
+  readonly outcome: EpisodeOutcome;
+  readonly endedAt: Instant;
+  /** Index into `clockPeriods`. */
+  readonly clockPeriod: number;
+}
+
+/** One license had these terms from `from` until before `to`; null: still in force. */
+export interface TermsPeriod {
+  readonly license: number;
+  readonly vendor: string;
+  readonly terms: Terms;
+  readonly from: Instant;
+  readonly to: Instant | null;
+}
+
+export interface CountedConsumption extends PoolKey {
+  readonly license: number;
+  readonly user: string | null;
+  readonly at: Instant;
+  readonly count: number;
+  /** The total after it, and the clock period it was counted in. */
+  readonly total: number;
+  readonly clockPeriod: number;
+}
