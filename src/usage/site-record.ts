@@ -67,6 +67,12 @@ export interface TermsPeriod {
   readonly terms: Terms;
   readonly from: Instant;
   readonly to: Instant | null;
+  /** Indices into `clockPeriods`: a clock that was set back can make `to` earlier than `from`. */
+  readonly startPeriod: number;
+  readonly endPeriod: number;
+  /** The journal lines that installed it and replaced or removed it; null: outside the record. */
+  readonly startSeq: number | null;
+  readonly endSeq: number | null;
 }
 
 export interface CountedConsumption extends PoolKey {

@@ -19,6 +19,8 @@ export interface Episode extends Demand {
   readonly code: string;
   /** The limit that refused, such as `max_slots_per_user = 3`; null: no slot was free. */
   readonly rule: string | null;
+  /** The address of the last refused call; a limit per address counts by it. */
+  readonly peer: string;
   readonly firstAt: Instant;
   readonly lastAt: Instant;
   readonly attempts: number;
