@@ -52,10 +52,14 @@ export function applyTermsChanges(
     );
   }
   const base = { ...DEFAULTS, product_name: product, ...before, product };
-  const { consumption, features, without, ...plain } = changes;
+  const { consumption, features, without, report_every_days, ...plain } = changes;
+  const { report_every_days: daysBefore = null, ...baseTerms } = base;
+  const reportDays = report_every_days === undefined ? daysBefore : report_every_days;
   const terms = {
-    ...base,
+    ...baseTerms,
     ...plain,
+    // Left out if it is not set: servers of 0.1.0 refuse a license with this member.
+    ...(reportDays !== null && { report_every_days: reportDays }),
     product,
     consumption: mergeConsumption("", base.consumption, consumption),
     features: mergeFeatures(base.features, features ?? [], without ?? []),

@@ -14,7 +14,11 @@ export interface FeatureChanges extends Partial<Omit<Feature, "floating" | "cons
 }
 
 /** Changes to a license; terms that are absent stay unchanged or get their default. */
-export interface TermsChanges extends Partial<Omit<TermsDocument, "features" | "consumption">> {
+export interface TermsChanges extends Partial<
+  Omit<TermsDocument, "features" | "consumption" | "report_every_days">
+> {
+  /** Null: no statements are wanted any more. */
+  readonly report_every_days?: number | null;
   /** Null: consumption is no longer counted. */
   readonly consumption?: Partial<Consumption> | null;
   readonly features?: readonly FeatureChanges[];

@@ -56,7 +56,7 @@ export const FeatureSchema = Type.Object(
   closed,
 );
 
-/** The vendor's terms as in a document: every member is required, no other is allowed. */
+/** The vendor's terms as in a document: only `report_every_days` may be left out. */
 export const TermsDocument = Type.Object(
   {
     product: text(256),
@@ -84,6 +84,8 @@ export const TermsDocument = Type.Object(
     borrow_hours: orNull(hours),
     early_return: trueOrFalse,
     move_grace_hours: hours,
+    /** Absent: no statements are wanted. Version 0.1.0 refuses terms with this member. */
+    report_every_days: Type.Optional(wholeNumber(1, 366, " of days")),
     consumption: orNull(ConsumptionSchema),
     features: Type.Array(FeatureSchema, {
       maxItems: 256,
@@ -121,6 +123,8 @@ export function decodeTerms(value: unknown): Terms | null {
     borrowHours: value.borrow_hours,
     earlyReturn: value.early_return,
     moveGraceHours: value.move_grace_hours,
+    // Absent stays absent: every start compares the stored terms with the signed ones.
+    ...(value.report_every_days !== undefined && { reportEveryDays: value.report_every_days }),
     consumption: value.consumption,
     features: value.features.map(decodeFeature),
   };

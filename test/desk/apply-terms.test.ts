@@ -142,6 +142,23 @@ test("a renewal uses the default of a term that the ledger line lacks", async ()
   expect(terms).toEqual({ ...first.terms, slots: 6 });
 });
 
+describe("report_every_days", () => {
+  test("is left out of a license unless it is set, as older servers refuse it", async () => {
+    const { first } = await issueFirstLicense();
+    expect(first.terms).not.toHaveProperty("report_every_days");
+  });
+
+  test("stays in a renewal, and null removes it", async () => {
+    const { desk, renew } = await issueFirstLicense();
+    const issue = (terms: object) => issueTestLicense(desk, null, { renewLicenseId: renew, terms });
+    expect((await issue({ report_every_days: 30 })).terms.report_every_days).toBe(30);
+    expect((await issue({ slots: 6 })).terms.report_every_days).toBe(30);
+    expect((await issue({ report_every_days: null })).terms).not.toHaveProperty(
+      "report_every_days",
+    );
+  });
+});
+
 describe("a renewal that answers a request", () => {
   test("keeps the earlier terms, as a renewal from the ledger does", async () => {
     const { desk, site, first } = await issueFirstLicense();

@@ -72,6 +72,7 @@ test("GET license shows every field as the vendor set it", async () => {
     allow_negative_consumptions: true,
     reset_consumption: true,
     consumption_period: "weekly",
+    report_every_days: null,
     is_air_gapped: false,
     policy_id: null,
   });

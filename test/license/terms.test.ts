@@ -76,6 +76,20 @@ test("decodeTerms converts every field", () => {
   });
 });
 
+describe("report_every_days", () => {
+  test("is absent in the terms if the document lacks it", () => {
+    expect(decodeTerms(full)).not.toHaveProperty("reportEveryDays");
+  });
+
+  test("is a member of the terms if the document has it", () => {
+    expect(decodeTerms({ ...full, report_every_days: 30 })?.reportEveryDays).toBe(30);
+  });
+
+  test("is refused as null: a document leaves it out", () => {
+    expect(isAccepted({ report_every_days: null })).toBe(false);
+  });
+});
+
 const NULLABLE =
   "license_key customer metadata start valid_until maintenance_until grace_hours borrow_hours consumption";
 const NULLABLE_IN_FEATURE = "metadata expires floating consumption";
@@ -143,6 +157,7 @@ describe("the range of numbers", () => {
     ["grace_hours", 0, MAX_HOURS, (grace_hours) => isAccepted({ grace_hours })],
     ["borrow_hours", 0, MAX_HOURS, (borrow_hours) => isAccepted({ borrow_hours })],
     ["move_grace_hours", 0, MAX_HOURS, (move_grace_hours) => isAccepted({ move_grace_hours })],
+    ["report_every_days", 1, 366, (report_every_days) => isAccepted({ report_every_days })],
     ["max", 0, MAX_COUNT, (max) => isAccepted(withConsumption({ max }))],
     ["overages", 0, MAX_COUNT, (overages) => isAccepted(withConsumption({ overages }))],
     ["a feature's max", 0, MAX_COUNT, (max) => isFeatureAccepted(withConsumption({ max }))],

@@ -28,6 +28,7 @@ const withoutOptionalTerms = (original: License): License => ({
   license_key: null,
   customer: null,
   metadata: null,
+  report_every_days: null,
   policy_id: null,
   is_trial: false,
   start_date: null,

@@ -76,6 +76,13 @@ export const TERMS = {
     "hours the license stays valid on other hardware after a move; default 72",
     "number",
   ),
+  reportEveryDays: term(
+    "report-every-days",
+    "N",
+    "remind the site to send a usage statement this often, or none; needs Berth 0.2.0 there",
+    "number",
+    true,
+  ),
   consumptions: term(
     "consumptions",
     "N",

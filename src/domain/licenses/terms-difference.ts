@@ -8,7 +8,7 @@ import type { Instant } from "../time.ts";
 export const describeTermsDifference = (before: Terms, after: Terms): string[] =>
   differenceBy(ROWS, before, after);
 
-type DifferenceRows<T> = { readonly [K in keyof T]: (before: T[K], after: T[K]) => string[] };
+type DifferenceRows<T> = { readonly [K in keyof T]-?: (before: T[K], after: T[K]) => string[] };
 
 function differenceBy<T extends object>(rows: DifferenceRows<T>, before: T, after: T): string[] {
   const names = Object.keys(rows) as (keyof T)[];
@@ -136,6 +136,8 @@ const ROWS: DifferenceRows<Terms> = {
   borrowHours: compareValue("borrow hours"),
   earlyReturn: compareValue("early return"),
   moveGraceHours: compareValue("move grace hours"),
+  reportEveryDays: (before, after) =>
+    compareValue("days between usage statements")(before ?? null, after ?? null),
   consumption: compareConsumption,
   features: compareFeatures,
   metadata: compareMetadata,

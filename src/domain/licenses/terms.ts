@@ -30,6 +30,11 @@ export interface Terms {
    * one.
    */
   readonly moveGraceHours: number;
+  /**
+   * The vendor wants a usage statement at least this often; absent: it does not. A late one is
+   * reported to the operator and stops nothing.
+   */
+  readonly reportEveryDays?: number;
   /** Null: this license does not count consumption. */
   readonly consumption: ConsumptionTerms | null;
   readonly features: readonly FeatureTerms[];

@@ -100,6 +100,9 @@ export const LicenseObject = Type.Object(
       "Maximum consumption; null: no maximum, or consumption is not counted.",
     ),
     ...consumptionShape,
+    report_every_days: count(
+      "Days after which the vendor wants the next usage statement; null: it wants none.",
+    ),
     is_air_gapped: flag("Installed with a policy and a confirmation code."),
     policy_id: text("Id of the policy of an air-gapped license."),
     product_features: Type.Array(FeatureObject),
@@ -146,6 +149,7 @@ export function licenseObject(
     prevent_vm: false,
     max_consumptions: terms.consumption?.max ?? null,
     ...consumptionReplyFields(terms.consumption, view.total),
+    report_every_days: terms.reportEveryDays ?? null,
     is_air_gapped: view.grant.policyId !== null,
     policy_id: view.grant.policyId,
     product_features: view.features.map(featureObject),

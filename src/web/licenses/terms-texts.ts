@@ -15,6 +15,7 @@ export const terms = {
     timeout: "Timeout",
     borrow: "Borrowing",
     consumption: "Consumption",
+    statements: "Usage statements",
     features: "Features",
     policy: "Policy",
     metadata: "Note from the vendor",
@@ -39,6 +40,8 @@ export const terms = {
     `a slot is released after ${plural(minutes, "minute", "minutes")} without a heartbeat`,
   noBorrow: "not allowed",
   borrow: (time: string) => `up to ${time}`,
+  statements: (days: number) =>
+    days === 1 ? "wanted by the vendor every day" : `wanted by the vendor every ${days} days`,
   notCounted: "not counted",
   unlimited: "counted, no limit",
   upTo: (max: string) => `up to ${max}`,

@@ -20,6 +20,7 @@ export function termsOf(license: License): TermRows {
     [labels.timeout, texts.timeout(license.floating_timeout)],
     [labels.borrow, borrowTextOf(license)],
     [labels.consumption, consumptionTextOf(license, license.max_consumptions)],
+    ...reportRowsOf(license),
     ...(license.policy_id === null ? [] : [[labels.policy, license.policy_id] as const]),
     ...(metadata === null ? [] : [[labels.metadata, metadata] as const]),
   ];
@@ -42,6 +43,9 @@ function graceTextOf({ validity_period: end, grace_period: hours }: License): st
 
 const maintenanceRowsOf = ({ maintenance_period: end }: License): TermRows =>
   end === null ? [] : [[texts.labels.maintenance, texts.until(formatEnd(end))]];
+
+const reportRowsOf = ({ report_every_days: days }: License): TermRows =>
+  days === null ? [] : [[texts.labels.statements, texts.statements(days)]];
 
 export const borrowTextOf = ({ can_borrow, max_borrow_time: hours }: License): string =>
   can_borrow && hours !== null ? texts.borrow(durationText(hours)) : texts.noBorrow;

@@ -15,7 +15,7 @@ const SETTINGS = words(
 const DESK = ["dir", "passphrase-file"];
 const TERMS = words(
   "product product-name license-type customer metadata slots timeout-minutes start valid-until " +
-    "maintenance-until grace-hours borrow-hours move-grace-hours consumptions overages period " +
+    "maintenance-until grace-hours borrow-hours move-grace-hours report-every-days consumptions overages period " +
     "trial no-trial enabled disabled early-return no-early-return negative no-negative " +
     "feature no-feature terms",
 );

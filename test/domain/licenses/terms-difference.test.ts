@@ -89,6 +89,18 @@ describe("describeTermsDifference", () => {
       ["move grace hours 72 → 0"],
     ],
     [
+      "the wish for statements",
+      {},
+      { reportEveryDays: 30 },
+      ["days between usage statements none → 30"],
+    ],
+    [
+      "statements no longer wanted",
+      { reportEveryDays: 7 },
+      {},
+      ["days between usage statements 7 → none"],
+    ],
+    [
       "the type",
       { type: "perpetual" },
       { type: "subscription" },
