@@ -13,6 +13,7 @@ import {
 } from "./clock/clock.ts";
 import { decideAddConsumption } from "./consumption/add-consumption.ts";
 import { decideAddFeatureConsumption } from "./consumption/add-feature-consumption.ts";
+import { decideEndEpisodes, decideObserveEpisodes } from "./demand/record-episodes.ts";
 import type { Decision } from "./decision.ts";
 import type { Fault } from "./fault.ts";
 import { decideFeatureRegister } from "./features/feature-register.ts";
@@ -60,6 +61,8 @@ const DECIDERS = {
   DeclareAuditGaps: decideDeclareAuditGaps,
   ChangeAccess: decideChangeAccess,
   ChangeSettings: decideChangeSettings,
+  ObserveEpisodes: decideObserveEpisodes,
+  EndEpisodes: decideEndEpisodes,
   CountRefusals: decideCountRefusals,
 };
 

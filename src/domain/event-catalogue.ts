@@ -1,6 +1,7 @@
 import { APPLIANCE_EVENTS } from "./appliance/appliance-events.ts";
 import { CLOCK_EVENTS } from "./clock/clock-events.ts";
 import { CONSUMPTION_EVENTS } from "./consumption/consumption-events.ts";
+import { DEMAND_EVENTS } from "./demand/demand-events.ts";
 import type { Event } from "./event.ts";
 import type { EventDetails, EventKind, EventRow, EventRows } from "./event-row.ts";
 import { LICENSE_EVENTS } from "./licenses/license-events.ts";
@@ -16,6 +17,7 @@ const EVENT_CATALOGUE: EventRows<Event["type"]> = {
   ...CONSUMPTION_EVENTS,
   ...otherApplianceEvents,
   ...CLOCK_EVENTS,
+  ...DEMAND_EVENTS,
   RefusalsCounted,
 };
 

@@ -1,4 +1,4 @@
-import type { Instant } from "./time.ts";
+import { HOUR, MINUTE, SECOND, type Instant } from "./time.ts";
 
 /**
  * The address of a caller, for people. A call through the unix socket certainly came from this
@@ -32,3 +32,11 @@ export const pluralize = (number: number, noun: string): string =>
   `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 export const formatList = (names: readonly string[]): string => names.join(", ") || "none";
+
+/** A duration for people, such as "95 seconds", "12 minutes" or "5 hours". */
+export function formatDuration(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / SECOND);
+  if (seconds < 120) return pluralize(seconds, "second");
+  const minutes = Math.round(milliseconds / MINUTE);
+  return minutes < 120 ? `${minutes} minutes` : `${Math.round(milliseconds / HOUR)} hours`;
+}

@@ -1,6 +1,7 @@
 import type { AccessChange } from "./appliance/access-change.ts";
 import type { SettingChanged } from "./appliance/setting-change.ts";
 import type { ClockJump } from "./clock/clock-jump-types.ts";
+import type { EpisodeEnded, EpisodesObserved } from "./demand/episode.ts";
 import type { BaseEvent } from "./event-base.ts";
 import type {
   ActivationMade,
@@ -53,6 +54,8 @@ export type Event =
   | ClockAsked
   | ClockJumped
   | ClockSetBack
+  | EpisodesObserved
+  | EpisodeEnded
   | RefusalsCounted;
 
 export interface Created extends BaseEvent<"Created"> {

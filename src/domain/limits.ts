@@ -1,4 +1,4 @@
-import { DAY, SECOND } from "./time.ts";
+import { DAY, MINUTE, SECOND } from "./time.ts";
 
 /** Every limit that a rule uses. */
 export const limits = {
@@ -25,6 +25,12 @@ export const limits = {
    * with made-up names.
    */
   refusalTotals: 1_000,
+  /** Denied episodes that are open at the same time; further refusals are only counted. */
+  openEpisodes: 100_000,
+  /** Without a retry for so long, an episode has ended. */
+  episodeSilence: 10 * MINUTE,
+  /** A refusal so long after the first one begins another episode. */
+  episodeLength: DAY,
   openRequests: 64,
   requestAge: 400 * DAY,
   /** Heads in a request. */

@@ -1,3 +1,4 @@
+import type { Episode } from "./demand/episode.ts";
 import type { PeerIndex } from "./index/peer-index.ts";
 import type { SlotChangeLog } from "./index/slot-change-log.ts";
 import type { RecordedJump } from "./clock/clock-jump-types.ts";
@@ -61,6 +62,8 @@ export interface State {
   readonly idempotencyRecords: Pick<IdempotencyRecords, "size" | "get" | typeof Symbol.iterator>;
   /** Refusals since the data folder was created, by product and code. */
   readonly refusals: ReadonlyMap<string, RefusalTotal>;
+  /** Denied episodes that have not ended, as they were last recorded, by `demandKey`. */
+  readonly openEpisodes: ReadonlyMap<string, Episode>;
 }
 
 /** A demo's folder cannot be used by a site, and vice versa. */

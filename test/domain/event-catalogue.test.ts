@@ -3,9 +3,11 @@ import { eventTypes, summarize } from "../../src/domain/event-catalogue.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { AuditGap } from "../../src/domain/state.ts";
 import {
+  deniedEpisode,
   slotBorrowed,
   hoursLater,
   licenseInstalled,
+  minutesLater,
   MONDAY,
   slotTaken,
 } from "../support/scenario.ts";
@@ -62,6 +64,34 @@ const SUMMARIES: readonly [Event, string][] = [
   [
     { type: "RefusalsCounted", at, product: null, code: "license_expired", count: 1, users: [] },
     "1 request refused: license_expired",
+  ],
+  [
+    { type: "EpisodesObserved", at, episodes: [deniedEpisode(), deniedEpisode({ user: "bob" })] },
+    "2 denied episodes continued",
+  ],
+  [
+    { type: "EpisodeEnded", at, ...deniedEpisode(), outcome: "gave_up", endedAt: at },
+    "slot denied once, then gave up: floating_not_available",
+  ],
+  [
+    {
+      type: "EpisodeEnded",
+      at,
+      ...deniedEpisode({ feature: "MESH", attempts: 50 }),
+      outcome: "granted",
+      endedAt: minutesLater(4),
+    },
+    "slot of feature MESH denied 50 times in 4 minutes, then granted: floating_not_available",
+  ],
+  [
+    {
+      type: "EpisodeEnded",
+      at,
+      ...deniedEpisode({ attempts: 2, code: "slots_capped", rule: "max_slots_per_user = 3" }),
+      outcome: "left",
+      endedAt: hoursLater(3),
+    },
+    "slot denied 2 times in 3 hours, then left: slots_capped",
   ],
   [
     { type: "AuditGapDeclared", at, gap: GAP, note: "the disk was replaced", peer },

@@ -7,8 +7,10 @@ import {
   consume,
   consumeFeature,
   consumptionTerms,
+  deniedEpisode,
   featureTerms,
   install,
+  MONDAY,
   register,
   registerFeature,
   releaseFeature,
@@ -122,6 +124,20 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   fc
     .record({ code, product, count: fc.integer({ min: 1, max: 4 }) })
     .map((fields) => consumeFeature(fields.code, fields.count, { product: fields.product })),
+  fc
+    .record({ product, feature: fc.option(code), user, attempts: fc.integer({ min: 1, max: 50 }) })
+    .map((demand): Command => ({ type: "ObserveEpisodes", episodes: [deniedEpisode(demand)] })),
+  fc
+    .record({
+      product,
+      feature: fc.option(code),
+      user,
+      outcome: fc.constantFrom("left", "granted"),
+    })
+    .map(({ outcome, ...demand }): Command => ({
+      type: "EndEpisodes",
+      episodes: [{ ...deniedEpisode(demand), outcome, endedAt: MONDAY }],
+    })),
   fc
     .record({ product: fc.option(product), code: fc.constantFrom("__proto__", "unknown_product") })
     .map((fields): Command => ({

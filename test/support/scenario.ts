@@ -8,6 +8,7 @@ import type { FeatureRegister } from "../../src/domain/features/feature-register
 import type { FeatureRelease } from "../../src/domain/features/feature-release.ts";
 import type { LicenseRemove } from "../../src/domain/licenses/license-remove.ts";
 import type { LicenseUpload } from "../../src/domain/licenses/license-upload.ts";
+import type { Episode } from "../../src/domain/demand/episode.ts";
 import type { Borrow } from "../../src/domain/slots/borrow.ts";
 import type { Register } from "../../src/domain/slots/register.ts";
 import type { Unregister, UnregisterAll } from "../../src/domain/slots/unregister.ts";
@@ -144,6 +145,7 @@ export const dumpState = ({
   lapsedBorrows: [...state.lapsedBorrows],
   idempotencyRecords: [...state.idempotencyRecords],
   refusals: [...state.refusals],
+  openEpisodes: [...state.openEpisodes],
 });
 
 const dumpLicense = ({ counter, pool, features, ...license }: License) => ({
@@ -159,6 +161,22 @@ const dumpLicense = ({ counter, pool, features, ...license }: License) => ({
 const dumpPool = (pool: SlotPool<SlotHolder>) => ({
   holders: [...pool.inSlotOrder()].map(({ user }) => [user, { ...pool.get(user) }]),
   ends: pool.expiryIndex.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]),
+});
+
+/** An episode of one refusal of ada, who wanted a slot of cad. */
+export const deniedEpisode = (differing: Partial<Episode> = {}): Episode => ({
+  product: "cad",
+  feature: null,
+  user: "ada",
+  code: "floating_not_available",
+  rule: null,
+  peer: "10.0.0.7",
+  firstAt: MONDAY,
+  lastAt: MONDAY,
+  attempts: 1,
+  firstSeq: 5,
+  lastSeq: 5,
+  ...differing,
 });
 
 export const utc = (iso: string): Instant => instant(Temporal.Instant.from(iso).epochMilliseconds);

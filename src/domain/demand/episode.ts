@@ -1,5 +1,5 @@
 import type { BaseEvent } from "../event-base.ts";
-import type { Instant } from "../time.ts";
+import { earliest, type Instant } from "../time.ts";
 
 /** What a user could not get: a slot of a product, or a slot of one of its floating features. */
 export interface Demand {
@@ -29,7 +29,7 @@ export interface Episode extends Demand {
   readonly lastSeq: number;
 }
 
-/** `left`: the user released what they held. `gave_up`: no retry came for ten minutes. */
+/** `left`: the application of the user unregistered. `gave_up`: no retry came for ten minutes. */
 export type EpisodeOutcome = "granted" | "gave_up" | "left";
 
 /** Open episodes that changed in the last minute. Not audited: each is audited once, at its end. */
@@ -37,14 +37,39 @@ export interface EpisodesObserved extends BaseEvent<"EpisodesObserved"> {
   readonly episodes: readonly Episode[];
 }
 
-export interface EpisodeEnded extends BaseEvent<"EpisodeEnded">, Episode {
+export interface ClosedEpisode extends Episode {
   readonly outcome: EpisodeOutcome;
   /** When it was granted, or left; for `gave_up` the last refusal. */
   readonly endedAt: Instant;
 }
+
+/** Dated when it is written, which may be a minute after its end. */
+export interface EpisodeEnded extends BaseEvent<"EpisodeEnded">, ClosedEpisode {}
+
+/** The key of a demand in a map. */
+export const demandKey = ({ product, feature, user }: Demand): string =>
+  JSON.stringify([product, feature, user]);
 
 /** A person is the user name up to the first `#`; a leading `#` does not separate anything. */
 export function personOf(user: string): string {
   const end = user.indexOf("#", 1);
   return end < 0 ? user : user.slice(0, end);
 }
+
+/**
+ * No time of the episode is after `at`: the clock may have been set back since the refusals. Member
+ * by member, because events of the journal always have the same members.
+ */
+export const notAfter = (episode: Episode, at: Instant): Episode => ({
+  product: episode.product,
+  feature: episode.feature,
+  user: episode.user,
+  code: episode.code,
+  rule: episode.rule,
+  peer: episode.peer,
+  firstAt: earliest(episode.firstAt, at),
+  lastAt: earliest(episode.lastAt, at),
+  attempts: episode.attempts,
+  firstSeq: episode.firstSeq,
+  lastSeq: episode.lastSeq,
+});

@@ -7,6 +7,7 @@ import {
   findRemainingJumps,
 } from "../clock/clock-jumps.ts";
 import type { ClockSetBack, SlotRestored } from "../event.ts";
+import { moveEpisodes } from "./evolve-demand.ts";
 import { requireLicense } from "./evolve-licenses.ts";
 import type { RecordedJump } from "../clock/clock-jump-types.ts";
 import type { ConsumptionTerms } from "../licenses/terms.ts";
@@ -88,6 +89,7 @@ export function setClockBack(state: MutableState, { from, to }: ClockSetBack): v
     at: moveInstant(at),
     outcome: moveOutcome(outcome, skew, at),
   }));
+  moveEpisodes(state, to);
   for (const [key, entry] of state.lapsedBorrows)
     state.lapsedBorrows.set(key, moveLapsedBorrow(entry, skew));
   state.clockJumps.splice(0, Infinity, ...findRemainingJumps(state.clockJumps, from, to));

@@ -1,5 +1,6 @@
 import { addGap } from "../appliance/audit-gaps.ts";
 import { lapsedBorrowKey } from "../clock/clock-jumps.ts";
+import { demandKey } from "../demand/episode.ts";
 import type { Event } from "../event.ts";
 import { isGrant } from "../event-catalogue.ts";
 import {
@@ -28,6 +29,7 @@ import {
 } from "./mutable-state.ts";
 import type { MutableSlotPool } from "./mutable-slot-pool.ts";
 import { keepLapsedBorrow, dropSettledBorrows, dropLapsedBorrowsOf } from "./lapsed-borrows.ts";
+import { observeEpisodes } from "./evolve-demand.ts";
 import { moveAway, moveIn, countRefusals } from "./evolve-appliance.ts";
 import { addIdempotencyRecord, dropIdempotencyRecordsOf } from "./evolve-idempotency.ts";
 
@@ -194,6 +196,11 @@ export function evolve(readonlyState: State, event: Event): void {
       return moveIn(state, event);
     case "AuditGapDeclared":
       state.auditGaps = addGap(state.auditGaps, event.gap);
+      return;
+    case "EpisodesObserved":
+      return observeEpisodes(state, event);
+    case "EpisodeEnded":
+      state.openEpisodes.delete(demandKey(event));
       return;
     case "RefusalsCounted":
       return countRefusals(state, event);

@@ -1,4 +1,5 @@
 import type { RecordedJump } from "../clock/clock-jump-types.ts";
+import type { Episode } from "../demand/episode.ts";
 import { IdempotencyRecords } from "../idempotency/idempotency-records.ts";
 import { PeerIndex } from "../index/peer-index.ts";
 import { SlotChangeLog } from "../index/slot-change-log.ts";
@@ -52,6 +53,7 @@ interface Collections {
   readonly products: Map<string, readonly MutableLicense[]>;
   readonly idempotencyRecords: IdempotencyRecords;
   readonly refusals: Map<string, RefusalTotal>;
+  readonly openEpisodes: Map<string, Episode>;
 }
 
 export interface MutableLicense
@@ -120,4 +122,5 @@ export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
   products: new Map(),
   idempotencyRecords: new IdempotencyRecords(),
   refusals: new Map(),
+  openEpisodes: new Map(),
 });

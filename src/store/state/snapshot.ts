@@ -1,6 +1,7 @@
 import { Type, type Static, type TSchema } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
 import type { RecordedJump } from "../../domain/clock/clock-jump-types.ts";
+import type { Episode } from "../../domain/demand/episode.ts";
 import type { IdempotencyRecord } from "../../domain/idempotency/idempotency-records.ts";
 import type { Contact } from "../../domain/slots/contact.ts";
 import type {
@@ -173,6 +174,24 @@ export const Snapshot = Type.Object({
       count: Seq,
       lastAt: At,
     } satisfies RowOf<RefusalTotal>),
+  ),
+  /** Absent: none is open. */
+  episodes: Type.Optional(
+    Type.Array(
+      Type.Object({
+        product: Type.String(),
+        feature: Type.Union([Type.String(), Type.Null()]),
+        user: Type.String(),
+        code: Type.String(),
+        rule: Type.Union([Type.String(), Type.Null()]),
+        peer: Type.String(),
+        firstAt: At,
+        lastAt: At,
+        attempts: Seq,
+        firstSeq: Seq,
+        lastSeq: Seq,
+      } satisfies RowOf<Episode>),
+    ),
   ),
 });
 

@@ -1,4 +1,5 @@
 import { lapsedBorrowKey } from "../../domain/clock/clock-jumps.ts";
+import { demandKey } from "../../domain/demand/episode.ts";
 import { MutableSlotPool } from "../../domain/evolve/mutable-slot-pool.ts";
 import {
   emptyMutableState,
@@ -72,6 +73,7 @@ export function encodeSnapshot(
     auditGaps: state.auditGaps.filter(({ to }) => to > anchor.seq),
     remembered: [...state.idempotencyRecords].map(([key, record]) => ({ key, ...record })),
     refusals: [...state.refusals.values()],
+    ...(state.openEpisodes.size > 0 && { episodes: [...state.openEpisodes.values()] }),
   };
 }
 
@@ -148,6 +150,8 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   for (const total of snapshot.refusals) {
     state.refusals.set(JSON.stringify([total.product, total.code]), total);
   }
+  for (const episode of snapshot.episodes ?? [])
+    state.openEpisodes.set(demandKey(episode), episode);
   return state;
 }
 

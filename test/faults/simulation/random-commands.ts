@@ -2,10 +2,19 @@
 import type { Command } from "../../../src/domain/decide.ts";
 import type { AirgapLicense } from "../../../src/domain/licenses/airgap-license.ts";
 import type { LicenseUpload } from "../../../src/domain/licenses/license-upload.ts";
+import type { Episode } from "../../../src/domain/demand/episode.ts";
 import type { IdempotencyKey } from "../../../src/domain/idempotency/idempotency.ts";
 import type { Contact } from "../../../src/domain/slots/contact.ts";
 import type { State, TrustedVendor } from "../../../src/domain/state.ts";
-import { DAY, HOUR, later, latest, MINUTE, type Instant } from "../../../src/domain/time.ts";
+import {
+  DAY,
+  HOUR,
+  later,
+  latest,
+  MINUTE,
+  SECOND,
+  type Instant,
+} from "../../../src/domain/time.ts";
 import type { ChainHead } from "../../../src/store/journal/journal.ts";
 import { makeGrant, HARDWARE, HARDWARE_ID, VENDOR } from "../../support/new-site.ts";
 import {
@@ -72,6 +81,8 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   // The store writes clock jumps by itself.
   JumpClock: 0,
   SetClockBack: 0.4,
+  ObserveEpisodes: 1.5,
+  EndEpisodes: 1,
   CountRefusals: 1.5,
 };
 
@@ -237,6 +248,18 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     nonce: random.chance(0.8) ? state.clockNonce : null,
     peer: PEER,
   }),
+  ObserveEpisodes: (context) => ({
+    type: "ObserveEpisodes",
+    episodes: Array.from({ length: context.random.intBetween(1, 3) }, () => randomEpisode(context)),
+  }),
+  EndEpisodes: (context) => {
+    const { random, state, at } = context;
+    const open = [...state.openEpisodes.values()];
+    const episode =
+      open.length > 0 && random.chance(0.8) ? random.pick(open) : randomEpisode(context);
+    const outcome = random.pick(["granted", "gave_up", "left"] as const);
+    return { type: "EndEpisodes", episodes: [{ ...episode, outcome, endedAt: at }] };
+  },
   CountRefusals: ({ random }) => ({
     type: "CountRefusals",
     refusals: Array.from({ length: random.intBetween(1, 3) }, () => ({
@@ -317,4 +340,21 @@ function randomLicense({ random, state, at }: CommandContext): LicenseUpload | A
       ? { type: "LicenseUpload", ...fields, answers: null }
       : { type: "AirgapLicense", ...fields, activation },
   ]);
+}
+
+/** Sometimes it is ahead of the clock, as after the clock was set back. */
+function randomEpisode({ random, head, at }: CommandContext): Episode {
+  return {
+    product: random.pick(PRODUCTS),
+    feature: random.chance(0.5) ? null : random.pick(FEATURES),
+    user: randomUser(random),
+    code: random.pick(["floating_not_available", "slots_capped"]),
+    rule: random.chance(0.8) ? null : "max_slots_per_user = 3",
+    peer: PEER,
+    firstAt: later(at, -random.intBetween(0, 20) * MINUTE),
+    lastAt: later(at, random.intBetween(-1, 1) * SECOND),
+    attempts: random.intBetween(1, 50),
+    firstSeq: random.intBetween(0, head.seq),
+    lastSeq: head.seq,
+  };
 }

@@ -53,6 +53,7 @@ const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
     auditGaps: [],
     lapsedBorrows: [],
     cancelledRequests: [],
+    openEpisodes: [],
     idempotencyRecords: idempotencyRecords.map(([key, done]) => [key, { ...done, peer: null }]),
   }),
 };
