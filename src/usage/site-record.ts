@@ -32,7 +32,10 @@ export interface PoolKey {
   readonly feature: string | null;
 }
 
-/** One user held one slot, from taking it to its end. */
+/**
+ * One user held one slot, from taking it to its end. `clipToClockPeriods` says when that was in
+ * each clock period.
+ */
 export interface Session extends PoolKey {
   readonly license: number;
   readonly user: string;
@@ -50,7 +53,16 @@ export interface Session extends PoolKey {
   readonly endedBy: ReleasedBy | "expiry" | "license_removed" | null;
   readonly host: string;
   readonly peer: string;
-  readonly borrows: readonly { readonly from: Instant; readonly until: Instant }[];
+  /** In order, and without overlap. The last one may be longer than the session. */
+  readonly borrows: readonly Borrow[];
+}
+
+/** Borrowed from `from` until before `until`, which the clock may not have reached yet. */
+export interface Borrow {
+  readonly from: Instant;
+  readonly until: Instant;
+  /** Index into `clockPeriods`: where it was borrowed. */
+  readonly clockPeriod: number;
 }
 
 export interface EndedEpisode extends Episode {

@@ -1,6 +1,11 @@
 import { findGap } from "../../domain/appliance/audit-gaps.ts";
 import type { Instant } from "../../domain/time.ts";
-import { parseLinePrefix, type LinePrefix } from "../journal/journal.ts";
+import {
+  decodeLine,
+  parseLinePrefix,
+  type JournalLine,
+  type LinePrefix,
+} from "../journal/journal.ts";
 import { readLinesForward } from "../journal/line-reader.ts";
 import { monthOf } from "./audit-log.ts";
 import { AuditLineDamaged, AuditLineLocator, type AuditLogSource } from "./line-locator.ts";
@@ -13,6 +18,8 @@ export interface TimeRange {
 }
 
 const PART_BYTES = 256 * 1024;
+/** After so many bytes, waiting requests are served. */
+const SLICE_BYTES = 128 * 1024;
 const LF = Buffer.from("\n");
 
 /**
@@ -41,6 +48,34 @@ export function* readForward(
     size = 0;
   }
   yield Buffer.concat(chunks);
+}
+
+/** Where decoding begins: with a line by its number, or in the month of an instant. */
+export type ForwardStart = { readonly auditSeq: number } | { readonly since: Instant | null };
+
+/**
+ * The audit log, oldest line first, decoded. Null comes after every 128 KiB, so that a server can
+ * serve requests. Begins with the oldest kept line if the wanted one is older.
+ */
+export function* decodeForward(
+  source: AuditLogSource,
+  start: ForwardStart,
+): Generator<JournalLine | null> {
+  const since = "since" in start ? start.since : null;
+  const reader = new ForwardReader(source, since);
+  if ("auditSeq" in start) reader.nextSeq = Math.max(reader.nextSeq, start.auditSeq);
+  let size = 0;
+  for (const { bytes, writtenAt } of reader.readLines()) {
+    if (writtenAt !== null) {
+      const line = decodeLine(new Uint8Array(bytes));
+      if (line === null) throw new AuditLineDamaged(reader.nextSeq - 1);
+      yield line;
+    }
+    size += bytes.length + 1;
+    if (size < SLICE_BYTES) continue;
+    size = 0;
+    yield null;
+  }
 }
 
 interface VisitedLine {

@@ -1,0 +1,81 @@
+import { err, ok, type Result } from "../../domain/result.ts";
+import { earliest, type Instant } from "../../domain/time.ts";
+import type { AuditLogDamagedFault } from "../../faults/fault-types.ts";
+import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import { AuditLineDamaged } from "../../store/audit/line-locator.ts";
+import { decodeForward } from "../../store/audit/read-forward.ts";
+import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { JournalLine } from "../../store/journal/journal.ts";
+import type { Store } from "../../store/store.ts";
+import { SiteRecordCollector } from "../../usage/collect-site-record.ts";
+import { cutSiteRecord } from "../../usage/cut-site-record.ts";
+import { captureFinalState } from "../../usage/final-state.ts";
+import type { SiteRecord } from "../../usage/site-record.ts";
+
+/**
+ * Reads the record of a site from its audit log, from the first line at `from` to now; null: from
+ * the oldest kept line. Requests are served while it reads.
+ */
+export async function readSiteRecord(
+  store: Store,
+  from: Instant | null,
+): Promise<Result<SiteRecord, StorageFault | AuditLogDamagedFault>> {
+  try {
+    return (await tryReadSiteRecord(store, from, false)) ?? (await readAll(store, from));
+  } catch (error) {
+    if (!(error instanceof AuditLineDamaged)) throw error;
+    return err({ code: "audit_log_damaged", line: error.auditSeq });
+  }
+}
+
+type RecordResult = Result<SiteRecord, StorageFault>;
+
+async function readAll(store: Store, from: Instant | null): Promise<RecordResult> {
+  const result = await tryReadSiteRecord(store, from, true);
+  if (result === null) throw new Error("the whole audit log was read, and more is wanted");
+  return result;
+}
+
+/** Null: older lines are needed. */
+async function tryReadSiteRecord(
+  store: Store,
+  from: Instant | null,
+  readsAll: boolean,
+): Promise<RecordResult | null> {
+  const end = await store.read((state, { at: now }) => ({
+    source: store.auditLogSource(),
+    final: captureFinalState(state, now),
+  }));
+  if (!end.ok) return end;
+  const { source, final } = end.value;
+  const collector = new SiteRecordCollector();
+  /** Where the wanted part of the record begins; null: not reached. */
+  let start: { readonly at: Instant; readonly clockPeriod: number } | null = null;
+  const lines = decodeForward(source, { since: readsAll ? null : from });
+  await addLinesBetweenRequests(lines, (line) => {
+    collector.addLine(line);
+    if (from === null || start !== null || line.at < from) return;
+    start = { at: from, clockPeriod: collector.clockPeriodIndex };
+  });
+  if (collector.needsOlderLines && !readsAll && from !== null) return null;
+  const record = collector.finish(final);
+  if (from === null || from <= record.from) return ok(record);
+  const clockPeriod = record.clockPeriods.length - 1;
+  return ok(cutSiteRecord(record, start ?? { at: earliest(from, final.now), clockPeriod }));
+}
+
+/** Calls `add` with each line; null among the lines is a pause for requests. */
+export async function addLinesBetweenRequests(
+  lines: Iterator<JournalLine | null>,
+  add: (line: JournalLine) => void,
+): Promise<void> {
+  const addSlice = (): boolean => {
+    for (;;) {
+      const { done, value: line } = lines.next();
+      if (done === true) return true;
+      if (line === null) return false;
+      add(line);
+    }
+  };
+  while (!(await runBetweenRequests(addSlice)));
+}

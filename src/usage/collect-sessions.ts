@@ -1,0 +1,214 @@
+import { completeContact } from "../domain/slots/contact.ts";
+import type { Event } from "../domain/event.ts";
+import { earliest, instant, type Instant } from "../domain/time.ts";
+import type { RecordPosition } from "./recorded-line.ts";
+import type { FinalState, HeldSlot } from "./final-state.ts";
+import type { Borrow, Session } from "./site-record.ts";
+
+type CollectedSession = Omit<Session, "product">;
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type OpenSession = Mutable<Omit<CollectedSession, "borrows">> & { readonly borrows: Borrow[] };
+
+/** Collects sessions from events. A slot number belongs to one session, except after a restore. */
+export class SessionCollector {
+  readonly #borrowsBefore: ReadonlyMap<number, Instant>;
+  readonly #ended: CollectedSession[] = [];
+  /** By slot, in the order in which they were taken. */
+  readonly #open = new Map<number, OpenSession>();
+  /** The session of the license's slot, by license and user. */
+  readonly #openByUser = new Map<string, OpenSession>();
+  /** Lines are missing: where, and the newest slot that was taken before them. */
+  #gap: { readonly at: Instant; readonly clockPeriod: number; readonly newestSlot: number } | null =
+    null;
+  #newestSlot = 0;
+  /** Sessions that were open before the missing lines, and may have ended in them. */
+  readonly #endedInGap = new Map<number, { at: Instant; clockPeriod: number }>();
+
+  constructor(borrowsBefore: ReadonlyMap<number, Instant>) {
+    this.#borrowsBefore = borrowsBefore;
+  }
+
+  markGap(at: Instant, clockPeriod: number): void {
+    this.#gap = { at, clockPeriod, newestSlot: this.#newestSlot };
+    for (const slot of this.#open.keys()) {
+      if (!this.#endedInGap.has(slot)) this.#endedInGap.set(slot, { at, clockPeriod });
+    }
+  }
+
+  addEvent(event: Event, position: RecordPosition): void {
+    switch (event.type) {
+      case "SlotTaken": {
+        const { hostname, peer } = completeContact(event.contact);
+        this.#take({ ...event, feature: null }, hostname, peer, position);
+        return;
+      }
+      case "FeatureTaken": {
+        const holder = this.#openByUser.get(userKey(event.license, event.user));
+        this.#take(event, holder?.host ?? "", event.peer, position);
+        return;
+      }
+      case "SlotBorrowed": {
+        const session = this.#findOrAdd({ ...event, feature: null }, position);
+        if (session.host === "") session.host = event.contact.hostname;
+        if (session.peer === "") session.peer = event.contact.peer;
+        addBorrow(session, event.until, position);
+        return;
+      }
+      case "SlotRestored": {
+        if (event.isHeld) {
+          addBorrow(this.#findOrAdd({ ...event, feature: null }, position), event.until, position);
+          return;
+        }
+        const ended = this.#ended.findLast(({ slot }) => slot === event.slot);
+        this.#take(
+          { ...event, feature: null },
+          ended?.host ?? "",
+          ended?.peer ?? "",
+          position,
+        ).borrows.push({
+          from: position.at,
+          until: event.until,
+          clockPeriod: position.clockPeriod,
+        });
+        return;
+      }
+      case "SlotReleased":
+        return this.#end({ ...event, feature: null }, position, event.by);
+      case "FeatureReleased":
+        return this.#end(event, position, event.by);
+      case "SlotExpired":
+        return this.#end({ ...event, feature: null }, position, "expiry");
+      case "FeatureExpired":
+        return this.#end(event, position, "expiry");
+      default:
+    }
+  }
+
+  /** The license was removed, and its slots with it. */
+  endAllOf(license: number, position: RecordPosition): void {
+    for (const session of this.#open.values()) {
+      if (session.license === license) this.#end(session, position, "license_removed");
+    }
+  }
+
+  finish({ holders, now }: FinalState, periodCount: number): readonly CollectedSession[] {
+    const lastPeriod = periodCount - 1;
+    const heldSlots = new Set<number>();
+    for (const holder of holders) {
+      const { slot, end } = holder;
+      heldSlots.add(slot);
+      const session = this.#open.get(slot) ?? this.#addHolder(holder, now);
+      session.endPeriod = lastPeriod;
+      session.end = end <= now ? end : null;
+      if (end <= now) session.endedBy = "expiry";
+    }
+    for (const [slot, session] of this.#open) {
+      if (heldSlots.has(slot)) continue;
+      const { at, clockPeriod } = this.#endedInGap.get(slot) ?? {
+        at: now,
+        clockPeriod: lastPeriod,
+      };
+      Object.assign(session, { end: at, endPeriod: clockPeriod });
+    }
+    return [...this.#ended, ...this.#open.values()];
+  }
+
+  #take(
+    { license, feature, user, slot }: SlotOfUser,
+    host: string,
+    peer: string,
+    { at, clockPeriod, seq }: RecordPosition,
+  ): OpenSession {
+    const session = newSession({ license, feature, user, slot }, at, clockPeriod);
+    Object.assign(session, { startSeq: seq, host, peer });
+    this.#newestSlot = Math.max(this.#newestSlot, slot);
+    this.#add(session);
+    return session;
+  }
+
+  #add(session: OpenSession): void {
+    this.#open.set(session.slot, session);
+    if (session.feature === null) {
+      this.#openByUser.set(userKey(session.license, session.user), session);
+    }
+  }
+
+  /** The open session of a slot, which may have begun before the record or in missing lines. */
+  #findOrAdd(slotOfUser: SlotOfUser, { clockPeriod }: Pick<RecordPosition, "clockPeriod">) {
+    const open = this.#open.get(slotOfUser.slot);
+    if (open !== undefined) return open;
+    const isTakenInGap = this.#gap !== null && slotOfUser.slot > this.#gap.newestSlot;
+    const session =
+      isTakenInGap && this.#gap !== null
+        ? newSession(slotOfUser, this.#gap.at, this.#gap.clockPeriod)
+        : newSession(slotOfUser, null, 0);
+    session.endPeriod = clockPeriod;
+    const until = this.#borrowsBefore.get(slotOfUser.slot);
+    if (until !== undefined) session.borrows.push({ from: BEFORE, until, clockPeriod: 0 });
+    this.#add(session);
+    return session;
+  }
+
+  #addHolder({ license, feature, user, slot, host, peer, borrow }: HeldSlot, now: Instant) {
+    const session = this.#findOrAdd({ license, feature, user, slot }, { clockPeriod: 0 });
+    Object.assign(session, { host, peer });
+    if (borrow !== null && session.borrows.length === 0) {
+      const from = earliest(borrow.from, now);
+      session.borrows.push({ from, until: borrow.until, clockPeriod: 0 });
+    }
+    return session;
+  }
+
+  #end(
+    slotOfUser: SlotOfUser,
+    position: RecordPosition,
+    endedBy: NonNullable<Session["endedBy"]>,
+  ): void {
+    const session = this.#findOrAdd(slotOfUser, position);
+    this.#open.delete(session.slot);
+    this.#endedInGap.delete(session.slot);
+    const key = userKey(session.license, session.user);
+    if (this.#openByUser.get(key) === session) this.#openByUser.delete(key);
+    const { at, clockPeriod, seq } = position;
+    Object.assign(session, { end: at, endPeriod: clockPeriod, endSeq: seq, endedBy });
+    this.#ended.push(session);
+  }
+}
+
+type SlotOfUser = Pick<Session, "license" | "feature" | "user" | "slot">;
+
+/** Before every record. */
+const BEFORE = instant(-8_640_000_000_000_000);
+
+const userKey = (license: number, user: string): string => `${license} ${user}`;
+
+const newSession = (
+  { license, feature, user, slot }: SlotOfUser,
+  start: Instant | null,
+  startPeriod: number,
+): OpenSession => ({
+  feature,
+  license,
+  user,
+  slot,
+  start,
+  end: null,
+  startPeriod,
+  endPeriod: startPeriod,
+  startSeq: null,
+  endSeq: null,
+  endedBy: null,
+  host: "",
+  peer: "",
+  borrows: [],
+});
+
+/** A new end of a borrow replaces the end before. */
+function addBorrow({ borrows }: OpenSession, until: Instant, position: RecordPosition): void {
+  const { at, clockPeriod } = position;
+  const last = borrows.at(-1);
+  if (last !== undefined && last.clockPeriod === clockPeriod && last.until > at) {
+    borrows[borrows.length - 1] = { ...last, until: at };
+  }
+  borrows.push({ from: at, until, clockPeriod });
+}

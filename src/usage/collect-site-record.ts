@@ -1,0 +1,140 @@
+import type { Event } from "../domain/event.ts";
+import type { State } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import { SessionCollector } from "./collect-sessions.ts";
+import { TermsCollector } from "./collect-terms.ts";
+import { captureFinalState, type FinalState } from "./final-state.ts";
+import type { KnownBefore, RecordedLine } from "./recorded-line.ts";
+import type {
+  ClockPeriod,
+  CountedConsumption,
+  EndedEpisode,
+  Session,
+  SiteRecord,
+} from "./site-record.ts";
+
+const NOTHING_KNOWN: KnownBefore = { terms: new Map(), borrows: new Map() };
+
+/**
+ * Builds a site record from lines of the audit log, oldest first, and the state after them. The
+ * state before them is not needed: what was held then ends in a line, or is held in the state.
+ */
+export class SiteRecordCollector {
+  readonly #from: Instant | null;
+  #firstAt: Instant | null = null;
+  #lastAt: Instant | null = null;
+  #lastAuditSeq: number | null = null;
+  /** The clock periods that are over. */
+  readonly #clockPeriods: ClockPeriod[] = [];
+  #periodFrom: Instant | null = null;
+  readonly #sessions: SessionCollector;
+  readonly #terms: TermsCollector;
+  /** A license was removed that is older than the record. */
+  #hasUnknownHolders = false;
+  readonly #episodes: EndedEpisode[] = [];
+  readonly #consumptions: Omit<CountedConsumption, "product">[] = [];
+
+  /** `from`: the record begins there; null: with the first line. */
+  constructor(from: Instant | null = null, before: KnownBefore = NOTHING_KNOWN) {
+    this.#from = from;
+    this.#periodFrom = from;
+    this.#sessions = new SessionCollector(before.borrows);
+    this.#terms = new TermsCollector(before.terms);
+  }
+
+  /**
+   * Whether the record lacks what only older lines say: the terms of a license before it was
+   * renewed, or who held slots of a license that was removed.
+   */
+  get needsOlderLines(): boolean {
+    return this.#terms.hasUnknownTerms || this.#hasUnknownHolders;
+  }
+
+  addLine({ seq, at, audit_seq: auditSeq, events }: RecordedLine): void {
+    this.#firstAt ??= at;
+    this.#periodFrom ??= at;
+    if (auditSeq !== undefined) {
+      const isGap = this.#lastAuditSeq !== null && auditSeq !== this.#lastAuditSeq + 1;
+      if (isGap) this.#sessions.markGap(this.#lastAt ?? at, this.#clockPeriods.length);
+      this.#lastAuditSeq = auditSeq;
+    }
+    for (const event of events) this.#addEvent(event, seq);
+    this.#lastAt = at;
+  }
+
+  #addEvent(event: Event, seq: number): void {
+    if (event.type === "ClockSetBack") {
+      this.#clockPeriods.push({ from: this.#periodFrom ?? event.from, to: event.from });
+      this.#periodFrom = event.to;
+      return;
+    }
+    const position = { at: event.at, clockPeriod: this.#clockPeriods.length, seq };
+    switch (event.type) {
+      case "EpisodeEnded": {
+        const { type: _type, at: _at, ...episode } = event;
+        this.#episodes.push({ ...episode, clockPeriod: position.clockPeriod });
+        return;
+      }
+      case "ConsumptionAdded":
+      case "FeatureConsumptionAdded": {
+        const { license, user, at, count, total } = event;
+        const feature = event.type === "ConsumptionAdded" ? null : event.feature;
+        const { clockPeriod } = position;
+        this.#consumptions.push({ license, feature, user, at, count, total, clockPeriod });
+        return;
+      }
+      case "LicenseRemoved":
+        this.#sessions.endAllOf(event.license, position);
+        this.#hasUnknownHolders ||= !this.#terms.isInstalledInRecord(event.license);
+        return this.#terms.addEvent(event, position);
+      case "LicenseInstalled":
+      case "MovedAway":
+      case "MovedIn":
+        return this.#terms.addEvent(event, position);
+      default:
+        this.#sessions.addEvent(event, position);
+    }
+  }
+
+  /** The index of the clock period of the last line. */
+  get clockPeriodIndex(): number {
+    return this.#clockPeriods.length;
+  }
+
+  /** The record, completed by the state after the last line. The collector is used up. */
+  finish(final: FinalState): SiteRecord {
+    const { now } = final;
+    const from = this.#from ?? this.#firstAt ?? now;
+    const lastPeriod = { from: this.#periodFrom ?? from, to: now };
+    const clockPeriods = [...this.#clockPeriods, lastPeriod];
+    const products = new Map([...this.#terms.products, ...final.products]);
+    const sessions: Session[] = [];
+    for (const { license, ...session } of this.#sessions.finish(final, clockPeriods.length)) {
+      const product = products.get(license);
+      if (product !== undefined) sessions.push({ product, license, ...session });
+    }
+    return {
+      from,
+      to: now,
+      clockPeriods,
+      sessions,
+      episodes: this.#episodes,
+      terms: this.#terms.finish(final, from, clockPeriods.length),
+      consumptions: this.#consumptions.flatMap((consumption) => {
+        const product = products.get(consumption.license);
+        return product === undefined ? [] : [{ product, ...consumption }];
+      }),
+    };
+  }
+}
+
+export function collectSiteRecord(
+  lines: Iterable<RecordedLine>,
+  state: State,
+  now: Instant,
+  from: Instant | null = null,
+): SiteRecord {
+  const collector = new SiteRecordCollector(from);
+  for (const line of lines) collector.addLine(line);
+  return collector.finish(captureFinalState(state, now));
+}

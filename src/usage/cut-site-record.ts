@@ -1,0 +1,26 @@
+import type { Instant } from "../domain/time.ts";
+import type { SiteRecord } from "./site-record.ts";
+
+/**
+ * The same record without what ended before `from` in a clock period. Clock periods before that one
+ * stay in the list, without any time.
+ */
+export function cutSiteRecord(
+  record: SiteRecord,
+  { at: from, clockPeriod: first }: { readonly at: Instant; readonly clockPeriod: number },
+): SiteRecord {
+  const isWithin = (at: Instant | null, clockPeriod: number): boolean =>
+    clockPeriod > first || (clockPeriod === first && (at === null || at >= from));
+  return {
+    ...record,
+    from,
+    clockPeriods: record.clockPeriods.map((period, index) => {
+      if (index < first) return { from: period.to, to: period.to };
+      return index === first ? { ...period, from } : period;
+    }),
+    sessions: record.sessions.filter(({ end, endPeriod }) => isWithin(end, endPeriod)),
+    episodes: record.episodes.filter((e) => isWithin(e.endedAt, e.clockPeriod)),
+    terms: record.terms.filter(({ to, endPeriod }) => isWithin(to, endPeriod)),
+    consumptions: record.consumptions.filter((c) => isWithin(c.at, c.clockPeriod)),
+  };
+}

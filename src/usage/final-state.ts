@@ -1,0 +1,69 @@
+import type { Terms } from "../domain/licenses/terms.ts";
+import type { FeatureRegistration, Registration } from "../domain/slots/registration.ts";
+import type { State } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+
+/** What completes a site record: the state after its last line, as far as it is needed. */
+export interface FinalState {
+  readonly now: Instant;
+  /** By license. */
+  readonly terms: ReadonlyMap<number, { readonly vendor: string; readonly terms: Terms }>;
+  /** The products of all licenses, also of removed ones: an id belongs to one product for ever. */
+  readonly products: ReadonlyMap<number, string>;
+  /** When the appliance was moved to another host; null: it was not. */
+  readonly retiredAt: Instant | null;
+  readonly holders: readonly HeldSlot[];
+}
+
+export interface HeldSlot {
+  readonly license: number;
+  readonly feature: string | null;
+  readonly user: string;
+  readonly slot: number;
+  /** In the past: it has ended, and no line says so yet. */
+  readonly end: Instant;
+  readonly host: string;
+  readonly peer: string;
+  readonly borrow: { readonly from: Instant; readonly until: Instant } | null;
+}
+
+/** A copy of what is needed: the state itself changes with the next command. */
+export function captureFinalState(state: State, now: Instant): FinalState {
+  const products = new Map<number, string>();
+  for (const { license, product } of state.tombstones.values()) products.set(license, product);
+  const terms = new Map<number, { vendor: string; terms: Terms }>();
+  for (const { id, terms: current, grant } of state.licenses.values()) {
+    products.set(id, current.product);
+    terms.set(id, { vendor: grant.vendor, terms: current });
+  }
+  const retiredAt = state.retirement?.at ?? null;
+  return { now, terms, products, retiredAt, holders: listHolders(state) };
+}
+
+function listHolders({ licenses }: State): HeldSlot[] {
+  const holders: HeldSlot[] = [];
+  for (const { id: license, pool, features } of licenses.values()) {
+    for (const registration of pool.inSlotOrder()) {
+      holders.push(makeHeldSlot(license, null, registration));
+    }
+    for (const [feature, { pool: slots }] of features) {
+      for (const registration of slots.inSlotOrder()) {
+        holders.push(makeHeldSlot(license, feature, registration));
+      }
+    }
+  }
+  return holders;
+}
+
+function makeHeldSlot(
+  license: number,
+  feature: string | null,
+  registration: Registration | FeatureRegistration,
+): HeldSlot {
+  const { user, slot, end } = registration;
+  const fields = { license, feature, user, slot, end };
+  if (!("contact" in registration)) return { ...fields, host: "", peer: "", borrow: null };
+  const { contact, borrowedAt: from, borrowedUntil: until } = registration;
+  const borrow = from === null || until === null ? null : { from, until };
+  return { ...fields, host: contact.hostname, peer: contact.peer, borrow };
+}
