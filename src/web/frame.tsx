@@ -1,24 +1,21 @@
-import { useLayoutEffect, useRef } from "preact/hooks";
-import { AuditLog } from "./audit-log/audit-log.tsx";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { formatDateTime } from "./format.ts";
 import { Header, isOutdated } from "./header.tsx";
 import { healthCount } from "./health/findings.ts";
 import { Health } from "./health/health.tsx";
-import { Licenses } from "./licenses/licenses.tsx";
 import { PageDrop } from "./licenses/page-drop.tsx";
 import { Overview } from "./overview/overview.tsx";
 import { pageTitle } from "./page-title.ts";
 import { Button } from "./parts/button.tsx";
 import { frame } from "./parts/common-texts.ts";
 import { Notice } from "./parts/notice.tsx";
+import { lazyView, loadViewsWhenIdle } from "./lazy-view.tsx";
 import { currentRoute, type View } from "./router.ts";
 import { accessState } from "./session.ts";
-import { Settings } from "./settings/settings.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
 import { signIn } from "./sign-in/sign-in-texts.ts";
 import { CreatedToken, UnclaimedLine } from "./sign-in/unclaimed.tsx";
 import { siteName } from "./site-name.ts";
-import { Slots } from "./slots/slots.tsx";
 import { isUnreachable, serverStatus } from "./status-stream.ts";
 
 /** The header, and the view below it. */
@@ -72,6 +69,7 @@ const SAYS_UNCLAIMED: ReadonlySet<View> = new Set(["overview", "health", "settin
 function SignedInView({ view }: { view: View }) {
   const { value: status } = serverStatus;
   const firstVersion = useRef<string | null>(null);
+  useEffect(loadViewsWhenIdle, []);
   if (status === null) return isUnreachable.value && <p class="muted">{frame.noAnswerYet}</p>;
   firstVersion.current ??= status.version;
   return (
@@ -94,6 +92,11 @@ const UpgradeNotice = ({ version }: { version: string }) => (
     <Button onClick={() => location.reload()}>{frame.reload}</Button>
   </Notice>
 );
+
+const AuditLog = lazyView(async () => (await import("./audit-log/audit-log.tsx")).AuditLog);
+const Licenses = lazyView(async () => (await import("./licenses/licenses.tsx")).Licenses);
+const Settings = lazyView(async () => (await import("./settings/settings.tsx")).Settings);
+const Slots = lazyView(async () => (await import("./slots/slots.tsx")).Slots);
 
 function CurrentView({ view }: { view: View }) {
   switch (view) {

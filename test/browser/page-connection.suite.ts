@@ -2,6 +2,7 @@
 // when, and is current again by itself when the server is back. Also what tells one site from
 // another.
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Route } from "playwright-core";
 import { atEnd } from "../support/suite-harness.ts";
 import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
@@ -53,6 +54,16 @@ async function expectRecovered(opened: OperatorPage): Promise<void> {
   expect(await opened.page.locator("main").getAttribute("class")).not.toContain("outdated");
 }
 
+/** The scripts of the views that are not open follow when the browser has nothing else to do. */
+const expectViewsLoaded = (opened: OperatorPage): Promise<void> =>
+  opened.expectEventually(
+    `["audit", "licenses", "settings", "slots"].filter((view) => performance
+      .getEntriesByType("resource")
+      .some(({ name, responseEnd }) => name.includes("/assets/" + view + "-") && responseEnd > 0)
+    ).length`,
+    4,
+  );
+
 const screens = SCREENS.filter(
   ({ path, isSignedIn }) => path.startsWith("#/") && isSignedIn !== false,
 );
@@ -83,6 +94,7 @@ describe("while the server is stopped", () => {
   test("a view that is opened meanwhile loads when the server is back", async () => {
     const view = await openSignedIn(site, token, "#/overview");
     await view.page.getByText("2 of 10 slots in use").waitFor();
+    await expectViewsLoaded(view);
     await stopServer();
     await expectReconnecting(view);
     for (const name of ["Slots", "Licenses", "Audit log", "Health", "Settings"]) {
@@ -129,6 +141,43 @@ test("a server that hangs is noticed, and an action says that its outcome is unk
   await page.getByRole("button", { name: "Cancel" }).click();
   // The server did receive the request.
   await expectEventually(() => page.locator(".slot-body").getByText("bob").count(), 0);
+});
+
+describe("a view whose script cannot be loaded", () => {
+  test.each([
+    ["because the connection is lost", (route: Route) => route.abort()],
+    ["because the server was updated", (route: Route) => route.fulfill({ status: 404, body: "" })],
+  ])("says so %s, and a reload helps", async (_reason, answer) => {
+    const view = await openSignedIn(site, token, "#/overview");
+    const { page } = view;
+    await page.getByText(/of 10 slots in use/).waitFor();
+    await page.route("**/assets/settings-*", answer);
+    await page.reload();
+    await page.getByText(/of 10 slots in use/).waitFor();
+    await page.getByRole("link", { name: "Settings", exact: true }).click();
+    await page.getByRole("alert").getByText("This view could not be loaded.").waitFor();
+    await view.checkAccessibility("a view that could not be loaded");
+    await page.unroute("**/assets/settings-*");
+    await page.getByRole("button", { name: "Reload the page" }).click();
+    await page.getByRole("heading", { name: "Settings", level: 2 }).waitFor();
+    expect(await redTexts(view)).toEqual([]);
+  });
+
+  test("loads when the connection is back", async () => {
+    const view = await openSignedIn(site, token, "#/overview");
+    const { page } = view;
+    await page.route("**/assets/settings-*", (route) => route.abort());
+    await page.reload();
+    await page.getByText(/of 10 slots in use/).waitFor();
+    await stopServer();
+    await expectReconnecting(view);
+    await page.getByRole("link", { name: "Settings", exact: true }).click();
+    await page.getByText("Loading…").waitFor();
+    expect(await redTexts(view)).toEqual([]);
+    await page.unroute("**/assets/settings-*");
+    await startAgain();
+    await page.getByRole("heading", { name: "Settings", level: 2 }).waitFor();
+  });
 });
 
 describe("the tab", () => {

@@ -1,4 +1,4 @@
-import { pageFiles, type PageFile } from "../../platform/embedded/page-files.ts";
+import { ASSETS_PATH, pageFiles, type PageFile } from "../../platform/embedded/page-files.ts";
 import { hashOf, serveText, type ServedFile } from "./served-file.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -11,8 +11,6 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Browsers cache these without asking again: a changed file gets another name. */
 const ASSETS: readonly PageFile[] = ["page.js", "page.css", "docs.js", "docs.css", "icon.svg"];
 
-export const ASSETS_PATH = "/assets/";
-
 let assetNames: ReadonlyMap<PageFile, string> | null = null;
 let assets: ReadonlyMap<string, ServedFile> | null = null;
 
@@ -22,9 +20,14 @@ const namesByFile = (): ReadonlyMap<PageFile, string> =>
 
 /** The asset with this name; undefined: there is none, perhaps since an upgrade. */
 export const findAsset = (name: string): ServedFile | undefined =>
-  (assets ??= new Map(
-    [...namesByFile()].map(([file, hashed]) => [hashed, servePageFile(file, pageFiles()[file])]),
-  )).get(name);
+  (assets ??= new Map([
+    ...[...namesByFile()].map(
+      ([file, hashed]) => [hashed, servePageFile(file, pageFiles()[file])] as const,
+    ),
+    ...Object.entries(pageFiles().chunks).map(
+      ([chunk, text]) => [chunk, servePageFile(chunk, text)] as const,
+    ),
+  ])).get(name);
 
 /** For example `page-3f786850e3.js`. */
 function hashedName(file: PageFile): string {
@@ -32,7 +35,7 @@ function hashedName(file: PageFile): string {
   return `${name}-${hashOf(pageFiles()[file])}.${extension}`;
 }
 
-const servePageFile = (file: PageFile, text: string): ServedFile =>
+const servePageFile = (file: string, text: string): ServedFile =>
   serveText(TYPES[file.split(".")[1] ?? ""] ?? "", text);
 
 /** What the server writes into the head of a page, by the name of the meta element. */

@@ -2,8 +2,9 @@ import { Elysia } from "elysia";
 import { describeRoute, type RouteDetail } from "../openapi/describe-route.ts";
 import { isLocalRequest } from "../access/gate.ts";
 import { refuse } from "../faults.ts";
-import { ASSETS_PATH, findAsset, renderPage, type PageValues } from "../page/page-files.ts";
+import { findAsset, renderPage, type PageValues } from "../page/page-files.ts";
 import { replyWithFile, type ServedFile } from "../page/served-file.ts";
+import { ASSETS_PATH } from "../../platform/embedded/page-files.ts";
 import type { RouteDeps } from "./deps.ts";
 
 /** Allows only the server's own files, nothing inline, and no embedding in a frame. */

@@ -37,6 +37,8 @@ export const frame = {
   noAnswerYet: "The server does not answer yet. This page tries again by itself.",
   upgraded: (version: string) => `The server was updated to ${version}.`,
   reload: "Reload the page",
+  viewNotLoaded: "This view could not be loaded.",
+  viewNotLoadedHint: "The connection was lost, or the server was updated in the meantime.",
   demo: "Demo: for evaluation only, anyone on this machine can administer",
   movedAway: (when: string) =>
     `This appliance was moved to another host on ${when} and no longer serves users here.`,
