@@ -27,6 +27,9 @@ import { decideLicenseUpload } from "./licenses/license-upload.ts";
 import { decideDistrustVendor, decideTrustVendor } from "./licenses/trust.ts";
 import { err, type Result } from "./result.ts";
 import type { RuleContext } from "./rule-context.ts";
+import { decideAcknowledgeStatement } from "./statements/acknowledge-statement.ts";
+import { decideMakeStatement } from "./statements/make-statement.ts";
+import { decideSettleExpiries } from "./statements/settle-expiries.ts";
 import { decideBorrow } from "./slots/borrow.ts";
 import { decideRegister } from "./slots/register.ts";
 import { decideUnregister, decideUnregisterAll } from "./slots/unregister.ts";
@@ -58,6 +61,9 @@ const DECIDERS = {
   SetClockBack: decideSetClockBack,
   SetKeys: decideSetKeys,
   MoveAway: decideMoveAway,
+  SettleExpiries: decideSettleExpiries,
+  MakeStatement: decideMakeStatement,
+  AcknowledgeStatement: decideAcknowledgeStatement,
   DeclareAuditGaps: decideDeclareAuditGaps,
   ChangeAccess: decideChangeAccess,
   ChangeSettings: decideChangeSettings,

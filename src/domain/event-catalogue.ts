@@ -5,6 +5,7 @@ import { DEMAND_EVENTS } from "./demand/demand-events.ts";
 import type { Event } from "./event.ts";
 import type { EventDetails, EventKind, EventRow, EventRows } from "./event-row.ts";
 import { LICENSE_EVENTS } from "./licenses/license-events.ts";
+import { STATEMENT_EVENTS } from "./statements/statement-events.ts";
 import { SLOT_EVENTS } from "./slots/slot-events.ts";
 
 const { Created, RefusalsCounted, ...otherApplianceEvents } = APPLIANCE_EVENTS;
@@ -13,6 +14,7 @@ const { Created, RefusalsCounted, ...otherApplianceEvents } = APPLIANCE_EVENTS;
 const EVENT_CATALOGUE: EventRows<Event["type"]> = {
   Created,
   ...LICENSE_EVENTS,
+  ...STATEMENT_EVENTS,
   ...SLOT_EVENTS,
   ...CONSUMPTION_EVENTS,
   ...otherApplianceEvents,

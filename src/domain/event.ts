@@ -13,6 +13,7 @@ import type {
   VendorTrusted,
 } from "./licenses/license-event-types.ts";
 import type { Contact, Machine } from "./slots/contact.ts";
+import type { StatementAcknowledged, StatementMade } from "./statements/statement-events.ts";
 import type { AuditGap, DataFolderKind, Restore } from "./state.ts";
 import type { Instant } from "./time.ts";
 
@@ -49,6 +50,8 @@ export type Event =
   | Restored
   | MovedAway
   | MovedIn
+  | StatementMade
+  | StatementAcknowledged
   | AuditGapDeclared
   | ClockMarked
   | ClockAsked

@@ -90,6 +90,19 @@ export type Fault =
   | { readonly code: "request_used" }
   | { readonly code: "stale_license"; readonly serial: number; readonly returned?: ReturnedLicense }
   | { readonly code: "unknown_vendor" }
+  /** `since`: the first day that the next statement covers; null: the vendor has no license yet. */
+  | { readonly code: "statement_not_due"; readonly since: Instant | null }
+  | { readonly code: "statement_not_found" }
+  /** Another statement was made for the vendor at the same time. */
+  | { readonly code: "statement_outdated" }
+  /** Not even one day fits into a document. */
+  | { readonly code: "statement_too_large"; readonly day: Instant }
+  /** `restoredAt`: when the site last restored a backup, which may have lost the statement. */
+  | {
+      readonly code: "statement_unknown";
+      readonly number: number;
+      readonly restoredAt: Instant | null;
+    }
   | { readonly code: "vendor_in_use"; readonly licenses: number }
   | { readonly code: "slots_borrowed"; readonly slots: number }
   | { readonly code: "too_many_audit_gaps"; readonly limit: number };

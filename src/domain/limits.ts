@@ -50,6 +50,10 @@ export const limits = {
   wantedSlots: 1_000_000_000_000,
   requestNoteLength: 500,
   restores: 16,
+  /** Whole days that one usage statement covers. */
+  statementDays: 31,
+  /** Statements kept for each vendor; the oldest is dropped first. */
+  keptStatements: 24,
   /** Clock jumps that a set-back can still undo; older ones count as confirmed. */
   clockJumps: 64,
   /** Maximum number of declared gaps of the audit log. */

@@ -216,6 +216,44 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     message: () => "this vendor is not trusted",
     hint: "berth trust list shows all vendors",
   },
+  statement_not_due: {
+    status: 400,
+    message: ({ since }) =>
+      since === null
+        ? "the vendor has no license here, so there is nothing to report"
+        : `a statement covers whole days in UTC, and ${rfc3339(since).slice(0, 10)} has not ended yet`,
+    hint: "berth usage statements lists the statements that were made",
+    sample: { since: SAMPLE_TIME },
+  },
+  statement_not_found: {
+    status: 400,
+    message: () => "this statement was not made, or is no longer kept because it was acknowledged",
+    hint: "berth usage statements lists the statements that are kept",
+  },
+  statement_outdated: {
+    status: 409,
+    message: () => "another statement for this vendor was made at the same time; try again",
+    hint: "run the command again",
+  },
+  statement_too_large: {
+    status: 400,
+    message: ({ day }) =>
+      `the use of ${rfc3339(day).slice(0, 10)} does not fit into one statement; report this as a bug`,
+    sample: { day: SAMPLE_TIME },
+  },
+  statement_unknown: {
+    status: 400,
+    message: ({ number, restoredAt }) =>
+      `the vendor acknowledges a statement ${number} that this server did not make` +
+      (restoredAt === null
+        ? ""
+        : `; a backup was restored on ${rfc3339(restoredAt)}, and the statement may have been made after that backup`),
+    hint: ({ restoredAt }) =>
+      restoredAt === null
+        ? "berth usage statements lists the statements of this server; the file may be for a copy of it"
+        : "make the next statement and tell the vendor of the restore: receiving it needs --accept-fork",
+    sample: { number: 3, restoredAt: SAMPLE_TIME },
+  },
   vendor_in_use: {
     status: 400,
     message: ({ licenses }) =>

@@ -12,7 +12,8 @@ export type DocumentFault =
 /** The signature is valid, but the content is not what a document of the kind has to contain. */
 export interface ContentFault {
   readonly wrong: "content";
-  readonly expected: "trust" | "request" | "license" | "policy" | "receipt" | "time";
+  readonly expected:
+    "trust" | "request" | "license" | "policy" | "receipt" | "time" | "usage" | "ack";
 }
 
 interface RetiredKeyFault {
@@ -64,6 +65,8 @@ const CONTENT_NAMES: Readonly<Record<ContentFault["expected"], string>> = {
   policy: "a policy",
   receipt: "a receipt",
   time: "a time document",
+  usage: "a usage statement",
+  ack: "an acknowledgement",
 };
 
 /** Faults without facts. */

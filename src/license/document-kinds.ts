@@ -7,6 +7,8 @@ export const DOCUMENT_KINDS = [
   "lease",
   "receipt",
   "time",
+  "usage",
+  "ack",
 ] as const;
 
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
@@ -20,6 +22,8 @@ export const DOCUMENT_KIND_NAMES: Readonly<Record<DocumentKind, string>> = {
   lease: "a lease",
   receipt: "a receipt",
   time: "a time document",
+  usage: "a usage statement",
+  ack: "an acknowledgement",
 };
 
 /** What to do with a document of each kind. */
@@ -31,6 +35,8 @@ const USE_OF_KIND: Readonly<Record<DocumentKind, string>> = {
   lease: "it is for the application that requested it and cannot be installed",
   receipt: "send it to the vendor, who records it with berth vendor receive",
   time: "use it with berth clock repair",
+  usage: "send it to the vendor, who records it with berth vendor receive",
+  ack: "use it with berth usage acknowledge",
 };
 
 /** Completes the sentence "it is …" or "the file is …". */

@@ -5,7 +5,7 @@ import { DOCUMENT_KINDS, type DocumentKind } from "./document-kinds.ts";
 import { keyIdOf, parsePublicKey, publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
 
 /** More than any document needs, and small enough to parse safely. */
-const MAX_DOCUMENT = 48 * 1024;
+export const MAX_DOCUMENT = 48 * 1024;
 
 export interface DocumentHeader {
   readonly kind: DocumentKind;

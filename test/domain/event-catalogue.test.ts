@@ -10,7 +10,9 @@ import {
   minutesLater,
   MONDAY,
   slotTaken,
+  utc,
 } from "../support/scenario.ts";
+import { nextStatement } from "../support/statements.ts";
 
 const at = MONDAY;
 const slotFields = { at, license: 1, user: "ada", slot: 1 };
@@ -92,6 +94,25 @@ const SUMMARIES: readonly [Event, string][] = [
       endedAt: hoursLater(3),
     },
     "slot denied 2 times in 3 hours, then left: slots_capped",
+  ],
+  [
+    { type: "StatementMade", vendor: "V", peer, at, ...nextStatement(null, at, "one day") },
+    "usage statement 1 for vendor V made, of 2026-02-28",
+  ],
+  [
+    {
+      type: "StatementMade",
+      vendor: "V",
+      peer,
+      at,
+      ...nextStatement(null, at, "two days"),
+      to: utc("2026-03-02T00:00:00Z"),
+    },
+    "usage statement 1 for vendor V made, from 2026-02-28 to 2026-03-01",
+  ],
+  [
+    { type: "StatementAcknowledged", at, vendor: "V", n: 3, digest: "", peer },
+    "usage statement 3 acknowledged by vendor V",
   ],
   [
     { type: "AuditGapDeclared", at, gap: GAP, note: "the disk was replaced", peer },

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import type { Command } from "../../src/domain/decide.ts";
 import { DAY, MINUTE } from "../../src/domain/time.ts";
 import { makeRequestCommand, requestIdFor, VENDOR } from "./new-site.ts";
+import { nextStatement } from "./statements.ts";
 import {
   borrow,
   consume,
@@ -138,6 +139,22 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       type: "EndEpisodes",
       episodes: [{ ...deniedEpisode(demand), outcome, endedAt: MONDAY }],
     })),
+  fc.constant<Command>({ type: "SettleExpiries", vendor: VENDOR.vendor }),
+  fc.integer({ min: 1, max: 2 }).map((n): Command => {
+    const first = { ...nextStatement(null, MONDAY, "statement 1"), at: MONDAY };
+    const statement = n === 1 ? first : nextStatement(first, MONDAY, "statement 2");
+    return { type: "MakeStatement", vendor: VENDOR.vendor, statement, peer: "10.0.0.9" };
+  }),
+  fc.integer({ min: 1, max: 2 }).map((n): Command => {
+    const { digest } = nextStatement(null, MONDAY, `statement ${n}`);
+    return {
+      type: "AcknowledgeStatement",
+      vendor: VENDOR.vendor,
+      n,
+      digest,
+      peer: "10.0.0.9",
+    };
+  }),
   fc
     .record({ product: fc.option(product), code: fc.constantFrom("__proto__", "unknown_product") })
     .map((fields): Command => ({

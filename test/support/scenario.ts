@@ -140,6 +140,7 @@ export const dumpState = ({
   cancelledRequests: [...state.cancelledRequests],
   requestHeads: [...state.requestHeads],
   tombstones: [...state.tombstones],
+  statementChains: [...state.statementChains],
   licenses: [...state.licenses].map(([id, license]) => [id, dumpLicense(license)]),
   products: [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]),
   lapsedBorrows: [...state.lapsedBorrows],

@@ -110,9 +110,18 @@ export const PAYLOADS = {
     nonce: "N-1",
     now: "2026-03-01T00:00:00.000Z",
   },
+  usage: {
+    iss: keyIdOf(APPLIANCE_KEY),
+    aud: keyIdOf(VENDOR_KEY),
+    n: 1,
+    previous: null,
+    from: "2026-02-01",
+    to: "2026-03-01",
+  },
+  ack: { iss: keyIdOf(VENDOR_KEY), appliance: keyIdOf(APPLIANCE_KEY), n: 1 },
 } as const;
 
-const BY_APPLIANCE = new Set(["request", "lease", "receipt"]);
+const BY_APPLIANCE = new Set(["request", "lease", "receipt", "usage"]);
 
 export const signerFor = (kind: string): TestKey =>
   BY_APPLIANCE.has(kind) ? APPLIANCE_KEY : VENDOR_KEY;

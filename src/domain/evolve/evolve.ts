@@ -31,6 +31,7 @@ import type { MutableSlotPool } from "./mutable-slot-pool.ts";
 import { keepLapsedBorrow, dropSettledBorrows, dropLapsedBorrowsOf } from "./lapsed-borrows.ts";
 import { observeEpisodes } from "./evolve-demand.ts";
 import { moveAway, moveIn, countRefusals } from "./evolve-appliance.ts";
+import { acknowledgeStatement, addStatement } from "./evolve-statements.ts";
 import { addIdempotencyRecord, dropIdempotencyRecordsOf } from "./evolve-idempotency.ts";
 
 /** An event that only a newer version knows. Skipping it would lose a change. */
@@ -194,6 +195,10 @@ export function evolve(readonlyState: State, event: Event): void {
       return moveAway(state, event);
     case "MovedIn":
       return moveIn(state, event);
+    case "StatementMade":
+      return addStatement(state, event);
+    case "StatementAcknowledged":
+      return acknowledgeStatement(state, event);
     case "AuditGapDeclared":
       state.auditGaps = addGap(state.auditGaps, event.gap);
       return;

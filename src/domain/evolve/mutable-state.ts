@@ -21,6 +21,7 @@ import type {
   RequestHead,
   Restore,
   State,
+  StatementChain,
   Tombstone,
   TrustedVendor,
 } from "../state.ts";
@@ -45,6 +46,7 @@ interface Collections {
   readonly requestHeads: RequestHead[];
   readonly tombstones: Map<number, Tombstone>;
   readonly restores: Restore[];
+  readonly statementChains: Map<string, StatementChain>;
   readonly clockJumps: RecordedJump[];
   readonly lapsedBorrows: Map<string, LapsedBorrow>;
   readonly registrationsByPeer: PeerIndex;
@@ -109,6 +111,7 @@ export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
   requestHeads: [],
   tombstones: new Map(),
   restores: [],
+  statementChains: new Map(),
   auditGaps: [],
   retirement: null,
   hasLentTimeDependent: false,

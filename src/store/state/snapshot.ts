@@ -17,6 +17,7 @@ import type {
   OpenRequest,
   RefusalTotal,
   Restore,
+  StatementChain,
   Tombstone,
   TrustedVendor,
 } from "../../domain/state.ts";
@@ -146,6 +147,19 @@ export const Snapshot = Type.Object({
   ),
   restores: Type.Array(
     Type.Unsafe<Restore>(Type.Object({ lineage: Type.String(), at: At, seq: Seq })),
+  ),
+  /** Absent: no usage statement was made yet. */
+  statements: Type.Optional(
+    Type.Array(
+      Type.Unsafe<StatementChain>(
+        Type.Object({
+          vendor: Type.String(),
+          statements: Type.Array(
+            Type.Object({ n: Seq, from: At, to: At, digest: Hash, document: Type.String() }),
+          ),
+        }),
+      ),
+    ),
   ),
   auditGaps: Type.Array(
     Type.Unsafe<AuditGap>(

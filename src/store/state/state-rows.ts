@@ -67,6 +67,7 @@ export function encodeSnapshot(
     heads: [...state.requestHeads],
     tombstones: [...state.tombstones.values()],
     restores: [...state.restores],
+    ...(state.statementChains.size > 0 && { statements: [...state.statementChains.values()] }),
     jumps: [...state.clockJumps],
     lapsed: [...state.lapsedBorrows.values()],
     // Gaps before the oldest kept line need no declaration.
@@ -99,6 +100,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   for (const { request } of snapshot.cancelled ?? []) state.cancelledRequests.add(request);
   state.requestHeads.push(...snapshot.heads);
   state.restores.push(...snapshot.restores);
+  for (const chain of snapshot.statements ?? []) state.statementChains.set(chain.vendor, chain);
   state.auditGaps = snapshot.auditGaps;
   for (const tombstone of snapshot.tombstones) state.tombstones.set(tombstone.license, tombstone);
   for (const { id, addedAt, movedAt, terms, grant, counter } of snapshot.licenses) {

@@ -57,4 +57,6 @@ export const wrongDocument: Readonly<Record<Exclude<DocumentKind, "trust" | "lic
   lease: "This is a lease for an application: it cannot be installed.",
   receipt: "This is the receipt of a returned license: send it to the vendor.",
   time: "This is a vendor’s time document: use it under “Settings”, “Clock”.",
+  usage: "This is a usage statement: send it to the vendor.",
+  ack: "This is a vendor’s answer to a usage statement: drop it anywhere on this page.",
 };

@@ -77,6 +77,8 @@ const NAMES: Readonly<Record<DocumentKind, string>> = {
   lease: "a lease",
   receipt: "a receipt",
   time: "a time document",
+  usage: "a usage statement",
+  ack: "an acknowledgement",
 };
 
 const NEXT_STEPS: Readonly<Record<DocumentKind, string>> = {
@@ -87,6 +89,8 @@ const NEXT_STEPS: Readonly<Record<DocumentKind, string>> = {
   lease: "it is for the application that requested it",
   receipt: "send it to the vendor, who records it with berth vendor receive",
   time: "use it with berth clock repair",
+  usage: "send it to the vendor, who records it with berth vendor receive",
+  ack: "use it with berth usage acknowledge",
 };
 
 /** Runs a command that must fail with exit code 1 and an empty stdout; returns its stderr. */

@@ -17,6 +17,7 @@ import {
 } from "../../../src/domain/time.ts";
 import type { ChainHead } from "../../../src/store/journal/journal.ts";
 import { makeGrant, HARDWARE, HARDWARE_ID, VENDOR } from "../../support/new-site.ts";
+import { nextStatement } from "../../support/statements.ts";
 import {
   borrow,
   consume,
@@ -75,6 +76,9 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   ChangeAccess: 0.3,
   ChangeSettings: 0.3,
   MoveAway: 0,
+  SettleExpiries: 0.5,
+  MakeStatement: 0.5,
+  AcknowledgeStatement: 0.3,
   DeclareAuditGaps: 0,
   MarkClock: 1,
   AskClock: 0.5,
@@ -212,6 +216,20 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     vendor: random.pick([OTHER_VENDOR, OTHER_VENDOR, VENDOR]).vendor,
     peer: PEER,
   }),
+  SettleExpiries: () => ({ type: "SettleExpiries", vendor: VENDOR.vendor }),
+  MakeStatement: ({ random, state, at, operationNumber }) => {
+    const last = state.statementChains.get(VENDOR.vendor)?.statements.at(-1);
+    const statement = nextStatement(last ?? null, at, `statement ${operationNumber}`);
+    const isWrong = random.chance(0.1) && { previous: "f".repeat(64) };
+    const changed = { ...statement, ...isWrong };
+    return { type: "MakeStatement", vendor: VENDOR.vendor, statement: changed, peer: PEER };
+  },
+  AcknowledgeStatement: ({ random, state }) => {
+    const statements = state.statementChains.get(VENDOR.vendor)?.statements ?? [];
+    const { n, digest } =
+      statements.length > 0 ? random.pick(statements) : { n: 1, digest: "f".repeat(64) };
+    return { type: "AcknowledgeStatement", vendor: VENDOR.vendor, n, digest, peer: PEER };
+  },
   MoveAway: () => ({ type: "MoveAway", move: "a move", peer: PEER }),
   ChangeAccess: ({ random }) => ({
     type: "ChangeAccess",

@@ -54,6 +54,7 @@ const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
     lapsedBorrows: [],
     cancelledRequests: [],
     openEpisodes: [],
+    statementChains: [],
     idempotencyRecords: idempotencyRecords.map(([key, done]) => [key, { ...done, peer: null }]),
   }),
 };

@@ -1,0 +1,51 @@
+import type { BaseEvent } from "../event-base.ts";
+import type { EventRows } from "../event-row.ts";
+import { dayOf } from "../utc-day.ts";
+import { DAY, later, type Instant } from "../time.ts";
+import type { StoredStatement } from "../state.ts";
+
+/** A usage statement for one vendor was signed. It is kept until the vendor acknowledges it. */
+export interface StatementMade extends BaseEvent<"StatementMade">, StoredStatement {
+  readonly vendor: string;
+  readonly peer: string;
+}
+
+/** The vendor has this statement and all before it. */
+export interface StatementAcknowledged extends BaseEvent<"StatementAcknowledged"> {
+  readonly vendor: string;
+  readonly n: number;
+  readonly digest: string;
+  readonly peer: string;
+}
+
+/** The first and the last day, in words. */
+export const formatDays = (from: Instant, to: Instant): string => {
+  const last = later(to, -DAY);
+  return from === last ? `of ${dayOf(from)}` : `from ${dayOf(from)} to ${dayOf(last)}`;
+};
+
+/** What the audit log says of usage statements. */
+export const STATEMENT_EVENTS: EventRows<"StatementMade" | "StatementAcknowledged"> = {
+  StatementMade: {
+    kind: "licenses",
+    isAudited: true,
+    summary: ({ n, vendor, from, to }) =>
+      `usage statement ${n} for vendor ${vendor} made, ${formatDays(from, to)}`,
+    details: ({ vendor, n, from, to, auditFrom, auditTo, digest, previous }) => ({
+      vendor,
+      number: n,
+      from: dayOf(from),
+      to: dayOf(to),
+      audit_from: auditFrom,
+      audit_to: auditTo,
+      digest,
+      previous,
+    }),
+  },
+  StatementAcknowledged: {
+    kind: "licenses",
+    isAudited: true,
+    summary: ({ n, vendor }) => `usage statement ${n} acknowledged by vendor ${vendor}`,
+    details: ({ vendor, n, digest }) => ({ vendor, number: n, digest }),
+  },
+};
