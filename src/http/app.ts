@@ -26,6 +26,7 @@ import { health } from "./routes/health.ts";
 import { license } from "./routes/license.ts";
 import { licenseGenerate } from "./routes/license-generate.ts";
 import { licenseRemove } from "./routes/license-remove.ts";
+import { report } from "./routes/report.ts";
 import { requests } from "./routes/requests.ts";
 import { licenseUpload } from "./routes/license-upload.ts";
 import { page } from "./routes/page.ts";
@@ -90,6 +91,7 @@ const operatorRoutes = (deps: RouteDeps) =>
     .use(admin(deps))
     .use(stream(deps))
     .use(usage(deps))
+    .use(report(deps))
     .use(settings(deps))
     .use(maintenance(deps))
     .use(backups(deps));

@@ -13,6 +13,7 @@ import { AccessFile } from "../store/secrets/access-file.ts";
 import { SealedFile } from "../store/secrets/sealed-file.ts";
 import type { StoreOptions } from "../store/store-options.ts";
 import { Store } from "../store/store.ts";
+import { Reports } from "./usage/reports.ts";
 import { UsageTracker } from "../usage/usage-tracker.ts";
 import { AccessControl } from "./access-control.ts";
 import { Airgap } from "./airgap.ts";
@@ -49,6 +50,7 @@ export interface ApplianceOperations {
   readonly settingChanges: SettingChanges;
   readonly applianceStatus: ApplianceStatus;
   readonly usageTracker: UsageTracker;
+  readonly reports: Reports;
   readonly auditLog: AuditLogReader;
   readonly auditMaintenance: AuditMaintenance;
   /** Writes what is only in memory, and closes the folder. */
@@ -165,6 +167,7 @@ export async function wire(
       settingChanges: new SettingChanges(store, new EditedSettingsFile(disk, folder)),
       applianceStatus: new ApplianceStatus(store, folder),
       usageTracker,
+      reports: new Reports(store),
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),
       async close() {

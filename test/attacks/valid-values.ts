@@ -54,6 +54,13 @@ const usualValues = (documents: SiteDocuments): Values => ({
   vendor: oneOf(documents.otherVendor.vendor.vendor),
   // Never the right one: a server that was moved away grants nothing.
   appliance: oneOf("0000000000000000"),
+  from: oneOf(hoursFromNow(-48), ""),
+  to: oneOf(hoursFromNow(1), ""),
+  time_zone: oneOf("UTC", "Europe/Berlin", "+05:30", ""),
+  idle_days: oneOf("1", "7", ""),
+  anonymous: oneOf("true", "false", ""),
+  sessions: oneOf("true", "false", ""),
+  rows: oneOf("10", "1000", ""),
   range: oneOf("day", "week", "month", ""),
   since: oneOf(hoursFromNow(1), hoursFromNow(-1), ""),
   until: oneOf(hoursFromNow(1), hoursFromNow(-1), ""),

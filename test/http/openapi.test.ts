@@ -296,6 +296,8 @@ describe("the OpenAPI document describes the real reply of", () => {
       return site.post("/api/admin/v1/access/users/remove", { name: "ada" });
     },
     "GET /api/admin/v1/status": (site) => site.status(),
+    "GET /api/admin/v1/report": (site) =>
+      site.get("/api/admin/v1/report?sessions=true&idle_days=1"),
     "GET /api/admin/v1/usage": (site) => site.get("/api/admin/v1/usage?range=week&wait=true"),
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
     "GET /api/admin/v1/audit": (site) => site.get("/api/admin/v1/audit"),

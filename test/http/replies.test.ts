@@ -26,6 +26,7 @@ import {
 } from "../support/appliance.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { instant } from "../../src/domain/time.ts";
+import type { Reports } from "../../src/operations/usage/reports.ts";
 import type { UsageTracker } from "../../src/usage/usage-tracker.ts";
 
 tellNoSlowSyncs();
@@ -228,6 +229,7 @@ describe("an internal error", () => {
         hostMove: broken as HostMove,
         applianceStatus: broken as ApplianceStatus,
         usageTracker: broken as UsageTracker,
+        reports: broken as Reports,
         airgap: broken as Airgap,
         credentials: broken as CloudCredentials,
         identity: broken as Identity,

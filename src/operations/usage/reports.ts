@@ -1,0 +1,94 @@
+import { err, ok, type Result } from "../../domain/result.ts";
+import type { Fault } from "../../domain/fault.ts";
+import { getBorrowEnd } from "../../domain/slots/slots.ts";
+import type { State } from "../../domain/state.ts";
+import { DAY, earliest, later, type Instant } from "../../domain/time.ts";
+import type { AuditLogDamagedFault } from "../../faults/fault-types.ts";
+import { randomBytes } from "../../platform/crypto/random.ts";
+import { TaskQueue } from "../../platform/schedule/task-queue.ts";
+import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { Store } from "../../store/store.ts";
+import { buildReport, listPools } from "../../usage/report/build-report.ts";
+import { makeAnonymousNames, REAL_NAMES } from "../../usage/report/names.ts";
+import type { Holder, InSteps, Report, ReportRequest } from "../../usage/report/report.ts";
+import type { SiteRecord } from "../../usage/site-record.ts";
+import { readSiteRecord } from "./read-site-record.ts";
+
+export type ReportFault = StorageFault | AuditLogDamagedFault | Fault;
+
+export interface WantedReport extends ReportRequest {
+  readonly isAnonymous: boolean;
+}
+
+/**
+ * Reports over the audit log. One at a time, and in pieces between requests: the record of a long
+ * period needs much memory and time.
+ */
+export class Reports {
+  readonly #store: Store;
+  readonly #queue = new TaskQueue();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** The time of the appliance. */
+  readTime(): Promise<Result<Instant, StorageFault>> {
+    return this.#store.read((_state, { at }) => at);
+  }
+
+  buildReport(wanted: WantedReport): Promise<Result<Report, ReportFault>> {
+    return this.#queue.run(async () => {
+      const state = await this.#store.read(captureHolders);
+      if (!state.ok) return state;
+      const { now, holders } = state.value;
+      // Idle holders are judged by the last days before now, whatever the period is.
+      const since = earliest(wanted.from, later(now, -wanted.idleDays * DAY));
+      const record = await readSiteRecord(this.#store, since);
+      if (!record.ok) return record;
+      const fault = checkPool(record.value, wanted);
+      if (fault !== null) return err(fault);
+      const names = wanted.isAnonymous ? makeAnonymousNames(() => randomBytes(6)) : REAL_NAMES;
+      return ok(await finishBetweenRequests(buildReport(record.value, holders, wanted, names)));
+    });
+  }
+}
+
+/** A product or feature that the record does not know is a mistake, not an empty report. */
+function checkPool(
+  record: SiteRecord,
+  { product, feature }: Pick<ReportRequest, "product" | "feature">,
+): Fault | null {
+  const pools = listPools(record);
+  if (product !== null && !pools.some((pool) => pool.product === product))
+    return { code: "unknown_product" };
+  const isKnown = pools.some(
+    (pool) => pool.feature === feature && (product === null || pool.product === product),
+  );
+  return isKnown || feature === null ? null : { code: "invalid_license_feature_code" };
+}
+
+/** Other requests are served between two steps. */
+async function finishBetweenRequests<T>(steps: InSteps<T>): Promise<T> {
+  for (;;) {
+    const { done, value } = await runBetweenRequests(() => steps.next());
+    if (done === true) return value;
+  }
+}
+
+/** A copy: the state changes with the next command. */
+function captureHolders(state: State, { at: now }: { readonly at: Instant }) {
+  const holders: Holder[] = [];
+  for (const { id: license, terms, pool } of state.licenses.values()) {
+    for (const registration of pool.inSlotOrder()) {
+      const { user, slot, end, contact, registeredAt, lastSeenAt } = registration;
+      if (end <= now) continue;
+      const { hostname: host, peer } = contact;
+      const borrowedUntil = getBorrowEnd(registration, now);
+      const times = { registeredAt, lastSeenAt, borrowedUntil };
+      holders.push({ license, product: terms.product, user, slot, host, peer, ...times });
+    }
+  }
+  return { now, holders };
+}

@@ -1,0 +1,200 @@
+import { HOUR, instant, latest, type Instant } from "../../domain/time.ts";
+import type { EndedEpisode, PoolKey, Session, SiteRecord } from "../site-record.ts";
+import { computeConsumption, listEndingLicenses } from "./consumption-figures.ts";
+import {
+  compareTexts,
+  computeDenials,
+  countEpisodes,
+  groupBy,
+  makeEpisodeRow,
+  measureWaits,
+} from "./denials.ts";
+import { findIdleHolders } from "./idle.ts";
+import { listLocalHours, type LocalHour } from "./local-hours.ts";
+import type { Names } from "./names.ts";
+import { computeBorrows, computePeople, listParts, sortPeople } from "./people.ts";
+import { computePoolLevels, findHour, type DayLevels } from "./pool-figures.ts";
+import type {
+  DayFigures,
+  Holder,
+  InSteps,
+  PersonFigures,
+  PoolFigures,
+  Report,
+  ReportRequest,
+  SessionRow,
+} from "./report.ts";
+
+/** Every figure of a report, from one record: so that its tables cannot disagree. */
+export function* buildReport(
+  record: SiteRecord,
+  holders: readonly Holder[],
+  request: ReportRequest,
+  names: Names,
+): InSteps<Report> {
+  const isWanted = ({ product, feature }: PoolKey): boolean =>
+    (request.product === null || request.product === product) &&
+    (request.feature === null || request.feature === feature);
+  // Nothing is known of the time after the record: it is not observed, and counts for no mean.
+  const window = { from: latest(request.from, record.from), to: request.to };
+  const isInWindow = (at: Instant): boolean => at >= window.from && at < window.to;
+  const hours = listLocalHours(
+    { from: window.from, to: instant(Math.min(window.to, findEnd(record))) },
+    request.timeZone,
+  );
+  yield;
+  const sessions = record.sessions.filter(isWanted);
+  const episodes = record.episodes
+    .filter((episode) => isWanted(episode) && isInWindow(episode.firstAt))
+    .toSorted((a, b) => a.firstAt - b.firstAt || a.firstSeq - b.firstSeq);
+  const consumptions = record.consumptions.filter(
+    (count) => isWanted(count) && isInWindow(count.at),
+  );
+  yield;
+  const sessionsByPool = groupBy(sessions, poolKeyText);
+  const episodesByPool = groupBy(episodes, poolKeyText);
+  const consumptionsByPool = groupBy(consumptions, poolKeyText);
+  yield;
+  const pools: PoolFigures[] = [];
+  const days: DayFigures[] = [];
+  const people: PersonFigures[] = [];
+  for (const key of listPools(record).filter(isWanted)) {
+    const ofPool = {
+      sessions: sessionsByPool.get(poolKeyText(key)) ?? [],
+      episodes: episodesByPool.get(poolKeyText(key)) ?? [],
+    };
+    const levels = yield* computePoolLevels(record, key, ofPool.sessions, window, hours);
+    const users = yield* computePeople(
+      record,
+      key,
+      ofPool.sessions,
+      ofPool.episodes,
+      window,
+      hours,
+      names,
+    );
+    pools.push({
+      ...key,
+      ...levels.figures,
+      sessions: users.sessions,
+      people: users.holders,
+      episodes: ofPool.episodes.length,
+    });
+    people.push(...users.people);
+    const episodesByDay = groupBy(ofPool.episodes, ({ firstAt }) => dayOf(hours, firstAt));
+    const consumptionByDay = groupBy(consumptionsByPool.get(poolKeyText(key)) ?? [], ({ at }) =>
+      dayOf(hours, at),
+    );
+    for (const day of listDays(hours)) {
+      const counted = consumptionByDay.get(day) ?? [];
+      days.push({
+        ...makeDayLevels(levels.days.get(day)),
+        ...makeDayEpisodes(episodesByDay.get(day) ?? []),
+        ...key,
+        day,
+        people: users.peopleByDay.get(day)?.size ?? 0,
+        consumption: counted.reduce((sum, { count }) => sum + count, 0),
+      });
+    }
+    yield;
+  }
+  const denials = computeDenials(episodes, names);
+  const idle = findIdleHolders(
+    record,
+    holders.filter((holder) => isWanted({ ...holder, feature: request.feature })),
+    request.idleDays,
+    names,
+  );
+  yield;
+  const inWindow = request.hasSessions
+    ? sessions.filter((session) => listParts(session, record.clockPeriods, window).length > 0)
+    : [];
+  const { rows } = request;
+  const sortedPeople = sortPeople(people);
+  return {
+    from: request.from,
+    to: request.to,
+    knownFrom: record.from,
+    asOf: record.to,
+    request,
+    pools,
+    days: days.slice(0, Math.max(rows, MIN_DAYS)),
+    denials: { ...denials, deniedPeople: denials.deniedPeople.slice(0, rows) },
+    episodes: episodes.slice(-rows).map((episode) => makeEpisodeRow(episode, names)),
+    people: sortedPeople.slice(0, rows),
+    borrows: computeBorrows(sessions, window),
+    idle: idle.slice(0, rows),
+    consumption: computeConsumption(consumptions, record.terms),
+    ending: listEndingLicenses(record.terms).filter(isWanted),
+    sessions: inWindow.slice(-rows).map((session) => makeSessionRow(session, names)),
+    omitted: {
+      days: Math.max(0, days.length - Math.max(rows, MIN_DAYS)),
+      deniedPeople: Math.max(0, denials.deniedPeople.length - rows),
+      episodes: Math.max(0, episodes.length - rows),
+      people: Math.max(0, sortedPeople.length - rows),
+      idle: Math.max(0, idle.length - rows),
+      sessions: Math.max(0, inWindow.length - rows),
+    },
+  };
+}
+
+/** The rows of days are short, and a chart needs all of them. */
+const MIN_DAYS = 20_000;
+
+const poolKeyText = ({ product, feature }: PoolKey): string => JSON.stringify([product, feature]);
+
+const findEnd = ({ clockPeriods }: SiteRecord): number =>
+  Math.max(...clockPeriods.map(({ to }) => to));
+
+/** Every pool that was licensed, used or wanted. */
+export function listPools({ terms, sessions, episodes, consumptions }: SiteRecord): PoolKey[] {
+  const pools = new Map<string, PoolKey>();
+  const add = ({ product, feature }: PoolKey): void => {
+    pools.set(poolKeyText({ product, feature }), { product, feature });
+  };
+  for (const { terms: current } of terms) {
+    add({ product: current.product, feature: null });
+    for (const { code, floating } of current.features)
+      if (floating !== null) add({ product: current.product, feature: code });
+  }
+  for (const session of sessions) add(session);
+  for (const episode of episodes) add(episode);
+  for (const count of consumptions) add(count);
+  return [...pools.values()].toSorted(
+    (a, b) => compareTexts(a.product, b.product) || compareTexts(a.feature ?? "", b.feature ?? ""),
+  );
+}
+
+const dayOf = (hours: readonly LocalHour[], at: Instant): string => findHour(hours, at)?.day ?? "";
+
+const listDays = (hours: readonly LocalHour[]): readonly string[] => [
+  ...new Set(hours.map(({ day }) => day)),
+];
+
+const makeDayLevels = (
+  levels: DayLevels = { limit: 0, peak: 0, slotMs: 0, atLimitMs: 0 },
+): Pick<DayFigures, "limit" | "peak" | "slotHours" | "hoursAtLimit"> => ({
+  limit: levels.limit,
+  peak: levels.peak,
+  slotHours: levels.slotMs / HOUR,
+  hoursAtLimit: levels.atLimitMs / HOUR,
+});
+
+const makeDayEpisodes = (episodes: readonly EndedEpisode[]) => ({
+  ...countEpisodes(episodes),
+  waits: measureWaits(episodes),
+});
+
+const makeSessionRow = (session: Session, names: Names): SessionRow => ({
+  product: session.product,
+  feature: session.feature,
+  license: session.license,
+  slot: session.slot,
+  person: names.person(session.user),
+  user: names.user(session.user),
+  host: names.host(session.host),
+  peer: names.address(session.peer),
+  start: session.start,
+  end: session.end,
+  endedBy: session.endedBy,
+});
