@@ -1,49 +1,18 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
-import { dlopen, FFIType } from "bun:ffi";
 import { existsSync, lstatSync, mkdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { sendDatagram } from "../../src/platform/system/datagram.ts";
 import { ServiceManager } from "../../src/platform/system/service-manager.ts";
+import { openDatagramSocket } from "../support/datagram-socket.ts";
 import { runOrThrow, startServer } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-const AF_UNIX = 1;
-const SOCK_DGRAM = 2;
-const MSG_DONTWAIT = 0x40;
-
-const { i32, u32, i64, u64, ptr } = FFIType;
-
-/** Opens a datagram socket as systemd does; the result returns all messages so far. */
-function openNotifySocket(path: string): () => string[] {
-  const { symbols } = dlopen("libc.so.6", {
-    socket: { args: [i32, i32, i32], returns: i32 },
-    bind: { args: [i32, ptr, u32], returns: i32 },
-    recv: { args: [i32, ptr, u64, i32], returns: i64 },
-    close: { args: [i32], returns: i32 },
-  });
-  const name = Buffer.from(path.replace(/^@/, "\0"));
-  const address = Buffer.concat([Buffer.from([AF_UNIX, 0]), name]);
-  const fd = symbols.socket(AF_UNIX, SOCK_DGRAM, 0);
-  if (symbols.bind(fd, address, address.length) !== 0)
-    throw new Error(`cannot bind a socket to ${path}`);
-  onTestFinished(() => void symbols.close(fd));
-  const messages: string[] = [];
-  return () => {
-    const buffer = Buffer.alloc(4_096);
-    for (;;) {
-      const length = Number(symbols.recv(fd, buffer, buffer.length, MSG_DONTWAIT));
-      if (length < 0) return messages;
-      messages.push(buffer.toString("utf8", 0, length));
-    }
-  };
-}
 
 const makeAbstractName = (): string => `@berth-test-${crypto.randomUUID()}`;
 
 describe.skipIf(process.platform !== "linux")("notifying the service manager", () => {
   test.each(["a path", "an abstract name"])("works with %s", (kind) => {
     const path = kind === "a path" ? join(tempFolder(), "notify") : makeAbstractName();
-    const messages = openNotifySocket(path);
+    const messages = openDatagramSocket(path);
     expect(sendDatagram(path, "READY=1\nSTATUS=serving")).toBe(true);
     expect(messages()).toEqual(["READY=1\nSTATUS=serving"]);
   });
@@ -56,14 +25,14 @@ describe.skipIf(process.platform !== "linux")("notifying the service manager", (
 
   test("does not block if the service manager does not read", () => {
     const path = makeAbstractName();
-    openNotifySocket(path);
+    openDatagramSocket(path);
     const sent = Array.from({ length: 2_000 }, () => sendDatagram(path, "WATCHDOG=1"));
     expect([sent[0], sent.at(-1)]).toEqual([true, false]);
   });
 
   test("sends the watchdog message twice per interval until the watchdog is stopped", async () => {
     const path = makeAbstractName();
-    const messages = openNotifySocket(path);
+    const messages = openDatagramSocket(path);
     const manager = new ServiceManager({ NOTIFY_SOCKET: path, WATCHDOG_USEC: "100000" });
     expect(messages()).toEqual([]);
     manager.notifyReady("serving on http://x");
@@ -89,7 +58,7 @@ describe.skipIf(process.platform !== "linux")("notifying the service manager", (
 
   test("sends no watchdog message if it is for another process, not requested or invalid", async () => {
     const path = makeAbstractName();
-    const messages = openNotifySocket(path);
+    const messages = openDatagramSocket(path);
     const other = { WATCHDOG_USEC: "20000", WATCHDOG_PID: String(process.pid + 1) };
     for (const environment of [other, {}, { WATCHDOG_USEC: "0" }, { WATCHDOG_USEC: "x" }]) {
       new ServiceManager({ NOTIFY_SOCKET: path, ...environment }).notifyReady("x");
@@ -102,7 +71,7 @@ describe.skipIf(process.platform !== "linux")("notifying the service manager", (
 
   test("a server reports that it is ready, alive and stopping", async () => {
     const path = makeAbstractName();
-    const messages = openNotifySocket(path);
+    const messages = openDatagramSocket(path);
     // The socket's queue is short, so it is read all the time.
     const timer = setInterval(messages, 10);
     onTestFinished(() => clearInterval(timer));
