@@ -9,6 +9,7 @@ import { clockCommands } from "./commands/clock.ts";
 import { configCommands } from "./commands/config.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { eventsTestCommand } from "./commands/events.ts";
 import { keysSetCommand } from "./commands/keys.ts";
 import { licenseCommands } from "./commands/license.ts";
 import { licenseRequestCommands } from "./commands/license-request.ts";
@@ -58,6 +59,7 @@ export const commandGroups: readonly CommandGroup[] = [
     title: "checks, audit log, backups, moves",
     commands: [
       doctorCommand,
+      eventsTestCommand,
       ...auditCommands,
       ...auditRepairCommands,
       ...backupCommands,

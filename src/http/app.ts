@@ -15,6 +15,7 @@ import { airgapLicense } from "./routes/airgap-license.ts";
 import { auditMaintenance } from "./routes/audit-maintenance.ts";
 import { auth } from "./routes/auth.ts";
 import { backups } from "./routes/backups.ts";
+import { events } from "./routes/events.ts";
 import { borrow } from "./routes/borrow.ts";
 import { createRequestContext, type RouteDeps } from "./routes/deps.ts";
 import { clock } from "./routes/clock.ts";
@@ -94,7 +95,8 @@ const operatorRoutes = (deps: RouteDeps) =>
     .use(report(deps))
     .use(settings(deps))
     .use(maintenance(deps))
-    .use(backups(deps));
+    .use(backups(deps))
+    .use(events(deps));
 
 /** Builds the HTTP app without a listener, so tests call it as a server would. */
 export function createApp(services: Services, gate: Gate) {

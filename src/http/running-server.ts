@@ -1,6 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import type { Result } from "../domain/result.ts";
 import type { BackupScheduler } from "../operations/backups/backup-scheduler.ts";
+import type { Notifier } from "../operations/notifications/notifier.ts";
 import type { MaintenanceFault, SettingsChangeFault } from "../faults/fault-types.ts";
 import { FindingReply, PassedCheckReply, SeverityReply } from "./reply/findings.ts";
 
@@ -163,4 +164,5 @@ export interface RunningServer {
   readonly backup: MaintenanceJob<Download>;
   readonly supportBundle: MaintenanceJob<Download>;
   readonly backups: BackupScheduler;
+  readonly notifier: Pick<Notifier, "failures" | "test">;
 }

@@ -63,6 +63,7 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
   { ...post("/api/admin/v1/clock/repair", { license: site.license }), isRejected: true },
   { ...post("/api/admin/v1/backup", {}), isReadOnly: true },
   { ...post("/api/admin/v1/backups", {}), isReadOnly: true },
+  { ...post("/api/admin/v1/events/test", {}), isReadOnly: true },
   { ...post("/api/admin/v1/backups/verify", { backup: "none.berth" }), isRejected: true },
   { ...post("/api/admin/v1/backups/download", { backup: "none.berth" }), isRejected: true },
   { ...post("/api/admin/v1/support-bundle", {}), isReadOnly: true },

@@ -30,10 +30,9 @@ async function readPid(path: string): Promise<number> {
 describe.skipIf(process.platform === "win32")("a program that is run for an event", () => {
   test("gets the input, the arguments as they are, and only the given variables", async () => {
     const script = 'cat; printf "%s|" "$@"; echo; env | sort; pwd';
-    const { exitCode, failure, output } = await run([
-      ...["/bin/sh", "-c", script, "name"],
-      ...["a b", "$(id)", "", "*"],
-    ]);
+    const { exitCode, failure, output } = await run(
+      ["/bin/sh", "-c", script, "name"].concat(["a b", "$(id)", "", "*"]),
+    );
     expect([exitCode, failure]).toEqual([0, null]);
     expect(output.split("\n")).toEqual([
       '{"event":"test"}',

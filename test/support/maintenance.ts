@@ -5,14 +5,25 @@ import { createRunningServer } from "../../src/cli/maintenance/running-server.ts
 import { LiveSettings } from "../../src/cli/serve/live-settings.ts";
 import { settings } from "../../src/cli/serve/settings.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
+import type { ChannelTest } from "../../src/operations/notifications/notifier.ts";
 import type { ApplianceOperations } from "../../src/operations/wire.ts";
+
+const EVENT_TEST: ChannelTest = {
+  setting: "on_event",
+  delivery: {
+    exitCode: 3,
+    failure: "it exited with code 3",
+    output: "no mail server",
+    durationMs: 4,
+  },
+};
 
 export const makeMaintenance = (
   folder: string,
   { settingChanges }: Pick<ApplianceOperations, "settingChanges">,
-): RunningServer =>
-  createRunningServer({
-    settings: { data: folder, identity: null },
+): RunningServer => ({
+  ...createRunningServer({
+    settings: { data: folder, identity: null, onEvent: [] },
     live: new LiveSettings({
       settings: { ...defaultValues(settings), data: folder, backupSchedule: null },
       setOptions: [],
@@ -24,4 +35,6 @@ export const makeMaintenance = (
     environment: process.env,
     listeners: [{ address: "127.0.0.1:8080", tls: false }],
     reportAuditFinding: () => {},
-  });
+  }),
+  notifier: { failures: () => [], test: async () => [EVENT_TEST] },
+});

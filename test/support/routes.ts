@@ -77,6 +77,7 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/admin/v1/backups": { GET: "admin", POST: "admin" },
   "/api/admin/v1/backups/verify": { POST: "admin" },
   "/api/admin/v1/backups/download": { POST: "admin" },
+  "/api/admin/v1/events/test": { POST: "admin" },
   "/api/admin/v1/support-bundle": { POST: "admin" },
   "/api/admin/v1/qr": { POST: "admin" },
   "/api/admin/v1/qr/join": { POST: "admin" },

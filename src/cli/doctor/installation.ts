@@ -20,6 +20,7 @@ import type { ListenAddress } from "../serve/listen-address.ts";
 import type { ServeSettings } from "../serve/settings.ts";
 import { findStartRefusal } from "../serve/start-checks.ts";
 import { checkBackupFolder } from "./backup-folder.ts";
+import { checkEventProgram } from "./event-program.ts";
 import { checkDataFolder } from "./folder.ts";
 import { checkHost } from "./host.ts";
 
@@ -44,6 +45,7 @@ export async function checkInstallation(installation: Installation): Promise<Hea
       await checkDataFolder(folder),
       await checkCopy(folder, environment),
       ...checkBackupFolder(settings, isService),
+      ...checkEventProgram(settings.onEvent, isService),
     ]),
   );
   const isBroken = worstSeverity(folderReport.findings) === "error";

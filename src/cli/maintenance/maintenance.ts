@@ -20,7 +20,7 @@ import { toMaintenanceFault, catchSystemError } from "./maintenance-fault.ts";
 export interface MaintenanceContext {
   /** Shared with the scheduled backups. */
   readonly queue: JobQueue;
-  readonly settings: Pick<ServeSettings, "data" | "identity">;
+  readonly settings: Pick<ServeSettings, "data" | "identity" | "onEvent">;
   /** The name of the site; it is in the file names of backups, not of support bundles. */
   readonly siteName: () => string;
   /** The settings file; null: there is none. */
@@ -34,7 +34,7 @@ export interface MaintenanceContext {
 
 export interface MaintenanceJobs extends Omit<
   RunningServer,
-  "settings" | "changeSettings" | "backups"
+  "settings" | "changeSettings" | "backups" | "notifier"
 > {
   /** Removes what a server that was killed left behind. */
   readonly removeLeftovers: () => void;
@@ -50,7 +50,7 @@ interface VerifyOutput {
 /** Runs the commands of an operator at the machine, for an operator who uses the admin API. */
 export function createMaintenanceJobs({
   queue,
-  settings: { data: folder, identity },
+  settings: { data: folder, identity, onEvent },
   siteName,
   config,
   environment,
@@ -85,7 +85,7 @@ export function createMaintenanceJobs({
     doctor: (signal) =>
       queue.run(signal, async (cancel) => {
         const exit = await runChildCommand(
-          ["doctor", ...siteFlags(), "--json"],
+          ["doctor", ...siteFlags(), ...onEvent.map((text) => `--on-event=${text}`), "--json"],
           plainEnvironment,
           cancel,
         );

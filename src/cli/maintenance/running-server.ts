@@ -29,7 +29,7 @@ interface RunningServerOptions
 /** What only a running server can do. */
 export function createRunningServer(
   options: RunningServerOptions,
-): RunningServer & MaintenanceJobs {
+): Omit<RunningServer, "notifier"> & MaintenanceJobs {
   const { live, config, listeners, environment, createdAt } = options;
   const { data } = live.current;
   const editor = new SettingsEditor(options);

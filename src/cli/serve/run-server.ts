@@ -25,6 +25,7 @@ import {
 import { FullCheckSchedule } from "../maintenance/full-check.ts";
 import { describeServerAccess } from "./server-access.ts";
 import { LiveSettings } from "./live-settings.ts";
+import { createNotifier } from "./notifications.ts";
 import type { ServeSettings } from "./settings.ts";
 import { readStartSettings } from "./start-checks.ts";
 import { print, printWarning } from "../frame/terminal.ts";
@@ -121,9 +122,10 @@ export async function runServer(options: ServerOptions): Promise<number> {
     doctor: runningServer.doctor,
     now: () => appliance.timekeeping.view().now,
   });
+  const notifier = createNotifier(live, () => services);
   const services: Services = {
     ...appliance,
-    runningServer: { ...runningServer, doctor: fullCheck.run },
+    runningServer: { ...runningServer, doctor: fullCheck.run, notifier },
     serverAccess: () => describeServerAccess({ settings: live.current, policy, access }),
     fullCheck: () => fullCheck.last,
     certificate: () =>
@@ -154,13 +156,14 @@ export async function runServer(options: ServerOptions): Promise<number> {
     signals.onReload(tlsListener?.reload ?? nothingToReload);
     manager.notifyReady(`serving on ${url}${tlsUrl === null ? "" : ` and ${tlsUrl}`}`);
     fullCheck.start();
+    notifier.start();
     await signals.stopRequested;
     manager.notifyStopping();
     print("stopping");
   } finally {
     signals.onReload(() => log.info("reload ignored: the server is stopping"));
     runningServer.backups.stop();
-    await Promise.all(listeners.map((listener) => listener.stop()));
+    await Promise.all([notifier.stop(), ...listeners.map((listener) => listener.stop())]);
     fullCheck.stop();
     runningServer.stop();
     await appliance.close();

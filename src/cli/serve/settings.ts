@@ -3,6 +3,7 @@ import { defaultDataFolder } from "../../platform/environment.ts";
 import type { Option } from "../frame/options.ts";
 import type { Values } from "../frame/define-command.ts";
 import { folderPath, listenAddress, matchingNumber, oneOf } from "../frame/option-parsers.ts";
+import { notificationSettings } from "./notification-settings.ts";
 import {
   defaultSiteName,
   parseBackupDir,
@@ -234,6 +235,7 @@ export const settings = {
     isPath: true,
     parse: parseBackupDir,
   },
+  ...notificationSettings,
 } as const satisfies Readonly<Record<string, Option>>;
 
 /** The settings of a server, parsed. */

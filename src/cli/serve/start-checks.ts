@@ -7,6 +7,7 @@ import { checkTlsSettings, createAccessPolicy, type LivePolicySettings } from ".
 import type { ListenAddress } from "./listen-address.ts";
 import { checkAddress, type TlsEndpoint } from "./listeners.ts";
 import { LiveSettings } from "./live-settings.ts";
+import { refuseRelativeProgram } from "./notification-settings.ts";
 import type { ServeSettings } from "./settings.ts";
 
 export interface StartSettings {
@@ -21,6 +22,7 @@ export function readStartSettings(live: LivePolicySettings, kind: DataFolderKind
   const settings = live.current;
   const { listen: plain, listenTls } = settings;
   checkTlsSettings(settings);
+  refuseRelativeProgram(settings.onEvent);
   const read = () => readCertificate(settings);
   const tls = listenTls && { ...listenTls, readCertificate: read, certificate: read() };
   return { plain, tls, policy: createAccessPolicy(live, kind) };

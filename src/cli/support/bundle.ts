@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { isIP } from "node:net";
 import { arch, hostname, release, userInfo, version as kernel } from "node:os";
 import { messageOfError } from "../../platform/error-message.ts";
 import { runAsFolderOwner } from "../../platform/files/owner.ts";
@@ -44,6 +45,10 @@ export async function collectEntries(installation: Installation): Promise<Bundle
   const resolved = resolveSettings(config, environment);
   for (const { kind, value } of listSensitivePaths(config, folder, resolved))
     redactor.pseudonymFor(kind, value);
+  const { onEvent, eventSyslog } = installation.settings;
+  for (const argument of onEvent) redactor.pseudonymFor("argument", argument);
+  if (eventSyslog !== null && "host" in eventSyslog && isIP(eventSyslog.host) === 0)
+    redactor.pseudonymFor("host", eventSyslog.host);
   const settings =
     "error" in resolved
       ? resolved

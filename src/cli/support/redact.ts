@@ -15,6 +15,7 @@ const SENSITIVE_FIELDS: Readonly<Record<string, string>> = {
   site_name: "site",
   "site-name": "site",
   license_key: "key",
+  "on-event": "argument",
   ...Object.fromEntries(
     Object.values(CONTACT_FIELDS).map(({ apiName, pseudonym }) => [apiName, pseudonym]),
   ),

@@ -51,6 +51,7 @@ export function createHealthReport(
     certificateEndsAt: certificate === null ? null : instant(certificate.endsAt),
     // The data of a demo is not needed again.
     backups: kind === "demo" ? null : (sources.runningServer?.backups.status() ?? null),
+    notificationFailures: sources.runningServer?.notifier.failures() ?? [],
     fullCheck: sources.fullCheck(),
   });
 }

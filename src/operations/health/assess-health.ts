@@ -14,7 +14,9 @@ import {
   type Finding,
   type HealthReport,
 } from "./finding.ts";
+import type { DeliveryFailure } from "../notifications/delivery-queue.ts";
 import { checkLicenses, type LicenseFacts } from "./licenses.ts";
+import { checkNotifications } from "./notifications.ts";
 import { checkStorage, type StorageFacts } from "./storage.ts";
 import { checkTokens, type TokenFacts } from "./tokens.ts";
 
@@ -42,13 +44,20 @@ export interface HealthFacts extends WarningTime {
   readonly certificateEndsAt: Instant | null;
   /** Null: no server runs, and only a server makes backups by itself. */
   readonly backups: BackupStatus | null;
+  /** The ways of notifications that do not work now. */
+  readonly notificationFailures: readonly DeliveryFailure[];
   /** Null: not since the start of the server. */
   readonly fullCheck: FullCheck | null;
 }
 
 /** Everything an operator should know, the most severe first, and the checks that passed. */
 export const assessHealth = (facts: HealthFacts): HealthReport =>
-  mergeReports([checkStorage(facts.storage), ...checkSite(facts), fullCheckReport(facts)]);
+  mergeReports([
+    checkStorage(facts.storage),
+    ...checkSite(facts),
+    checkNotifications(facts.notificationFailures),
+    fullCheckReport(facts),
+  ]);
 
 /** An appliance that was moved away grants nothing: that is the only finding that matters. */
 function checkSite(facts: HealthFacts): HealthReport[] {

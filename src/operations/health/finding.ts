@@ -46,6 +46,7 @@ export const SERVER_CODES = [
   "backup_failed",
   "backup_overdue",
   "backup_same_disk",
+  "notification_failed",
   "check_failed",
 ] as const;
 
@@ -56,6 +57,7 @@ export const INSTALLATION_CODES = [
   "folder_readable",
   "folder_not_writable",
   "backup_dir_unusable",
+  "on_event_unusable",
   "file_system_unsafe",
   "sync_slow",
   "data_damaged",
@@ -113,6 +115,7 @@ export interface PassedCheck {
     | "data"
     | "port"
     | "firewall"
+    | "notifications"
     | "service";
   readonly summary: string;
 }

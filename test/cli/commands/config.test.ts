@@ -33,6 +33,8 @@ test("berth config shows the defaults, with a data folder beside the executable"
     audit_keep_months: { value: "0", source: "default" },
     backup_schedule: { value: "daily 02:30", source: "default" },
     backup_keep: { value: "7", source: "default" },
+    events: { value: ["default"], source: "default" },
+    pool_full_minutes: { value: "15", source: "default" },
   });
 });
 

@@ -10,7 +10,8 @@ const SITE = ["data", "identity", "config"];
 const SETTINGS = words(
   "data site-name listen listen-tls tls-cert tls-key client-ca client-networks admin-networks client-auth " +
     "allow-plain-credentials names max-slots-per-user max-slots-per-peer audit-budget " +
-    "expiry-warning-days log identity audit-keep-months backup-schedule backup-keep backup-dir",
+    "expiry-warning-days log identity audit-keep-months backup-schedule backup-keep backup-dir " +
+    "on-event event-syslog events pool-full-minutes",
 );
 const DESK = ["dir", "passphrase-file"];
 const TERMS = words(
@@ -35,6 +36,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   backup: ["data", "config", "json"],
   "backup list": ["data", "backup-dir", "config", "json"],
   "backup now": [...SITE, "json"],
+  "events test": [...SITE, "json"],
   restore: ["data", "accept-loss", "config", "json"],
   audit: [
     ...SITE,

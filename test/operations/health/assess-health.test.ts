@@ -68,6 +68,7 @@ const HEALTHY: HealthFacts = {
   access: CLOSED,
   certificateEndsAt: inDays(200),
   backups: BACKUPS,
+  notificationFailures: [],
   fullCheck: null,
 };
 
@@ -296,6 +297,16 @@ const CASES: readonly Case[] = [
     "note",
     "Backups in /mnt/backups are on the disk of the data folder, and are lost with it",
     backups({ isSameDisk: true }),
+  ],
+  [
+    "notification_failed",
+    "warning",
+    "The notification of 2026-11-15 by on_event failed: it exited with code 3",
+    {
+      notificationFailures: [
+        { setting: "on_event", at: inDays(-1), reason: "it exited with code 3" },
+      ],
+    },
   ],
   [
     "check_failed",

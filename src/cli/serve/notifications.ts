@@ -1,0 +1,43 @@
+import { createHealthReport, type HealthSources } from "../../http/reply/health-report.ts";
+import {
+  createProgramChannel,
+  createSyslogChannel,
+  type Channel,
+} from "../../operations/notifications/channels.ts";
+import { Notifier, type Observation } from "../../operations/notifications/notifier.ts";
+import { wallClock } from "../../platform/clock.ts";
+import type { LiveSettings } from "./live-settings.ts";
+import type { ServeSettings } from "./settings.ts";
+
+/** Notifications of a server, as its settings want them. */
+export const createNotifier = (
+  live: Pick<LiveSettings, "current">,
+  sources: () => HealthSources,
+): Notifier =>
+  new Notifier({
+    channels: listChannels(live.current),
+    events: live.current.events,
+    poolFullMinutes: live.current.poolFullMinutes,
+    siteName: () => live.current.siteName,
+    observe: () => observe(sources()),
+    monotonicMs: () => performance.now(),
+    wallClock,
+  });
+
+const listChannels = ({
+  onEvent,
+  eventSyslog,
+}: Pick<ServeSettings, "onEvent" | "eventSyslog">): Channel[] => [
+  ...(onEvent.length === 0 ? [] : [createProgramChannel(onEvent)]),
+  ...(eventSyslog === null ? [] : [createSyslogChannel(eventSyslog)]),
+];
+
+/** The same findings that the page and `berth status` show. */
+async function observe(sources: HealthSources): Promise<Observation | null> {
+  const storageHealth = sources.applianceStatus.storageHealth();
+  const overview = await sources.applianceStatus.read();
+  if (!overview.ok) return null;
+  const { now: at, licenses } = overview.value;
+  const { findings } = createHealthReport(sources, overview.value, storageHealth);
+  return { at, findings, licenses, denied: [] };
+}

@@ -1,0 +1,155 @@
+import { SECOND, type Instant } from "../../domain/time.ts";
+import { log } from "../../platform/log.ts";
+import type { Finding } from "../health/finding.ts";
+import type { Channel, Delivery } from "./channels.ts";
+import { ConditionChanges } from "./condition-changes.ts";
+import type { Condition, EventKind, NotificationEvent } from "./condition.ts";
+import { DeliveryQueue, type DeliveryFailure } from "./delivery-queue.ts";
+import { isChosen, NOTIFICATION_FAILED } from "./event-choice.ts";
+import { FullPools, type PoolLicense } from "./full-pools.ts";
+
+/** What the server knows at one moment. */
+export interface Observation {
+  readonly at: Instant;
+  readonly findings: readonly Finding[];
+  readonly licenses: readonly PoolLicense[];
+  /** Demand that is denied now. */
+  readonly denied: readonly Condition[];
+}
+
+export interface NotifierOptions {
+  readonly channels: readonly Channel[];
+  /** The names that the setting `events` has. */
+  readonly events: readonly string[];
+  readonly poolFullMinutes: number;
+  readonly siteName: () => string;
+  /** Null: nothing can be known now, because the disk does not answer. */
+  readonly observe: () => Promise<Observation | null>;
+  /** Milliseconds of a clock that is never set back. */
+  readonly monotonicMs: () => number;
+  readonly wallClock: () => Instant;
+}
+
+/** The result of a test of one channel. */
+export interface ChannelTest {
+  readonly setting: Channel["setting"];
+  /** Null: too many events wait, or the server is stopping. */
+  readonly delivery: Delivery | null;
+}
+
+const INTERVAL = 10 * SECOND;
+
+/** Tells programs and syslog of conditions that begin or end. It never delays a request. */
+export class Notifier {
+  readonly #options: NotifierOptions;
+  readonly #queues: readonly { readonly channel: Channel; readonly queue: DeliveryQueue }[];
+  readonly #changes = new ConditionChanges();
+  readonly #fullPools = new FullPools();
+  #timer: Timer | null = null;
+  #isChecking = false;
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+    const { channels, monotonicMs, wallClock } = options;
+    const createSummary = (count: number): NotificationEvent =>
+      this.#createEvent("suppressed", describeSuppressed(count), wallClock(), count);
+    this.#queues = channels.map((channel) => ({
+      channel,
+      queue: new DeliveryQueue({ channel, monotonicMs, wallClock, createSummary }),
+    }));
+  }
+
+  /** The channels whose last event was not delivered. */
+  failures(): DeliveryFailure[] {
+    return this.#queues.flatMap(({ queue }) => (queue.failure === null ? [] : [queue.failure]));
+  }
+
+  /** Without a channel there is nothing to do. */
+  start(): void {
+    if (this.#queues.length === 0) return;
+    void this.check();
+    this.#timer = setInterval(() => void this.check(), INTERVAL);
+  }
+
+  /** Takes a little longer than two seconds at most. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    await Promise.all(this.#queues.map(({ queue }) => queue.stop()));
+  }
+
+  /** Queues an event for each change since the last check. */
+  async check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    try {
+      const observation = await this.#options.observe();
+      if (observation !== null) this.#sendChanges(observation);
+    } catch (error) {
+      log.error("the check for notifications failed", { error });
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+
+  /** Sends a sample to every channel and waits for the result. */
+  test(): Promise<ChannelTest[]> {
+    const event = this.#createEvent("test", TEST_CONDITION, this.#options.wallClock(), 0);
+    return Promise.all(
+      this.#queues.map(async ({ channel: { setting }, queue }) => ({
+        setting,
+        delivery: await queue.deliverNow(event),
+      })),
+    );
+  }
+
+  #sendChanges({ at, findings, licenses, denied }: Observation): void {
+    const { events, poolFullMinutes, monotonicMs } = this.#options;
+    const nowMs = monotonicMs();
+    const fullPools = this.#fullPools.update(licenses, poolFullMinutes, nowMs);
+    const conditions = [...findings, ...fullPools, ...denied].filter((condition) =>
+      isChosen(events, condition),
+    );
+    for (const { event, condition, suppressed } of this.#changes.update(conditions, nowMs)) {
+      this.#send(this.#createEvent(event, condition, at, suppressed));
+    }
+  }
+
+  /** A channel that fails is not told that it fails. */
+  #send(event: NotificationEvent): void {
+    for (const { channel, queue } of this.#queues) {
+      const isAboutItself = event.code === NOTIFICATION_FAILED && event.subject === channel.setting;
+      if (!isAboutItself) queue.add(event);
+    }
+  }
+
+  #createEvent(
+    event: EventKind,
+    condition: Condition,
+    at: Instant,
+    suppressed: number,
+  ): NotificationEvent {
+    return { ...condition, event, at, siteName: this.#options.siteName(), suppressed };
+  }
+}
+
+const describeSuppressed = (count: number): Condition => ({
+  code: "events_suppressed",
+  severity: "warning",
+  summary:
+    count === 1
+      ? "1 event was not sent: there were too many"
+      : `${count} events were not sent: there were too many`,
+  remedy: "See the findings of now",
+  command: "berth status",
+  subject: null,
+});
+
+const TEST_CONDITION: Condition = {
+  code: "test",
+  severity: "note",
+  summary: "This is a test of the notifications",
+  remedy: "",
+  command: null,
+  subject: null,
+};
