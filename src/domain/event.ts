@@ -248,6 +248,8 @@ export interface AuditGapDeclared extends BaseEvent<"AuditGapDeclared"> {
 /** Refusals of one code for one product since the last such event; null: no installed product. */
 export interface RefusalsCounted extends BaseEvent<"RefusalsCounted"> {
   readonly product: string | null;
+  /** Absent: the requests were about the product itself, or an older version counted them. */
+  readonly feature?: string;
   readonly code: string;
   readonly count: number;
   readonly users: readonly string[];

@@ -21,8 +21,8 @@ export const limits = {
   idempotencyDropsPerCommand: 16,
   refusalUsers: 20,
   /**
-   * Pairs of product and code that refusals are counted for, so that callers cannot grow the state
-   * with made-up names.
+   * Products, features and codes that refusals are counted for, so that callers cannot grow the
+   * state with made-up names.
    */
   refusalTotals: 1_000,
   /** Denied episodes that are open at the same time; further refusals are only counted. */

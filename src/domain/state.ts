@@ -1,4 +1,5 @@
 import type { Episode } from "./demand/episode.ts";
+import type { RefusalTotal } from "./demand/refusal-total.ts";
 import type { PeerIndex } from "./index/peer-index.ts";
 import type { SlotChangeLog } from "./index/slot-change-log.ts";
 import type { RecordedJump } from "./clock/clock-jump-types.ts";
@@ -62,7 +63,7 @@ export interface State {
   readonly products: ReadonlyMap<string, readonly License[]>;
   /** By route, product, user and key, oldest first. */
   readonly idempotencyRecords: Pick<IdempotencyRecords, "size" | "get" | typeof Symbol.iterator>;
-  /** Refusals since the data folder was created, by product and code. */
+  /** Refusals since the data folder was created, by product, feature and code. */
   readonly refusals: ReadonlyMap<string, RefusalTotal>;
   /** Denied episodes that have not ended, as they were last recorded, by `demandKey`. */
   readonly openEpisodes: ReadonlyMap<string, Episode>;
@@ -298,11 +299,4 @@ export interface Counter {
   readonly resetAt: Instant | null;
   /** The sum of all counts ever, regardless of resets. */
   readonly counted: number;
-}
-
-export interface RefusalTotal {
-  readonly product: string | null;
-  readonly code: string;
-  readonly count: number;
-  readonly lastAt: Instant;
 }

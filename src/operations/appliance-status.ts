@@ -1,3 +1,4 @@
+import type { RefusalTotal } from "../domain/demand/refusal-total.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
@@ -18,11 +19,7 @@ export interface ApplianceOverview {
   readonly storeStatus: StorageStatus;
   readonly auditGaps: State["auditGaps"];
   readonly licenses: readonly LicenseView[];
-  readonly refusals: readonly {
-    readonly product: string | null;
-    readonly code: string;
-    readonly count: number;
-  }[];
+  readonly refusals: readonly RefusalTotal[];
 }
 
 /** What operators see of the appliance: its state, and how its data folder is. */

@@ -6,8 +6,12 @@ import type { State } from "../domain/state.ts";
 import { MINUTE } from "../domain/time.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
+import type { AuditMeter } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import { AuditBudget } from "./audit-budget.ts";
+import type { DemandCounts } from "./demand/demand-counts.ts";
+import { findInstalled } from "./demand/demand-of-command.ts";
+import { DemandRecorder, type DecisionPosition } from "./demand/demand-recorder.ts";
 import { RefusalCounter } from "./refusal-counter.ts";
 
 export type OperationResult<T> = Promise<Result<T, Fault | StorageFault>>;
@@ -17,27 +21,36 @@ export type OperationInput<C extends Command> = Omit<C, "type" | "once" | "nonce
   readonly idempotencyKey?: string | null;
 };
 
-/** The product and the user that a refusal is counted for. */
-interface RefusalSubject {
+/** The product, its feature and the user of a request, as they were sent. */
+interface RequestSubject {
   readonly product: string | null;
+  /** Absent: the request is about the product itself. */
+  readonly feature?: string | null;
   readonly user: string | null;
 }
 
 /**
  * Runs the commands of applications: decides them through the store, charges the audit budget of
- * their address, and counts their refusals.
+ * their address, counts their refusals, and reports both to the record of demand.
  */
 export class CommandRunner {
   readonly #store: Store;
   readonly #budget: AuditBudget;
   readonly #refusals = new RefusalCounter();
-  readonly #refusalTimer: Timer;
+  readonly #demand: DemandRecorder;
+  readonly #recordTimer: Timer;
 
   constructor(store: Store, budget = new AuditBudget()) {
     this.#store = store;
     this.#budget = budget;
-    this.#refusalTimer = setInterval(() => void this.#writeRefusalCounts(), MINUTE);
-    this.#refusalTimer.unref();
+    this.#demand = new DemandRecorder(store);
+    this.#recordTimer = setInterval(() => void this.recordRefusals(), MINUTE);
+    this.#recordTimer.unref();
+  }
+
+  /** Denied episodes since the process started. */
+  get demandCounts(): DemandCounts {
+    return this.#demand.counts;
   }
 
   /**
@@ -46,25 +59,41 @@ export class CommandRunner {
    */
   run<C extends Command, T>(
     command: C,
-    { product, user }: RefusalSubject,
+    subject: RequestSubject,
     payer: string | null,
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
   ): OperationResult<T> {
     const meter = payer === null ? null : this.#budget.meterFor(payer);
-    return this.#store.transact(command, view, meter).then((result) => {
-      if (!result.ok) this.#countRefusal(result.fault.code, product, user);
+    const pendingResult = this.#store.transact(command, view, meter);
+    const decision = this.#store.lastDecision;
+    return pendingResult.then((result) => {
+      if (!result.ok) this.#countRefusal(command, subject, result.fault, decision, meter);
+      else if (this.#demand.hasOpenEpisodes) this.#demand.settle(command, decision.at);
       return result;
     });
   }
 
-  /** Writes the refusals that are only in memory. */
-  async close(): Promise<void> {
-    clearInterval(this.#refusalTimer);
-    await this.#writeRefusalCounts();
+  /** Writes the refusals that are only in memory, and ends the episodes without a retry. */
+  async recordRefusals(): Promise<void> {
+    await Promise.all([this.#writeRefusalCounts(), this.#demand.tick()]);
   }
 
-  #countRefusal(code: string, product: string | null, user: string | null): void {
-    this.#refusals.count(this.#store.peek(findInstalledProduct(product)), code, user);
+  /** Writes the refusals that are only in memory. */
+  async close(): Promise<void> {
+    clearInterval(this.#recordTimer);
+    await Promise.all([this.#writeRefusalCounts(), this.#demand.write()]);
+  }
+
+  #countRefusal(
+    command: Command,
+    { product, feature = null, user }: RequestSubject,
+    fault: Fault | StorageFault,
+    decision: DecisionPosition,
+    meter: AuditMeter | null,
+  ): void {
+    const subject = this.#store.peek((state) => findInstalled(state, product, feature));
+    this.#refusals.count(subject, fault.code, user);
+    this.#demand.refuse(command, fault, decision, meter);
   }
 
   async #writeRefusalCounts(): Promise<void> {
@@ -74,15 +103,6 @@ export class CommandRunner {
     if (!written.ok) this.#refusals.restore(refusals);
   }
 }
-
-/** The installed product of a request, if any; without a name, the only installed product. */
-const findInstalledProduct =
-  (product: string | null) =>
-  ({ products }: State): string | null => {
-    if (product !== null) return products.has(product) ? product : null;
-    const [only, ...others] = products.keys();
-    return only !== undefined && others.length === 0 ? only : null;
-  };
 
 /** The view of a command whose outcome is its result. */
 export const passOutcome = <O>(_state: State, outcome: O): O => outcome;

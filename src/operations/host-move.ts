@@ -8,13 +8,17 @@ import { passOutcome, type OperationResult } from "./command-runner.ts";
 /** Moves the appliance to another host. */
 export class HostMove {
   readonly #store: Store;
+  readonly #recordRefusals: () => Promise<void>;
 
-  constructor(store: Store) {
+  constructor(store: Store, recordRefusals: () => Promise<void>) {
     this.#store = store;
+    this.#recordRefusals = recordRefusals;
   }
 
   /** Retires the appliance on this host; it continues on the host that gets its file. */
-  moveAway(peer: string): OperationResult<Retirement> {
+  async moveAway(peer: string): OperationResult<Retirement> {
+    // Nothing can be recorded here after the move.
+    await this.#recordRefusals();
     return this.#store.transact({ type: "MoveAway", move: randomId(), peer }, passOutcome);
   }
 

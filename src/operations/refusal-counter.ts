@@ -1,23 +1,22 @@
 import type { RefusalCount } from "../domain/appliance/count-refusals.ts";
 import { limits } from "../domain/limits.ts";
+import type { RefusalSubject } from "./demand/demand-of-command.ts";
 
-interface Bucket {
-  readonly product: string | null;
+interface Bucket extends RefusalSubject {
   readonly code: string;
   count: number;
   readonly users: string[];
 }
 
 /**
- * Counts refusals since the last `drain` by product and code, with the last few users. So a
- * thousand refused requests become one line of the audit log.
+ * Counts refusals since the last `drain` by product, feature and code, with the last few users. So
+ * a thousand refused requests become one line of the audit log.
  */
 export class RefusalCounter {
   readonly #buckets = new Map<string, Bucket>();
 
-  /** `product` must be an installed one or null: unknown products in requests get no buckets. */
-  count(product: string | null, code: string, user: string | null): void {
-    const bucket = this.#getBucket(product, code);
+  count(subject: RefusalSubject, code: string, user: string | null): void {
+    const bucket = this.#getBucket(subject, code);
     bucket.count += 1;
     if (user === null) return;
     const index = bucket.users.indexOf(user);
@@ -28,19 +27,19 @@ export class RefusalCounter {
 
   /** Puts back counts that could not be written, so that the next write includes them. */
   restore(refusals: readonly RefusalCount[]): void {
-    for (const { product, code, count, users } of refusals) {
-      const bucket = this.#getBucket(product, code);
+    for (const { product, feature, code, count, users } of refusals) {
+      const bucket = this.#getBucket({ product, feature }, code);
       bucket.count += count;
       bucket.users.unshift(...users);
       bucket.users.splice(0, bucket.users.length - limits.refusalUsers);
     }
   }
 
-  #getBucket(product: string | null, code: string): Bucket {
-    const key = JSON.stringify([product, code]);
+  #getBucket({ product, feature }: RefusalSubject, code: string): Bucket {
+    const key = JSON.stringify([product, feature, code]);
     const existing = this.#buckets.get(key);
     if (existing !== undefined) return existing;
-    const bucket: Bucket = { product, code, count: 0, users: [] };
+    const bucket: Bucket = { product, feature, code, count: 0, users: [] };
     this.#buckets.set(key, bucket);
     return bucket;
   }

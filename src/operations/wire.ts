@@ -162,7 +162,7 @@ export async function wire(
       credentials,
       identity,
       timekeeping,
-      hostMove: new HostMove(store),
+      hostMove: new HostMove(store, () => commands.recordRefusals()),
       access,
       settingChanges: new SettingChanges(store, new EditedSettingsFile(disk, folder)),
       applianceStatus: new ApplianceStatus(store, folder),

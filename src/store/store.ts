@@ -3,6 +3,7 @@ import type { Fault } from "../domain/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/rule-context.ts";
 import type { State } from "../domain/state.ts";
+import { instant, type Instant } from "../domain/time.ts";
 import { transact } from "../domain/transact.ts";
 import { AuditHealth } from "./audit/audit-health.ts";
 import type { AuditLogSource } from "./audit/line-locator.ts";
@@ -38,6 +39,7 @@ export class Store {
   readonly #journal: RecoverableJournal;
   readonly #diskFigures: DiskFigureCache;
   readonly #tickTimer: Timer;
+  #lastDecisionAt = instant(0);
 
   static async open(options: StoreOptions): Promise<Store> {
     const uid = options.uid ?? process.getuid?.() ?? 0;
@@ -81,6 +83,7 @@ export class Store {
     if (this.#journal.fault !== null) return Promise.resolve(err(this.#journal.fault));
     if (this.#format.isOld) return this.#migrateThen(() => this.transact(command, view, meter));
     const context = this.#live.makeContext();
+    this.#lastDecisionAt = context.at;
     let answer: Result<T, Fault>;
     try {
       this.#live.writeClockJumps(this.#journal.commit, context);
@@ -108,6 +111,15 @@ export class Store {
   /** Reads without waiting for the disk; must not be used for answers. */
   peek<T>(view: (state: State) => T): T {
     return view(this.#live.state);
+  }
+
+  /**
+   * When the last command was decided, and the last journal line then. Read directly after
+   * `transact`, they are those of its command: a refused command was decided on the state after
+   * that line. The line may still get renewals of slots, which change nothing that is free.
+   */
+  get lastDecision(): { readonly at: Instant; readonly seq: number } {
+    return { at: this.#lastDecisionAt, seq: this.#live.lastSeq };
   }
 
   status(): StoreStatus {

@@ -85,7 +85,10 @@ export class UsageBackfill {
         this.#reachedAt = earliest(this.#reachedAt, event.to);
         return;
       case "RefusalsCounted":
-        if (countsRefusals) this.#usage.recordRefusals(event, at, event.count);
+        if (countsRefusals) {
+          const feature = event.feature ?? null;
+          this.#usage.recordRefusals({ ...event, feature }, at, event.count);
+        }
         return;
       default:
     }

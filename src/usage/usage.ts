@@ -36,6 +36,7 @@ export interface UsageView {
 
 interface RefusalKind {
   readonly product: string | null;
+  readonly feature: string | null;
   readonly code: string;
 }
 
@@ -71,11 +72,11 @@ export class Usage {
     }
     for (const id of this.#peaks.keys()) if (!state.licenses.has(id)) this.#dropLicense(id);
     const counts = new Map<string, number>();
-    for (const [key, { product, code, count }] of state.refusals) {
+    for (const [key, { product, feature, code, count }] of state.refusals) {
       counts.set(key, count);
       const added = count - (this.#lastRefusals?.get(key) ?? 0);
       if (this.#lastRefusals !== null && added > 0)
-        this.recordRefusals({ product, code }, now, added);
+        this.recordRefusals({ product, feature, code }, now, added);
     }
     this.#lastRefusals = counts;
   }
@@ -103,14 +104,14 @@ export class Usage {
     }
   }
 
-  recordRefusals({ product, code }: RefusalKind, at: Instant, count: number): void {
+  recordRefusals({ product, feature, code }: RefusalKind, at: Instant, count: number): void {
     const step = stepOf(at);
     if (step <= this.#newestStep - KEPT_STEPS || step > this.#newestStep) return;
-    const key = JSON.stringify([product, code]);
+    const key = JSON.stringify([product, feature, code]);
     let entry = this.#refusals.get(key);
     if (entry === undefined) {
       if (this.#refusals.size >= limits.refusalTotals) return;
-      entry = { product, code, steps: new Uint32Array(KEPT_STEPS) };
+      entry = { product, feature, code, steps: new Uint32Array(KEPT_STEPS) };
       this.#refusals.set(key, entry);
     }
     entry.steps[step % KEPT_STEPS] = (entry.steps[step % KEPT_STEPS] ?? 0) + count;
@@ -145,8 +146,9 @@ export class Usage {
       return { id, product: terms.product, slots: terms.slots, inUse };
     });
     const refusals = [...this.#refusals.values()]
-      .map(({ product, code, steps: ring }) => ({
+      .map(({ product, feature, code, steps: ring }) => ({
         product,
+        feature,
         code,
         counts: buildSeries(ring, knownFrom, sumSteps),
       }))

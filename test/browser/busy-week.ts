@@ -74,7 +74,12 @@ async function setUsersAtWork(store: Store, count: number): Promise<void> {
     }
   }
   if (count < 7) return;
-  const refusal = { product: "MESH", code: "floating_not_available", count: count - 6 };
+  const refusal = {
+    product: "MESH",
+    feature: null,
+    code: "floating_not_available",
+    count: count - 6,
+  };
   const refusals = [{ ...refusal, users: ["f.tanaka", "i.rossi"] }];
   unwrap(await store.transact({ type: "CountRefusals", refusals }, () => null));
 }

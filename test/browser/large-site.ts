@@ -104,7 +104,7 @@ async function useUp({ store }: Site): Promise<void> {
   const limits = { allowOverages: null, maxOverages: null, once: null };
   const add = { type: "AddConsumption" as const, ...quota, ...limits, count: 130 };
   unwrap(await store.transact(add, () => null));
-  const refusal = { product: "ENDING", code: "floating_not_available", count: 40 };
+  const refusal = { product: "ENDING", feature: null, code: "floating_not_available", count: 40 };
   const users = ["f.tanaka", "firstname.lastname@subsidiary.example.com"];
   const refusals = [{ ...refusal, users }];
   unwrap(await store.transact({ type: "CountRefusals", refusals }, () => null));

@@ -68,6 +68,18 @@ const SUMMARIES: readonly [Event, string][] = [
     "1 request refused: license_expired",
   ],
   [
+    {
+      type: "RefusalsCounted",
+      at,
+      product: "CAE",
+      feature: "MESH",
+      code: "floating_not_available",
+      count: 3,
+      users: [],
+    },
+    "3 requests for feature MESH refused: floating_not_available",
+  ],
+  [
     { type: "EpisodesObserved", at, episodes: [deniedEpisode(), deniedEpisode({ user: "bob" })] },
     "2 denied episodes continued",
   ],

@@ -3,36 +3,42 @@ import { RefusalCounter } from "../../src/operations/refusal-counter.ts";
 import { expectOk, expectRefusal, openAppliance } from "../support/appliance.ts";
 import { unwrap } from "../support/licensed-store.ts";
 
+const of = (product: string | null, feature: string | null = null) => ({ product, feature });
+
 describe("RefusalCounter", () => {
-  test("counts refusals by product and code", () => {
+  test("counts refusals by product, feature and code", () => {
     const counter = new RefusalCounter();
-    counter.count("cad", "a", "ada");
-    counter.count("cad", "a", "bob");
-    counter.count("cad", "b", null);
-    counter.count("cam", "a", "ada");
-    counter.count(null, "a", null);
+    counter.count(of("cad"), "a", "ada");
+    counter.count(of("cad"), "a", "bob");
+    counter.count(of("cad"), "b", null);
+    counter.count(of("cam"), "a", "ada");
+    counter.count(of(null), "a", null);
+    counter.count(of("cad", "plot"), "a", "ada");
     expect(counter.drain()).toEqual([
-      { product: "cad", code: "a", count: 2, users: ["ada", "bob"] },
-      { product: "cad", code: "b", count: 1, users: [] },
-      { product: "cam", code: "a", count: 1, users: ["ada"] },
-      { product: null, code: "a", count: 1, users: [] },
+      { product: "cad", feature: null, code: "a", count: 2, users: ["ada", "bob"] },
+      { product: "cad", feature: null, code: "b", count: 1, users: [] },
+      { product: "cam", feature: null, code: "a", count: 1, users: ["ada"] },
+      { product: null, feature: null, code: "a", count: 1, users: [] },
+      { product: "cad", feature: "plot", code: "a", count: 1, users: ["ada"] },
     ]);
   });
 
   test("is empty after a drain", () => {
     const counter = new RefusalCounter();
-    counter.count("cad", "a", "ada");
+    counter.count(of("cad"), "a", "ada");
     expect(counter.drain()).toHaveLength(1);
     expect(counter.drain()).toEqual([]);
-    counter.count("cad", "a", "bob");
-    expect(counter.drain()).toEqual([{ product: "cad", code: "a", count: 1, users: ["bob"] }]);
+    counter.count(of("cad"), "a", "bob");
+    expect(counter.drain()).toEqual([
+      { product: "cad", feature: null, code: "a", count: 1, users: ["bob"] },
+    ]);
   });
 
   test("restores drained refusals before those counted since", () => {
     const counter = new RefusalCounter();
-    for (let index = 0; index < 15; index += 1) counter.count("cad", "a", `early-${index}`);
+    for (let index = 0; index < 15; index += 1) counter.count(of("cad"), "a", `early-${index}`);
     const drained = counter.drain();
-    for (let index = 0; index < 15; index += 1) counter.count("cad", "a", `late-${index}`);
+    for (let index = 0; index < 15; index += 1) counter.count(of("cad"), "a", `late-${index}`);
     counter.restore(drained);
     const [bucket] = counter.drain();
     expect(bucket?.count).toBe(30);
@@ -43,15 +49,15 @@ describe("RefusalCounter", () => {
 
   test("lists each user once, the latest last", () => {
     const counter = new RefusalCounter();
-    for (const user of ["ada", "bob", "ada"]) counter.count("cad", "a", user);
+    for (const user of ["ada", "bob", "ada"]) counter.count(of("cad"), "a", user);
     expect(counter.drain()).toEqual([
-      { product: "cad", code: "a", count: 3, users: ["bob", "ada"] },
+      { product: "cad", feature: null, code: "a", count: 3, users: ["bob", "ada"] },
     ]);
   });
 
   test("keeps the last 20 users, and counts all refusals", () => {
     const counter = new RefusalCounter();
-    for (let index = 0; index < 25; index += 1) counter.count("cad", "a", `user-${index}`);
+    for (let index = 0; index < 25; index += 1) counter.count(of("cad"), "a", `user-${index}`);
     const [bucket] = counter.drain();
     expect(bucket?.count).toBe(25);
     expect(bucket?.users).toEqual(Array.from({ length: 20 }, (_, index) => `user-${index + 5}`));
@@ -59,10 +65,10 @@ describe("RefusalCounter", () => {
 
   test("keeps a product called null apart from none, and names with separators apart", () => {
     const counter = new RefusalCounter();
-    counter.count("null", "a", null);
-    counter.count(null, "a", null);
-    counter.count('cad","a', "b", null);
-    counter.count("cad", 'a","b', null);
+    counter.count(of("null"), "a", null);
+    counter.count(of(null), "a", null);
+    counter.count(of('cad","a'), "b", null);
+    counter.count(of("cad"), 'a","b', null);
     expect(counter.drain().map(({ count }) => count)).toEqual([1, 1, 1, 1]);
   });
 });
@@ -80,8 +86,8 @@ describe("refusals of a running server", () => {
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
     expect(expectOk(await next.status()).refusals).toEqual([
-      { product: "cad", code: "floating_not_available", count: 3 },
-      { product: null, code: "unknown_product", count: 2 },
+      { product: "cad", feature: null, code: "floating_not_available", count: 3 },
+      { product: null, feature: null, code: "unknown_product", count: 2 },
     ]);
   });
 
@@ -102,7 +108,7 @@ describe("refusals of a running server", () => {
     await next.stop();
     const third = await openAppliance({ folder: site.folder, licenses: {} });
     expect(unwrap(await third.applianceStatus.read()).refusals).toMatchObject([
-      { product: "cad", code: "user_not_registered", count: 2 },
+      { product: "cad", feature: null, code: "user_not_registered", count: 2 },
     ]);
   });
 

@@ -156,7 +156,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     };
   }),
   fc
-    .record({ product: fc.option(product), code: fc.constantFrom("__proto__", "unknown_product") })
+    .record({
+      product: fc.option(product),
+      feature: fc.option(code),
+      code: fc.constantFrom("__proto__", "unknown_product"),
+    })
     .map((fields): Command => ({
       type: "CountRefusals",
       refusals: [{ ...fields, count: 3, users: ["__proto__"] }],

@@ -58,12 +58,14 @@ describe("usage series of slots", () => {
   });
 });
 
+const NO_SLOT = "floating_not_available";
+
 describe("usage series of refusals", () => {
   const usage = reply({
     refusals: [
-      { product: "cad", code: "floating_not_available", counts: [1, null, null, 0] },
-      { product: "cam", code: "floating_not_available", counts: [2, 3, null, 0] },
-      { product: null, code: "ended", counts: [4, null, null, 1] },
+      { product: "cad", feature: null, code: NO_SLOT, counts: [1, null, null, 0] },
+      { product: "cam", feature: null, code: NO_SLOT, counts: [2, 3, null, 0] },
+      { product: null, feature: null, code: "ended", counts: [4, null, null, 1] },
     ],
   });
 
@@ -74,6 +76,24 @@ describe("usage series of refusals", () => {
       ["ended", [4, null, null, 1]],
     ]);
     expect(lines.map(sumOf)).toEqual([6, 5]);
+  });
+
+  test("names a refused feature, and never adds it to its product", () => {
+    const counts = [1];
+    const lines = refusalSeries(
+      reply({
+        refusals: [
+          { product: "CAE", feature: null, code: NO_SLOT, counts },
+          { product: "CAE", feature: "MESH", code: NO_SLOT, counts },
+          { product: "CAD", feature: "MESH", code: NO_SLOT, counts },
+        ],
+      }),
+    );
+    expect(lines.map(({ name, values }) => [name, values])).toEqual([
+      ["no free slot", [1]],
+      ["no free slot (feature MESH of CAE)", [1]],
+      ["no free slot (feature MESH of CAD)", [1]],
+    ]);
   });
 
   test("stacks the bars on each other", () => {

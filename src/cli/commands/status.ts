@@ -35,8 +35,9 @@ function formatStatus(folder: string, namedFolder: string | null, status: Status
     stateOf(license, status),
   ]);
   const header = ["PRODUCT", "LICENSE", "TYPE", "SLOTS", "CONSUMED", "EXPIRES", "STATE"];
-  const refusalRows = refusals.map(({ product, code, count }) => [
+  const refusalRows = refusals.map(({ product, feature, code, count }) => [
     product ?? "-",
+    feature ?? "-",
     code,
     String(count),
   ]);
@@ -52,7 +53,7 @@ function formatStatus(folder: string, namedFolder: string | null, status: Status
         ]),
     ...(refusalRows.length === 0
       ? []
-      : [formatTable([["PRODUCT", "REFUSED", "TIMES"], ...refusalRows])]),
+      : [formatTable([["PRODUCT", "FEATURE", "REFUSED", "TIMES"], ...refusalRows])]),
   ].join("\n\n");
 }
 

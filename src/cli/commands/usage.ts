@@ -46,8 +46,9 @@ function formatUsage(
     String(inUseNow.get(license_id) ?? 0),
     `|${formatBars(in_use, floating_users)}|`,
   ]);
-  const refusalRows = refusals.map(({ product, code, counts }) => [
+  const refusalRows = refusals.map(({ product, feature, code, counts }) => [
     product ?? "-",
+    feature ?? "-",
     code,
     String(knownCounts(counts).reduce((sum, count) => sum + count, 0)),
   ]);
@@ -58,7 +59,7 @@ function formatUsage(
     rows.length === 0 ? "no licenses yet" : formatTable([header, ...rows]),
     ...(refusalRows.length === 0
       ? []
-      : [formatTable([["PRODUCT", "REFUSED", "TIMES"], ...refusalRows])]),
+      : [formatTable([["PRODUCT", "FEATURE", "REFUSED", "TIMES"], ...refusalRows])]),
     ...(rows.length === 0 ? [] : [legend]),
   ].join("\n\n");
 }

@@ -78,8 +78,15 @@ export const APPLIANCE_EVENTS: EventRows<
   RefusalsCounted: {
     kind: "refusals",
     isAudited: true,
-    summary: ({ count, code }) => `${pluralize(count, "request")} refused: ${code}`,
-    details: ({ code, count, users }) => ({ code, count, users }),
+    summary: ({ count, code, feature }) =>
+      `${pluralize(count, "request")}${feature === undefined ? "" : ` for feature ${feature}`} ` +
+      `refused: ${code}`,
+    details: ({ code, count, feature, users }) => ({
+      ...(feature !== undefined && { feature }),
+      code,
+      count,
+      users,
+    }),
   },
 };
 

@@ -1,4 +1,5 @@
 import { makeDecision, type Decision } from "../decision.ts";
+import type { RefusalKind } from "../demand/refusal-total.ts";
 import type { RefusalsCounted } from "../event.ts";
 import type { Fault } from "../fault.ts";
 import { limits } from "../limits.ts";
@@ -11,9 +12,7 @@ export interface CountRefusals {
   readonly refusals: readonly RefusalCount[];
 }
 
-export interface RefusalCount {
-  readonly product: string | null;
-  readonly code: string;
+export interface RefusalCount extends RefusalKind {
   readonly count: number;
   readonly users: readonly string[];
 }
@@ -27,10 +26,11 @@ export function decideCountRefusals(
   { refusals }: CountRefusals,
   { at }: RuleContext,
 ): Result<Decision<null>, Fault> {
-  const events = refusals.map(({ product, code, count, users }): RefusalsCounted => ({
+  const events = refusals.map(({ product, feature, code, count, users }): RefusalsCounted => ({
     type: "RefusalsCounted",
     at,
     product,
+    ...(feature !== null && { feature }),
     code,
     count,
     users: users.slice(-limits.refusalUsers),

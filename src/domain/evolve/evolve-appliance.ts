@@ -1,5 +1,6 @@
 import type { MovedAway, MovedIn, RefusalsCounted } from "../event.ts";
 import { limits } from "../limits.ts";
+import { refusalKey } from "../demand/refusal-total.ts";
 import type { MutableState } from "./mutable-state.ts";
 
 export function moveAway(state: MutableState, { move, at }: MovedAway): void {
@@ -17,12 +18,12 @@ export function moveIn(state: MutableState, { restore, at }: MovedIn): void {
   for (const license of state.licenses.values()) license.movedAt ??= at;
 }
 
-export function countRefusals(
-  state: MutableState,
-  { product, code, count, at }: RefusalsCounted,
-): void {
-  const key = JSON.stringify([product, code]);
+export function countRefusals(state: MutableState, event: RefusalsCounted): void {
+  const { product, code, at } = event;
+  const feature = event.feature ?? null;
+  const key = refusalKey({ product, feature, code });
   const before = state.refusals.get(key);
   if (before === undefined && state.refusals.size >= limits.refusalTotals) return;
-  state.refusals.set(key, { product, code, count: (before?.count ?? 0) + count, lastAt: at });
+  const count = (before?.count ?? 0) + event.count;
+  state.refusals.set(key, { product, feature, code, count, lastAt: at });
 }

@@ -1,5 +1,6 @@
 import type { RecordedJump } from "../clock/clock-jump-types.ts";
 import type { Episode } from "../demand/episode.ts";
+import type { RefusalTotal } from "../demand/refusal-total.ts";
 import { IdempotencyRecords } from "../idempotency/idempotency-records.ts";
 import { PeerIndex } from "../index/peer-index.ts";
 import { SlotChangeLog } from "../index/slot-change-log.ts";
@@ -17,7 +18,6 @@ import type {
   License,
   OpenActivation,
   OpenRequest,
-  RefusalTotal,
   RequestHead,
   Restore,
   State,

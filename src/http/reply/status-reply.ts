@@ -77,7 +77,12 @@ export async function statusReply(
     checked_at: rfc3339OrNull(fullCheck?.at ?? null),
     certificate: certificateReply(sources.certificate()),
     backups: runningServer && backupsStatus(runningServer.backups.status()),
-    refusals: refusals.map(({ product, code, count }) => ({ product, code, count })),
+    refusals: refusals.map(({ product, feature, code, count }) => ({
+      product,
+      feature,
+      code,
+      count,
+    })),
   };
 }
 

@@ -105,7 +105,14 @@ export const StatusReply = Type.Object(
       description: "Scheduled backups; null without a running server.",
     }),
     refusals: Type.Array(
-      Type.Object({ product: text, code: Type.String(), count: Type.Integer() }),
+      Type.Object({
+        product: text,
+        feature: Type.Union([Type.String(), Type.Null()], {
+          description: "null: the requests were about the product itself.",
+        }),
+        code: Type.String(),
+        count: Type.Integer(),
+      }),
     ),
   },
   { title: "Status" },

@@ -35,6 +35,9 @@ const UsageReply = Type.Object(
     refusals: Type.Array(
       Type.Object({
         product: Type.Union([Type.String(), Type.Null()]),
+        feature: Type.Union([Type.String(), Type.Null()], {
+          description: "null: the requests were about the product itself.",
+        }),
         code: Type.String(),
         counts: steps("Number of refusals in each step; null: unknown."),
       }),
@@ -67,8 +70,9 @@ export const usage = ({ usageTracker }: RouteDeps) =>
           floating_users: slots,
           in_use: [...inUse],
         })),
-        refusals: refusals.map(({ product, code, counts }) => ({
+        refusals: refusals.map(({ product, feature, code, counts }) => ({
           product,
+          feature,
           code,
           counts: [...counts],
         })),

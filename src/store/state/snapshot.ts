@@ -2,6 +2,7 @@ import { Type, type Static, type TSchema } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
 import type { RecordedJump } from "../../domain/clock/clock-jump-types.ts";
 import type { Episode } from "../../domain/demand/episode.ts";
+import type { RefusalTotal } from "../../domain/demand/refusal-total.ts";
 import type { IdempotencyRecord } from "../../domain/idempotency/idempotency-records.ts";
 import type { Contact } from "../../domain/slots/contact.ts";
 import type {
@@ -15,7 +16,6 @@ import type {
   Grant,
   OpenActivation,
   OpenRequest,
-  RefusalTotal,
   Restore,
   StatementChain,
   Tombstone,
@@ -184,6 +184,8 @@ export const Snapshot = Type.Object({
   refusals: Type.Array(
     Type.Object({
       product: Type.Union([Type.String(), Type.Null()]),
+      /** Absent: the product itself. */
+      feature: Type.Optional(Type.String()),
       code: Type.String(),
       count: Seq,
       lastAt: At,

@@ -1,5 +1,6 @@
 import { lapsedBorrowKey } from "../../domain/clock/clock-jumps.ts";
 import { demandKey } from "../../domain/demand/episode.ts";
+import { refusalKey } from "../../domain/demand/refusal-total.ts";
 import { MutableSlotPool } from "../../domain/evolve/mutable-slot-pool.ts";
 import {
   emptyMutableState,
@@ -73,7 +74,9 @@ export function encodeSnapshot(
     // Gaps before the oldest kept line need no declaration.
     auditGaps: state.auditGaps.filter(({ to }) => to > anchor.seq),
     remembered: [...state.idempotencyRecords].map(([key, record]) => ({ key, ...record })),
-    refusals: [...state.refusals.values()],
+    refusals: [...state.refusals.values()].map(({ feature, ...total }) =>
+      feature === null ? total : { ...total, feature },
+    ),
     ...(state.openEpisodes.size > 0 && { episodes: [...state.openEpisodes.values()] }),
   };
 }
@@ -149,8 +152,8 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     pool.add(registration);
   }
   for (const { key, ...record } of snapshot.remembered) state.idempotencyRecords.add(key, record);
-  for (const total of snapshot.refusals) {
-    state.refusals.set(JSON.stringify([total.product, total.code]), total);
+  for (const { feature = null, ...total } of snapshot.refusals) {
+    state.refusals.set(refusalKey({ ...total, feature }), { ...total, feature });
   }
   for (const episode of snapshot.episodes ?? [])
     state.openEpisodes.set(demandKey(episode), episode);

@@ -29,12 +29,16 @@ export const slotSeries = ({ licenses }: UsageReply): ChartSeries[] =>
     return { name, values: in_use, limit: floating_users, ...seriesStyle(index) };
   });
 
-/** Refusals by reason, summed over all products. */
+/** Refusals by reason, summed over all products; those of each feature apart. */
 export function refusalSeries({ refusals }: UsageReply): ChartSeries[] {
-  const byCode = Map.groupBy(refusals, ({ code }) => code);
-  return [...byCode].map(([code, refusalsOfCode], index) => ({
-    name: reasonOf(code),
-    values: refusalsOfCode.map(({ counts }): Values => counts).reduce(addValues),
+  const byName = Map.groupBy(refusals, ({ product, feature, code }) =>
+    feature === null || product === null
+      ? reasonOf(code)
+      : usage.ofFeature(reasonOf(code), feature, product),
+  );
+  return [...byName].map(([name, refusalsOfName], index) => ({
+    name,
+    values: refusalsOfName.map(({ counts }): Values => counts).reduce(addValues),
     limit: null,
     ...seriesStyle(index),
   }));

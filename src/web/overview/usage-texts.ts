@@ -9,6 +9,8 @@ export const usage = {
   unknown: "unknown",
   refusals: "Refusals",
   noRefusals: "No refusals in this period.",
+  ofFeature: (reason: string, feature: string, product: string) =>
+    `${reason} (feature ${feature} of ${product})`,
   noData: "No data yet.",
   stillLoading: "Usage before the server’s start is still being read.",
   limit: "license limit",

@@ -171,9 +171,17 @@ describe("refusal totals", () => {
     ];
     const later = { ...refusalsCounted("cad", "full", 3), at: hoursLater(1) };
     expect(listRefusalTotals([...events, later])).toEqual([
-      { product: "cad", code: "full", count: 5, lastAt: hoursLater(1) },
-      { product: null, code: "full", count: 1, lastAt: MONDAY },
-      { product: "cad", code: "ended", count: 1, lastAt: MONDAY },
+      { product: "cad", feature: null, code: "full", count: 5, lastAt: hoursLater(1) },
+      { product: null, feature: null, code: "full", count: 1, lastAt: MONDAY },
+      { product: "cad", feature: null, code: "ended", count: 1, lastAt: MONDAY },
+    ]);
+  });
+
+  test("of a feature are separate from those of its product", () => {
+    const ofFeature = { ...refusalsCounted("cad", "full", 2), feature: "plot" };
+    expect(listRefusalTotals([refusalsCounted("cad", "full"), ofFeature])).toEqual([
+      { product: "cad", feature: null, code: "full", count: 1, lastAt: MONDAY },
+      { product: "cad", feature: "plot", code: "full", count: 2, lastAt: MONDAY },
     ]);
   });
 
@@ -203,12 +211,14 @@ describe("refusal totals", () => {
       .when({
         type: "CountRefusals",
         refusals: [
-          { product: "cad", code: "full", count: 30, users },
-          { product: null, code: "unknown", count: 1, users: [] },
+          { product: "cad", feature: null, code: "full", count: 30, users },
+          { product: "cad", feature: "plot", code: "full", count: 2, users: [] },
+          { product: null, feature: null, code: "unknown", count: 1, users: [] },
         ],
       })
       .records(
         { ...refusalsCounted("cad", "full", 30), users: users.slice(5) },
+        { ...refusalsCounted("cad", "full", 2), feature: "plot" },
         { ...refusalsCounted(null, "unknown"), users: [] },
       )
       .answers(null);

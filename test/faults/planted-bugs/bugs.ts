@@ -322,9 +322,9 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     name: "refusals are counted under product names that are not installed",
-    in: "findInstalledProduct",
-    find: "$products.has($product) ? $product : null",
-    replace: "$product",
+    in: "findInstalled",
+    find: "return { product: null, feature: null };",
+    replace: "return { product, feature };",
     caughtBy: ["storage-growth"],
     tests: "for each kind",
   },

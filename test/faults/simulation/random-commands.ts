@@ -282,6 +282,7 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     type: "CountRefusals",
     refusals: Array.from({ length: random.intBetween(1, 3) }, () => ({
       product: random.chance(0.5) ? null : random.pick(PRODUCTS),
+      feature: random.chance(0.7) ? null : random.pick(FEATURES),
       code: random.pick(["unknown_product", "floating_not_available", "__proto__"]),
       count: random.intBetween(1, 9),
       users: [randomUser(random)],

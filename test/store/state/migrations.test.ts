@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { refusalKey } from "../../../src/domain/demand/refusal-total.ts";
 import { MINUTE } from "../../../src/domain/time.ts";
 import { Identity } from "../../../src/operations/identity.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
@@ -48,13 +49,17 @@ const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
     retirement: null,
     licenses: licenses.map(([id, license]) => [id, { ...(license as object), movedAt: null }]),
   }),
-  4: ({ idempotencyRecords = [] }) => ({
+  4: ({ idempotencyRecords = [], refusals = [] }) => ({
     clockJumps: [],
     auditGaps: [],
     lapsedBorrows: [],
     cancelledRequests: [],
     openEpisodes: [],
     statementChains: [],
+    refusals: refusals.map(([, total]) => [
+      refusalKey({ ...total, feature: null }),
+      { ...total, feature: null },
+    ]),
     idempotencyRecords: idempotencyRecords.map(([key, done]) => [key, { ...done, peer: null }]),
   }),
 };

@@ -1,0 +1,114 @@
+import type { Command } from "../../domain/decide.ts";
+import type { Demand } from "../../domain/demand/episode.ts";
+import type { Fault } from "../../domain/fault.ts";
+import type { State } from "../../domain/state.ts";
+import type { Instant } from "../../domain/time.ts";
+import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { AuditMeter } from "../../store/store-options.ts";
+import type { Store } from "../../store/store.ts";
+import type { DemandCounts } from "./demand-counts.ts";
+import { findDemand, isDemandFault, listDemandsLeft, ruleOf } from "./demand-of-command.ts";
+import { EpisodeTracker } from "./episode-tracker.ts";
+import { EpisodeWriter } from "./episode-writer.ts";
+
+/** When a command was decided, and the last journal line then. */
+export interface DecisionPosition {
+  readonly at: Instant;
+  readonly seq: number;
+}
+
+/** The size of the audited line of an episode, without its names. */
+const EPISODE_LINE_BYTES = 500;
+
+/** Turns refusals for want of a slot into denied episodes, and records them. */
+export class DemandRecorder {
+  readonly #store: Store;
+  readonly #tracker = new EpisodeTracker();
+  readonly #writer: EpisodeWriter;
+  /**
+   * Whether open episodes of the last process are checked. Only with the first change: a command
+   * that only reads the data folder must not write.
+   */
+  #isResumed = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#writer = new EpisodeWriter(store, this.#tracker);
+    this.#tracker.continue(store.peek(({ openEpisodes }) => openEpisodes.values()));
+  }
+
+  get counts(): DemandCounts {
+    return this.#tracker.counts;
+  }
+
+  get hasOpenEpisodes(): boolean {
+    return this.#tracker.openCount > 0;
+  }
+
+  /**
+   * Records a refused command, if it shows unmet demand. The first refusal of an episode is charged
+   * to the audit budget of its address, for the line that the episode will get.
+   */
+  refuse(
+    command: Command,
+    fault: Fault | StorageFault,
+    { at, seq }: DecisionPosition,
+    meter: AuditMeter | null,
+  ): void {
+    if (!isDemandFault(fault)) return;
+    const wanted = this.#store.peek((state) => findDemand(state, command));
+    if (wanted === null) return;
+    this.#resume();
+    const { demand, peer } = wanted;
+    const refusal = { code: fault.code, rule: ruleOf(fault), peer, at, seq };
+    this.#tracker.refuse(demand, refusal, () => payForEpisode(meter, demand, at));
+    this.#writer.writeIfFull();
+  }
+
+  /** Ends the episodes of a command that was granted. */
+  settle(command: Command, at: Instant): void {
+    this.#resume();
+    this.#store.peek((state) => this.#settleIn(state, command, at));
+    this.#writer.writeIfFull();
+  }
+
+  /** Ends the episodes without a retry, and writes what changed. */
+  async tick(): Promise<void> {
+    if (!this.hasOpenEpisodes && this.#tracker.endedCount === 0) return;
+    const swept = await this.#store.read((_state, { at }) => {
+      this.#resume();
+      this.#tracker.endSilent(at);
+    });
+    if (swept.ok) await this.#writer.write();
+  }
+
+  /** Writes what changed. */
+  write(): Promise<void> {
+    return this.#writer.write();
+  }
+
+  #settleIn(state: State, command: Command, at: Instant): void {
+    const granted = findDemand(state, command);
+    if (granted !== null) return this.#tracker.settle(granted.demand, "granted", at);
+    for (const demand of listDemandsLeft(state, command)) this.#tracker.settle(demand, "left", at);
+  }
+
+  #resume(): void {
+    if (this.#isResumed) return;
+    this.#isResumed = true;
+    this.#store.peek((state) => this.#tracker.endGranted(state));
+  }
+}
+
+/** Whether the address may still add to the audit log. */
+function payForEpisode(
+  meter: AuditMeter | null,
+  { product, feature, user }: Demand,
+  at: Instant,
+): boolean {
+  if (meter === null) return true;
+  if (meter.checkBudget(at) !== null) return false;
+  const names = JSON.stringify([product, feature, user]);
+  meter.charge(EPISODE_LINE_BYTES + Buffer.byteLength(names), at);
+  return true;
+}
