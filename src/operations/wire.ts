@@ -23,6 +23,7 @@ import { AuditLogReader } from "./audit-log-reader.ts";
 import { AuditMaintenance } from "./audit-maintenance.ts";
 import { CloudCredentials } from "./cloud-credentials.ts";
 import { CommandRunner } from "./command-runner.ts";
+import type { DemandCounts } from "./demand/demand-counts.ts";
 import { Consumption } from "./consumption.ts";
 import { Features } from "./features.ts";
 import { createSignatureCheck } from "./folder/folder-checks.ts";
@@ -50,6 +51,7 @@ export interface ApplianceOperations {
   readonly settingChanges: SettingChanges;
   readonly applianceStatus: ApplianceStatus;
   readonly usageTracker: UsageTracker;
+  readonly demandCounts: DemandCounts;
   readonly reports: Reports;
   readonly auditLog: AuditLogReader;
   readonly auditMaintenance: AuditMaintenance;
@@ -167,6 +169,7 @@ export async function wire(
       settingChanges: new SettingChanges(store, new EditedSettingsFile(disk, folder)),
       applianceStatus: new ApplianceStatus(store, folder),
       usageTracker,
+      demandCounts: commands.demandCounts,
       reports: new Reports(store),
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),

@@ -9,6 +9,7 @@ import type { Identity } from "../../src/operations/identity.ts";
 import type { Licensing } from "../../src/operations/licensing.ts";
 import type { ApplianceStatus } from "../../src/operations/appliance-status.ts";
 import type { Consumption } from "../../src/operations/consumption.ts";
+import type { DemandCounts } from "../../src/operations/demand/demand-counts.ts";
 import type { Features } from "../../src/operations/features.ts";
 import type { HostMove } from "../../src/operations/host-move.ts";
 import type { SettingChanges } from "../../src/operations/setting-changes.ts";
@@ -229,6 +230,7 @@ describe("an internal error", () => {
         hostMove: broken as HostMove,
         applianceStatus: broken as ApplianceStatus,
         usageTracker: broken as UsageTracker,
+        demandCounts: broken as DemandCounts,
         reports: broken as Reports,
         airgap: broken as Airgap,
         credentials: broken as CloudCredentials,
