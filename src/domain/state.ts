@@ -5,7 +5,7 @@ import type { SlotChangeLog } from "./index/slot-change-log.ts";
 import type { RecordedJump } from "./clock/clock-jump-types.ts";
 import type { SlotPool } from "./slots/pool.ts";
 import type { IdempotencyRecords } from "./idempotency/idempotency-records.ts";
-import type { FeatureRegistration, LapsedBorrow, Registration } from "./slots/registration.ts";
+import type { FeatureRegistration, LapsedBorrow, RegistrationPool } from "./slots/registration.ts";
 import type { Terms, FeatureTerms } from "./licenses/terms.ts";
 import type { Instant } from "./time.ts";
 
@@ -80,7 +80,7 @@ export interface License {
   /** When it was first moved to another host since it was last signed; null: it was not. */
   readonly movedAt: Instant | null;
   readonly counter: Counter;
-  readonly pool: SlotPool<Registration>;
+  readonly pool: RegistrationPool;
   readonly features: ReadonlyMap<string, Feature>;
 }
 

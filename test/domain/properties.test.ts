@@ -54,6 +54,21 @@ test("no feature slot is held longer than the license slot it belongs to", () =>
   });
 });
 
+test("a license counts as borrowed the slots whose borrow has not ended", () => {
+  let borrowedCount = 0;
+  checkEveryStep(({ state, at, run }) => {
+    run();
+    for (const { pool } of state.licenses.values()) {
+      const borrowed = [...pool.inSlotOrder()].filter(({ borrowedUntil }) => {
+        return borrowedUntil !== null && at < borrowedUntil;
+      });
+      expect(pool.countBorrowed(at)).toBe(borrowed.length);
+      borrowedCount += borrowed.length;
+    }
+  }, 300);
+  expect(borrowedCount).toBeGreaterThan(0);
+});
+
 test("replaying all recorded events gives the same state", () => {
   fc.assert(
     fc.property(commandSequence, (sequence) => {

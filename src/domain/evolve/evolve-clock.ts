@@ -24,6 +24,7 @@ import {
   type MutableRegistration,
   type MutableFeatureRegistration,
 } from "./mutable-state.ts";
+import type { MutableRegistrationPool } from "./mutable-registration-pool.ts";
 import type { MutableSlotPool } from "./mutable-slot-pool.ts";
 
 /**
@@ -113,9 +114,7 @@ export function restoreSlot(state: MutableState, event: SlotRestored): void {
     return state.registrationsByPeer.add(restored);
   }
   if (registration.borrowedUntil !== null && registration.borrowedUntil >= until) return;
-  registration.borrowedUntil = until;
-  registration.borrowedAt = borrowedAt;
-  registration.leasedTo = leasedTo;
+  pool.setBorrow(registration, { until, at: borrowedAt, leasedTo });
   if (registration.end >= until) return;
   pool.changeEnd(registration, until);
   registration.setAt = borrowedAt;
@@ -126,19 +125,19 @@ export function restoreSlot(state: MutableState, event: SlotRestored): void {
   }
 }
 
-function moveRegistrations(pool: MutableSlotPool<MutableRegistration>, skew: ClockSkewAt): void {
+function moveRegistrations(pool: MutableRegistrationPool, skew: ClockSkewAt): void {
   // Changed in place, because the indexes refer to the same objects.
   for (const registration of pool.inSlotOrder()) {
     moveHolder(pool, registration, skew);
     const { contactAuditedAt: auditedAt, lastSeenAt } = registration;
     registration.lastSeenAt = later(lastSeenAt, -skew(lastSeenAt));
     registration.contactAuditedAt = auditedAt && later(auditedAt, -skew(auditedAt));
-    if (registration.borrowedUntil === null || registration.borrowedAt === null) continue;
-    registration.borrowedUntil = later(registration.borrowedUntil, -skew(registration.borrowedAt));
-    registration.borrowedAt = later(registration.borrowedAt, -skew(registration.borrowedAt));
+    const { borrowedUntil, borrowedAt, leasedTo } = registration;
+    if (borrowedUntil === null || borrowedAt === null) continue;
+    const until = later(borrowedUntil, -skew(borrowedAt));
+    pool.setBorrow(registration, { until, at: later(borrowedAt, -skew(borrowedAt)), leasedTo });
     // A heartbeat while the clock was wrong must not shorten a borrow granted while it was correct.
-    if (registration.end < registration.borrowedUntil)
-      pool.changeEnd(registration, registration.borrowedUntil);
+    if (registration.end < until) pool.changeEnd(registration, until);
   }
 }
 
@@ -148,7 +147,7 @@ function moveRegistrations(pool: MutableSlotPool<MutableRegistration>, skew: Clo
  */
 function moveFeatureSlots(
   pool: MutableSlotPool<MutableFeatureRegistration>,
-  licensePool: MutableSlotPool<MutableRegistration>,
+  licensePool: MutableRegistrationPool,
   skew: ClockSkewAt,
 ): void {
   for (const featureSlot of pool.inSlotOrder()) {

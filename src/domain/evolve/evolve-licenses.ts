@@ -15,9 +15,9 @@ import type {
   MutableLicense,
   MutableFeature,
   MutableCounter,
-  MutableRegistration,
   MutableFeatureRegistration,
 } from "./mutable-state.ts";
+import { MutableRegistrationPool } from "./mutable-registration-pool.ts";
 import { MutableSlotPool } from "./mutable-slot-pool.ts";
 
 /** Installing and removing licenses: the part of evolve.ts that concerns documents, not slots. */
@@ -94,7 +94,7 @@ export function installLicense(state: MutableState, event: LicenseInstalled): vo
       terms,
       grant,
       counter: newCounter(),
-      pool: new MutableSlotPool<MutableRegistration>(),
+      pool: new MutableRegistrationPool(),
       features: new Map(terms.features.map((feature) => [feature.code, newFeature(feature)])),
     };
     state.licenses.set(id, license);

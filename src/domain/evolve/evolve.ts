@@ -123,10 +123,8 @@ export function evolve(readonlyState: State, event: Event): void {
       registration.lastSeenAt = event.at;
       registration.isContactUnaudited = false;
       updateContact(state, registration, { ...registration.contact, ...event.contact });
-      registration.borrowedUntil = event.until;
-      registration.borrowedAt = event.at;
-      registration.leasedTo = event.leasedTo ?? null;
-      return;
+      const { until, at, leasedTo = null } = event;
+      return pool.setBorrow(registration, { until, at, leasedTo });
     }
     case "SlotReleased":
     case "SlotExpired": {
@@ -242,9 +240,7 @@ function endBorrow(
 ): void {
   if (registration.borrowedUntil === null || registration.borrowedUntil > at) return;
   keepLapsedBorrow(state, license, registration);
-  registration.borrowedUntil = null;
-  registration.borrowedAt = null;
-  registration.leasedTo = null;
+  requireLicense(state, license).pool.setBorrow(registration, null);
 }
 
 function updateContact(

@@ -26,7 +26,8 @@ import type {
   TrustedVendor,
 } from "../state.ts";
 import { instant, type Instant } from "../time.ts";
-import { MutableSlotPool } from "./mutable-slot-pool.ts";
+import type { MutableRegistrationPool } from "./mutable-registration-pool.ts";
+import type { MutableSlotPool } from "./mutable-slot-pool.ts";
 
 /**
  * The state as the code in this folder sees it, which alone may change it, and as the decoder of
@@ -61,7 +62,7 @@ interface Collections {
 export interface MutableLicense
   extends Pick<License, "id" | "addedAt">, Mutable<Pick<License, "terms" | "grant" | "movedAt">> {
   readonly counter: MutableCounter;
-  readonly pool: MutableSlotPool<MutableRegistration>;
+  readonly pool: MutableRegistrationPool;
   readonly features: Map<string, MutableFeature>;
 }
 

@@ -1,5 +1,5 @@
 import type { Contact } from "./contact.ts";
-import type { SlotHolder } from "./pool.ts";
+import type { SlotHolder, SlotPool } from "./pool.ts";
 import type { Instant } from "../time.ts";
 
 export interface BaseRegistration extends SlotHolder {
@@ -29,6 +29,12 @@ export interface Registration extends BaseRegistration {
   readonly contactAuditedAt: Instant | null;
   /** The current contact is not in the audit log yet. */
   readonly isContactUnaudited: boolean;
+}
+
+/** The slots of a license. */
+export interface RegistrationPool extends SlotPool<Registration> {
+  /** The slots whose borrow has not ended; its cost does not grow with the number of slots. */
+  countBorrowed(at: Instant): number;
 }
 
 /** A borrow that ended by a clock that may have been wrong: its lease may still be valid. */

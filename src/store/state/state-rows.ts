@@ -1,6 +1,7 @@
 import { lapsedBorrowKey } from "../../domain/clock/clock-jumps.ts";
 import { demandKey } from "../../domain/demand/episode.ts";
 import { refusalKey } from "../../domain/demand/refusal-total.ts";
+import { MutableRegistrationPool } from "../../domain/evolve/mutable-registration-pool.ts";
 import { MutableSlotPool } from "../../domain/evolve/mutable-slot-pool.ts";
 import {
   emptyMutableState,
@@ -114,7 +115,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
       terms,
       grant,
       counter: copyCounter(counter),
-      pool: new MutableSlotPool<MutableRegistration>(),
+      pool: new MutableRegistrationPool(),
       features: new Map(),
     };
     state.licenses.set(id, license);
