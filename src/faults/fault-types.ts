@@ -17,10 +17,11 @@ interface TooManyRequestsFault {
 }
 
 /**
- * Role: a user who may not administer. Viewer: a viewer who may not change anything. User: another
- * user's name. Session: a session that would start another one.
+ * Role: a user who may not administer. Viewer: a viewer who may not change anything. Metrics: a
+ * token that reads the metrics only. User: another user's name. Session: a session that would start
+ * another one.
  */
-export type ForbiddenReason = "network" | "role" | "viewer" | "user" | "session";
+export type ForbiddenReason = "network" | "role" | "viewer" | "metrics" | "user" | "session";
 
 /** Faults of the request itself, found before any rule of the domain decides. */
 export type RequestFault =

@@ -85,6 +85,7 @@ export const REQUEST_FAULTS: FaultRows<RequestFault["code"] | AccessFault["code"
           "client_networks or admin_networks",
         role: "this operation needs an administrator",
         viewer: "this credential has the role viewer: it can read everything and change nothing",
+        metrics: "this token has the role metrics: it can read /metrics and nothing else",
         user: "a user may act only for itself; an administrator may act for any user",
         session: "a session cannot start another one: send a token, or a login of /auth",
       })[reason],

@@ -12,12 +12,12 @@ import type { AccessFile, AccessList } from "../store/secrets/access-file.ts";
 import { toStorageFault, type StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import { hasAdminCredential, hashToken, type AccessView } from "./access-list.ts";
-import { ownerKey, type Actor, type Role, type TokenRole } from "./access/actor.ts";
+import { ownerKey, type Actor, type Role, type TokenRole, type UserRole } from "./access/actor.ts";
 import { Credentials } from "./access/credentials.ts";
 import { createSecret } from "./access/digest-map.ts";
 import { LoginRateLimiter } from "./login-rate-limiter.ts";
 
-export type { Actor, Role, TokenRole };
+export type { Actor, Role, TokenRole, UserRole };
 
 export type AccessResult<T> = Promise<Result<T, Fault | StorageFault | AccessFault>>;
 
@@ -187,8 +187,8 @@ export class AccessControl {
       const token = createSecret();
       const madeAt = this.#now();
       const endsAt = days === null ? null : madeAt + days * DAY;
-      const viewer = role === "viewer" && { role };
-      const entry = { name, sha256: hashToken(token), ...viewer, madeAt, endsAt };
+      const stored = role !== "admin" && { role };
+      const entry = { name, sha256: hashToken(token), ...stored, madeAt, endsAt };
       return ok({
         list: { ...list, tokens: [...list.tokens, entry] },
         value: { name, token, role, endsAt },
@@ -205,7 +205,7 @@ export class AccessControl {
   }
 
   /** Adds a user, or changes the password or role of an existing one. */
-  async setUser(name: string, role: Role, password: string, peer: string): AccessResult<null> {
+  async setUser(name: string, role: UserRole, password: string, peer: string): AccessResult<null> {
     const argon2id = await this.#passwords.hash(password);
     const setAt = this.#now();
     return this.#change("user_set", name, peer, (list) => {

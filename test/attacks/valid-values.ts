@@ -41,7 +41,7 @@ const usualValues = (documents: SiteDocuments): Values => ({
   apiKey: oneOf("an-api-key", ""),
   sharedKey: oneOf("a-shared-key", ""),
   name: oneOf(...numbered("name", 8)),
-  role: oneOf("admin", "viewer", "user"),
+  role: oneOf("admin", "viewer", "metrics", "user"),
   password: oneOf(PASSWORD),
   days: oneOf("1", "90", "0", ""),
   // Of no session: the ids are random.

@@ -264,7 +264,9 @@ describe("POST /api/admin/v1/access/tokens", () => {
 
   test("refuses the role user, which is for people who log in", async () => {
     const refused = await create({ role: "user" });
-    expect(expectRefusal(refused, 400, "invalid_parameter")).toBe("role must be admin or viewer");
+    expect(expectRefusal(refused, 400, "invalid_parameter")).toBe(
+      "role must be admin, viewer or metrics",
+    );
   });
 });
 

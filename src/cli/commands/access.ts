@@ -30,6 +30,7 @@ const token = defineCommand({
     "berth admin token --name ops",
     "berth admin token --name backup-job --days 90",
     "berth admin token --name monitoring --role viewer",
+    "berth admin token --name prometheus --role metrics",
     "berth admin token revoke ops",
   ],
   async run({ name, role, days, revoke: revokedName, ...site }, context) {

@@ -235,9 +235,9 @@ export const option = {
     name: "role",
     type: "string",
     placeholder: "ROLE",
-    help: "admin, or viewer: reads everything and changes nothing",
+    help: "admin, viewer (reads everything, changes nothing) or metrics (reads /metrics only)",
     defaultValue: () => "admin",
-    parse: oneOf("admin", "viewer"),
+    parse: oneOf("admin", "viewer", "metrics"),
   },
   revoke: {
     name: "revoke",

@@ -140,7 +140,7 @@ export const readBearer = (header: string): string | null => BEARER.exec(header)
 /** The owner of the credential; null: there is none, and none is needed here. */
 function checkCredential(
   { adminOpen, access, clientAuth }: Gate,
-  { plane, allowsViewers }: RouteAccess,
+  { plane, allowsViewers, allowsMetrics }: RouteAccess,
   credential: Actor | "wrong" | null,
   peer: string,
   headers: Headers,
@@ -148,6 +148,9 @@ function checkCredential(
   if (credential === "wrong") return refuse({ code: "unauthorized", plane });
   if (plane === "client" && clientAuth === "login" && credential === null) {
     return refuse({ code: "unauthorized", plane });
+  }
+  if (credential?.role === "metrics" && !allowsMetrics) {
+    refuse({ code: "forbidden", reason: "metrics" });
   }
   // A person who views may also use applications. A viewer's token is for monitoring only.
   const isOwnUse = plane === "client" && credential?.credentialType === "user";

@@ -8,12 +8,16 @@ export type Method = "GET" | "HEAD" | "POST";
 
 /** What the gate and the access log know of a route. */
 export interface RouteAccess {
+  /** The path in the route table, with the names of its variable parts. */
+  readonly pattern: string;
   readonly plane: Plane;
   /** A page for browsers, or a file of one: other sites may link to it. */
   readonly isPage: boolean;
   readonly changesState: boolean;
   /** Downloads that contain secrets are POST routes, so viewers do not get them. */
   readonly allowsViewers: boolean;
+  /** Tokens with the role metrics may call it. */
+  readonly allowsMetrics: boolean;
 }
 
 /** By path, then by method in alphabetical order. */
@@ -29,7 +33,14 @@ export function buildRouteTable(app: AnyElysia): RouteTable {
     const { plane, isPage = false, answersHead = false } = detail;
     const isChange = changesState(route);
     const allowsViewers = !isChange || detail.allowsViewers === true;
-    const access = { plane, isPage, changesState: isChange, allowsViewers };
+    const access: RouteAccess = {
+      pattern: path,
+      plane,
+      isPage,
+      changesState: isChange,
+      allowsViewers,
+      allowsMetrics: detail.allowsMetrics === true,
+    };
     const methods: Method[] = answersHead ? [method, "HEAD"] : [method];
     return methods.map((name) => ({ path, method: name, access }));
   });

@@ -16,6 +16,8 @@ interface AccessDescription {
   readonly changesNothing?: boolean;
   /** Viewers may call it although it changes data: their own sessions. */
   readonly allowsViewers?: boolean;
+  /** Tokens with the role metrics may call it, and nothing else. */
+  readonly allowsMetrics?: boolean;
   /** A page for browsers, or a file of one: other sites may link to it. */
   readonly isPage?: boolean;
 }

@@ -9,10 +9,15 @@ const time = Type.String({ format: "date-time" });
 const nullableTime = Type.Union([time, Type.Null()]);
 
 const credential = Type.Union([Type.Literal("token"), Type.Literal("user")]);
-export const tokenRoleSchema = Type.Union([Type.Literal("admin"), Type.Literal("viewer")]);
+export const tokenRoleSchema = Type.Union([
+  Type.Literal("admin"),
+  Type.Literal("viewer"),
+  Type.Literal("metrics"),
+]);
 export const roleSchema = Type.Union([
   Type.Literal("admin"),
   Type.Literal("viewer"),
+  Type.Literal("metrics"),
   Type.Literal("user"),
 ]);
 

@@ -92,7 +92,9 @@ export const fields = {
   apiKey: field("API key; empty or absent: unchanged.", { bytes: SECRET_BYTES }),
   sharedKey: field("Shared key; empty or absent: unchanged.", { bytes: SECRET_BYTES }),
   name: name("Name of a token or a user."),
-  role: field("Of a token: admin (default) or viewer. Of a user: admin, viewer or user (default)."),
+  role: field(
+    "Of a token: admin (default), viewer or metrics. Of a user: admin, viewer or user (default).",
+  ),
   backup: name("File name of a backup, as the list of backups shows it."),
   password: field("At least 12 characters.", { bytes: 1_024 }),
   days: field(

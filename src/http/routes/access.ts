@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { Role, TokenRole } from "../../operations/access-control.ts";
+import type { Role, TokenRole, UserRole } from "../../operations/access-control.ts";
 import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/crypto/passwords.ts";
 import type { Instant } from "../../domain/time.ts";
 import { jsonBody } from "../request/body.ts";
@@ -83,7 +83,8 @@ export const access = ({ access: accessControl, peerOf }: RouteDeps) =>
           id: "createToken",
           summary: "Create an administration token",
           description:
-            "A viewer's token reads everything on the administration plane and changes nothing.",
+            "A viewer's token reads everything on the administration plane and changes nothing. A token " +
+            "with the role metrics reads /metrics and nothing else.",
           requiredFields: ["name"],
           reply: TokenReply,
           refusals: ["missing_parameters", INVALID_TOKEN_NAME, "name_taken"],
@@ -185,8 +186,8 @@ function readDays(value: string | undefined): number | null {
   });
 }
 
-const TOKEN_ROLES: readonly TokenRole[] = ["admin", "viewer"];
-const USER_ROLES: readonly Role[] = ["admin", "viewer", "user"];
+const TOKEN_ROLES: readonly TokenRole[] = ["admin", "viewer", "metrics"];
+const USER_ROLES: readonly UserRole[] = ["admin", "viewer", "user"];
 
 function readRole<R extends Role>(value: string | undefined, unset: R, roles: readonly R[]): R {
   if (value === undefined || value === "") return unset;

@@ -1,11 +1,14 @@
 /**
  * Admin: may do everything. Viewer: reads everything on the admin plane and changes nothing there.
- * User: only logs in for applications.
+ * Metrics: reads the metrics and nothing else. User: only logs in for applications.
  */
-export type Role = "admin" | "viewer" | "user";
+export type Role = "admin" | "viewer" | "metrics" | "user";
 
 /** Tokens are for administration, so they have no role `user`. */
 export type TokenRole = Exclude<Role, "user">;
+
+/** The metrics are read by programs, so people do not have that role. */
+export type UserRole = Exclude<Role, "metrics">;
 
 /** A token of a name, or a login of a user. */
 export type CredentialType = "token" | "user";

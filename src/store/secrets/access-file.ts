@@ -18,7 +18,7 @@ const Token = Type.Object({
   name: Type.String(),
   sha256: Sha256,
   /** Absent: an administrator. */
-  role: Type.Optional(Type.Literal("viewer")),
+  role: Type.Optional(Type.Union([Type.Literal("viewer"), Type.Literal("metrics")])),
   madeAt: Time,
   endsAt: Type.Union([Time, Type.Null()]),
   /** Set once the token has expired: it stays expired when the clock is set back. */
@@ -60,13 +60,15 @@ const AccessList = Type.Object({
 });
 
 /**
- * The content of the file. Viewers have a member of their own: versions that do not know the role
- * ignore it, and refuse these credentials. Among the others, they would be administrators.
+ * The content of the file. Viewers and tokens for metrics have members of their own: versions that
+ * do not know the role ignore them, and refuse these credentials. Among the others, they would be
+ * administrators.
  */
 const StoredList = Type.Composite([
   AccessList,
   Type.Object({
     viewers: Type.Optional(Type.Object({ tokens: Type.Array(Token), users: Type.Array(User) })),
+    metrics: Type.Optional(Type.Object({ tokens: Type.Array(Token) })),
   }),
 ]);
 
@@ -101,7 +103,7 @@ export class AccessFile {
   }
 
   prepare(list: AccessList): Promise<PreparedFile> {
-    const text = `${JSON.stringify(separateViewers(list), null, 1)}\n`;
+    const text = `${JSON.stringify(separateRoles(list), null, 1)}\n`;
     return prepareFile(this.#disk, this.#path, Buffer.from(text));
   }
 }
@@ -109,7 +111,7 @@ export class AccessFile {
 function parseAccessList(bytes: Uint8Array): AccessList | null {
   try {
     const list: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return Value.Check(StoredList, list) ? joinViewers(list) : null;
+    return Value.Check(StoredList, list) ? joinRoles(list) : null;
   } catch {
     return null;
   }
@@ -120,37 +122,42 @@ interface Named {
   readonly role?: string;
 }
 
-const isViewer = ({ role }: Named): boolean => role === "viewer";
+const hasRole =
+  (wanted: string) =>
+  ({ role }: Named): boolean =>
+    role === wanted;
 
-function separateViewers({ access, tokens, users, sessions }: AccessList): StoredList {
+/** Whether a credential is stored in the list that all versions read. */
+const isKnownToAll = ({ role }: Named): boolean => role !== "viewer" && role !== "metrics";
+
+function separateRoles({ access, tokens, users, sessions }: AccessList): StoredList {
+  const isViewer = hasRole("viewer");
   const viewers = { tokens: tokens.filter(isViewer), users: users.filter(isViewer) };
+  const metrics = { tokens: tokens.filter(hasRole("metrics")) };
   const hasViewers = viewers.tokens.length > 0 || viewers.users.length > 0;
   return {
     access,
-    tokens: tokens.filter((row) => !isViewer(row)),
-    users: users.filter((row) => !isViewer(row)),
+    tokens: tokens.filter(isKnownToAll),
+    users: users.filter(isKnownToAll),
     ...(hasViewers && { viewers }),
+    ...(metrics.tokens.length > 0 && { metrics }),
     ...(sessions !== undefined && { sessions }),
   };
 }
 
-function joinViewers({ viewers, ...list }: StoredList): AccessList {
-  if (viewers === undefined) return list;
+function joinRoles({ viewers, metrics, ...list }: StoredList): AccessList {
+  const viewerTokens = viewers?.tokens.map((row) => ({ ...row, role: "viewer" as const })) ?? [];
+  const viewerUsers = viewers?.users.map((row) => ({ ...row, role: "viewer" as const })) ?? [];
+  const metricsTokens = metrics?.tokens.map((row) => ({ ...row, role: "metrics" as const })) ?? [];
   return {
     ...list,
-    tokens: joinRows(
-      list.tokens,
-      viewers.tokens.map((row) => ({ ...row, role: "viewer" })),
-    ),
-    users: joinRows(
-      list.users,
-      viewers.users.map((row) => ({ ...row, role: "viewer" })),
-    ),
+    tokens: joinRows(joinRows(list.tokens, viewerTokens), metricsTokens),
+    users: joinRows(list.users, viewerUsers),
   };
 }
 
-/** An older version may have given the name of a viewer again: then the newer credential counts. */
-const joinRows = <R extends Named>(rows: readonly R[], viewers: readonly R[]): R[] => [
+/** An older version may have given the same name again: then the newer credential counts. */
+const joinRows = <R extends Named>(rows: readonly R[], others: readonly R[]): R[] => [
   ...rows,
-  ...viewers.filter(({ name }) => !rows.some((row) => row.name === name)),
+  ...others.filter(({ name }) => !rows.some((row) => row.name === name)),
 ];

@@ -5,10 +5,11 @@ export const access = {
   actions: "Actions",
   name: "Name",
   role: "Role",
-  roles: { admin: "Administrator", viewer: "Viewer", user: "User" },
+  roles: { admin: "Administrator", viewer: "Viewer", metrics: "Metrics", user: "User" },
   roleHints: {
     admin: "Can do everything.",
     viewer: "Can read everything here and change nothing. Gets no backup.",
+    metrics: "Can read /metrics and nothing else. For Prometheus and other monitors.",
     user: "Cannot sign in here. Logs in for applications, if client_auth is “login”.",
   },
   createdAt: "Created",

@@ -55,7 +55,7 @@ export function NewToken({ reload }: { reload: () => Promise<void> }) {
               hint={createToken.nameHint}
               required
             />
-            <RoleSelect role={role} roles={["admin", "viewer"]} />
+            <RoleSelect role={role} roles={["admin", "viewer", "metrics"]} />
             <Select
               label={createToken.expiry}
               value={days.value}

@@ -49,6 +49,37 @@ async function openFile() {
   return { file, save, readText, writeText };
 }
 
+describe("tokens for metrics in access.json", () => {
+  const metricsToken = { ...token("prometheus", "d"), role: "metrics" as const };
+  const list: AccessList = { ...LIST, tokens: [...LIST.tokens, metricsToken] };
+
+  test("are read as they were saved", async () => {
+    const { file, save } = await openFile();
+    await save(list);
+    expect(file.read()).toEqual(list);
+  });
+
+  test("are not found by versions that know no such role", async () => {
+    const { save, readText } = await openFile();
+    await save(list);
+    const { metrics, ...known } = JSON.parse(readText()) as { metrics: object; viewers: object };
+    expect(metrics).toEqual({ tokens: [metricsToken] });
+    expect(JSON.stringify(known)).not.toContain("prometheus");
+    expect(Value.Check(OldAccessList, known)).toBe(true);
+  });
+
+  test("stay tokens for metrics without a role in their rows", async () => {
+    const { file, readText, writeText } = await openFile();
+    writeText(
+      JSON.stringify({
+        ...JSON.parse(readText()),
+        metrics: { tokens: [token("prometheus", "d")] },
+      }),
+    );
+    expect(file.read()).toEqual(list);
+  });
+});
+
 describe("viewers in access.json", () => {
   test("are read as they were saved", async () => {
     const { file } = await openFile();
