@@ -30,6 +30,7 @@ import { licenseRemove } from "./routes/license-remove.ts";
 import { report } from "./routes/report.ts";
 import { requests } from "./routes/requests.ts";
 import { licenseUpload } from "./routes/license-upload.ts";
+import { metrics } from "./routes/metrics.ts";
 import { page } from "./routes/page.ts";
 import { replyWithFile, serveText, type ServedFile } from "./page/served-file.ts";
 import { qr } from "./routes/qr.ts";
@@ -118,6 +119,7 @@ export function createApp(services: Services, gate: Gate) {
     .onError({ as: "global" }, ({ error, set, request }) => replyToError(error, set, request))
     .use(page(deps))
     .use(health(deps))
+    .use(metrics(deps))
     .use(applicationRoutes(deps))
     .use(licenseRoutes(deps))
     .use(registrationRoutes(deps))

@@ -88,7 +88,11 @@ export function createHandler(
     access: services.access,
   };
   const app = createApp(services, gate);
-  const fetch = withAccessLog((request) => compressReply(request, app.fetch(request)), logMode);
+  const fetch = withAccessLog(
+    (request) => compressReply(request, app.fetch(request)),
+    logMode,
+    services.requestDurations,
+  );
   const handler: Handler = (originalRequest, listener) => {
     server = listener;
     if (!isTls) return fetch(originalRequest);
@@ -125,6 +129,7 @@ export function listenOnSocket(services: Services, path: string, logMode: LogMod
   const fetch = withAccessLog(
     (request) => (app ??= createApp(services, socketGate)).fetch(request),
     logMode,
+    services.requestDurations,
   );
   rmSync(path, { force: true });
   const server = Bun.serve({
@@ -159,7 +164,8 @@ export async function drain(server: Bun.Server<unknown>): Promise<void> {
   await server.stop(true);
 }
 
-const hostNames = (): string[] => {
+/** The names of this machine. */
+export const hostNames = (): string[] => {
   const full = hostname().toLowerCase();
   return [full, full.split(".")[0] ?? full];
 };

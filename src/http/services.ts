@@ -2,11 +2,13 @@ import type { FullCheck } from "../operations/health/assess-health.ts";
 import type { ServerAccess } from "../operations/health/exposures.ts";
 import type { ApplianceOperations } from "../operations/wire.ts";
 import type { RunningServer } from "./running-server.ts";
+import type { RequestDurations } from "./metrics/request-durations.ts";
 import type { StatusStreams } from "./reply/status-streams.ts";
 
 /** The services that the routes use. */
 export interface Services extends ApplianceOperations {
   readonly streams: StatusStreams;
+  readonly requestDurations: RequestDurations;
   /** How commands for this server are called in a terminal on its machine. */
   readonly commandLine: CommandLine;
   /** How the server can be reached; null while no listener is open. */

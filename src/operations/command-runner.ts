@@ -12,6 +12,7 @@ import { AuditBudget } from "./audit-budget.ts";
 import type { DemandCounts } from "./demand/demand-counts.ts";
 import { findInstalled } from "./demand/demand-of-command.ts";
 import { DemandRecorder, type DecisionPosition } from "./demand/demand-recorder.ts";
+import { RefusalCounters } from "./metrics/refusal-counters.ts";
 import { RefusalCounter } from "./refusal-counter.ts";
 
 export type OperationResult<T> = Promise<Result<T, Fault | StorageFault>>;
@@ -37,12 +38,14 @@ export class CommandRunner {
   readonly #store: Store;
   readonly #budget: AuditBudget;
   readonly #refusals = new RefusalCounter();
+  readonly #refusalMetrics: RefusalCounters;
   readonly #demand: DemandRecorder;
   readonly #recordTimer: Timer;
 
-  constructor(store: Store, budget = new AuditBudget()) {
+  constructor(store: Store, budget = new AuditBudget(), refusalMetrics = new RefusalCounters()) {
     this.#store = store;
     this.#budget = budget;
+    this.#refusalMetrics = refusalMetrics;
     this.#demand = new DemandRecorder(store);
     this.#recordTimer = setInterval(() => void this.recordRefusals(), MINUTE);
     this.#recordTimer.unref();
@@ -93,6 +96,8 @@ export class CommandRunner {
   ): void {
     const subject = this.#store.peek((state) => findInstalled(state, product, feature));
     this.#refusals.count(subject, fault.code, user);
+    const scope = "feature" in command ? "feature" : "product";
+    this.#refusalMetrics.count(subject.product, scope, fault.code);
     this.#demand.refuse(command, fault, decision, meter);
   }
 

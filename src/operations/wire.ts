@@ -30,6 +30,8 @@ import { createSignatureCheck } from "./folder/folder-checks.ts";
 import { HostMove } from "./host-move.ts";
 import { Identity } from "./identity.ts";
 import { Licensing } from "./licensing.ts";
+import { ApplianceMetrics } from "./metrics/appliance-metrics.ts";
+import { MetricsReader } from "./metrics/metrics-reader.ts";
 import { SettingChanges } from "./setting-changes.ts";
 import { Slots } from "./slots.ts";
 import { Timekeeping } from "./timekeeping.ts";
@@ -53,6 +55,7 @@ export interface ApplianceOperations {
   readonly usageTracker: UsageTracker;
   readonly demandCounts: DemandCounts;
   readonly reports: Reports;
+  readonly metrics: MetricsReader;
   readonly auditLog: AuditLogReader;
   readonly auditMaintenance: AuditMaintenance;
   /** Writes what is only in memory, and closes the folder. */
@@ -117,7 +120,9 @@ export async function wire(
   const { sealingKey, ...providedKeys } = options.serviceCredentials ?? NO_CREDENTIALS;
   const identity = new Identity(disk, folder, options.hardware);
   const accessFile = new AccessFile(disk, folder);
+  const metrics = new ApplianceMetrics();
   const store = await Store.open({
+    observer: metrics,
     disk,
     folder,
     kind: options.kind,
@@ -144,7 +149,8 @@ export async function wire(
   // Not the system clock: if it is set back, an expired token must not become valid again.
   const now = (): Instant =>
     store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
-  const commands = new CommandRunner(store, new AuditBudget(options.auditBudget));
+  const commands = new CommandRunner(store, new AuditBudget(options.auditBudget), metrics.refusals);
+  metrics.startSampling(() => ({ state: store.peek((state) => state), now: now() }));
   const usageTracker = new UsageTracker(store);
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
   const credentials = new CloudCredentials(store, sealedFile, providedKeys);
@@ -171,11 +177,13 @@ export async function wire(
       usageTracker,
       demandCounts: commands.demandCounts,
       reports: new Reports(store),
+      metrics: new MetricsReader(store, timekeeping, identity, metrics),
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),
       async close() {
         timekeeping.stop();
         usageTracker.stop();
+        metrics.stop();
         await commands.close();
         await access.close();
         await store.close();

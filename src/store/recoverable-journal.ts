@@ -1,3 +1,4 @@
+import type { HistogramCounts } from "../platform/metrics/histogram.ts";
 import type { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
 import { canWriteProbe } from "./folder/disk-space.ts";
 import { reloadFolder, type LoadedFolder } from "./folder/load.ts";
@@ -59,6 +60,11 @@ export class RecoverableJournal {
   /** The slowest sync of the last one to two minutes. */
   get slowestSyncMs(): number {
     return this.#syncTimes.slowest;
+  }
+
+  /** How long the syncs since the start took. */
+  get syncDurations(): HistogramCounts {
+    return this.#syncTimes.durations;
   }
 
   /** After an exception within a change, which may be in memory in part. */

@@ -1,15 +1,19 @@
+import { Histogram } from "../platform/metrics/histogram.ts";
 import type { AuditFinding } from "./audit/audit-health.ts";
 import { SPARE_BYTES, type DiskFigures } from "./folder/disk-space.ts";
 
+export const STORE_WARNING_CODES = [
+  "disk_low",
+  "disk_slow",
+  "checkpoint_failing",
+  "checkpoint_slow",
+  "file_size_limit",
+  "audit_damaged",
+] as const;
+
 /** A problem that does not stop the server yet, but will if it is ignored. */
 export interface StoreWarning {
-  readonly code:
-    | "disk_low"
-    | "disk_slow"
-    | "checkpoint_failing"
-    | "checkpoint_slow"
-    | "file_size_limit"
-    | "audit_damaged";
+  readonly code: (typeof STORE_WARNING_CODES)[number];
   readonly message: string;
 }
 
@@ -17,6 +21,8 @@ export interface StoreHealth {
   readonly warnings: readonly StoreWarning[];
   /** Null: the disk does not report it. */
   readonly freeBytes: number | null;
+  /** What the next checkpoint needs, with a reserve. */
+  readonly requiredBytes: number;
   /** The slowest sync of the last one to two minutes. */
   readonly slowestSyncMs: number;
 }
@@ -86,7 +92,7 @@ export function assessStoreHealth(
       message: `${auditFinding.message}; ${auditFinding.hint}`,
     });
   }
-  return { warnings, freeBytes, slowestSyncMs };
+  return { warnings, freeBytes, requiredBytes: needed, slowestSyncMs };
 }
 
 /** Ten times the time that a slow disk needs for so many bytes. */
@@ -96,17 +102,23 @@ const formatMiB = (bytes: number): string => `${(bytes / MIB).toFixed(0)} MiB`;
 
 const MINUTE = 60_000;
 
+/** From a fast disk to one that a request gives up on. */
+const SYNC_BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+
 /**
  * The slowest sync of this minute and the one before, so that a short delay is reported and then
  * forgotten.
  */
 export class SyncTimes {
+  /** All syncs since the start, in seconds. */
+  readonly durations = new Histogram(SYNC_BOUNDS_SECONDS);
   #minute = 0;
   #slowestThisMinute = 0;
   #slowestLastMinute = 0;
 
   add(durationMs: number): void {
     this.#rollMinute();
+    this.durations.observe(durationMs / 1_000);
     this.#slowestThisMinute = Math.max(this.#slowestThisMinute, durationMs);
   }
 

@@ -1,8 +1,10 @@
 import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
+import type { Event } from "../domain/event.ts";
 import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
-import type { DataFolderKind } from "../domain/state.ts";
+import type { DataFolderKind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { GrantBudget } from "../domain/transact.ts";
+import type { HistogramCounts } from "../platform/metrics/histogram.ts";
 import type { Disk } from "../platform/files/disk.ts";
 import type { FolderChanged } from "./folder/folder-changed.ts";
 import type { StorageFault } from "./journal/group-commit.ts";
@@ -53,6 +55,15 @@ export interface StoreOptions {
   readonly monotonicMs?: () => number;
   /** How far the system clock is behind the store's time (milliseconds). */
   readonly behind?: (now: Instant) => number;
+  readonly observer?: StoreObserver;
+}
+
+/** Is told of the events of commands. Called for each command, so it must cost next to nothing. */
+export interface StoreObserver {
+  /** The events were applied to the state, in the same step as the command was decided. */
+  readonly applied: (events: readonly Event[], state: State, at: Instant) => void;
+  /** The events are on disk. */
+  readonly durable: (events: readonly Event[], state: State) => void;
 }
 
 /** Counts the bytes that one peer's calls add to the audit log. */
@@ -71,4 +82,12 @@ export interface StoreStatus {
   readonly seq: number;
   readonly auditSeq: number;
   readonly journalBytes: number;
+}
+
+/** What a store measures, for a monitor. */
+export interface StoreMeasures {
+  /** How long the syncs of the journal since the start took, in seconds. */
+  readonly syncDurations: HistogramCounts;
+  /** Since the last checkpoint succeeded; if none did, since the start. */
+  readonly checkpointAgeMs: number;
 }

@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/rule-context.ts";
 import type { State } from "../domain/state.ts";
 import { instant, type Instant } from "../domain/time.ts";
-import { transact } from "../domain/transact.ts";
+import { transact, type TransactionResult } from "../domain/transact.ts";
 import { AuditHealth } from "./audit/audit-health.ts";
 import type { AuditLogSource } from "./audit/line-locator.ts";
 import { CheckpointRunner } from "./checkpoint/checkpoint-runner.ts";
@@ -18,9 +18,12 @@ import { LiveState } from "./live-state.ts";
 import { RecoverableJournal } from "./recoverable-journal.ts";
 import type { StateFormat } from "./state/state-format.ts";
 import { assessStoreHealth, type StoreHealth } from "./store-health.ts";
-import type { AuditMeter, StoreStatus, StoreOptions } from "./store-options.ts";
+import type { AuditMeter, StoreMeasures, StoreStatus, StoreOptions } from "./store-options.ts";
 
 const TICK_INTERVAL = 1_000;
+
+type JournalLines = TransactionResult<unknown>["journalLines"];
+const NO_LINES: JournalLines = [];
 
 /**
  * The single writer. A command is decided, applied and appended in one synchronous step. No answer,
@@ -85,6 +88,7 @@ export class Store {
     const context = this.#live.makeContext();
     this.#lastDecisionAt = context.at;
     let answer: Result<T, Fault>;
+    let lines: JournalLines = NO_LINES;
     try {
       this.#live.writeClockJumps(this.#journal.commit, context);
       const requested =
@@ -92,14 +96,18 @@ export class Store {
           ? command(this.#live.finishLine(this.#journal.commit))
           : command;
       const result = transact(this.#live.state, requested, context, meter);
-      if (result.ok) this.#live.write(this.#journal.commit, result.value, context.at, meter);
+      if (result.ok) {
+        lines = result.value.journalLines;
+        this.#live.write(this.#journal.commit, result.value, context.at, meter);
+        this.#observeApplied(lines, context.at);
+      }
       answer = result.ok ? ok(view(this.#live.state, result.value.outcome, context)) : result;
     } catch (error) {
       // Memory may contain part of a change that the journal does not: reload the state from disk.
       this.#journal.recoverFromException();
       return Promise.reject(error);
     }
-    return this.#whenDurable(answer);
+    return this.#whenDurable(answer, lines);
   }
 
   async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, StorageFault>> {
@@ -152,6 +160,11 @@ export class Store {
       isFileLimited: this.#journal.fault?.isFileLimit === true || this.#rotation.isSizeLimited,
       auditFinding: this.auditHealth.finding,
     });
+  }
+
+  measures(): StoreMeasures {
+    const { syncDurations } = this.#journal;
+    return { syncDurations, checkpointAgeMs: this.#checkpoints.ageMs };
   }
 
   /** After a clean stop `state.json` contains everything. */
@@ -208,9 +221,22 @@ export class Store {
     return change();
   }
 
-  #whenDurable<T, F>(answer: Result<T, F>): Promise<Result<T, F | StorageFault>> {
+  #whenDurable<T, F>(
+    answer: Result<T, F>,
+    lines: JournalLines = NO_LINES,
+  ): Promise<Result<T, F | StorageFault>> {
     const syncing = this.#journal.commit.whenDurable();
-    return syncing === null ? Promise.resolve(answer) : syncing.then(() => answer, toFaultResult);
+    if (syncing === null) return Promise.resolve(answer);
+    return syncing.then(() => {
+      const { observer } = this.#options;
+      for (const line of lines) observer?.durable(line, this.#live.state);
+      return answer;
+    }, toFaultResult);
+  }
+
+  #observeApplied(lines: JournalLines, at: Instant): void {
+    const { observer } = this.#options;
+    for (const line of lines) observer?.applied(line, this.#live.state, at);
   }
 
   async #tick(): Promise<void> {

@@ -71,7 +71,7 @@ export class Store implements Pick<DurableStore, StoreMember> {
   }
 
   health(): StoreHealth {
-    return { warnings: [], freeBytes: null, slowestSyncMs: 0 };
+    return { warnings: [], freeBytes: null, requiredBytes: 0, slowestSyncMs: 0 };
   }
 
   async close(): Promise<void> {

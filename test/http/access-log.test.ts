@@ -1,3 +1,4 @@
+import { RequestDurations } from "../../src/http/metrics/request-durations.ts";
 import { expect, onTestFinished, spyOn, test } from "bun:test";
 import { withAccessLog } from "../../src/http/access/access-log.ts";
 import { log } from "../../src/platform/log.ts";
@@ -13,10 +14,14 @@ class LoggedServer {
   status = 200;
   #now = 5_000_000;
   #replyGate: Promise<void> = Promise.resolve();
-  readonly #fetch = withAccessLog(async () => {
-    await this.#replyGate;
-    return new Response(null, { status: this.status });
-  }, "default");
+  readonly #fetch = withAccessLog(
+    async () => {
+      await this.#replyGate;
+      return new Response(null, { status: this.status });
+    },
+    "default",
+    new RequestDurations(),
+  );
 
   constructor() {
     const captureLine = (message: string, facts = {}): void =>

@@ -20,6 +20,7 @@ const OPEN: ServerAccess = {
   plainHost: "127.0.0.1",
   plainAddress: "127.0.0.1:8080",
   hasTls: false,
+  metrics: null,
 };
 
 const findingsOf = async (site: Appliance) =>

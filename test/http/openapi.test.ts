@@ -358,6 +358,7 @@ describe("the OpenAPI document describes the real reply of", () => {
 
   const EXPORT = "GET /api/admin/v1/audit/export";
   const CSV_EXPORT = "GET /api/admin/v1/audit/csv";
+  const METRICS = "GET /metrics";
 
   async function openSiteInUse(): Promise<Appliance> {
     const site = await openAppliance({
@@ -392,6 +393,7 @@ describe("the OpenAPI document describes the real reply of", () => {
       ...Object.keys(FILES),
       EXPORT,
       CSV_EXPORT,
+      METRICS,
       ...PAGES,
       ...EMPTY,
     ];
@@ -503,6 +505,19 @@ describe("the OpenAPI document describes the real reply of", () => {
     const [response] = await site.get(route.slice("GET ".length));
     const [mediaType] = (response.headers.get("content-type") ?? "").split(";");
     expect(Object.keys(documented?.content ?? {})).toEqual([mediaType ?? ""]);
+  });
+
+  test("GET /metrics in both formats", async () => {
+    const site = await openAppliance();
+    const documented = new Map(listOperations(await readDocument(site))).get(METRICS)?.responses[
+      "200"
+    ];
+    const types: string[] = [];
+    for (const accept of ["text/plain", "application/openmetrics-text"]) {
+      const [response] = await site.get("/metrics", { accept });
+      types.push((response.headers.get("content-type") ?? "").split(";")[0] ?? "");
+    }
+    expect(Object.keys(documented?.content ?? {})).toEqual(types);
   });
 
   test.each(PAGES)("%s as a page", async (route) => {

@@ -1,4 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
+import { RequestDurations } from "../../src/http/metrics/request-durations.ts";
+import type { MetricsReader } from "../../src/operations/metrics/metrics-reader.ts";
 import type { Services } from "../../src/http/services.ts";
 import type { StatusStreams } from "../../src/http/reply/status-streams.ts";
 import type { AccessControl } from "../../src/operations/access-control.ts";
@@ -232,6 +234,8 @@ describe("an internal error", () => {
         usageTracker: broken as UsageTracker,
         demandCounts: broken as DemandCounts,
         reports: broken as Reports,
+        metrics: broken as MetricsReader,
+        requestDurations: new RequestDurations(),
         airgap: broken as Airgap,
         credentials: broken as CloudCredentials,
         identity: broken as Identity,

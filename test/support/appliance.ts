@@ -15,6 +15,7 @@ import type {
   ConsumptionReply,
   FeatureConsumptionReply,
 } from "../../src/http/routes/consumption-fields.ts";
+import { RequestDurations } from "../../src/http/metrics/request-durations.ts";
 import { StatusStreams } from "../../src/http/reply/status-streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
@@ -107,6 +108,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
   const services: Services = {
     ...operations,
     streams: new StatusStreams(),
+    requestDurations: new RequestDurations(),
     commandLine: { executable: options.executable ?? "berth", needsSudo: true, dataFolder: folder },
     serverAccess: () => options.serverAccess ?? null,
     fullCheck: () => options.fullCheck ?? null,

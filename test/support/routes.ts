@@ -33,6 +33,7 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/v4/featureRelease/all": { GET: "admin" },
   "/api/v4/feature_release/all": { GET: "admin" },
 
+  "/metrics": { GET: "admin" },
   "/api/admin/v1/status": { GET: "admin" },
   "/api/admin/v1/stream": { GET: "admin" },
   "/api/admin/v1/usage": { GET: "admin" },

@@ -65,6 +65,23 @@ export function getAllowedNetworks({
   return { client, admin: adminNetworks.length === 0 ? client : [...adminNetworks] };
 }
 
+/** Refuses an address for metrics on which the server listens already. */
+export function checkMetricsAddress({ metricsListen, listen, listenTls }: ListenSettings): void {
+  if (metricsListen === null) return;
+  const other = isSamePort(listen, metricsListen)
+    ? "--listen"
+    : listenTls !== null && isSamePort(listenTls, metricsListen)
+      ? "--listen-tls"
+      : null;
+  if (other === null) return;
+  throw new Misuse(
+    `${other} and --metrics-listen use the same port ${metricsListen.port}`,
+    "choose another port for the metrics, for example --metrics-listen 127.0.0.1:9109",
+  );
+}
+
+type ListenSettings = Pick<ServeSettings, "listen" | "listenTls" | "metricsListen">;
+
 /** Refuses settings that need TLS if there is no TLS, instead of ignoring them. */
 export function checkTlsSettings(settings: ServeSettings): void {
   const { clientAuth, clientCa, tlsCert, tlsKey, listen, listenTls } = settings;

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { SlotCaps } from "../../domain/rule-context.ts";
 import type { DataFolderKind } from "../../domain/state.ts";
 import type { Services, SiteSettings } from "../../http/services.ts";
+import { RequestDurations } from "../../http/metrics/request-durations.ts";
 import { StatusStreams } from "../../http/reply/status-streams.ts";
 import type { HardwareComponent } from "../../license/hardware.ts";
 import type { PrivateKey } from "../../license/keys.ts";
@@ -76,6 +77,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   return {
     ...operations,
     streams: new StatusStreams(),
+    requestDurations: new RequestDurations(),
     commandLine: describeCommandLine(folder),
     // There is no listener yet.
     serverAccess: () => null,

@@ -10,6 +10,7 @@ import {
   type ListenOptions,
   type AccessPolicy,
 } from "../../http/server.ts";
+import { listenForMetrics } from "../../http/metrics/metrics-listener.ts";
 import { listenTls, type Certificate } from "../../http/tls-server.ts";
 import type { LogMode } from "../../http/access/access-log.ts";
 import { wallClock } from "../../platform/clock.ts";
@@ -72,6 +73,14 @@ const unavailableAddressError = (host: string): Failure =>
 export const servePlain = (options: ListenOptions): Listener =>
   withListenErrors(options, () => listen(options));
 
+/** Serves the metrics without a token, and nothing else. */
+export const serveMetrics = (
+  sources: Services,
+  { serverNames, logMode }: AccessPolicy,
+  address: ListenAddress,
+): Listener =>
+  withListenErrors(address, () => listenForMetrics({ ...address, sources, serverNames, logMode }));
+
 export interface ReloadableTlsListener extends Listener {
   /** Reads the certificate again; a valid one replaces the current one, an invalid one does not. */
   readonly reload: () => void;
@@ -111,7 +120,7 @@ function withListenErrors<T extends Listener>({ host, port }: ListenAddress, sta
     if (code === "EADDRINUSE") {
       throw new Failure(
         `port ${port} on ${host} is in use by ${describeProcess(findListeningProcess(port))}`,
-        "choose another port with --listen HOST:PORT",
+        "choose another port with --listen, --listen-tls or --metrics-listen HOST:PORT",
       );
     }
     throw listenFailure(host, port, code) ?? error;

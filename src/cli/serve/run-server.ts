@@ -19,6 +19,7 @@ import {
   formatBoundAddress,
   listenOnAdminSocket,
   probeAddresses,
+  serveMetrics,
   servePlain,
   serveTls,
 } from "./listeners.ts";
@@ -83,9 +84,9 @@ export async function runServer(options: ServerOptions): Promise<number> {
   const live = new LiveSettings(options);
   const signals = new ServerSignals();
   const manager = new ServiceManager(environment);
-  const { plain, tls, policy } = readStartSettings(live, kind);
+  const { plain, tls, metrics, policy } = readStartSettings(live, kind);
   // A port that is not available must not leave a new data folder behind.
-  await probeAddresses([plain, tls]);
+  await probeAddresses([plain, tls, metrics]);
   live.replaceEdited(readEditedSettings(folder));
   const claim = new ApplianceClaim(folder, environment, printWarning);
   const appliance = await openAppliance({
@@ -148,6 +149,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     if (tls !== null && tlsListener !== null) {
       bound.push({ address: formatBoundAddress(tls, tlsListener), tls: true });
     }
+    if (metrics !== null) listeners.push(serveMetrics(services, policy, metrics));
     const socket = listenOnAdminSocket(services, folder, policy.logMode, environment);
     if (socket !== null) listeners.push(socket);
     const [url, tlsUrl] = [plainListener.address, tlsListener?.address ?? null];

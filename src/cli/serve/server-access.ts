@@ -9,7 +9,7 @@ interface AccessSources {
   readonly access: AccessControl;
   readonly settings: Pick<
     ServeSettings,
-    "listen" | "listenTls" | "clientNetworks" | "adminNetworks"
+    "listen" | "listenTls" | "metricsListen" | "clientNetworks" | "adminNetworks"
   >;
 }
 
@@ -28,4 +28,8 @@ export const describeServerAccess = ({
   plainHost: settings.listen.host,
   plainAddress: formatListenAddress(settings.listen),
   hasTls: settings.listenTls !== null,
+  metrics: settings.metricsListen && {
+    host: settings.metricsListen.host,
+    address: formatListenAddress(settings.metricsListen),
+  },
 });

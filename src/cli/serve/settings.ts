@@ -58,6 +58,15 @@ export const settings = {
     fixedReason: "a wrong address would cut off the page",
     parse: listenAddress,
   },
+  metricsListen: {
+    name: "metrics-listen",
+    type: "string",
+    placeholder: "HOST:PORT",
+    help: "address and port that serve /metrics without a token, and nothing else",
+    isSetting: true,
+    fixedReason: "a wrong address would show the metrics to others",
+    parse: listenAddress,
+  },
   tlsCert: {
     name: "tls-cert",
     type: "string",

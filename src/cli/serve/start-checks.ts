@@ -3,7 +3,12 @@ import type { AccessPolicy } from "../../http/server.ts";
 import { readEditedSettings } from "../../operations/setting-changes.ts";
 import { describeError, type Refusal } from "../frame/error-report.ts";
 import { readCertificate } from "../tls/tls-files.ts";
-import { checkTlsSettings, createAccessPolicy, type LivePolicySettings } from "./access-policy.ts";
+import {
+  checkMetricsAddress,
+  checkTlsSettings,
+  createAccessPolicy,
+  type LivePolicySettings,
+} from "./access-policy.ts";
 import type { ListenAddress } from "./listen-address.ts";
 import { checkAddress, type TlsEndpoint } from "./listeners.ts";
 import { LiveSettings } from "./live-settings.ts";
@@ -14,18 +19,21 @@ export interface StartSettings {
   readonly plain: ListenAddress;
   /** Null: no TLS listener. */
   readonly tls: TlsEndpoint | null;
+  /** Where the metrics are served without a token; null: nowhere. */
+  readonly metrics: ListenAddress | null;
   readonly policy: AccessPolicy;
 }
 
 /** Checks the settings together, before a folder is created or a port is opened. */
 export function readStartSettings(live: LivePolicySettings, kind: DataFolderKind): StartSettings {
   const settings = live.current;
-  const { listen: plain, listenTls } = settings;
+  const { listen: plain, listenTls, metricsListen: metrics } = settings;
   checkTlsSettings(settings);
   refuseRelativeProgram(settings.onEvent);
+  checkMetricsAddress(settings);
   const read = () => readCertificate(settings);
   const tls = listenTls && { ...listenTls, readCertificate: read, certificate: read() };
-  return { plain, tls, policy: createAccessPolicy(live, kind) };
+  return { plain, tls, metrics, policy: createAccessPolicy(live, kind) };
 }
 
 /** The first reason why a start would be refused; null: there is none. */

@@ -15,7 +15,7 @@ export interface LicenseSelector {
 export function checkLicenseValid(
   state: State,
   license: License,
-  { at, isSignedForThisMachine }: RuleContext,
+  { at, isSignedForThisMachine }: Pick<RuleContext, "at" | "isSignedForThisMachine">,
 ): Fault | null {
   const { terms } = license;
   if (state.retirement !== null) return { code: "moved_away", at: state.retirement.at };

@@ -1,6 +1,7 @@
 import { log } from "../../platform/log.ts";
 import { RateLimiter } from "../../platform/schedule/rate-limiter.ts";
 import { refusalReply } from "../faults.ts";
+import type { RequestDurations } from "../metrics/request-durations.ts";
 import { callerOf } from "./gate.ts";
 import { pathOf } from "./route-table.ts";
 
@@ -19,15 +20,20 @@ const MAX_PATH_LENGTH = 200;
 const LINES_PER_SECOND = 10;
 
 /**
- * Wraps every request of a listener: limits concurrent requests, and writes the access log. Logs
- * only the path of a request, because queries and bodies contain secrets.
+ * Wraps every request of a listener: limits concurrent requests, measures how long they take, and
+ * writes the access log. Logs only the path of a request: queries and bodies contain secrets.
  */
-export function withAccessLog(fetch: FetchHandler, mode: LogMode): FetchHandler {
+export function withAccessLog(
+  fetch: FetchHandler,
+  mode: LogMode,
+  durations: RequestDurations,
+): FetchHandler {
   const limiter = new LogLineLimiter();
   let pending = 0;
   const finish = (request: Request, response: Response, startedAt: number): Response => {
     pending -= 1;
     const durationMs = performance.now() - startedAt;
+    durations.observe(callerOf(request)?.route?.pattern ?? null, response.status, durationMs);
     const message =
       mode === "requests" ? "request" : classifyRequest(request, response.status, durationMs);
     if (message === null) return response;

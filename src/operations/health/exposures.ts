@@ -17,6 +17,8 @@ export interface ServerAccess {
   readonly plainHost: string;
   readonly plainAddress: string;
   readonly hasTls: boolean;
+  /** Where metrics are served without a credential; null: nowhere. */
+  readonly metrics: { readonly host: string; readonly address: string } | null;
 }
 
 /** Open access to the server, and how to restrict it. */
@@ -28,6 +30,7 @@ export function checkExposures(access: ServerAccess): HealthReport {
     ...networkFindings("Applications", "client-networks", clientNetworks),
     ...networkFindings("Administrators", "admin-networks", adminNetworks),
     ...plainHttpFindings(access),
+    ...metricsFindings(access),
   ];
   return findings.length === 0 ? passedReport("exposures", PROTECTED) : { findings, passed: [] };
 }
@@ -86,10 +89,23 @@ function networkFindings(group: string, setting: string, networks: readonly stri
   ];
 }
 
+const isLocalHost = (host: string): boolean => host === "localhost" || isLoopback(host);
+
+function metricsFindings({ metrics }: ServerAccess): Finding[] {
+  if (metrics === null || isLocalHost(metrics.host)) return [];
+  return [
+    createFinding("metrics_open", "warning", {
+      summary: `Metrics on ${metrics.address} can be read by every machine that reaches it`,
+      remedy: "Set metrics_listen to 127.0.0.1:9109, or use a token with the role metrics instead",
+      command: "berth admin token --name prometheus --role metrics",
+    }),
+  ];
+}
+
 function plainHttpFindings(access: ServerAccess): Finding[] {
   const { plainHost, plainAddress, hasTls, allowsPlainCredentials } = access;
   const findings: Finding[] = [];
-  if (plainHost !== "localhost" && !isLoopback(plainHost)) {
+  if (!isLocalHost(plainHost)) {
     findings.push(
       createFinding("plain_http", "note", {
         summary: `Plain HTTP on ${plainAddress}: traffic can be read and changed on the network`,

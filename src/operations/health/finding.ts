@@ -42,6 +42,7 @@ export const SERVER_CODES = [
   "networks_wide",
   "plain_http",
   "plain_credentials",
+  "metrics_open",
   "backup_none",
   "backup_failed",
   "backup_overdue",

@@ -31,6 +31,7 @@ export class CheckpointRunner {
   #error: string | null = null;
   #isHung = false;
   #startedAt = 0;
+  #succeededAt = performance.now();
   readonly #stopping = new AbortController();
   /** The last journal line that the state covers. */
   coveredSeq: number;
@@ -69,6 +70,11 @@ export class CheckpointRunner {
   /** For how many milliseconds a checkpoint has been running; null: none is. */
   get runningMs(): number | null {
     return this.#currentRun === null ? null : performance.now() - this.#startedAt;
+  }
+
+  /** Milliseconds since the last checkpoint succeeded; if none did, since the start. */
+  get ageMs(): number {
+    return performance.now() - this.#succeededAt;
   }
 
   /** Waits for the running checkpoint, as long as it makes progress. */
@@ -123,6 +129,7 @@ export class CheckpointRunner {
       this.hasUncheckpointedSegments = false;
       this.coveredSeq = open - 1;
       this.#error = null;
+      this.#succeededAt = performance.now();
       this.#callbacks.onEnd(null);
     } catch (error) {
       this.#callbacks.onEnd(error);

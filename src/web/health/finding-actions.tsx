@@ -49,6 +49,7 @@ const LINKS: Readonly<Record<string, (finding: Finding) => Link>> = {
   networks_wide: toNetwork,
   plain_http: toNetwork,
   plain_credentials: toNetwork,
+  metrics_open: toNetwork,
   certificate_expired: toNetwork,
   certificate_expiring: toNetwork,
   audit_damaged: toMaintenance,

@@ -35,7 +35,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     name: "a command is answered before its journal line is synced",
     in: "Store.transact",
-    find: "this.#whenDurable($answer)",
+    find: "this.#whenDurable($answer, $lines)",
     replace: "Promise.resolve($answer)",
     caughtBy: ["kill", "power", "simulation", "syscalls"],
     tests: "after kills under load",

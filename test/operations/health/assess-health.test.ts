@@ -25,6 +25,7 @@ const CLOSED: ServerAccess = {
   plainHost: "127.0.0.1",
   plainAddress: "127.0.0.1:8080",
   hasTls: true,
+  metrics: null,
 };
 
 const BACKUPS: NonNullable<HealthFacts["backups"]> = {
@@ -273,6 +274,12 @@ const CASES: readonly Case[] = [
     "warning",
     "Tokens and passwords from other machines are accepted over plain HTTP",
     access({ allowsPlainCredentials: true }),
+  ],
+  [
+    "metrics_open",
+    "warning",
+    "Metrics on 0.0.0.0:9109 can be read by every machine that reaches it",
+    access({ metrics: { host: "0.0.0.0", address: "0.0.0.0:9109" } }),
   ],
   [
     "backup_none",

@@ -1,0 +1,105 @@
+import { admit, type Gate } from "../access/gate.ts";
+import { withAccessLog, type LogMode } from "../access/access-log.ts";
+import type { RouteTable } from "../access/route-table.ts";
+import { faultOf, refusalReply } from "../faults.ts";
+import { drain, hostNames, SERVER_LIMITS, urlOf, type Listener } from "../server.ts";
+import { CONTENT_TYPES, type ExpositionFormat } from "../../platform/metrics/exposition.ts";
+import { chooseFormat } from "./choose-format.ts";
+import { exposeMetrics, type MetricsSources } from "./server-metrics.ts";
+
+export interface MetricsListenOptions {
+  readonly sources: MetricsSources;
+  readonly host: string;
+  readonly port: number;
+  readonly serverNames: readonly string[];
+  readonly logMode: LogMode;
+}
+
+/** Every address may call it, so that nobody can slow down the server by reading them in a loop. */
+const REUSE_MS = 1_000;
+
+const ROUTES: RouteTable = new Map([
+  [
+    "/metrics",
+    {
+      GET: {
+        pattern: "/metrics",
+        plane: "open",
+        isPage: false,
+        changesState: false,
+        allowsViewers: true,
+        allowsMetrics: true,
+      },
+    },
+  ],
+]);
+
+/** A listener that serves the metrics without a credential, and nothing else. */
+export function listenForMetrics(options: MetricsListenOptions): Listener {
+  const { sources, host, port, serverNames, logMode } = options;
+  const expose = withReuse((format) => exposeMetrics(sources, format));
+  let requestServer: Pick<Bun.Server<unknown>, "requestIP"> | null = null;
+  const gate: Gate = {
+    peerOf: (request) => requestServer?.requestIP(request)?.address ?? null,
+    isTrusted: false,
+    isTls: false,
+    isClient: () => true,
+    isAdmin: () => false,
+    clientAuth: "open",
+    adminOpen: false,
+    allowPlain: true,
+    serverNames: [...hostNames(), ...serverNames],
+    keepOpen: () => () => {},
+    access: { identify: () => null, isClaimed: () => true, noteUse: () => {} },
+  };
+  const fetch = withAccessLog(
+    (request) => replyWithMetrics(gate, request, expose),
+    logMode,
+    sources.requestDurations,
+  );
+  const server = Bun.serve({
+    ...SERVER_LIMITS,
+    hostname: host,
+    port,
+    reusePort: false,
+    fetch(request, current) {
+      requestServer = current;
+      return fetch(request);
+    },
+  });
+  return { address: urlOf("http", host, server.port ?? port), stop: () => drain(server) };
+}
+
+const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+/** Pages of other sites are refused, as by every listener. */
+function replyWithMetrics(gate: Gate, request: Request, expose: Expose): Response {
+  try {
+    admit(gate, ROUTES, request);
+  } catch (error) {
+    const fault = faultOf(error);
+    if (fault === null) throw error;
+    const body = refusalReply(fault);
+    const allow = fault.code === "method_not_allowed" && { allow: fault.allow.join(", ") };
+    return Response.json(body, { status: body.status, headers: { ...HEADERS, ...allow } });
+  }
+  const format = chooseFormat(request.headers.get("accept"));
+  return new Response(expose(format), {
+    headers: { ...HEADERS, "content-type": CONTENT_TYPES[format], vary: "accept" },
+  });
+}
+
+type Expose = (format: ExpositionFormat) => string;
+
+/** Gives the same answer for a second. */
+function withReuse(expose: Expose): Expose {
+  const replies = new Map<ExpositionFormat, { readonly at: number; readonly text: string }>();
+  return (format) => {
+    const now = performance.now();
+    const last = replies.get(format);
+    if (last !== undefined && now - last.at < REUSE_MS) return last.text;
+    const text = expose(format);
+    replies.set(format, { at: now, text });
+    return text;
+  };
+}

@@ -1,0 +1,229 @@
+import { totalAt } from "../../domain/consumption/counters.ts";
+import type { Event } from "../../domain/event.ts";
+import { checkLicenseValid } from "../../domain/licenses/licenses.ts";
+import { getLicenseEnd } from "../../domain/licenses/terms.ts";
+import type { RuleContext } from "../../domain/rule-context.ts";
+import { countSlotsInUse } from "../../domain/slots/slots.ts";
+import type { License, State } from "../../domain/state.ts";
+import { SECOND, type Instant } from "../../domain/time.ts";
+import type { Metric, MetricFamily, Sample } from "../../platform/metrics/metric.ts";
+import type { StoreObserver } from "../../store/store-options.ts";
+import { METRICS } from "./catalogue.ts";
+import { ChangeCounters, featureKey, RELEASE_CAUSES } from "./change-counters.ts";
+import {
+  countsConsumption,
+  isFloating,
+  selectFeatures,
+  sumConsumption,
+  sumConsumptionLimit,
+  sumSlots,
+  sumSlotsInUse,
+  type FeatureSeries,
+} from "./feature-series.ts";
+import { PEAK_SAMPLE_MS, PeakWindow } from "./peak-window.ts";
+import { RefusalCounters } from "./refusal-counters.ts";
+
+export type MetricsContext = Pick<RuleContext, "at" | "isSignedForThisMachine">;
+
+/**
+ * Measures licenses, features and refusals since the start. A scrape reads the state without
+ * waiting for the disk: a monitor must get an answer also while the disk hangs.
+ */
+export class ApplianceMetrics implements StoreObserver {
+  readonly refusals = new RefusalCounters();
+  readonly #changes = new ChangeCounters();
+  readonly #licensePeaks = new Map<number, PeakWindow>();
+  readonly #featurePeaks = new Map<string, PeakWindow>();
+  readonly #monotonicMs: () => number;
+  #selection: { readonly state: State; readonly series: readonly FeatureSeries[] } | null = null;
+  #sampleTimer: Timer | null = null;
+
+  constructor(monotonicMs: () => number = () => performance.now()) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Records the slots in use now and every ten seconds, so that the peaks are right. */
+  startSampling(read: () => { readonly state: State; readonly now: Instant }): void {
+    const sample = (): void => {
+      const { state, now } = read();
+      this.sample(state, now);
+    };
+    sample();
+    this.#sampleTimer = setInterval(sample, PEAK_SAMPLE_MS);
+    this.#sampleTimer.unref();
+  }
+
+  stop(): void {
+    if (this.#sampleTimer !== null) clearInterval(this.#sampleTimer);
+  }
+
+  applied(events: readonly Event[], state: State, at: Instant): void {
+    for (const event of events) {
+      switch (event.type) {
+        case "SlotTaken":
+        case "SlotReleased":
+          this.#recordLicense(state.licenses.get(event.license), at);
+          break;
+        case "FeatureTaken":
+        case "FeatureReleased":
+          this.#recordFeature(state, event.license, event.feature, at);
+          break;
+        case "LicenseInstalled":
+        case "LicenseRemoved":
+          this.#selection = null;
+          break;
+        default:
+      }
+    }
+  }
+
+  durable(events: readonly Event[], state: State): void {
+    for (const event of events) this.#changes.count(event, state);
+  }
+
+  sample(state: State, now: Instant): void {
+    for (const license of state.licenses.values()) this.#recordLicense(license, now);
+    for (const id of this.#licensePeaks.keys()) {
+      if (!state.licenses.has(id)) this.#licensePeaks.delete(id);
+    }
+    const nowMs = this.#monotonicMs();
+    for (const series of this.#seriesOf(state)) {
+      this.#featurePeak(series, nowMs).record(sumSlotsInUse(series, now), nowMs);
+    }
+  }
+
+  families(state: State, context: MetricsContext): MetricFamily[] {
+    this.sample(state, context.at);
+    return [
+      ...this.#licenseFamilies(state, context),
+      ...this.#featureFamilies(state, context.at),
+      ...this.#productFamilies(state),
+    ];
+  }
+
+  #licenseFamilies(state: State, context: MetricsContext): MetricFamily[] {
+    const { at } = context;
+    const licenses = [...state.licenses.values()].toSorted((a, b) => a.id - b.id);
+    const gauge = (metric: Metric, read: (license: License) => number | null): MetricFamily => ({
+      metric,
+      samples: licenses.flatMap((license) => toSamples(labelsOf(license), read(license))),
+    });
+    return [
+      gauge(METRICS.licenseSlots, ({ terms }) => terms.slots),
+      gauge(METRICS.licenseSlotsInUse, ({ pool }) => countSlotsInUse(pool, at)),
+      gauge(METRICS.licenseSlotsBorrowed, ({ pool }) => pool.countBorrowed(at)),
+      gauge(METRICS.licenseSlotsPeak, ({ id }) => this.#licensePeaks.get(id)?.peak() ?? 0),
+      gauge(METRICS.licenseValid, (license) =>
+        checkLicenseValid(state, license, context) === null ? 1 : 0,
+      ),
+      gauge(METRICS.licenseEnd, ({ terms }) => toSeconds(getLicenseEnd(terms))),
+      gauge(METRICS.licenseConsumption, ({ terms, counter }) =>
+        terms.consumption === null ? null : totalAt(counter, at),
+      ),
+      gauge(METRICS.licenseConsumptionLimit, ({ terms }) => terms.consumption?.max ?? null),
+      gauge(METRICS.licenseGrants, ({ id }) => this.#changes.ofLicense(id).grants),
+      {
+        metric: METRICS.licenseReleases,
+        samples: licenses.flatMap((license) =>
+          RELEASE_CAUSES.map((cause) => ({
+            labels: [...labelsOf(license), cause],
+            value: this.#changes.ofLicense(license.id).releases[cause],
+          })),
+        ),
+      },
+    ];
+  }
+
+  #featureFamilies(state: State, at: Instant): MetricFamily[] {
+    const all = this.#seriesOf(state);
+    const floating = all.filter(isFloating);
+    const counting = all.filter(countsConsumption);
+    const nowMs = this.#monotonicMs();
+    return [
+      featureFamily(METRICS.featureSlots, floating, sumSlots),
+      featureFamily(METRICS.featureSlotsInUse, floating, (series) => sumSlotsInUse(series, at)),
+      featureFamily(METRICS.featureSlotsPeak, floating, (series) =>
+        this.#featurePeak(series, nowMs).peak(),
+      ),
+      featureFamily(METRICS.featureGrants, floating, ({ keys }) =>
+        keys.reduce((sum, key) => sum + this.#changes.featureGrantsOf(key), 0),
+      ),
+      featureFamily(METRICS.featureConsumption, counting, (series) => sumConsumption(series, at)),
+      featureFamily(METRICS.featureConsumptionLimit, counting, sumConsumptionLimit),
+    ];
+  }
+
+  #productFamilies({ products }: State): MetricFamily[] {
+    const names = [...products.keys()].toSorted();
+    return [
+      {
+        metric: METRICS.featureReleases,
+        samples: names.flatMap((product) =>
+          RELEASE_CAUSES.map((cause) => ({
+            labels: [product, cause],
+            value: this.#changes.featureReleasesOf(product)[cause],
+          })),
+        ),
+      },
+      {
+        metric: METRICS.refusals,
+        samples: ["", ...names].flatMap((product) =>
+          [...this.refusals.list(product)].map(({ scope, code, count }) => ({
+            labels: [product, scope, code],
+            value: count,
+          })),
+        ),
+      },
+    ];
+  }
+
+  #recordLicense(license: License | undefined, at: Instant): void {
+    if (license === undefined) return;
+    const nowMs = this.#monotonicMs();
+    let window = this.#licensePeaks.get(license.id);
+    if (window === undefined) {
+      this.#licensePeaks.set(license.id, (window = new PeakWindow(nowMs)));
+    }
+    window.record(countSlotsInUse(license.pool, at), nowMs);
+  }
+
+  /** The series of all other features is only sampled: adding up hundreds would take too long. */
+  #recordFeature(state: State, license: number, feature: string, at: Instant): void {
+    const key = featureKey(state.licenses.get(license)?.terms.product ?? "", feature);
+    const series = this.#seriesOf(state).find(({ keys }) => keys[0] === key);
+    if (series === undefined || series.isRest) return;
+    const nowMs = this.#monotonicMs();
+    this.#featurePeak(series, nowMs).record(sumSlotsInUse(series, at), nowMs);
+  }
+
+  #featurePeak({ product, feature }: FeatureSeries, nowMs: number): PeakWindow {
+    const key = featureKey(product, feature);
+    let window = this.#featurePeaks.get(key);
+    if (window === undefined) this.#featurePeaks.set(key, (window = new PeakWindow(nowMs)));
+    return window;
+  }
+
+  /** Installing or removing a license, or reading the state again from the disk, changes it. */
+  #seriesOf(state: State): readonly FeatureSeries[] {
+    if (this.#selection?.state !== state) {
+      this.#selection = { state, series: selectFeatures(state) };
+    }
+    return this.#selection.series;
+  }
+}
+
+const featureFamily = (
+  metric: Metric,
+  list: readonly FeatureSeries[],
+  read: (series: FeatureSeries) => number | null,
+): MetricFamily => ({
+  metric,
+  samples: list.flatMap((series) => toSamples([series.product, series.feature], read(series))),
+});
+
+const labelsOf = ({ terms, id }: License): readonly string[] => [terms.product, String(id)];
+
+const toSamples = (labels: readonly string[], value: number | null): Sample[] =>
+  value === null ? [] : [{ labels, value }];
+
+const toSeconds = (at: Instant | null): number | null => (at === null ? null : at / SECOND);

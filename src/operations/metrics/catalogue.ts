@@ -1,0 +1,256 @@
+import type { Metric } from "../../platform/metrics/metric.ts";
+
+const LICENSE_LABELS = ["product", "license"] as const;
+const FEATURE_LABELS = ["product", "feature"] as const;
+
+/**
+ * All metrics. No label may hold a user, a host or an address, and the number of series must not
+ * depend on the number of users.
+ */
+export const METRICS = {
+  build: { name: "berth_build", type: "info", help: "The version of Berth.", labels: ["version"] },
+
+  licenseSlots: {
+    name: "berth_license_slots",
+    type: "gauge",
+    help: "Slots of a license.",
+    labels: LICENSE_LABELS,
+  },
+  licenseSlotsInUse: {
+    name: "berth_license_slots_in_use",
+    type: "gauge",
+    help: "Slots of a license that are held now, borrowed ones included.",
+    labels: LICENSE_LABELS,
+  },
+  licenseSlotsBorrowed: {
+    name: "berth_license_slots_borrowed",
+    type: "gauge",
+    help: "Slots of a license that are borrowed now.",
+    labels: LICENSE_LABELS,
+  },
+  licenseSlotsPeak: {
+    name: "berth_license_slots_peak",
+    type: "gauge",
+    help: "Most slots of a license that were in use at once in the last five minutes.",
+    labels: LICENSE_LABELS,
+  },
+  licenseValid: {
+    name: "berth_license_valid",
+    type: "gauge",
+    help: "1 if a license grants slots and consumption now, 0 if it refuses.",
+    labels: LICENSE_LABELS,
+  },
+  licenseEnd: {
+    name: "berth_license_end_timestamp_seconds",
+    type: "gauge",
+    unit: "seconds",
+    help: "When a license ends, with its grace period. Absent for a license without an end.",
+    labels: LICENSE_LABELS,
+  },
+  licenseConsumption: {
+    name: "berth_license_consumption",
+    type: "gauge",
+    help: "Consumption of a license in its current period.",
+    labels: LICENSE_LABELS,
+  },
+  licenseConsumptionLimit: {
+    name: "berth_license_consumption_limit",
+    type: "gauge",
+    help: "Maximum consumption of a license, without overages. Absent without a limit.",
+    labels: LICENSE_LABELS,
+  },
+  licenseGrants: {
+    name: "berth_license_grants",
+    type: "counter",
+    help: "Slots of a license that were taken. Heartbeats are not counted.",
+    labels: LICENSE_LABELS,
+  },
+  licenseReleases: {
+    name: "berth_license_releases",
+    type: "counter",
+    help: "Slots of a license that ended, by cause: user, admin or expiry.",
+    labels: [...LICENSE_LABELS, "cause"],
+  },
+
+  featureSlots: {
+    name: "berth_feature_slots",
+    type: "gauge",
+    help: "Slots of a floating feature, over all licenses of the product.",
+    labels: FEATURE_LABELS,
+  },
+  featureSlotsInUse: {
+    name: "berth_feature_slots_in_use",
+    type: "gauge",
+    help: "Slots of a floating feature that are held now.",
+    labels: FEATURE_LABELS,
+  },
+  featureSlotsPeak: {
+    name: "berth_feature_slots_peak",
+    type: "gauge",
+    help: "Most slots of a floating feature that were in use at once in the last five minutes.",
+    labels: FEATURE_LABELS,
+  },
+  featureGrants: {
+    name: "berth_feature_grants",
+    type: "counter",
+    help: "Slots of a floating feature that were taken.",
+    labels: FEATURE_LABELS,
+  },
+  featureConsumption: {
+    name: "berth_feature_consumption",
+    type: "gauge",
+    help: "Consumption of a feature in its current period.",
+    labels: FEATURE_LABELS,
+  },
+  featureConsumptionLimit: {
+    name: "berth_feature_consumption_limit",
+    type: "gauge",
+    help: "Maximum consumption of a feature, without overages. Absent without a limit.",
+    labels: FEATURE_LABELS,
+  },
+  featureReleases: {
+    name: "berth_feature_releases",
+    type: "counter",
+    help: "Slots of floating features of a product that ended, by cause: user, admin or expiry.",
+    labels: ["product", "cause"],
+  },
+
+  refusals: {
+    name: "berth_refusals",
+    type: "counter",
+    help: "Refused requests of applications by code; scope: product or feature.",
+    labels: ["product", "scope", "code"],
+  },
+
+  journalSyncs: {
+    name: "berth_journal_sync_duration_seconds",
+    type: "histogram",
+    unit: "seconds",
+    help: "How long the syncs of the journal took. Every change waits for one.",
+    labels: [],
+  },
+  journalSize: {
+    name: "berth_journal_size_bytes",
+    type: "gauge",
+    unit: "bytes",
+    help: "Size of the open journal file.",
+    labels: [],
+  },
+  checkpointAge: {
+    name: "berth_checkpoint_age_seconds",
+    type: "gauge",
+    unit: "seconds",
+    help: "Time since the last checkpoint succeeded, or since the start if none did.",
+    labels: [],
+  },
+  checkpointFailing: {
+    name: "berth_checkpoint_failing",
+    type: "gauge",
+    help: "1 if the last checkpoint failed, else 0.",
+    labels: [],
+  },
+  diskFree: {
+    name: "berth_disk_free_bytes",
+    type: "gauge",
+    unit: "bytes",
+    help: "Free space on the disk of the data folder.",
+    labels: [],
+  },
+  diskRequired: {
+    name: "berth_disk_required_bytes",
+    type: "gauge",
+    unit: "bytes",
+    help: "Space that the next checkpoint needs, with a reserve.",
+    labels: [],
+  },
+  readOnly: {
+    name: "berth_read_only",
+    type: "gauge",
+    help: "1 while no change can be written, because the disk is full or failed, else 0.",
+    labels: [],
+  },
+  warnings: {
+    name: "berth_storage_warning",
+    type: "gauge",
+    help: "1 for each warning about the data folder that berth status shows, else 0.",
+    labels: ["warning"],
+  },
+
+  backupAge: {
+    name: "berth_backup_age_seconds",
+    type: "gauge",
+    unit: "seconds",
+    help: "Age of the newest scheduled backup. Absent if there is none.",
+    labels: [],
+  },
+  backupFailing: {
+    name: "berth_backup_failing",
+    type: "gauge",
+    help: "1 if the last backup failed or is overdue, else 0.",
+    labels: [],
+  },
+  backupScheduled: {
+    name: "berth_backup_scheduled",
+    type: "gauge",
+    help: "1 if backups are made by a schedule, else 0.",
+    labels: [],
+  },
+
+  clockState: {
+    name: "berth_clock_state",
+    type: "gauge",
+    help: "1 for the state of the system clock: ok, behind, suspect or ahead; 0 for the others.",
+    labels: ["state"],
+  },
+  clockOffset: {
+    name: "berth_clock_offset_seconds",
+    type: "gauge",
+    unit: "seconds",
+    help: "The system clock minus the server time, which licenses follow.",
+    labels: [],
+  },
+  serverTime: {
+    name: "berth_server_time_seconds",
+    type: "gauge",
+    unit: "seconds",
+    help: "The server time, which licenses follow, in seconds since 1970.",
+    labels: [],
+  },
+  certificateEnd: {
+    name: "berth_certificate_end_timestamp_seconds",
+    type: "gauge",
+    unit: "seconds",
+    help: "When the TLS certificate ends. Absent without TLS.",
+    labels: [],
+  },
+
+  httpRequests: {
+    name: "berth_http_request_duration_seconds",
+    type: "histogram",
+    unit: "seconds",
+    help: "How long requests took, by route and status class.",
+    labels: ["route", "status"],
+  },
+
+  processCpu: {
+    name: "berth_process_cpu_seconds",
+    type: "counter",
+    unit: "seconds",
+    help: "Processor time of the server process.",
+    labels: [],
+  },
+  processMemory: {
+    name: "berth_process_resident_memory_bytes",
+    type: "gauge",
+    unit: "bytes",
+    help: "Resident memory of the server process.",
+    labels: [],
+  },
+  processStart: {
+    name: "berth_process_start_time_seconds",
+    type: "gauge",
+    unit: "seconds",
+    help: "When the server process started, in seconds since 1970.",
+    labels: [],
+  },
+} as const satisfies Readonly<Record<string, Metric>>;

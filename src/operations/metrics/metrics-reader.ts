@@ -1,0 +1,80 @@
+import { SECOND } from "../../domain/time.ts";
+import type { MetricFamily, Metric } from "../../platform/metrics/metric.ts";
+import { STORE_WARNING_CODES } from "../../store/store-health.ts";
+import type { Store } from "../../store/store.ts";
+import type { Identity } from "../identity.ts";
+import type { ClockView, Timekeeping } from "../timekeeping.ts";
+import type { ApplianceMetrics, MetricsContext } from "./appliance-metrics.ts";
+import { METRICS } from "./catalogue.ts";
+
+const CLOCK_STATES: readonly ClockView["state"][] = ["ok", "behind", "suspect", "ahead"];
+
+/** Reads the metrics of an open data folder: licenses, storage and clock. */
+export class MetricsReader {
+  readonly #store: Store;
+  readonly #timekeeping: Timekeeping;
+  readonly #identity: Identity;
+  readonly #metrics: ApplianceMetrics;
+
+  constructor(
+    store: Store,
+    timekeeping: Timekeeping,
+    identity: Identity,
+    metrics: ApplianceMetrics,
+  ) {
+    this.#store = store;
+    this.#timekeeping = timekeeping;
+    this.#identity = identity;
+    this.#metrics = metrics;
+  }
+
+  read(): MetricFamily[] {
+    const clock = this.#timekeeping.view();
+    const context: MetricsContext = {
+      at: clock.now,
+      isSignedForThisMachine: (license) => this.#identity.matchHardware(license).isMatch,
+    };
+    return [
+      ...this.#store.peek((state) => this.#metrics.families(state, context)),
+      ...this.#storageFamilies(),
+      ...clockFamilies(clock),
+    ];
+  }
+
+  #storageFamilies(): MetricFamily[] {
+    const { fault, checkpointError, journalBytes } = this.#store.status();
+    const { warnings, freeBytes, requiredBytes } = this.#store.health();
+    const { syncDurations, checkpointAgeMs } = this.#store.measures();
+    return [
+      { metric: METRICS.journalSyncs, samples: [{ labels: [], value: syncDurations }] },
+      single(METRICS.journalSize, journalBytes),
+      single(METRICS.checkpointAge, checkpointAgeMs / SECOND),
+      single(METRICS.checkpointFailing, checkpointError === null ? 0 : 1),
+      single(METRICS.diskFree, freeBytes),
+      single(METRICS.diskRequired, requiredBytes),
+      single(METRICS.readOnly, fault === null ? 0 : 1),
+      {
+        metric: METRICS.warnings,
+        samples: STORE_WARNING_CODES.map((code) => ({
+          labels: [code],
+          value: warnings.some((warning) => warning.code === code) ? 1 : 0,
+        })),
+      },
+    ];
+  }
+}
+
+const clockFamilies = ({ state, now, systemTime }: ClockView): MetricFamily[] => [
+  {
+    metric: METRICS.clockState,
+    samples: CLOCK_STATES.map((name) => ({ labels: [name], value: name === state ? 1 : 0 })),
+  },
+  single(METRICS.clockOffset, (systemTime - now) / SECOND),
+  single(METRICS.serverTime, now / SECOND),
+];
+
+/** A metric without labels; null: it has no value now. */
+export const single = (metric: Metric, value: number | null): MetricFamily => ({
+  metric,
+  samples: value === null ? [] : [{ labels: [], value }],
+});
