@@ -2,7 +2,15 @@ import { effect, signal } from "@preact/signals";
 import { recall, remember } from "./remembered.ts";
 
 /** Views are addressed behind the `#`, so that the server need not know them. */
-export const VIEWS = ["overview", "slots", "licenses", "audit", "health", "settings"] as const;
+export const VIEWS = [
+  "overview",
+  "slots",
+  "licenses",
+  "reports",
+  "audit",
+  "health",
+  "settings",
+] as const;
 
 export type View = (typeof VIEWS)[number];
 

@@ -6,7 +6,7 @@ const READ_TIMEOUT = 15_000;
 const CHANGE_TIMEOUT = 30_000;
 /** Requests that read the whole data folder or the audit log, or send a file. */
 const LONG_TIMEOUT = 600_000;
-const LONG_READ = /\/(?:doctor|verify|audit\/export|audit\/csv)$/;
+const LONG_READ = /\/(?:doctor|verify|audit\/export|audit\/csv|report|report\/what-if)$/;
 const LONG_POST = /\/(?:backups?|backups\/verify|backups\/download|support-bundle)$/;
 
 /** Sent with POST because of their bodies or their cost; repeating them changes nothing. */

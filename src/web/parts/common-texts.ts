@@ -5,6 +5,7 @@ export const frame = {
     overview: "Overview",
     slots: "Slots",
     licenses: "Licenses",
+    reports: "Reports",
     audit: "Audit log",
     health: "Health",
     settings: "Settings",

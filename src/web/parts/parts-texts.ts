@@ -40,3 +40,13 @@ export const oneTimeSecret = { saved: "I have saved it" } as const;
 export const times = { zone: (name: string) => `Times: ${name}` } as const;
 
 export const printed = (when: string, zone: string): string => `Printed ${when}, ${zone}`;
+
+export const dataTable = {
+  actions: "Actions",
+  none: "–",
+  omitted: (shown: string, omitted: string) =>
+    `The newest ${shown} rows; ${omitted} more are left out. Choose a shorter period to see them.`,
+  showAll: (count: string) => `Show all ${count} rows`,
+  save: "Save as CSV",
+  saveLabel: (name: string) => `Save as CSV: ${name}`,
+} as const;

@@ -9,6 +9,7 @@ import { formatNumber } from "../format.ts";
 import { useSharedQuery } from "../use-query.ts";
 import { saveText } from "../save.ts";
 import { canChange } from "../session.ts";
+import { currentRoute } from "../router.ts";
 import { siteName } from "../site-name.ts";
 import { frame } from "../parts/common-texts.ts";
 import { slots } from "./slots-texts.ts";
@@ -49,7 +50,8 @@ type OpenDialog =
 export function Slots() {
   const view = useRef<HTMLDivElement>(null);
   const { data: list, error } = useSharedQuery(slotList);
-  const search = useSignal("");
+  // A link can lead to the slots of one user.
+  const search = useSignal(currentRoute.peek().params[1] ?? "");
   const borrowedOnly = useSignal(false);
   const order = useSignal(LONGEST_FIRST);
   const selection = useSignal<Selection>(NO_SELECTION);
