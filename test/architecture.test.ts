@@ -22,7 +22,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   // It shares the answer types of http, and the code for events, codes and documents.
   web: ["domain", "license", "faults", "http"],
   desk: ["domain", "license", "platform"],
-  cli: ["domain", "license", "operations", "http", "desk", "platform", "faults"],
+  cli: ["domain", "license", "usage", "operations", "http", "desk", "platform", "faults"],
   "main.ts": ["cli"],
 };
 

@@ -17,6 +17,7 @@ import { moveCommands } from "./commands/move.ts";
 import { noticesCommand } from "./commands/notices.ts";
 import { qrCommands } from "./commands/qr.ts";
 import { auditCommands } from "./commands/audit.ts";
+import { reportCommands } from "./commands/report.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { serviceCommands } from "./commands/service.ts";
@@ -52,7 +53,7 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: "users",
     title: "users and slots",
-    commands: [slotsCommand, usageCommand, releaseCommand],
+    commands: [slotsCommand, usageCommand, ...reportCommands, releaseCommand],
   },
   {
     name: "maintenance",

@@ -80,6 +80,22 @@ export function printNote(message: string): void {
   write(STDERR, `berth: note: ${escapeToOneLine(message)}\n`);
 }
 
+/** Shows on a terminal that long work continues; nothing for the first second. */
+export async function withProgress<T>(what: string, work: () => Promise<T>): Promise<T> {
+  if (!terminals.has(STDERR)) return work();
+  let seconds = 0;
+  const timer = setInterval(() => {
+    seconds += 1;
+    write(STDERR, `\rberth: ${what}: ${seconds} s`);
+  }, 1_000);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    if (seconds > 0) write(STDERR, `\r${" ".repeat(what.length + 20)}\r`);
+  }
+}
+
 /** Asks on the terminal; a closed terminal counts as no. */
 export async function askYesNo(question: string): Promise<boolean> {
   write(STDERR, `berth: ${escapeControls(question)} [y/N] `);

@@ -49,6 +49,22 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "local", "json"],
   usage: [...SITE, "range", "json"],
+  report: [
+    ...SITE,
+    "product",
+    "feature",
+    "from",
+    "to",
+    "month",
+    "last",
+    "time-zone",
+    "format",
+    "table",
+    "out",
+    "anonymous",
+    "idle-days",
+    "json",
+  ],
   release: [...SITE, "product", "user", "all", "yes", "json"],
   "license request": [
     ...SITE,
@@ -157,7 +173,7 @@ describe("berth help", () => {
       GROUPS.map(async (group) => listedCommands(await runOrThrow(["help", group]))),
     );
     expect(all.flat().toSorted()).toEqual(COMMANDS.toSorted());
-    expect(all[GROUPS.indexOf("users")]).toEqual(["slots", "usage", "release"]);
+    expect(all[GROUPS.indexOf("users")]).toEqual(["slots", "usage", "report", "release"]);
   });
 
   test("lists the commands that begin with a WORD", async () => {

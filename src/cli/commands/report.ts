@@ -1,0 +1,147 @@
+import type { ReportReply } from "../../http/reply/report.ts";
+import { REPORT_TABLES, reportCsv, type ReportTable } from "../../http/reply/report-csv.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { refuseToReplace, writeOutputText } from "../files/output-file.ts";
+import { defineCommand, type OptionTable } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { matchingNumber, oneOf } from "../frame/option-parsers.ts";
+import { Misuse } from "../frame/options.ts";
+import { withProgress, type Text } from "../frame/terminal.ts";
+import { formatReportHtml } from "../report/report-html.ts";
+import { periodOptions, readPeriod } from "../report/report-period.ts";
+import { formatReport } from "../report/report-text.ts";
+
+const FORMATS = ["text", "csv", "json", "html"] as const;
+type Format = (typeof FORMATS)[number];
+
+/** More rows than a person reads, and fewer than would fill the memory. */
+const MAX_ROWS = "100000";
+
+const reportOptions = {
+  ...siteOptions,
+  product: {
+    name: "product",
+    type: "string",
+    placeholder: "CODE",
+    help: "only this product; default: all",
+  },
+  feature: {
+    name: "feature",
+    type: "string",
+    placeholder: "CODE",
+    help: "only this floating feature",
+  },
+  ...periodOptions,
+  format: {
+    name: "format",
+    type: "string",
+    placeholder: "FORMAT",
+    help: "text, csv, json or html; default: by the ending of --out, else text",
+    parse: oneOf(...FORMATS),
+  },
+  table: {
+    name: "table",
+    type: "string",
+    placeholder: "TABLE",
+    help: "the table for CSV, see below; default: utilisation",
+    parse: oneOf(...REPORT_TABLES),
+  },
+  out: {
+    name: "out",
+    type: "string",
+    placeholder: "FILE",
+    help: "write to this new file",
+    isPath: true,
+  },
+  anonymous: {
+    name: "anonymous",
+    type: "boolean",
+    help: "replace names, hosts and addresses with random keys, for readers outside of the site",
+  },
+  idleDays: {
+    name: "idle-days",
+    type: "string",
+    placeholder: "N",
+    help: "a holder without consumption or features for so many days is idle",
+    defaultValue: () => "7",
+    parse: matchingNumber(/^(?:[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-6])$/, {
+      problem: "must be a whole number from 1 to 366",
+      hint: "for example --idle-days 14",
+    }),
+  },
+  json: option.json,
+} as const satisfies OptionTable;
+
+const reportCommand = defineCommand({
+  name: "report",
+  isCommon: true,
+  summary: "report use, denied demand, people and idle holders over a period",
+  options: reportOptions,
+  valueList: { title: "tables", values: [...REPORT_TABLES] },
+  examples: [
+    "berth report --last 7d",
+    "berth report --product CAD --month 2026-10 --out cad.html",
+    "berth report --from 2026-10-06 --to 2026-10-06 --format csv --table episodes",
+    "berth report --month 2026-10 --anonymous --out october.json",
+  ],
+  async run(options, context) {
+    const { out, table, anonymous, idleDays, product, feature } = options;
+    const format = chooseFormat(options);
+    if (out !== null) refuseToReplace(out);
+    const period = readPeriod(options, wallClock());
+    const query = setFields({
+      product,
+      feature,
+      ...period,
+      time_zone: options.timeZone,
+      idle_days: String(idleDays),
+      anonymous: anonymous ? "true" : null,
+      sessions: table === "sessions" || format === "json" ? "true" : null,
+      rows: format === "text" ? null : MAX_ROWS,
+    });
+    const report = await withProgress("reading the audit log", () =>
+      withAdminClient(options, context, ({ admin }) => unwrapReply(admin.report.get({ query }))),
+    );
+    const text = async (): Promise<Text> => {
+      if (out === null) return printedReport(report, format, table ?? "utilisation");
+      await writeOutputText(out, formatFile(report, format, table ?? "utilisation"));
+      return `the report is written to ${out}`;
+    };
+    return { json: report, text };
+  },
+});
+
+interface FormatFlags {
+  readonly format: Format | null;
+  readonly table: ReportTable | null;
+  readonly out: string | null;
+  readonly json: boolean;
+}
+
+function chooseFormat({ format, table, out, json }: FormatFlags): Format {
+  if (json && format !== null && format !== "json")
+    throw new Misuse("--json and --format cannot be combined", "--format json is the same");
+  if (json && out !== null)
+    throw new Misuse("--json and --out cannot be combined", "use --format json with --out");
+  const ending = FORMATS.find((name) => out?.endsWith(`.${name}`) === true) ?? null;
+  const chosen = json ? "json" : (format ?? ending ?? (table === null ? "text" : "csv"));
+  if (table !== null && chosen !== "csv")
+    throw new Misuse("--table is for CSV", "add --format csv; the other formats have all tables");
+  return chosen;
+}
+
+function printedReport(report: ReportReply, format: Format, table: ReportTable): Text {
+  if (format === "csv") return { csv: reportCsv(report, table) };
+  return format === "text" ? formatReport(report) : { document: formatFile(report, format, table) };
+}
+
+const formatFile = (report: ReportReply, format: Format, table: ReportTable): string =>
+  ({
+    csv: () => reportCsv(report, table).join(""),
+    json: () => `${JSON.stringify(report, null, 2)}\n`,
+    html: () => formatReportHtml(report),
+    text: () => `${formatReport(report)}\n`,
+  })[format]();
+
+export const reportCommands = [reportCommand];

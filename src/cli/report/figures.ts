@@ -1,0 +1,75 @@
+import type { ReportReply } from "../../http/reply/report.ts";
+
+/** Texts that the formats for people share. */
+
+export const PERCENTILES =
+  "p95 and p99 of slots in use: the level that use stayed at or under for 95 % and 99 % of the " +
+  "observed time. p95 of waiting times: the smallest one that 95 % of the granted episodes did " +
+  "not exceed.";
+
+export const EPISODE_MEANING =
+  "A denied episode is one need of one user that was not met at once, with all its retries.";
+
+export const poolName = ({
+  product,
+  feature,
+}: {
+  readonly product: string;
+  readonly feature: string | null;
+}): string => (feature === null ? product : `${product} ${feature}`);
+
+export function formatSeconds(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 86_400) return `${(seconds / 3_600).toFixed(1)} h`;
+  return `${(seconds / 86_400).toFixed(1)} d`;
+}
+
+export const formatHours = (hours: number): string => hours.toFixed(1);
+
+export const OUTCOMES = { granted: "granted", gave_up: "gave up", left: "left" } as const;
+
+/** Why an episode was denied, in words. */
+export const formatReason = ({
+  code,
+  rule,
+}: {
+  readonly code: string;
+  readonly rule: string | null;
+}): string => (rule === null ? (REASONS.get(code) ?? code) : `limit ${rule}`);
+
+const REASONS = new Map([["floating_not_available", "no slot was free"]]);
+
+/** A time in the zone of the report, to the second. */
+export const createZoneFormatter =
+  ({ time_zone }: Pick<ReportReply, "time_zone">) =>
+  (time: string | null): string =>
+    time === null
+      ? "-"
+      : Temporal.Instant.from(time)
+          .toZonedDateTimeISO(time_zone)
+          .toString({ smallestUnit: "second", offset: "never", timeZoneName: "never" })
+          .replace("T", " ");
+
+export const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+/** Which rows are missing, as a sentence; null: none. */
+export function describeOmitted({ omitted }: ReportReply): string | null {
+  const parts = Object.entries(omitted)
+    .filter(([, count]) => count > 0)
+    .map(([list, count]) => `${count} of ${list.replace("_", " ")}`);
+  return parts.length === 0 ? null : `rows left out: ${parts.join(", ")}`;
+}
+
+export function describeDenials({ denials }: ReportReply): string {
+  const { episodes, people, attempts, granted, gave_up, left, waits } = denials;
+  if (episodes === 0) return "no user was denied a slot";
+  const counts = `${episodes} episodes of ${people} people, ${attempts} refused calls`;
+  const outcomes = `${granted} granted later, ${gave_up} gave up, ${left} left`;
+  const waiting =
+    waits === null
+      ? ""
+      : `; waited: median ${formatSeconds(waits.median_seconds)}, p95 ` +
+        `${formatSeconds(waits.p95_seconds)}, longest ${formatSeconds(waits.longest_seconds)}`;
+  return `${counts}: ${outcomes}${waiting}`;
+}
