@@ -227,6 +227,8 @@ describe("the state", () => {
       // For a new folder, which has no event yet.
       "src/store/folder/folder.ts",
       "src/store/journal/replay.ts",
+      // A state in memory only, in which recorded demand is decided again.
+      "src/usage/what-if/replayed-site.ts",
     ]);
   });
 });

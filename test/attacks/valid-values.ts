@@ -60,6 +60,8 @@ const usualValues = (documents: SiteDocuments): Values => ({
   idle_days: oneOf("1", "7", ""),
   anonymous: oneOf("true", "false", ""),
   sessions: oneOf("true", "false", ""),
+  slots: oneOf("1..5", "3"),
+  target: oneOf("99", "50", ""),
   rows: oneOf("10", "1000", ""),
   range: oneOf("day", "week", "month", ""),
   since: oneOf(hoursFromNow(1), hoursFromNow(-1), ""),

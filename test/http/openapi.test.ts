@@ -299,6 +299,8 @@ describe("the OpenAPI document describes the real reply of", () => {
     "GET /api/admin/v1/status": (site) => site.status(),
     "GET /api/admin/v1/report": (site) =>
       site.get("/api/admin/v1/report?sessions=true&idle_days=1"),
+    "GET /api/admin/v1/report/what-if": (site) =>
+      site.get("/api/admin/v1/report/what-if?product=cad&slots=1..4"),
     "GET /api/admin/v1/usage": (site) => site.get("/api/admin/v1/usage?range=week&wait=true"),
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
     "GET /api/admin/v1/audit": (site) => site.get("/api/admin/v1/audit"),

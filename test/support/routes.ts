@@ -38,6 +38,7 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/admin/v1/stream": { GET: "admin" },
   "/api/admin/v1/usage": { GET: "admin" },
   "/api/admin/v1/report": { GET: "admin" },
+  "/api/admin/v1/report/what-if": { GET: "admin" },
   "/api/admin/v1/licenses": { GET: "admin" },
   "/api/admin/v1/licenses/remove": { POST: "admin" },
   "/api/admin/v1/requests": { GET: "admin" },

@@ -11,6 +11,7 @@ import { withProgress, type Text } from "../frame/terminal.ts";
 import { formatReportHtml } from "../report/report-html.ts";
 import { periodOptions, readPeriod } from "../report/report-period.ts";
 import { formatReport } from "../report/report-text.ts";
+import { whatIfCommand } from "./report-what-if.ts";
 
 const FORMATS = ["text", "csv", "json", "html"] as const;
 type Format = (typeof FORMATS)[number];
@@ -144,4 +145,4 @@ const formatFile = (report: ReportReply, format: Format, table: ReportTable): st
     text: () => `${formatReport(report)}\n`,
   })[format]();
 
-export const reportCommands = [reportCommand];
+export const reportCommands = [reportCommand, whatIfCommand];

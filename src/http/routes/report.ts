@@ -6,6 +6,7 @@ import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { ReportReply } from "../reply/report.ts";
 import { reportReply } from "../reply/report-reply.ts";
+import { WhatIfReply, whatIfReply } from "../reply/what-if.ts";
 import { field, readBoolean, readIdentifier, readTimestamp } from "../request/fields.ts";
 import { readQuery } from "../request/query.ts";
 import type { RouteDeps } from "./deps.ts";
@@ -30,43 +31,110 @@ const Query = Type.Object({
   rows: field("Maximum number of rows of each list, 1 to 100000; default 1000."),
 });
 
+const WhatIfQuery = Type.Object({
+  ...periodFields,
+  product: field("The product."),
+  slots: field("Numbers of slots to try, such as 4..20; at most 100 numbers."),
+  target: field("Share of needs to meet at once, in percent, 1 to 100; default 99."),
+});
+
 export const report = ({ reports }: RouteDeps) =>
-  new Elysia({ name: "report", prefix: "/api/admin/v1/report" }).get(
-    "",
-    async ({ request, set }): Promise<ReportReply> => {
-      const query = readQuery(Query, request, set.headers);
-      const isAnonymous = readBoolean("anonymous", query.anonymous) ?? false;
-      const wanted = {
-        ...readPeriod(query, unwrap(await reports.readTime())),
-        timeZone: readTimeZone(query.time_zone),
-        idleDays: readCount(query.idle_days, 7, IDLE_DAYS),
-        rows: readCount(query.rows, 1_000, ROWS),
-        hasSessions: readBoolean("sessions", query.sessions) ?? false,
-        isAnonymous,
-      };
-      return reportReply(unwrap(await reports.buildReport(wanted)), isAnonymous);
-    },
-    describeRoute({
-      plane: "admin",
-      id: "getReport",
-      summary: "Get a report of use and denied demand",
-      description:
-        "Slots in use against the limit, denied episodes with waiting times, people, idle " +
-        "holders, borrows, consumption and licenses that end, over a period of at most 600 days. " +
-        "A percentile of slots in use is the level that use stayed at or under for this share of " +
-        "the observed time; a percentile of waiting times is the smallest one that this share of " +
-        "the granted episodes did not exceed.",
-      query: Query,
-      reply: ReportReply,
-      refusals: [
-        EMPTY_PERIOD,
-        "invalid_timestamp",
-        "unknown_product",
-        "invalid_license_feature_code",
-        "audit_log_damaged",
-      ],
-    }),
-  );
+  new Elysia({ name: "report", prefix: "/api/admin/v1/report" })
+    .get(
+      "",
+      async ({ request, set }): Promise<ReportReply> => {
+        const query = readQuery(Query, request, set.headers);
+        const isAnonymous = readBoolean("anonymous", query.anonymous) ?? false;
+        const wanted = {
+          ...readPeriod(query, unwrap(await reports.readTime())),
+          timeZone: readTimeZone(query.time_zone),
+          idleDays: readCount(query.idle_days, 7, IDLE_DAYS),
+          rows: readCount(query.rows, 1_000, ROWS),
+          hasSessions: readBoolean("sessions", query.sessions) ?? false,
+          isAnonymous,
+        };
+        return reportReply(unwrap(await reports.buildReport(wanted)), isAnonymous);
+      },
+      describeRoute({
+        plane: "admin",
+        id: "getReport",
+        summary: "Get a report of use and denied demand",
+        description:
+          "Slots in use against the limit, denied episodes with waiting times, people, idle " +
+          "holders, borrows, consumption and licenses that end, over a period of at most 600 days. " +
+          "A percentile of slots in use is the level that use stayed at or under for this share of " +
+          "the observed time; a percentile of waiting times is the smallest one that this share of " +
+          "the granted episodes did not exceed.",
+        query: Query,
+        reply: ReportReply,
+        refusals: [
+          EMPTY_PERIOD,
+          "invalid_timestamp",
+          "unknown_product",
+          "invalid_license_feature_code",
+          "audit_log_damaged",
+        ],
+      }),
+    )
+    .get(
+      "/what-if",
+      async ({ request, set }): Promise<WhatIfReply> => {
+        const query = readQuery(WhatIfQuery, request, set.headers);
+        const { product, feature, from, to } = readPeriod(query, unwrap(await reports.readTime()));
+        if (product === null) return refuse({ code: "missing_parameters", fields: ["product"] });
+        const slots = readSlots(query.slots);
+        const share = readCount(query.target, 99, TARGET) / 100;
+        const wanted = { product, feature, window: { from, to }, slots, share };
+        return whatIfReply(unwrap(await reports.computeWhatIf(wanted)) ?? refuse(TOO_MUCH_WORK));
+      },
+      describeRoute({
+        plane: "admin",
+        id: "getWhatIf",
+        summary: "Estimate how other numbers of slots would have met the demand",
+        description:
+          "Decides the recorded sessions and denied episodes again, by the rules that decide them " +
+          "live. With the recorded limits this reproduces the recorded refusals, which check says. " +
+          "For other numbers it is an estimate: users who gave up would have stayed a median " +
+          "session, and retried from their first to their last refusal; users who were granted a " +
+          "slot at once would retry as long as the median episode.",
+        query: WhatIfQuery,
+        reply: WhatIfReply,
+        refusals: [
+          EMPTY_PERIOD,
+          INVALID_SLOTS,
+          TOO_MUCH_WORK,
+          "missing_parameters",
+          "invalid_timestamp",
+          "unknown_product",
+          "invalid_license_feature_code",
+          "audit_log_damaged",
+        ],
+      }),
+    );
+
+const INVALID_SLOTS = {
+  code: "invalid_parameter",
+  field: "slots",
+  expected: "a range such as 4..20, of at most 100 numbers up to 1000000",
+} as const;
+
+const TOO_MUCH_WORK = {
+  code: "invalid_parameter",
+  field: "from",
+  expected: "later: this period has too much to decide again for so many numbers of slots",
+} as const;
+
+const MAX_SLOTS = 1_000_000;
+const MAX_NUMBERS = 100;
+
+function readSlots(value: string | undefined): number[] {
+  const [, first = "", last = first] = /^(\d{1,7})(?:\.\.(\d{1,7}))?$/.exec(value ?? "") ?? [];
+  const [from, to] = [Number(first), Number(last)];
+  const isValid = first !== "" && from <= to && to <= MAX_SLOTS && to - from < MAX_NUMBERS;
+  return isValid
+    ? Array.from({ length: to - from + 1 }, (_, index) => from + index)
+    : refuse(INVALID_SLOTS);
+}
 
 interface PeriodQuery {
   readonly product?: string | undefined;
@@ -113,6 +181,7 @@ interface CountRange {
 }
 
 const IDLE_DAYS: CountRange = { field: "idle_days", max: 366 };
+const TARGET: CountRange = { field: "target", max: 100 };
 const ROWS: CountRange = { field: "rows", max: 100_000 };
 
 function readCount(value: string | undefined, absent: number, { field, max }: CountRange): number {

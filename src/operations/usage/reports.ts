@@ -13,6 +13,8 @@ import { buildReport, listPools } from "../../usage/report/build-report.ts";
 import { makeAnonymousNames, REAL_NAMES } from "../../usage/report/names.ts";
 import type { Holder, InSteps, Report, ReportRequest } from "../../usage/report/report.ts";
 import type { SiteRecord } from "../../usage/site-record.ts";
+import { computeWhatIf, type WhatIfRequest } from "../../usage/what-if/compute-what-if.ts";
+import type { WhatIf } from "../../usage/what-if/what-if.ts";
 import { readSiteRecord } from "./read-site-record.ts";
 
 export type ReportFault = StorageFault | AuditLogDamagedFault | Fault;
@@ -53,7 +55,24 @@ export class Reports {
       return ok(await finishBetweenRequests(buildReport(record.value, holders, wanted, names)));
     });
   }
+
+  /** Null: the work would be too much; fewer numbers or a shorter period are needed. */
+  computeWhatIf(request: WhatIfRequest): Promise<Result<WhatIf | null, ReportFault>> {
+    return this.#queue.run(async () => {
+      const record = await readSiteRecord(this.#store, request.window.from);
+      if (!record.ok) return record;
+      const fault = checkPool(record.value, request);
+      if (fault !== null) return err(fault);
+      const { sessions, episodes } = record.value;
+      const decisions = (sessions.length + episodes.length) * (request.slots.length + 1);
+      if (decisions > MAX_DECISIONS) return ok(null);
+      return ok(await finishBetweenRequests(computeWhatIf(record.value, request)));
+    });
+  }
 }
+
+/** So many decisions take about a minute, between other requests. */
+const MAX_DECISIONS = 5_000_000;
 
 /** A product or feature that the record does not know is a mistake, not an empty report. */
 function checkPool(

@@ -65,6 +65,19 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     "idle-days",
     "json",
   ],
+  "report what-if": [
+    ...SITE,
+    "product",
+    "feature",
+    "slots",
+    "target",
+    "from",
+    "to",
+    "month",
+    "last",
+    "time-zone",
+    "json",
+  ],
   release: [...SITE, "product", "user", "all", "yes", "json"],
   "license request": [
     ...SITE,
@@ -173,7 +186,13 @@ describe("berth help", () => {
       GROUPS.map(async (group) => listedCommands(await runOrThrow(["help", group]))),
     );
     expect(all.flat().toSorted()).toEqual(COMMANDS.toSorted());
-    expect(all[GROUPS.indexOf("users")]).toEqual(["slots", "usage", "report", "release"]);
+    expect(all[GROUPS.indexOf("users")]).toEqual([
+      "slots",
+      "usage",
+      "report",
+      "report what-if",
+      "release",
+    ]);
   });
 
   test("lists the commands that begin with a WORD", async () => {

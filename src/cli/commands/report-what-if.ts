@@ -1,0 +1,131 @@
+import type { WhatIfReply } from "../../http/reply/what-if.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
+import { err, ok } from "../../domain/result.ts";
+import { defineCommand, type OptionTable } from "../frame/define-command.ts";
+import { option, siteOptions } from "../frame/flags.ts";
+import { matchingNumber } from "../frame/option-parsers.ts";
+import { formatTable, withProgress } from "../frame/terminal.ts";
+import { createZoneFormatter, formatSeconds, poolName } from "../report/figures.ts";
+import { periodOptions, readPeriod } from "../report/report-period.ts";
+
+const whatIfOptions = {
+  ...siteOptions,
+  product: {
+    name: "product",
+    type: "string",
+    placeholder: "CODE",
+    help: "the product",
+    isRequired: true,
+    missingHint: "for example berth report what-if --product CAD --slots 4..20",
+  },
+  feature: {
+    name: "feature",
+    type: "string",
+    placeholder: "CODE",
+    help: "a floating feature of the product, instead of its own slots",
+  },
+  slots: {
+    name: "slots",
+    type: "string",
+    placeholder: "N..M",
+    help: "the numbers of slots to try, at most 100",
+    isRequired: true,
+    missingHint: "for example --slots 4..20",
+    parse: (text) =>
+      /^\d{1,7}(?:\.\.\d{1,7})?$/.test(text)
+        ? ok(text)
+        : err({ problem: `must be a range: ${text}`, hint: "for example --slots 4..20" }),
+  },
+  target: {
+    name: "target",
+    type: "string",
+    placeholder: "PERCENT",
+    help: "the share of needs to meet at once",
+    defaultValue: () => "99",
+    parse: matchingNumber(/^(?:[1-9]\d?|100)$/, {
+      problem: "must be a whole number from 1 to 100",
+      hint: "for example --target 95",
+    }),
+  },
+  ...periodOptions,
+  json: option.json,
+} as const satisfies OptionTable;
+
+export const whatIfCommand = defineCommand({
+  name: "report what-if",
+  summary: "estimate how other numbers of slots would have met the recorded demand",
+  options: whatIfOptions,
+  examples: [
+    "berth report what-if --product CAD --slots 4..20",
+    "berth report what-if --product CAE --feature MESH --slots 1..12 --month 2026-10",
+  ],
+  async run(options, context) {
+    const { product, feature, slots, target } = options;
+    const period = readPeriod(options, wallClock());
+    const query = setFields({ product, feature, slots, ...period, target: String(target) });
+    const reply = await withProgress("deciding the recorded demand again", () =>
+      withAdminClient(options, context, ({ admin }) =>
+        unwrapReply(admin.report["what-if"].get({ query })),
+      ),
+    );
+    return { json: reply, text: () => formatWhatIf(reply, options.timeZone) };
+  },
+});
+
+type Met = WhatIfReply["recorded"];
+
+export function formatWhatIf(reply: WhatIfReply, timeZone: string): string {
+  const formatTime = createZoneFormatter({ time_zone: timeZone });
+  const { recorded, rows, check, lowest_limit: lowest, highest_limit: highest } = reply;
+  const limits = lowest === highest ? String(lowest) : `${lowest} to ${highest}`;
+  const header = ["SLOTS", "MET AT ONCE", "", "AFTER WAITING", "MEDIAN WAIT", "NOT MET", ""];
+  const table = formatTable([
+    header,
+    ["recorded", ...metCells(recorded), `limit ${limits}`],
+    ...rows.map((row) => [
+      String(row.slots),
+      ...metCells(row),
+      row.estimated ? "estimate" : "as recorded",
+    ]),
+  ]);
+  const session = formatSeconds(reply.median_session_seconds);
+  const patience = formatSeconds(reply.median_patience_seconds);
+  const interval = formatSeconds(reply.retry_interval_seconds);
+  return [
+    `${poolName(reply)} from ${formatTime(reply.from)} to ${formatTime(reply.to)} ${timeZone}: ` +
+      `${recorded.needs} needs`,
+    table,
+    formatAnswer(reply),
+    formatCheck(check),
+    [
+      "assumptions of the estimates:",
+      `- a user who gave up would have used the slot for a median session, ${session}`,
+      "- a user who was refused then retries from the first to the last refusal",
+      `- a user who was granted a slot at once would retry for ${patience}, every ${interval}`,
+      "- a session that begins at another time lasts as long as recorded",
+    ].join("\n"),
+  ].join("\n\n");
+}
+
+const metCells = (met: Met): string[] => [
+  String(met.met_at_once),
+  formatShare(met.met_at_once, met.needs),
+  String(met.met_after_waiting),
+  met.median_wait_seconds === null ? "-" : formatSeconds(met.median_wait_seconds),
+  String(met.not_met),
+];
+
+const formatShare = (part: number, whole: number): string =>
+  whole === 0 ? "-" : `${((100 * part) / whole).toFixed(1)} %`;
+
+function formatAnswer({ target_percent: percent, target_slots: slots, rows }: WhatIfReply): string {
+  const answer = slots === null ? `more than ${rows.at(-1)?.slots ?? 0} slots` : `${slots} slots`;
+  return `for ${percent} % of needs met at once: ${answer}`;
+}
+
+function formatCheck(check: WhatIfReply["check"]): string {
+  const refusals = `${check.refusals_reproduced} of ${check.refusals} refusals`;
+  const grants = `${check.grants_reproduced} of ${check.grants} grants`;
+  return `check: with the recorded limits, the rules decide ${refusals} and ${grants} as recorded`;
+}

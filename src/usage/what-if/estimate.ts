@@ -1,0 +1,176 @@
+import { later, type Instant } from "../../domain/time.ts";
+import type { Terms } from "../../domain/licenses/terms.ts";
+import type { InSteps } from "../report/report.ts";
+import type { PoolKey, Session, SiteRecord, TermsPeriod } from "../site-record.ts";
+import { isInForce } from "../terms-in-force.ts";
+import { medianOf, type Demand, type Need } from "./demand.ts";
+import { HELD, readCaps, ReplayedSite } from "./replayed-site.ts";
+import { TimedQueue } from "./timed-queue.ts";
+import type { DemandMet } from "./what-if.ts";
+
+const PIECE = 500;
+
+/** Estimates how the demand for a pool would have been met with another number of slots. */
+export function* estimateDemandMet(
+  record: SiteRecord,
+  key: PoolKey,
+  demand: Demand,
+  slots: number,
+): InSteps<DemandMet> {
+  const waits: number[] = [];
+  let [metAtOnce, notMet, decisions] = [0, 0, 0];
+  for (const [clockPeriod, period] of record.clockPeriods.entries()) {
+    const site = new SizedSite(key, slots);
+    const queue = new TimedQueue<Step>();
+    const inForce = record.terms.filter(
+      (terms) => isInForce(terms, clockPeriod, period.from) && !isInstalledIn(terms, clockPeriod),
+    );
+    for (const terms of inForce) site.install(terms);
+    for (const step of listSteps(record, key, demand, clockPeriod)) queue.add(step.at, step);
+    for (let step = queue.takeFirst(); step !== null; step = queue.takeFirst()) {
+      decisions += 1;
+      if (decisions % PIECE === 0) yield;
+      if (step.kind !== "need") {
+        site.apply(step);
+        continue;
+      }
+      const { need, at } = step;
+      const waited = at - need.at;
+      if (site.grant(need, at)) {
+        if (waited > 0) waits.push(waited);
+        else metAtOnce += 1;
+      } else if (waited >= need.patience) notMet += 1;
+      else {
+        const next = Math.min(waited + need.retryInterval, need.patience);
+        queue.add(later(need.at, next), { ...step, at: later(need.at, next) });
+      }
+    }
+  }
+  return {
+    needs: demand.needs.length,
+    metAtOnce,
+    metAfterWaiting: waits.length,
+    notMet,
+    medianWait: medianOf(waits),
+  };
+}
+
+type Step = { readonly at: Instant } & (
+  | { readonly kind: "need"; readonly need: Need }
+  | { readonly kind: "terms"; readonly terms: TermsPeriod }
+  | { readonly kind: "removal"; readonly terms: TermsPeriod }
+  | { readonly kind: "session"; readonly session: Session; readonly end: Instant }
+);
+
+const isInstalledIn = ({ startSeq, startPeriod }: TermsPeriod, clockPeriod: number): boolean =>
+  startSeq !== null && startPeriod === clockPeriod;
+
+/** What happened in one clock period: sessions of other pools are as recorded. */
+function listSteps(
+  { terms, sessions, clockPeriods }: SiteRecord,
+  key: PoolKey,
+  { needs, sessions: replaced }: Demand,
+  clockPeriod: number,
+): Step[] {
+  const steps: Step[] = [];
+  const periodFrom = clockPeriods[clockPeriod]?.from;
+  if (periodFrom === undefined) return steps;
+  const renewed = new Set(terms.map(({ license, startSeq }) => `${license} ${startSeq}`));
+  for (const period of terms) {
+    const { license, endSeq, to } = period;
+    if (isInstalledIn(period, clockPeriod))
+      steps.push({ kind: "terms", at: period.from, terms: period });
+    const isRemoved = endSeq !== null && to !== null && !renewed.has(`${license} ${endSeq}`);
+    if (isRemoved && period.endPeriod === clockPeriod)
+      steps.push({ kind: "removal", at: to, terms: period });
+  }
+  const hasCaps = needs.some(({ rule }) => rule !== null);
+  for (const session of sessions) {
+    const { product, start, startPeriod, endPeriod } = session;
+    if (startPeriod > clockPeriod || endPeriod < clockPeriod) continue;
+    // A need that outlasts its clock period is held in the next one as it was on record.
+    const isNeed = startPeriod === clockPeriod && replaced.has(session);
+    if (isNeed || (product !== key.product && !hasCaps)) continue;
+    const at = startPeriod === clockPeriod && start !== null ? start : periodFrom;
+    const end = endPeriod === clockPeriod ? (session.end ?? HELD) : HELD;
+    steps.push({ kind: "session", at, session, end });
+  }
+  for (const need of needs) {
+    if (need.clockPeriod === clockPeriod) steps.push({ kind: "need", at: need.at, need });
+  }
+  return steps;
+}
+
+/** A site whose licenses have together a chosen number of slots in one pool. */
+class SizedSite {
+  readonly #site = new ReplayedSite();
+  readonly #key: PoolKey;
+  readonly #slots: number;
+  readonly #installed = new Map<number, TermsPeriod>();
+
+  constructor(key: PoolKey, slots: number) {
+    this.#key = key;
+    this.#slots = slots;
+  }
+
+  install(period: TermsPeriod): void {
+    this.#site.install(period, period.terms);
+    this.#installed.set(period.license, period);
+    this.#resize(period.terms.product);
+  }
+
+  apply(step: Exclude<Step, { readonly kind: "need" }>): void {
+    if (step.kind === "terms") return this.install(step.terms);
+    if (step.kind === "removal") {
+      this.#site.remove(step.terms);
+      this.#installed.delete(step.terms.license);
+      return this.#resize(step.terms.terms.product);
+    }
+    this.#site.force(step.session, step.at);
+    this.#site.setEnd(step.session, step.end, step.at);
+  }
+
+  /** Whether the rules grant the need now; the slot then ends after its duration. */
+  grant({ user, peer, host, duration, rule }: Need, at: Instant): boolean {
+    const wish = { ...this.#key, user, peer, host, license: null };
+    const granted = this.#site.request(wish, at, readCaps(rule));
+    if (typeof granted === "string") return false;
+    this.#site.setEnd(granted, duration >= HELD ? HELD : later(at, duration), at);
+    return true;
+  }
+
+  /** Each license keeps its slots as far as they reach; the last one gets the rest. */
+  #resize(product: string): void {
+    if (product !== this.#key.product) return;
+    let rest = this.#slots;
+    const licenses = this.#site
+      .listLicenses(product)
+      .flatMap((id) => this.#installed.get(id) ?? [])
+      .filter(({ terms }) => countSlots(terms, this.#key.feature) !== null);
+    for (const [index, period] of licenses.entries()) {
+      const isLast = index === licenses.length - 1;
+      const slots = isLast
+        ? rest
+        : Math.min(rest, countSlots(period.terms, this.#key.feature) ?? 0);
+      rest -= slots;
+      this.#site.install(period, withSlots(period.terms, this.#key.feature, slots));
+    }
+  }
+}
+
+function countSlots({ slots, features }: Terms, feature: string | null): number | null {
+  if (feature === null) return slots;
+  return features.find(({ code }) => code === feature)?.floating?.slots ?? null;
+}
+
+const withSlots = (terms: Terms, feature: string | null, slots: number): Terms =>
+  feature === null
+    ? { ...terms, slots }
+    : {
+        ...terms,
+        features: terms.features.map((current) =>
+          current.code === feature && current.floating !== null
+            ? { ...current, floating: { ...current.floating, slots } }
+            : current,
+        ),
+      };
