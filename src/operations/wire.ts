@@ -177,7 +177,13 @@ export async function wire(
       usageTracker,
       demandCounts: commands.demandCounts,
       reports: new Reports(store),
-      metrics: new MetricsReader(store, timekeeping, identity, metrics),
+      metrics: new MetricsReader({
+        store,
+        timekeeping,
+        identity,
+        metrics,
+        demand: commands.demandCounts,
+      }),
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),
       async close() {

@@ -8,8 +8,10 @@ import type { License, State } from "../../domain/state.ts";
 import { SECOND, type Instant } from "../../domain/time.ts";
 import type { Metric, MetricFamily, Sample } from "../../platform/metrics/metric.ts";
 import type { StoreObserver } from "../../store/store-options.ts";
+import type { DemandCounts } from "../demand/demand-counts.ts";
 import { METRICS } from "./catalogue.ts";
 import { ChangeCounters, featureKey, RELEASE_CAUSES } from "./change-counters.ts";
+import { demandFamilies } from "./demand-families.ts";
 import {
   countsConsumption,
   isFloating,
@@ -92,12 +94,13 @@ export class ApplianceMetrics implements StoreObserver {
     }
   }
 
-  families(state: State, context: MetricsContext): MetricFamily[] {
+  families(state: State, context: MetricsContext, demand: DemandCounts): MetricFamily[] {
     this.sample(state, context.at);
     return [
       ...this.#licenseFamilies(state, context),
       ...this.#featureFamilies(state, context.at),
       ...this.#productFamilies(state),
+      ...demandFamilies(demand, productsOf(state), this.#seriesOf(state)),
     ];
   }
 
@@ -153,8 +156,8 @@ export class ApplianceMetrics implements StoreObserver {
     ];
   }
 
-  #productFamilies({ products }: State): MetricFamily[] {
-    const names = [...products.keys()].toSorted();
+  #productFamilies(state: State): MetricFamily[] {
+    const names = productsOf(state);
     return [
       {
         metric: METRICS.featureReleases,
@@ -220,6 +223,8 @@ const featureFamily = (
   metric,
   samples: list.flatMap((series) => toSamples([series.product, series.feature], read(series))),
 });
+
+const productsOf = ({ products }: State): string[] => [...products.keys()].toSorted();
 
 const labelsOf = ({ terms, id }: License): readonly string[] => [terms.product, String(id)];
 

@@ -122,6 +122,25 @@ export const METRICS = {
     labels: ["product", "scope", "code"],
   },
 
+  deniedEpisodes: {
+    name: "berth_denied_episodes",
+    type: "counter",
+    help: "Denied episodes of a product that began: needs for a slot that were not met at once.",
+    labels: ["product"],
+  },
+  deniedEpisodesEnded: {
+    name: "berth_denied_episodes_ended",
+    type: "counter",
+    help: "Denied episodes of a product that ended, by outcome: granted, gave_up or left.",
+    labels: ["product", "outcome"],
+  },
+  featureDeniedEpisodes: {
+    name: "berth_feature_denied_episodes",
+    type: "counter",
+    help: "Denied episodes of a floating feature that began.",
+    labels: FEATURE_LABELS,
+  },
+
   journalSyncs: {
     name: "berth_journal_sync_duration_seconds",
     type: "histogram",

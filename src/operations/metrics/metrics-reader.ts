@@ -2,6 +2,7 @@ import { SECOND } from "../../domain/time.ts";
 import type { MetricFamily, Metric } from "../../platform/metrics/metric.ts";
 import { STORE_WARNING_CODES } from "../../store/store-health.ts";
 import type { Store } from "../../store/store.ts";
+import type { DemandCounts } from "../demand/demand-counts.ts";
 import type { Identity } from "../identity.ts";
 import type { ClockView, Timekeeping } from "../timekeeping.ts";
 import type { ApplianceMetrics, MetricsContext } from "./appliance-metrics.ts";
@@ -9,23 +10,28 @@ import { METRICS } from "./catalogue.ts";
 
 const CLOCK_STATES: readonly ClockView["state"][] = ["ok", "behind", "suspect", "ahead"];
 
+interface MetricsSources {
+  readonly store: Store;
+  readonly timekeeping: Timekeeping;
+  readonly identity: Identity;
+  readonly metrics: ApplianceMetrics;
+  readonly demand: DemandCounts;
+}
+
 /** Reads the metrics of an open data folder: licenses, storage and clock. */
 export class MetricsReader {
   readonly #store: Store;
   readonly #timekeeping: Timekeeping;
   readonly #identity: Identity;
   readonly #metrics: ApplianceMetrics;
+  readonly #demand: DemandCounts;
 
-  constructor(
-    store: Store,
-    timekeeping: Timekeeping,
-    identity: Identity,
-    metrics: ApplianceMetrics,
-  ) {
+  constructor({ store, timekeeping, identity, metrics, demand }: MetricsSources) {
     this.#store = store;
     this.#timekeeping = timekeeping;
     this.#identity = identity;
     this.#metrics = metrics;
+    this.#demand = demand;
   }
 
   read(): MetricFamily[] {
@@ -35,7 +41,7 @@ export class MetricsReader {
       isSignedForThisMachine: (license) => this.#identity.matchHardware(license).isMatch,
     };
     return [
-      ...this.#store.peek((state) => this.#metrics.families(state, context)),
+      ...this.#store.peek((state) => this.#metrics.families(state, context, this.#demand)),
       ...this.#storageFamilies(),
       ...clockFamilies(clock),
     ];

@@ -125,6 +125,23 @@ describe("GET /metrics", () => {
     expect(valueOf(await scrape(site), "berth_feature_releases_total", expired)).toBe(1);
   });
 
+  test("counts 50 retries of one person as one denied episode, and how it ended", async () => {
+    const site = await openSite();
+    for (const user of ["ada", "bob", "eve"]) expectOk(await site.register({ user }));
+    expectOk(await site.featureRegister({ user: "ada", feature: "render" }));
+    for (let retry = 0; retry < 50; retry += 1) await site.register({ user: "dan" });
+    for (const user of ["bob", "eve"]) await site.featureRegister({ user, feature: "render" });
+    const before = await scrape(site);
+    expect(valueOf(before, "berth_denied_episodes_total", { product: "cad" })).toBe(1);
+    const render = { product: "cad", feature: "render" };
+    expect(valueOf(before, "berth_feature_denied_episodes_total", render)).toBe(2);
+    const granted = { product: "cad", outcome: "granted" };
+    expect(valueOf(before, "berth_denied_episodes_ended_total", granted)).toBe(0);
+    expectOk(await site.unregister({ user: "bob" }));
+    expectOk(await site.register({ user: "dan" }));
+    expect(valueOf(await scrape(site), "berth_denied_episodes_ended_total", granted)).toBe(1);
+  });
+
   test("shows consumption of licenses and features, and their limits", async () => {
     const site = await openSite();
     expectOk(await site.addConsumption({ consumptions: "4" }));

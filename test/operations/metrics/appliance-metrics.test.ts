@@ -4,8 +4,8 @@ import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import type { FeatureTerms, Terms } from "../../../src/domain/licenses/terms.ts";
 import type { State } from "../../../src/domain/state.ts";
 import { later, MINUTE, type Instant } from "../../../src/domain/time.ts";
+import { DemandCounts } from "../../../src/operations/demand/demand-counts.ts";
 import { ApplianceMetrics } from "../../../src/operations/metrics/appliance-metrics.ts";
-import type { MetricFamily } from "../../../src/platform/metrics/metric.ts";
 import { writeExposition } from "../../../src/platform/metrics/exposition.ts";
 import { parseExposition, type ParsedSample } from "../../support/parse-exposition.ts";
 import {
@@ -24,6 +24,7 @@ const isSignedForThisMachine = (): boolean => true;
 class MeasuredSite {
   readonly state: State;
   readonly metrics: ApplianceMetrics;
+  readonly demand = new DemandCounts();
   monotonicMs = 12_345;
 
   constructor(terms: Partial<Terms>) {
@@ -39,10 +40,8 @@ class MeasuredSite {
   }
 
   read(at: Instant = MONDAY): ParsedSample[] {
-    const families: MetricFamily[] = this.metrics.families(this.state, {
-      at,
-      isSignedForThisMachine,
-    });
+    const context = { at, isSignedForThisMachine };
+    const families = this.metrics.families(this.state, context, this.demand);
     const text = writeExposition(families, 1, "openmetrics");
     return parseExposition(text, "openmetrics").flatMap(({ samples }) => samples);
   }
