@@ -4,6 +4,7 @@ import { airgapCommands } from "./commands/airgap.ts";
 import { auditRepairCommands } from "./commands/audit-repair.ts";
 import { backupJobCommand } from "./commands/backup-job.ts";
 import { backupCommands } from "./commands/backup.ts";
+import { checkCommand } from "./commands/check.ts";
 import { checkpointCommand } from "./commands/checkpoint.ts";
 import { clockCommands } from "./commands/clock.ts";
 import { configCommands } from "./commands/config.ts";
@@ -13,6 +14,7 @@ import { eventsTestCommand } from "./commands/events.ts";
 import { keysSetCommand } from "./commands/keys.ts";
 import { licenseCommands } from "./commands/license.ts";
 import { licenseRequestCommands } from "./commands/license-request.ts";
+import { metricsCommands } from "./commands/metrics.ts";
 import { moveCommands } from "./commands/move.ts";
 import { noticesCommand } from "./commands/notices.ts";
 import { qrCommands } from "./commands/qr.ts";
@@ -60,6 +62,8 @@ export const commandGroups: readonly CommandGroup[] = [
     title: "checks, audit log, backups, moves",
     commands: [
       doctorCommand,
+      checkCommand,
+      ...metricsCommands,
       eventsTestCommand,
       ...auditCommands,
       ...auditRepairCommands,

@@ -21,9 +21,11 @@ export async function run(
     return await dispatch(argv, environment, platform);
   } catch (error) {
     const { exitCode, refusal } = describeError(error);
-    printError(refusal.message, refusal.hint);
+    const failure = commands.find(({ name }) => name === argv[0])?.describeFailure?.(refusal);
+    if (failure !== undefined && !wantsJson(argv, environment)) print(failure.text);
+    else printError(refusal.message, refusal.hint);
     if (wantsJson(argv, environment)) printJsonRefusal(toJsonRefusal(refusal));
-    return exitCode;
+    return failure?.exitCode ?? exitCode;
   }
 }
 

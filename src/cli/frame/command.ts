@@ -17,7 +17,21 @@ export interface Command {
   readonly arguments?: readonly string[];
   /** The command also runs with an invalid settings file, and reports what is wrong with it. */
   readonly canRunWithInvalidSettings?: boolean;
+  /**
+   * How a failure of this command is printed on standard output, and its exit code; absent: as the
+   * failures of all other commands.
+   */
+  readonly describeFailure?: (refusal: FailedRefusal) => {
+    readonly text: string;
+    readonly exitCode: number;
+  };
   readonly run: (invocation: Invocation) => Promise<number>;
+}
+
+/** What is known of a failure. */
+export interface FailedRefusal {
+  readonly statement: string;
+  readonly hint: string;
 }
 
 /** One command line: its options, resolved, and what it was started with. */

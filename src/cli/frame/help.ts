@@ -68,8 +68,10 @@ function wrapList(words: readonly string[]): string {
   return lines.join(",\n");
 }
 
-const formatFlag = ({ name, placeholder }: Option): string =>
-  placeholder === undefined ? `--${name}` : `--${name} ${placeholder}`;
+function formatFlag({ name, short, placeholder }: Option): string {
+  const flag = short === undefined ? `--${name}` : `-${short}, --${name}`;
+  return placeholder === undefined ? flag : `${flag} ${placeholder}`;
+}
 
 /** What an option means, its environment variable, whether it is required, and its default. */
 export function describeOption(option: Option): string {

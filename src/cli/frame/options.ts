@@ -7,6 +7,8 @@ import type { Environment } from "../../platform/environment.ts";
  */
 export interface Option {
   readonly name: string;
+  /** One letter, for a flag that other programs have too. */
+  readonly short?: string;
   readonly type: "string" | "boolean" | "list";
   readonly help: string;
   readonly placeholder?: string;

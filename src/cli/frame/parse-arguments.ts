@@ -15,11 +15,12 @@ export function parseArguments(
   argv: readonly string[],
 ): { flags: ParsedFlags; positionals: string[] } {
   const options = Object.fromEntries(
-    command.options.map(({ name, type }) => [
+    command.options.map(({ name, type, short }) => [
       name,
       {
         type: type === "boolean" ? ("boolean" as const) : ("string" as const),
         multiple: type === "list",
+        ...(short !== undefined && { short }),
       },
     ]),
   );

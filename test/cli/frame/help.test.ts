@@ -32,6 +32,9 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   completions: [],
   man: [],
   status: [...SITE, "json"],
+  check: words("data config url token-file ca-file warning critical json"),
+  "metrics rules": ["json"],
+  "metrics dashboard": ["json"],
   verify: ["data", "allow-damaged-audit", "config", "json"],
   backup: ["data", "config", "json"],
   "backup list": ["data", "backup-dir", "config", "json"],
@@ -230,7 +233,7 @@ test.each(COMMANDS)(
   async (name) => {
     const text = await runOrThrow([...name.split(" "), "--help"]);
     expect(text).toContain(`usage: berth ${name}`);
-    const flags = [...text.matchAll(/^ {2}--(\S+)( .*)$/gm)];
+    const flags = [...text.matchAll(/^ {2}(?:-\w, )?--(\S+)( .*)$/gm)];
     expect(flags.map(([, flag = ""]) => flag)).toEqual([...(FLAGS[name] ?? [])]);
     for (const [, flag = "", about = ""] of flags) {
       expect(about).toContain(`(BERTH_${flag.replaceAll("-", "_").toUpperCase()}`);

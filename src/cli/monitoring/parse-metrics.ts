@@ -1,0 +1,45 @@
+/** One series of the text format. */
+export interface MetricSample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
+const PAIR = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/g;
+
+/** Reads the samples of a reply in the text format. Lines of another form are left out. */
+export function parseMetrics(text: string): MetricSample[] {
+  return text.split("\n").flatMap((line) => {
+    const [match, name = "", pairs = "", number = ""] = SAMPLE.exec(line) ?? [];
+    if (match === undefined || line.startsWith("#")) return [];
+    const labels = Object.fromEntries(
+      [...pairs.matchAll(PAIR)].map(([, label = "", value = ""]) => [label, unescapeValue(value)]),
+    );
+    return [{ name, labels, value: Number(number.replace("Inf", "Infinity")) }];
+  });
+}
+
+const unescapeValue = (text: string): string =>
+  text.replaceAll(/\\(.)/g, (_match, character: string) => (character === "n" ? "\n" : character));
+
+/** The samples of one server, by the names of their metrics. */
+export class MetricSamples {
+  readonly #byName: ReadonlyMap<string, readonly MetricSample[]>;
+
+  constructor(text: string) {
+    this.#byName = Map.groupBy(parseMetrics(text), ({ name }) => name);
+  }
+
+  list(name: string): readonly MetricSample[] {
+    return this.#byName.get(name) ?? [];
+  }
+
+  /** The value of the series with these labels; null: there is none. */
+  find(name: string, labels: MetricSample["labels"] = {}): number | null {
+    const found = this.list(name).find((sample) =>
+      Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+    );
+    return found?.value ?? null;
+  }
+}
