@@ -4,7 +4,7 @@ import type { MetricSamples } from "./parse-metrics.ts";
 export const PLUGIN_STATES = ["OK", "WARNING", "CRITICAL", "UNKNOWN"] as const;
 
 export const OK = 0;
-export const WARNING = 1;
+const WARNING = 1;
 export const CRITICAL = 2;
 export const UNKNOWN = 3;
 

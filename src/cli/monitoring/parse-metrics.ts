@@ -1,5 +1,5 @@
 /** One series of the text format. */
-export interface MetricSample {
+interface MetricSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -9,7 +9,7 @@ const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
 const PAIR = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/g;
 
 /** Reads the samples of a reply in the text format. Lines of another form are left out. */
-export function parseMetrics(text: string): MetricSample[] {
+function parseMetrics(text: string): MetricSample[] {
   return text.split("\n").flatMap((line) => {
     const [match, name = "", pairs = "", number = ""] = SAMPLE.exec(line) ?? [];
     if (match === undefined || line.startsWith("#")) return [];
