@@ -20,9 +20,10 @@ export interface PeriodPart {
 }
 
 /**
- * The times at which it lasted, in each clock period from its first line to its last one. An end is
- * on the clock of the last period. In the first period it counts if it is after the start: then it
- * was due there too, although no line says so.
+ * The times at which it lasted, in each clock period from its first line to its last one. Until the
+ * clock was set back it lasted on, but not into the time after a wrong jump: a slot is held for
+ * minutes or hours only, and the jump may have been a year. What a later line says does not change
+ * an earlier period, so figures that were written once stay true.
  */
 export function* clipToClockPeriods(
   { start, end, startPeriod, endPeriod }: Lasting,
@@ -33,8 +34,10 @@ export function* clipToClockPeriods(
     if (period === undefined) return;
     const isFirst = index === startPeriod && start !== null;
     const from = isFirst ? latest(start, period.from) : period.from;
-    const isEndOfLaterPeriod = isFirst && index < endPeriod && end !== null && end < start;
-    const to = end === null || isEndOfLaterPeriod ? period.to : earliest(end, period.to);
+    const to = index === endPeriod && end !== null ? earliest(end, period.to) : endOf(period, from);
     if (from < to) yield { clockPeriod: index, from, to };
   }
 }
+
+const endOf = ({ to, wrongFrom }: ClockPeriod, from: Instant): Instant =>
+  wrongFrom !== undefined && from <= wrongFrom ? wrongFrom : to;

@@ -48,7 +48,7 @@ export class SessionCollector {
         return;
       }
       case "SlotBorrowed": {
-        const session = this.#findOrAdd({ ...event, feature: null }, position);
+        const session = this.#findOrAdd({ ...event, feature: null });
         if (session.host === "") session.host = event.contact.hostname;
         if (session.peer === "") session.peer = event.contact.peer;
         addBorrow(session, event.until, position);
@@ -56,7 +56,7 @@ export class SessionCollector {
       }
       case "SlotRestored": {
         if (event.isHeld) {
-          addBorrow(this.#findOrAdd({ ...event, feature: null }, position), event.until, position);
+          addBorrow(this.#findOrAdd({ ...event, feature: null }), event.until, position);
           return;
         }
         const ended = this.#ended.findLast(({ slot }) => slot === event.slot);
@@ -91,26 +91,40 @@ export class SessionCollector {
     }
   }
 
+  /** All sessions, with the state after the last line. More lines can be added afterwards. */
   finish({ holders, now }: FinalState, periodCount: number): readonly CollectedSession[] {
     const lastPeriod = periodCount - 1;
+    const sessions: CollectedSession[] = [...this.#ended];
     const heldSlots = new Set<number>();
     for (const holder of holders) {
       const { slot, end } = holder;
       heldSlots.add(slot);
-      const session = this.#open.get(slot) ?? this.#addHolder(holder, now);
-      session.endPeriod = lastPeriod;
-      session.end = end <= now ? end : null;
-      if (end <= now) session.endedBy = "expiry";
+      const session = this.#open.get(slot) ?? this.#makeHeldSession(holder, now);
+      const hasEnded = end <= now;
+      sessions.push({
+        ...session,
+        endPeriod: lastPeriod,
+        end: hasEnded ? end : null,
+        endedBy: hasEnded ? "expiry" : null,
+      });
     }
     for (const [slot, session] of this.#open) {
       if (heldSlots.has(slot)) continue;
-      const { at, clockPeriod } = this.#endedInGap.get(slot) ?? {
-        at: now,
-        clockPeriod: lastPeriod,
-      };
-      Object.assign(session, { end: at, endPeriod: clockPeriod });
+      const ended = this.#endedInGap.get(slot) ?? { at: now, clockPeriod: lastPeriod };
+      sessions.push({ ...session, end: ended.at, endPeriod: ended.clockPeriod });
     }
-    return [...this.#ended, ...this.#open.values()];
+    return sessions;
+  }
+
+  /** When the borrows of held slots end, by slot. */
+  listOpenBorrows({ holders, now }: FinalState): Map<number, Instant> {
+    const borrows = new Map<number, Instant>();
+    for (const holder of holders) {
+      const session = this.#open.get(holder.slot) ?? this.#makeHeldSession(holder, now);
+      const until = session.borrows.at(-1)?.until;
+      if (until !== undefined && until > now) borrows.set(holder.slot, until);
+    }
+    return borrows;
   }
 
   #take(
@@ -134,23 +148,28 @@ export class SessionCollector {
   }
 
   /** The open session of a slot, which may have begun before the record or in missing lines. */
-  #findOrAdd(slotOfUser: SlotOfUser, { clockPeriod }: Pick<RecordPosition, "clockPeriod">) {
+  #findOrAdd(slotOfUser: SlotOfUser): OpenSession {
     const open = this.#open.get(slotOfUser.slot);
     if (open !== undefined) return open;
+    const session = this.#makeUnseenSession(slotOfUser);
+    this.#add(session);
+    return session;
+  }
+
+  /** A session of which no line was added yet. */
+  #makeUnseenSession(slotOfUser: SlotOfUser): OpenSession {
     const isTakenInGap = this.#gap !== null && slotOfUser.slot > this.#gap.newestSlot;
     const session =
       isTakenInGap && this.#gap !== null
         ? newSession(slotOfUser, this.#gap.at, this.#gap.clockPeriod)
         : newSession(slotOfUser, null, 0);
-    session.endPeriod = clockPeriod;
     const until = this.#borrowsBefore.get(slotOfUser.slot);
     if (until !== undefined) session.borrows.push({ from: BEFORE, until, clockPeriod: 0 });
-    this.#add(session);
     return session;
   }
 
-  #addHolder({ license, feature, user, slot, host, peer, borrow }: HeldSlot, now: Instant) {
-    const session = this.#findOrAdd({ license, feature, user, slot }, { clockPeriod: 0 });
+  #makeHeldSession({ host, peer, borrow, ...slotOfUser }: HeldSlot, now: Instant): OpenSession {
+    const session = this.#makeUnseenSession(slotOfUser);
     Object.assign(session, { host, peer });
     if (borrow !== null && session.borrows.length === 0) {
       const from = earliest(borrow.from, now);
@@ -164,7 +183,7 @@ export class SessionCollector {
     position: RecordPosition,
     endedBy: NonNullable<Session["endedBy"]>,
   ): void {
-    const session = this.#findOrAdd(slotOfUser, position);
+    const session = this.#findOrAdd(slotOfUser);
     this.#open.delete(session.slot);
     this.#endedInGap.delete(session.slot);
     const key = userKey(session.license, session.user);

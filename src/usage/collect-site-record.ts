@@ -1,4 +1,5 @@
-import type { Event } from "../domain/event.ts";
+import { findUndoneJumps } from "../domain/clock/clock-jumps.ts";
+import type { ClockJumped, ClockSetBack, Event } from "../domain/event.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { SessionCollector } from "./collect-sessions.ts";
@@ -27,6 +28,8 @@ export class SiteRecordCollector {
   /** The clock periods that are over. */
   readonly #clockPeriods: ClockPeriod[] = [];
   #periodFrom: Instant | null = null;
+  /** The jumps forward in the current clock period. */
+  readonly #jumps: ClockJumped[] = [];
   readonly #sessions: SessionCollector;
   readonly #terms: TermsCollector;
   /** A license was removed that is older than the record. */
@@ -63,11 +66,8 @@ export class SiteRecordCollector {
   }
 
   #addEvent(event: Event, seq: number): void {
-    if (event.type === "ClockSetBack") {
-      this.#clockPeriods.push({ from: this.#periodFrom ?? event.from, to: event.from });
-      this.#periodFrom = event.to;
-      return;
-    }
+    if (event.type === "ClockSetBack") return this.#startClockPeriod(event);
+    if (event.type === "ClockJumped") this.#jumps.push(event);
     const position = { at: event.at, clockPeriod: this.#clockPeriods.length, seq };
     switch (event.type) {
       case "EpisodeEnded": {
@@ -96,12 +96,33 @@ export class SiteRecordCollector {
     }
   }
 
+  #startClockPeriod({ from, to }: ClockSetBack): void {
+    const [wrong] = findUndoneJumps(this.#jumps, to);
+    const period = { from: this.#periodFrom ?? from, to: from };
+    this.#clockPeriods.push(wrong === undefined ? period : { ...period, wrongFrom: wrong.from });
+    this.#periodFrom = to;
+    this.#jumps.length = 0;
+  }
+
   /** The index of the clock period of the last line. */
   get clockPeriodIndex(): number {
     return this.#clockPeriods.length;
   }
 
-  /** The record, completed by the state after the last line. The collector is used up. */
+  /** Whether the clock was set back within the record. */
+  get hasSetBack(): boolean {
+    return this.#clockPeriods.length > 0;
+  }
+
+  /** What the next record, which begins with the state `final`, cannot know from its own lines. */
+  listKnown(final: FinalState): KnownBefore {
+    return { terms: final.terms, borrows: this.#sessions.listOpenBorrows(final) };
+  }
+
+  /**
+   * The record, completed by the state after the last line. More lines can be added afterwards, for
+   * a later record.
+   */
   finish(final: FinalState): SiteRecord {
     const { now } = final;
     const from = this.#from ?? this.#firstAt ?? now;
@@ -118,7 +139,7 @@ export class SiteRecordCollector {
       to: now,
       clockPeriods,
       sessions,
-      episodes: this.#episodes,
+      episodes: [...this.#episodes],
       terms: this.#terms.finish(final, from, clockPeriods.length),
       consumptions: this.#consumptions.flatMap((consumption) => {
         const product = products.get(consumption.license);

@@ -15,7 +15,7 @@ export function cutSiteRecord(
     ...record,
     from,
     clockPeriods: record.clockPeriods.map((period, index) => {
-      if (index < first) return { from: period.to, to: period.to };
+      if (index < first) return { ...period, from: period.to };
       return index === first ? { ...period, from } : period;
     }),
     sessions: record.sessions.filter(({ end, endPeriod }) => isWithin(end, endPeriod)),

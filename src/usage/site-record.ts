@@ -23,6 +23,8 @@ export interface SiteRecord {
 export interface ClockPeriod {
   readonly from: Instant;
   readonly to: Instant;
+  /** When the clock jumped forward by mistake: the period ended by undoing this. Absent: never. */
+  readonly wrongFrom?: Instant;
 }
 
 /** A pool of slots: of a product, or of one of its floating features. */

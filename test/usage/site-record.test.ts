@@ -165,7 +165,7 @@ describe("site record", () => {
       { from: minutesLater(5), to: minutesLater(12) },
     ]);
     expect(listParts(record, record.sessions[0])).toEqual([
-      [0, 0, 12],
+      [0, 0, 20],
       [1, 5, 12],
     ]);
   });

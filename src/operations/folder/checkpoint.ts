@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { realDisk } from "../../platform/files/disk.ts";
 import { lowerPriority } from "../../platform/system/low-priority.ts";
-import { checkpoint } from "../../store/checkpoint/checkpoint.ts";
 import { CheckpointHung } from "../../store/checkpoint/checkpoint-runner.ts";
-import { AUDIT_FOLDER, listSegments, STATE_FILE } from "../../store/folder/files.ts";
+import { AUDIT_FOLDER, listSegments, STATE_FILE, USAGE_FOLDER } from "../../store/folder/files.ts";
+import { checkpointWithUsage } from "../usage/checkpoint-with-usage.ts";
 import { isLockedBy } from "../../store/folder/lock.ts";
 import { AuditDamaged } from "../../store/folder/refusal.ts";
 
@@ -21,7 +21,7 @@ export async function runCheckpoint(folder: string, job: CheckpointJob): Promise
   const { openSegment, keepMonths, serverPid } = job;
   // No client waits for a checkpoint.
   lowerPriority(0);
-  await checkpoint(realDisk, folder, openSegment, {
+  await checkpointWithUsage(realDisk, folder, openSegment, {
     keepMonths,
     isStillWanted: () => isLockedBy(realDisk, folder, serverPid),
   });
@@ -53,7 +53,10 @@ export function countBytesWritten(folder: string): number | null {
     const auditFiles = realDisk
       .list(join(folder, AUDIT_FOLDER))
       .map((name) => join(AUDIT_FOLDER, name));
-    const names = [`${STATE_FILE}.new`, ...auditFiles];
+    const usageFiles = realDisk
+      .list(join(folder, USAGE_FOLDER))
+      .map((name) => join(USAGE_FOLDER, name));
+    const names = [`${STATE_FILE}.new`, ...auditFiles, ...usageFiles];
     return names.reduce((sum, name) => sum + sizeOf(join(folder, name)), 0);
   } catch {
     return null;

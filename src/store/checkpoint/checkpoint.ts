@@ -1,4 +1,4 @@
-import type { Instant } from "../../domain/time.ts";
+import type { State } from "../../domain/state.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { readDeclaredGaps } from "../audit/declared-gaps.ts";
 import { repairTailFromJournal } from "../audit/tail-repair.ts";
@@ -23,6 +23,8 @@ export interface CheckpointOptions {
    * this checkpoint.
    */
   readonly isStillWanted?: () => boolean;
+  /** Called with the new state, once it and the audit log are on disk. */
+  readonly onWritten?: (state: State, head: ChainHead) => void;
 }
 
 /**
@@ -34,7 +36,7 @@ export async function checkpoint(
   disk: Disk,
   folder: string,
   open: number,
-  { keepMonths = 0, isStillWanted = () => true }: CheckpointOptions = {},
+  { keepMonths = 0, isStillWanted = () => true, onWritten = () => {} }: CheckpointOptions = {},
 ): Promise<void> {
   const lock = lockCheckpoint(disk, folder);
   if (lock === null) throw new Error("another checkpoint is running");
@@ -44,8 +46,9 @@ export async function checkpoint(
     const before = await file.read();
     if (before === null) throw new Error(`${file.path} does not exist`);
     if (before.covers.seq >= open - 1) return;
-    await replaceState(disk, folder, file, before, open, keepMonths);
+    const { state, head } = await replaceState(disk, folder, file, before, open, keepMonths);
     await removeOldGenerations(disk, folder, before);
+    onWritten(state, head);
   } finally {
     lock.release();
   }
@@ -62,8 +65,9 @@ async function replaceState(
   before: Snapshot,
   open: number,
   keepMonths: number,
-): Promise<void> {
-  const { snapshot, mark, segments, auditedBytes } = computeSnapshot(disk, folder, before, open);
+): Promise<Pick<ComputedSnapshot, "state" | "head">> {
+  const computed = computeSnapshot(disk, folder, before, open);
+  const { snapshot, state, segments, auditedBytes } = computed;
   requireDiskSpace(
     disk,
     folder,
@@ -79,9 +83,12 @@ async function replaceState(
     for (const segment of segments) await appendAuditedLines(disk, segment, auditWriter);
     const end = await auditWriter.close();
     const anchor =
-      keepMonths === 0 ? end.anchor : computeAnchor(disk, folder, end, keepMonths, mark);
+      keepMonths === 0
+        ? end.anchor
+        : computeAnchor(disk, folder, end, keepMonths, state.latestEventAt);
     const audit = { ...snapshot.audit, file: end.file, length: end.length, anchor };
     await file.write({ ...snapshot, audit }, before);
+    return computed;
   } catch (error) {
     removeUnfinishedCheckpoint(disk, folder, Infinity, {
       auditEnd: before.audit,
@@ -101,7 +108,8 @@ interface ClosedSegment {
 interface ComputedSnapshot {
   /** Complete except for the end of the audit log, which is not written yet. */
   readonly snapshot: Snapshot;
-  readonly mark: Instant;
+  readonly state: State;
+  readonly head: ChainHead;
   readonly segments: readonly ClosedSegment[];
   /** The size of all audited lines. */
   readonly auditedBytes: number;
@@ -129,7 +137,7 @@ function computeSnapshot(
   }
   if (head.seq !== open - 1) throw new Error(`the journal ends at ${head.seq}, not ${open - 1}`);
   const snapshot = encodeSnapshot(state, head, before.audit);
-  return { snapshot, mark: state.latestEventAt, segments, auditedBytes };
+  return { snapshot, state, head, segments, auditedBytes };
 }
 
 async function appendAuditedLines(

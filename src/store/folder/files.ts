@@ -9,6 +9,8 @@ export const IDENTITY_FILE = "identity.jwk";
 export const DOWNLOADS_FOLDER = "downloads";
 /** Scheduled backups, unless the operator names another folder for them. */
 export const BACKUPS_FOLDER = "backups";
+/** Figures of the past, computed from the audit log: without them, they are computed again. */
+export const USAGE_FOLDER = "usage";
 export const FOLDER_LOCK_FILE = "lock";
 export const CHECKPOINT_LOCK_FILE = "checkpoint.lock";
 

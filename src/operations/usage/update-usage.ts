@@ -1,0 +1,194 @@
+import { join } from "node:path";
+import type { State } from "../../domain/state.ts";
+import { instant } from "../../domain/time.ts";
+import type { Disk } from "../../platform/files/disk.ts";
+import { AuditLineDamaged, type AuditLogSource } from "../../store/audit/line-locator.ts";
+import { decodeForward } from "../../store/audit/read-forward.ts";
+import { decodeAfter } from "./lines-after-position.ts";
+import { USAGE_FOLDER } from "../../store/folder/files.ts";
+import type { ChainHead, JournalLine } from "../../store/journal/journal.ts";
+import { SiteRecordCollector } from "../../usage/collect-site-record.ts";
+import { computeUsage } from "../../usage/compute-usage.ts";
+import { captureFinalState, type FinalState } from "../../usage/final-state.ts";
+import { keepUsageBefore, UsageTable } from "../../usage/usage-table.ts";
+import { findOldestMonth, readUsageFile, UsageDamaged, UsageWriter } from "./usage-files.ts";
+import {
+  knownBefore,
+  knownFields,
+  readPosition,
+  readSpans,
+  spanFields,
+  type UsagePosition,
+} from "./usage-position.ts";
+
+/** The state of a checkpoint, and the position of its chains. */
+export interface CheckpointedState {
+  readonly state: State;
+  readonly head: ChainHead;
+}
+
+export interface UpdateOptions {
+  /** Compute everything again. */
+  readonly rebuilds?: boolean;
+  /** Called now and then with the number of lines that were read. */
+  readonly onProgress?: (lines: number) => void;
+}
+
+/** `busy`: another process updates the files; it or the next update writes what is missing. */
+export type UpdateResult =
+  { readonly kind: "busy" } | { readonly kind: "continued" | "rebuilt"; readonly lines: number };
+
+/**
+ * Brings the files of the folder `usage/` up to a checkpoint: from the line of the audit log that
+ * they cover, or from the oldest kept line if they are missing, damaged or of another history.
+ */
+export async function updateUsage(
+  disk: Disk,
+  folder: string,
+  checkpointed: CheckpointedState,
+  options: UpdateOptions = {},
+): Promise<UpdateResult> {
+  disk.makeFolder(join(folder, USAGE_FOLDER));
+  const lock = disk.lock(join(folder, USAGE_FOLDER, LOCK_FILE));
+  if (lock === null) return { kind: "busy" };
+  try {
+    const update = new UsageUpdate(disk, folder, checkpointed, options.onProgress);
+    const lines = options.rebuilds === true ? null : await update.tryContinue();
+    if (lines !== null) return { kind: "continued", lines };
+    return { kind: "rebuilt", lines: await update.rebuild() };
+  } finally {
+    lock.release();
+  }
+}
+
+const LOCK_FILE = "lock";
+/** After so many damaged lines, reading is given up. */
+const MAX_DAMAGED_LINES = 1_000;
+
+class UsageUpdate {
+  readonly #disk: Disk;
+  readonly #folder: string;
+  readonly #head: ChainHead;
+  readonly #final: FinalState;
+  readonly #source: AuditLogSource;
+  readonly #position: UsagePosition | null;
+  readonly #onProgress: (lines: number) => void;
+
+  constructor(
+    disk: Disk,
+    folder: string,
+    { state, head }: CheckpointedState,
+    onProgress: (lines: number) => void = () => {},
+  ) {
+    this.#disk = disk;
+    this.#folder = folder;
+    this.#head = head;
+    this.#final = captureFinalState(state, state.latestEventAt);
+    const { seq: coveredSeq, auditSeq: lastSeq } = head;
+    this.#source = { disk, folder, coveredSeq, lastSeq, gaps: state.auditGaps };
+    this.#position = readPosition(disk, folder);
+    this.#onProgress = onProgress;
+  }
+
+  /** Counts the lines since the last update; null: everything has to be counted again. */
+  async tryContinue(): Promise<number | null> {
+    const position = this.#position;
+    if (position === null) return null;
+    try {
+      const collector = new SiteRecordCollector(position.until, knownBefore(position));
+      let lines = 0;
+      for (const line of decodeAfter(this.#source, position)) {
+        if (line === null) continue;
+        collector.addLine(line);
+        lines += 1;
+      }
+      if (collector.hasSetBack || collector.needsOlderLines) return null;
+      if (lines === 0 && position.until === this.#final.now) return 0;
+      const table = computeUsage(collector.finish(this.#final));
+      const spans = readSpans(position);
+      spans.addTable(table);
+      const writer = new UsageWriter(this.#disk, this.#folder, position, position.newest_file);
+      await writer.append(table);
+      await this.#commit(writer, spans, collector);
+      return lines;
+    } catch (error) {
+      if (error instanceof UsageDamaged || error instanceof AuditLineDamaged) return null;
+      throw error;
+    }
+  }
+
+  async rebuild(): Promise<number> {
+    let lines = 0;
+    let collector = new SiteRecordCollector();
+    let first = null as JournalLine | null;
+    let [nextSeq, damaged] = [1, 0];
+    for (;;) {
+      try {
+        for (const line of decodeForward(this.#source, { auditSeq: nextSeq })) {
+          if (line === null) continue;
+          first ??= line;
+          collector.addLine(line);
+          lines += 1;
+          if (lines % PROGRESS_LINES === 0) this.#onProgress(lines);
+        }
+        break;
+      } catch (error) {
+        damaged += 1;
+        if (!(error instanceof AuditLineDamaged) || damaged > MAX_DAMAGED_LINES) throw error;
+        // What is known begins after the damage. Older figures stay, if there are any.
+        nextSeq = error.auditSeq + 1;
+        collector = new SiteRecordCollector();
+        first = null;
+      }
+    }
+    const table = first === null ? new UsageTable() : this.#readOlderUsage(first);
+    table.addTable(computeUsage(collector.finish(this.#final)));
+    const newestFile = this.#position?.newest_file ?? this.#findNewestFile();
+    const writer = new UsageWriter(this.#disk, this.#folder, null, newestFile);
+    await writer.append(table);
+    await this.#commit(writer, table, collector);
+    return lines;
+  }
+
+  /** What the files say of the time before the oldest kept line. */
+  #readOlderUsage({ audit_seq: auditSeq, at: before }: JournalLine): UsageTable {
+    if (this.#position === null || auditSeq === 1) return new UsageTable();
+    try {
+      const older = readSpans(this.#position);
+      for (const file of this.#position.files) {
+        readUsageFile(this.#disk, this.#folder, file, older);
+      }
+      return keepUsageBefore(older, before);
+    } catch (error) {
+      if (error instanceof UsageDamaged) return new UsageTable();
+      throw error;
+    }
+  }
+
+  async #commit(
+    writer: UsageWriter,
+    spans: UsageTable,
+    collector: SiteRecordCollector,
+  ): Promise<void> {
+    const { now: until } = this.#final;
+    await writer.compact(until);
+    const oldest = instant(Date.parse(`${findOldestMonth(until)}-01T00:00:00Z`));
+    await writer.commit({
+      audit_seq: this.#head.auditSeq,
+      audit_sum: this.#head.auditSum,
+      until,
+      ...spanFields(spans, oldest),
+      ...knownFields(collector.listKnown(this.#final)),
+    });
+  }
+
+  /** A file of a lost position must not get the name of a new one. */
+  #findNewestFile(): number {
+    const numbers = this.#disk
+      .list(join(this.#folder, USAGE_FOLDER))
+      .map((name) => Number(/-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0));
+    return Math.max(0, ...numbers);
+  }
+}
+
+const PROGRESS_LINES = 10_000;

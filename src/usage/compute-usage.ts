@@ -1,0 +1,128 @@
+import { instant, type Instant } from "../domain/time.ts";
+import { clipToClockPeriods, type PeriodPart } from "./clock-periods.ts";
+import type { ClockPeriod, PoolKey, Session, SiteRecord } from "./site-record.ts";
+import { listLimits, type LimitStep } from "./terms-in-force.ts";
+import { intersect } from "./time-span.ts";
+import { addSpan, addToStep, USAGE_STEP, UsageTable, type PoolUsage } from "./usage-table.ts";
+
+/** The usage of a site in steps of five minutes. */
+export function computeUsage(record: SiteRecord): UsageTable {
+  const table = new UsageTable();
+  for (const { from, to } of record.clockPeriods) addSpan(table.observed, { from, to }, () => true);
+  const edges = new Map<PoolUsage, Edge[][]>();
+  const edgesOf = (key: PoolKey): Edge[][] => {
+    const pool = table.findOrAddPool(key);
+    const found = edges.get(pool) ?? record.clockPeriods.map((): Edge[] => []);
+    edges.set(pool, found);
+    return found;
+  };
+  for (const { terms } of record.terms) {
+    edgesOf({ product: terms.product, feature: null });
+    for (const { code, floating } of terms.features) {
+      if (floating !== null) edgesOf({ product: terms.product, feature: code });
+    }
+  }
+  for (const session of record.sessions) {
+    addEdges(edgesOf(session), session, record.clockPeriods);
+  }
+  for (const [pool, ofPool] of edges) {
+    for (const [index, period] of record.clockPeriods.entries()) {
+      const limits = listLimits(record.terms, pool, index, period);
+      addLimits(pool, limits, period.to);
+      addLevels(pool, ofPool[index] ?? [], limits);
+    }
+  }
+  for (const episode of record.episodes) {
+    addToStep(table.findOrAddPool(episode), episode.firstAt, { episodes: 1 });
+  }
+  for (const consumption of record.consumptions) {
+    const pool = table.findOrAddPool(consumption);
+    addToStep(pool, consumption.at, { consumed: consumption.count });
+  }
+  return table;
+}
+
+/** From an instant on, so many more slots are in use, and so many more of them borrowed. */
+interface Edge {
+  readonly at: Instant;
+  readonly inUse: number;
+  readonly borrowed: number;
+}
+
+function addEdges(
+  edges: readonly Edge[][],
+  session: Session,
+  clockPeriods: readonly ClockPeriod[],
+): void {
+  for (const part of clipToClockPeriods(session, clockPeriods)) {
+    const ofPeriod = edges[part.clockPeriod];
+    ofPeriod?.push({ at: part.from, inUse: 1, borrowed: 0 });
+    ofPeriod?.push({ at: part.to, inUse: -1, borrowed: 0 });
+    for (const borrow of listBorrowedParts(session, part)) {
+      ofPeriod?.push({ at: borrow.from, inUse: 0, borrowed: 1 });
+      ofPeriod?.push({ at: borrow.to, inUse: 0, borrowed: -1 });
+    }
+  }
+}
+
+/** The parts of a session's part in which the slot was borrowed. */
+function* listBorrowedParts({ borrows }: Session, part: PeriodPart) {
+  for (const { from, until, clockPeriod } of borrows) {
+    if (clockPeriod > part.clockPeriod) continue;
+    const start = clockPeriod === part.clockPeriod ? from : part.from;
+    const next = borrows.find((other) => other.clockPeriod > clockPeriod);
+    // A restored borrow replaces the one before.
+    if (next !== undefined && next.clockPeriod <= part.clockPeriod) continue;
+    const span = intersect({ from: start, to: until }, part);
+    if (span !== null) yield span;
+  }
+}
+
+function addLimits({ limits }: PoolUsage, steps: readonly LimitStep[], end: Instant): void {
+  for (const [index, { from, limit: slots, isInstalled }] of steps.entries()) {
+    const to = steps[index + 1]?.from ?? end;
+    if (isInstalled) addSpan(limits, { from, to, slots }, (last) => last.slots === slots);
+  }
+}
+
+function addLevels(pool: PoolUsage, edges: readonly Edge[], limits: readonly LimitStep[]): void {
+  const sorted = edges.toSorted((a, b) => a.at - b.at);
+  let [inUse, borrowed, nextLimit] = [0, 0, 0];
+  let limit: LimitStep | null = null;
+  for (let next = 0; next < sorted.length;) {
+    const at = sorted[next]?.at ?? instant(Infinity);
+    for (; sorted[next]?.at === at; next += 1) {
+      inUse += sorted[next]?.inUse ?? 0;
+      borrowed += sorted[next]?.borrowed ?? 0;
+    }
+    const end = sorted[next]?.at ?? at;
+    for (let from = at; inUse > 0 && from < end;) {
+      for (; (limits[nextLimit]?.from ?? Infinity) <= from; nextLimit += 1)
+        limit = limits[nextLimit] ?? null;
+      const to = instant(Math.min(end, limits[nextLimit]?.from ?? Infinity));
+      const isFull = limit?.isInstalled === true && inUse >= limit.limit;
+      addStretch(pool, from, to, inUse, borrowed, isFull);
+      from = to;
+    }
+  }
+}
+
+function addStretch(
+  pool: PoolUsage,
+  from: Instant,
+  to: Instant,
+  inUse: number,
+  borrowed: number,
+  isFull: boolean,
+): void {
+  for (let at: number = from; at < to;) {
+    const end = Math.min(to, (Math.floor(at / USAGE_STEP) + 1) * USAGE_STEP);
+    addToStep(pool, instant(at), {
+      peak: inUse,
+      slotTime: inUse * (end - at),
+      fullTime: isFull ? end - at : 0,
+      borrowed,
+    });
+    at = end;
+  }
+}
