@@ -13,7 +13,8 @@ const formatWith = (options: Intl.DateTimeFormatOptions): ((time: string) => str
 
 const CLOCK = { hour: "2-digit", minute: "2-digit" } as const;
 
-const formatTime = formatWith(CLOCK);
+/** The time of day: "14:03". */
+export const formatTime = formatWith(CLOCK);
 const formatDayAndTime = formatWith({ day: "numeric", month: "short", ...CLOCK });
 const formatLocalDate = formatWith({ dateStyle: "medium" });
 const formatUtcDate = formatWith({ dateStyle: "medium", timeZone: "UTC" });

@@ -1,5 +1,6 @@
 // Creates a data folder with as many licenses and slots as large sites have, without a server: the
 // commands go to the store, which writes many of them at once.
+import type { ClosedEpisode } from "../../src/domain/demand/episode.ts";
 import type { Register } from "../../src/domain/slots/register.ts";
 import type { Terms } from "../../src/domain/licenses/terms.ts";
 import { DAY, instant, MINUTE } from "../../src/domain/time.ts";
@@ -108,4 +109,25 @@ async function useUp({ store }: Site): Promise<void> {
   const users = ["f.tanaka", "firstname.lastname@subsidiary.example.com"];
   const refusals = [{ ...refusal, users }];
   unwrap(await store.transact({ type: "CountRefusals", refusals }, () => null));
+  const episodes = users.flatMap((user) => [
+    deniedEpisode(user, null),
+    deniedEpisode(user, "MESH"),
+  ]);
+  unwrap(await store.transact({ type: "EndEpisodes", episodes }, () => null));
 }
+
+const deniedEpisode = (user: string, feature: string | null): ClosedEpisode => ({
+  product: feature === null ? "ENDING" : "CAD",
+  feature,
+  user,
+  code: "slots_capped",
+  rule: "max_slots_per_user = 3",
+  peer: "10.0.0.9",
+  firstAt: instant(now - MINUTE),
+  lastAt: instant(now - MINUTE),
+  attempts: 12,
+  firstSeq: 1,
+  lastSeq: 2,
+  outcome: "gave_up",
+  endedAt: instant(now - MINUTE),
+});

@@ -8,6 +8,7 @@ import {
   heading,
   menu,
   PHONE_STEPS,
+  REPORT_STATES,
   REQUEST_STEPS,
   SECTION_STATES,
   type State,
@@ -98,6 +99,17 @@ export const SCREENS: readonly Screen[] = [
     ],
   },
   {
+    name: "reports",
+    path: "#/reports",
+    ready: heading("Products and features"),
+    states: REPORT_STATES,
+  },
+  {
+    name: "report of a product",
+    path: "#/reports/CAD",
+    ready: heading("Busy hours"),
+  },
+  {
     name: "audit log",
     path: "#/audit",
     ready: auditEntries,
@@ -168,6 +180,12 @@ export const NEW_SITE_SCREENS: readonly Screen[] = [
     name: "request wizard",
     path: "#/licenses/request",
     ready: heading(/^Step 1/),
+    isSignedIn: false,
+  },
+  {
+    name: "reports",
+    path: "#/reports",
+    ready: heading("Nothing to report yet"),
     isSignedIn: false,
   },
   { name: "health", path: "#/health", ready: heading("Health"), isSignedIn: false },

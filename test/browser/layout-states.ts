@@ -139,6 +139,35 @@ export const DROP_STATES: readonly State[] = [
   },
 ];
 
+/** What follows from the reports; the days of denied episodes only where there are some. */
+export const REPORT_STATES: readonly State[] = [
+  {
+    name: "days from – to",
+    async open(page) {
+      await button(page, "From – to").click();
+      await page.getByLabel("From", { exact: true }).waitFor();
+    },
+  },
+  {
+    name: "days in the wrong order",
+    async open(page) {
+      await page.getByLabel("From", { exact: true }).fill("2026-12-01");
+      await page.getByLabel("To", { exact: true }).fill("2026-11-01");
+      await page.getByText("The first day is after the last one.").waitFor();
+    },
+  },
+  {
+    name: "a day",
+    async open(page) {
+      const day = page.locator(".day-bars button").last();
+      if ((await day.count()) === 0) return;
+      await day.click();
+      await page.getByRole("region", { name: /^Denied episodes on/ }).waitFor();
+      await page.getByText("Show days as table").click();
+    },
+  },
+];
+
 export const menu: State = {
   name: "menu",
   async open(page) {

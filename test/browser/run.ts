@@ -9,6 +9,7 @@ await runSuites({
     "page-requests",
     "page-air-gap",
     "page-overview",
+    "page-reports",
     "page-health",
     "page-connection",
     "page-slots",

@@ -130,6 +130,7 @@ export const JOBS: readonly Job[] = [
   suite("browser", "page-audit-log", 35, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-connection", 90, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-overview", 30, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-reports", 40, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-health", 15, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-settings", 30, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-backups", 20, { unaffectedBy: NOT_PAGE }),

@@ -11,6 +11,8 @@ export interface DataColumn<Row> extends CsvColumn<Row> {
   /** As it is shown; absent: the value. */
   readonly show?: (row: Row) => ComponentChildren;
   readonly isNumber?: boolean;
+  /** Only in the file: another column shows it. */
+  readonly isFileOnly?: boolean;
 }
 
 interface Props<Row> {
@@ -23,19 +25,19 @@ interface Props<Row> {
   readonly omitted?: number;
   /** Stands in place of a table without rows. */
   readonly empty: string;
+  /** How many rows are shown at first; more on request, since thousands make the page slow. */
+  readonly firstRows?: number;
   /** A last column with buttons; not in the file. */
   readonly actions?: (row: Row) => ComponentChildren;
 }
 
-/** More rows are shown on request: thousands at once make the page slow. */
-const FIRST_ROWS = 25;
-
 /** A table, or a list of cards on a phone; all of its rows can be saved as a CSV file. */
 export function DataTable<Row>(props: Props<Row>) {
-  const { name, columns, rows, keyOf, omitted = 0, actions } = props;
+  const { name, rows, keyOf, omitted = 0, firstRows = 10, actions } = props;
+  const columns = props.columns.filter(({ isFileOnly }) => isFileOnly !== true);
   const isExpanded = useSignal(false);
   if (rows.length === 0) return <p class="muted">{props.empty}</p>;
-  const shown = isExpanded.value ? rows : rows.slice(0, FIRST_ROWS);
+  const shown = isExpanded.value ? rows : rows.slice(0, firstRows);
   return (
     <>
       <div class="table-scroller" tabIndex={0} role="region" aria-label={name}>
@@ -77,7 +79,7 @@ export function DataTable<Row>(props: Props<Row>) {
         )}
         <Button
           label={texts.saveLabel(name)}
-          onClick={() => saveCsv(csvOfTable(columns, rows), name)}
+          onClick={() => saveCsv(csvOfTable(props.columns, rows), name)}
         >
           {texts.save}
         </Button>

@@ -24,15 +24,11 @@ export function DayBars({ counts, selected, onSelect }: Props) {
           aria-pressed={day === selected}
           aria-label={reports.denied.dayLabel(formatWeekday(day), episodes)}
           title={reports.denied.dayLabel(formatWeekday(day), episodes)}
+          data-count={episodes === 0 ? "" : episodes}
+          data-date={startOf(day).getDate()}
           onClick={() => onSelect(day === selected ? null : day)}
         >
-          <span class="count" aria-hidden="true">
-            {episodes === 0 ? "" : episodes}
-          </span>
           <span class="bar-fill" style={{ height: `${(episodes / most) * 4}rem` }} />
-          <span class="date" aria-hidden="true">
-            {startOf(day).getDate()}
-          </span>
         </button>
       ))}
     </div>

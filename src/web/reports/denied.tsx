@@ -1,6 +1,6 @@
 import type { ReportReply } from "../../http/reply/report.ts";
 import { reasonOf } from "../../faults/rule-reasons.ts";
-import { formatDuration, formatNumber, formatUtc } from "../format.ts";
+import { formatDuration, formatNumber, formatTime, formatUtc } from "../format.ts";
 import { DataTable, type DataColumn } from "../parts/data-table.tsx";
 import { QueryContent } from "../parts/query-content.tsx";
 import { Select } from "../parts/select.tsx";
@@ -135,6 +135,9 @@ interface EpisodesProps {
   readonly isDay?: boolean;
 }
 
+const ROWS_OF_PERIOD = 10;
+const ROWS_OF_DAY = 50;
+
 function Episodes({ name, episodes, omitted, hasPool, isDay = false }: EpisodesProps) {
   return (
     <>
@@ -147,6 +150,7 @@ function Episodes({ name, episodes, omitted, hasPool, isDay = false }: EpisodesP
           JSON.stringify([episode.product, episode.feature, episode.user, episode.first_at])
         }
         omitted={omitted}
+        firstRows={isDay ? ROWS_OF_DAY : ROWS_OF_PERIOD}
         empty={isDay ? texts.noneOnDay : texts.none}
       />
     </>
@@ -172,6 +176,21 @@ function Summary({ figures: { episodes, people, granted, waits } }: { figures: D
   );
 }
 
+/** From the first to the last refusal. */
+const When = ({ episode: { first_at, last_at } }: { episode: EpisodeReply }) => (
+  <span class="when">
+    <Time at={first_at} as="short" />
+    {formatTime(last_at) !== formatTime(first_at) && (
+      <>
+        {" – "}
+        <time dateTime={last_at} title={formatUtc(last_at)}>
+          {formatTime(last_at)}
+        </time>
+      </>
+    )}
+  </span>
+);
+
 const formatWait = (seconds: number): string =>
   seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1_000);
 
@@ -182,18 +201,20 @@ const COLUMNS: readonly DataColumn<EpisodeReply>[] = [
     value: ({ code, rule }) => texts.reasonOf(reasonOf(code), rule),
   },
   {
-    title: texts.columns.first,
+    title: texts.columns.when,
+    csvTitle: texts.columns.first,
     value: ({ first_at }) => formatUtc(first_at),
-    show: ({ first_at }) => <Time at={first_at} as="short" />,
+    show: (episode) => <When episode={episode} />,
   },
   {
     title: texts.columns.last,
     value: ({ last_at }) => formatUtc(last_at),
-    show: ({ last_at }) => <Time at={last_at} as="short" />,
+    isFileOnly: true,
   },
   { title: texts.columns.attempts, value: ({ attempts }) => attempts, isNumber: true },
   {
     title: texts.columns.waited,
+    csvTitle: texts.columns.waitedSeconds,
     value: ({ waited_seconds }) => waited_seconds,
     show: ({ waited_seconds }) => formatWait(waited_seconds),
     isNumber: true,
@@ -218,13 +239,21 @@ const DAY_COLUMNS: readonly DataColumn<DayReply>[] = [
   { title: byDayTable.granted, value: ({ granted }) => granted, isNumber: true },
   { title: byDayTable.gaveUp, value: ({ gave_up }) => gave_up, isNumber: true },
   { title: byDayTable.left, value: ({ left }) => left, isNumber: true },
-  { title: byDayTable.peak, value: ({ peak }) => peak, isNumber: true },
-  { title: byDayTable.limit, value: ({ limit }) => limit, isNumber: true },
-  { title: byDayTable.full, value: ({ hours_at_limit }) => hours_at_limit, isNumber: true },
-  { title: byDayTable.median, value: ({ waits }) => waits?.median_seconds ?? null, isNumber: true },
+  { title: byDayTable.peak, value: ({ peak }) => peak, isFileOnly: true },
+  { title: byDayTable.limit, value: ({ limit }) => limit, isFileOnly: true },
+  { title: byDayTable.full, value: ({ hours_at_limit }) => hours_at_limit, isFileOnly: true },
+  {
+    title: byDayTable.median,
+    csvTitle: byDayTable.medianSeconds,
+    value: ({ waits }) => waits?.median_seconds ?? null,
+    show: ({ waits }) => waits && formatWait(waits.median_seconds),
+    isNumber: true,
+  },
   {
     title: byDayTable.longest,
+    csvTitle: byDayTable.longestSeconds,
     value: ({ waits }) => waits?.longest_seconds ?? null,
+    show: ({ waits }) => waits && formatWait(waits.longest_seconds),
     isNumber: true,
   },
 ];

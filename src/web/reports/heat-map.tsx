@@ -52,24 +52,27 @@ export function HeatMap({ maps, limit }: Props) {
           onSelect={(option) => (kind.value = option)}
         />
       </header>
-      <div class="heat-map" tabIndex={0} role="region" aria-label={name}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">
+      <div class="heat-map" role="region" aria-label={name}>
+        {/* On a narrow screen it is a grid with hours as rows: the roles keep it a table. */}
+        <table role="table">
+          <thead role="rowgroup">
+            <tr role="row">
+              <th role="columnheader" scope="col">
                 <span class="visually-hidden">{texts.day}</span>
               </th>
               {HOURS.map((hour) => (
-                <th key={hour} scope="col">
+                <th key={hour} role="columnheader" scope="col">
                   {hour}
                 </th>
               ))}
             </tr>
           </thead>
-          <tbody>
+          <tbody role="rowgroup">
             {WEEKDAYS.map((weekday, day) => (
-              <tr key={weekday}>
-                <th scope="row">{weekday}</th>
+              <tr key={weekday} role="row">
+                <th role="rowheader" scope="row">
+                  {weekday}
+                </th>
                 {HOURS.map((hour) => (
                   <HeatCell key={hour} value={rows[day]?.[hour] ?? null} highest={highest} />
                 ))}
@@ -93,9 +96,13 @@ export function HeatMap({ maps, limit }: Props) {
 const LEVELS = 5;
 
 function HeatCell({ value, highest }: { value: number | null; highest: number }) {
-  if (value === null) return <td />;
+  if (value === null) return <td role="cell" />;
   const level = value === 0 ? 0 : Math.max(1, Math.min(LEVELS, Math.ceil((value / highest) * 5)));
-  return <td data-level={level}>{formatLevel(value)}</td>;
+  return (
+    <td role="cell" data-level={level}>
+      {formatLevel(value)}
+    </td>
+  );
 }
 
 /** Two digits at most, so that a field stays narrow. */

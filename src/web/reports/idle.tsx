@@ -45,7 +45,9 @@ export function Idle({ holders, omitted, idleDays, onIdleDays, refresh }: Props)
       {released.value !== "" && <Notice kind="good">{released.value}</Notice>}
       <DataTable
         name={texts.title}
-        columns={COLUMNS}
+        columns={
+          holders.some(({ borrowed_until }) => borrowed_until !== null) ? ALL_COLUMNS : COLUMNS
+        }
         rows={holders}
         keyOf={({ license_id, user }) => `${license_id} ${user}`}
         omitted={omitted}
@@ -124,6 +126,10 @@ const COLUMNS: readonly DataColumn<Holder>[] = [
       last_use_at === null ? texts.neverUsed : <Time at={last_use_at} as="short" />,
   },
   { title: texts.columns.idle, value: ({ idle_days }) => idle_days, isNumber: true },
+];
+
+const ALL_COLUMNS: readonly DataColumn<Holder>[] = [
+  ...COLUMNS,
   {
     title: texts.columns.borrowed,
     value: ({ borrowed_until }) => (borrowed_until === null ? "" : formatUtc(borrowed_until)),

@@ -1,0 +1,267 @@
+// The Reports view on a site with a month of simulated life: it answers who was turned away and why,
+// and who holds a slot without using it, with the figures of the API.
+import { beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Locator, Page } from "playwright-core";
+import type { ReportReply } from "../../src/http/reply/report.ts";
+import { makeTempFolder } from "../support/suite-harness.ts";
+import { IDLE_USERS, writeSimulatedMonth } from "../support/simulated-month.ts";
+import {
+  createToken,
+  expectEventually,
+  openSignedIn,
+  PHONE,
+  serveSite,
+  type OperatorPage,
+  type ServedSite,
+} from "./operator-page.ts";
+
+let site: ServedSite;
+let token: string;
+
+beforeAll(async () => {
+  const folder = join(makeTempFolder(), "site");
+  await writeSimulatedMonth({ folder });
+  site = await serveSite(folder);
+  token = await createToken(site);
+});
+
+const DAY = 86_400_000;
+/** The zone of the reader: not the one of the server. */
+const READER = { timezoneId: "Asia/Tokyo", offset: 9 * 3_600_000 };
+
+const open = (path: string): Promise<OperatorPage> =>
+  openSignedIn(site, token, path, { timezoneId: READER.timezoneId });
+
+async function readReport(query: Readonly<Record<string, string>>): Promise<ReportReply> {
+  const parameters = new URLSearchParams({ time_zone: READER.timezoneId, ...query });
+  const url = new URL(`/api/admin/v1/report?${parameters.toString()}`, site.url);
+  const reply = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+  if (!reply.ok) throw new Error(await reply.text());
+  return (await reply.json()) as ReportReply;
+}
+
+/** The last Tuesday that is over for the reader. */
+function findLastTuesday(): string {
+  let time = Date.now() + READER.offset - DAY;
+  while (new Date(time).getUTCDay() !== 2) time -= DAY;
+  return new Date(time).toISOString().slice(0, "2026-11-10".length);
+}
+
+const readDay = (
+  day: string,
+  query: Readonly<Record<string, string>> = {},
+): Promise<ReportReply> => {
+  const from = Date.parse(`${day}T00:00:00Z`) - READER.offset;
+  const [start, end] = [from, from + DAY].map((time) => new Date(time).toISOString());
+  return readReport({ ...query, from: start ?? "", to: end ?? "" });
+};
+
+const table = (page: Page, name: string | RegExp): Locator =>
+  page.getByRole("region", { name, exact: typeof name === "string" });
+
+const cellsOf = async (row: Locator): Promise<string[]> =>
+  (await row.locator("th, td").allInnerTexts()).map((text) => text.trim());
+
+async function saveCsv(page: Page, name: string): Promise<string[][]> {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: `Save as CSV: ${name}`, exact: true }).click(),
+  ]);
+  expect(download.suggestedFilename()).toMatch(/^berth-[a-z0-9-]+-\d{4}-\d\d-\d\d\.csv$/);
+  const text = readFileSync(await download.path(), "utf8");
+  return text
+    .trimEnd()
+    .split("\r\n")
+    .map((line) => line.split(","));
+}
+
+describe("the table of products and features", () => {
+  test("has the figures of the API, with the most denied episodes first", async () => {
+    const { page } = await open("#/reports");
+    const rows = table(page, "Products and features").locator("tbody tr");
+    await rows.first().waitFor();
+    const { pools } = await readReport({});
+    const expected = pools
+      .toSorted((a, b) => b.episodes - a.episodes)
+      .map(({ product, feature, peak, episodes }) => [
+        feature === null ? product : `${product}, feature ${feature}`,
+        String(peak),
+        String(episodes),
+      ]);
+    expect(expected.length).toBe(4);
+    const shown = await Promise.all((await rows.all()).map(cellsOf));
+    expect(shown.map((cells) => [cells[0], cells[3], cells.at(-1)])).toEqual(expected);
+  });
+
+  test("leads to the report of a feature, and back", async () => {
+    const { page } = await open("#/reports/range=week");
+    await page.getByRole("link", { name: "CAE, feature MESH" }).click();
+    await page.getByRole("heading", { name: "CAE, feature MESH", level: 2 }).waitFor();
+    expect(new URL(page.url()).hash).toBe("#/reports/CAE/MESH/range=week");
+    await page.getByRole("link", { name: "CAE", exact: true }).click();
+    await page.getByRole("heading", { name: "CAE", exact: true, level: 2 }).waitFor();
+    await page.getByRole("link", { name: "All products" }).click();
+    await page.getByRole("heading", { name: "Reports", level: 2 }).waitFor();
+  });
+});
+
+describe("denied episodes", () => {
+  test("of a chosen day say who was turned away, from what and why", async () => {
+    const day = findLastTuesday();
+    const { page } = await open("#/reports");
+    await page.getByRole("button", { name: /^Tue/ }).last().waitFor();
+    const bars = page.getByRole("group", { name: "Denied episodes by day" });
+    const name = new Intl.DateTimeFormat("en-GB", {
+      weekday: "short",
+      day: "numeric",
+      month: "short",
+      timeZone: "UTC",
+    }).format(Date.parse(day));
+    await bars
+      .getByRole("button", { name: new RegExp(`^${name}: \\d+ denied episodes?$`) })
+      .click();
+    expect(new URL(page.url()).hash).toBe(`#/reports/day=${day}`);
+    const rows = table(page, `Denied episodes on ${name}`).locator("tbody tr");
+    await rows.first().waitFor();
+    const { episodes } = await readDay(day);
+    expect(episodes.length).toBeGreaterThan(0);
+    const shown = await Promise.all((await rows.all()).map(cellsOf));
+    expect(shown.map(([person, pool, reason]) => [person, pool, reason])).toEqual(
+      episodes
+        .slice(0, 50)
+        .map(({ person, product, feature }) => [
+          person,
+          feature === null ? product : `${product}, feature ${feature}`,
+          "no free slot",
+        ]),
+    );
+    await page.getByLabel("Day", { exact: true }).selectOption({ label: "All days" });
+    await expectEventually(() => new URL(page.url()).hash, "#/reports");
+  });
+
+  test("of a feature are not those of its product", async () => {
+    const { episodes } = await readReport({ product: "CAE", feature: "MESH" });
+    expect(episodes.length).toBeGreaterThan(0);
+    const { page } = await open("#/reports/CAE");
+    await page.getByText("No one was turned away in this period.").waitFor();
+    await page.goto(new URL("#/reports/CAE/MESH", site.url).href);
+    await page.getByText(`${episodes.length} denied episodes of`).waitFor();
+  });
+
+  test("are saved as CSV with every row", async () => {
+    const { page } = await open("#/reports/CAD");
+    await page.getByText(/^\d+ denied episodes of/).waitFor();
+    const { episodes } = await readReport({ product: "CAD" });
+    const [titles, ...rows] = await saveCsv(page, "Denied episodes");
+    expect(titles).toEqual([
+      "Person",
+      "Reason",
+      "First refused",
+      "Last refused",
+      "Attempts",
+      "Waited (seconds)",
+      "Outcome",
+    ]);
+    expect(rows.length).toBe(episodes.length);
+    const newest = episodes.at(-1);
+    const outcomes = { granted: "got a slot", gave_up: "gave up", left: "left" };
+    expect(rows[0]?.slice(4)).toEqual([
+      String(newest?.attempts),
+      String(newest?.waited_seconds),
+      outcomes[newest?.outcome ?? "left"],
+    ]);
+  });
+});
+
+describe("the report of a product", () => {
+  test("has the figures, the busy hours and the people of the API", async () => {
+    const { page } = await open("#/reports/CAD");
+    const report = await readReport({ product: "CAD" });
+    const pool = report.pools.find(({ feature }) => feature === null);
+    await page.getByText("Busy hours").waitFor();
+    const figure = (name: string): Promise<string> =>
+      page
+        .locator(".figures-card .facts > div")
+        .filter({ hasText: name })
+        .locator("dd")
+        .innerText();
+    expect(await figure("p99")).toBe(String(pool?.p99));
+    expect(await figure("Peak")).toBe(String(pool?.peak));
+    expect(await figure("People")).toBe(String(pool?.people));
+    await page.getByRole("button", { name: "Peak", exact: true }).click();
+    const monday = table(page, "Peak slots in use by weekday and hour")
+      .getByRole("row", { name: /^Mon/ })
+      .getByRole("cell");
+    expect((await monday.allInnerTexts()).map(Number)).toEqual(
+      (pool?.heat_map.peak[0] ?? []).map(Number),
+    );
+    const people = table(page, "People by slot hours").locator("tbody tr");
+    expect((await cellsOf(people.first()))[0]).toBe(report.people[0]?.person ?? "");
+  });
+
+  test("of days from – to has those days only, and keeps them in the address", async () => {
+    const day = findLastTuesday();
+    const { page } = await open("#/reports/CAD");
+    await page.getByRole("button", { name: "From – to" }).click();
+    await page.getByLabel("From", { exact: true }).fill(day);
+    await page.getByLabel("To", { exact: true }).fill(day);
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await expectEventually(() => new URL(page.url()).hash, `#/reports/CAD/from=${day}/to=${day}`);
+    const { episodes } = await readDay(day, { product: "CAD" });
+    await page.getByText(new RegExp(`^${episodes.length} denied episodes? of`)).waitFor();
+    await page.reload();
+    await page.getByText(new RegExp(`^${episodes.length} denied episodes? of`)).waitFor();
+  });
+
+  test("that was never licensed says so", async () => {
+    const { page } = await open("#/reports/NOTHING");
+    await page.getByRole("alert").waitFor();
+    await page.getByRole("button", { name: "Try again" }).waitFor();
+  });
+});
+
+describe("idle holders", () => {
+  test("are listed with the way to their slots", async () => {
+    const { page } = await open("#/reports");
+    const rows = table(page, "Idle holders").locator("tbody tr");
+    await rows.first().waitFor();
+    const shown = await Promise.all((await rows.all()).map(cellsOf));
+    expect(shown.map(([person]) => person).toSorted()).toEqual([...IDLE_USERS].toSorted());
+    await page.getByRole("link", { name: "Show the slot of kiosk-lab for CAD" }).click();
+    await page.locator(".slot-body").getByText("kiosk-lab").first().waitFor();
+    expect(await page.locator(".slot-body .slot-row").count()).toBe(1);
+  });
+
+  test("can be released by an administrator, but not by a viewer", async () => {
+    const viewer = await createToken(site, "reader", "viewer");
+    const reader = await openSignedIn(site, viewer, "#/reports");
+    await table(reader.page, "Idle holders").getByText("kiosk-lobby").waitFor();
+    expect(await reader.page.getByRole("button", { name: /^Release/ }).count()).toBe(0);
+    const { page } = await open("#/reports");
+    await page.getByRole("button", { name: "Release the slot of kiosk-lobby for CAD" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Release" }).click();
+    await page.getByText("The slot of kiosk-lobby for CAD was released.").waitFor();
+    await expectEventually(() => table(page, "Idle holders").getByText("kiosk-lobby").count(), 0);
+    await table(page, "Idle holders").getByText("kiosk-lab").waitFor();
+  });
+});
+
+test("the reports fit on a phone, light and dark, and axe finds nothing", async () => {
+  const opened = await open("#/reports");
+  await opened.page.getByText(/denied episodes of/).waitFor();
+  await opened.checkLayouts("reports");
+  await opened.page.goto(new URL("#/reports/CAD", site.url).href);
+  await opened.page.getByText("Busy hours").waitFor();
+  await opened.checkLayouts("report-of-a-product");
+  await opened.page.setViewportSize(PHONE);
+});
+
+test("a new site has nothing to report, and leads to the licenses", async () => {
+  const empty = await serveSite();
+  const opened = await openSignedIn(empty, await createToken(empty), "#/reports");
+  await opened.page.getByRole("heading", { name: "Nothing to report yet" }).waitFor();
+  await opened.page.getByRole("link", { name: "Add a license" }).click();
+  await opened.page.getByRole("heading", { name: "Licenses", level: 2 }).waitFor();
+});
