@@ -13,7 +13,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   license: ["domain"],
   platform: ["domain"],
   // Usage statistics are computed from events; they are no part of the rules.
-  usage: ["domain", "store", "platform"],
+  usage: ["domain"],
   store: ["domain", "platform"],
   // The texts of all faults, for http, cli and web.
   faults: ["domain", "license", "store", "platform"],

@@ -22,7 +22,6 @@ import { sha256 } from "../platform/crypto/hash.ts";
 import { runBetweenRequests } from "../platform/schedule/yield-to-requests.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
-import type { UsageTracker } from "../usage/usage-tracker.ts";
 import {
   buildIdempotency,
   flattenResult,
@@ -56,14 +55,12 @@ export type LeaseSigner = (lease: Lease) => Promise<string>;
 export class Slots {
   readonly #commands: CommandRunner;
   readonly #store: Store;
-  readonly #usage: UsageTracker;
   readonly #signer: LeaseSigner;
   readonly #changes = new SlotChangeReader();
 
-  constructor(commands: CommandRunner, store: Store, usage: UsageTracker, signer: LeaseSigner) {
+  constructor(commands: CommandRunner, store: Store, signer: LeaseSigner) {
     this.#commands = commands;
     this.#store = store;
-    this.#usage = usage;
     this.#signer = signer;
   }
 
@@ -157,7 +154,6 @@ export class Slots {
 
   readonly #viewSlot = (state: State, outcome: SlotOutcome, context: RuleContext): SlotResult => {
     const { at } = context;
-    this.#usage.recordSlotTaken(state, outcome.license, at);
     const license = getDecidedLicense(state, outcome.license);
     const isHeld = findHeldSlot(license.pool, outcome.user, at)?.slot === outcome.slot;
     return { ...outcome, view: viewLicense(state, license, context), at, isHeld, lease: null };

@@ -13,8 +13,8 @@ import { AccessFile } from "../store/secrets/access-file.ts";
 import { SealedFile } from "../store/secrets/sealed-file.ts";
 import type { StoreOptions } from "../store/store-options.ts";
 import { Store } from "../store/store.ts";
+import { UsageReader } from "./usage/usage-reader.ts";
 import { Reports } from "./usage/reports.ts";
-import { UsageTracker } from "../usage/usage-tracker.ts";
 import { AccessControl } from "./access-control.ts";
 import { Airgap } from "./airgap.ts";
 import { ApplianceStatus } from "./appliance-status.ts";
@@ -52,7 +52,7 @@ export interface ApplianceOperations {
   readonly access: AccessControl;
   readonly settingChanges: SettingChanges;
   readonly applianceStatus: ApplianceStatus;
-  readonly usageTracker: UsageTracker;
+  readonly usage: UsageReader;
   readonly demandCounts: DemandCounts;
   readonly reports: Reports;
   readonly metrics: MetricsReader;
@@ -151,7 +151,6 @@ export async function wire(
     store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
   const commands = new CommandRunner(store, new AuditBudget(options.auditBudget), metrics.refusals);
   metrics.startSampling(() => ({ state: store.peek((state) => state), now: now() }));
-  const usageTracker = new UsageTracker(store);
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
   const credentials = new CloudCredentials(store, sealedFile, providedKeys);
   const vendorTrust = new VendorTrust(store, identity, builtInTrust);
@@ -161,7 +160,7 @@ export async function wire(
   return {
     store,
     operations: {
-      slots: new Slots(commands, store, usageTracker, (lease) => signLease(lease, identity.key)),
+      slots: new Slots(commands, store, (lease) => signLease(lease, identity.key)),
       features: new Features(commands),
       consumption: new Consumption(commands),
       licensing: new Licensing(store, identity, credentials),
@@ -174,7 +173,7 @@ export async function wire(
       access,
       settingChanges: new SettingChanges(store, new EditedSettingsFile(disk, folder)),
       applianceStatus: new ApplianceStatus(store, folder),
-      usageTracker,
+      usage: new UsageReader(store),
       demandCounts: commands.demandCounts,
       reports: new Reports(store),
       metrics: new MetricsReader({
@@ -188,7 +187,6 @@ export async function wire(
       auditMaintenance: new AuditMaintenance(store),
       async close() {
         timekeeping.stop();
-        usageTracker.stop();
         metrics.stop();
         await commands.close();
         await access.close();

@@ -1,8 +1,8 @@
-import { instant, type Instant } from "../domain/time.ts";
+import { earliest, instant, type Instant } from "../domain/time.ts";
 import { clipToClockPeriods, type PeriodPart } from "./clock-periods.ts";
 import type { ClockPeriod, PoolKey, Session, SiteRecord } from "./site-record.ts";
 import { listLimits, type LimitStep } from "./terms-in-force.ts";
-import { intersect } from "./time-span.ts";
+import { intersect, type TimeSpan } from "./time-span.ts";
 import { addSpan, addToStep, USAGE_STEP, UsageTable, type PoolUsage } from "./usage-table.ts";
 
 /** The usage of a site in steps of five minutes. */
@@ -65,16 +65,19 @@ function addEdges(
   }
 }
 
-/** The parts of a session's part in which the slot was borrowed. */
-function* listBorrowedParts({ borrows }: Session, part: PeriodPart) {
-  for (const { from, until, clockPeriod } of borrows) {
-    if (clockPeriod > part.clockPeriod) continue;
-    const start = clockPeriod === part.clockPeriod ? from : part.from;
-    const next = borrows.find((other) => other.clockPeriod > clockPeriod);
-    // A restored borrow replaces the one before.
-    if (next !== undefined && next.clockPeriod <= part.clockPeriod) continue;
-    const span = intersect({ from: start, to: until }, part);
-    if (span !== null) yield span;
+/** When the slot was borrowed, within a part of its session. */
+function* listBorrowedParts({ borrows }: Session, part: PeriodPart): Generator<TimeSpan> {
+  const ofPeriod = borrows.filter(({ clockPeriod }) => clockPeriod === part.clockPeriod);
+  const before = borrows.findLast(({ clockPeriod }) => clockPeriod < part.clockPeriod);
+  const spans = ofPeriod.map(({ from, until: to }) => ({ from, to }));
+  if (before !== undefined) {
+    // It lasts on after the clock was set back, until the next borrow.
+    const to = earliest(before.until, ofPeriod[0]?.from ?? before.until);
+    spans.push({ from: part.from, to });
+  }
+  for (const span of spans) {
+    const borrowed = intersect(span, part);
+    if (borrowed !== null) yield borrowed;
   }
 }
 
@@ -96,7 +99,8 @@ function addLevels(pool: PoolUsage, edges: readonly Edge[], limits: readonly Lim
       borrowed += sorted[next]?.borrowed ?? 0;
     }
     const end = sorted[next]?.at ?? at;
-    for (let from = at; inUse > 0 && from < end;) {
+    if (inUse === 0) continue;
+    for (let from = at; from < end;) {
       for (; (limits[nextLimit]?.from ?? Infinity) <= from; nextLimit += 1)
         limit = limits[nextLimit] ?? null;
       const to = instant(Math.min(end, limits[nextLimit]?.from ?? Infinity));

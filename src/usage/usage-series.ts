@@ -12,14 +12,14 @@ import {
   type UsageTable,
 } from "./usage-table.ts";
 
-/** The ranges that a reader can choose. More steps than a screen shows are useless. */
+/** The ranges that a reader can choose, and their steps: a screen shows no more. */
 export const USAGE_RANGES = {
-  day: DAY,
-  week: 7 * DAY,
-  month: 30 * DAY,
-  quarter: 91 * DAY,
-  year: 365 * DAY,
-  "18months": 548 * DAY,
+  day: { length: DAY, step: USAGE_STEP },
+  week: { length: 7 * DAY, step: 30 * MINUTE },
+  month: { length: 30 * DAY, step: 2 * HOUR },
+  quarter: { length: 91 * DAY, step: 6 * HOUR },
+  year: { length: 365 * DAY, step: DAY },
+  "18months": { length: 548 * DAY, step: 2 * DAY },
 } as const;
 
 export type UsageRange = keyof typeof USAGE_RANGES;
@@ -27,7 +27,7 @@ export type UsageRange = keyof typeof USAGE_RANGES;
 export const isUsageRange = (text: string): text is UsageRange => Object.hasOwn(USAGE_RANGES, text);
 
 /** At most so many steps are in a series. */
-export const MAX_SERIES_STEPS = 400;
+const MAX_SERIES_STEPS = 400;
 
 const STEP_LENGTHS = [
   USAGE_STEP,
@@ -49,6 +49,13 @@ export const FOLD_AFTER = 90 * DAY;
 export interface SeriesSpan extends TimeSpan {
   /** The length of a step, in milliseconds. */
   readonly step: number;
+}
+
+/** The steps of a range that ends with the current step. */
+export function findRangeSteps(range: UsageRange, now: Instant): SeriesSpan {
+  const { length, step } = USAGE_RANGES[range];
+  const to = (Math.floor(now / step) + 1) * step;
+  return { from: instant(to - length), to: instant(to), step };
 }
 
 /** The steps of a range that contains `from`, and ends with the step before or of `to`. */

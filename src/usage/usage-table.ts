@@ -123,11 +123,11 @@ export function addToStep(pool: PoolUsage, at: Instant, figures: Partial<UsageFi
 
 /** What a table says of the time before an instant. The step of the instant is not included. */
 export function keepUsageBefore(table: UsageTable, end: Instant): UsageTable {
-  const kept = new UsageTable();
+  const older = new UsageTable();
   for (const { from, to } of table.observed)
-    addSpan(kept.observed, { from, to: earliest(to, end) }, () => false);
+    addSpan(older.observed, { from, to: earliest(to, end) }, () => false);
   for (const { product, feature, limits, hours } of table.pools) {
-    const pool = kept.findOrAddPool({ product, feature });
+    const pool = older.findOrAddPool({ product, feature });
     for (const span of limits)
       addSpan(pool.limits, { ...span, to: earliest(span.to, end) }, () => false);
     for (const [hour, figures] of hours) {
@@ -142,7 +142,7 @@ export function keepUsageBefore(table: UsageTable, end: Instant): UsageTable {
       );
     }
   }
-  return kept;
+  return older;
 }
 
 export const combineFigure = (name: FigureName, a: number, b: number): number =>

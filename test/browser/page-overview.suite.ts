@@ -83,7 +83,7 @@ test("pointing at a usage chart shows the values of that step in a tooltip", asy
   await opened.saveScreenshot("overview-usage");
   await page.mouse.move(slots.x + slots.width * 0.25, slots.y + 20);
   await tooltip.getByText("CAD unknown").waitFor();
-  const refusals = page.getByRole("img", { name: /^Refusals over the last week/ });
+  const refusals = page.getByRole("img", { name: /^Denied episodes over the last week/ });
   const bars = (await refusals.locator(".u-over").boundingBox()) ?? NO_BOX;
   await page.mouse.move(bars.x + bars.width - 2, bars.y + 20);
   // Only the last step has this number, so no neighbouring step can be taken for it.
@@ -166,7 +166,7 @@ test("the usage table has a row for every step of the week, the newest first", a
   const { opened, page } = await openWeek();
   await page.getByText("Show as table").click();
   const lines = page
-    .getByRole("region", { name: "Slots in use and refusals by time" })
+    .getByRole("region", { name: "Slots in use and denied episodes by time" })
     .locator("tbody tr");
   await lines.first().waitFor();
   expect(await lines.count()).toBe(168);
@@ -259,19 +259,37 @@ function makeUsageReply(range: string): object {
       : step === steps - 1
         ? peak
         : Math.round((peak / 2) * (1 + Math.sin(step / stretch)));
+  const none = stepNumbers.map(() => 0);
+  const makePool = (
+    product: string,
+    slots: number,
+    peak: readonly (number | null)[],
+    episodes: readonly (number | null)[],
+  ): object => ({
+    product,
+    feature: null,
+    limit: stepNumbers.map(() => slots),
+    peak,
+    mean: peak,
+    full_seconds: none,
+    borrowed: none,
+    episodes,
+    consumed: none,
+  });
   return {
     range,
     from: new Date(to - steps * minutes * 60_000).toISOString(),
     to: new Date(to).toISOString(),
     step_minutes: minutes,
-    complete: false,
-    licenses: [
-      { license_id: 1, product: "CAD", floating_users: 10, in_use: stepNumbers.map(wave(9, 20)) },
-      { license_id: 2, product: HOSTILE, floating_users: 2, in_use: stepNumbers.map(wave(2, 9)) },
-      { license_id: 3, product: "OLD", floating_users: 3, in_use: stepNumbers.map(() => null) },
-    ],
-    refusals: [
-      { product: HOSTILE, code: "floating_not_available", counts: stepNumbers.map(wave(4, 15)) },
+    pools: [
+      makePool("CAD", 10, stepNumbers.map(wave(9, 20)), none),
+      makePool(HOSTILE, 2, stepNumbers.map(wave(2, 9)), stepNumbers.map(wave(4, 15))),
+      makePool(
+        "OLD",
+        3,
+        stepNumbers.map(() => null),
+        none,
+      ),
     ],
   };
 }

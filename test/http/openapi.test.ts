@@ -301,7 +301,7 @@ describe("the OpenAPI document describes the real reply of", () => {
       site.get("/api/admin/v1/report?sessions=true&idle_days=1"),
     "GET /api/admin/v1/report/what-if": (site) =>
       site.get("/api/admin/v1/report/what-if?product=cad&slots=1..4"),
-    "GET /api/admin/v1/usage": (site) => site.get("/api/admin/v1/usage?range=week&wait=true"),
+    "GET /api/admin/v1/usage": (site) => site.get("/api/admin/v1/usage?range=week"),
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
     "GET /api/admin/v1/audit": (site) => site.get("/api/admin/v1/audit"),
     "POST /api/admin/v1/audit/repair": (site) => site.post("/api/admin/v1/audit/repair", {}),

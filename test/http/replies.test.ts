@@ -30,7 +30,7 @@ import {
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { instant } from "../../src/domain/time.ts";
 import type { Reports } from "../../src/operations/usage/reports.ts";
-import type { UsageTracker } from "../../src/usage/usage-tracker.ts";
+import type { UsageReader } from "../../src/operations/usage/usage-reader.ts";
 
 tellNoSlowSyncs();
 
@@ -231,7 +231,7 @@ describe("an internal error", () => {
         vendorTrust: broken as VendorTrust,
         hostMove: broken as HostMove,
         applianceStatus: broken as ApplianceStatus,
-        usageTracker: broken as UsageTracker,
+        usage: broken as UsageReader,
         demandCounts: broken as DemandCounts,
         reports: broken as Reports,
         metrics: broken as MetricsReader,

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Instant } from "../../src/domain/time.ts";
 import { AuditBudget } from "../../src/operations/audit-budget.ts";
 import { CommandRunner } from "../../src/operations/command-runner.ts";
@@ -6,7 +6,6 @@ import { Consumption } from "../../src/operations/consumption.ts";
 import { Features } from "../../src/operations/features.ts";
 import { Slots } from "../../src/operations/slots.ts";
 import { SOCKET_PEER } from "../../src/platform/network/networks.ts";
-import { UsageTracker } from "../../src/usage/usage-tracker.ts";
 import { openLicensedSite } from "../support/licensed-store.ts";
 import {
   borrow,
@@ -93,9 +92,7 @@ describe("the audit log budget of a peer", () => {
     }
     const { store } = await openLicensedSite();
     const commands = new CommandRunner(store, new RecordingBudget(() => 1));
-    const usage = new UsageTracker(store);
-    onTestFinished(() => usage.stop());
-    const slots = new Slots(commands, store, usage, async () => "");
+    const slots = new Slots(commands, store, async () => "");
     const [features, consumption] = [new Features(commands), new Consumption(commands)];
     const { peer } = CONTACT;
     const charged = [

@@ -1,105 +1,101 @@
 import { describe, expect, test } from "bun:test";
 import type { UsageReply } from "../../src/http/routes/usage.ts";
 import {
+  episodeSeries,
+  lastLimitOf,
   peakOf,
-  refusalSeries,
   slotSeries,
   stackSeries,
   sumOf,
   stepTimesOf,
+  valueTextOf,
 } from "../../src/web/overview/usage-series.ts";
 
-const license = (license_id: number, product: string, in_use: (number | null)[]) => ({
-  license_id,
+type Pool = UsageReply["pools"][number];
+
+const pool = (product: string, changes: Partial<Pool> = {}): Pool => ({
   product,
-  floating_users: 5,
-  in_use,
+  feature: null,
+  limit: [5, 5, 5],
+  peak: [1, null, 3],
+  mean: [1, null, 3],
+  full_seconds: [0, null, 0],
+  borrowed: [0, null, 0],
+  episodes: [0, null, 0],
+  consumed: [0, null, 0],
+  ...changes,
 });
 
-const reply = (changes: Partial<UsageReply>): UsageReply => ({
+const reply = (...pools: Pool[]): UsageReply => ({
   range: "day",
   from: "2026-03-02T09:00:00.000Z",
   to: "2026-03-02T09:15:00.000Z",
   step_minutes: 5,
-  complete: true,
-  licenses: [],
-  refusals: [],
-  ...changes,
+  pools,
 });
 
 describe("usage series of slots", () => {
   test("has a time for every step", () => {
     const nine = Date.parse("2026-03-02T09:00:00.000Z") / 1_000;
-    const usage = reply({ licenses: [license(1, "cad", [1, null, 3])] });
-    expect(stepTimesOf(usage)).toEqual([nine, nine + 300, nine + 600]);
-    expect(stepTimesOf(reply({}))).toEqual([]);
+    expect(stepTimesOf(reply())).toEqual([nine, nine + 300, nine + 600]);
   });
 
-  test("has one line per license, with the license id only if a product has two", () => {
-    const licenses = [license(1, "cad", []), license(2, "cam", []), license(3, "cad", [])];
-    const names = slotSeries(reply({ licenses })).map(({ name }) => name);
-    expect(names).toEqual(["cad (license 1)", "cam", "cad (license 3)"]);
+  test("has one line per product, and none for a feature", () => {
+    const pools = [pool("cad"), pool("cad", { feature: "view" }), pool("cam")];
+    expect(slotSeries(reply(...pools)).map(({ name }) => name)).toEqual(["cad", "cam"]);
   });
 
-  test("draws every license in a different style", () => {
-    const licenses = Array.from({ length: 15 }, (_, id) => license(id, `p${id}`, []));
-    const styles = slotSeries(reply({ licenses })).map(
+  test("leaves out a product that had no slots and no use", () => {
+    const counted = pool("sms", { limit: [0, 0, 0], peak: [0, 0, 0] });
+    expect(slotSeries(reply(counted))).toEqual([]);
+  });
+
+  test("shows each value with the limit of its time", () => {
+    const [line] = slotSeries(reply(pool("cad", { limit: [2, 2, 7], peak: [2, null, 3] })));
+    if (line === undefined) throw new Error("there is no line");
+    expect([0, 1, 2].map((step) => valueTextOf(line, step))).toEqual([
+      "2 of 2",
+      "unknown",
+      "3 of 7",
+    ]);
+    expect(lastLimitOf(line)).toBe(7);
+  });
+
+  test("draws every product in a different style", () => {
+    const pools = Array.from({ length: 15 }, (_, id) => pool(`p${id}`));
+    const styles = slotSeries(reply(...pools)).map(
       ({ colour, stroke }) => `${colour} ${stroke.join(" ")}`,
     );
     expect(new Set(styles).size).toBe(15);
   });
 
   test("has a peak if any value is known, and null otherwise", () => {
-    const [cad, cam] = slotSeries(
-      reply({ licenses: [license(1, "cad", [1, null, 3, 2]), license(2, "cam", [null, null])] }),
-    );
+    const [cad, cam] = slotSeries(reply(pool("cad"), pool("cam", { peak: [null, null, null] })));
     expect(cad && peakOf(cad)).toBe(3);
     expect(cam && peakOf(cam)).toBeNull();
   });
 });
 
-const NO_SLOT = "floating_not_available";
+describe("usage series of denied episodes", () => {
+  const usage = reply(
+    pool("CAE", { episodes: [1, null, 2] }),
+    pool("CAE", { feature: "MESH", episodes: [2, null, 0] }),
+    pool("CAD"),
+  );
 
-describe("usage series of refusals", () => {
-  const usage = reply({
-    refusals: [
-      { product: "cad", feature: null, code: NO_SLOT, counts: [1, null, null, 0] },
-      { product: "cam", feature: null, code: NO_SLOT, counts: [2, 3, null, 0] },
-      { product: null, feature: null, code: "ended", counts: [4, null, null, 1] },
-    ],
-  });
-
-  test("adds refusals up by reason and keeps a gap where no value is known", () => {
-    const lines = refusalSeries(usage);
+  test("names a feature, and never adds it to its product", () => {
+    const lines = episodeSeries(usage);
     expect(lines.map(({ name, values }) => [name, values])).toEqual([
-      ["no free slot", [3, 3, null, 0]],
-      ["ended", [4, null, null, 1]],
+      ["CAE", [1, null, 2]],
+      ["feature MESH of CAE", [2, null, 0]],
     ]);
-    expect(lines.map(sumOf)).toEqual([6, 5]);
-  });
-
-  test("names a refused feature, and never adds it to its product", () => {
-    const counts = [1];
-    const lines = refusalSeries(
-      reply({
-        refusals: [
-          { product: "CAE", feature: null, code: NO_SLOT, counts },
-          { product: "CAE", feature: "MESH", code: NO_SLOT, counts },
-          { product: "CAD", feature: "MESH", code: NO_SLOT, counts },
-        ],
-      }),
-    );
-    expect(lines.map(({ name, values }) => [name, values])).toEqual([
-      ["no free slot", [1]],
-      ["no free slot (feature MESH of CAE)", [1]],
-      ["no free slot (feature MESH of CAD)", [1]],
-    ]);
+    expect(lines.map(sumOf)).toEqual([3, 2]);
   });
 
   test("stacks the bars on each other", () => {
-    expect(stackSeries(refusalSeries(usage)).map(({ values }) => values)).toEqual([
-      [7, 3, null, 1],
-      [4, null, null, 1],
+    expect(stackSeries(episodeSeries(usage)).map(({ values }) => values)).toEqual([
+      [3, null, 2],
+      [2, null, 0],
     ]);
     expect(stackSeries([])).toEqual([]);
   });

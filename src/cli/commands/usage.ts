@@ -7,87 +7,76 @@ import { formatTable } from "../frame/terminal.ts";
 export const usageCommand = defineCommand({
   name: "usage",
   isCommon: true,
-  summary: "show slot usage over time and refused requests",
+  summary: "show slots in use and denied episodes over time",
   options: { ...siteOptions, range: option.range, json: option.json },
-  examples: ["berth usage", "berth usage --range month --json"],
+  examples: ["berth usage", "berth usage --range year --json"],
   run: ({ range, ...site }, context) =>
     withAdminClient(site, context, async ({ admin }) => {
-      // A single reply must be complete, so it waits until all usage is read.
-      const reply = await unwrapReply(admin.usage.get({ query: { wait: "true", range } }));
-      const { licenses } = await unwrapReply(admin.status.get());
-      const inUseNow = new Map(
-        licenses.map((license) => [license.license_id, license.floating_slots_in_use]),
-      );
-      return { json: reply, text: () => formatUsage(reply, inUseNow) };
+      const reply = await unwrapReply(admin.usage.get({ query: { range } }));
+      return { json: reply, text: () => formatUsage(reply, range) };
     }),
 });
 
 type UsageSteps = readonly (number | null)[];
 
-function formatUsage(
-  { range, from, to, step_minutes, licenses, refusals }: UsageReply,
-  inUseNow: ReadonlyMap<number, number>,
-): string {
+function formatUsage({ from, to, step_minutes, pools }: UsageReply, range: string): string {
   const header = [
     "PRODUCT",
-    "LICENSE",
+    "FEATURE",
     "SLOTS",
     "PEAK",
-    "MEAN PEAK",
-    "NOW",
-    `THE ${range.toUpperCase()}`,
+    "MEAN",
+    "HOURS FULL",
+    "DENIED",
+    range === "18months" ? "THE 18 MONTHS" : `THE ${range.toUpperCase()}`,
   ];
-  const rows = licenses.map(({ product, license_id, floating_users, in_use }) => [
+  const rows = pools.map(({ product, feature, limit, peak, mean, full_seconds, episodes }) => [
     product,
-    String(license_id),
-    String(floating_users),
-    String(Math.max(0, ...knownCounts(in_use))),
-    formatMeanPeak(in_use),
-    String(inUseNow.get(license_id) ?? 0),
-    `|${formatBars(in_use, floating_users)}|`,
-  ]);
-  const refusalRows = refusals.map(({ product, feature, code, counts }) => [
-    product ?? "-",
     feature ?? "-",
-    code,
-    String(knownCounts(counts).reduce((sum, count) => sum + count, 0)),
+    String(limit.findLast((slots) => slots !== null) ?? "-"),
+    String(Math.max(0, ...knownValues(peak))),
+    formatMean(mean),
+    (sumOf(full_seconds) / 3_600).toFixed(1),
+    String(sumOf(episodes)),
+    `|${formatBars(peak, limit)}|`,
   ]);
-  const step = stepText(step_minutes);
-  const legend = `MEAN PEAK: the mean of the peaks of all steps of ${step} with data`;
   return [
-    `from ${from} to ${to}, in steps of ${step}`,
+    `from ${from} to ${to}, in steps of ${stepText(step_minutes)}`,
     rows.length === 0 ? "no licenses yet" : formatTable([header, ...rows]),
-    ...(refusalRows.length === 0
-      ? []
-      : [formatTable([["PRODUCT", "FEATURE", "REFUSED", "TIMES"], ...refusalRows])]),
-    ...(rows.length === 0 ? [] : [legend]),
+    ...(rows.length === 0 ? [] : [LEGEND]),
   ].join("\n\n");
 }
+
+const LEGEND =
+  "SLOTS: the limit at the end; HOURS FULL: all slots in use; DENIED: episodes of refused calls";
 
 const stepText = (minutes: number): string =>
   minutes % 60 === 0 ? `${minutes / 60} hours` : `${minutes} minutes`;
 
-const knownCounts = (steps: UsageSteps): number[] => steps.filter((count) => count !== null);
+const knownValues = (steps: UsageSteps): number[] => steps.filter((value) => value !== null);
+
+const sumOf = (steps: UsageSteps): number =>
+  knownValues(steps).reduce((sum, value) => sum + value, 0);
 
 /** Only of the known steps: before the audit log begins, the usage is unknown, not zero. */
-function formatMeanPeak(steps: UsageSteps): string {
-  const counts = knownCounts(steps);
-  const sum = counts.reduce((all, count) => all + count, 0);
-  return counts.length === 0 ? "-" : (sum / counts.length).toFixed(1);
+function formatMean(steps: UsageSteps): string {
+  const { length } = knownValues(steps);
+  return length === 0 ? "-" : (sumOf(steps) / length).toFixed(1);
 }
 
 const COLUMNS = 48;
 const LEVELS = "▁▂▃▄▅▆▇█";
 
 /** The height shows how full the pool was; a dot: nothing in use, a space: unknown. */
-function formatBars(steps: UsageSteps, slots: number): string {
-  const width = Math.ceil(steps.length / COLUMNS);
+function formatBars(peaks: UsageSteps, limits: UsageSteps): string {
+  const width = Math.ceil(peaks.length / COLUMNS);
   let line = "";
-  for (let from = 0; from < steps.length; from += width) {
-    const counts = knownCounts(steps.slice(from, from + width));
-    const peak = Math.max(0, ...counts);
-    const level = Math.ceil((Math.min(peak, slots) / Math.max(1, slots)) * LEVELS.length);
-    line += counts.length === 0 ? " " : peak === 0 ? "·" : LEVELS.charAt(Math.max(0, level - 1));
+  for (let from = 0; from < peaks.length; from += width) {
+    const known = knownValues(peaks.slice(from, from + width));
+    const peak = Math.max(0, ...known);
+    const slots = Math.max(1, ...knownValues(limits.slice(from, from + width)));
+    const level = Math.ceil((Math.min(peak, slots) / slots) * LEVELS.length);
+    line += known.length === 0 ? " " : peak === 0 ? "·" : LEVELS.charAt(Math.max(0, level - 1));
   }
   return line;
 }

@@ -113,9 +113,9 @@ export const option = {
     name: "range",
     type: "string",
     placeholder: "RANGE",
-    help: "how far back: day, week or month",
+    help: "how far back: day, week, month, quarter, year or 18months",
     defaultValue: () => "day",
-    parse: oneOf("day", "week", "month"),
+    parse: oneOf("day", "week", "month", "quarter", "year", "18months"),
   },
   usersToRelease: {
     name: "user",

@@ -114,12 +114,7 @@ export const fields = {
   month: field("Month of the audit log, as in its file names: YYYY-MM."),
   note: field("Note for the audit log.", { bytes: INFO_BYTES }),
   appliance: field("Id of this appliance, as berth status shows it."),
-  range: field("How far back: day (default), week or month."),
-  wait: field(
-    "true: reply after the audit log has been read for the whole range. A JSON boolean is also " +
-      "accepted.",
-    { tolerates: "boolean" },
-  ),
+  range: field("How far back: day (default), week, month, quarter, year or 18months."),
   with_borrows: field("true: also if slots are borrowed. A JSON boolean is also accepted.", {
     tolerates: "boolean",
   }),

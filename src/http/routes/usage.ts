@@ -1,45 +1,60 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { MINUTE } from "../../domain/time.ts";
-import { isUsageRange, USAGE_RANGES, type UsageRange } from "../../usage/usage.ts";
+import { MINUTE, SECOND, type Instant } from "../../domain/time.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
+import {
+  chooseSteps,
+  findRangeSteps,
+  isUsageRange,
+  makeSeries,
+  USAGE_RANGES,
+  type SeriesSpan,
+  type UsageRange,
+  type UsageSeries,
+} from "../../usage/usage-series.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { readBoolean, fields } from "../request/fields.ts";
+import { field, fields, readIdentifier, readTimestamp } from "../request/fields.ts";
 import { readQuery } from "../request/query.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const Query = Type.Object({ range: fields.range, wait: fields.wait });
+const Query = Type.Object({
+  range: fields.range,
+  from: field("RFC 3339; the beginning of another period. With it, range is left out.", {
+    instant: true,
+  }),
+  to: field("RFC 3339; its end. Absent: now.", { instant: true }),
+  product: field("Only this product. Absent: all products."),
+});
 
 const time = Type.String({ format: "date-time" });
 const steps = (description: string) =>
-  Type.Array(Type.Union([Type.Integer(), Type.Null()]), { description });
+  Type.Array(Type.Union([Type.Number(), Type.Null()]), { description });
+
+const RANGE_NAMES = Object.keys(USAGE_RANGES) as UsageRange[];
 
 const UsageReply = Type.Object(
   {
-    range: Type.Union([Type.Literal("day"), Type.Literal("week"), Type.Literal("month")]),
-    from: time,
-    to: Type.Unsafe<string>({ ...time, description: "End of the current step." }),
-    step_minutes: Type.Integer(),
-    complete: Type.Boolean({
-      description: "false: the audit log from before the server start is still being read.",
+    range: Type.Unsafe<UsageRange | null>({
+      anyOf: [{ type: "string", enum: RANGE_NAMES }, { type: "null" }],
     }),
-    licenses: Type.Array(
+    from: time,
+    to: Type.Unsafe<string>({ ...time, description: "End of the last step." }),
+    step_minutes: Type.Integer(),
+    pools: Type.Array(
       Type.Object({
-        license_id: Type.Integer(),
         product: Type.String(),
-        floating_users: Type.Integer(),
-        in_use: steps("Peak number of slots in use in each step; null: unknown."),
-      }),
-    ),
-    refusals: Type.Array(
-      Type.Object({
-        product: Type.Union([Type.String(), Type.Null()]),
-        feature: Type.Union([Type.String(), Type.Null()], {
-          description: "null: the requests were about the product itself.",
+        feature: Type.Unsafe<string | null>({
+          anyOf: [{ type: "string" }, { type: "null" }],
+          description: "A floating feature; null: the slots of the product itself.",
         }),
-        code: Type.String(),
-        counts: steps("Number of refusals in each step; null: unknown."),
+        limit: steps("The licensed slots at that time, the highest of each step; null: none."),
+        peak: steps("The most slots in use at once in each step; null: unknown."),
+        mean: steps("The mean of slots in use in each step; null: unknown."),
+        full_seconds: steps("How long all slots were in use; null: unknown."),
+        borrowed: steps("The most borrowed slots at once; null: unknown."),
+        episodes: steps("Denied episodes that began; null: unknown."),
+        consumed: steps("What was counted; null: unknown."),
       }),
     ),
   },
@@ -48,49 +63,74 @@ const UsageReply = Type.Object(
 
 export type UsageReply = Static<typeof UsageReply>;
 
-export const usage = ({ usageTracker }: RouteDeps) =>
+export const usage = ({ usage: reader }: RouteDeps) =>
   new Elysia({ name: "usage" }).get(
     "/api/admin/v1/usage",
     async ({ request, set }): Promise<UsageReply> => {
       const query = readQuery(Query, request, set.headers);
-      const range = readRange(query.range);
-      const wait = readBoolean("wait", query.wait) ?? false;
-      const { from, to, complete, licenses, refusals } = unwrap(
-        await usageTracker.view(range, wait),
-      );
-      return {
-        range,
-        from: rfc3339(from),
-        to: rfc3339(to),
-        step_minutes: USAGE_RANGES[range].step / MINUTE,
-        complete,
-        licenses: licenses.map(({ id, product, slots, inUse }) => ({
-          license_id: id,
-          product,
-          floating_users: slots,
-          in_use: [...inUse],
-        })),
-        refusals: refusals.map(({ product, feature, code, counts }) => ({
-          product,
-          feature,
-          code,
-          counts: [...counts],
-        })),
-      };
+      const wanted = readIdentifier("product", query.product);
+      const from = readTimestamp("from", query.from);
+      const to = readTimestamp("to", query.to);
+      const range = from === null && to === null ? readRange(query.range) : null;
+      const span = readSpan(range, from, to, unwrap(await reader.readTime()));
+      const { table } = unwrap(await reader.read(span));
+      const isWanted = ({ product }: { readonly product: string }): boolean =>
+        wanted === null || product === wanted;
+      return usageReply(range, makeSeries(table, span, isWanted));
     },
     describeRoute({
       plane: "admin",
       id: "getUsage",
-      summary: "Get usage and refusals",
+      summary: "Get usage over time",
       description:
-        "A day in steps of 5 minutes, a week in steps of 30 minutes, or 30 days in steps of 2 " +
-        "hours, from the audit log and from the running server. Without wait the reply is " +
-        "immediate, and contains all of the audit log when complete is true.",
+        "Slots in use against the limit of their time, by product and floating feature, in at " +
+        "most 400 steps: a day in steps of 5 minutes, a week of 30 minutes, 30 days of 2 hours, " +
+        "a quarter of 6 hours, a year of a day, and 18 months of 2 days. For a period from " +
+        "`from` to `to` the step is chosen; after 90 days the finest step is an hour.",
       query: Query,
       reply: UsageReply,
-      refusals: [INVALID_RANGE, { code: "invalid_boolean", field: "wait" }],
+      refusals: [INVALID_RANGE, EMPTY_PERIOD, "invalid_timestamp", "audit_log_damaged"],
     }),
   );
+
+function usageReply(range: UsageRange | null, series: UsageSeries): UsageReply {
+  const { from, to, step, observed, pools } = series;
+  const isMeanKnown = (value: number | null, index: number): boolean =>
+    value !== null && (observed[index] ?? 0) > 0;
+  return {
+    range,
+    from: rfc3339(from),
+    to: rfc3339(to),
+    step_minutes: step / MINUTE,
+    pools: pools.map(({ product, feature, limit, figures }) => ({
+      product,
+      feature,
+      limit: [...limit],
+      peak: [...figures.peak],
+      mean: figures.slotTime.map((value, index) =>
+        isMeanKnown(value, index) ? roundMean((value ?? 0) / (observed[index] ?? 1)) : null,
+      ),
+      full_seconds: figures.fullTime.map((value) => value && Math.round(value / SECOND)),
+      borrowed: [...figures.borrowed],
+      episodes: [...figures.episodes],
+      consumed: [...figures.consumed],
+    })),
+  };
+}
+
+const roundMean = (mean: number): number => Math.round(mean * 1_000) / 1_000;
+
+function readSpan(
+  range: UsageRange | null,
+  from: Instant | null,
+  to: Instant | null,
+  now: Instant,
+): SeriesSpan {
+  if (range !== null) return findRangeSteps(range, now);
+  const end = to ?? now;
+  if (from === null || from >= end) return refuse(EMPTY_PERIOD);
+  return chooseSteps({ from, to: end }, now);
+}
 
 function readRange(value: string | undefined): UsageRange {
   if (value === undefined || value === "") return "day";
@@ -101,5 +141,11 @@ function readRange(value: string | undefined): UsageRange {
 const INVALID_RANGE = {
   code: "invalid_parameter",
   field: "range",
-  expected: "day, week or month",
+  expected: "day, week, month, quarter, year or 18months",
+} as const;
+
+const EMPTY_PERIOD = {
+  code: "invalid_parameter",
+  field: "from",
+  expected: "a time before to",
 } as const;

@@ -80,7 +80,7 @@ export class UsageWriter {
   /** Merges the months that are over, folds old ones to hours, and leaves out the oldest. */
   async compact(until: Instant): Promise<void> {
     const oldest = findOldestMonth(until);
-    for (const [month, file] of [...this.#files]) {
+    for (const [month, file] of this.#files) {
       if (month < oldest) this.#files.delete(month);
       else if (month < monthOf(until)) {
         const isFoldable = monthOf(instant(until - FOLD_AFTER)) > month;

@@ -52,6 +52,11 @@ export class UsageReader {
     this.#store = store;
   }
 
+  /** The time of the appliance. */
+  readTime(): Promise<Result<Instant, StorageFault>> {
+    return this.#store.read((_state, { at }) => at);
+  }
+
   /** One read at a time: they share the lines that were read. */
   read(span: TimeSpan): Promise<UsageResult> {
     const result = this.#lastRead.then(() => this.#read(span));

@@ -3,7 +3,7 @@ import { formatDateTime, formatNumber } from "../format.ts";
 import type { TimeRange } from "../parts/chart.tsx";
 import type { ChartSeries } from "../parts/chart-series.ts";
 import { usage } from "./usage-texts.ts";
-import { peakOf, sumOf, valueTextOf } from "./usage-series.ts";
+import { lastLimitOf, peakOf, sumOf, valueTextOf } from "./usage-series.ts";
 
 interface LegendProps {
   readonly lines: readonly ChartSeries[];
@@ -28,7 +28,7 @@ export const Legend = ({ lines, hiddenNames, hasLimit = false }: LegendProps) =>
     ))}
     {hasLimit && (
       <li class="muted">
-        <Stroke line={{ limit: 0, colour: "--muted", stroke: [3, 5] }} width={1} /> {usage.limit}
+        <Stroke line={{ limits: [], colour: "--muted", stroke: [3, 5] }} width={1} /> {usage.limit}
       </li>
     )}
   </ul>
@@ -41,12 +41,12 @@ function toggle(names: ReadonlySet<string>, name: string): ReadonlySet<string> {
 }
 
 interface StrokeProps {
-  readonly line: Pick<ChartSeries, "limit" | "colour" | "stroke">;
+  readonly line: Pick<ChartSeries, "limits" | "colour" | "stroke">;
   readonly width?: number;
 }
 
 /** How a line looks in the chart; bars have no limit. */
-const Stroke = ({ line, width = line.limit === null ? 10 : 3 }: StrokeProps) => (
+const Stroke = ({ line, width = line.limits === null ? 10 : 3 }: StrokeProps) => (
   <svg width="28" height="10" aria-hidden="true">
     <line
       x1="0"
@@ -60,12 +60,12 @@ const Stroke = ({ line, width = line.limit === null ? 10 : 3 }: StrokeProps) => 
   </svg>
 );
 
-/** For slots the peak, for refusals the total. */
+/** For slots the peak and the newest limit, for episodes the total. */
 export function summaryFigureOf(line: ChartSeries): string {
-  if (line.limit === null) return formatNumber(sumOf(line));
-  const peak = peakOf(line);
+  if (line.limits === null) return formatNumber(sumOf(line));
+  const [peak, limit] = [peakOf(line), lastLimitOf(line)];
   if (peak === null) return usage.unknown;
-  return usage.peak(usage.ofLimit(formatNumber(peak), formatNumber(line.limit)));
+  return usage.peak(usage.ofLimit(formatNumber(peak), formatNumber(limit ?? 0)));
 }
 
 interface StepValuesProps {

@@ -1,15 +1,13 @@
 import type { UsageReply } from "../../http/routes/usage.ts";
 import { formatNumber } from "../format.ts";
 import type { ChartSeries } from "../parts/chart-series.ts";
-import { reasonOf } from "../../faults/rule-reasons.ts";
 import { usage } from "./usage-texts.ts";
 
 /** The start of every step, in seconds. */
-export function stepTimesOf({ from, step_minutes, licenses, refusals }: UsageReply): number[] {
-  const lists = [...licenses.map(({ in_use }) => in_use), ...refusals.map(({ counts }) => counts)];
-  const steps = Math.max(0, ...lists.map(({ length }) => length));
-  const start = Date.parse(from) / 1_000;
-  return Array.from({ length: steps }, (_, step) => start + step * step_minutes * 60);
+export function stepTimesOf({ from, to, step_minutes }: UsageReply): number[] {
+  const [start, end] = [Date.parse(from) / 1_000, Date.parse(to) / 1_000];
+  const length = Math.round((end - start) / (step_minutes * 60));
+  return Array.from({ length }, (_, step) => start + step * step_minutes * 60);
 }
 
 /** After these, colours repeat with another stroke, so that lines do not differ by colour alone. */
@@ -21,28 +19,29 @@ const seriesStyle = (index: number) => ({
   stroke: STROKES[Math.floor(index / COLOURS.length) % STROKES.length] ?? [],
 });
 
-/** The slots in use of every license. */
-export const slotSeries = ({ licenses }: UsageReply): ChartSeries[] =>
-  licenses.map(({ license_id, product, floating_users, in_use }, index) => {
-    const sameProduct = licenses.filter((other) => other.product === product);
-    const name = sameProduct.length > 1 ? usage.license(product, license_id) : product;
-    return { name, values: in_use, limit: floating_users, ...seriesStyle(index) };
-  });
+/** The slots in use of every product; those of a feature are in the reports. */
+export const slotSeries = ({ pools }: UsageReply): ChartSeries[] =>
+  pools
+    .filter(({ feature, limit, peak }) => feature === null && hasValue([...limit, ...peak]))
+    .map(({ product, peak, limit }, index) => ({
+      name: product,
+      values: peak,
+      limits: limit,
+      ...seriesStyle(index),
+    }));
 
-/** Refusals by reason, summed over all products; those of each feature apart. */
-export function refusalSeries({ refusals }: UsageReply): ChartSeries[] {
-  const byName = Map.groupBy(refusals, ({ product, feature, code }) =>
-    feature === null || product === null
-      ? reasonOf(code)
-      : usage.ofFeature(reasonOf(code), feature, product),
-  );
-  return [...byName].map(([name, refusalsOfName], index) => ({
-    name,
-    values: refusalsOfName.map(({ counts }): Values => counts).reduce(addValues),
-    limit: null,
-    ...seriesStyle(index),
-  }));
-}
+/** The denied episodes that began, of every product and of every feature apart. */
+export const episodeSeries = ({ pools }: UsageReply): ChartSeries[] =>
+  pools
+    .filter(({ episodes }) => hasValue(episodes))
+    .map(({ product, feature, episodes }, index) => ({
+      name: feature === null ? product : usage.ofFeature(feature, product),
+      values: episodes,
+      limits: null,
+      ...seriesStyle(index),
+    }));
+
+const hasValue = (values: Values): boolean => values.some((value) => value !== null && value > 0);
 
 type Values = ChartSeries["values"];
 
@@ -64,8 +63,9 @@ export const stackSeries = (lines: readonly ChartSeries[]): ChartSeries[] =>
   }));
 
 /** The value of a line at one step, as text. */
-export function valueTextOf({ values, limit }: ChartSeries, step: number): string {
+export function valueTextOf({ values, limits }: ChartSeries, step: number): string {
   const value = values[step] ?? null;
+  const limit = limits?.[step] ?? null;
   if (value === null) return usage.unknown;
   return limit === null
     ? formatNumber(value)
@@ -77,6 +77,10 @@ export function peakOf({ values }: ChartSeries): number | null {
   const numbers = values.filter((value) => value !== null);
   return numbers.length === 0 ? null : Math.max(...numbers);
 }
+
+/** The newest known limit; null: none. */
+export const lastLimitOf = ({ limits }: ChartSeries): number | null =>
+  limits?.findLast((limit) => limit !== null) ?? null;
 
 export const sumOf = ({ values }: ChartSeries): number =>
   values.reduce<number>((sum, value) => sum + (value ?? 0), 0);

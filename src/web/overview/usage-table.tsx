@@ -7,13 +7,13 @@ import { valueTextOf } from "./usage-series.ts";
 interface Props {
   readonly times: readonly number[];
   readonly slots: readonly ChartSeries[];
-  readonly refusals: readonly ChartSeries[];
+  readonly episodes: readonly ChartSeries[];
 }
 
 /** The values of the charts as a table, newest first, for screen readers and exact numbers. */
-export function UsageTable({ times, slots, refusals }: Props) {
+export function UsageTable({ times, slots, episodes }: Props) {
   const open = useSignal(false);
-  const lines = [...slots, ...refusals];
+  const lines = [...slots, ...episodes];
   return (
     <details onToggle={({ currentTarget }) => (open.value = currentTarget.open)}>
       <summary>{usage.asTable}</summary>

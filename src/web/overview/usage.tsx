@@ -10,17 +10,15 @@ import type { ChartSeries } from "../parts/chart-series.ts";
 import { usage } from "./usage-texts.ts";
 import { Legend, StepValues, summaryFigureOf, ZoomButtons } from "./usage-legend.tsx";
 import { UsageTable } from "./usage-table.tsx";
-import { peakOf, refusalSeries, slotSeries, stackSeries, stepTimesOf } from "./usage-series.ts";
+import { peakOf, episodeSeries, slotSeries, stackSeries, stepTimesOf } from "./usage-series.ts";
 
-type UsagePeriod = UsageReply["range"];
+type UsagePeriod = keyof typeof usage.periods;
 
 const USAGE_PERIODS: readonly UsagePeriod[] = ["day", "week", "month"];
 
 const MINUTE = 60_000;
-/** The server is still reading its audit log: more data follows soon. */
-const POLL_WHILE_LOADING = 2_000;
 
-/** Slots in use and refusals over the last day, week or month. */
+/** Slots in use and denied episodes over the last day, week or month. */
 export function Usage() {
   const period = useSignal<UsagePeriod>("day");
   const query = useQuery(
@@ -29,7 +27,7 @@ export function Usage() {
     {
       keepsOldData: true,
       watch: () => null,
-      maxAge: ({ complete }) => (complete ? MINUTE : POLL_WHILE_LOADING),
+      maxAge: () => MINUTE,
     },
   );
   return (
@@ -39,7 +37,9 @@ export function Usage() {
         <PeriodChoice period={period} />
       </header>
       <div class="usage-body">
-        <QueryContent query={query}>{(reply) => <UsageCharts reply={reply} />}</QueryContent>
+        <QueryContent query={query}>
+          {(reply) => <UsageCharts reply={reply} period={period.value} />}
+        </QueryContent>
       </div>
     </section>
   );
@@ -54,34 +54,34 @@ const PeriodChoice = ({ period }: { period: Signal<UsagePeriod> }) => (
   />
 );
 
-function UsageCharts({ reply }: { reply: UsageReply }) {
+function UsageCharts({ reply, period }: { reply: UsageReply; period: UsagePeriod }) {
   const zoom = useSignal<TimeRange | null>(null);
   const hiddenNames = useSignal<ReadonlySet<string>>(new Set());
   // Not a computed signal: it would follow the data of the first period only.
   const chartData = useMemo(() => {
     const isShown = ({ name }: ChartSeries): boolean => !hiddenNames.value.has(name);
-    const [slots, refusals] = [slotSeries(reply), refusalSeries(reply)];
-    const shownRefusals = refusals.filter(isShown);
+    const [slots, episodes] = [slotSeries(reply), episodeSeries(reply)];
+    const shownEpisodes = episodes.filter(isShown);
     return {
       times: stepTimesOf(reply),
       slots,
       shownSlots: slots.filter(isShown),
-      refusals,
-      shownRefusals,
-      bars: stackSeries(shownRefusals),
+      episodes,
+      shownEpisodes,
+      bars: stackSeries(shownEpisodes),
     };
   }, [reply, hiddenNames.value]);
   useEffect(() => void (zoom.value = null), [reply.range]);
-  const { times, slots, shownSlots, refusals, shownRefusals, bars } = chartData;
-  if (slots.every((line) => peakOf(line) === null) && refusals.length === 0) {
+  const { times, slots, shownSlots, episodes, shownEpisodes, bars } = chartData;
+  if (slots.every((line) => peakOf(line) === null) && episodes.length === 0) {
     return <p class="muted">{usage.noData}</p>;
   }
-  const periodName = usage.periodNames[reply.range];
+  const periodName = usage.periodNames[period];
   const chartProps = {
     times,
     step: reply.step_minutes * 60,
-    formatTime: timeFormatter(reply.range, zoom.value),
-    minLabelGap: reply.range === "day" || zoom.value !== null ? 3_600 : 86_400,
+    formatTime: timeFormatter(period, zoom.value),
+    minLabelGap: period === "day" || zoom.value !== null ? 3_600 : 86_400,
     zoom,
   };
   const tooltip = (lines: readonly ChartSeries[]) => (step: number) => (
@@ -101,24 +101,23 @@ function UsageCharts({ reply }: { reply: UsageReply }) {
         <Legend lines={slots} hiddenNames={hiddenNames} hasLimit />
         <ZoomButtons zoom={zoom} times={times} step={chartProps.step} />
       </div>
-      {!reply.complete && <p class="hint">{usage.stillLoading}</p>}
-      <h4>{usage.refusals}</h4>
-      {refusals.length === 0 ? (
-        <p class="muted">{usage.noRefusals}</p>
+      <h4>{usage.episodes}</h4>
+      {episodes.length === 0 ? (
+        <p class="muted">{usage.noEpisodes}</p>
       ) : (
         <>
           <Chart
             {...chartProps}
-            name={usage.refusalsName(periodName, seriesSummary(refusals))}
+            name={usage.episodesName(periodName, seriesSummary(episodes))}
             series={bars}
-            tooltip={tooltip(shownRefusals)}
+            tooltip={tooltip(shownEpisodes)}
             kind="bars"
             height={120}
           />
-          <Legend lines={refusals} hiddenNames={hiddenNames} />
+          <Legend lines={episodes} hiddenNames={hiddenNames} />
         </>
       )}
-      <UsageTable times={times} slots={slots} refusals={refusals} />
+      <UsageTable times={times} slots={slots} episodes={episodes} />
     </>
   );
 }

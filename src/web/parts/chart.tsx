@@ -198,7 +198,7 @@ function seriesOf(line: ChartSeries, kind: Props["kind"], colour: string): uPlot
 }
 
 function dataFor({ times, step, series, kind }: Props): uPlot.AlignedData {
-  const limits = seriesWithLimit(series).map(({ limit }) => times.map(() => limit));
+  const limits = seriesWithLimit(series).map((line) => line.limits ?? []);
   const values = [...series.map((line) => line.values), ...limits];
   if (kind === "bars") return [[...times], ...values.map((list) => [...list])];
   // A value is drawn over its whole step, also the last step and a step beside a gap.
@@ -209,7 +209,7 @@ function dataFor({ times, step, series, kind }: Props): uPlot.AlignedData {
 }
 
 const seriesWithLimit = (lines: readonly ChartSeries[]): readonly ChartSeries[] =>
-  lines.filter(({ limit }) => limit !== null);
+  lines.filter(({ limits }) => limits !== null);
 
 /** A CSS variable can differ between light and dark: only an element can resolve it. */
 function colourOf(element: HTMLElement, name: string): string {

@@ -10,7 +10,6 @@ import { realDisk, type Disk } from "../../../src/platform/files/disk.ts";
 import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { AUDIT_FOLDER } from "../../../src/store/folder/files.ts";
 import { Store } from "../../../src/store/store.ts";
-import { UsageTracker } from "../../../src/usage/usage-tracker.ts";
 import type { ManualTime } from "./manual-time.ts";
 
 export interface FolderSize {
@@ -141,12 +140,10 @@ export class DaySite {
 /** Only what the suite calls: the time marks of a server would add lines to the journal. */
 function createOperations(store: Store): DayOperations {
   const commands = new CommandRunner(store);
-  const usage = new UsageTracker(store);
   return {
-    slots: new Slots(commands, store, usage, async () => ""),
+    slots: new Slots(commands, store, async () => ""),
     features: new Features(commands),
     async close() {
-      usage.stop();
       await commands.close();
       await store.close();
     },
