@@ -30,6 +30,7 @@ import { statusCommand } from "./commands/status.ts";
 import { supportBundleCommand } from "./commands/support-bundle.ts";
 import { tlsCommands } from "./commands/tls.ts";
 import { trustCommands } from "./commands/trust.ts";
+import { usageStatementCommands } from "./commands/usage-statement.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { vendorCommands } from "./commands/vendor/vendor.ts";
 import { versionCommand } from "./commands/version.ts";
@@ -55,7 +56,13 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: "users",
     title: "users and slots",
-    commands: [slotsCommand, usageCommand, ...reportCommands, releaseCommand],
+    commands: [
+      slotsCommand,
+      usageCommand,
+      ...usageStatementCommands,
+      ...reportCommands,
+      releaseCommand,
+    ],
   },
   {
     name: "maintenance",

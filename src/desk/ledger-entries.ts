@@ -85,5 +85,25 @@ export interface PolicyEntry {
   readonly document: string;
 }
 
+/** A site's usage statement, and the answer to it. Desks of 0.1.0 ignore such lines. */
+export interface StatementEntry {
+  readonly type: "statement";
+  readonly at: string;
+  readonly appliance: string;
+  readonly n: number;
+  /** SHA-256 of the document. */
+  readonly digest: string;
+  readonly from: string;
+  /** The day after the last one. */
+  readonly to: string;
+  readonly audit: { readonly from: number; readonly to: number; readonly sum: string };
+  /** Lineages of the restores and moves that the statement lists; absent: none. */
+  readonly restores?: readonly string[];
+  /** Why it was accepted although it does not continue the statement before; absent: it does. */
+  readonly accepted_fork?: string;
+  readonly document: string;
+  readonly acknowledgement: string;
+}
+
 export type LedgerEntry =
-  IssuedEntry | SeenEntry | ForkEntry | ReceiptEntry | TrustEntry | PolicyEntry;
+  IssuedEntry | SeenEntry | ForkEntry | ReceiptEntry | TrustEntry | PolicyEntry | StatementEntry;

@@ -17,6 +17,7 @@ import type {
   PolicyEntry,
   ReceiptEntry,
   SeenEntry,
+  StatementEntry,
   TrustEntry,
 } from "./ledger-entries.ts";
 
@@ -147,6 +148,11 @@ export class Ledger {
 
   receiptEntries(): ReceiptEntry[] {
     return this.#entries.filter((entry) => entry.type === "received");
+  }
+
+  /** Oldest first. */
+  statementEntries(): StatementEntry[] {
+    return this.#entries.filter((entry) => entry.type === "statement");
   }
 
   /** Oldest first. */

@@ -18,6 +18,7 @@ import { LEDGER_FILE, readLedgerLines, describeUnchainedLines } from "./ledger-l
 import type { IssuedEntry } from "./ledger-entries.ts";
 import { readTrustChain, type TrustChain } from "./desk-records.ts";
 import { DeskRefused } from "./desk-refused.ts";
+import { verifyStatementEntry } from "./verify-statement-entry.ts";
 
 /** A damaged or missing part of the desk. */
 export interface DeskFault {
@@ -140,6 +141,10 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   for (const { number, entry, fault } of lines) {
     const location = `ledger.jsonl line ${number}`;
     if (fault !== null) faults.push({ location, problem: fault });
+    if (entry?.type === "statement" && vendor !== null) {
+      const problem = await verifyStatementEntry(entry, vendor);
+      if (problem !== null) faults.push({ location, problem });
+    }
     if (entry?.type !== "issued" || vendor === null) continue;
     const problem =
       entry.jwk === null ? await verifyCode(entry, vendor) : await verifyFile(entry, vendor);

@@ -13,7 +13,7 @@ import type {
   VendorTrusted,
 } from "./licenses/license-event-types.ts";
 import type { Contact, Machine } from "./slots/contact.ts";
-import type { StatementAcknowledged, StatementMade } from "./statements/statement-events.ts";
+import type { StatementAcknowledged, StatementMade } from "./statements/statement-event-types.ts";
 import type { AuditGap, DataFolderKind, Restore } from "./state.ts";
 import type { Instant } from "./time.ts";
 

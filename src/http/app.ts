@@ -43,6 +43,7 @@ import { sessions } from "./routes/sessions.ts";
 import { settings } from "./routes/settings.ts";
 import { setKeys } from "./routes/set-keys.ts";
 import { stream } from "./routes/stream.ts";
+import { statements } from "./routes/statements.ts";
 import { trust } from "./routes/trust.ts";
 import { unregister } from "./routes/unregister.ts";
 import { unregisterAll } from "./routes/unregister-all.ts";
@@ -74,6 +75,7 @@ const licenseRoutes = (deps: RouteDeps) =>
     .use(clock(deps))
     .use(move(deps))
     .use(trust(deps))
+    .use(statements(deps))
     .use(licenseRemove(deps))
     .use(requests(deps));
 

@@ -183,10 +183,11 @@ function decodeFigures(text: string): UsageFigures | null {
   }
 }
 
+const areDifferent = (names: readonly unknown[]): boolean =>
+  new Set(names.map((name) => JSON.stringify(name))).size === names.length;
+
 /** Every license, feature and product appears once. */
 function isUnambiguous({ licenses, denied }: UsageFigures): boolean {
-  const areDifferent = (names: readonly unknown[]): boolean =>
-    new Set(names.map((name) => JSON.stringify(name))).size === names.length;
   return (
     areDifferent(licenses.map(({ license_id }) => license_id)) &&
     licenses.every(({ pools }) => areDifferent(pools.map(({ feature }) => feature))) &&

@@ -1,5 +1,9 @@
 import type { RefusalTotal } from "../domain/demand/refusal-total.ts";
 import type { State } from "../domain/state.ts";
+import {
+  listStatementStatus,
+  type StatementStatus,
+} from "../domain/statements/statement-status.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
 import type { StoreHealth as StorageHealth } from "../store/store-health.ts";
@@ -19,6 +23,8 @@ export interface ApplianceOverview {
   readonly storeStatus: StorageStatus;
   readonly auditGaps: State["auditGaps"];
   readonly licenses: readonly LicenseView[];
+  /** Usage statements, by vendor. */
+  readonly statements: readonly StatementStatus[];
   readonly refusals: readonly RefusalTotal[];
 }
 
@@ -41,6 +47,7 @@ export class ApplianceStatus {
       storeStatus: this.storageStatus(),
       auditGaps: state.auditGaps,
       licenses: [...state.licenses.values()].map((license) => viewLicense(state, license, context)),
+      statements: listStatementStatus(state, context.at),
       refusals: [...state.refusals.values()].toSorted((a, b) => b.count - a.count),
     }));
   }

@@ -35,6 +35,7 @@ import { MetricsReader } from "./metrics/metrics-reader.ts";
 import { SettingChanges } from "./setting-changes.ts";
 import { Slots } from "./slots.ts";
 import { Timekeeping } from "./timekeeping.ts";
+import { UsageStatements } from "./usage/usage-statements.ts";
 import { VendorTrust } from "./vendor-trust.ts";
 
 /** What Berth can do with an open data folder: one member for each family of operations. */
@@ -44,6 +45,7 @@ export interface ApplianceOperations {
   readonly consumption: Consumption;
   readonly licensing: Licensing;
   readonly vendorTrust: VendorTrust;
+  readonly usageStatements: UsageStatements;
   readonly airgap: Airgap;
   readonly credentials: CloudCredentials;
   readonly identity: Identity;
@@ -165,6 +167,7 @@ export async function wire(
       consumption: new Consumption(commands),
       licensing: new Licensing(store, identity, credentials),
       vendorTrust,
+      usageStatements: new UsageStatements(store, identity),
       airgap: new Airgap(store, identity),
       credentials,
       identity,

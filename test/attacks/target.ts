@@ -2,6 +2,7 @@
 // token, and all documents that would be valid to send.
 import { join } from "node:path";
 import { openAppliance } from "../../src/cli/serve/appliance.ts";
+import { signAcknowledgement } from "../../src/license/acknowledgement.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
@@ -65,6 +66,8 @@ export interface SiteDocuments {
   };
   /** Answers the site's current time code. */
   readonly timeAnswer: string;
+  /** Signed for this site, but for a statement that it did not make. */
+  readonly acknowledgement: string;
 }
 
 const createDesk = (folder: string, name: string, products: string[]): Promise<Desk> =>
@@ -125,6 +128,16 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
       ),
       timeAnswer: await signTimeDocument(
         { iss: vendor.vendor.vendor, iat, ...question },
+        vendor.key,
+      ),
+      acknowledgement: await signAcknowledgement(
+        {
+          iss: vendor.vendor.vendor,
+          iat,
+          appliance: site.identity.id,
+          n: 1,
+          digest: "0".repeat(64),
+        },
         vendor.key,
       ),
     };

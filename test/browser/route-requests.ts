@@ -57,6 +57,12 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
   { ...post("/api/admin/v1/trust/show", { license: site.license }), isRejected: true },
   post("/api/admin/v1/trust/add", { license: site.otherTrust }),
   post("/api/admin/v1/trust/remove", { vendor: site.otherVendor }),
+  // Licenses of the site were installed today, and a statement covers whole days.
+  { ...post("/api/admin/v1/statements", {}), isRejected: true },
+  {
+    ...post("/api/admin/v1/statements/acknowledge", { license: site.license }),
+    isRejected: true,
+  },
   { ...post("/api/admin/v1/move", { appliance: "0000000000000000" }), isRejected: true },
   post("/api/admin/v1/clock/request", {}),
   post("/api/admin/v1/clock/accept", {}),

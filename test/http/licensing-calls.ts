@@ -1,4 +1,6 @@
 // One valid call of every operation that imports or exports licenses, trust or time documents.
+import { DAY, later } from "../../src/domain/time.ts";
+import { signAcknowledgement } from "../../src/license/acknowledgement.ts";
 import { keyIdOf, generateKey } from "../../src/license/keys.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
 import { expectOk, type ApiResponse, type Appliance } from "../support/appliance.ts";
@@ -22,7 +24,36 @@ const sendTrustDocument = async (site: Appliance, action: "show" | "add" = "add"
 const makeRequestId = async (site: Appliance): Promise<string> =>
   expectOk(await site.post<{ request_id: string }>("license/generate", {})).request_id;
 
+const STATEMENTS = `${ADMIN}/statements`;
+
+/** Two days after the licenses were installed. */
+async function makeStatement(site: Appliance) {
+  site.clock.now = later(site.clock.now, 2 * DAY);
+  const reply = await site.post<{ number: number; digest: string }>(STATEMENTS, {});
+  return { reply, ...expectOk(reply) };
+}
+
+const signAnswer = (site: Appliance, n: number, digest: string): Promise<string> =>
+  signAcknowledgement(
+    { iss: keyIdOf(VENDOR_KEY), iat: 1, appliance: site.services.identity.id, n, digest },
+    VENDOR_KEY,
+  );
+
 export const LICENSING_CALLS: Readonly<Record<string, ApiCall>> = {
+  [`GET ${STATEMENTS}`]: async (site) => {
+    await makeStatement(site);
+    return site.get(STATEMENTS);
+  },
+  [`POST ${STATEMENTS}`]: async (site) => (await makeStatement(site)).reply,
+  [`GET ${STATEMENTS}/document`]: async (site) => {
+    await makeStatement(site);
+    return site.get(`${STATEMENTS}/document?number=1`);
+  },
+  [`POST ${STATEMENTS}/acknowledge`]: async (site) => {
+    const { number, digest } = await makeStatement(site);
+    const license = await signAnswer(site, number, digest);
+    return site.post(`${STATEMENTS}/acknowledge`, { license });
+  },
   "POST /api/v4/license/generate": (site) => site.post("license/generate", {}),
   "POST /api/v4/license/upload": async (site) =>
     site.upload(await answerRequest(await site.makeRequestDocument(), 9)),

@@ -141,6 +141,7 @@ const UPLOADS = new Set([
   "POST /api/admin/v1/trust/show",
   "POST /api/admin/v1/trust/add",
   "POST /api/admin/v1/clock/repair",
+  "POST /api/admin/v1/statements/acknowledge",
 ]);
 
 /** These operations have no fields, so an empty body is the same as none. */

@@ -16,6 +16,7 @@ import type { Features } from "../../src/operations/features.ts";
 import type { HostMove } from "../../src/operations/host-move.ts";
 import type { SettingChanges } from "../../src/operations/setting-changes.ts";
 import type { Slots } from "../../src/operations/slots.ts";
+import type { UsageStatements } from "../../src/operations/usage/usage-statements.ts";
 import type { VendorTrust } from "../../src/operations/vendor-trust.ts";
 import type { AuditLogReader } from "../../src/operations/audit-log-reader.ts";
 import type { Timekeeping } from "../../src/operations/timekeeping.ts";
@@ -229,6 +230,7 @@ describe("an internal error", () => {
         consumption: broken as Consumption,
         licensing: broken as Licensing,
         vendorTrust: broken as VendorTrust,
+        usageStatements: broken as UsageStatements,
         hostMove: broken as HostMove,
         applianceStatus: broken as ApplianceStatus,
         usage: broken as UsageReader,

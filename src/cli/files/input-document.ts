@@ -14,8 +14,13 @@ const COPY_AGAIN = "copy the complete text again from the original, from eyJ to 
  * Reads a signed document from a file, or from standard input with `-`. A wrong file is refused
  * here, with its name, before the server or the desk is involved. `kind` null: any kind.
  */
-export function readDocument(path: string | undefined | null, kind: DocumentKind | null): string {
-  const expected = kind === null ? "a Berth document" : DOCUMENT_KIND_NAMES[kind];
+export function readDocument(
+  path: string | undefined | null,
+  kind: DocumentKind | readonly DocumentKind[] | null,
+): string {
+  const kinds: readonly DocumentKind[] = typeof kind === "string" ? [kind] : (kind ?? []);
+  const names = kinds.map((accepted) => DOCUMENT_KIND_NAMES[accepted]);
+  const expected = kind === null ? "a Berth document" : names.join(" or ");
   const bytes = readInputBytes(path, expected);
   const file = path ?? "";
   const name = describeInput(file);
@@ -39,7 +44,7 @@ export function readDocument(path: string | undefined | null, kind: DocumentKind
     if (header.fault.wrong === "size") throw tooLargeError(file, expected);
     throw new Failure(`${name} is not ${expected}`, COPY_AGAIN);
   }
-  if (kind !== null && header.value.kind !== kind) {
+  if (kind !== null && !kinds.includes(header.value.kind)) {
     throw new Failure(
       `${name} is ${describeDocumentKind(header.value.kind)}`,
       `it should be ${expected}`,

@@ -96,7 +96,7 @@ export const deskFlags = {
     name: "accept-fork",
     type: "string",
     placeholder: "REASON",
-    help: "accept a request whose audit log does not continue the last one seen, or that lists a returned license",
+    help: "accept a request or a statement that does not continue the last one seen, or a request that lists a returned license",
   },
   activationCode: {
     name: "activation-code",

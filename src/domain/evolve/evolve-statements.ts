@@ -1,6 +1,6 @@
 import { limits } from "../limits.ts";
-import type { StatementChain } from "../state.ts";
-import type { StatementAcknowledged, StatementMade } from "../statements/statement-events.ts";
+import type { StatementChain } from "../statements/statement-chain.ts";
+import type { StatementAcknowledged, StatementMade } from "../statements/statement-event-types.ts";
 import type { MutableState } from "./mutable-state.ts";
 
 export function addStatement(state: MutableState, event: StatementMade): void {

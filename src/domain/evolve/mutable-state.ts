@@ -21,10 +21,10 @@ import type {
   RequestHead,
   Restore,
   State,
-  StatementChain,
   Tombstone,
   TrustedVendor,
 } from "../state.ts";
+import type { StatementChain } from "../statements/statement-chain.ts";
 import { instant, type Instant } from "../time.ts";
 import type { MutableRegistrationPool } from "./mutable-registration-pool.ts";
 import type { MutableSlotPool } from "./mutable-slot-pool.ts";

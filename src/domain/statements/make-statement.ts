@@ -2,7 +2,8 @@ import { makeDecision, type Decision } from "../decision.ts";
 import type { Fault } from "../fault.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
-import type { State, StoredStatement } from "../state.ts";
+import type { State } from "../state.ts";
+import type { StoredStatement } from "./statement-chain.ts";
 
 /** Adds a signed statement to the chain of its vendor. */
 export interface MakeStatement {
@@ -28,8 +29,8 @@ export function decideMakeStatement(
     (last === null || (from === last.to && auditFrom === last.auditTo + 1)) &&
     auditTo >= auditFrom - 1;
   if (!isNext) return err({ code: "statement_outdated" });
-  const made = { at, ...statement };
-  return makeDecision([{ type: "StatementMade", vendor, peer, ...made }], made);
+  const stored = { at, ...statement };
+  return makeDecision([{ type: "StatementMade", vendor, peer, ...stored }], stored);
 }
 
 /** The newest statement for a vendor; null: none was made. */

@@ -1,25 +1,9 @@
-import type { BaseEvent } from "../event-base.ts";
 import type { EventRows } from "../event-row.ts";
-import { dayOf } from "../utc-day.ts";
 import { DAY, later, type Instant } from "../time.ts";
-import type { StoredStatement } from "../state.ts";
-
-/** A usage statement for one vendor was signed. It is kept until the vendor acknowledges it. */
-export interface StatementMade extends BaseEvent<"StatementMade">, StoredStatement {
-  readonly vendor: string;
-  readonly peer: string;
-}
-
-/** The vendor has this statement and all before it. */
-export interface StatementAcknowledged extends BaseEvent<"StatementAcknowledged"> {
-  readonly vendor: string;
-  readonly n: number;
-  readonly digest: string;
-  readonly peer: string;
-}
+import { dayOf } from "../utc-day.ts";
 
 /** The first and the last day, in words. */
-export const formatDays = (from: Instant, to: Instant): string => {
+const formatDays = (from: Instant, to: Instant): string => {
   const last = later(to, -DAY);
   return from === last ? `of ${dayOf(from)}` : `from ${dayOf(from)} to ${dayOf(last)}`;
 };

@@ -22,7 +22,7 @@ export type HealthSources = Pick<
 /** What an operator should know now, from all that the server knows. */
 export function createHealthReport(
   sources: HealthSources,
-  { kind, now, licenses, storeStatus }: ApplianceOverview,
+  { kind, now, licenses, statements, storeStatus }: ApplianceOverview,
   { warnings, freeBytes }: StorageHealth,
 ): HealthReport {
   const { identity, applianceStatus } = sources;
@@ -44,6 +44,7 @@ export function createHealthReport(
       ...license,
       missingHardware: identity.matchHardware(license).missingKinds,
     })),
+    statements,
     hardware: { isWeak: weak, components: hardware.map(({ kind }) => kind) },
     movedAwayAt: sources.hostMove.findRetirement()?.at ?? null,
     tokens: sources.access.list().tokens,

@@ -106,6 +106,10 @@ export const fields = {
   text: field("Text to encode in the QR codes.", { bytes: CODE_BYTES }),
   frames: field("Scanned QR codes, one per line, in any order."),
   vendor: name("Vendor id."),
+  licensor: name(
+    "Id or name of the vendor that the statement is for. Optional if only one vendor has licenses.",
+  ),
+  statement_number: count("Number of a statement; absent: the last one."),
   accept_gap: field(
     "Reason for declaring unrecoverable lines as a gap; it is written to the audit log. Absent " +
       "or empty: no gap is declared.",
@@ -175,6 +179,15 @@ export function readLicenseId(value: string | undefined): number | null {
   const number = /^(?:0|[1-9]\d{0,15})$/.test(value) ? Number(value) : Number.NaN;
   if (!Number.isSafeInteger(number)) {
     refuse({ code: "invalid_number", field: "license_id", limit: Number.MAX_SAFE_INTEGER });
+  }
+  return number;
+}
+
+/** Null when absent or empty. */
+export function readStatementNumber(value: string | undefined): number | null {
+  const number = readInteger("number", value);
+  if (number !== null && number < 1) {
+    refuse({ code: "invalid_number", field: "number", limit: MAX_NUMBER });
   }
   return number;
 }

@@ -1,4 +1,5 @@
 import type { WarningTime } from "../../domain/licenses/end-date.ts";
+import type { StatementStatus } from "../../domain/statements/statement-status.ts";
 import type { Instant } from "../../domain/time.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { BackupStatus } from "../backups/backup-status.ts";
@@ -17,6 +18,7 @@ import {
 import type { DeliveryFailure } from "../notifications/delivery-queue.ts";
 import { checkLicenses, type LicenseFacts } from "./licenses.ts";
 import { checkNotifications } from "./notifications.ts";
+import { checkStatements } from "./statements.ts";
 import { checkStorage, type StorageFacts } from "./storage.ts";
 import { checkTokens, type TokenFacts } from "./tokens.ts";
 
@@ -34,6 +36,8 @@ export interface HealthFacts extends WarningTime {
   readonly storage: StorageFacts;
   readonly clock: ClockView;
   readonly licenses: readonly LicenseFacts[];
+  /** Usage statements, by vendor. */
+  readonly statements: readonly StatementStatus[];
   readonly hardware: { readonly isWeak: boolean; readonly components: readonly string[] };
   /** When the appliance was moved to another host; null: it was not. */
   readonly movedAwayAt: Instant | null;
@@ -66,6 +70,7 @@ function checkSite(facts: HealthFacts): HealthReport[] {
   return [
     checkClock(facts.clock),
     checkLicenses(facts.licenses, facts),
+    checkStatements(facts.statements, now),
     checkHardware(facts.hardware),
     checkCertificate(facts.certificateEndsAt, facts),
     checkTokens(facts.tokens, facts),

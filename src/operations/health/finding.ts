@@ -31,6 +31,8 @@ export const SERVER_CODES = [
   "hardware_drift",
   "slots_full",
   "consumption_over",
+  "statement_due",
+  "statement_unacknowledged",
   "weak_binding",
   "certificate_expired",
   "certificate_expiring",

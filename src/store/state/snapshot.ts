@@ -17,11 +17,11 @@ import type {
   OpenActivation,
   OpenRequest,
   Restore,
-  StatementChain,
   Tombstone,
   TrustedVendor,
 } from "../../domain/state.ts";
 import type { FeatureTerms, Terms } from "../../domain/licenses/terms.ts";
+import type { StatementChain } from "../../domain/statements/statement-chain.ts";
 import type { Instant } from "../../domain/time.ts";
 import { GENESIS } from "../../platform/crypto/hash.ts";
 

@@ -61,6 +61,7 @@ const COMMANDS: readonly [string, DocumentKind, (file: string) => string[]][] = 
     (file) => ["airgap", "add", "--policy", file, "--license-key", "K", "--code", "C", ...data],
   ],
   ["vendor issue", "request", (file) => ["vendor", "issue", ...desk, "--request", file]],
+  ["usage acknowledge", "ack", (file) => ["usage", "acknowledge", file, ...data]],
   ["vendor receive", "receipt", (file) => ["vendor", "receive", file, ...desk]],
   [
     "vendor confirm",
@@ -102,7 +103,12 @@ async function runRefused(words: string[], stdin?: string): Promise<string> {
 
 const errorOf = (stderr: string): string => /^berth: error: (.*)$/m.exec(stderr)?.[1] ?? stderr;
 
-describe.each(COMMANDS)("berth %s", (_name, kind, words) => {
+/** Kinds that a command takes besides its own. */
+const ALSO_TAKEN: Readonly<Record<string, DocumentKind>> = { "vendor receive": "usage" };
+
+describe.each(COMMANDS)("berth %s", (command, kind, words) => {
+  const alsoTaken = ALSO_TAKEN[command];
+  const expected = [kind, alsoTaken].flatMap((name) => (name ? [NAMES[name]] : [])).join(" or ");
   const error = async (file: string) => errorOf(await runRefused(words(inRoot(file))));
 
   test("says that an empty file is empty", async () => {
@@ -112,7 +118,7 @@ describe.each(COMMANDS)("berth %s", (_name, kind, words) => {
 
   test("says that a large file is too large", async () => {
     const message = errorOf(await runRefused(words(buildBinary())));
-    expect(message).toBe(`${buildBinary()} is too large to be ${NAMES[kind]}`);
+    expect(message).toBe(`${buildBinary()} is too large to be ${expected}`);
   });
 
   test("says that a missing file does not exist", async () => {
@@ -125,19 +131,19 @@ describe.each(COMMANDS)("berth %s", (_name, kind, words) => {
   });
 
   test("refuses a file of other text or of binary data", async () => {
-    expect(await error("letter.jwt")).toBe(`${inRoot("letter.jwt")} is not ${NAMES[kind]}`);
+    expect(await error("letter.jwt")).toBe(`${inRoot("letter.jwt")} is not ${expected}`);
     expect(await error("picture.jwt")).toBe(
-      `${inRoot("picture.jwt")} is not ${NAMES[kind]}: it contains binary data`,
+      `${inRoot("picture.jwt")} is not ${expected}: it contains binary data`,
     );
   });
 
   test("names berth restore for a backup", async () => {
     const stderr = await runRefused(words(backup));
-    expect(errorOf(stderr)).toBe(`${backup} is not ${NAMES[kind]}: it is an archive`);
+    expect(errorOf(stderr)).toBe(`${backup} is not ${expected}: it is an archive`);
     expect(stderr).toContain("berth: hint: restore a backup with berth restore\n");
   });
 
-  test.each(DOCUMENT_KINDS.filter((other) => other !== kind))(
+  test.each(DOCUMENT_KINDS.filter((other) => other !== kind && other !== alsoTaken))(
     "names the kind and the right command for a document of kind %s",
     async (other) => {
       const file = inRoot(`${other}.jwt`);

@@ -10,7 +10,9 @@ import {
 } from "../../../src/operations/health/finding.ts";
 import type { LicenseFacts } from "../../../src/operations/health/licenses.ts";
 import { DAY, HOUR, instant, later } from "../../../src/domain/time.ts";
+import type { StatementStatus } from "../../../src/domain/statements/statement-status.ts";
 import { consumptionTerms, terms } from "../../support/scenario.ts";
+import { nextStatement } from "../../support/statements.ts";
 
 const NOW = instant(Date.parse("2026-11-16T09:00:00.000Z"));
 const inDays = (days: number) => later(NOW, days * DAY);
@@ -63,6 +65,7 @@ const HEALTHY: HealthFacts = {
   },
   clock: { now: NOW, systemTime: NOW, state: "ok" },
   licenses: [license({})],
+  statements: [],
   hardware: { isWeak: false, components: ["mac", "disk"] },
   movedAwayAt: null,
   tokens: [],
@@ -95,6 +98,17 @@ const token = (name: string, madeDay: number, endDay: number | null) => ({
   madeAt: inDays(madeDay),
   endsAt: endDay === null ? null : inDays(endDay),
   ended: endDay !== null && endDay <= 0,
+});
+const reported = (change: Partial<StatementStatus>): StatementStatus => ({
+  vendor: "V",
+  name: "Acme",
+  statements: [],
+  acknowledged: null,
+  nextFrom: instant(Date.parse("2026-10-01T00:00:00.000Z")),
+  unreportedDays: 46,
+  everyDays: 30,
+  isDue: false,
+  ...change,
 });
 const FAILED_CHECK = { at: NOW, report: null, failure: "out of memory" };
 
@@ -218,6 +232,24 @@ const CASES: readonly Case[] = [
     "note",
     "CAD: 130 of 100 consumed, 30 more than included",
     { licenses: [license({ consumption: consumptionTerms({ max: 100 }) }, { total: 130 })] },
+  ],
+  [
+    "statement_due",
+    "warning",
+    "Acme wants a usage statement every 30 days; the use since 2026-10-01 is not reported",
+    { statements: [reported({ isDue: true })] },
+  ],
+  [
+    "statement_unacknowledged",
+    "note",
+    "Acme has not acknowledged usage statement 1 of 2026-10-17",
+    {
+      statements: [
+        reported({
+          statements: [{ ...nextStatement(null, inDays(-30), "statement"), at: inDays(-30) }],
+        }),
+      ],
+    },
   ],
   [
     "weak_binding",

@@ -1,7 +1,6 @@
 import { decodeTimeCode, signTimeDocument } from "../../../license/time-document.ts";
 import { wallClock } from "../../../platform/clock.ts";
 import { inspectDocument } from "../../../desk/inspect-document.ts";
-import { receiveReceipt } from "../../../desk/receive-receipt.ts";
 import { EXIT_OK, EXIT_FAILURE, Failure, type Command } from "../../frame/command.ts";
 import { defineCommand } from "../../frame/define-command.ts";
 import { option } from "../../frame/flags.ts";
@@ -26,22 +25,6 @@ const time = defineCommand({
     return {
       json: { time: document },
       text: () => outputDocument({ out, qr: false }, document, "the time"),
-    };
-  },
-});
-
-const receiveCommand = defineCommand({
-  name: "vendor receive",
-  summary: "record a receipt for a returned license",
-  options: { dir: option.deskFolder, json: option.json },
-  arguments: ["FILE"],
-  async run({ dir }, { args: [file] }) {
-    const document = readDocument(file, "receipt");
-    const receipt = await receiveReceipt(await openDeskRecords(dir), document, wallClock());
-    const { license_id, serial } = receipt;
-    return {
-      json: receipt,
-      text: `license ${license_id}, serial ${serial}, is recorded as returned`,
     };
   },
 });
@@ -71,4 +54,4 @@ const inspectCommand = defineCommand({
 });
 
 /** Commands for the documents of a site. */
-export const documentCommands: readonly Command[] = [time, receiveCommand, inspectCommand];
+export const documentCommands: readonly Command[] = [time, inspectCommand];

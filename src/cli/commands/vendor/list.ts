@@ -17,23 +17,8 @@ import { parseDuration } from "../../frame/times.ts";
 import { option } from "../../frame/flags.ts";
 import { oneOf } from "../../frame/option-parsers.ts";
 import { formatCount, formatTable, type Text } from "../../frame/terminal.ts";
+import { applianceFilter, csvOption, filter, textFilter } from "../../vendor/list-filters.ts";
 import { openDeskRecords } from "../../vendor/open-desk.ts";
-
-type Parse<T> = (text: string) => Result<T, InvalidValue>;
-
-const filter = <T>(name: string, placeholder: string, help: string, parse: Parse<T>) =>
-  ({ name, type: "string", placeholder, help, parse }) as const;
-
-const textFilter = (name: string, placeholder: string, help: string) =>
-  filter(name, placeholder, help, (text) =>
-    text === "" ? err({ problem: "must not be empty", hint: help }) : ok(text),
-  );
-
-function parseApplianceId(text: string): Result<string, InvalidValue> {
-  if (/^[0-9A-HJKMNP-TV-Z]{16}$/.test(text)) return ok(text);
-  const hint = "16 letters and digits, as shown by berth status";
-  return err({ problem: "must be an appliance id", hint });
-}
 
 /** Milliseconds. Elsewhere `m` means minutes, but for the end of a license probably months. */
 function parseEnding(text: string): Result<number, InvalidValue> {
@@ -55,7 +40,7 @@ export const listCommand = defineCommand({
     dir: option.deskFolder,
     product: textFilter("product", "CODE", "only licenses of this product"),
     customer: textFilter("customer", "TEXT", "only customers whose name contains this text"),
-    appliance: filter("appliance", "ID", "only licenses for this appliance", parseApplianceId),
+    appliance: applianceFilter("only licenses for this appliance"),
     licenseKey: textFilter("license-key", "KEY", "only licenses with this license key"),
     state: filter(
       "state",
@@ -80,7 +65,7 @@ export const listCommand = defineCommand({
       type: "boolean",
       help: "only licenses in use that were signed with a key that is now retired",
     },
-    csv: { name: "csv", type: "boolean", help: "print CSV" },
+    csv: csvOption,
     json: option.json,
   },
   examples: [

@@ -5,6 +5,8 @@ import { deskCommands } from "./desk.ts";
 import { documentCommands } from "./documents.ts";
 import { issueCommand } from "./issue.ts";
 import { listCommand } from "./list.ts";
+import { receiveCommand } from "./receive.ts";
+import { usageCommand } from "./usage.ts";
 import { productCommands } from "./product.ts";
 import { showCommand } from "./show.ts";
 import { termsCommand } from "./terms.ts";
@@ -19,7 +21,9 @@ export const vendorCommands: readonly Command[] = [
   termsCommand,
   initCodeCommand,
   confirmCommand,
+  receiveCommand,
   ...documentCommands,
   listCommand,
+  usageCommand,
   ...deskBackupCommands,
 ];
