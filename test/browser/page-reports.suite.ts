@@ -228,7 +228,7 @@ describe("idle holders", () => {
     const rows = table(page, "Idle holders").locator("tbody tr");
     await rows.first().waitFor();
     const shown = await Promise.all((await rows.all()).map(cellsOf));
-    expect(shown.map(([person]) => person).toSorted()).toEqual([...IDLE_USERS].toSorted());
+    expect(new Set(shown.map(([person]) => person))).toEqual(new Set(IDLE_USERS));
     await page.getByRole("link", { name: "Show the slot of kiosk-lab for CAD" }).click();
     await page.locator(".slot-body").getByText("kiosk-lab").first().waitFor();
     expect(await page.locator(".slot-body .slot-row").count()).toBe(1);

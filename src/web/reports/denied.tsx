@@ -1,6 +1,6 @@
 import type { ReportReply } from "../../http/reply/report.ts";
 import { reasonOf } from "../../faults/rule-reasons.ts";
-import { formatDuration, formatNumber, formatTime, formatUtc } from "../format.ts";
+import { formatNumber, formatTime, formatUtc } from "../format.ts";
 import { DataTable, type DataColumn } from "../parts/data-table.tsx";
 import { QueryContent } from "../parts/query-content.tsx";
 import { Select } from "../parts/select.tsx";
@@ -14,6 +14,7 @@ import {
   type DeniedFigures,
   type EpisodeReply,
 } from "./denied-figures.ts";
+import { formatWait } from "./format-wait.ts";
 import { formatWeekday } from "./period-choice.tsx";
 import { useReport } from "./report-data.ts";
 import { reports } from "./reports-texts.ts";
@@ -190,9 +191,6 @@ const When = ({ episode: { first_at, last_at } }: { episode: EpisodeReply }) => 
     )}
   </span>
 );
-
-const formatWait = (seconds: number): string =>
-  seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1_000);
 
 const COLUMNS: readonly DataColumn<EpisodeReply>[] = [
   { title: texts.columns.person, value: ({ person }) => person },

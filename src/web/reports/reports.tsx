@@ -19,6 +19,7 @@ import { PoolTable } from "./pool-table.tsx";
 import { isSamePool } from "./pool.ts";
 import { useReport } from "./report-data.ts";
 import { reports } from "./reports-texts.ts";
+import { WhatIf } from "./what-if.tsx";
 import { Borrows, ConsumptionTable, People } from "./tables.tsx";
 
 const DEFAULT_IDLE_DAYS = 7;
@@ -133,6 +134,7 @@ function OnePool({ address, report, idleDays, refresh }: BodyProps) {
       <PoolFigures pool={pool} now={findUse(pool, live)} />
       <HeatMap maps={pool.heat_map} limit={pool.limit} />
       <Denied address={address} report={report} idleDays={idleDays.value} />
+      <WhatIf key={JSON.stringify([wanted, address.period])} pool={pool} period={address.period} />
       <People
         rows={report.people.filter((person) => isSamePool(person, wanted))}
         omitted={report.omitted.people}
