@@ -13,6 +13,7 @@ import type { ServeSettings } from "./settings.ts";
 export const createNotifier = (
   live: Pick<LiveSettings, "current">,
   sources: () => HealthSources,
+  monotonicMs: () => number = () => performance.now(),
 ): Notifier =>
   new Notifier({
     channels: listChannels(live.current),
@@ -20,7 +21,7 @@ export const createNotifier = (
     poolFullMinutes: live.current.poolFullMinutes,
     siteName: () => live.current.siteName,
     observe: () => observe(sources()),
-    monotonicMs: () => performance.now(),
+    monotonicMs,
     wallClock,
   });
 
@@ -39,5 +40,5 @@ async function observe(sources: HealthSources): Promise<Observation | null> {
   if (!overview.ok) return null;
   const { now: at, licenses } = overview.value;
   const { findings } = createHealthReport(sources, overview.value, storageHealth);
-  return { at, findings, licenses, denied: [] };
+  return { at, findings, licenses, episodeCounts: [] };
 }

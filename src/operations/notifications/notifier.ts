@@ -5,6 +5,7 @@ import type { Channel, Delivery } from "./channels.ts";
 import { ConditionChanges } from "./condition-changes.ts";
 import type { Condition, EventKind, NotificationEvent } from "./condition.ts";
 import { DeliveryQueue, type DeliveryFailure } from "./delivery-queue.ts";
+import { DeniedDemand, type EpisodeCount } from "./denied-demand.ts";
 import { isChosen, NOTIFICATION_FAILED } from "./event-choice.ts";
 import { FullPools, type PoolLicense } from "./full-pools.ts";
 
@@ -13,8 +14,7 @@ export interface Observation {
   readonly at: Instant;
   readonly findings: readonly Finding[];
   readonly licenses: readonly PoolLicense[];
-  /** Demand that is denied now. */
-  readonly denied: readonly Condition[];
+  readonly episodeCounts: readonly EpisodeCount[];
 }
 
 export interface NotifierOptions {
@@ -45,6 +45,7 @@ export class Notifier {
   readonly #queues: readonly { readonly channel: Channel; readonly queue: DeliveryQueue }[];
   readonly #changes = new ConditionChanges();
   readonly #fullPools = new FullPools();
+  readonly #deniedDemand = new DeniedDemand();
   #timer: Timer | null = null;
   #isChecking = false;
 
@@ -103,11 +104,12 @@ export class Notifier {
     );
   }
 
-  #sendChanges({ at, findings, licenses, denied }: Observation): void {
+  #sendChanges({ at, findings, licenses, episodeCounts }: Observation): void {
     const { events, poolFullMinutes, monotonicMs } = this.#options;
     const nowMs = monotonicMs();
     const fullPools = this.#fullPools.update(licenses, poolFullMinutes, nowMs);
-    const conditions = [...findings, ...fullPools, ...denied].filter((condition) =>
+    const deniedDemand = this.#deniedDemand.update(episodeCounts);
+    const conditions = [...findings, ...fullPools, ...deniedDemand].filter((condition) =>
       isChosen(events, condition),
     );
     for (const { event, condition, suppressed } of this.#changes.update(conditions, nowMs)) {

@@ -75,7 +75,7 @@ class Site {
         at: instant(this.nowMs),
         findings: this.findings,
         licenses: [],
-        denied: [],
+        episodeCounts: [],
       }),
       monotonicMs: () => this.nowMs,
       wallClock: () => instant(this.nowMs),

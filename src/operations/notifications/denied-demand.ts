@@ -1,0 +1,48 @@
+import { quoteIfNeeded } from "../../platform/shell-quote.ts";
+import type { Condition } from "./condition.ts";
+import { formatSubject } from "./full-pools.ts";
+
+/** Denied episodes of a product, or of one of its features, since the process started. */
+export interface EpisodeCount {
+  readonly product: string;
+  /** Null: slots of the product itself. */
+  readonly feature: string | null;
+  readonly started: number;
+  readonly ended: Readonly<Record<string, number>>;
+}
+
+/** Finds the products and features for which demand is denied now. */
+export class DeniedDemand {
+  readonly #startedBefore = new Map<string, number>();
+
+  /**
+   * Those with an open episode, and those with one that began since the last update: it may have
+   * ended already.
+   */
+  update(counts: readonly EpisodeCount[]): Condition[] {
+    return counts.flatMap((count) => {
+      const subject = formatSubject(count.product, count.feature);
+      const newEpisodes = count.started - (this.#startedBefore.get(subject) ?? 0);
+      this.#startedBefore.set(subject, count.started);
+      const isDenied = newEpisodes > 0 || countOpen(count) > 0;
+      return isDenied ? [createCondition(count, subject)] : [];
+    });
+  }
+}
+
+/** Episodes of the last process can end in this one, which did not count their start. */
+const countOpen = ({ started, ended }: EpisodeCount): number =>
+  started - Object.values(ended).reduce((sum, count) => sum + count, 0);
+
+/** Without a number: it would be that of the first moment. */
+const createCondition = ({ product, feature }: EpisodeCount, subject: string): Condition => ({
+  code: "demand_denied",
+  severity: "note",
+  summary:
+    feature === null
+      ? `${product}: users are refused a slot`
+      : `${product}: users are refused a slot of feature ${feature}`,
+  remedy: "See who uses the slots, or request more",
+  command: `berth slots --product ${quoteIfNeeded(product)}`,
+  subject,
+});

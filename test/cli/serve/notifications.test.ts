@@ -1,0 +1,99 @@
+// The conditions of a real appliance, as syslog lines; time passes only in the test.
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { defaultValues } from "../../../src/cli/frame/define-command.ts";
+import { LiveSettings } from "../../../src/cli/serve/live-settings.ts";
+import { createNotifier } from "../../../src/cli/serve/notifications.ts";
+import { settings, type ServeSettings } from "../../../src/cli/serve/settings.ts";
+import { DAY, later, MINUTE } from "../../../src/domain/time.ts";
+import type { Notifier } from "../../../src/operations/notifications/notifier.ts";
+import { expectOk, openAppliance, type Appliance } from "../../support/appliance.ts";
+import { openDatagramSocket } from "../../support/datagram-socket.ts";
+import { MONDAY } from "../../support/scenario.ts";
+import { tempFolder } from "../../support/temp-folder.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+/** Checks an appliance at given minutes, and returns the syslog lines since the last check. */
+class Watch {
+  readonly #notifier: Notifier;
+  readonly #messages: () => string[];
+  #minute = 0;
+  #read = 0;
+
+  constructor({ services, folder }: Appliance, differing: Partial<ServeSettings>) {
+    const path = join(tempFolder(), "log");
+    this.#messages = openDatagramSocket(path);
+    const current = { ...defaultValues(settings), data: folder, eventSyslog: { path } };
+    const live = new LiveSettings({
+      settings: { ...current, ...differing },
+      setOptions: [],
+      environment: {},
+    });
+    this.#notifier = createNotifier(
+      live,
+      () => services,
+      () => this.#minute * MINUTE,
+    );
+  }
+
+  /** Expects these lines after a check; one line too many fails this call or the next one. */
+  async expectAt(minute: number, expected: readonly string[]): Promise<void> {
+    this.#minute = minute;
+    await this.#notifier.check();
+    const readNew = (): string[] => this.#messages().slice(this.#read);
+    await waitUntil(() => readNew().length >= expected.length);
+    const lines = readNew().map((line) => line.replace(/^<\d+>.* berth\[\d+\]: /, ""));
+    this.#read += lines.length;
+    expect([minute, lines]).toEqual([minute, [...expected]]);
+  }
+
+  /** No line is waiting. */
+  async end(): Promise<void> {
+    await this.#notifier.stop();
+    expect(this.#messages().slice(this.#read)).toEqual([]);
+  }
+}
+
+const FULL = "CAD: all 2 slots have been in use for 15 minutes or longer";
+const FREE_SLOTS = "See who uses them, or request more slots";
+
+describe("notifications of an appliance", () => {
+  test("report a pool that is full for 15 minutes, and that it has a free slot again", async () => {
+    const site = await openAppliance({ licenses: { 1: { product: "CAD", slots: 2 } } });
+    const watch = new Watch(site, { events: ["pool_full"] });
+    for (const user of ["ada", "bob"]) expectOk(await site.register({ user }));
+    await watch.expectAt(0, []);
+    await watch.expectAt(14, []);
+    await watch.expectAt(15, [`pool_full raised CAD: ${FULL}. ${FREE_SLOTS}`]);
+    await watch.expectAt(16, []);
+    expectOk(await site.unregister({ user: "ada" }));
+    await watch.expectAt(17, [`pool_full cleared CAD: ${FULL}`]);
+    await watch.end();
+  });
+
+  test("report the findings that the settings choose, and no others", async () => {
+    const site = await openAppliance({ licenses: { 1: { product: "CAD", slots: 1 } } });
+    const watch = new Watch(site, { events: ["slots_full"] });
+    await watch.expectAt(0, []);
+    expectOk(await site.register({ user: "ada" }));
+    await watch.expectAt(1, [`slots_full raised CAD: CAD: the only slot is in use. ${FREE_SLOTS}`]);
+    await watch.end();
+  });
+
+  test("report a license that ends soon, and then that it has ended", async () => {
+    const site = await openAppliance({
+      licenses: { 1: { product: "CAD", slots: 1, validUntil: later(MONDAY, 40 * DAY) } },
+    });
+    const watch = new Watch(site, {});
+    await watch.expectAt(0, []);
+    site.clock.now = later(MONDAY, 11 * DAY);
+    const soon = "CAD expires in 29 days";
+    await watch.expectAt(1, [`license_expiring raised CAD: ${soon}. Request a renewal`]);
+    site.clock.now = later(MONDAY, 40 * DAY);
+    await watch.expectAt(2, [
+      `license_expiring cleared CAD: ${soon}`,
+      "license_expired raised CAD: CAD: license expired, no slots available. Request a new license",
+    ]);
+    await watch.end();
+  });
+});
