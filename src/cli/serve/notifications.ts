@@ -1,4 +1,5 @@
 import { createHealthReport, type HealthSources } from "../../http/reply/health-report.ts";
+import type { Services } from "../../http/services.ts";
 import {
   createProgramChannel,
   createSyslogChannel,
@@ -9,10 +10,12 @@ import { wallClock } from "../../platform/clock.ts";
 import type { LiveSettings } from "./live-settings.ts";
 import type { ServeSettings } from "./settings.ts";
 
+type NotificationSources = HealthSources & Pick<Services, "demandCounts">;
+
 /** Notifications of a server, as its settings want them. */
 export const createNotifier = (
   live: Pick<LiveSettings, "current">,
-  sources: () => HealthSources,
+  sources: () => NotificationSources,
   monotonicMs: () => number = () => performance.now(),
 ): Notifier =>
   new Notifier({
@@ -34,11 +37,11 @@ const listChannels = ({
 ];
 
 /** The same findings that the page and `berth status` show. */
-async function observe(sources: HealthSources): Promise<Observation | null> {
+async function observe(sources: NotificationSources): Promise<Observation | null> {
   const storageHealth = sources.applianceStatus.storageHealth();
   const overview = await sources.applianceStatus.read();
   if (!overview.ok) return null;
   const { now: at, licenses } = overview.value;
   const { findings } = createHealthReport(sources, overview.value, storageHealth);
-  return { at, findings, licenses, episodeCounts: [] };
+  return { at, findings, licenses, demandCounts: sources.demandCounts.list() };
 }

@@ -1,15 +1,9 @@
 import { quoteIfNeeded } from "../../platform/shell-quote.ts";
+import type { DemandCount } from "../demand/demand-counts.ts";
 import type { Condition } from "./condition.ts";
 import { formatSubject } from "./full-pools.ts";
 
-/** Denied episodes of a product, or of one of its features, since the process started. */
-export interface EpisodeCount {
-  readonly product: string;
-  /** Null: slots of the product itself. */
-  readonly feature: string | null;
-  readonly started: number;
-  readonly ended: Readonly<Record<string, number>>;
-}
+type EpisodeCount = Readonly<DemandCount>;
 
 /** Finds the products and features for which demand is denied now. */
 export class DeniedDemand {

@@ -1,11 +1,12 @@
 import { SECOND, type Instant } from "../../domain/time.ts";
 import { log } from "../../platform/log.ts";
+import type { DemandCount } from "../demand/demand-counts.ts";
 import type { Finding } from "../health/finding.ts";
 import type { Channel, Delivery } from "./channels.ts";
 import { ConditionChanges } from "./condition-changes.ts";
 import type { Condition, EventKind, NotificationEvent } from "./condition.ts";
 import { DeliveryQueue, type DeliveryFailure } from "./delivery-queue.ts";
-import { DeniedDemand, type EpisodeCount } from "./denied-demand.ts";
+import { DeniedDemand } from "./denied-demand.ts";
 import { isChosen, NOTIFICATION_FAILED } from "./event-choice.ts";
 import { FullPools, type PoolLicense } from "./full-pools.ts";
 
@@ -14,7 +15,7 @@ export interface Observation {
   readonly at: Instant;
   readonly findings: readonly Finding[];
   readonly licenses: readonly PoolLicense[];
-  readonly episodeCounts: readonly EpisodeCount[];
+  readonly demandCounts: readonly Readonly<DemandCount>[];
 }
 
 export interface NotifierOptions {
@@ -104,11 +105,11 @@ export class Notifier {
     );
   }
 
-  #sendChanges({ at, findings, licenses, episodeCounts }: Observation): void {
+  #sendChanges({ at, findings, licenses, demandCounts }: Observation): void {
     const { events, poolFullMinutes, monotonicMs } = this.#options;
     const nowMs = monotonicMs();
     const fullPools = this.#fullPools.update(licenses, poolFullMinutes, nowMs);
-    const deniedDemand = this.#deniedDemand.update(episodeCounts);
+    const deniedDemand = this.#deniedDemand.update(demandCounts);
     const conditions = [...findings, ...fullPools, ...deniedDemand].filter((condition) =>
       isChosen(events, condition),
     );

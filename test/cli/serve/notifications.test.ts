@@ -71,6 +71,26 @@ describe("notifications of an appliance", () => {
     await watch.end();
   });
 
+  test("report denied demand while an episode is open, without a name", async () => {
+    const site = await openAppliance({ licenses: { 1: { product: "CAD", slots: 1 } } });
+    const watch = new Watch(site, { events: ["demand_denied"] });
+    expectOk(await site.register({ user: "ada" }));
+    await watch.expectAt(0, []);
+    const refused = "CAD: users are refused a slot";
+    for (let attempt = 0; attempt < 50; attempt += 1) {
+      const [response] = await site.register({ user: "bob" });
+      expect(response.status).toBe(400);
+    }
+    await watch.expectAt(1, [
+      `demand_denied raised CAD: ${refused}. See who uses the slots, or request more`,
+    ]);
+    await watch.expectAt(2, []);
+    expectOk(await site.unregister({ user: "ada" }));
+    expectOk(await site.register({ user: "bob" }));
+    await watch.expectAt(3, [`demand_denied cleared CAD: ${refused}`]);
+    await watch.end();
+  });
+
   test("report the findings that the settings choose, and no others", async () => {
     const site = await openAppliance({ licenses: { 1: { product: "CAD", slots: 1 } } });
     const watch = new Watch(site, { events: ["slots_full"] });

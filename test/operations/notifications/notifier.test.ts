@@ -75,7 +75,7 @@ class Site {
         at: instant(this.nowMs),
         findings: this.findings,
         licenses: [],
-        episodeCounts: [],
+        demandCounts: [],
       }),
       monotonicMs: () => this.nowMs,
       wallClock: () => instant(this.nowMs),
