@@ -11,7 +11,7 @@ export type SyslogTarget =
   { readonly path: string } | { readonly host: string; readonly port: number };
 
 /** The numbers of RFC 5424. */
-export const SYSLOG_SEVERITY = { error: 3, warning: 4, notice: 5, info: 6 } as const;
+const SYSLOG_SEVERITY = { error: 3, warning: 4, notice: 5, info: 6 } as const;
 
 export interface SyslogMessage {
   readonly severity: keyof typeof SYSLOG_SEVERITY;
