@@ -11,6 +11,7 @@ import { CannotMeasure, type BenchSize, type PartResult } from "./bench-part.ts"
 import { STALL_LIMIT_MS, measureStalls } from "./checkpoint.ts";
 import { below, formatGoals, isMet, formatNumber, type Figure } from "./goals.ts";
 import { measureGrowth } from "./growth.ts";
+import { measureMetrics } from "./metrics.ts";
 import { parseOptions, USAGE, type BenchOptions, type PartName } from "./options.ts";
 import { checkPeer } from "./peer-server.ts";
 import { measureSlowDisks } from "./slow-disks.ts";
@@ -23,6 +24,7 @@ const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartRe
   start: ({ size }) => measureStart(size),
   speed: async ({ size, peers }) => measureSpeed(await buildBaselines(), size, peers),
   growth: ({ size }) => measureGrowth(size),
+  metrics: ({ size }) => measureMetrics(size),
   checkpoints: ({ size }) => measureCheckpoints(size),
   "slow-disks": ({ size }) => measureSlowDisks(size),
   against: async ({ size, against }) =>

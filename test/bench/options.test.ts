@@ -10,6 +10,7 @@ describe("the options of the benchmark", () => {
       "start",
       "speed",
       "growth",
+      "metrics",
       "checkpoints",
       "slow-disks",
     ]);
