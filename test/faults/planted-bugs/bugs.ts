@@ -56,6 +56,13 @@ export const bugs: readonly PlantedBug[] = [
     caughtBy: ["simulation", "kill"],
   },
   {
+    name: "the checkpoint does not contain the open episodes",
+    in: "encodeSnapshot",
+    find: "$state.openEpisodes.size > 0",
+    replace: "false",
+    caughtBy: ["simulation"],
+  },
+  {
     name: "a segment that starts under load is named after the wrong line",
     in: "Store.#rotate",
     find: "$pendingSeq ?? $nextSeq",
@@ -327,6 +334,14 @@ export const bugs: readonly PlantedBug[] = [
     replace: "return { product, feature };",
     caughtBy: ["storage-growth"],
     tests: "for each kind",
+  },
+  {
+    name: "each retry is an episode of its own",
+    in: "EpisodeTracker.refuse",
+    find: "$at - $episode.firstAt < limits.episodeLength",
+    replace: "false",
+    caughtBy: ["storage-growth"],
+    tests: "one episode in the audit log",
   },
   {
     name: "every request stays in memory forever",

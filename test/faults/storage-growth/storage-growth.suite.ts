@@ -4,7 +4,9 @@
 import { beforeAll, describe, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import type { EpisodeEnded } from "../../../src/domain/demand/episode.ts";
 import type { RefusalsCounted } from "../../../src/domain/event.ts";
+import { limits } from "../../../src/domain/limits.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/domain/time.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
 import { listGenerations, AUDIT_FOLDER, listSegments } from "../../../src/store/folder/files.ts";
@@ -21,6 +23,10 @@ const PRODUCT = "cad";
 const EVERY_MINUTE_FOR = chooseSize(HOUR, DAY);
 const SLOW_INTERVAL = chooseSize(HOUR, 30 * MINUTE);
 const MAX_BYTES = 50_000_000;
+/** Kinds of refused calls, in turns. */
+const KINDS = 5;
+/** Calls of each user who gets no slot. */
+const ATTEMPTS = 2;
 const REFUSED_CALLS = chooseSize(20_000, 100_000);
 
 /** The previous checkpoint is kept, and the journal since then. */
@@ -39,9 +45,9 @@ async function makeSite(slots: number): Promise<DaySite> {
 
 describe(`${REFUSED_CALLS} calls in an hour that are refused`, () => {
   let events: RefusalsCounted[] = [];
+  let episodes: EpisodeEnded[] = [];
   let lines = 0;
   let grantedCount = 0;
-  let kinds = 0;
 
   beforeAll(async () => {
     const fullSite = await makeSite(1);
@@ -51,34 +57,48 @@ describe(`${REFUSED_CALLS} calls in an hour that are refused`, () => {
     const occupied = await slots.register({ ...request, product: PRODUCT, user: userName(0) });
     if (!occupied.ok) throw new Error(`the only slot is not granted: ${JSON.stringify(occupied)}`);
     const refusedCalls: readonly ((index: number) => Promise<{ readonly ok: boolean }>)[] = [
-      (index) => slots.register({ ...request, product: PRODUCT, user: `late-${index}` }),
+      (index) => slots.register({ ...request, product: PRODUCT, user: lateUser(index) }),
       (index) => slots.register({ ...request, product: `guess-${index}`, user: "eve" }),
       () => slots.register({ ...request, product: PRODUCT, user: null }),
       (index) => features.register({ ...holder, feature: `guess-${index}` }),
       (index) => slots.unregister({ ...unknownUser(index), by: "user" }),
     ];
-    kinds = refusedCalls.length;
     const seqBefore = fullSite.store.status().seq;
     for (let index = 0; index < REFUSED_CALLS; index += 1) {
-      const answer = await refusedCalls[index % refusedCalls.length]?.(index);
+      const answer = await refusedCalls[index % KINDS]?.(index);
       if (answer?.ok !== false) grantedCount += 1;
       await fullSite.advance(HOUR / REFUSED_CALLS);
     }
-    // Lets the last refusals be counted: a stop does not wait for the end of their minute.
-    await fullSite.advance(MINUTE);
+    // Lets the last refusals be counted and the last episodes end: a stop does not wait for them.
+    for (let minute = 0; minute <= limits.episodeSilence / MINUTE; minute += 1) {
+      await fullSite.advance(MINUTE);
+    }
     lines = fullSite.store.status().seq - seqBefore;
     await fullSite.close();
-    events = readAuditLog(fullSite.folder).flatMap(refusalsIn);
-    console.log(`${lines} lines, ${events.length} events`);
+    const auditLog = readAuditLog(fullSite.folder);
+    events = auditLog.flatMap(refusalsIn);
+    episodes = auditLog.flatMap(episodesIn);
+    console.log(`${lines} lines, ${events.length} events, ${episodes.length} episodes`);
   });
 
-  test("are all counted, with at most one journal line a minute", () => {
+  test("are all counted, with at most three journal lines a minute", () => {
     const total = events.reduce((sum, { count }) => sum + count, 0);
-    expectPromise(grantedCount === 0 && total === REFUSED_CALLS && lines <= HOUR / MINUTE, {
+    expectPromise(grantedCount === 0 && total === REFUSED_CALLS && lines <= (3 * HOUR) / MINUTE, {
       grantedCount,
       lines,
       total,
     });
+  });
+
+  test("are one episode in the audit log for each user who got no slot", () => {
+    const users = new Set(episodes.map(({ user }) => user));
+    const isWrong = ({ user, attempts, outcome }: EpisodeEnded): boolean =>
+      !user.startsWith("late-") || attempts !== ATTEMPTS || outcome !== "gave_up";
+    const expected = REFUSED_CALLS / KINDS / ATTEMPTS;
+    expectPromise(
+      users.size === expected && episodes.length === expected && !episodes.some(isWrong),
+      { users: users.size, episodes: episodes.length, wrong: episodes.filter(isWrong).slice(0, 3) },
+    );
   });
 
   test("make at most one event a minute for each kind, which names at most 20 users", () => {
@@ -90,7 +110,7 @@ describe(`${REFUSED_CALLS} calls in an hour that are refused`, () => {
       lastEventAt.set(key, event.at);
     }
     const mostUsers = Math.max(...events.map(({ users }) => users.length));
-    expectPromise(tooEarly.length === 0 && mostUsers <= 20 && lastEventAt.size === kinds, {
+    expectPromise(tooEarly.length === 0 && mostUsers <= 20 && lastEventAt.size === KINDS, {
       kinds: [...lastEventAt.keys()].slice(0, 20),
       mostUsers,
       tooEarly: tooEarly.slice(0, 3),
@@ -300,6 +320,15 @@ function countOf(lines: readonly RawLine[], type: string): number {
 
 function refusalsIn({ line }: RawLine): RefusalsCounted[] {
   return line.events.filter((event) => event.type === "RefusalsCounted");
+}
+
+/** The name of a user who tries again before the next one does. */
+function lateUser(index: number): string {
+  return `late-${Math.floor(index / (KINDS * ATTEMPTS))}`;
+}
+
+function episodesIn({ line }: RawLine): EpisodeEnded[] {
+  return line.events.filter((event) => event.type === "EpisodeEnded");
 }
 
 function refusalKey({ product, code }: RefusalsCounted): string {
