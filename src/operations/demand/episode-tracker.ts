@@ -68,7 +68,11 @@ export class EpisodeTracker {
     const isContinued = episode !== null && at - episode.firstAt < limits.episodeLength;
     if (episode !== null && !isContinued) this.#end(key, episode, "gave_up", episode.lastAt);
     if (isContinued) {
-      Object.assign(episode, { code, rule, peer, lastAt: at, lastSeq: seq });
+      episode.code = code;
+      episode.rule = rule;
+      episode.peer = peer;
+      episode.lastAt = at;
+      episode.lastSeq = seq;
       episode.attempts += 1;
       this.#open.set(key, episode);
     } else {

@@ -153,8 +153,9 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     pool.add(registration);
   }
   for (const { key, ...record } of snapshot.remembered) state.idempotencyRecords.add(key, record);
-  for (const { feature = null, ...total } of snapshot.refusals) {
-    state.refusals.set(refusalKey({ ...total, feature }), { ...total, feature });
+  for (const { product, feature = null, code, count, lastAt } of snapshot.refusals) {
+    const total = { product, feature, code, count, lastAt };
+    state.refusals.set(refusalKey(total), total);
   }
   for (const episode of snapshot.episodes ?? [])
     state.openEpisodes.set(demandKey(episode), episode);
