@@ -24,7 +24,16 @@ export interface DemandRefusal {
 /** Refusals wait for the disk, so one may arrive here after a sweep that was later. */
 const CLOCK_TOLERANCE = MINUTE;
 
-type OpenEpisode = { -readonly [K in keyof Episode]: Episode[K] };
+interface OpenEpisode {
+  /**
+   * The key in the map. The same text of a later request is not stored in its place: it would keep
+   * the collector busy, with thousands of refusals a second.
+   */
+  readonly key: string;
+  readonly episode: { -readonly [K in keyof Episode]: Episode[K] };
+  /** Whether it changed since it was taken for writing; if so, it is in the list. */
+  isChanged: boolean;
+}
 
 /**
  * The denied episodes that are open. Every operation takes constant time for each episode that it
@@ -34,8 +43,8 @@ export class EpisodeTracker {
   readonly counts = new DemandCounts();
   /** In the order of the last refusal, oldest first. */
   readonly #open = new Map<string, OpenEpisode>();
-  /** Keys of open episodes that changed since they were taken for writing. */
-  readonly #changed = new Set<string>();
+  /** Episodes that changed since they were taken for writing; some may have ended since. */
+  #changed: OpenEpisode[] = [];
   readonly #ended: ClosedEpisode[] = [];
   #newestAt = instant(0);
 
@@ -51,7 +60,7 @@ export class EpisodeTracker {
   /** Continues the episodes that were open when the server stopped. */
   continue(episodes: Iterable<Episode>): void {
     const sorted = [...episodes].toSorted((a, b) => a.lastAt - b.lastAt);
-    for (const episode of sorted) this.#open.set(demandKey(episode), { ...episode });
+    for (const episode of sorted) this.#open.set(...entryOf({ ...episode }));
   }
 
   /**
@@ -59,47 +68,38 @@ export class EpisodeTracker {
    * false: the refusal is only counted.
    */
   refuse(demand: Demand, refusal: DemandRefusal, mayBegin: () => boolean): void {
-    const { code, rule, peer, at, seq } = refusal;
+    const { at } = refusal;
     this.#followClock(at);
-    const key = demandKey(demand);
-    const episode = this.#findCurrent(key, at);
-    // Deleted and added again, so that it becomes the newest.
-    if (episode !== null) this.#open.delete(key);
-    const isContinued = episode !== null && at - episode.firstAt < limits.episodeLength;
-    if (episode !== null && !isContinued) this.#end(key, episode, "gave_up", episode.lastAt);
-    if (isContinued) {
-      episode.code = code;
-      episode.rule = rule;
-      episode.peer = peer;
-      episode.lastAt = at;
-      episode.lastSeq = seq;
-      episode.attempts += 1;
-      this.#open.set(key, episode);
-    } else {
-      if (this.#open.size >= limits.openEpisodes || !mayBegin()) return;
-      const { product, feature, user } = demand;
-      const times = { firstAt: at, lastAt: at, attempts: 1, firstSeq: seq, lastSeq: seq };
-      this.#open.set(key, { product, feature, user, code, rule, peer, ...times });
-      this.counts.countStart(demand);
+    const current = this.#findCurrent(demandKey(demand), at);
+    if (current !== null && at - current.episode.firstAt < limits.episodeLength) {
+      addRefusal(current.episode, refusal);
+      // Deleted and added again, so that it becomes the newest.
+      this.#open.delete(current.key);
+      this.#open.set(current.key, current);
+      return this.#markChanged(current);
     }
-    this.#changed.add(key);
+    if (current !== null) this.#end(current, "gave_up", current.episode.lastAt);
+    if (this.#open.size >= limits.openEpisodes || !mayBegin()) return;
+    const [key, open] = entryOf(beginEpisode(demand, refusal));
+    this.#open.set(key, open);
+    this.counts.countStart(demand);
+    this.#markChanged(open);
   }
 
   /** The demand was met, or its user left. */
   settle(demand: Demand, outcome: Exclude<EpisodeOutcome, "gave_up">, at: Instant): void {
     if (this.#open.size === 0) return;
     this.#followClock(at);
-    const key = demandKey(demand);
-    const episode = this.#findCurrent(key, at);
-    if (episode !== null) this.#end(key, episode, outcome, at);
+    const current = this.#findCurrent(demandKey(demand), at);
+    if (current !== null) this.#end(current, outcome, at);
   }
 
   /** Ends the episodes without a retry for so long that their users gave up. */
   endSilent(at: Instant): void {
     this.#followClock(at);
-    for (const [key, episode] of this.#open) {
-      if (!isSilent(episode, at)) return;
-      this.#end(key, episode, "gave_up", episode.lastAt);
+    for (const open of this.#open.values()) {
+      if (!isSilent(open.episode, at)) return;
+      this.#end(open, "gave_up", open.episode.lastAt);
     }
   }
 
@@ -108,11 +108,12 @@ export class EpisodeTracker {
    * killed before.
    */
   endGranted(state: State): void {
-    for (const [key, episode] of this.#open) {
+    for (const open of this.#open.values()) {
+      const { episode } = open;
       const takenAt = findSlotTaken(state, episode);
       if (takenAt === null || takenAt < episode.lastAt) continue;
-      if (isSilent(episode, takenAt)) this.#end(key, episode, "gave_up", episode.lastAt);
-      else this.#end(key, episode, "granted", takenAt);
+      if (isSilent(episode, takenAt)) this.#end(open, "gave_up", episode.lastAt);
+      else this.#end(open, "granted", takenAt);
     }
   }
 
@@ -124,12 +125,14 @@ export class EpisodeTracker {
   /** At most `count` open episodes that changed, for writing. */
   takeChanged(count: number): Episode[] {
     const episodes: Episode[] = [];
-    for (const key of this.#changed) {
+    let takenCount = 0;
+    for (const open of this.#changed) {
       if (episodes.length >= count) break;
-      this.#changed.delete(key);
-      const episode = this.#open.get(key);
-      if (episode !== undefined) episodes.push({ ...episode });
+      takenCount += 1;
+      open.isChanged = false;
+      if (this.#isOpen(open)) episodes.push({ ...open.episode });
     }
+    this.#changed.splice(0, takenCount);
     return episodes;
   }
 
@@ -137,30 +140,39 @@ export class EpisodeTracker {
   restore(ended: readonly ClosedEpisode[], changed: readonly Episode[]): void {
     this.#ended.unshift(...ended);
     for (const episode of changed) {
-      const key = demandKey(episode);
-      if (this.#open.has(key)) this.#changed.add(key);
+      const open = this.#open.get(demandKey(episode));
+      if (open !== undefined) this.#markChanged(open);
     }
   }
 
   /** Forgets everything: nothing can be recorded here any more. */
   clear(): void {
     this.#open.clear();
-    this.#changed.clear();
+    this.#changed = [];
     this.#ended.length = 0;
   }
 
   /** The open episode of this key; one whose user gave up before `at` ends. */
   #findCurrent(key: string, at: Instant): OpenEpisode | null {
-    const episode = this.#open.get(key);
-    if (episode === undefined) return null;
-    if (!isSilent(episode, at)) return episode;
-    this.#end(key, episode, "gave_up", episode.lastAt);
+    const open = this.#open.get(key);
+    if (open === undefined) return null;
+    if (!isSilent(open.episode, at)) return open;
+    this.#end(open, "gave_up", open.episode.lastAt);
     return null;
   }
 
-  #end(key: string, episode: OpenEpisode, outcome: EpisodeOutcome, at: Instant): void {
+  #isOpen(open: OpenEpisode): boolean {
+    return this.#open.get(open.key) === open;
+  }
+
+  #markChanged(open: OpenEpisode): void {
+    if (open.isChanged) return;
+    open.isChanged = true;
+    this.#changed.push(open);
+  }
+
+  #end({ key, episode }: OpenEpisode, outcome: EpisodeOutcome, at: Instant): void {
     this.#open.delete(key);
-    this.#changed.delete(key);
     this.#ended.push({ ...episode, outcome, endedAt: at });
     this.counts.countEnd(episode, outcome);
   }
@@ -169,10 +181,32 @@ export class EpisodeTracker {
   #followClock(at: Instant): void {
     const isSetBack = at < this.#newestAt - CLOCK_TOLERANCE;
     if (isSetBack) {
-      for (const [key, episode] of this.#open) this.#open.set(key, notAfter(episode, at));
+      for (const { episode } of this.#open.values()) Object.assign(episode, notAfter(episode, at));
     }
     if (isSetBack || at > this.#newestAt) this.#newestAt = at;
   }
+}
+
+const entryOf = (episode: OpenEpisode["episode"]): [string, OpenEpisode] => {
+  const key = demandKey(episode);
+  return [key, { key, episode, isChanged: false }];
+};
+
+function beginEpisode({ product, feature, user }: Demand, refusal: DemandRefusal): Episode {
+  const { code, rule, peer, at, seq } = refusal;
+  const times = { firstAt: at, lastAt: at, attempts: 1, firstSeq: seq, lastSeq: seq };
+  return { product, feature, user, code, rule, peer, ...times };
+}
+
+/** Equal texts stay as they are, for the reason of `key`. */
+function addRefusal(episode: OpenEpisode["episode"], refusal: DemandRefusal): void {
+  const { code, rule, peer, at, seq } = refusal;
+  if (episode.code !== code) episode.code = code;
+  if (episode.rule !== rule) episode.rule = rule;
+  if (episode.peer !== peer) episode.peer = peer;
+  episode.lastAt = at;
+  episode.lastSeq = seq;
+  episode.attempts += 1;
 }
 
 const isSilent = ({ lastAt }: Episode, at: Instant): boolean =>

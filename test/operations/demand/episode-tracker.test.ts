@@ -194,6 +194,17 @@ describe("EpisodeTracker", () => {
     expect(tracker.takeChanged(2)).toEqual([]);
   });
 
+  test("gives no episode for writing that ended since it changed", () => {
+    const tracker = new EpisodeTracker();
+    for (const demand of [ADA, BOB, ADA_MESH]) refuse(tracker, demand, MONDAY);
+    tracker.settle(ADA, "granted", MONDAY);
+    refuse(tracker, ADA, MONDAY);
+    tracker.settle(BOB, "granted", MONDAY);
+    expect(tracker.takeChanged(1)).toMatchObject([ADA_MESH]);
+    expect(tracker.takeChanged(1)).toMatchObject([{ ...ADA, attempts: 1 }]);
+    expect(tracker.takeChanged(1)).toEqual([]);
+  });
+
   test("gives again what could not be written, unless the episode has ended since", () => {
     const tracker = new EpisodeTracker();
     refuse(tracker, ADA, MONDAY);
