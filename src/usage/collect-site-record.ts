@@ -80,7 +80,7 @@ export class SiteRecordCollector {
         const { license, user, at, count, total } = event;
         const feature = event.type === "ConsumptionAdded" ? null : event.feature;
         const { clockPeriod } = position;
-        this.#consumptions.push({ license, feature, user, at, count, total, clockPeriod });
+        this.#consumptions.push({ license, feature, user, at, count, total, clockPeriod, seq });
         return;
       }
       case "LicenseRemoved":

@@ -97,4 +97,6 @@ export interface CountedConsumption extends PoolKey {
   /** The total after it, and the clock period it was counted in. */
   readonly total: number;
   readonly clockPeriod: number;
+  /** The journal line that counted it. */
+  readonly seq: number;
 }

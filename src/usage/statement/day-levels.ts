@@ -20,8 +20,7 @@ export function addLevels({ peak, slotTime }: DayLevels, parts: readonly LevelPa
       { at: from, step: 1 },
       { at: to, step: -1 },
     ])
-    // An end comes before a beginning at the same instant: a slot passes from one to the next.
-    .toSorted((a, b) => a.at - b.at || a.step - b.step);
+    .toSorted((a, b) => a.at - b.at);
   let level = 0;
   let since = 0;
   for (const { at, step } of changes) {

@@ -182,11 +182,9 @@ function addConsumptions(
 /** The maximum when it was counted; null: no maximum. */
 function findMaximum(
   periods: readonly TermsPeriod[],
-  { at, clockPeriod, feature }: CountedConsumption,
+  { seq, feature }: CountedConsumption,
 ): number | null {
-  const isBegun = ({ from, startPeriod }: TermsPeriod): boolean =>
-    startPeriod < clockPeriod || (startPeriod === clockPeriod && from <= at);
-  const terms = (periods.findLast(isBegun) ?? periods[0])?.terms;
+  const terms = periods.findLast(({ startSeq }) => startSeq === null || startSeq < seq)?.terms;
   const counted =
     feature === null
       ? terms?.consumption
