@@ -241,7 +241,7 @@ const INJECTED_ERROR = "injected by the simulation";
 
 /** Whether a command goes through all licenses, in their order since the last start. */
 const affectsAllLicenses = ({ type }: Command): boolean =>
-  type === "UnregisterAll" || type === "FeatureReleaseAll";
+  type === "UnregisterAll" || type === "FeatureReleaseAll" || type === "SettleExpiries";
 
 const isStorageFault = (answer: StoreAnswer): boolean =>
   !answer.ok && answer.fault.code.startsWith("storage_");
