@@ -23,6 +23,7 @@ import {
   readUnitProperty,
 } from "./machine.ts";
 import { testBackupFolder } from "./backup-folder-tests.ts";
+import { testEvents } from "./event-tests.ts";
 import { testUpgrades } from "./upgrade-tests.ts";
 import type { DoctorReply } from "../../src/http/running-server.ts";
 import { isEventuallyTrue } from "../support/wait-until.ts";
@@ -415,4 +416,5 @@ test("systemctl reload loads a new certificate while the service answers request
 });
 
 testBackupFolder(() => install("berth"));
+testEvents();
 testUpgrades(build);

@@ -188,13 +188,14 @@ describe("privacy of a support bundle", () => {
 
   test("hides the names of tokens and administrators and every path of the site", async () => {
     const uniqueName = (kind: string): string => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
-    const [customer, token, admin, user, settings] = [
+    const [customer, token, admin, user, settings, secret] = [
       uniqueName("customer"),
       uniqueName("tok"),
       uniqueName("boss"),
       uniqueName("clerk"),
       uniqueName("conf"),
-    ] as [string, string, string, string, string];
+      uniqueName("password"),
+    ] as [string, string, string, string, string, string];
     const root = join(tempFolder(), customer);
     const data = join(root, "floating");
     mkdirSync(root);
@@ -203,7 +204,11 @@ describe("privacy of a support bundle", () => {
     const config = join(tempFolder(), `${settings}.toml`);
     // A network this wide causes more findings in status and doctor.
     const certificate = join(data, "tls", "server.pem");
-    writeFileSync(config, `client_networks = ["0.0.0.0/0"]\ntls_cert = "${certificate}"\n`);
+    const program = `on_event = ["${root}/notify", "${secret}"]\nevent_syslog = "${customer}:514"\n`;
+    writeFileSync(
+      config,
+      `client_networks = ["0.0.0.0/0"]\ntls_cert = "${certificate}"\n${program}`,
+    );
     const words = ["--config", config, "--listen-tls", "127.0.0.1:0"];
     const server = await startServer(["serve", "--data", data, ...words]);
     await runOrThrow(["admin", "token", "--name", token, "--days", "never", "--data", data]);
@@ -221,7 +226,7 @@ describe("privacy of a support bundle", () => {
     const broken = await writeBundle(data, ...words);
     for (const [when, entries] of Object.entries({ during, after, broken })) {
       for (const [entry, text] of entries) {
-        const leaked = [customer, token, admin, user, settings, root].filter((word) =>
+        const leaked = [customer, token, admin, user, settings, secret, root].filter((word) =>
           text.includes(word),
         );
         expect([when, entry, leaked]).toEqual([when, entry, []]);
