@@ -31,7 +31,7 @@ import { supportBundleCommand } from "./commands/support-bundle.ts";
 import { tlsCommands } from "./commands/tls.ts";
 import { trustCommands } from "./commands/trust.ts";
 import { usageStatementCommands } from "./commands/usage-statement.ts";
-import { usageCommand } from "./commands/usage.ts";
+import { usageCommands } from "./commands/usage.ts";
 import { vendorCommands } from "./commands/vendor/vendor.ts";
 import { versionCommand } from "./commands/version.ts";
 
@@ -58,7 +58,7 @@ export const commandGroups: readonly CommandGroup[] = [
     title: "users and slots",
     commands: [
       slotsCommand,
-      usageCommand,
+      ...usageCommands,
       ...usageStatementCommands,
       ...reportCommands,
       releaseCommand,

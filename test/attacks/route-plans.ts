@@ -59,7 +59,7 @@ export const isAnsweredSerially = ({ path }: RoutePlan): boolean =>
 
 /** Scans all stored data, and yields to other requests meanwhile. */
 export const scansAllData = ({ path }: Pick<RoutePlan, "path">): boolean =>
-  /^\/api\/admin\/v1\/(?:doctor|verify|backups?|support-bundle|audit\/(?:export|repair|seal))$/.test(
+  /^\/api\/admin\/v1\/(?:doctor|verify|backups?|support-bundle|usage\/rebuild|audit\/(?:export|repair|seal))$/.test(
     path,
   );
 

@@ -73,6 +73,7 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
   { ...post("/api/admin/v1/backups/verify", { backup: "none.berth" }), isRejected: true },
   { ...post("/api/admin/v1/backups/download", { backup: "none.berth" }), isRejected: true },
   { ...post("/api/admin/v1/support-bundle", {}), isReadOnly: true },
+  { ...post("/api/admin/v1/usage/rebuild", {}), isReadOnly: true },
   { ...post("/api/admin/v1/qr", { text: "a text" }), isReadOnly: true },
   {
     ...post("/api/admin/v1/qr/join", { frames: splitIntoFrames("a text").join("\n") }),

@@ -153,6 +153,7 @@ const WITHOUT_FIELDS = new Set([
   "POST /api/admin/v1/backups",
   "POST /api/admin/v1/events/test",
   "POST /api/admin/v1/support-bundle",
+  "POST /api/admin/v1/usage/rebuild",
 ]);
 
 const bodySchema = (document: Document, body: Operation["requestBody"]): Schema | undefined =>
@@ -302,6 +303,7 @@ describe("the OpenAPI document describes the real reply of", () => {
       site.get("/api/admin/v1/report?sessions=true&idle_days=1"),
     "GET /api/admin/v1/report/what-if": (site) =>
       site.get("/api/admin/v1/report/what-if?product=cad&slots=1..4"),
+    "POST /api/admin/v1/usage/rebuild": (site) => site.post("/api/admin/v1/usage/rebuild", {}),
     "GET /api/admin/v1/usage": (site) => site.get("/api/admin/v1/usage?range=week"),
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
     "GET /api/admin/v1/audit": (site) => site.get("/api/admin/v1/audit"),

@@ -229,6 +229,7 @@ describe("an empty body", () => {
     "/api/admin/v1/clock/request",
     "/api/admin/v1/clock/accept",
     "/api/admin/v1/sessions",
+    "/api/admin/v1/usage/rebuild",
   ]);
 
   test.each(maintenanceRoutes)("counts as {} on %s", async (path) => {

@@ -28,7 +28,7 @@ import type { VendorTrust } from "../../src/operations/vendor-trust.ts";
 import { wire, type ApplianceOperations } from "../../src/operations/wire.ts";
 import { realDisk, type Disk } from "../../src/platform/files/disk.ts";
 import { createSiteNetworkMatcher } from "../../src/platform/network/networks.ts";
-import { checkpoint } from "../../src/store/checkpoint/checkpoint.ts";
+import { checkpointWithUsage } from "../../src/operations/usage/checkpoint-with-usage.ts";
 import { unwrap } from "./licensed-store.ts";
 import { createSteppingClock, ManualClock } from "./manual-clock.ts";
 import { consumptionTerms, featureTerms, MONDAY } from "./scenario.ts";
@@ -102,7 +102,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     monotonicMs: createSteppingClock(),
     hardware: options.components ?? MACHINE,
     auditBudget: () => options.auditBudget ?? 0,
-    checkpoint: (dataFolder, open) => checkpoint(realDisk, dataFolder, open),
+    checkpoint: (dataFolder, open) => checkpointWithUsage(realDisk, dataFolder, open),
     onFatal: () => {},
   });
   const services: Services = {

@@ -37,6 +37,7 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/admin/v1/status": { GET: "admin" },
   "/api/admin/v1/stream": { GET: "admin" },
   "/api/admin/v1/usage": { GET: "admin" },
+  "/api/admin/v1/usage/rebuild": { POST: "admin" },
   "/api/admin/v1/report": { GET: "admin" },
   "/api/admin/v1/report/what-if": { GET: "admin" },
   "/api/admin/v1/licenses": { GET: "admin" },

@@ -2,9 +2,9 @@ import type { UsageReply } from "../../http/routes/usage.ts";
 import { unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
-import { formatTable } from "../frame/terminal.ts";
+import { formatCount, formatTable, withProgress } from "../frame/terminal.ts";
 
-export const usageCommand = defineCommand({
+const show = defineCommand({
   name: "usage",
   isCommon: true,
   summary: "show slots in use and denied episodes over time",
@@ -16,6 +16,25 @@ export const usageCommand = defineCommand({
       return { json: reply, text: () => formatUsage(reply, range) };
     }),
 });
+
+const rebuild = defineCommand({
+  name: "usage rebuild",
+  summary: "compute the usage over time again, from the audit log",
+  options: { ...siteOptions, json: option.json },
+  examples: ["berth usage rebuild"],
+  run: (site, context) =>
+    withAdminClient(site, context, async ({ admin }) => {
+      const reply = await withProgress("reading the audit log", () =>
+        unwrapReply(admin.usage.rebuild.post({})),
+      );
+      const { audit_seq, from, until, files, bytes } = reply;
+      const size = `${formatCount(files, "file")}, ${(bytes / 1_048_576).toFixed(1)} MiB`;
+      const text = `usage from ${from ?? until} until ${until} is computed again, up to line ${audit_seq} of the audit log (${size})`;
+      return { json: reply, text: [text] };
+    }),
+});
+
+export const usageCommands = [show, rebuild];
 
 type UsageSteps = readonly (number | null)[];
 

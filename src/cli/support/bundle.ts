@@ -187,6 +187,7 @@ const OWN_FILE_STEMS = new Set([
   "credentials",
   "sealing",
   "history",
+  "usage",
   "downloads",
   "backups",
   "tls",

@@ -14,8 +14,10 @@ import {
 } from "../../usage/usage-series.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
+import { jsonBody } from "../request/body.ts";
 import { field, fields, readIdentifier, readTimestamp } from "../request/fields.ts";
 import { readQuery } from "../request/query.ts";
+import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Query = Type.Object({
@@ -63,35 +65,73 @@ const UsageReply = Type.Object(
 
 export type UsageReply = Static<typeof UsageReply>;
 
-export const usage = ({ usage: reader }: RouteDeps) =>
-  new Elysia({ name: "usage" }).get(
-    "/api/admin/v1/usage",
-    async ({ request, set }): Promise<UsageReply> => {
-      const query = readQuery(Query, request, set.headers);
-      const wanted = readIdentifier("product", query.product);
-      const from = readTimestamp("from", query.from);
-      const to = readTimestamp("to", query.to);
-      const range = from === null && to === null ? readRange(query.range) : null;
-      const span = readSpan(range, from, to, unwrap(await reader.readTime()));
-      const { table } = unwrap(await reader.read(span));
-      const isWanted = ({ product }: { readonly product: string }): boolean =>
-        wanted === null || product === wanted;
-      return usageReply(range, makeSeries(table, span, isWanted));
-    },
-    describeRoute({
-      plane: "admin",
-      id: "getUsage",
-      summary: "Get usage over time",
-      description:
-        "Slots in use against the limit of their time, by product and floating feature, in at " +
-        "most 400 steps: a day in steps of 5 minutes, a week of 30 minutes, 30 days of 2 hours, " +
-        "a quarter of 6 hours, a year of a day, and 18 months of 2 days. For a period from " +
-        "`from` to `to` the step is chosen; after 90 days the finest step is an hour.",
-      query: Query,
-      reply: UsageReply,
-      refusals: [INVALID_RANGE, EMPTY_PERIOD, "invalid_timestamp", "audit_log_damaged"],
-    }),
-  );
+const RebuildReply = Type.Object(
+  {
+    audit_seq: Type.Integer({ description: "Last line of the audit log that is counted." }),
+    from: Type.Unsafe<string | null>({ anyOf: [time, { type: "null" }] }),
+    until: time,
+    files: Type.Integer(),
+    bytes: Type.Integer(),
+  },
+  { title: "UsageRebuild" },
+);
+
+export const usage = ({ usage: reader, keepOpen }: RouteDeps) =>
+  new Elysia({ name: "usage", prefix: "/api/admin/v1/usage" })
+    .get(
+      "",
+      async ({ request, set }): Promise<UsageReply> => {
+        const query = readQuery(Query, request, set.headers);
+        const wanted = readIdentifier("product", query.product);
+        const from = readTimestamp("from", query.from);
+        const to = readTimestamp("to", query.to);
+        const range = from === null && to === null ? readRange(query.range) : null;
+        const span = readSpan(range, from, to, unwrap(await reader.readTime()));
+        const { table } = unwrap(await reader.read(span));
+        const isWanted = ({ product }: { readonly product: string }): boolean =>
+          wanted === null || product === wanted;
+        return usageReply(range, makeSeries(table, span, isWanted));
+      },
+      describeRoute({
+        plane: "admin",
+        id: "getUsage",
+        summary: "Get usage over time",
+        description:
+          "Slots in use against the limit of their time, by product and floating feature, in at " +
+          "most 400 steps: a day in steps of 5 minutes, a week of 30 minutes, 30 days of 2 hours, " +
+          "a quarter of 6 hours, a year of a day, and 18 months of 2 days. For a period from " +
+          "`from` to `to` the step is chosen; after 90 days the finest step is an hour.",
+        query: Query,
+        reply: UsageReply,
+        refusals: [INVALID_RANGE, EMPTY_PERIOD, "invalid_timestamp", "audit_log_damaged"],
+      }),
+    )
+    .post(
+      "/rebuild",
+      async ({ request }): Promise<Static<typeof RebuildReply>> => {
+        const release = keepOpen(request);
+        try {
+          const { auditSeq, from, until, files, bytes } = unwrap(await reader.rebuild());
+          const times = { from: rfc3339OrNull(from), until: rfc3339(until) };
+          return { audit_seq: auditSeq, ...times, files, bytes };
+        } finally {
+          release();
+        }
+      },
+      {
+        ...jsonBody(Type.Object({}), { emptyAllowed: true }),
+        ...describeRoute({
+          plane: "admin",
+          id: "rebuildUsage",
+          summary: "Compute the usage files again",
+          description:
+            "From the oldest line of the audit log, in a process of its own. Usage that is older " +
+            "than that line stays as it is.",
+          reply: RebuildReply,
+          refusals: ["maintenance_failed"],
+        }),
+      },
+    );
 
 function usageReply(range: UsageRange | null, series: UsageSeries): UsageReply {
   const { from, to, step, observed, pools } = series;

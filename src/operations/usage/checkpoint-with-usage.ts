@@ -6,6 +6,7 @@ import { checkpoint, type CheckpointOptions } from "../../store/checkpoint/check
 import { USAGE_FOLDER } from "../../store/folder/files.ts";
 import { StateFile } from "../../store/state/state-file.ts";
 import { decodeSnapshot, headOf } from "../../store/state/state-rows.ts";
+import { rebuildMarkerPath, removeRebuildMarker } from "./rebuild-usage.ts";
 import { updateUsage, type CheckpointedState } from "./update-usage.ts";
 
 /** Makes a checkpoint, and then brings the files of the usage up to it. */
@@ -24,10 +25,13 @@ export async function checkpointWithUsage(
   });
   try {
     const progress = new ProgressFile(disk, folder);
-    await updateUsage(disk, folder, written ?? (await readCheckpoint(disk, folder)), {
+    const state = written ?? (await readCheckpoint(disk, folder));
+    const result = await updateUsage(disk, folder, state, {
+      rebuilds: disk.stat(rebuildMarkerPath(folder)) !== null,
       onProgress: () => progress.grow(),
     });
     progress.remove();
+    if (result.kind === "rebuilt") removeRebuildMarker(disk, folder);
   } catch (error) {
     // The checkpoint is complete. Usage is computed from the audit log until the next update.
     log.warn("could not update the usage files", { error: messageOfError(error) });

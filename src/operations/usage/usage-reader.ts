@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { AuditLogDamagedFault } from "../../faults/fault-types.ts";
+import type { AuditLogDamagedFault, MaintenanceFault } from "../../faults/fault-types.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
 import { AuditLineDamaged, type AuditLogSource } from "../../store/audit/line-locator.ts";
 import { decodeForward } from "../../store/audit/read-forward.ts";
@@ -12,6 +12,7 @@ import { captureFinalState, type FinalState } from "../../usage/final-state.ts";
 import type { TimeSpan } from "../../usage/time-span.ts";
 import { UsageTable } from "../../usage/usage-table.ts";
 import { decodeAfter } from "./lines-after-position.ts";
+import { rebuildUsage, type RebuiltUsage } from "./rebuild-usage.ts";
 import { addLinesBetweenRequests } from "./read-site-record.ts";
 import { filterFiles, readUsageFile, UsageDamaged } from "./usage-files.ts";
 import { knownBefore, readPosition, readSpans, type UsagePosition } from "./usage-position.ts";
@@ -55,6 +56,10 @@ export class UsageReader {
   /** The time of the appliance. */
   readTime(): Promise<Result<Instant, StorageFault>> {
     return this.#store.read((_state, { at }) => at);
+  }
+
+  rebuild(): Promise<Result<RebuiltUsage, StorageFault | MaintenanceFault>> {
+    return rebuildUsage(this.#store);
   }
 
   /** One read at a time: they share the lines that were read. */

@@ -52,6 +52,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "local", "json"],
   usage: [...SITE, "range", "json"],
+  "usage rebuild": [...SITE, "json"],
   report: [
     ...SITE,
     "product",
@@ -196,6 +197,7 @@ describe("berth help", () => {
     expect(all[GROUPS.indexOf("users")]).toEqual([
       "slots",
       "usage",
+      "usage rebuild",
       "usage statement",
       "usage statements",
       "usage acknowledge",
