@@ -71,6 +71,11 @@ describe("berth doctor", () => {
       "--listen and --listen-tls use the same port",
     ],
     [
+      "one port for applications and for metrics",
+      (port) => [listen(port), `metrics_listen = "127.0.0.1:${port}"`],
+      "--listen and --metrics-listen use the same port",
+    ],
+    [
       "a host name that cannot be resolved",
       (port) => [`listen = "nosuchhost.invalid:${port}"`],
       "the host name nosuchhost.invalid cannot be resolved (",
