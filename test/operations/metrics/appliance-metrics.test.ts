@@ -124,6 +124,16 @@ describe("the peak of the slots in use", () => {
     expect(makePeak().peak()).toBe(2);
   });
 
+  test("has a level that lasted from one sample to the next", () => {
+    const site = new MeasuredSite({ slots: 9 });
+    site.apply(taken("ada", 1));
+    site.apply(taken("bob", 2));
+    site.monotonicMs += 4 * MINUTE;
+    site.apply(released("bob", 2));
+    site.monotonicMs += 4 * MINUTE;
+    expect(site.peak()).toBe(2);
+  });
+
   test("stays for five minutes", () => {
     const site = makePeak();
     site.monotonicMs += 5 * MINUTE;

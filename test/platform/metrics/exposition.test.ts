@@ -67,6 +67,15 @@ foo_created 1520430000.123
     );
   });
 
+  test.each([
+    ["\\", "\\\\"],
+    ['"', '\\"'],
+    ["\n", "\\n"],
+  ])("escapes a label value that is only %p", (value, escaped) => {
+    const text = write({ metric: FOO, samples: [{ labels: [value], value: 1 }] }, "openmetrics");
+    expect(text).toContain(`foo{a="${escaped}"} 1\n`);
+  });
+
   test("is only the end without samples", () => {
     expect(write({ metric: FOO, samples: [] }, "openmetrics")).toBe("# EOF\n");
   });
