@@ -40,7 +40,7 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "overview",
     path: "#/overview",
-    ready: (page) => page.locator(".chart canvas").first(),
+    ready: (page) => page.locator(".sparkline").first(),
     states: [...DROP_STATES, menu],
   },
   {
@@ -107,7 +107,7 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "report of a product",
     path: "#/reports/CAD",
-    ready: heading("Busy hours"),
+    ready: (page) => page.locator(".chart canvas").first(),
   },
   {
     name: "audit log",

@@ -141,6 +141,17 @@ export class OperatorPage {
     await this.page.getByRole("button", { name: /^Menu of / }).waitFor();
   }
 
+  /** The scripts of the other views follow when the browser has nothing else to do. */
+  waitUntilViewsLoaded(): Promise<void> {
+    return this.expectEventually(
+      `["audit", "licenses", "reports", "settings", "slots"].filter((view) => performance
+        .getEntriesByType("resource")
+        .some(({ name, responseEnd }) => name.includes("/assets/" + view + "-") && responseEnd > 0)
+      ).length`,
+      5,
+    );
+  }
+
   async signOut(): Promise<void> {
     await this.page.getByRole("button", { name: /^Menu of / }).click();
     const menu = this.page.locator("#account-menu");

@@ -1,16 +1,10 @@
-// The Overview page: licenses in every state, usage charts, and how soon a change appears.
+// The Overview page: licenses in every state, use and denied demand, and how soon a change appears.
 import { beforeAll, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
+import type { UsageReply } from "../../src/http/routes/usage.ts";
 import { isSoak } from "../support/suite-harness.ts";
 import { callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
-import {
-  createToken,
-  expectEventually,
-  HOSTILE,
-  openSignedIn,
-  PHONE,
-  type OperatorPage,
-} from "./operator-page.ts";
+import { createToken, HOSTILE, openSignedIn, PHONE, type OperatorPage } from "./operator-page.ts";
 
 let site: Licensed;
 let token: string;
@@ -57,127 +51,63 @@ test("the overview lists errors and warnings, and links to the notes", async () 
   await page.getByText(`${HOSTILE}: all 2 slots are in use`).waitFor();
 });
 
-test("the overview shows the usage of the first day as the server recorded it", async () => {
+test("the overview has the use of each product as the server recorded it", async () => {
   const opened = await openSignedIn(site, token, "/");
-  const day = /^Slots in use over the last day: CAD peak 9 of 10/;
-  await opened.page.getByRole("img", { name: day }).waitFor();
+  const peak = opened.page.getByRole("img", { name: "Last 7 days: peak 9, limit 10" });
+  await peak.waitFor();
   await opened.saveScreenshot("overview-first-day");
 });
 
-test("the usage of a week has its own button, and says that older usage is still being read", async () => {
-  const { opened, page } = await openWeek();
-  const button = page.getByRole("button", { name: "Week" });
-  expect(await button.getAttribute("aria-pressed")).toBe("true");
-  await page.getByText("still being read").waitFor();
+test("the overview lists products by denied episodes, and a feature only if it was denied", async () => {
+  const { opened, page, rows } = await openWeek();
+  const cells = await Promise.all(
+    (await rows.all()).map((row) => row.locator("th, td").allInnerTexts()),
+  );
+  expect(cells.map(([name, , now, day, week]) => [name, now, day, week])).toEqual([
+    [HOSTILE, "2 of 2", "8", "12"],
+    ["CAD, feature MESH", "–", "0", "3"],
+    ["CAD", "9 of 10", "0", "0"],
+    ...cells.slice(3).map(([name, , now, day, week]) => [name, now, day, week]),
+  ]);
   await opened.checkAccessibility("overview page");
   await opened.saveScreenshot("overview");
+  await page.getByRole("link", { name: "CAD, feature MESH: report" }).click();
+  await page.getByRole("heading", { name: "CAD, feature MESH", level: 2 }).waitFor();
 });
 
-test("pointing at a usage chart shows the values of that step in a tooltip", async () => {
-  const { opened, page, week } = await openWeek();
-  await page.locator(".usage").scrollIntoViewIfNeeded();
-  const tooltip = page.locator(".chart-tooltip");
-  const slots = (await week.locator(".u-over").boundingBox()) ?? NO_BOX;
-  await page.mouse.move(slots.x + slots.width - 2, slots.y + 20);
-  await tooltip.getByText("CAD 9 of 10").waitFor();
-  await opened.saveScreenshot("overview-usage");
-  await page.mouse.move(slots.x + slots.width * 0.25, slots.y + 20);
-  await tooltip.getByText("CAD unknown").waitFor();
-  const refusals = page.getByRole("img", { name: /^Denied episodes over the last week/ });
-  const bars = (await refusals.locator(".u-over").boundingBox()) ?? NO_BOX;
-  await page.mouse.move(bars.x + bars.width - 2, bars.y + 20);
-  // Only the last step has this number, so no neighbouring step can be taken for it.
-  await tooltip.getByText("no free slot 4").waitFor();
-  await page.mouse.move(0, 0);
-  await tooltip.waitFor({ state: "detached" });
-});
-
-test("dragging over a usage chart zooms both charts, and a button shows all again", async () => {
-  const { page, week } = await openWeek();
-  await page.locator(".usage").scrollIntoViewIfNeeded();
-  const chartImages = () =>
-    page.evaluate<string[]>(
-      `[...document.querySelectorAll(".chart canvas")].map((canvas) => canvas.toDataURL())`,
-    );
-  const whole = await chartImages();
-  const { x, y, width } = (await week.locator(".u-over").boundingBox()) ?? NO_BOX;
-  await page.mouse.move(x + width * 0.7, y + 30);
-  await page.mouse.down();
-  await page.mouse.move(x + width * 0.9, y + 30, { steps: 4 });
-  await page.mouse.up();
-  await page.mouse.move(0, 0);
-  const reset = page.getByRole("button", { name: "Reset zoom" });
-  await expectEventually(() => reset.isEnabled(), true);
-  await expectEventually(
-    async () => (await chartImages()).map((image, index) => image !== whole[index]),
-    [true, true],
+test("the small charts of the overview have a gap where nothing is known, and the limit of its time", async () => {
+  const { rows } = await openWeek();
+  const paths = rows.filter({ hasText: "CAD" }).last().locator(".sparkline path");
+  const drawn = await paths.evaluateAll((elements) =>
+    elements.map((element) => element.getAttribute("d") ?? ""),
   );
-  await reset.click();
-  await expectEventually(async () => Bun.deepEquals(await chartImages(), whole), true);
-  const zoomIn = page.getByRole("button", { name: "Zoom in" });
-  await zoomIn.focus();
-  await page.keyboard.press("Enter");
-  await expectEventually(async () => Bun.deepEquals(await chartImages(), whole), false);
+  const [, line = "", limit = ""] = drawn;
+  expect(line.split("M").length - 1).toBe(2);
+  expect(new Set(limit.match(/ [\d.]+(?=H)/g)).size).toBe(2);
 });
 
-test("an entry of the usage legend hides its line and shows it again", async () => {
-  const { page } = await openWeek();
-  const chartImage = () =>
-    page.evaluate<string>(`document.querySelector(".chart canvas").toDataURL()`);
-  const whole = await chartImage();
-  const entry = page.locator(".legend").getByRole("button", { name: /^CAD peak/ });
-  await entry.click();
-  expect(await entry.getAttribute("aria-pressed")).toBe("false");
-  await expectEventually(async () => (await chartImage()) !== whole, true);
-  await entry.click();
-  await page.mouse.move(0, 0);
-  await expectEventually(async () => (await chartImage()) === whole, true);
-});
-
-test("the overview and its charts follow the theme, and fit on a phone", async () => {
-  const { opened, page, week } = await openWeek();
-  /** The pixels of the first chart as a text. */
-  const chartImage = () =>
-    page.evaluate<string>(`document.querySelector(".chart canvas").toDataURL()`);
-  const lightChart = await chartImage();
+test("the overview follows the theme, and fits on a phone", async () => {
+  const { opened, page, rows } = await openWeek();
   await opened.chooseTheme("Dark");
-  await expectEventually(async () => (await chartImage()) !== lightChart, true);
   expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe(
     "rgb(15, 23, 25)",
   );
   await opened.checkAccessibility("overview page, dark");
   await opened.saveScreenshot("overview-usage-dark");
   await page.setViewportSize(PHONE);
-  await expectEventually(async () => {
-    const width = (await week.locator("canvas").boundingBox())?.width ?? 0;
-    return width > 250 && width < PHONE.width;
-  }, true);
   await opened.checkAccessibility("overview page, phone, dark");
   await opened.chooseTheme("Light");
   await opened.checkAccessibility("overview page, phone");
   await page.evaluate(`scrollTo(0, 0)`);
   await opened.saveScreenshot("overview-phone");
-  await page.locator(".usage").scrollIntoViewIfNeeded();
+  await rows.first().scrollIntoViewIfNeeded();
   await opened.saveScreenshot("overview-usage-phone");
   expect(await page.evaluate<number>(`document.documentElement.scrollWidth`)).toBe(PHONE.width);
 });
 
-test("the usage table has a row for every step of the week, the newest first", async () => {
-  const { opened, page } = await openWeek();
-  await page.getByText("Show as table").click();
-  const lines = page
-    .getByRole("region", { name: "Slots in use and denied episodes by time" })
-    .locator("tbody tr");
-  await lines.first().waitFor();
-  expect(await lines.count()).toBe(168);
-  const newest = await lines.first().locator("td").allTextContents();
-  expect(newest).toEqual(["9 of 10", "2 of 2", "unknown", "4"]);
-  await opened.checkAccessibility("overview page, the usage table");
-});
-
 test("changes appear on the overview without a reload and without further requests", async () => {
-  const { page, secondRequest } = await openWeek();
-  await secondRequest;
+  const { opened, page } = await openWeek();
+  await opened.waitUntilViewsLoaded();
   const delays: number[] = [];
   const requestPaths: string[] = [];
   page.on("request", (request) => requestPaths.push(new URL(request.url()).pathname));
@@ -193,12 +123,12 @@ test("changes appear on the overview without a reload and without further reques
     }
   }
   console.log(`changes appeared on the page after ${delays.join(", ")} ms`);
-  // On a busy machine the stream can be silent for long; the page then opens a new one.
-  expect(requestPaths.filter((path) => path !== "/api/admin/v1/stream")).toEqual([]);
+  // On a busy machine the stream can be silent for long; the page then opens a new one. The usage is
+  // read once a minute.
+  const expected = new Set(["/api/admin/v1/stream", "/api/admin/v1/usage"]);
+  expect(requestPaths.filter((path) => !expected.has(path))).toEqual([]);
   if (isSoak) expect(Math.max(...delays)).toBeLessThan(2_000);
 });
-
-const NO_BOX = { x: 0, y: 0, width: 0 };
 
 /** The card of a product. */
 const card = (page: Page, product: string): Locator =>
@@ -207,31 +137,19 @@ const card = (page: Page, product: string): Locator =>
 interface OpenWeek {
   readonly opened: OperatorPage;
   readonly page: Page;
-  readonly week: Locator;
-  /** Ends when the page requests the usage again. */
-  readonly secondRequest: Promise<void>;
+  /** Of the table of use and denied demand. */
+  readonly rows: Locator;
 }
 
-/**
- * Opens the usage of a week from a prepared answer. The page requests the usage again every two
- * seconds, and each answer redraws the charts under the pointer: only the first one is answered.
- */
+/** Opens the overview with a prepared answer of the usage. */
 async function openWeek(): Promise<OpenWeek> {
   const opened = await openSignedIn(site, token, "/");
   const { page } = opened;
-  let isAnswered = false;
-  let reportSecondRequest = (): void => {};
-  const secondRequest = new Promise<void>((resolve) => (reportSecondRequest = resolve));
-  await page.route("**/api/admin/v1/usage?*", async (route) => {
-    if (!route.request().url().endsWith("range=week")) return;
-    if (isAnswered) return reportSecondRequest();
-    isAnswered = true;
-    await route.fulfill({ json: makeUsageReply("week") });
-  });
-  await page.getByRole("button", { name: "Week" }).click();
-  const week = page.getByRole("img", { name: /^Slots in use over the last week: CAD peak 9/ });
-  await week.waitFor();
-  return { opened, page, week, secondRequest };
+  await page.route("**/api/admin/v1/usage?*", (route) => route.fulfill({ json: makeUsageReply() }));
+  await page.reload();
+  const rows = page.getByRole("region", { name: "Use and denied demand" }).locator("tbody tr");
+  await rows.filter({ hasText: "MESH" }).waitFor();
+  return { opened, page, rows };
 }
 
 /** Installs a license that expires within seconds; if that takes too long, one with more time. */
@@ -247,49 +165,42 @@ function installShortLicense(): void {
   }
 }
 
-/** A usage answer as the server sends it, with a time in which it was off. */
-function makeUsageReply(range: string): object {
-  const [steps, minutes] = range === "day" ? [288, 5] : range === "week" ? [168, 60] : [180, 240];
+/**
+ * A week in steps of an hour, as the server sends it: with a time in which it was off, and a limit
+ * that was raised in the middle.
+ */
+function makeUsageReply(): UsageReply {
+  const [steps, minutes] = [168, 60];
   const to = Date.now();
-  const stepNumbers = Array.from({ length: steps }, (_, step) => step);
-  const wasOff = (step: number): boolean => step > steps * 0.2 && step < steps * 0.3;
-  const wave = (peak: number, stretch: number) => (step: number) =>
-    wasOff(step)
-      ? null
-      : step === steps - 1
-        ? peak
-        : Math.round((peak / 2) * (1 + Math.sin(step / stretch)));
-  const none = stepNumbers.map(() => 0);
+  const eachStep = <T>(value: (step: number) => T): T[] =>
+    Array.from({ length: steps }, (_, step) => value(step));
+  const none = eachStep(() => 0);
   const makePool = (
     product: string,
+    feature: string | null,
     slots: number,
-    peak: readonly (number | null)[],
-    episodes: readonly (number | null)[],
-  ): object => ({
+    denied: (step: number) => number,
+  ): UsageReply["pools"][number] => ({
     product,
-    feature: null,
-    limit: stepNumbers.map(() => slots),
-    peak,
-    mean: peak,
+    feature,
+    limit: eachStep((step) => (step < steps / 2 ? slots / 2 : slots)),
+    peak: eachStep((step) => (step > 30 && step < 50 ? null : step % slots)),
+    mean: none,
     full_seconds: none,
     borrowed: none,
-    episodes,
+    episodes: eachStep(denied),
     consumed: none,
   });
   return {
-    range,
+    range: "week",
     from: new Date(to - steps * minutes * 60_000).toISOString(),
     to: new Date(to).toISOString(),
     step_minutes: minutes,
     pools: [
-      makePool("CAD", 10, stepNumbers.map(wave(9, 20)), none),
-      makePool(HOSTILE, 2, stepNumbers.map(wave(2, 9)), stepNumbers.map(wave(4, 15))),
-      makePool(
-        "OLD",
-        3,
-        stepNumbers.map(() => null),
-        none,
-      ),
+      makePool("CAD", null, 10, () => 0),
+      makePool("CAD", "MESH", 4, (step) => (step === 5 ? 3 : 0)),
+      makePool("CAD", "SOLVER", 4, () => 0),
+      makePool(HOSTILE, null, 2, (step) => (step === steps - 1 ? 8 : step === 2 ? 4 : 0)),
     ],
   };
 }

@@ -1,12 +1,21 @@
 // The Reports view on a site with a month of simulated life: it answers who was turned away and why,
-// and who holds a slot without using it, with the figures of the API.
+// how many slots are needed, who holds a slot without using it, and what to send the vendor, with the
+// figures of the API.
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import type { ReportReply } from "../../src/http/reply/report.ts";
+import type { StatusReply } from "../../src/http/reply/status.ts";
+import type { WhatIfReply } from "../../src/http/reply/what-if.ts";
+import type { VendorStatementsReply } from "../../src/http/routes/statements.ts";
+import type { UsageReply } from "../../src/http/routes/usage.ts";
+import { signAcknowledgement } from "../../src/license/acknowledgement.ts";
+import { keyIdOf } from "../../src/license/keys.ts";
 import { makeTempFolder } from "../support/suite-harness.ts";
 import { IDLE_USERS, writeSimulatedMonth } from "../support/simulated-month.ts";
+import { VENDOR_KEY } from "../support/vendor.ts";
+import { dropFile } from "./vendor-desk.ts";
 import {
   createToken,
   expectEventually,
@@ -34,13 +43,17 @@ const READER = { timezoneId: "Asia/Tokyo", offset: 9 * 3_600_000 };
 const open = (path: string): Promise<OperatorPage> =>
   openSignedIn(site, token, path, { timezoneId: READER.timezoneId });
 
-async function readReport(query: Readonly<Record<string, string>>): Promise<ReportReply> {
-  const parameters = new URLSearchParams({ time_zone: READER.timezoneId, ...query });
-  const url = new URL(`/api/admin/v1/report?${parameters.toString()}`, site.url);
+type Parameters = Readonly<Record<string, string>>;
+
+async function readApi<T>(path: string, query: Parameters = {}): Promise<T> {
+  const url = new URL(`/api/admin/v1/${path}?${new URLSearchParams(query).toString()}`, site.url);
   const reply = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
   if (!reply.ok) throw new Error(await reply.text());
-  return (await reply.json()) as ReportReply;
+  return (await reply.json()) as T;
 }
+
+const readReport = (query: Parameters): Promise<ReportReply> =>
+  readApi("report", { time_zone: READER.timezoneId, ...query });
 
 /** The last Tuesday that is over for the reader. */
 function findLastTuesday(): string {
@@ -48,6 +61,16 @@ function findLastTuesday(): string {
   while (new Date(time).getUTCDay() !== 2) time -= DAY;
   return new Date(time).toISOString().slice(0, "2026-11-10".length);
 }
+
+const dayBefore = (days: number): string =>
+  new Date(Date.now() + READER.offset - days * DAY).toISOString().slice(0, "2026-11-10".length);
+
+const startOf = (day: string): string =>
+  new Date(Date.parse(`${day}T00:00:00Z`) - READER.offset).toISOString();
+
+/** Four weeks until yesterday. A range that ends now would be another one for the API. */
+const WEEKS = `from=${dayBefore(28)}/to=${dayBefore(1)}`;
+const IN_WEEKS = { from: startOf(dayBefore(28)), to: startOf(dayBefore(0)) };
 
 const readDay = (
   day: string,
@@ -64,13 +87,26 @@ const table = (page: Page, name: string | RegExp): Locator =>
 const cellsOf = async (row: Locator): Promise<string[]> =>
   (await row.locator("th, td").allInnerTexts()).map((text) => text.trim());
 
-async function saveCsv(page: Page, name: string): Promise<string[][]> {
+interface SavedFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Presses a button that saves a file. */
+async function saveFile(page: Page, button: string): Promise<SavedFile> {
   const [download] = await Promise.all([
     page.waitForEvent("download"),
-    page.getByRole("button", { name: `Save as CSV: ${name}`, exact: true }).click(),
+    page.getByRole("button", { name: button, exact: true }).click(),
   ]);
-  expect(download.suggestedFilename()).toMatch(/^berth-[a-z0-9-]+-\d{4}-\d\d-\d\d\.csv$/);
-  const text = readFileSync(await download.path(), "utf8");
+  return {
+    name: download.suggestedFilename(),
+    text: readFileSync(await download.path(), "utf8"),
+  };
+}
+
+async function saveCsv(page: Page, table: string): Promise<string[][]> {
+  const { name, text } = await saveFile(page, `Save as CSV: ${table}`);
+  expect(name).toMatch(/^berth-[a-z0-9-]+-\d{4}-\d\d-\d\d\.csv$/);
   return text
     .trimEnd()
     .split("\r\n")
@@ -79,10 +115,10 @@ async function saveCsv(page: Page, name: string): Promise<string[][]> {
 
 describe("the table of products and features", () => {
   test("has the figures of the API, with the most denied episodes first", async () => {
-    const { page } = await open("#/reports");
+    const { page } = await open(`#/reports/${WEEKS}`);
     const rows = table(page, "Products and features").locator("tbody tr");
     await rows.first().waitFor();
-    const { pools } = await readReport({});
+    const { pools } = await readReport(IN_WEEKS);
     const expected = pools
       .toSorted((a, b) => b.episodes - a.episodes)
       .map(({ product, feature, peak, episodes }) => [
@@ -142,18 +178,18 @@ describe("denied episodes", () => {
   });
 
   test("of a feature are not those of its product", async () => {
-    const { episodes } = await readReport({ product: "CAE", feature: "MESH" });
+    const { episodes } = await readReport({ ...IN_WEEKS, product: "CAE", feature: "MESH" });
     expect(episodes.length).toBeGreaterThan(0);
-    const { page } = await open("#/reports/CAE");
+    const { page } = await open(`#/reports/CAE/${WEEKS}`);
     await page.getByText("No one was turned away in this period.").waitFor();
-    await page.goto(new URL("#/reports/CAE/MESH", site.url).href);
+    await page.goto(new URL(`#/reports/CAE/MESH/${WEEKS}`, site.url).href);
     await page.getByText(`${episodes.length} denied episodes of`).waitFor();
   });
 
   test("are saved as CSV with every row", async () => {
-    const { page } = await open("#/reports/CAD");
+    const { page } = await open(`#/reports/CAD/${WEEKS}`);
     await page.getByText(/^\d+ denied episodes of/).waitFor();
-    const { episodes } = await readReport({ product: "CAD" });
+    const { episodes } = await readReport({ ...IN_WEEKS, product: "CAD" });
     const [titles, ...rows] = await saveCsv(page, "Denied episodes");
     expect(titles).toEqual([
       "Person",
@@ -177,8 +213,8 @@ describe("denied episodes", () => {
 
 describe("the report of a product", () => {
   test("has the figures, the busy hours and the people of the API", async () => {
-    const { page } = await open("#/reports/CAD");
-    const report = await readReport({ product: "CAD" });
+    const { page } = await open(`#/reports/CAD/${WEEKS}`);
+    const report = await readReport({ ...IN_WEEKS, product: "CAD" });
     const pool = report.pools.find(({ feature }) => feature === null);
     await page.getByText("Busy hours").waitFor();
     const figure = (name: string): Promise<string> =>
@@ -247,6 +283,119 @@ describe("idle holders", () => {
     await table(page, "Idle holders").getByText("kiosk-lab").waitFor();
   });
 });
+
+describe("the chart of use over time", () => {
+  /** The pixels of both charts as texts. */
+  const chartImages = (page: Page): Promise<string[]> =>
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll(".chart canvas")].map((canvas) => canvas.toDataURL())`,
+    );
+
+  async function openChart(): Promise<{ page: Page; plot: Locator }> {
+    const { page } = await open(`#/reports/SIM/${WEEKS}`);
+    const plot = page.getByRole("img", { name: /^Slots in use over .* to .*, peak \d/ });
+    await plot.locator(".u-over").scrollIntoViewIfNeeded();
+    return { page, plot };
+  }
+
+  const boxOf = async (plot: Locator) =>
+    (await plot.locator(".u-over").boundingBox()) ?? { x: 0, y: 0, width: 0 };
+
+  test("has the limit of its time before and after a renewal", async () => {
+    const { page, plot } = await openChart();
+    const { x, y, width } = await boxOf(plot);
+    const tooltip = page.locator(".chart-tooltip");
+    await page.mouse.move(x + width * 0.1, y + 20);
+    await tooltip.getByText("Limit 4").waitFor();
+    await page.mouse.move(x + width * 0.9, y + 20);
+    await tooltip.getByText("Limit 6").waitFor();
+    await page.mouse.move(0, 0);
+    await tooltip.waitFor({ state: "detached" });
+  });
+
+  test("zooms with the pointer and by a button, and shows all again", async () => {
+    const { page, plot } = await openChart();
+    const whole = await chartImages(page);
+    expect(whole.length).toBe(2);
+    const { x, y, width } = await boxOf(plot);
+    await page.mouse.move(x + width * 0.3, y + 30);
+    await page.mouse.down();
+    await page.mouse.move(x + width * 0.6, y + 30, { steps: 4 });
+    await page.mouse.up();
+    await page.mouse.move(0, 0);
+    await expectEventually(
+      async () => (await chartImages(page)).map((image, index) => image !== whole[index]),
+      [true, true],
+    );
+    await page.getByRole("button", { name: "Reset zoom" }).click();
+    await expectEventually(async () => Bun.deepEquals(await chartImages(page), whole), true);
+    await page.getByRole("button", { name: "Zoom in" }).focus();
+    await page.keyboard.press("Enter");
+    await expectEventually(async () => Bun.deepEquals(await chartImages(page), whole), false);
+  });
+
+  test("has the values of the API as a table and as CSV, the newest first", async () => {
+    const { page } = await openChart();
+    const { pools } = await readApi<UsageReply>("usage", { ...IN_WEEKS, product: "SIM" });
+    await page.getByText("Show as table").click();
+    await table(page, "Use over time").locator("tbody tr").first().waitFor();
+    const [titles, ...rows] = await saveCsv(page, "Use over time");
+    expect(titles?.slice(0, 4)).toEqual(["Time", "Limit", "Peak", "Mean"]);
+    const [pool] = pools;
+    expect(rows.length).toBe(pool?.peak.length ?? 0);
+    const expected = (pool?.peak ?? []).map((peak, step) =>
+      [pool?.limit[step] ?? null, peak].map((value) => String(value ?? "")),
+    );
+    expect(rows.map((row) => [row[1] ?? "", row[2] ?? ""])).toEqual(expected.toReversed());
+  });
+});
+
+test("the report of a product says how many slots meet 99 % of the needs at once", async () => {
+  const { page } = await open(`#/reports/CAD/${WEEKS}`);
+  const answer = page.locator(".answer");
+  await answer.waitFor();
+  const slots = Number(/: (\d+) slots\.$/.exec(await answer.innerText())?.[1]);
+  const [first, last] = [
+    Number(await page.getByLabel("Slots from").inputValue()),
+    Number(await page.getByLabel("Slots to").inputValue()),
+  ];
+  const wanted = { ...IN_WEEKS, product: "CAD", slots: `${first}..${last}` };
+  const whatIf = await readApi<WhatIfReply>("report/what-if", wanted);
+  expect(slots).toBe(whatIf.target_slots ?? 0);
+  const rows = table(page, "Needs met by number of slots").locator("tbody tr");
+  const cells = await cellsOf(rows.nth(slots - first));
+  expect(cells[1]).toBe(String(whatIf.rows[slots - first]?.met_at_once));
+  await page.getByText("What the estimate assumes").click();
+  await page.getByText("would have stayed a median session").waitFor();
+  const { refusals } = whatIf.check;
+  await page.getByText(`${refusals} of ${refusals} refusals`).waitFor();
+  await page.getByLabel("Needs met at once").selectOption("90 %");
+  await page.locator(".answer").filter({ hasText: "For 90 % of needs met at once" }).waitFor();
+});
+
+test("the reports make a statement for the vendor, and take the vendor's acknowledgement", async () => {
+  const { page } = await open("#/reports");
+  const { name, text } = await saveFile(page, "Make the next statement for Initrode");
+  expect(name).toBe("usage-initrode-1.jwt");
+  await page.getByText("Statement 1 was made and saved").waitFor();
+  const statements = table(page, "Statements for Initrode");
+  await statements.getByText("not acknowledged yet").waitFor();
+  expect((await saveFile(page, "Download statement 1 for Initrode")).text).toBe(text);
+  await dropFile(page, await acknowledge(text), "ack.jwt");
+  await page.getByText("The vendor has acknowledged statement 1.").waitFor();
+  await statements.getByText("acknowledged by the vendor").waitFor();
+  const [vendor] = await readApi<VendorStatementsReply[]>("statements");
+  expect(vendor?.acknowledged_number).toBe(1);
+});
+
+/** What the vendor's desk answers to the first statement. */
+async function acknowledge(statement: string): Promise<string> {
+  const { appliance } = await readApi<StatusReply>("status");
+  const digest = new Bun.CryptoHasher("sha256").update(statement).digest("hex");
+  const iat = Math.floor(Date.now() / 1_000);
+  const fields = { iss: keyIdOf(VENDOR_KEY), appliance: appliance.id, n: 1, digest, iat };
+  return signAcknowledgement(fields, VENDOR_KEY);
+}
 
 test("the reports fit on a phone, light and dark, and axe finds nothing", async () => {
   const opened = await open("#/reports");

@@ -38,9 +38,10 @@ async function openSignedIn(siteUrl: string): Promise<OperatorPage> {
 }
 
 async function captureOverview(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Week" }).click();
-  await page.getByRole("img", { name: /^Slots in use over the last week/ }).waitFor();
-  await page.getByText("still being read").waitFor({ state: "hidden" });
+  await page
+    .getByRole("img", { name: /^Last 7 days/ })
+    .first()
+    .waitFor();
   await page.waitForTimeout(500);
   await saveScreenshot(page, "overview");
 }

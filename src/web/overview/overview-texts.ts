@@ -21,3 +21,21 @@ export const overview = {
   remedies: "What to do",
   noSlots: "no slots available",
 } as const;
+
+export const demand = {
+  title: "Use and denied demand",
+  reports: "All reports",
+  none: "No license is installed.",
+  feature: (product: string, feature: string) => `${product}, feature ${feature}`,
+  reportOf: (name: string) => `${name}: report`,
+  sparkline: (peak: string, limit: string) => `Last 7 days: peak ${peak}, limit ${limit}`,
+  ofLimit: (used: string, limit: string) => `${used} of ${limit}`,
+  columns: {
+    product: "Product",
+    week: "Last 7 days",
+    peak: "Peak of the last 7 days",
+    now: "In use now",
+    today: "Denied, 24 hours",
+    denied: "Denied, 7 days",
+  },
+} as const;

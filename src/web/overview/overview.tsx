@@ -4,9 +4,9 @@ import { linkTo } from "../router.ts";
 import { overview } from "./overview-texts.ts";
 import { Attention } from "./attention.tsx";
 import { LicenseCard } from "./license-card.tsx";
-import { Usage } from "./usage.tsx";
+import { Demand } from "./demand.tsx";
 
-/** The first view: alerts, licenses and usage. */
+/** The first view: alerts, licenses, use and denied demand. */
 export function Overview() {
   const { value: status } = serverStatus;
   if (status === null) return null;
@@ -30,7 +30,7 @@ export function Overview() {
               <LicenseCard key={license.license_id} license={license} now={status.now} />
             ))}
           </div>
-          <Usage />
+          <Demand />
         </>
       )}
     </>

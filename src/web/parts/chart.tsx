@@ -98,9 +98,11 @@ const Y_INCREMENTS = Y_STEPS.toSorted((a, b) => a - b);
 const Y_AXIS_WIDTH = 48;
 const X_AXIS_HEIGHT = 32;
 
-/** Possible distances between labels of the x axis: hours, then days. */
+/** Possible distances between labels of the x axis: hours, days, then weeks. */
 const HOUR = 3_600;
-const TIME_INCREMENTS = [1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 14 * 24].map((hours) => hours * HOUR);
+const TIME_INCREMENTS = [1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 14 * 24, 28 * 24, 84 * 24].map(
+  (hours) => hours * HOUR,
+);
 
 function optionsFor(
   props: Props,

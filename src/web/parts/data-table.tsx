@@ -27,6 +27,8 @@ interface Props<Row> {
   readonly empty: string;
   /** How many rows are shown at first; more on request, since thousands make the page slow. */
   readonly firstRows?: number;
+  /** False: another view has the same rows with more columns to save. */
+  readonly canSave?: boolean;
   /** A last column with buttons; not in the file. */
   readonly actions?: (row: Row) => ComponentChildren;
 }
@@ -40,7 +42,7 @@ export function DataTable<Row>(props: Props<Row>) {
   const shown = isExpanded.value ? rows : rows.slice(0, firstRows);
   return (
     <>
-      <div class="table-scroller" tabIndex={0} role="region" aria-label={name}>
+      <div class="data-scroller" tabIndex={0} role="region" aria-label={name}>
         <table class="data-table">
           <thead>
             <tr>
@@ -77,12 +79,14 @@ export function DataTable<Row>(props: Props<Row>) {
             {texts.showAll(formatNumber(rows.length))}
           </Button>
         )}
-        <Button
-          label={texts.saveLabel(name)}
-          onClick={() => saveCsv(csvOfTable(props.columns, rows), name)}
-        >
-          {texts.save}
-        </Button>
+        {props.canSave !== false && (
+          <Button
+            label={texts.saveLabel(name)}
+            onClick={() => saveCsv(csvOfTable(props.columns, rows), name)}
+          >
+            {texts.save}
+          </Button>
+        )}
       </div>
     </>
   );

@@ -19,7 +19,9 @@ import { PoolTable } from "./pool-table.tsx";
 import { isSamePool } from "./pool.ts";
 import { useReport } from "./report-data.ts";
 import { reports } from "./reports-texts.ts";
+import { UseOverTime } from "./use-chart.tsx";
 import { WhatIf } from "./what-if.tsx";
+import { Statements } from "./statements.tsx";
 import { Borrows, ConsumptionTable, People } from "./tables.tsx";
 
 const DEFAULT_IDLE_DAYS = 7;
@@ -115,6 +117,7 @@ function AllPools({ address, report, idleDays, refresh }: BodyProps) {
       </section>
       <Denied address={address} report={report} idleDays={idleDays.value} />
       <IdleOf report={report} idleDays={idleDays} refresh={refresh} />
+      <Statements />
       <Borrows rows={report.borrows} />
       <ConsumptionTable rows={report.consumption} />
     </>
@@ -132,9 +135,10 @@ function OnePool({ address, report, idleDays, refresh }: BodyProps) {
   return (
     <>
       <PoolFigures pool={pool} now={findUse(pool, live)} />
-      <HeatMap maps={pool.heat_map} limit={pool.limit} />
+      <UseOverTime pool={pool} period={address.period} />
       <Denied address={address} report={report} idleDays={idleDays.value} />
       <WhatIf key={JSON.stringify([wanted, address.period])} pool={pool} period={address.period} />
+      <HeatMap maps={pool.heat_map} limit={pool.limit} />
       <People
         rows={report.people.filter((person) => isSamePool(person, wanted))}
         omitted={report.omitted.people}
