@@ -1,7 +1,7 @@
 import { completeContact } from "../domain/slots/contact.ts";
 import type { Event } from "../domain/event.ts";
 import { earliest, instant, type Instant } from "../domain/time.ts";
-import type { RecordPosition } from "./recorded-line.ts";
+import type { KnownBorrow, RecordPosition } from "./recorded-line.ts";
 import type { FinalState, HeldSlot } from "./final-state.ts";
 import type { Borrow, Session } from "./site-record.ts";
 
@@ -11,7 +11,7 @@ type OpenSession = Mutable<Omit<CollectedSession, "borrows">> & { readonly borro
 
 /** Collects sessions from events. A slot number belongs to one session, except after a restore. */
 export class SessionCollector {
-  readonly #borrowsBefore: ReadonlyMap<number, Instant>;
+  readonly #borrowsBefore: ReadonlyMap<number, KnownBorrow>;
   readonly #ended: CollectedSession[] = [];
   /** By slot, in the order in which they were taken. */
   readonly #open = new Map<number, OpenSession>();
@@ -21,10 +21,12 @@ export class SessionCollector {
   #gap: { readonly at: Instant; readonly clockPeriod: number; readonly newestSlot: number } | null =
     null;
   #newestSlot = 0;
+  /** Slots that were borrowed before the first line, and that a line concerns. */
+  readonly #seenSlots = new Set<number>();
   /** Sessions that were open before the missing lines, and may have ended in them. */
   readonly #endedInGap = new Map<number, { at: Instant; clockPeriod: number }>();
 
-  constructor(borrowsBefore: ReadonlyMap<number, Instant>) {
+  constructor(borrowsBefore: ReadonlyMap<number, KnownBorrow>) {
     this.#borrowsBefore = borrowsBefore;
   }
 
@@ -116,13 +118,41 @@ export class SessionCollector {
     return sessions;
   }
 
-  /** When the borrows of held slots end, by slot. */
-  listOpenBorrows({ holders, now }: FinalState): Map<number, Instant> {
-    const borrows = new Map<number, Instant>();
-    for (const holder of holders) {
-      const session = this.#open.get(holder.slot) ?? this.#makeHeldSession(holder, now);
-      const until = session.borrows.at(-1)?.until;
-      if (until !== undefined && until > now) borrows.set(holder.slot, until);
+  /** The sessions that no line has ended, by license and feature. */
+  countOpen(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { license, feature } of this.#open.values()) {
+      const key = poolKey(license, feature);
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  /** Whether the session of a slot is open, as far as lines say. */
+  isOpen(slot: number): boolean {
+    return this.#open.has(slot);
+  }
+
+  /** The borrows that lasted before the first line, and that no line concerns. */
+  *listUntouchedBorrows(): Generator<readonly [slot: number, borrow: KnownBorrow]> {
+    for (const [slot, borrow] of this.#borrowsBefore) {
+      if (!this.#seenSlots.has(slot)) yield [slot, borrow];
+    }
+  }
+
+  /** The borrows that last at the end. */
+  listOpenBorrows({ holders, now }: FinalState): Map<number, KnownBorrow> {
+    const borrows = new Map<number, KnownBorrow>();
+    const add = (slot: number, borrow: KnownBorrow): void => {
+      if (borrow.until > now) borrows.set(slot, borrow);
+    };
+    for (const { license, slot, borrow } of holders) {
+      if (borrow !== null && !this.#open.has(slot)) add(slot, { license, until: borrow.until });
+    }
+    for (const [slot, borrow] of this.listUntouchedBorrows()) add(slot, borrow);
+    for (const [slot, { license, borrows: ofSession }] of this.#open) {
+      const until = ofSession.at(-1)?.until;
+      if (until !== undefined) add(slot, { license, until });
     }
     return borrows;
   }
@@ -141,6 +171,7 @@ export class SessionCollector {
   }
 
   #add(session: OpenSession): void {
+    if (this.#borrowsBefore.has(session.slot)) this.#seenSlots.add(session.slot);
     this.#open.set(session.slot, session);
     if (session.feature === null) {
       this.#openByUser.set(userKey(session.license, session.user), session);
@@ -163,7 +194,7 @@ export class SessionCollector {
       isTakenInGap && this.#gap !== null
         ? newSession(slotOfUser, this.#gap.at, this.#gap.clockPeriod)
         : newSession(slotOfUser, null, 0);
-    const until = this.#borrowsBefore.get(slotOfUser.slot);
+    const until = this.#borrowsBefore.get(slotOfUser.slot)?.until;
     if (until !== undefined) session.borrows.push({ from: BEFORE, until, clockPeriod: 0 });
     return session;
   }
@@ -198,6 +229,9 @@ type SlotOfUser = Pick<Session, "license" | "feature" | "user" | "slot">;
 
 /** Before every record. */
 const BEFORE = instant(-8_640_000_000_000_000);
+
+export const poolKey = (license: number, feature: string | null): string =>
+  JSON.stringify([license, feature]);
 
 const userKey = (license: number, user: string): string => `${license} ${user}`;
 

@@ -1,10 +1,10 @@
 import { findUndoneJumps } from "../domain/clock/clock-jumps.ts";
 import type { ClockJumped, ClockSetBack, Event } from "../domain/event.ts";
 import type { State } from "../domain/state.ts";
-import type { Instant } from "../domain/time.ts";
-import { SessionCollector } from "./collect-sessions.ts";
+import { earliest, type Instant } from "../domain/time.ts";
+import { poolKey, SessionCollector } from "./collect-sessions.ts";
 import { TermsCollector } from "./collect-terms.ts";
-import { captureFinalState, type FinalState } from "./final-state.ts";
+import { captureFinalState, type FinalState, type PoolSizes } from "./final-state.ts";
 import type { KnownBefore, RecordedLine } from "./recorded-line.ts";
 import type {
   ClockPeriod,
@@ -12,6 +12,7 @@ import type {
   EndedEpisode,
   Session,
   SiteRecord,
+  UntouchedSlots,
 } from "./site-record.ts";
 
 const NOTHING_KNOWN: KnownBefore = { terms: new Map(), borrows: new Map() };
@@ -112,6 +113,31 @@ export class SiteRecordCollector {
   /** Whether the clock was set back within the record. */
   get hasSetBack(): boolean {
     return this.#clockPeriods.length > 0;
+  }
+
+  /**
+   * What was held during the whole record, if `final` lists only the slots that have ended. The
+   * record itself does not contain it: a site may hold a million slots.
+   */
+  listUntouched({ holders, now, products }: FinalState, sizes: PoolSizes): UntouchedSlots[] {
+    const open = this.#sessions.countOpen();
+    const listed = new Map<string, number>();
+    for (const { license, feature, slot } of holders) {
+      const key = poolKey(license, feature);
+      if (!this.#sessions.isOpen(slot)) listed.set(key, (listed.get(key) ?? 0) + 1);
+    }
+    const ended = new Set(holders.map(({ slot }) => slot));
+    const borrows = [...this.#sessions.listUntouchedBorrows()].filter(([slot]) => !ended.has(slot));
+    const ofLicense = Map.groupBy(borrows, ([, { license }]) => license);
+    return sizes.flatMap(({ license, feature, size }) => {
+      const key = poolKey(license, feature);
+      const product = products.get(license);
+      const count = size - (open.get(key) ?? 0) - (listed.get(key) ?? 0);
+      if (count === 0 || product === undefined) return [];
+      const ends = feature === null ? (ofLicense.get(license) ?? []) : [];
+      const borrowedUntil = ends.map(([, { until }]) => earliest(until, now));
+      return [{ product, feature, count, borrowedUntil }];
+    });
   }
 
   /** What the next record, which begins with the state `final`, cannot know from its own lines. */

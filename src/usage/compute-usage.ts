@@ -1,12 +1,18 @@
 import { earliest, instant, type Instant } from "../domain/time.ts";
 import { clipToClockPeriods, type PeriodPart } from "./clock-periods.ts";
-import type { ClockPeriod, PoolKey, Session, SiteRecord } from "./site-record.ts";
+import type { ClockPeriod, PoolKey, Session, SiteRecord, UntouchedSlots } from "./site-record.ts";
 import { listLimits, type LimitStep } from "./terms-in-force.ts";
 import { intersect, type TimeSpan } from "./time-span.ts";
 import { addSpan, addToStep, USAGE_STEP, UsageTable, type PoolUsage } from "./usage-table.ts";
 
-/** The usage of a site in steps of five minutes. */
-export function computeUsage(record: SiteRecord): UsageTable {
+/**
+ * The usage of a site in steps of five minutes. `untouched` is what the record does not contain; it
+ * must have one clock period then.
+ */
+export function computeUsage(
+  record: SiteRecord,
+  untouched: readonly UntouchedSlots[] = [],
+): UsageTable {
   const table = new UsageTable();
   for (const { from, to } of record.clockPeriods) addSpan(table.observed, { from, to }, () => true);
   const edges = new Map<PoolUsage, Edge[][]>();
@@ -25,6 +31,7 @@ export function computeUsage(record: SiteRecord): UsageTable {
   for (const session of record.sessions) {
     addEdges(edgesOf(session), session, record.clockPeriods);
   }
+  for (const slots of untouched) addUntouched(edgesOf(slots)[0] ?? [], slots, record);
   for (const [pool, ofPool] of edges) {
     for (const [index, period] of record.clockPeriods.entries()) {
       const limits = listLimits(record.terms, pool, index, period);
@@ -62,6 +69,19 @@ function addEdges(
       ofPeriod?.push({ at: borrow.from, inUse: 0, borrowed: 1 });
       ofPeriod?.push({ at: borrow.to, inUse: 0, borrowed: -1 });
     }
+  }
+}
+
+function addUntouched(
+  edges: Edge[],
+  { count, borrowedUntil }: UntouchedSlots,
+  { from, to }: SiteRecord,
+): void {
+  edges.push({ at: from, inUse: count, borrowed: 0 }, { at: to, inUse: -count, borrowed: 0 });
+  for (const until of borrowedUntil) {
+    const span = intersect({ from, to: until }, { from, to });
+    if (span === null) continue;
+    edges.push({ at: span.from, inUse: 0, borrowed: 1 }, { at: span.to, inUse: 0, borrowed: -1 });
   }
 }
 

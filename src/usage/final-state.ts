@@ -27,8 +27,43 @@ export interface HeldSlot {
   readonly borrow: { readonly from: Instant; readonly until: Instant } | null;
 }
 
+/** How many slots the pools hold, with those that have ended. */
+export type PoolSizes = readonly {
+  readonly license: number;
+  readonly feature: string | null;
+  readonly size: number;
+}[];
+
+/**
+ * The same without the slots that are held: only those that have ended and that no line has ended
+ * yet. It takes no longer for a million slots than for ten.
+ */
+export function captureEndedSlots(
+  state: State,
+  now: Instant,
+): { readonly final: FinalState; readonly sizes: PoolSizes } {
+  const holders: HeldSlot[] = [];
+  const sizes: PoolSizes[number][] = [];
+  for (const { id: license, pool, features } of state.licenses.values()) {
+    sizes.push({ license, feature: null, size: pool.size });
+    for (const registration of pool.expiryIndex.ended(now, Infinity))
+      holders.push(makeHeldSlot(license, null, registration));
+    for (const [feature, { pool: slots }] of features) {
+      sizes.push({ license, feature, size: slots.size });
+      for (const registration of slots.expiryIndex.ended(now, Infinity))
+        holders.push(makeHeldSlot(license, feature, registration));
+    }
+  }
+  return { final: { ...captureLicenses(state, now), holders }, sizes };
+}
+
 /** A copy of what is needed: the state itself changes with the next command. */
-export function captureFinalState(state: State, now: Instant): FinalState {
+export const captureFinalState = (state: State, now: Instant): FinalState => ({
+  ...captureLicenses(state, now),
+  holders: listHolders(state),
+});
+
+function captureLicenses(state: State, now: Instant): Omit<FinalState, "holders"> {
   const products = new Map<number, string>();
   for (const { license, product } of state.tombstones.values()) products.set(license, product);
   const terms = new Map<number, { vendor: string; terms: Terms }>();
@@ -37,7 +72,7 @@ export function captureFinalState(state: State, now: Instant): FinalState {
     terms.set(id, { vendor: grant.vendor, terms: current });
   }
   const retiredAt = state.retirement?.at ?? null;
-  return { now, terms, products, retiredAt, holders: listHolders(state) };
+  return { now, terms, products, retiredAt };
 }
 
 function listHolders({ licenses }: State): HeldSlot[] {

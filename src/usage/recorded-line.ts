@@ -15,8 +15,13 @@ export interface RecordedLine {
 export interface KnownBefore {
   /** The terms in force, by license. */
   readonly terms: ReadonlyMap<number, KnownTerms>;
-  /** When borrows end, by slot. */
-  readonly borrows: ReadonlyMap<number, Instant>;
+  /** The borrows of held slots, by slot. */
+  readonly borrows: ReadonlyMap<number, KnownBorrow>;
+}
+
+export interface KnownBorrow {
+  readonly license: number;
+  readonly until: Instant;
 }
 
 export interface KnownTerms {

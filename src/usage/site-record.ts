@@ -67,6 +67,13 @@ export interface Borrow {
   readonly clockPeriod: number;
 }
 
+/** Slots of a pool that were held during a whole record. */
+export interface UntouchedSlots extends PoolKey {
+  readonly count: number;
+  /** When the borrows of some of them end. */
+  readonly borrowedUntil: readonly Instant[];
+}
+
 export interface EndedEpisode extends Episode {
   readonly outcome: EpisodeOutcome;
   readonly endedAt: Instant;

@@ -9,7 +9,13 @@ import { USAGE_FOLDER } from "../../store/folder/files.ts";
 import type { ChainHead, JournalLine } from "../../store/journal/journal.ts";
 import { SiteRecordCollector } from "../../usage/collect-site-record.ts";
 import { computeUsage } from "../../usage/compute-usage.ts";
-import { captureFinalState, type FinalState } from "../../usage/final-state.ts";
+import {
+  captureEndedSlots,
+  captureFinalState,
+  type FinalState,
+  type PoolSizes,
+} from "../../usage/final-state.ts";
+import type { KnownBefore } from "../../usage/recorded-line.ts";
 import { keepUsageBefore, UsageTable } from "../../usage/usage-table.ts";
 import { findOldestMonth, readUsageFile, UsageDamaged, UsageWriter } from "./usage-files.ts";
 import {
@@ -69,7 +75,9 @@ class UsageUpdate {
   readonly #disk: Disk;
   readonly #folder: string;
   readonly #head: ChainHead;
+  readonly #state: State;
   readonly #final: FinalState;
+  readonly #sizes: PoolSizes;
   readonly #source: AuditLogSource;
   readonly #position: UsagePosition | null;
   readonly #onProgress: (lines: number) => void;
@@ -83,7 +91,8 @@ class UsageUpdate {
     this.#disk = disk;
     this.#folder = folder;
     this.#head = head;
-    this.#final = captureFinalState(state, state.latestEventAt);
+    this.#state = state;
+    ({ final: this.#final, sizes: this.#sizes } = captureEndedSlots(state, state.latestEventAt));
     const { seq: coveredSeq, auditSeq: lastSeq } = head;
     this.#source = { disk, folder, coveredSeq, lastSeq, gaps: state.auditGaps };
     this.#position = readPosition(disk, folder);
@@ -104,12 +113,13 @@ class UsageUpdate {
       }
       if (collector.hasSetBack || collector.needsOlderLines) return null;
       if (lines === 0 && position.until === this.#final.now) return 0;
-      const table = computeUsage(collector.finish(this.#final));
+      const untouched = collector.listUntouched(this.#final, this.#sizes);
+      const table = computeUsage(collector.finish(this.#final), untouched);
       const spans = readSpans(position);
       spans.addTable(table);
       const writer = new UsageWriter(this.#disk, this.#folder, position, position.newest_file);
       await writer.append(table);
-      await this.#commit(writer, spans, collector);
+      await this.#commit(writer, spans, collector.listKnown(this.#final));
       return lines;
     } catch (error) {
       if (error instanceof UsageDamaged || error instanceof AuditLineDamaged) return null;
@@ -142,11 +152,12 @@ class UsageUpdate {
       }
     }
     const table = first === null ? new UsageTable() : this.#readOlderUsage(first);
-    table.addTable(computeUsage(collector.finish(this.#final)));
+    const final = captureFinalState(this.#state, this.#final.now);
+    table.addTable(computeUsage(collector.finish(final)));
     const newestFile = this.#position?.newest_file ?? this.#findNewestFile();
     const writer = new UsageWriter(this.#disk, this.#folder, null, newestFile);
     await writer.append(table);
-    await this.#commit(writer, table, collector);
+    await this.#commit(writer, table, collector.listKnown(final));
     return lines;
   }
 
@@ -165,11 +176,7 @@ class UsageUpdate {
     }
   }
 
-  async #commit(
-    writer: UsageWriter,
-    spans: UsageTable,
-    collector: SiteRecordCollector,
-  ): Promise<void> {
+  async #commit(writer: UsageWriter, spans: UsageTable, known: KnownBefore): Promise<void> {
     const { now: until } = this.#final;
     await writer.compact(until);
     const oldest = instant(Date.parse(`${findOldestMonth(until)}-01T00:00:00Z`));
@@ -178,7 +185,7 @@ class UsageUpdate {
       audit_sum: this.#head.auditSum,
       until,
       ...spanFields(spans, oldest),
-      ...knownFields(collector.listKnown(this.#final)),
+      ...knownFields(known),
     });
   }
 

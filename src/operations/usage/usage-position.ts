@@ -48,7 +48,9 @@ const UsagePosition = Type.Object({
       }),
     ]),
   ),
-  borrows: Type.Array(Type.Tuple([Type.Integer(), At])),
+  borrows: Type.Array(
+    Type.Tuple([Type.Integer(), Type.Object({ license: Type.Integer(), until: At })]),
+  ),
 });
 
 export type UsageFile = Static<typeof UsageFile>;

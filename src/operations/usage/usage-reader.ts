@@ -8,7 +8,12 @@ import type { StorageFault } from "../../store/journal/group-commit.ts";
 import type { Store } from "../../store/store.ts";
 import { SiteRecordCollector } from "../../usage/collect-site-record.ts";
 import { computeUsage } from "../../usage/compute-usage.ts";
-import { captureFinalState, type FinalState } from "../../usage/final-state.ts";
+import {
+  captureEndedSlots,
+  captureFinalState,
+  type FinalState,
+  type PoolSizes,
+} from "../../usage/final-state.ts";
 import type { TimeSpan } from "../../usage/time-span.ts";
 import { UsageTable } from "../../usage/usage-table.ts";
 import { decodeAfter } from "./lines-after-position.ts";
@@ -38,6 +43,8 @@ interface RecentLines {
 interface StoreEnd {
   readonly source: AuditLogSource;
   readonly final: FinalState;
+  /** Null: `final` lists all held slots. */
+  readonly sizes: PoolSizes | null;
 }
 
 /** A longer audit log is counted in a process of its own. */
@@ -91,7 +98,9 @@ export class UsageReader {
   async #tryRead(span: TimeSpan, readsAll: boolean): Promise<UsageResult | null> {
     const end = await this.#store.read((state, { at: now }) => ({
       source: this.#store.auditLogSource(),
-      final: captureFinalState(state, now),
+      ...(readsAll
+        ? { final: captureFinalState(state, now), sizes: null }
+        : captureEndedSlots(state, now)),
     }));
     if (!end.ok) return end;
     const { disk, folder } = end.value.source;
@@ -109,7 +118,7 @@ export class UsageReader {
 
   async #readFrom(
     position: UsagePosition | null,
-    { source, final }: StoreEnd,
+    { source, final, sizes }: StoreEnd,
     span: TimeSpan,
   ): Promise<UsageResult | null> {
     const recent = await this.#readRecentLines(position, source);
@@ -119,7 +128,10 @@ export class UsageReader {
     for (const file of position === null ? [] : filterFiles(position, span.from, span.to)) {
       await runBetweenRequests(() => readUsageFile(source.disk, source.folder, file, table));
     }
-    table.addTable(await runBetweenRequests(() => computeUsage(collector.finish(final))));
+    const untouched = sizes === null ? [] : collector.listUntouched(final, sizes);
+    table.addTable(
+      await runBetweenRequests(() => computeUsage(collector.finish(final), untouched)),
+    );
     return ok({ now: final.now, table });
   }
 
