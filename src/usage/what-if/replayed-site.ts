@@ -123,15 +123,15 @@ export class ReplayedSite {
     }
     // With the slot of a license, the slots of its features end.
     for (const [code, { pool }] of this.#state.licenses.get(license)?.features ?? []) {
-      const held = pool.get(user);
-      if (held !== undefined)
+      const registration = pool.get(user);
+      if (registration !== undefined)
         evolve(this.#state, {
           type: "FeatureExpired",
           at,
           license,
           feature: code,
           user,
-          slot: held.slot,
+          slot: registration.slot,
         });
     }
     evolve(this.#state, { type: "SlotExpired", at, license, user, slot });
