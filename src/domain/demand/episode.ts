@@ -27,6 +27,15 @@ export interface Episode extends Demand {
   /** The last journal line before the first and before the last refusal. */
   readonly firstSeq: number;
   readonly lastSeq: number;
+  /** Why the first call was refused; absent: as the last one. */
+  readonly first?: RefusalReason;
+}
+
+/** Why a call was refused, and from where it came. */
+export interface RefusalReason {
+  readonly code: string;
+  readonly rule: string | null;
+  readonly peer: string;
 }
 
 /** `left`: the application of the user unregistered. `gave_up`: no retry came for ten minutes. */
@@ -72,4 +81,5 @@ export const notAfter = (episode: Episode, at: Instant): Episode => ({
   attempts: episode.attempts,
   firstSeq: episode.firstSeq,
   lastSeq: episode.lastSeq,
+  ...(episode.first && { first: episode.first }),
 });

@@ -201,6 +201,8 @@ function beginEpisode({ product, feature, user }: Demand, refusal: DemandRefusal
 /** Equal texts stay as they are, for the reason of `key`. */
 function addRefusal(episode: OpenEpisode["episode"], refusal: DemandRefusal): void {
   const { code, rule, peer, at, seq } = refusal;
+  const isSame = episode.code === code && episode.rule === rule && episode.peer === peer;
+  if (!isSame) episode.first ??= { code: episode.code, rule: episode.rule, peer: episode.peer };
   if (episode.code !== code) episode.code = code;
   if (episode.rule !== rule) episode.rule = rule;
   if (episode.peer !== peer) episode.peer = peer;

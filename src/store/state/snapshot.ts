@@ -206,6 +206,13 @@ export const Snapshot = Type.Object({
         attempts: Seq,
         firstSeq: Seq,
         lastSeq: Seq,
+        first: Type.Optional(
+          Type.Object({
+            code: Type.String(),
+            rule: Type.Union([Type.String(), Type.Null()]),
+            peer: Type.String(),
+          }),
+        ),
       } satisfies RowOf<Episode>),
     ),
   ),

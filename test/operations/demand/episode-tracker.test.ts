@@ -112,6 +112,19 @@ describe("EpisodeTracker", () => {
     ]);
   });
 
+  test("keeps why the first call was refused, if the last one was refused otherwise", () => {
+    const tracker = new EpisodeTracker();
+    const calls = [
+      { code: "slots_capped", rule: "max_slots_per_user = 1", peer: "10.0.0.1" },
+      { code: "slots_capped", rule: "max_slots_per_user = 1", peer: "10.0.0.2" },
+      { code: "floating_not_available", rule: null, peer: "10.0.0.2" },
+    ];
+    for (const [minute, call] of calls.entries())
+      tracker.refuse(ADA, { ...call, at: minutesLater(minute), seq: minute }, () => true);
+    tracker.settle(ADA, "granted", minutesLater(4));
+    expect(takeEnded(tracker)).toMatchObject([{ ...calls[2], attempts: 3, first: calls[0] }]);
+  });
+
   test("does not call a slot after ten minutes of silence granted", () => {
     const tracker = new EpisodeTracker();
     refuse(tracker, ADA, MONDAY);
