@@ -67,7 +67,7 @@ export class SiteRecordCollector {
   }
 
   #addEvent(event: Event, seq: number): void {
-    if (event.type === "ClockSetBack") return this.#startClockPeriod(event);
+    if (event.type === "ClockSetBack") return this.#startClockPeriod(event, seq);
     if (event.type === "ClockJumped") this.#jumps.push(event);
     const position = { at: event.at, clockPeriod: this.#clockPeriods.length, seq };
     switch (event.type) {
@@ -97,9 +97,9 @@ export class SiteRecordCollector {
     }
   }
 
-  #startClockPeriod({ from, to }: ClockSetBack): void {
+  #startClockPeriod({ from, to }: ClockSetBack, endSeq: number): void {
     const [wrong] = findUndoneJumps(this.#jumps, to);
-    const period = { from: this.#periodFrom ?? from, to: from };
+    const period = { from: this.#periodFrom ?? from, to: from, endSeq };
     this.#clockPeriods.push(wrong === undefined ? period : { ...period, wrongFrom: wrong.from });
     this.#periodFrom = to;
     this.#jumps.length = 0;

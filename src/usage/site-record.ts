@@ -25,6 +25,8 @@ export interface ClockPeriod {
   readonly to: Instant;
   /** When the clock jumped forward by mistake: the period ended by undoing this. Absent: never. */
   readonly wrongFrom?: Instant;
+  /** The journal line that set the clock back. Absent: the last period. */
+  readonly endSeq?: number;
 }
 
 /** A pool of slots: of a product, or of one of its floating features. */

@@ -161,7 +161,7 @@ describe("site record", () => {
     await transactOrThrow(site.store, unregister("ada"));
     const record = await readRecord(site);
     expect(record.clockPeriods).toEqual([
-      { from: MONDAY, to: minutesLater(20) },
+      { from: MONDAY, to: minutesLater(20), endSeq: 4 },
       { from: minutesLater(5), to: minutesLater(12) },
     ]);
     expect(listParts(record, record.sessions[0])).toEqual([

@@ -75,7 +75,7 @@ export const whatIfCommand = defineCommand({
 
 type Met = WhatIfReply["recorded"];
 
-export function formatWhatIf(reply: WhatIfReply, timeZone: string): string {
+function formatWhatIf(reply: WhatIfReply, timeZone: string): string {
   const formatTime = createZoneFormatter({ time_zone: timeZone });
   const { recorded, rows, check, lowest_limit: lowest, highest_limit: highest } = reply;
   const limits = lowest === highest ? String(lowest) : `${lowest} to ${highest}`;

@@ -38,7 +38,7 @@ export function* computePoolLevels(
     if (!stretch.isInstalled && stretch.level === 0) return;
     const { level } = stretch;
     const duration = stretch.to - stretch.from;
-    const atLimit = limit > 0 && level >= limit ? duration : 0;
+    const atLimit = stretch.isInstalled && level > 0 && level >= limit ? duration : 0;
     timeAtLevel.set(level, (timeAtLevel.get(level) ?? 0) + duration);
     observedMs += duration;
     slotMs += level * duration;

@@ -8,7 +8,7 @@ export type ReplayItem = Position &
     | { readonly kind: "removal"; readonly terms: TermsPeriod }
     | { readonly kind: "end"; readonly session: Session }
     | { readonly kind: "start"; readonly session: Session }
-    | { readonly kind: "refusal"; readonly episode: EndedEpisode; readonly isLast: boolean }
+    | { readonly kind: "refusal"; readonly episode: EndedEpisode; readonly isFirst: boolean }
   );
 
 interface Position {
@@ -23,7 +23,7 @@ interface Position {
 const ORDER = { terms: 0, removal: 1, end: 2, start: 3, refusal: 5 };
 
 /** Whether a line of its own ended the session: an expiry is decided by the time. */
-export const isEndedByLine = ({ endSeq, endedBy }: Session): boolean =>
+const isEndedByLine = ({ endSeq, endedBy }: Session): boolean =>
   endSeq !== null && (endedBy === "user" || endedBy === "admin");
 
 /** Everything of the record that the rules decide, in the order of the journal. */
@@ -68,10 +68,9 @@ export function listReplayItems({
   }
   for (const episode of episodes) {
     const { firstSeq, firstAt, lastSeq, lastAt } = episode;
-    const isOnly = episode.attempts === 1;
     const refusal = { kind: "refusal", clockPeriod: null, episode } as const;
-    items.push({ ...refusal, seq: firstSeq, at: firstAt, isLast: isOnly });
-    if (!isOnly) items.push({ ...refusal, seq: lastSeq, at: lastAt, isLast: true });
+    items.push({ ...refusal, seq: firstSeq, at: firstAt, isFirst: true });
+    if (episode.attempts > 1) items.push({ ...refusal, seq: lastSeq, at: lastAt, isFirst: false });
   }
   return items.toSorted(compareItems);
 }

@@ -1,7 +1,7 @@
-import type { Instant } from "../../domain/time.ts";
+import { instant, latest, type Instant } from "../../domain/time.ts";
 import type { InSteps } from "../report/report.ts";
 import type { ClockPeriod, EndedEpisode, Session, SiteRecord } from "../site-record.ts";
-import { isEndedByLine, listReplayItems, type ReplayItem } from "./replay-items.ts";
+import { listReplayItems, type ReplayItem } from "./replay-items.ts";
 import { HELD, readCaps, ReplayedSite, type GrantedSlot } from "./replayed-site.ts";
 import type { ReplayCheck, ReplayDifference } from "./what-if.ts";
 
@@ -35,6 +35,8 @@ class RecordedReplay {
   readonly #active: ActiveSessions = new Map();
   readonly #differences: ReplayDifference[] = [];
   #period = 0;
+  /** The time of the last line. */
+  #lastAt: Instant = instant(0);
   readonly #counts = { refusals: 0, refusalsReproduced: 0, grants: 0, grantsReproduced: 0 };
 
   constructor(clockPeriods: readonly ClockPeriod[]) {
@@ -56,8 +58,9 @@ class RecordedReplay {
   }
 
   apply(item: ReplayItem): void {
-    if (item.clockPeriod !== null && item.clockPeriod > this.#period)
-      this.#setClockBack(item.clockPeriod, item.at);
+    const clockPeriod = item.clockPeriod ?? this.#periodAfter(item.seq);
+    if (clockPeriod > this.#period) this.#setClockBack(clockPeriod, item.at);
+    if (item.kind !== "refusal") this.#lastAt = item.at;
     switch (item.kind) {
       case "terms":
         return this.install(item.terms);
@@ -72,7 +75,7 @@ class RecordedReplay {
       case "start":
         return this.#grant(item.session, item.at);
       case "refusal":
-        return this.#refuse(item.episode, item.at, item.isLast);
+        return this.#refuse(item.episode, item.at, item.isFirst);
     }
   }
 
@@ -87,23 +90,23 @@ class RecordedReplay {
     this.#hold(session, at);
   }
 
-  #refuse(episode: EndedEpisode, at: Instant, isLast: boolean): void {
-    const { product, feature, user, peer, code, rule } = episode;
-    const wish = { product, feature, user, peer, host: "", license: null };
+  #refuse(episode: EndedEpisode, recordedAt: Instant, isFirst: boolean): void {
+    // With the clock, the times of an open episode were set back. It was refused after the line
+    // before it, and perhaps with another code than at that time.
+    const isMoved = episode.clockPeriod > this.#period;
+    const at = isMoved ? latest(recordedAt, this.#lastAt) : recordedAt;
+    const { product, feature, user } = episode;
+    const { code, rule, peer } = isFirst ? (episode.first ?? episode) : episode;
     this.#counts.refusals += 1;
+    const wish = { product, feature, user, peer, host: "", license: null };
     const decision = this.#site.request(wish, at, readCaps(rule));
-    // The code on record is that of the last refusal.
-    const isReproduced = isLast ? decision === code : typeof decision === "string";
-    if (isReproduced) this.#counts.refusalsReproduced += 1;
-    else
-      this.#addDifference(
-        "refusal",
-        user,
-        at,
-        code,
-        typeof decision === "string" ? decision : "granted",
-      );
     if (typeof decision !== "string") this.#site.release(decision, at);
+    if (decision === code || (isMoved && typeof decision === "string"))
+      this.#counts.refusalsReproduced += 1;
+    else {
+      const decided = typeof decision === "string" ? decision : "granted";
+      this.#addDifference("refusal", user, at, code, decided);
+    }
   }
 
   #hold(session: Session, at: Instant): void {
@@ -113,16 +116,23 @@ class RecordedReplay {
 
   /** When the session ends on the clock of the current period. */
   #endOf(session: Session): Instant {
-    const { start, end, endPeriod } = session;
-    if (end === null || isEndedByLine(session)) return HELD;
+    const { start, end, endPeriod, endSeq, endedBy } = session;
+    if (end === null || (endSeq !== null && endedBy !== "expiry")) return HELD;
     const next = this.#clockPeriods[this.#period + 1];
     if (this.#period >= endPeriod || next === undefined) return end;
     // It was still held when the clock was set back.
     return end > next.from || (start !== null && end < start) ? HELD : end;
   }
 
+  /** The clock period in which a refusal was, which came after this line. */
+  #periodAfter(seq: number): number {
+    const index = this.#clockPeriods.findIndex(({ endSeq = Infinity }) => endSeq > seq);
+    return index < 0 ? this.#clockPeriods.length - 1 : index;
+  }
+
   #setClockBack(period: number, at: Instant): void {
     this.#period = period;
+    this.#lastAt = at;
     for (const [key, session] of this.#active) {
       if (session.endPeriod >= period) {
         this.#site.setEnd(session, this.#endOf(session), at);
