@@ -10,6 +10,7 @@ import {
   type UsageStatement,
 } from "../../src/license/usage-statement.ts";
 import { Desk } from "../../src/desk/desk.ts";
+import { checkStatement } from "../../src/desk/receive-statement.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { openAppliance } from "../support/appliance.ts";
@@ -272,6 +273,64 @@ describe("a site that restored a backup", () => {
     goTo(clone, 6);
     const message = await refusedUnchanged({ desk, folder }, (await makeStatement(clone)).document);
     expect(message).toContain("the audit log had");
+  });
+});
+
+describe("a restore or move that a statement lists", () => {
+  const restore = (lineage: string, more: object = {}) => ({
+    lineage: lineage.repeat(32),
+    at: "2026-03-06T10:00:00.000Z",
+    seq: 3,
+    replaced: null,
+    ...more,
+  });
+
+  async function openSiteWithTwo() {
+    const opened = await openSiteWithStatement();
+    await receive(opened.desk, opened.document);
+    goTo(opened.site, 5);
+    const { document: second } = await makeStatement(opened.site);
+    return { ...opened, second };
+  }
+
+  test("is a warning if the statement continues the one before", async () => {
+    const opened = await openSiteWithTwo();
+    const restores = [restore("a"), restore("b", { moved: true })];
+    const document = await signChanged(opened, opened.second, { restores });
+    const options = { acceptForkReason: null, now: atDay(90) };
+    const { warnings } = await checkStatement(opened.desk, document, options);
+    expect(warnings).toEqual([
+      "the site restored a backup on 2026-03-06T10:00:00.000Z",
+      "the site moved to another host on 2026-03-06T10:00:00.000Z",
+    ]);
+  });
+
+  test("is named when the statement is a fork", async () => {
+    const opened = await openSiteWithTwo();
+    await receive(opened.desk, opened.second);
+    const forked = await signChanged(opened, opened.second, { restores: [restore("a")] });
+    const message = await refusedUnchanged(opened, forked);
+    expect(message).toContain("the site restored a backup on 2026-03-06T10:00:00.000Z");
+    expect(message).not.toContain("two machines");
+  });
+
+  test("must be in the next statement too", async () => {
+    const opened = await openSiteWithTwo();
+    const restored = await signChanged(opened, opened.second, { restores: [restore("a")] });
+    const { digest } = await receive(opened.desk, restored);
+    goTo(opened.site, 7);
+    const { document } = await makeStatement(opened.site);
+    const third = await signChanged(opened, document, { previous: digest });
+    expect(await refusedUnchanged(opened, third)).toContain("it is from another copy");
+  });
+
+  test("is no date that the desk trusts: a statement ahead of its clock is a warning", async () => {
+    const opened = await openSiteWithStatement();
+    const options = { acceptForkReason: null, now: atDay(1) };
+    const { warnings } = await checkStatement(opened.desk, opened.document, options);
+    expect(warnings).toEqual([
+      "the statement is dated up to 2026-03-05, more than a day ahead of this desk's clock",
+    ]);
   });
 });
 

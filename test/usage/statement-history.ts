@@ -171,8 +171,8 @@ export class StatementHistory {
     ]);
     return {
       installed: [...this.#installed].toSorted(([a], [b]) => a - b),
-      days: Object.fromEntries(days.filter(([, figures]) => hasUse(figures as object)).toSorted()),
-      denied: Object.fromEntries([...this.#denied].toSorted()),
+      days: Object.fromEntries(days.filter(([, figures]) => hasUse(figures as object))),
+      denied: Object.fromEntries([...this.#denied]),
     };
   }
 
@@ -345,7 +345,7 @@ function dumpFigures({ licenses, denied }: StatementFigures, from: Instant): obj
   );
   return {
     installed: licenses.map(({ license, product }) => [license, product]),
-    days: Object.fromEntries(days.filter(([, figures]) => hasUse(figures as object)).toSorted()),
-    denied: Object.fromEntries(refused.toSorted()),
+    days: Object.fromEntries(days.filter(([, figures]) => hasUse(figures as object))),
+    denied: Object.fromEntries(refused),
   };
 }

@@ -17,7 +17,7 @@ import { loadLicenseData } from "./license-data.ts";
 import { pageDrop as texts } from "./page-drop-texts.ts";
 
 interface Props {
-  readonly kind: "license" | "trust" | "time" | "text" | "qr";
+  readonly kind: "license" | "trust" | "time" | "ack" | "text" | "qr";
   readonly text: string;
   readonly onClose: () => void;
 }
@@ -25,16 +25,23 @@ interface Props {
 /** A dropped document that can be used here, after confirmation. */
 export function DroppedDocument({ kind, text, onClose }: Props) {
   const outcome = useSignal<InstallOutcome | null>(null);
-  const isClockSet = useSignal(false);
+  /** What was done with a document that is not installed; empty: nothing yet. */
+  const outcomeText = useSignal("");
   const { wrong, act } = useAction();
   const install = async (): Promise<void> => {
     outcome.value = await installDocument(text);
+  };
+  const acknowledge = async (): Promise<void> => {
+    const { statements } = admin;
+    const reply = await unwrapReply(statements.acknowledge.post({ license: text.trim() }));
+    outcomeText.value = texts.acknowledged(reply.number, reply.is_new);
   };
   // A trust document is only read: the fingerprint is the question. A text that is no document has
   // nothing to confirm: the server says what is wrong with it.
   useEffect(() => {
     void loadLicenseData();
-    if (kind === "trust" || kind === "text") void act(install);
+    if (kind === "ack") void act(acknowledge);
+    else if (kind === "trust" || kind === "text") void act(install);
   }, []);
   const claims = kind === "license" ? parseLicenseClaims(text) : null;
   const { value: current } = outcome;
@@ -61,9 +68,9 @@ export function DroppedDocument({ kind, text, onClose }: Props) {
         <Finished onClose={onClose}>
           <InstallOutcomeNotice outcome={current} />
         </Finished>
-      ) : isClockSet.value ? (
+      ) : outcomeText.value !== "" ? (
         <Finished onClose={onClose}>
-          <Notice kind="good">{texts.clockDone}</Notice>
+          <Notice kind="good">{outcomeText.value}</Notice>
         </Finished>
       ) : kind === "time" ? (
         <>
@@ -74,7 +81,7 @@ export function DroppedDocument({ kind, text, onClose }: Props) {
             onCancel={onClose}
             onConfirm={async () => {
               await unwrapReply(admin.clock.repair.post({ license: text.trim() }));
-              isClockSet.value = true;
+              outcomeText.value = texts.clockDone;
             }}
           />
         </>
@@ -89,7 +96,7 @@ export function DroppedDocument({ kind, text, onClose }: Props) {
             kind="main"
             actionLabel={frame.retry}
             onCancel={onClose}
-            onConfirm={() => act(install)}
+            onConfirm={() => act(kind === "ack" ? acknowledge : install)}
           />
         </>
       )}

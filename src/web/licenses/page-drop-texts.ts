@@ -25,12 +25,16 @@ export const pageDrop = {
     "This is a vendor’s time document. It sets the server’s time back to the vendor’s time.",
   clockAct: "Set the time back",
   clockDone: "The server’s time was set back.",
+  acknowledged: (number: number, isNew: boolean) =>
+    isNew
+      ? `The vendor acknowledged usage statement ${number}.`
+      : `Nothing changed: usage statement ${number}, or a newer one, was acknowledged before.`,
   openAirGap: "Activate by phone",
 } as const;
 
 /** What each kind of file is, and what to do with it, where it cannot be used by a drop. */
 export const droppedKinds: Readonly<
-  Record<Exclude<DroppedKind, "license" | "trust" | "time" | "qr" | "text">, string>
+  Record<Exclude<DroppedKind, "license" | "trust" | "time" | "ack" | "qr" | "text">, string>
 > = {
   ...wrongDocument,
   backup:

@@ -93,6 +93,7 @@ function DroppedDialog({ dropped, onClose }: { dropped: Shown; onClose: () => vo
     case "license":
     case "trust":
     case "time":
+    case "ack":
     case "text":
     case "qr":
       return <DroppedDocument kind={dropped.kind} text={dropped.text} onClose={onClose} />;
