@@ -13,6 +13,8 @@ export interface DeliveryQueueOptions {
   readonly createSummary: (count: number) => NotificationEvent;
   /** How often a queue at its limit looks whether the minute is over; default: each second. */
   readonly limitCheckMs?: number;
+  /** How long a delivery under way may go on when the server stops; default: two seconds. */
+  readonly stopGraceMs?: number;
 }
 
 /** The last event of a channel could not be delivered. */
@@ -31,8 +33,8 @@ interface WaitingEvent {
 const MAX_WAITING = 50;
 /** A channel that fails for days is logged so often at most. */
 const LOG_INTERVAL_MS = HOUR;
-/** How long a program that runs may go on when the server stops. */
-const STOP_GRACE_MS = 2_000;
+/** The name of a syslog server can take long to look up, and that cannot be cancelled. */
+const KILL_GRACE_FACTOR = 2;
 
 /** Delivers events one after the other, at most so many in a minute; never throws. */
 export class DeliveryQueue {
@@ -77,9 +79,14 @@ export class DeliveryQueue {
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const { report } of this.#waiting.splice(0)) report?.(null);
-    const timer = setTimeout(() => this.#killing.abort(), STOP_GRACE_MS);
-    await this.#running;
-    clearTimeout(timer);
+    const { stopGraceMs = 2 * SECOND } = this.#options;
+    const gaveUp = Promise.withResolvers<void>();
+    const timers = [
+      setTimeout(() => this.#killing.abort(), stopGraceMs),
+      setTimeout(gaveUp.resolve, (1 + KILL_GRACE_FACTOR) * stopGraceMs),
+    ];
+    await Promise.race([this.#running, gaveUp.promise]);
+    for (const timer of timers) clearTimeout(timer);
   }
 
   #start(): void {

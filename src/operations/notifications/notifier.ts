@@ -73,7 +73,7 @@ export class Notifier {
     this.#timer = setInterval(() => void this.check(), INTERVAL);
   }
 
-  /** Takes a little longer than two seconds at most. */
+  /** Takes two seconds if a delivery hangs, and six if it cannot be cancelled. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;

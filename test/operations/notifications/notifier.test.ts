@@ -185,6 +185,7 @@ describe("a queue of events", () => {
       wallClock: () => instant(0),
       createSummary: (count) => event(`${count} left out`),
       limitCheckMs: 1,
+      stopGraceMs: 1,
     });
 
   test("sends so many in a minute as the channel allows, and the others later", async () => {
@@ -215,6 +216,21 @@ describe("a queue of events", () => {
     channel.release();
     await waitUntil(() => channel.events.length === 52);
     expect(channel.events.map(({ summary }) => summary).slice(-2)).toEqual(["50", "7 left out"]);
+  });
+
+  test("stops although a delivery ignores that it is cancelled", async () => {
+    const { promise: never } = Promise.withResolvers<Delivery>();
+    const started = Promise.withResolvers<AbortSignal>();
+    const deliver: Channel["deliver"] = (_, signal) => {
+      started.resolve(signal);
+      return never;
+    };
+    const channel: Channel = { setting: "event_syslog", perMinute: 1, deliver };
+    const queue = createQueue(channel, { nowMs: 0 });
+    queue.add(event("1"));
+    const signal = await started.promise;
+    await queue.stop();
+    expect(signal.aborted).toBe(true);
   });
 
   test("ends its wait for the next minute when it stops", async () => {
