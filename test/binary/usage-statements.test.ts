@@ -91,3 +91,43 @@ test("a foreign statement, acknowledgement or vendor is refused with exit code 1
   const unknown = await runBinary(["usage", "statement", "--data", data, "--vendor", "Nobody"]);
   expect([unknown.code, unknown.stdout]).toEqual([1, ""]);
 }, 60_000);
+
+test("after a restore, the lost statement is found at the site and at the desk", async () => {
+  const { desk, data } = await makeUsedSite();
+  const folder = tempFolder();
+  const path = (name: string): string => join(folder, name);
+  await run("backup", path("site.berth"), "--data", data);
+  await run("usage", "statement", "--data", data, "--out", path("lost.jwt"));
+  await run("vendor", "receive", path("lost.jwt"), "--dir", desk, "--out", path("ack.jwt"));
+  await run("restore", path("site.berth"), "--data", data, "--accept-loss");
+
+  const refused = await runBinary(["usage", "acknowledge", path("ack.jwt"), "--data", data]);
+  expect([refused.code, refused.stdout]).toEqual([1, ""]);
+  expect(refused.stderr).toContain(
+    "a statement 1 that this server did not make; a backup was restored on",
+  );
+
+  await run("usage", "statement", "--data", data, "--out", path("again.jwt"));
+  const forked = await runBinary(["vendor", "receive", path("again.jwt"), "--dir", desk]);
+  expect([forked.code, forked.stdout]).toEqual([1, ""]);
+  expect(forked.stderr).toContain("another statement 1 of this appliance was received on");
+  expect(forked.stderr).toContain("the site restored a backup on");
+  const accept = ["--accept-fork", "the disk failed", "--out", path("new-ack.jwt")];
+  await run("vendor", "receive", path("again.jwt"), "--dir", desk, ...accept);
+  expect(await run("usage", "acknowledge", path("new-ack.jwt"), "--data", data)).toBe(
+    "statement 1 is acknowledged\n",
+  );
+}, 60_000);
+
+test("after a move, the old host makes no statement and the new one does", async () => {
+  const { data } = await makeUsedSite();
+  const folder = tempFolder();
+  const moved = join(folder, "moved");
+  await run("move", "out", join(folder, "site.berth"), "--data", data, "--yes");
+  const refused = await runBinary(["usage", "statement", "--data", data]);
+  expect([refused.code, refused.stdout]).toEqual([1, ""]);
+  expect(refused.stderr).toContain("moved to another host");
+  await run("move", "in", join(folder, "site.berth"), "--data", moved);
+  const made = await runJson<{ number: number }>("usage", "statement", "--data", moved);
+  expect(made.number).toBe(1);
+}, 60_000);
