@@ -6,6 +6,7 @@ import {
   computeDenials,
   countEpisodes,
   groupBy,
+  groupInSteps,
   makeEpisodeRow,
   measureWaits,
 } from "./denials.ts";
@@ -14,15 +15,16 @@ import { listLocalHours, type LocalHour } from "./local-hours.ts";
 import type { Names } from "./names.ts";
 import { computeBorrows, computePeople, listParts, sortPeople } from "./people.ts";
 import { computePoolLevels, findHour, type DayLevels } from "./pool-figures.ts";
-import type {
-  DayFigures,
-  Holder,
-  InSteps,
-  PersonFigures,
-  PoolFigures,
-  Report,
-  ReportRequest,
-  SessionRow,
+import {
+  visitInSteps,
+  type DayFigures,
+  type Holder,
+  type InSteps,
+  type PersonFigures,
+  type PoolFigures,
+  type Report,
+  type ReportRequest,
+  type SessionRow,
 } from "./report.ts";
 
 /** Every figure of a report, from one record: so that its tables cannot disagree. */
@@ -43,18 +45,21 @@ export function* buildReport(
     request.timeZone,
   );
   yield;
-  const sessions = record.sessions.filter(isWanted);
+  const sessions: Session[] = [];
+  yield* visitInSteps(record.sessions, (session) => {
+    if (isWanted(session)) sessions.push(session);
+  });
   const episodes = record.episodes
     .filter((episode) => isWanted(episode) && isInWindow(episode.firstAt))
+    // Nearly sorted already: an episode is written at its end.
     .toSorted((a, b) => a.firstAt - b.firstAt || a.firstSeq - b.firstSeq);
   const consumptions = record.consumptions.filter(
     (count) => isWanted(count) && isInWindow(count.at),
   );
   yield;
-  const sessionsByPool = groupBy(sessions, poolKeyText);
-  const episodesByPool = groupBy(episodes, poolKeyText);
-  const consumptionsByPool = groupBy(consumptions, poolKeyText);
-  yield;
+  const sessionsByPool = yield* groupInSteps(sessions, poolKeyText);
+  const episodesByPool = yield* groupInSteps(episodes, poolKeyText);
+  const consumptionsByPool = yield* groupInSteps(consumptions, poolKeyText);
   const pools: PoolFigures[] = [];
   const days: DayFigures[] = [];
   const people: PersonFigures[] = [];
@@ -98,7 +103,7 @@ export function* buildReport(
     }
     yield;
   }
-  const denials = computeDenials(episodes, names);
+  const denials = yield* computeDenials(episodes, names);
   const idle = findIdleHolders(
     record,
     holders.filter((holder) => isWanted({ ...holder, feature: request.feature })),
@@ -106,9 +111,10 @@ export function* buildReport(
     names,
   );
   yield;
-  const inWindow = request.hasSessions
-    ? sessions.filter((session) => listParts(session, record.clockPeriods, window).length > 0)
-    : [];
+  const inWindow: Session[] = [];
+  yield* visitInSteps(request.hasSessions ? sessions : [], (session) => {
+    if (listParts(session, record.clockPeriods, window).length > 0) inWindow.push(session);
+  });
   const { rows } = request;
   const sortedPeople = sortPeople(people);
   return {
@@ -141,7 +147,9 @@ export function* buildReport(
 /** The rows of days are short, and a chart needs all of them. */
 const MIN_DAYS = 20_000;
 
-const poolKeyText = ({ product, feature }: PoolKey): string => JSON.stringify([product, feature]);
+/** Names have no control characters. */
+const poolKeyText = ({ product, feature }: PoolKey): string =>
+  feature === null ? product : `${product}\n${feature}`;
 
 const findEnd = ({ clockPeriods }: SiteRecord): number =>
   Math.max(...clockPeriods.map(({ to }) => to));
@@ -150,7 +158,8 @@ const findEnd = ({ clockPeriods }: SiteRecord): number =>
 export function listPools({ terms, sessions, episodes, consumptions }: SiteRecord): PoolKey[] {
   const pools = new Map<string, PoolKey>();
   const add = ({ product, feature }: PoolKey): void => {
-    pools.set(poolKeyText({ product, feature }), { product, feature });
+    const key = poolKeyText({ product, feature });
+    if (!pools.has(key)) pools.set(key, { product, feature });
   };
   for (const { terms: current } of terms) {
     add({ product: current.product, feature: null });

@@ -2,13 +2,16 @@ import { personOf, type EpisodeOutcome } from "../../domain/demand/episode.ts";
 import type { EndedEpisode } from "../site-record.ts";
 import type { Names } from "./names.ts";
 import { percentile } from "./percentiles.ts";
-import type {
-  DenialFigures,
-  DenialReason,
-  DeniedPerson,
-  EpisodeCounts,
-  EpisodeRow,
-  Waits,
+import {
+  finishSteps,
+  visitInSteps,
+  type DenialFigures,
+  type DenialReason,
+  type DeniedPerson,
+  type EpisodeCounts,
+  type EpisodeRow,
+  type InSteps,
+  type Waits,
 } from "./report.ts";
 
 /** How long the need was not met: until the grant, else until the last refusal. */
@@ -38,19 +41,21 @@ export function measureWaits(episodes: readonly EndedEpisode[]): Waits | null {
   return { median: percentile(waits, 0.5), p95: percentile(waits, 0.95), longest };
 }
 
-export function computeDenials(episodes: readonly EndedEpisode[], names: Names): DenialFigures {
-  const deniedPeople = [...groupBy(episodes, ({ user }) => personOf(user))].map(
-    ([person, group]): DeniedPerson => ({
-      person: names.person(person),
-      ...countEpisodes(group),
-      longestWait: group.reduce((longest, episode) => Math.max(longest, waitOf(episode)), 0),
-    }),
+export function* computeDenials(
+  episodes: readonly EndedEpisode[],
+  names: Names,
+): InSteps<DenialFigures> {
+  const byPerson = yield* groupInSteps(episodes, ({ user }) => personOf(user));
+  const deniedPeople = [...byPerson].map(([person, group]): DeniedPerson => ({
+    person: names.person(person),
+    ...countEpisodes(group),
+    longestWait: group.reduce((longest, episode) => Math.max(longest, waitOf(episode)), 0),
+  }));
+  yield;
+  const byReason = yield* groupInSteps(episodes, ({ product, feature, code, rule }) =>
+    [product, feature ?? "", code, rule ?? ""].join("\n"),
   );
-  const reasons = [
-    ...groupBy(episodes, ({ product, feature, code, rule }) =>
-      JSON.stringify([product, feature, code, rule]),
-    ).values(),
-  ].flatMap((group): DenialReason[] => {
+  const reasons = [...byReason.values()].flatMap((group): DenialReason[] => {
     const [first] = group;
     if (first === undefined) return [];
     const { product, feature, code, rule } = first;
@@ -88,14 +93,20 @@ export const makeEpisodeRow = (episode: EndedEpisode, names: Names): EpisodeRow 
 export const countPeople = (rows: readonly { readonly user: string | null }[]): number =>
   new Set(rows.flatMap(({ user }) => (user === null ? [] : [personOf(user)]))).size;
 
-export function groupBy<T>(rows: Iterable<T>, keyOf: (row: T) => string): Map<string, T[]> {
+export const groupBy = <T>(rows: Iterable<T>, keyOf: (row: T) => string): Map<string, T[]> =>
+  finishSteps(groupInSteps(rows, keyOf));
+
+export function* groupInSteps<T>(
+  rows: Iterable<T>,
+  keyOf: (row: T) => string,
+): InSteps<Map<string, T[]>> {
   const groups = new Map<string, T[]>();
-  for (const row of rows) {
+  yield* visitInSteps(rows, (row) => {
     const key = keyOf(row);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [row]);
     else group.push(row);
-  }
+  });
   return groups;
 }
 

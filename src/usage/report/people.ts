@@ -9,7 +9,7 @@ import type { LocalHour } from "./local-hours.ts";
 import type { Names } from "./names.ts";
 import type { BorrowFigures, InSteps, PersonFigures } from "./report.ts";
 
-const PIECE = 20_000;
+const PIECE = 500;
 
 export interface PoolPeople {
   readonly people: readonly PersonFigures[];

@@ -3,7 +3,7 @@ import { intersect, type TimeSpan } from "../time-span.ts";
 import { instant, type Instant } from "../../domain/time.ts";
 import type { ClockPeriod, PoolKey, Session, SiteRecord } from "../site-record.ts";
 import { listLimits } from "../terms-in-force.ts";
-import type { InSteps } from "./report.ts";
+import { visitInSteps, type InSteps } from "./report.ts";
 
 /** A stretch of time in which neither the slots in use nor the limit changed. */
 export interface LevelStretch extends TimeSpan {
@@ -13,7 +13,7 @@ export interface LevelStretch extends TimeSpan {
 }
 
 /** So many stretches are computed at once: a few milliseconds of work. */
-const PIECE = 20_000;
+const PIECE = 2_000;
 
 /**
  * Visits the slots in use of one pool, clock period by clock period, without gaps. `breaks` are
@@ -28,7 +28,7 @@ export function* visitLevels(
   visit: (stretch: LevelStretch) => void,
 ): InSteps<void> {
   const { clockPeriods, terms } = record;
-  const edges = listEdges(sessions, clockPeriods, window);
+  const edges = yield* listEdges(sessions, clockPeriods, window);
   for (const [index, period] of clockPeriods.entries()) {
     const span = intersect(period, window);
     if (span === null) continue;
@@ -69,20 +69,20 @@ interface Edges {
 }
 
 /** When sessions begin and end within a window, for each clock period. */
-function listEdges(
+function* listEdges(
   sessions: readonly Session[],
   clockPeriods: readonly ClockPeriod[],
   window: TimeSpan,
-): readonly Edges[] {
+): InSteps<readonly Edges[]> {
   const edges = clockPeriods.map((): Edges => ({ starts: [], ends: [] }));
-  for (const session of sessions) {
+  yield* visitInSteps(sessions, (session) => {
     for (const heldPart of clipToClockPeriods(session, clockPeriods)) {
       const part = intersect(heldPart, window);
       if (part === null) continue;
       edges[heldPart.clockPeriod]?.starts.push(part.from);
       edges[heldPart.clockPeriod]?.ends.push(part.to);
     }
-  }
+  });
   return edges;
 }
 

@@ -218,6 +218,19 @@ export interface SessionRow extends PoolKey, Pick<Session, "license" | "slot" | 
 /** Work in pieces: whoever runs it can do something else between two of them. */
 export type InSteps<T> = Generator<undefined, T, undefined>;
 
+/** So many rows are a millisecond or two of work. */
+const PIECE = 1_000;
+
+/** Visits rows in pieces. */
+export function* visitInSteps<T>(rows: Iterable<T>, visit: (row: T) => void): InSteps<void> {
+  let visited = 0;
+  for (const row of rows) {
+    visit(row);
+    visited += 1;
+    if (visited % PIECE === 0) yield;
+  }
+}
+
 export function finishSteps<T>(steps: InSteps<T>): T {
   for (;;) {
     const { done, value } = steps.next();

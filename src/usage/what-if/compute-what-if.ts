@@ -17,10 +17,12 @@ export interface WhatIfRequest extends PoolKey {
 
 /** What other numbers of slots would have meant for the recorded demand. */
 export function* computeWhatIf(
-  record: SiteRecord,
+  wholeRecord: SiteRecord,
   { product, feature, window, slots, share }: WhatIfRequest,
 ): InSteps<WhatIf> {
   const key = { product, feature };
+  const record = selectProduct(wholeRecord, product);
+  yield;
   const demand = collectDemand(record, key, window);
   yield;
   const check = yield* replayRecorded(record);
@@ -43,6 +45,21 @@ export function* computeWhatIf(
     rows,
     target: { share, slots: enough?.slots ?? null },
     assumptions: demand.assumptions,
+  };
+}
+
+/** A limit of a user counts the slots of all products; without one, other products do not matter. */
+function selectProduct(record: SiteRecord, product: string): SiteRecord {
+  const isLimited = record.episodes.some(
+    (episode) =>
+      episode.product === product && (episode.rule ?? episode.first?.rule ?? null) !== null,
+  );
+  if (isLimited) return record;
+  return {
+    ...record,
+    sessions: record.sessions.filter((session) => session.product === product),
+    episodes: record.episodes.filter((episode) => episode.product === product),
+    terms: record.terms.filter(({ terms }) => terms.product === product),
   };
 }
 

@@ -1,6 +1,6 @@
 import { later, type Instant } from "../../domain/time.ts";
 import type { Terms } from "../../domain/licenses/terms.ts";
-import type { InSteps } from "../report/report.ts";
+import { visitInSteps, type InSteps } from "../report/report.ts";
 import type { PoolKey, Session, SiteRecord, TermsPeriod } from "../site-record.ts";
 import { isInForce } from "../terms-in-force.ts";
 import { medianOf, type Demand, type Need } from "./demand.ts";
@@ -8,7 +8,7 @@ import { HELD, readCaps, ReplayedSite } from "./replayed-site.ts";
 import { TimedQueue } from "./timed-queue.ts";
 import type { DemandMet } from "./what-if.ts";
 
-const PIECE = 500;
+const PIECE = 100;
 
 /** Estimates how the demand for a pool would have been met with another number of slots. */
 export function* estimateDemandMet(
@@ -26,7 +26,9 @@ export function* estimateDemandMet(
       (terms) => isInForce(terms, clockPeriod, period.from) && !isInstalledIn(terms, clockPeriod),
     );
     for (const terms of inForce) site.install(terms);
-    for (const step of listSteps(record, key, demand, clockPeriod)) queue.add(step.at, step);
+    yield;
+    const steps = listSteps(record, key, demand, clockPeriod);
+    yield* visitInSteps(steps, (step) => queue.add(step.at, step));
     for (let step = queue.takeFirst(); step !== null; step = queue.takeFirst()) {
       decisions += 1;
       if (decisions % PIECE === 0) yield;

@@ -6,7 +6,7 @@ import { HELD, readCaps, ReplayedSite, type GrantedSlot } from "./replayed-site.
 import type { ReplayCheck, ReplayDifference } from "./what-if.ts";
 
 const MAX_DIFFERENCES = 20;
-const PIECE = 500;
+const PIECE = 100;
 
 /**
  * Decides the whole record again with the limits that were in force, in the order of the journal.
