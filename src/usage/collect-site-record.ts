@@ -1,10 +1,9 @@
 import { findUndoneJumps } from "../domain/clock/clock-jumps.ts";
 import type { ClockJumped, ClockSetBack, Event } from "../domain/event.ts";
-import type { State } from "../domain/state.ts";
 import { earliest, type Instant } from "../domain/time.ts";
 import { poolKey, SessionCollector } from "./collect-sessions.ts";
 import { TermsCollector } from "./collect-terms.ts";
-import { captureFinalState, type FinalState, type PoolSizes } from "./final-state.ts";
+import type { FinalState, PoolSizes } from "./final-state.ts";
 import type { KnownBefore, RecordedLine } from "./recorded-line.ts";
 import type {
   ClockPeriod,
@@ -173,15 +172,4 @@ export class SiteRecordCollector {
       }),
     };
   }
-}
-
-export function collectSiteRecord(
-  lines: Iterable<RecordedLine>,
-  state: State,
-  now: Instant,
-  from: Instant | null = null,
-): SiteRecord {
-  const collector = new SiteRecordCollector(from);
-  for (const line of lines) collector.addLine(line);
-  return collector.finish(captureFinalState(state, now));
 }

@@ -25,7 +25,7 @@ const NO_SOURCES = [...DOCUMENTS, OTHER_TESTS];
 /** Operations that open, copy and replace data folders, and those that write files themselves. */
 const FOLDER_OPERATIONS =
   "folder/|wire.ts|identity.ts|cloud-credentials.ts|access-control.ts|access-list.ts|" +
-  "audit-maintenance.ts";
+  "audit-maintenance.ts|usage/";
 
 const OTHER_OPERATIONS = new RegExp(`^src/operations/(?!${FOLDER_OPERATIONS})`);
 
@@ -120,7 +120,7 @@ const shortUnlessPersistence = (secondsIfShort: number): Rules => ({
 
 export const JOBS: readonly Job[] = [
   slow(["bench", "binary", "cli", "http", "model", "platform"], 270),
-  slow(["usage"], 120),
+  slow(["usage"], 150),
   slow(["operations", "store"], 30, { unaffectedBy: NOT_PERSISTENCE }),
   slow(["desk"], 30, { unaffectedBy: NOT_DESK }),
   slow(["usage"], 120),

@@ -16,7 +16,7 @@ import {
   ruleOf,
 } from "../../src/operations/demand/demand-of-command.ts";
 import { EpisodeTracker } from "../../src/operations/demand/episode-tracker.ts";
-import { collectSiteRecord } from "../../src/usage/collect-site-record.ts";
+import { collectSiteRecord } from "../support/collect-site-record.ts";
 import type { RecordedLine } from "../../src/usage/recorded-line.ts";
 import type { SiteRecord } from "../../src/usage/site-record.ts";
 import { makeNewSite, makeNextInstall } from "../support/new-site.ts";
