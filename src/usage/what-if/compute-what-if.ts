@@ -48,11 +48,11 @@ export function* computeWhatIf(
   };
 }
 
-/** A limit of a user counts the slots of all products; without one, other products do not matter. */
+/** Limits of users and addresses count the slots of all products; else others do not matter. */
 function selectProduct(record: SiteRecord, product: string): SiteRecord {
   const isLimited = record.episodes.some(
-    (episode) =>
-      episode.product === product && (episode.rule ?? episode.first?.rule ?? null) !== null,
+    ({ product: wanted, rule, first }) =>
+      wanted === product && (rule !== null || (first?.rule ?? null) !== null),
   );
   if (isLimited) return record;
   return {
