@@ -123,7 +123,6 @@ export const JOBS: readonly Job[] = [
   slow(["usage"], 150),
   slow(["operations", "store"], 30, { unaffectedBy: NOT_PERSISTENCE }),
   slow(["desk"], 30, { unaffectedBy: NOT_DESK }),
-  slow(["usage"], 120),
   script("clients", 65),
   suite("browser", "other-sites", 120, { unaffectedBy: NOT_BROWSER_ACCESS }),
   suite("browser", "page-layout", 180, { unaffectedBy: NOT_PAGE }),
