@@ -3,10 +3,20 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { DAY, later } from "../../src/domain/time.ts";
+import { wallClock } from "../../src/platform/clock.ts";
+import { openDeskAndSite } from "../support/desk-and-site.ts";
+import { installLicense, makeStatement, receive } from "../support/reporting-site.ts";
 import { makeTempFolder } from "../support/suite-harness.ts";
 import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { startLicensedSite, type Licensed, type LicenseFlags } from "./licensed-site.ts";
-import { createToken, expectEventually, openSignedIn, OperatorPage } from "./operator-page.ts";
+import {
+  createToken,
+  expectEventually,
+  openSignedIn,
+  OperatorPage,
+  serveSite,
+} from "./operator-page.ts";
 import { confirmInstall, createVendorDesk, dropAnywhere, dropFile } from "./vendor-desk.ts";
 
 const WEAK = ["--allow-weak-binding"];
@@ -225,6 +235,28 @@ describe("with one license", () => {
     await dropAnywhere(page, "anything", "license.jwt");
     await page.getByRole("dialog").getByText("Sign in first").waitFor();
   });
+});
+
+test("a vendor's acknowledgement of a usage statement is installed when it is dropped on a view", async () => {
+  const opened = await openDeskAndSite();
+  opened.site.clock.now = later(wallClock(), -3 * DAY);
+  await installLicense(opened, "sim");
+  opened.site.clock.now = wallClock();
+  const { document } = await makeStatement(opened.site);
+  await opened.site.stop();
+  const { acknowledgement } = await receive(opened.desk, document, null, wallClock());
+  const site = await serveSite(opened.site.folder);
+  const shown = await openSignedIn(site, await createToken(site), "#/slots");
+  const { page } = shown;
+  await shown.waitUntilSignedIn();
+  for (const text of ["acknowledged usage statement 1.", "Nothing changed: usage statement 1"]) {
+    await dropAnywhere(page, acknowledgement, "ack.jwt");
+    await page.getByRole("dialog").getByText(text).waitFor();
+    await shown.checkAccessibility("an acknowledgement dropped on a view");
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
+  }
+  const list = BERTH_COMMANDS.run("usage", "statements", "--data", site.folder);
+  expect(list).toMatch(/\n1 +\S+ +\S+ +\S+ +yes/);
 });
 
 test("25 licenses are a table that sorts, filters by expiry and remembers the choice of cards", async () => {
