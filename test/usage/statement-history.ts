@@ -172,7 +172,7 @@ export class StatementHistory {
     return {
       installed: [...this.#installed].toSorted(([a], [b]) => a - b),
       days: Object.fromEntries(days.filter(([, figures]) => hasUse(figures as object))),
-      denied: Object.fromEntries([...this.#denied]),
+      denied: Object.fromEntries(this.#denied),
     };
   }
 
