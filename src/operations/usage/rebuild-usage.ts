@@ -6,6 +6,7 @@ import type { Disk } from "../../platform/files/disk.ts";
 import { USAGE_FOLDER } from "../../store/folder/files.ts";
 import type { StorageFault } from "../../store/journal/group-commit.ts";
 import type { Store } from "../../store/store.ts";
+import { makeUsageFolder } from "./usage-files.ts";
 import { readPosition } from "./usage-position.ts";
 
 export interface RebuiltUsage {
@@ -31,7 +32,7 @@ export async function rebuildUsage(
   if (!source.ok) return source;
   const { disk, folder } = source.value;
   const markerPath = rebuildMarkerPath(folder);
-  disk.makeFolder(join(folder, USAGE_FOLDER));
+  await makeUsageFolder(disk, folder);
   disk.open(markerPath).close();
   // The first checkpoint may have begun before the marker was there.
   for (let tries = 0; tries < 2 && disk.stat(markerPath) !== null; tries += 1) {

@@ -17,7 +17,13 @@ import {
 } from "../../usage/final-state.ts";
 import type { KnownBefore } from "../../usage/recorded-line.ts";
 import { keepUsageBefore, UsageTable } from "../../usage/usage-table.ts";
-import { findOldestMonth, readUsageFile, UsageDamaged, UsageWriter } from "./usage-files.ts";
+import {
+  findOldestMonth,
+  makeUsageFolder,
+  readUsageFile,
+  UsageDamaged,
+  UsageWriter,
+} from "./usage-files.ts";
 import {
   knownBefore,
   knownFields,
@@ -54,7 +60,7 @@ export async function updateUsage(
   checkpointed: CheckpointedState,
   options: UpdateOptions = {},
 ): Promise<UpdateResult> {
-  disk.makeFolder(join(folder, USAGE_FOLDER));
+  await makeUsageFolder(disk, folder);
   const lock = disk.lock(join(folder, USAGE_FOLDER, LOCK_FILE));
   if (lock === null) return { kind: "busy" };
   try {

@@ -17,6 +17,14 @@ export class UsageDamaged extends Error {
   override readonly name = "UsageDamaged";
 }
 
+/** Creates the folder if it does not exist. */
+export async function makeUsageFolder(disk: Disk, folder: string): Promise<void> {
+  const path = join(folder, USAGE_FOLDER);
+  if (disk.stat(path) !== null) return;
+  disk.makeFolder(path);
+  await disk.syncFolder(folder);
+}
+
 /** The files that contain steps between two instants. */
 export const filterFiles = (
   { files }: UsagePosition,
@@ -108,10 +116,11 @@ export class UsageWriter {
     const bytes = Buffer.from(`${JSON.stringify(complete)}\n`);
     await replaceFile(this.#disk, positionPath(join(this.#folder, "..")), bytes);
     const names = new Set(files.map(({ name }) => name));
-    for (const name of this.#disk.list(this.#folder)) {
-      if (USAGE_FILE_NAME.test(name) && !names.has(name))
-        this.#disk.remove(join(this.#folder, name));
-    }
+    const unlisted = this.#disk
+      .list(this.#folder)
+      .filter((name) => USAGE_FILE_NAME.test(name) && !names.has(name));
+    for (const name of unlisted) this.#disk.remove(join(this.#folder, name));
+    if (unlisted.length > 0) await this.#disk.syncFolder(this.#folder);
   }
 
   async #create(month: string, lines: readonly string[], kind: UsageFile["kind"]): Promise<void> {
