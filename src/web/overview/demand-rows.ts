@@ -50,17 +50,17 @@ function makeRow(
   stepsPerDay: number,
   licenses: readonly LicenseStatus[],
 ): DemandRow {
-  const own = licenses.filter((license) => license.product === product);
+  const installed = licenses.filter((license) => license.product === product);
   return {
     key: JSON.stringify([product, feature]),
     product,
     feature,
     now:
-      feature !== null || own.length === 0
+      feature !== null || installed.length === 0
         ? null
         : {
-            used: sumOf(own.map(({ floating_slots_in_use }) => floating_slots_in_use)),
-            limit: sumOf(own.map(({ floating_users }) => floating_users)),
+            used: sumOf(installed.map(({ floating_slots_in_use }) => floating_slots_in_use)),
+            limit: sumOf(installed.map(({ floating_users }) => floating_users)),
           },
     peaks: peak,
     limits: limit,

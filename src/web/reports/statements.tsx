@@ -53,9 +53,9 @@ interface VendorProps {
 function Vendor({ vendor, onChange }: VendorProps) {
   const name = vendor.name ?? vendor.vendor;
   const make = async (): Promise<void> => {
-    const made = await unwrapReply(admin.statements.post({ vendor: vendor.vendor }));
-    saveStatement(name, made.number, made.document);
-    await onChange(texts.saved(made.number, name));
+    const statement = await unwrapReply(admin.statements.post({ vendor: vendor.vendor }));
+    saveStatement(name, statement.number, statement.document);
+    await onChange(texts.saved(statement.number, name));
   };
   return (
     <div class="vendor-statements">
