@@ -1,6 +1,7 @@
 // Creates a site as it is after an ordinary week: users register in the morning and leave in the
 // evening, one borrows a slot, and at times all slots are taken.
 import type { AddConsumption } from "../../src/domain/consumption/add-consumption.ts";
+import type { ClosedEpisode } from "../../src/domain/demand/episode.ts";
 import type { Borrow } from "../../src/domain/slots/borrow.ts";
 import { instant, later, HOUR, MINUTE, type Instant } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -47,7 +48,7 @@ export async function createBusyWeek(folder: string): Promise<void> {
   }
   for (let hour = WEEK; hour >= 0; hour -= 1) {
     clock.now = instant(now - hour * HOUR - MINUTE);
-    await setUsersAtWork(store, hour === 0 ? 8 : countUsersAtWork(clock.now));
+    await setUsersAtWork(store, hour === 0 ? 8 : countUsersAtWork(clock.now), clock.now);
   }
   unwrap(await store.transact(borrowFor(clock.now), () => null));
   unwrap(await store.transact(ADD_CONSUMPTION, () => null));
@@ -63,7 +64,7 @@ function countUsersAtWork(at: Instant): number {
 }
 
 /** Registers the first `count` users, and unregisters the others. */
-async function setUsersAtWork(store: Store, count: number): Promise<void> {
+async function setUsersAtWork(store: Store, count: number, at: Instant): Promise<void> {
   for (const [index, [user, hostname, ip]] of USERS.entries()) {
     const contact = { hostname, ip, info: "", peer: ip };
     for (const product of index < 4 ? ["CAD", "MESH"] : ["CAD"]) {
@@ -82,7 +83,25 @@ async function setUsersAtWork(store: Store, count: number): Promise<void> {
   };
   const refusals = [{ ...refusal, users: ["f.tanaka", "i.rossi"] }];
   unwrap(await store.transact({ type: "CountRefusals", refusals }, () => null));
+  const episodes = [deniedEpisode("f.tanaka", "10.20.4.5", at)];
+  unwrap(await store.transact({ type: "EndEpisodes", episodes }, () => null));
 }
+
+const deniedEpisode = (user: string, peer: string, at: Instant): ClosedEpisode => ({
+  product: "MESH",
+  feature: null,
+  user,
+  code: "floating_not_available",
+  rule: null,
+  peer,
+  firstAt: at,
+  lastAt: at,
+  attempts: 1,
+  firstSeq: 1,
+  lastSeq: 1,
+  outcome: "gave_up",
+  endedAt: at,
+});
 
 const borrowFor = (at: Instant): Borrow => ({
   type: "Borrow",

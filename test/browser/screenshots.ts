@@ -24,6 +24,7 @@ await createBusyWeek(folder);
 const { url } = await serveSite(folder, "--site-name", "Plant 4");
 const { page } = await openSignedIn(url);
 await captureOverview(page);
+await captureReport(page);
 await captureSlots(page);
 await captureRequest(page);
 const newSite = await serveSite(join(root, "new"), "--site-name", "Plant 5");
@@ -44,6 +45,13 @@ async function captureOverview(page: Page): Promise<void> {
     .waitFor();
   await page.waitForTimeout(500);
   await saveScreenshot(page, "overview");
+}
+
+async function captureReport(page: Page): Promise<void> {
+  await page.goto(`${url}#/reports/MESH/range=week`);
+  await page.locator(".chart canvas").first().waitFor();
+  await page.locator(".answer").waitFor();
+  await saveScreenshot(page, "report");
 }
 
 async function captureSlots(page: Page): Promise<void> {
