@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readSiteRecord } from "../../src/operations/usage/read-site-record.ts";
-import type { Instant } from "../../src/domain/time.ts";
+import { HOUR, instant, later, type Instant } from "../../src/domain/time.ts";
 import { clipToClockPeriods } from "../../src/usage/clock-periods.ts";
 import type { Session, SiteRecord } from "../../src/usage/site-record.ts";
 import {
@@ -138,6 +138,27 @@ describe("site record", () => {
     expect(record.from).toBe(minutesLater(10));
     expect(record.sessions.map(({ user }) => user)).toEqual(["ada"]);
     expect(listParts(record, record.sessions[0])).toEqual([[0, 10, 20]]);
+  });
+
+  test("begins at its start although the month has no line yet then", async () => {
+    const site = await openSite();
+    await transactOrThrow(site.store, install(1, { timeoutMinutes: 60 * 24 * 90 }));
+    await transactOrThrow(site.store, register("ada"));
+    const monthStart = instant(Date.UTC(2026, 3, 1));
+    site.clock.now = later(monthStart, 6 * HOUR);
+    await transactOrThrow(site.store, unregister("ada"));
+    await site.store.checkpoint();
+    const record = await readRecord(site, monthStart);
+    expect(record.from).toBe(monthStart);
+    const parts = record.sessions.flatMap((s) => [...clipToClockPeriods(s, record.clockPeriods)]);
+    expect(parts).toEqual([{ clockPeriod: 0, from: monthStart, to: site.clock.now }]);
+  });
+
+  test("begins with the oldest kept line if nothing older is known", async () => {
+    const site = await openLicensedSite();
+    await transactOrThrow(site.store, register("ada"));
+    await site.store.checkpoint();
+    expect((await readRecord(site, hoursLater(-24))).from).toBe(MONDAY);
   });
 
   test("joins the ends of a borrow that was made longer", async () => {

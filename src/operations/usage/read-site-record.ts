@@ -1,8 +1,13 @@
+import { findGap } from "../../domain/appliance/audit-gaps.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { earliest, type Instant } from "../../domain/time.ts";
 import type { AuditLogDamagedFault } from "../../faults/fault-types.ts";
 import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
-import { AuditLineDamaged } from "../../store/audit/line-locator.ts";
+import {
+  AuditLineDamaged,
+  AuditLineLocator,
+  type AuditLogSource,
+} from "../../store/audit/line-locator.ts";
 import { decodeForward } from "../../store/audit/read-forward.ts";
 import type { StorageFault } from "../../store/journal/group-commit.ts";
 import type { JournalLine } from "../../store/journal/journal.ts";
@@ -48,11 +53,16 @@ async function tryReadSiteRecord(
   }));
   if (!end.ok) return end;
   const { source, final } = end.value;
-  const collector = new SiteRecordCollector();
+  let collector = new SiteRecordCollector();
+  let isFirst = true;
   /** Where the wanted part of the record begins; null: not reached. */
   let start: { readonly at: Instant; readonly clockPeriod: number } | null = null;
   const lines = decodeForward(source, { since: readsAll ? null : from });
   await addLinesBetweenRequests(lines, (line) => {
+    // Nothing happened between `from` and a later first line, if the line before it is kept.
+    const isKnownFrom = isFirst && from !== null && from < line.at && hasLineBefore(source, line);
+    if (isKnownFrom) collector = new SiteRecordCollector(from);
+    isFirst = false;
     collector.addLine(line);
     if (from === null || start !== null || line.at < from) return;
     start = { at: from, clockPeriod: collector.clockPeriodIndex };
@@ -62,6 +72,13 @@ async function tryReadSiteRecord(
   if (from === null || from <= record.from) return ok(record);
   const clockPeriod = record.clockPeriods.length - 1;
   return ok(cutSiteRecord(record, start ?? { at: earliest(from, final.now), clockPeriod }));
+}
+
+/** Whether the line before this one is kept: it is in the file of an earlier month. */
+function hasLineBefore(source: AuditLogSource, { audit_seq: auditSeq = 1 }: JournalLine): boolean {
+  const [oldest] = new AuditLineLocator(source).auditFiles;
+  if (oldest === undefined || oldest.firstSeq >= auditSeq) return false;
+  return findGap(source.gaps, auditSeq - 1) === null;
 }
 
 /** Calls `add` with each line; null among the lines is a pause for requests. */
