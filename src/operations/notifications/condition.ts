@@ -1,4 +1,3 @@
-import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
 import type { Instant } from "../../domain/time.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { Finding } from "../health/finding.ts";
@@ -27,11 +26,11 @@ export interface NotificationEvent extends Condition {
 
 /** An error message in a summary may be long. */
 const MAX_TEXT = 1_000;
-const INVISIBLE_CHARACTERS = new RegExp(INVISIBLE.source, "gu");
+const INVISIBLE = /[\p{Cc}\p{DI}\u2028\u2029]/gu;
 
 /** One line: a line break in a text must not become a header of a mail, or a line of a log. */
 const toLine = (text: string): string =>
-  text.replaceAll(INVISIBLE_CHARACTERS, " ").slice(0, MAX_TEXT).toWellFormed();
+  text.replaceAll(INVISIBLE, " ").slice(0, MAX_TEXT).toWellFormed();
 
 /** The event as programs get it. */
 export const toDocument = (event: NotificationEvent) => ({
