@@ -6,7 +6,7 @@ interface MetricSample {
 }
 
 const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
-const PAIR = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/g;
+const PAIR = /(?:^|,)([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/g;
 
 /** Reads the samples of a reply in the text format. Lines of another form are left out. */
 function parseMetrics(text: string): MetricSample[] {
