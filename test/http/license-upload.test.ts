@@ -41,21 +41,23 @@ async function sendForm(site: Appliance, name: string, value: string | File) {
 const sendText = (site: Appliance, body: string) =>
   site.send<License>("POST", PATH, { body, headers: { "content-type": "text/plain" } });
 
-test.each([PATH, "/api/admin/v1/trust/add", "/api/admin/v1/clock/repair"])(
-  "%s lists the media types it accepts when it refuses another",
-  async (path) => {
-    const site = await openAppliance();
-    const request = { body: "x", headers: { "content-type": "application/octet-stream" } };
-    const message = await expectRefusedUnchanged(site, 415, "unsupported_media_type", () =>
-      site.send("POST", path, request),
-    );
-    for (const mediaType of ["multipart/form-data", "text/plain", "application/json"]) {
-      expect(message).toContain(mediaType);
-    }
-    const other = await site.send("POST", "/api/v4/register", request);
-    expect(expectRefusal(other, 415, "unsupported_media_type")).not.toContain("multipart");
-  },
-);
+test.each([
+  PATH,
+  "/api/admin/v1/trust/add",
+  "/api/admin/v1/clock/repair",
+  "/api/admin/v1/statements/acknowledge",
+])("%s lists the media types it accepts when it refuses another", async (path) => {
+  const site = await openAppliance();
+  const request = { body: "x", headers: { "content-type": "application/octet-stream" } };
+  const message = await expectRefusedUnchanged(site, 415, "unsupported_media_type", () =>
+    site.send("POST", path, request),
+  );
+  for (const mediaType of ["multipart/form-data", "text/plain", "application/json"]) {
+    expect(message).toContain(mediaType);
+  }
+  const other = await site.send("POST", "/api/v4/register", request);
+  expect(expectRefusal(other, 415, "unsupported_media_type")).not.toContain("multipart");
+});
 
 describe("an uploaded license", () => {
   test.each(ENCODINGS)("is accepted as %s and grants slots at once", async (_encoding, send) => {

@@ -1,5 +1,6 @@
 // How a body is read before any rule applies. Every case goes to every route that accepts a body.
 import { describe, expect, test } from "bun:test";
+import { DAY, later } from "../../src/domain/time.ts";
 import { routes } from "../support/routes.ts";
 import {
   expectOk,
@@ -20,6 +21,7 @@ const UPLOADS = [
   "/api/admin/v1/trust/show",
   "/api/admin/v1/trust/add",
   "/api/admin/v1/clock/repair",
+  "/api/admin/v1/statements/acknowledge",
 ];
 /** These accept 128 KiB, since they carry a document or codes. */
 const LARGE = [...UPLOADS, "/api/v4/airgap/license", "/api/admin/v1/qr", "/api/admin/v1/qr/join"];
@@ -232,12 +234,27 @@ describe("an empty body", () => {
     "/api/admin/v1/usage/rebuild",
   ]);
 
+  /** Without a vendor, it means the only vendor. The first statement is due after a whole day. */
+  const STATEMENTS = "/api/admin/v1/statements";
+
   test.each(maintenanceRoutes)("counts as {} on %s", async (path) => {
     const site = await openAppliance();
     await expectRefusedUnchanged(site, 409, "server_not_running", () => site.send("POST", path));
   });
 
-  const others = POSTS.filter((path) => !mayBeEmpty.has(path) && !maintenanceRoutes.includes(path));
+  test(`counts as {} on ${STATEMENTS}`, async () => {
+    const site = await openAppliance();
+    for (const raw of [{}, { body: "" }, { body: "{}", headers: JSON_TYPE }]) {
+      await expectRefusedUnchanged(site, 400, "statement_not_due", () =>
+        site.send("POST", STATEMENTS, raw),
+      );
+    }
+    site.clock.now = later(site.clock.now, 2 * DAY);
+    for (const raw of [{}, { body: "" }]) expectOk(await site.send("POST", STATEMENTS, raw));
+  });
+
+  const emptyCounts = new Set([...mayBeEmpty, ...maintenanceRoutes, STATEMENTS]);
+  const others = POSTS.filter((path) => !emptyCounts.has(path));
   test.each(others)("is refused on %s", async (path) => {
     const site = await openAppliance();
     for (const raw of [{}, { body: "" }]) {
