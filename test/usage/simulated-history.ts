@@ -10,10 +10,12 @@ import {
   checkpointWithUsage,
   readCheckpoint,
 } from "../../src/operations/usage/checkpoint-with-usage.ts";
+import { readSiteRecord } from "../../src/operations/usage/read-site-record.ts";
 import { updateUsage } from "../../src/operations/usage/update-usage.ts";
 import { UsageReader } from "../../src/operations/usage/usage-reader.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { FIGURE_NAMES, USAGE_STEP, type UsageTable } from "../../src/usage/usage-table.ts";
+import type { SiteRecord } from "../../src/usage/site-record.ts";
 import { openSite, transactCommand, unwrap, type OpenSite } from "../support/licensed-store.ts";
 import { makeNextInstall } from "../support/new-site.ts";
 import * as scenario from "../support/scenario.ts";
@@ -74,6 +76,16 @@ export class SimulatedHistory {
   async read(): Promise<UsageTable> {
     const span = { from: instant(0), to: later(this.#clock.now, 3_000 * DAY) };
     return unwrap(await this.#reader.read(span)).table;
+  }
+
+  /** The instant after this share of the simulated time. */
+  instantAt(share: number): Instant {
+    const duration = this.#clock.now - scenario.MONDAY;
+    return later(scenario.MONDAY, Math.floor(duration * share));
+  }
+
+  async readRecord(from: Instant | null): Promise<SiteRecord> {
+    return unwrap(await readSiteRecord(this.#site.store, from));
   }
 
   async readAnew(): Promise<UsageTable> {
