@@ -58,7 +58,7 @@ export class DemandRecorder {
     if (!isDemandFault(fault)) return;
     const wanted = this.#store.peek((state) => findDemand(state, command));
     if (wanted === null) return;
-    this.#resume();
+    this.#resume(at);
     const { demand, peer } = wanted;
     const refusal = { code: fault.code, rule: ruleOf(fault), peer, at, seq };
     this.#tracker.refuse(demand, refusal, () => payForEpisode(meter, demand, at));
@@ -67,7 +67,7 @@ export class DemandRecorder {
 
   /** Ends the episodes of a command that was granted. */
   settle(command: Command, at: Instant): void {
-    this.#resume();
+    this.#resume(at);
     this.#store.peek((state) => this.#settleIn(state, command, at));
     this.#writer.writeIfFull();
   }
@@ -76,7 +76,7 @@ export class DemandRecorder {
   async tick(): Promise<void> {
     if (!this.hasOpenEpisodes && this.#tracker.endedCount === 0) return;
     const swept = await this.#store.read((_state, { at }) => {
-      this.#resume();
+      this.#resume(at);
       this.#tracker.endSilent(at);
     });
     if (swept.ok) await this.#writer.write();
@@ -93,10 +93,12 @@ export class DemandRecorder {
     for (const demand of listDemandsLeft(state, command)) this.#tracker.settle(demand, "left", at);
   }
 
-  #resume(): void {
+  #resume(at: Instant): void {
     if (this.#isResumed) return;
     this.#isResumed = true;
     this.#store.peek((state) => this.#tracker.endGranted(state));
+    this.#tracker.endSilent(at);
+    this.#tracker.countContinued();
   }
 }
 

@@ -33,6 +33,8 @@ interface OpenEpisode {
   readonly episode: { -readonly [K in keyof Episode]: Episode[K] };
   /** Whether it changed since it was taken for writing; if so, it is in the list. */
   isChanged: boolean;
+  /** Whether it is among the open ones of the counts. */
+  isCounted: boolean;
 }
 
 /**
@@ -57,7 +59,10 @@ export class EpisodeTracker {
     return this.#ended.length;
   }
 
-  /** Continues the episodes that were open when the server stopped. */
+  /**
+   * Continues the episodes that were open when the server stopped. They are counted as open by
+   * `countContinued`, when those that ended while the server was stopped are known.
+   */
   continue(episodes: Iterable<Episode>): void {
     const sorted = [...episodes].toSorted((a, b) => a.lastAt - b.lastAt);
     for (const episode of sorted) this.#open.set(...entryOf({ ...episode }));
@@ -81,6 +86,7 @@ export class EpisodeTracker {
     if (current !== null) this.#end(current, "gave_up", current.episode.lastAt);
     if (this.#open.size >= limits.openEpisodes || !mayBegin()) return;
     const [key, open] = entryOf(beginEpisode(demand, refusal));
+    open.isCounted = true;
     this.#open.set(key, open);
     this.counts.countStart(demand);
     this.#markChanged(open);
@@ -117,6 +123,15 @@ export class EpisodeTracker {
     }
   }
 
+  /** Counts the episodes of the last process that are still open. */
+  countContinued(): void {
+    for (const open of this.#open.values()) {
+      if (open.isCounted) continue;
+      open.isCounted = true;
+      this.counts.countContinued(open.episode);
+    }
+  }
+
   /** At most `count` ended episodes, for writing, the oldest first. */
   takeEnded(count: number): ClosedEpisode[] {
     return this.#ended.splice(0, count);
@@ -150,6 +165,7 @@ export class EpisodeTracker {
     this.#open.clear();
     this.#changed = [];
     this.#ended.length = 0;
+    this.counts.forgetOpen();
   }
 
   /** The open episode of this key; one whose user gave up before `at` ends. */
@@ -171,10 +187,10 @@ export class EpisodeTracker {
     this.#changed.push(open);
   }
 
-  #end({ key, episode }: OpenEpisode, outcome: EpisodeOutcome, at: Instant): void {
+  #end({ key, episode, isCounted }: OpenEpisode, outcome: EpisodeOutcome, at: Instant): void {
     this.#open.delete(key);
     this.#ended.push({ ...episode, outcome, endedAt: at });
-    this.counts.countEnd(episode, outcome);
+    this.counts.countEnd(episode, outcome, isCounted);
   }
 
   /** When the clock was set back, no episode is in its future. */
@@ -189,7 +205,7 @@ export class EpisodeTracker {
 
 const entryOf = (episode: OpenEpisode["episode"]): [string, OpenEpisode] => {
   const key = demandKey(episode);
-  return [key, { key, episode, isChanged: false }];
+  return [key, { key, episode, isChanged: false, isCounted: false }];
 };
 
 function beginEpisode({ product, feature, user }: Demand, refusal: DemandRefusal): Episode {

@@ -15,21 +15,16 @@ export class DeniedDemand {
    */
   update(counts: readonly EpisodeCount[]): Condition[] {
     return counts.flatMap((count) => {
-      const subject = formatSubject(count.product, count.feature);
-      const newEpisodes = count.started - (this.#startedBefore.get(subject) ?? 0);
-      this.#startedBefore.set(subject, count.started);
-      const isDenied = newEpisodes > 0 || countOpen(count) > 0;
-      return isDenied ? [createCondition(count, subject)] : [];
+      const key = JSON.stringify([count.product, count.feature]);
+      const newEpisodes = count.started - (this.#startedBefore.get(key) ?? 0);
+      this.#startedBefore.set(key, count.started);
+      return newEpisodes > 0 || count.open > 0 ? [createCondition(count)] : [];
     });
   }
 }
 
-/** Episodes of the last process can end in this one, which did not count their start. */
-const countOpen = ({ started, ended }: EpisodeCount): number =>
-  started - Object.values(ended).reduce((sum, count) => sum + count, 0);
-
 /** Without a number: it would be that of the first moment. */
-const createCondition = ({ product, feature }: EpisodeCount, subject: string): Condition => ({
+const createCondition = ({ product, feature }: EpisodeCount): Condition => ({
   code: "demand_denied",
   severity: "note",
   summary:
@@ -38,5 +33,5 @@ const createCondition = ({ product, feature }: EpisodeCount, subject: string): C
       : `${product}: users are refused a slot of feature ${feature}`,
   remedy: "See who uses the slots, or request more",
   command: `berth slots --product ${quoteIfNeeded(product)}`,
-  subject,
+  subject: formatSubject(product, feature),
 });

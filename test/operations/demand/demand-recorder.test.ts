@@ -386,6 +386,36 @@ describe("denied episodes over a restart", () => {
     expect(endedIn(folder)).toMatchObject([{ user: "ada", outcome: "gave_up", endedAt: MONDAY }]);
   });
 
+  test("are open in the counts until the last one ends, whichever process they began in", async () => {
+    const { folder, refuse, stop } = await openDemandSite();
+    await refuse(register("ada"));
+    await stop();
+    const { clock, runner, ...next } = await openDemandSite({ folder });
+    const countOpen = () => runner.demandCounts.list().map(({ open }) => open);
+    clock.now = minutesLater(5);
+    await next.refuse(register("bob"));
+    expect(countOpen()).toEqual([2]);
+    // Ada gave up. Bob still wants a slot.
+    clock.now = minutesLater(11);
+    await runner.recordRefusals();
+    expect(countOpen()).toEqual([1]);
+    clock.now = minutesLater(15);
+    await runner.recordRefusals();
+    expect(countOpen()).toEqual([0]);
+  });
+
+  test("are never open in the counts if they ended while the server was stopped", async () => {
+    const { folder, refuse, stop } = await openDemandSite();
+    await refuse(register("ada"));
+    await stop();
+    const { clock, runner, ...next } = await openDemandSite({ folder });
+    expect(runner.demandCounts.list()).toEqual([]);
+    clock.now = hoursLater(1);
+    await next.refuse(register("bob"));
+    const ended = { granted: 0, gave_up: 1, left: 0 };
+    expect(runner.demandCounts.list()).toMatchObject([{ open: 1, started: 1, ended }]);
+  });
+
   test("are not written by a process that only reads the folder", async () => {
     const { folder, refuse, stop } = await openDemandSite();
     await refuse(register("ada"));
@@ -426,6 +456,7 @@ describe("denied episodes that cannot be written", () => {
     await runner.recordRefusals();
     await runner.recordRefusals();
     expect(store.status().seq).toBe(seq);
+    expect(runner.demandCounts.list()).toMatchObject([{ open: 0, started: 1 }]);
     expect(await refuse(register("ada"))).toBe("moved_away");
   });
 

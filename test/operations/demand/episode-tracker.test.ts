@@ -242,12 +242,14 @@ describe("EpisodeTracker", () => {
       {
         product: "cad",
         feature: null,
+        open: 1,
         started: 2,
         ended: { granted: 1, gave_up: 1, left: 0 },
       },
       {
         product: "cad",
         feature: "mesh",
+        open: 0,
         started: 1,
         ended: { granted: 0, gave_up: 0, left: 1 },
       },

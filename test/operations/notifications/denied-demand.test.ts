@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { DeniedDemand } from "../../../src/operations/notifications/denied-demand.ts";
 
-const count = (started: number, ended: number, feature: string | null = null) => ({
+/** `continued`: episodes of the last process that are counted as open. */
+const count = (started: number, ended: number, feature: string | null = null, continued = 0) => ({
   product: "CAD",
   feature,
+  open: continued + started - ended,
   started,
   ended: { granted: ended, gave_up: 0, left: 0 },
 });
@@ -41,10 +43,11 @@ describe("denied demand", () => {
     });
   });
 
-  test("ends although an episode of the last process ends in this one", () => {
+  test("lasts while an episode is open, although one of the last process ended", () => {
     const demand = new DeniedDemand();
-    expect(demand.update([count(0, 1)])).toEqual([]);
-    expect(demand.update([count(1, 2)])).toHaveLength(1);
-    expect(demand.update([count(1, 2)])).toEqual([]);
+    expect(demand.update([count(0, 0, null, 1)])).toHaveLength(1);
+    expect(demand.update([count(1, 1, null, 1)])).toHaveLength(1);
+    expect(demand.update([count(1, 1, null, 1)])).toHaveLength(1);
+    expect(demand.update([count(1, 2, null, 1)])).toEqual([]);
   });
 });
