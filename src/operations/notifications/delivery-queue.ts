@@ -57,6 +57,10 @@ export class DeliveryQueue {
     return this.#failure;
   }
 
+  get #hasWork(): boolean {
+    return this.#waiting.length > 0 || this.#dropped > 0;
+  }
+
   add(event: NotificationEvent): void {
     if (this.#stopping.signal.aborted) return;
     if (this.#waiting.length >= MAX_WAITING) this.#dropped += 1;
@@ -92,6 +96,8 @@ export class DeliveryQueue {
   #start(): void {
     this.#running ??= this.#deliverAll().finally(() => {
       this.#running = null;
+      // An event may have come after the last look at the queue, and before this moment.
+      if (this.#hasWork && !this.#stopping.signal.aborted) this.#start();
     });
   }
 
@@ -123,8 +129,7 @@ export class DeliveryQueue {
   async #waitForLimit(): Promise<void> {
     const { channel, monotonicMs, limitCheckMs = SECOND } = this.#options;
     const { signal } = this.#stopping;
-    const hasWork = (): boolean => this.#waiting.length > 0 || this.#dropped > 0;
-    while (hasWork() && this.#limiter.count(monotonicMs()) >= channel.perMinute) {
+    while (this.#hasWork && this.#limiter.count(monotonicMs()) >= channel.perMinute) {
       if (signal.aborted) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, limitCheckMs);

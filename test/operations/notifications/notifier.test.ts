@@ -218,6 +218,18 @@ describe("a queue of events", () => {
     expect(channel.events.map(({ summary }) => summary).slice(-2)).toEqual(["50", "7 left out"]);
   });
 
+  test("delivers an event that comes just when the last one was delivered", async () => {
+    const channel = new TestChannel();
+    const queue = createQueue(channel, { nowMs: 0 });
+    // The queue goes idle some turns after a delivery: an event comes at each of them.
+    for (let turns = 0; turns < 12; turns += 1) {
+      expect(await queue.deliverNow(event(`before ${turns}`))).not.toBeNull();
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      queue.add(event(`after ${turns}`));
+      await waitUntil(() => channel.events.at(-1)?.summary === `after ${turns}`);
+    }
+  });
+
   test("stops although a delivery ignores that it is cancelled", async () => {
     const { promise: never } = Promise.withResolvers<Delivery>();
     const started = Promise.withResolvers<AbortSignal>();
