@@ -87,3 +87,15 @@ test("the access log still shows a server error during a flood of refusals", asy
   expect(server.lines).toHaveLength(11);
   expect(server.lines.at(-1)).toMatchObject({ message: "server error", facts: { status: 500 } });
 });
+
+test("requests whose handler throws at once are not counted as concurrent for ever", async () => {
+  const fetch = withAccessLog(
+    () => {
+      throw new Error("a bug");
+    },
+    "default",
+    new RequestDurations(),
+  );
+  const request = new Request("http://localhost/metrics");
+  for (let count = 0; count <= 20_000; count += 1) expect(() => fetch(request)).toThrow("a bug");
+});

@@ -50,7 +50,12 @@ export function withAccessLog(
     if (pending >= MAX_PENDING) return tooManyRequestsResponse();
     const startedAt = performance.now();
     pending += 1;
-    const reply = fetch(request);
+    let reply: Response | Promise<Response>;
+    try {
+      reply = fetch(request);
+    } catch (error) {
+      return fail(error);
+    }
     return reply instanceof Promise
       ? reply.then((response) => finish(request, response, startedAt), fail)
       : finish(request, reply, startedAt);
