@@ -3,6 +3,8 @@ import { withAccessLog, type LogMode } from "../access/access-log.ts";
 import type { RouteTable } from "../access/route-table.ts";
 import { faultOf, refusalReply } from "../faults.ts";
 import { drain, hostNames, SERVER_LIMITS, urlOf, type Listener } from "../server.ts";
+import type { AnyFault } from "../../faults/fault-types.ts";
+import { log } from "../../platform/log.ts";
 import { CONTENT_TYPES, type ExpositionFormat } from "../../platform/metrics/exposition.ts";
 import { chooseFormat } from "./choose-format.ts";
 import { exposeMetrics, type MetricsSources } from "./server-metrics.ts";
@@ -72,21 +74,24 @@ export function listenForMetrics(options: MetricsListenOptions): Listener {
 
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Pages of other sites are refused, as by every listener. */
+/**
+ * Pages of other sites are refused, as by every listener. An error that is not a fault is a bug: the
+ * reply says only that there was one, and the log has the error.
+ */
 function replyWithMetrics(gate: Gate, request: Request, expose: Expose): Response {
   try {
     admit(gate, ROUTES, request);
+    const format = chooseFormat(request.headers.get("accept"));
+    return new Response(expose(format), {
+      headers: { ...HEADERS, "content-type": CONTENT_TYPES[format], vary: "accept" },
+    });
   } catch (error) {
-    const fault = faultOf(error);
-    if (fault === null) throw error;
+    const fault: AnyFault = faultOf(error) ?? { code: "internal_error" };
+    if (fault.code === "internal_error") log.error("internal error", { error });
     const body = refusalReply(fault);
     const allow = fault.code === "method_not_allowed" && { allow: fault.allow.join(", ") };
     return Response.json(body, { status: body.status, headers: { ...HEADERS, ...allow } });
   }
-  const format = chooseFormat(request.headers.get("accept"));
-  return new Response(expose(format), {
-    headers: { ...HEADERS, "content-type": CONTENT_TYPES[format], vary: "accept" },
-  });
 }
 
 type Expose = (format: ExpositionFormat) => string;

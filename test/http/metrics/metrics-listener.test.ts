@@ -1,6 +1,7 @@
 // The listener of `metrics_listen`: it serves the metrics without a credential, and nothing else.
-import { describe, expect, onTestFinished, test } from "bun:test";
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { listenForMetrics } from "../../../src/http/metrics/metrics-listener.ts";
+import { log } from "../../../src/platform/log.ts";
 import { openAppliance } from "../../support/appliance.ts";
 import { unwrap } from "../../support/licensed-store.ts";
 import { parseExposition } from "../../support/parse-exposition.ts";
@@ -67,6 +68,22 @@ describe("the listener for metrics", () => {
     const response = await send("/metrics", { headers: { ...headers } });
     expect(response.status).toBe(status);
     expect(await response.text()).not.toContain("berth_build");
+  });
+
+  test("says only that there is an internal error, and logs what it is", async () => {
+    const { send, site } = await listen();
+    const logged = spyOn(log, "error").mockImplementation(() => undefined);
+    onTestFinished(() => logged.mockRestore());
+    const bug = new Error("detail of a bug");
+    site.services.metrics.read = () => {
+      throw bug;
+    };
+    const response = await send("/metrics");
+    expect(response.status).toBe(500);
+    const body = await response.text();
+    expect(JSON.parse(body)).toMatchObject({ code: "internal_error" });
+    expect(body).not.toContain("detail");
+    expect(logged).toHaveBeenCalledWith("internal error", { error: bug });
   });
 
   test("gives the same answer for a second, so that a loop does not slow down the server", async () => {
