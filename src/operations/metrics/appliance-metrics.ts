@@ -25,6 +25,13 @@ import {
 import { PEAK_SAMPLE_MS, PeakWindow } from "./peak-window.ts";
 import { RefusalCounters } from "./refusal-counters.ts";
 
+interface FeatureSelection {
+  readonly state: State;
+  readonly series: readonly FeatureSeries[];
+  /** By `featureKey`; the rest has a key without a product. */
+  readonly byKey: ReadonlyMap<string, FeatureSeries>;
+}
+
 export type MetricsContext = Pick<RuleContext, "at" | "isSignedForThisMachine">;
 
 /**
@@ -37,7 +44,7 @@ export class ApplianceMetrics implements StoreObserver {
   readonly #licensePeaks = new Map<number, PeakWindow>();
   readonly #featurePeaks = new Map<string, PeakWindow>();
   readonly #monotonicMs: () => number;
-  #selection: { readonly state: State; readonly series: readonly FeatureSeries[] } | null = null;
+  #selection: FeatureSelection | null = null;
   #sampleTimer: Timer | null = null;
 
   constructor(monotonicMs: () => number = () => performance.now()) {
@@ -89,8 +96,12 @@ export class ApplianceMetrics implements StoreObserver {
       if (!state.licenses.has(id)) this.#licensePeaks.delete(id);
     }
     const nowMs = this.#monotonicMs();
-    for (const series of this.#seriesOf(state)) {
+    const { series: allSeries, byKey } = this.#selectionOf(state);
+    for (const series of allSeries) {
       this.#featurePeak(series, nowMs).record(sumSlotsInUse(series, now), nowMs);
+    }
+    for (const key of this.#featurePeaks.keys()) {
+      if (!byKey.has(key)) this.#featurePeaks.delete(key);
     }
   }
 
@@ -193,7 +204,7 @@ export class ApplianceMetrics implements StoreObserver {
   /** The series of all other features is only sampled: adding up hundreds would take too long. */
   #recordFeature(state: State, license: number, feature: string, at: Instant): void {
     const key = featureKey(state.licenses.get(license)?.terms.product ?? "", feature);
-    const series = this.#seriesOf(state).find(({ keys }) => keys[0] === key);
+    const series = this.#selectionOf(state).byKey.get(key);
     if (series === undefined || series.isRest) return;
     const nowMs = this.#monotonicMs();
     this.#featurePeak(series, nowMs).record(sumSlotsInUse(series, at), nowMs);
@@ -207,11 +218,17 @@ export class ApplianceMetrics implements StoreObserver {
   }
 
   /** Installing or removing a license, or reading the state again from the disk, changes it. */
-  #seriesOf(state: State): readonly FeatureSeries[] {
+  #selectionOf(state: State): FeatureSelection {
     if (this.#selection?.state !== state) {
-      this.#selection = { state, series: selectFeatures(state) };
+      const series = selectFeatures(state);
+      const byKey = new Map(series.map((one) => [featureKey(one.product, one.feature), one]));
+      this.#selection = { state, series, byKey };
     }
-    return this.#selection.series;
+    return this.#selection;
+  }
+
+  #seriesOf(state: State): readonly FeatureSeries[] {
+    return this.#selectionOf(state).series;
   }
 }
 

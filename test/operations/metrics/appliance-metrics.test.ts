@@ -162,6 +162,23 @@ describe("the peak of the slots in use", () => {
   });
 });
 
+test("the peak of a feature is forgotten when its license is removed", () => {
+  const mesh = featureTerms("mesh", { floating: { slots: 9, timeoutMinutes: 30 } });
+  const site = new MeasuredSite({ slots: 9, features: [mesh] });
+  const peakOfMesh = (): number | undefined =>
+    site.read().find(({ name }) => name === "berth_feature_slots_peak")?.value;
+  const slot = { license: 1, user: "ada", slot: 1, at: MONDAY, end: hoursLater(1) };
+  site.apply(slotTaken("ada", slot));
+  site.apply({ type: "FeatureTaken", ...slot, feature: "mesh", peer: "10.0.0.1" });
+  expect(peakOfMesh()).toBe(1);
+  const origin = { license: 1, serial: 1, vendor: "acme", product: "cad" };
+  const tombstone = { ...origin, at: MONDAY, total: 0, borrows: [] };
+  site.apply({ type: "LicenseRemoved", at: MONDAY, license: 1, tombstone, peer: "10.0.0.1" });
+  expect(peakOfMesh()).toBeUndefined();
+  site.apply(licenseInstalled(1, { slots: 9, features: [mesh] }));
+  expect(peakOfMesh()).toBe(0);
+});
+
 test("changes are counted once they are on disk", () => {
   const site = new MeasuredSite({ slots: 9 });
   const event = slotTaken("ada");
