@@ -75,8 +75,8 @@ export function listenForMetrics(options: MetricsListenOptions): Listener {
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /**
- * Pages of other sites are refused, as by every listener. An error that is not a fault is a bug: the
- * reply says only that there was one, and the log has the error.
+ * Pages of other sites are refused, as by every listener. An error that is not a fault is a bug:
+ * the reply says only that there was one, and the log has the error.
  */
 function replyWithMetrics(gate: Gate, request: Request, expose: Expose): Response {
   try {
