@@ -84,7 +84,9 @@ class RecordedReplay {
     this.#counts.grants += 1;
     const decision = this.#site.request(session, at);
     if (typeof decision === "string") {
-      this.#addDifference("grant", session.user, at, "granted", decision);
+      const { user } = session;
+      const [expected, isTimeKnown] = ["granted", true];
+      this.#addDifference({ what: "grant", user, at, expected, decided: decision, isTimeKnown });
       this.#site.force(session, at);
     } else this.#counts.grantsReproduced += 1;
     this.#hold(session, at);
@@ -92,7 +94,8 @@ class RecordedReplay {
 
   #refuse(episode: EndedEpisode, recordedAt: Instant, isFirst: boolean): void {
     // With the clock, the times of an open episode were set back. It was refused after the line
-    // before it, and perhaps with another code than at that time.
+    // before it, and perhaps with another code than at that time. If the user's own slot ended in
+    // between, and no line says so yet, the replay finds it still held: a difference.
     const isMoved = episode.clockPeriod > this.#period;
     const at = isMoved ? latest(recordedAt, this.#lastAt) : recordedAt;
     const { product, feature, user } = episode;
@@ -105,7 +108,8 @@ class RecordedReplay {
       this.#counts.refusalsReproduced += 1;
     else {
       const decided = typeof decision === "string" ? decision : "granted";
-      this.#addDifference("refusal", user, at, code, decided);
+      const isTimeKnown = !isMoved;
+      this.#addDifference({ what: "refusal", user, at, expected: code, decided, isTimeKnown });
     }
   }
 
@@ -143,15 +147,8 @@ class RecordedReplay {
     }
   }
 
-  #addDifference(
-    what: ReplayDifference["what"],
-    user: string,
-    at: Instant,
-    expected: string,
-    decided: string,
-  ): void {
-    if (this.#differences.length < MAX_DIFFERENCES)
-      this.#differences.push({ what, user, at, expected, decided });
+  #addDifference(difference: ReplayDifference): void {
+    if (this.#differences.length < MAX_DIFFERENCES) this.#differences.push(difference);
   }
 }
 

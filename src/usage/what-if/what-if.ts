@@ -60,4 +60,9 @@ export interface ReplayDifference {
   readonly at: Instant;
   readonly expected: string;
   readonly decided: string;
+  /**
+   * False: the clock was set back during the episode, and with it the times of its refusals. What
+   * was held at the refusal is then not known exactly.
+   */
+  readonly isTimeKnown: boolean;
 }
