@@ -15,6 +15,7 @@ import type { StoreOptions } from "../store/store-options.ts";
 import { Store } from "../store/store.ts";
 import { UsageReader } from "./usage/usage-reader.ts";
 import { Reports } from "./usage/reports.ts";
+import { UsageUpdates } from "./usage/usage-updates.ts";
 import { AccessControl } from "./access-control.ts";
 import { Airgap } from "./airgap.ts";
 import { ApplianceStatus } from "./appliance-status.ts";
@@ -55,6 +56,7 @@ export interface ApplianceOperations {
   readonly settingChanges: SettingChanges;
   readonly applianceStatus: ApplianceStatus;
   readonly usage: UsageReader;
+  readonly usageUpdates: UsageUpdates;
   readonly demandCounts: DemandCounts;
   readonly reports: Reports;
   readonly metrics: MetricsReader;
@@ -104,6 +106,8 @@ export interface WireOptions {
   /** Claims the appliance for this server; throws if another server has it. */
   readonly claim?: (key: PrivateKey) => Promise<void>;
   readonly checkpoint: StoreOptions["checkpoint"];
+  /** Where `checkpoint` records how the update of the usage files ended. */
+  readonly usageUpdates?: UsageUpdates;
   /**
    * The disk failed, or another process changed the folder (`change`): answer pending requests, then
    * end the process.
@@ -119,6 +123,7 @@ export async function wire(
   options: WireOptions,
 ): Promise<{ readonly store: Store; readonly operations: ApplianceOperations }> {
   const { disk, folder, clock, builtInTrust = null } = options;
+  const { usageUpdates = new UsageUpdates() } = options;
   const { sealingKey, ...providedKeys } = options.serviceCredentials ?? NO_CREDENTIALS;
   const identity = new Identity(disk, folder, options.hardware);
   const accessFile = new AccessFile(disk, folder);
@@ -176,7 +181,8 @@ export async function wire(
       access,
       settingChanges: new SettingChanges(store, new EditedSettingsFile(disk, folder)),
       applianceStatus: new ApplianceStatus(store, folder),
-      usage: new UsageReader(store),
+      usage: new UsageReader(store, usageUpdates),
+      usageUpdates,
       demandCounts: commands.demandCounts,
       reports: new Reports(store),
       metrics: new MetricsReader({

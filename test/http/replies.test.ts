@@ -32,6 +32,7 @@ import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { instant } from "../../src/domain/time.ts";
 import type { Reports } from "../../src/operations/usage/reports.ts";
 import type { UsageReader } from "../../src/operations/usage/usage-reader.ts";
+import type { UsageUpdates } from "../../src/operations/usage/usage-updates.ts";
 
 tellNoSlowSyncs();
 
@@ -234,6 +235,7 @@ describe("an internal error", () => {
         hostMove: broken as HostMove,
         applianceStatus: broken as ApplianceStatus,
         usage: broken as UsageReader,
+        usageUpdates: broken as UsageUpdates,
         demandCounts: broken as DemandCounts,
         reports: broken as Reports,
         metrics: broken as MetricsReader,

@@ -117,6 +117,7 @@ describe("POST settings", () => {
     ["client_networks", "10.1.0.0/16", "must be a list"],
     ["client_networks", Array.from({ length: 65 }, () => "::1"), "at most 64"],
     ["audit_keep_months", "-1", "number of months"],
+    ["usage_months", "0", "number of months from 1 to 999"],
     ["backup_schedule", "daily 25:00", "daily HH:MM"],
   ];
   test.each(INVALID)("refuses a wrong value of %s and names it: %j", async (name, value, text) => {
@@ -188,6 +189,7 @@ describe("GET settings", () => {
       "audit_budget",
       "expiry_warning_days",
       "audit_keep_months",
+      "usage_months",
       "backup_schedule",
       "backup_keep",
     ]);

@@ -1,12 +1,16 @@
-import { describe, expect, test } from "bun:test";
-import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { later, DAY, HOUR, type Instant } from "../../src/domain/time.ts";
+import { findUsageProblem } from "../../src/operations/usage/check-usage-files.ts";
 import { checkpointWithUsage } from "../../src/operations/usage/checkpoint-with-usage.ts";
 import { readPosition } from "../../src/operations/usage/usage-position.ts";
 import { UsageReader } from "../../src/operations/usage/usage-reader.ts";
+import { UsageUpdates } from "../../src/operations/usage/usage-updates.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
+import { log } from "../../src/platform/log.ts";
 import { findRangeSteps, makeSeries, type UsageRange } from "../../src/usage/usage-series.ts";
+import { FaultyDisk } from "../support/faulty-disk.ts";
 import {
   openLicensedSite,
   openSite,
@@ -158,5 +162,112 @@ describe("usage files", () => {
     unwrap(await new UsageReader(site.store).rebuild());
     expect(await readSeries(site, "quarter")).toEqual({ slotTime: 1_200_000, peak: 1 });
     expect(existsSync(usagePath(site, "rebuild"))).toBe(false);
+  });
+
+  test.each([
+    ["the first", false],
+    ["a later", true],
+  ])(
+    "count everything once if %s update is killed at any of its calls",
+    async (_which, isLater) => {
+      const disk = new FaultyDisk();
+      // Between the checkpoint and the update: the first call for the folder is not made.
+      let [callsLeft, isUpdating] = [Infinity, false];
+      disk.beforeCall = ({ path }) => {
+        isUpdating ||= path.includes("/usage");
+        if (isUpdating) callsLeft -= 1;
+        if (callsLeft < 0) throw new Error("killed");
+      };
+      const site = await openLicensedSite({
+        checkpoint: (folder, open) => checkpointWithUsage(disk, folder, open),
+      });
+      site.clock.now = MONDAY;
+      if (isLater) await site.store.checkpoint();
+      let round = 0;
+      for (let isKilled = true; isKilled; round += 1) {
+        [callsLeft, isUpdating] = [round, false];
+        await holdSlot(site, hoursLater(round), 10);
+        await site.store.checkpoint();
+        expect(site.store.status().checkpointError).toBeNull();
+        isKilled = callsLeft < 0;
+        callsLeft = Infinity;
+        const series = await readSeries(site, "week");
+        expect([round, series]).toEqual([round, { slotTime: (round + 1) * 600_000, peak: 1 }]);
+      }
+      // It locks the folder, reads the audit log, appends, syncs, and replaces the position.
+      expect(round).toBeGreaterThan(15);
+      expect(readPosition(realDisk, site.folder)?.audit_seq).toBe(site.store.status().auditSeq);
+      const { auditSeq } = site.store.status();
+      expect(findUsageProblem(realDisk, site.folder, auditSeq)).toBeNull();
+    },
+  );
+
+  test("that cannot be updated are reported until an update succeeds, and leave no progress", async () => {
+    const disk = new FaultyDisk();
+    const updates = new UsageUpdates();
+    const site = await openLicensedSite({
+      checkpoint: (folder, open) =>
+        checkpointWithUsage(disk, folder, open, { onUsageUpdate: updates.record }),
+    });
+    const logged = spyOn(log, "warn").mockImplementation(() => {});
+    onTestFinished(() => logged.mockRestore());
+    await holdSlot(site, MONDAY, 10);
+    await site.store.checkpoint();
+    expect(updates.error).toBeNull();
+    disk.beforeCall = ({ name, path }) => {
+      if (name !== "rename" || !path.endsWith("position.json")) return;
+      writeFileSync(usagePath(site, "progress"), "...");
+      throw new Error("no space left");
+    };
+    await holdSlot(site, hoursLater(1), 10);
+    await site.store.checkpoint();
+    expect([updates.error, site.store.status().checkpointError]).toEqual(["no space left", null]);
+    expect(logged.mock.calls).toEqual([
+      ["could not update the usage files", { error: "no space left" }],
+    ]);
+    expect(existsSync(usagePath(site, "progress"))).toBe(false);
+    const auditSeq = site.store.status().auditSeq;
+    expect(findUsageProblem(realDisk, site.folder, auditSeq)).toMatch(
+      /^the usage files end at line/,
+    );
+    const reader = new UsageReader(site.store, updates);
+    expect(await reader.rebuild()).toMatchObject({ fault: { reason: "no space left" } });
+    disk.clearFaults();
+    await site.store.checkpoint();
+    expect(updates.error).toBeNull();
+    expect(findUsageProblem(realDisk, site.folder, auditSeq)).toBeNull();
+  });
+
+  test("that are missing or damaged are found", async () => {
+    const site = await openUsageSite();
+    await holdSlot(site, MONDAY, 10);
+    await site.store.checkpoint();
+    const auditSeq = site.store.status().auditSeq;
+    const find = () => findUsageProblem(realDisk, site.folder, auditSeq);
+    expect(find()).toBeNull();
+    const path = usagePath(site, readPosition(realDisk, site.folder)?.files[0]?.name ?? "");
+    writeFileSync(path, readFileSync(path, "utf8").replace('"hour":', '"hour":x'));
+    expect(find()).toBe(`${path} is damaged`);
+    writeFileSync(usagePath(site, "position.json"), "{");
+    expect(find()).toBe(`${usagePath(site, "position.json")} is missing or cannot be read`);
+    rmSync(join(site.folder, "usage"), { recursive: true });
+    expect(find()).toBe("the usage files do not exist");
+    expect(findUsageProblem(realDisk, site.folder, 0)).toBeNull();
+  });
+
+  test("are kept for as many months as the setting says", async () => {
+    let usageMonths = 2;
+    const site = await openLicensedSite({
+      checkpoint: (folder, open) => checkpointWithUsage(realDisk, folder, open, { usageMonths }),
+    });
+    const readMonths = () =>
+      readPosition(realDisk, site.folder)?.files.map(({ name }) => name.slice(0, 7));
+    for (const day of [0, 35, 65]) await holdSlot(site, later(MONDAY, day * DAY), 10);
+    await site.store.checkpoint();
+    expect(readMonths()).toEqual(["2026-03", "2026-04", "2026-05"]);
+    usageMonths = 1;
+    await holdSlot(site, later(MONDAY, 66 * DAY), 10);
+    await site.store.checkpoint();
+    expect(readMonths()).toEqual(["2026-04", "2026-05"]);
   });
 });

@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { UsageWriter } from "../../src/operations/usage/usage-files.ts";
+import {
+  DEFAULT_USAGE_MONTHS,
+  findOldestMonth,
+  UsageWriter,
+} from "../../src/operations/usage/usage-files.ts";
 import { readPosition, spanFields } from "../../src/operations/usage/usage-position.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { computeUsage } from "../../src/usage/compute-usage.ts";
@@ -86,7 +90,7 @@ test("a year of 20 products and 200 people takes at most 20 MB of usage files", 
       const before = readPosition(realDisk, folder);
       const writer = new UsageWriter(realDisk, folder, before, before?.newest_file ?? 0);
       await writer.append(table);
-      await writer.compact(to);
+      await writer.compact(to, findOldestMonth(to, DEFAULT_USAGE_MONTHS));
       auditSeq += 1;
       const known = { terms: [], borrows: [] };
       const oldest = instant(0);

@@ -10,17 +10,18 @@ export const checkpointCommand = defineCommand({
   summary: "write closed journal segments into state.json (started by the server)",
   isHidden: true,
   options: {},
-  arguments: ["FOLDER", "OPEN_SEGMENT", "KEEP_MONTHS", "SERVER_PID"],
-  async run(_values, { args: [folder, open = "", keep = "", server = ""] }) {
-    if (folder === undefined || ![open, keep, server].every((word) => NUMBER.test(word))) {
-      const message = "FOLDER, OPEN_SEGMENT, KEEP_MONTHS and SERVER_PID are required";
+  arguments: ["FOLDER", "OPEN_SEGMENT", "KEEP_MONTHS", "USAGE_MONTHS", "SERVER_PID"],
+  async run(_values, { args: [folder, open = "", keep = "", usage = "", server = ""] }) {
+    if (folder === undefined || ![open, keep, usage, server].every((word) => NUMBER.test(word))) {
+      const message = "FOLDER, OPEN_SEGMENT, KEEP_MONTHS, USAGE_MONTHS and SERVER_PID are required";
       throw new Misuse(message, "the server runs this command itself");
     }
-    await runCheckpoint(folder, {
+    const usageError = await runCheckpoint(folder, {
       openSegment: Number(open),
       keepMonths: Number(keep),
+      usageMonths: Number(usage),
       serverPid: Number(server),
     });
-    return { text: [] };
+    return { text: usageError === undefined ? [] : [JSON.stringify({ usage_error: usageError })] };
   },
 });

@@ -13,6 +13,8 @@ import {
   passedReport,
   type HealthReport,
 } from "../../operations/health/finding.ts";
+import { USAGE_REMEDY } from "../../operations/health/usage.ts";
+import { findUsageProblem } from "../../operations/usage/check-usage-files.ts";
 import { quoteIfNeeded } from "../../platform/shell-quote.ts";
 import { formatCount } from "../frame/terminal.ts";
 
@@ -128,8 +130,11 @@ async function checkIntegrity(folder: string): Promise<HealthReport> {
     const gaps = auditGaps.length === 0 ? "" : `, ${formatCount(auditGaps.length, "declared gap")}`;
     const chained = `${formatCount(auditLog.lines, "line")} of the audit log, chained${gaps}`;
     const changes = `The data is intact: ${formatCount(head.seq, "change")}`;
-    if (auditDamage === null) return passedReport("data", `${changes}, ${chained}`);
+    const usage = await checkUsageFiles(folder, auditLog.to);
+    if (auditDamage === null)
+      return mergeReports([passedReport("data", `${changes}, ${chained}`), usage]);
     return mergeReports([
+      usage,
       passedReport("data", changes),
       findingReport("audit_damaged", "warning", {
         summary: capitalize(auditDamage.message),
@@ -144,4 +149,17 @@ async function checkIntegrity(folder: string): Promise<HealthReport> {
       remedy: capitalize(refusal.hint),
     });
   }
+}
+
+/** A running server updates these files a moment after its checkpoint. */
+const USAGE_UPDATE_MS = 1_000;
+
+/** Nothing is lost with these files: what they lack is read from the audit log. */
+async function checkUsageFiles(folder: string, auditSeq: number): Promise<HealthReport> {
+  const findProblem = (): string | null => findUsageProblem(realDisk, folder, auditSeq);
+  if (findProblem() !== null) await Bun.sleep(USAGE_UPDATE_MS);
+  const problem = findProblem();
+  return problem === null
+    ? passedReport("usage", "The usage files cover the last checkpoint")
+    : findingReport("usage_outdated", "note", { summary: capitalize(problem), ...USAGE_REMEDY });
 }

@@ -6,6 +6,7 @@ import { RequestDurations } from "../../http/metrics/request-durations.ts";
 import { StatusStreams } from "../../http/reply/status-streams.ts";
 import type { HardwareComponent } from "../../license/hardware.ts";
 import type { PrivateKey } from "../../license/keys.ts";
+import { UsageUpdates } from "../../operations/usage/usage-updates.ts";
 import { wire, type FolderChange, type WireOptions } from "../../operations/wire.ts";
 import { ApplianceClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/files/disk.ts";
@@ -33,6 +34,8 @@ export interface ApplianceOptions {
   readonly migrateAtOnce?: boolean;
   /** Months of the audit log to keep now, besides the current one; 0: all of it. */
   readonly keepMonths?: () => number;
+  /** Months of usage to keep now, besides the current one; default: that of the setting. */
+  readonly usageMonths?: () => number;
   readonly caps?: () => SlotCaps;
   /** How many MiB an hour one address may add to the audit log now; 0: no limit. */
   readonly auditBudget?: () => number;
@@ -51,6 +54,8 @@ const EXIT_DELAY = 250;
 /** Opens the data folder with the real disk, clock and hardware. */
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
   const { folder, identityName, kind, create, holder, keepMonths = keepAll, caps } = options;
+  const { usageMonths = () => defaultValues(settings).usageMonths } = options;
+  const usageUpdates = new UsageUpdates();
   becomeFolderOwner(folder);
   const { operations } = await wire({
     disk: realDisk,
@@ -71,7 +76,12 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     },
     ...(options.claim && { claim: options.claim }),
     checkpoint: (path, open, stopping) =>
-      checkpointInChild(path, open, stopping, { keepMonths: keepMonths() }),
+      checkpointInChild(path, open, stopping, {
+        keepMonths: keepMonths(),
+        usageMonths: usageMonths(),
+        onUsageUpdate: usageUpdates.record,
+      }),
+    usageUpdates,
     onFatal: exitAfterFatalError,
   });
   return {

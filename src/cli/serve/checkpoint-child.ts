@@ -38,6 +38,10 @@ const LIMITS: ChildLimits = {
 export interface ChildOptions {
   /** Months of the audit log to keep besides the current one; 0: all of it. */
   readonly keepMonths: number;
+  /** Months of usage to keep besides the current one. */
+  readonly usageMonths: number;
+  /** Called after an update of the usage files; null: it succeeded, else why it failed. */
+  readonly onUsageUpdate?: (error: string | null) => void;
   readonly command?: readonly string[];
   readonly limits?: ChildLimits;
 }
@@ -50,9 +54,10 @@ export async function checkpointInChild(
   folder: string,
   openSegment: number,
   stopping: AbortSignal,
-  { keepMonths, command = selfCommand, limits = LIMITS }: ChildOptions,
+  options: ChildOptions,
 ): Promise<void> {
-  const numbers = [openSegment, keepMonths, process.pid].map(String);
+  const { keepMonths, usageMonths, command = selfCommand, limits = LIMITS } = options;
+  const numbers = [openSegment, keepMonths, usageMonths, process.pid].map(String);
   const child = Bun.spawn([...command, "checkpoint", folder, ...numbers], {
     stdin: "ignore",
     stdout: "pipe",
@@ -71,7 +76,11 @@ export async function checkpointInChild(
     });
   }
   const [exitCode, stdout, stderr] = await exit;
-  if (exitCode === 0) return;
+  if (exitCode === 0) {
+    const usageError = parseUsageError(stdout);
+    if (usageError !== undefined) options.onUsageUpdate?.(usageError);
+    return;
+  }
   const refusal = parseJsonRefusal(stdout);
   if (refusal === null) {
     throw new Error(stderr.trim() || `the checkpoint process exited with code ${exitCode}`);
@@ -82,6 +91,16 @@ export async function checkpointInChild(
   }
   // Without the hint, which is meant for a terminal.
   throw new Error(withSystemCode(message, code));
+}
+
+/** What `berth checkpoint` printed about the usage files; undefined: nothing. */
+function parseUsageError(stdout: string): string | null | undefined {
+  try {
+    const { usage_error: error } = JSON.parse(stdout) as { readonly usage_error?: unknown };
+    return typeof error === "string" || error === null ? error : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Null: the process exited; else for how many milliseconds it has written nothing. */

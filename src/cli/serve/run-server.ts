@@ -98,6 +98,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     holder: "server",
     migrateAtOnce: true,
     keepMonths: () => live.current.auditKeepMonths,
+    usageMonths: () => live.current.usageMonths,
     caps: () => ({ perUser: live.current.maxSlotsPerUser, perPeer: live.current.maxSlotsPerPeer }),
     auditBudget: () => live.current.auditBudget,
     siteSettings: () => live.current,

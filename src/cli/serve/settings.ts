@@ -1,4 +1,5 @@
 import { DEFAULT_WARNING_DAYS } from "../../domain/licenses/end-date.ts";
+import { DEFAULT_USAGE_MONTHS } from "../../operations/usage/usage-files.ts";
 import { defaultDataFolder } from "../../platform/environment.ts";
 import type { Option } from "../frame/options.ts";
 import type { Values } from "../frame/define-command.ts";
@@ -209,6 +210,19 @@ export const settings = {
     parse: matchingNumber(/^\d{1,4}$/, {
       problem: "must be a number of months",
       hint: "for example 120, or 0 to keep everything",
+    }),
+  },
+  usageMonths: {
+    name: "usage-months",
+    type: "string",
+    placeholder: "N",
+    help: "months of usage over time to keep besides the current one",
+    isSetting: true,
+    isEditable: true,
+    defaultValue: () => String(DEFAULT_USAGE_MONTHS),
+    parse: matchingNumber(/^[1-9]\d{0,2}$/, {
+      problem: "must be a number of months from 1 to 999",
+      hint: "for example 18",
     }),
   },
   backupSchedule: {

@@ -17,6 +17,7 @@ export type HealthSources = Pick<
   | "serverAccess"
   | "siteSettings"
   | "timekeeping"
+  | "usageUpdates"
 >;
 
 /** What an operator should know now, from all that the server knows. */
@@ -53,6 +54,7 @@ export function createHealthReport(
     // The data of a demo is not needed again.
     backups: kind === "demo" ? null : (sources.runningServer?.backups.status() ?? null),
     notificationFailures: sources.runningServer?.notifier.failures() ?? [],
+    usageError: sources.usageUpdates.error,
     fullCheck: sources.fullCheck(),
   });
 }

@@ -12,19 +12,33 @@ export interface CheckpointJob {
   readonly openSegment: number;
   /** Months of the audit log to keep besides the current one; 0: all of it. */
   readonly keepMonths: number;
+  /** Months of usage to keep besides the current one. */
+  readonly usageMonths: number;
   /** The server that started this process; without it the checkpoint is not wanted any more. */
   readonly serverPid: number;
 }
 
-/** The work of the checkpoint process. */
-export async function runCheckpoint(folder: string, job: CheckpointJob): Promise<void> {
-  const { openSegment, keepMonths, serverPid } = job;
+/**
+ * The work of the checkpoint process. Returns why the usage files could not be updated; null: they
+ * are; undefined: another process updates them.
+ */
+export async function runCheckpoint(
+  folder: string,
+  job: CheckpointJob,
+): Promise<string | null | undefined> {
+  const { openSegment, keepMonths, usageMonths, serverPid } = job;
+  let usageError: string | null | undefined;
   // No client waits for a checkpoint.
   lowerPriority(0);
   await checkpointWithUsage(realDisk, folder, openSegment, {
     keepMonths,
+    usageMonths,
     isStillWanted: () => isLockedBy(realDisk, folder, serverPid),
+    onUsageUpdate: (error) => {
+      usageError = error;
+    },
   });
+  return usageError;
 }
 
 /** Why a checkpoint process failed, in a way that the server must react to. */

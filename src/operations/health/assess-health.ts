@@ -20,6 +20,7 @@ import { checkLicenses, type LicenseFacts } from "./licenses.ts";
 import { checkNotifications } from "./notifications.ts";
 import { checkStatements } from "./statements.ts";
 import { checkStorage, type StorageFacts } from "./storage.ts";
+import { checkUsageUpdate } from "./usage.ts";
 import { checkTokens, type TokenFacts } from "./tokens.ts";
 
 /** The last run of the checks of `berth doctor`. */
@@ -50,6 +51,8 @@ export interface HealthFacts extends WarningTime {
   readonly backups: BackupStatus | null;
   /** The ways of notifications that do not work now. */
   readonly notificationFailures: readonly DeliveryFailure[];
+  /** Why the usage files could not be updated; null: they could. */
+  readonly usageError: string | null;
   /** Null: not since the start of the server. */
   readonly fullCheck: FullCheck | null;
 }
@@ -60,6 +63,7 @@ export const assessHealth = (facts: HealthFacts): HealthReport =>
     checkStorage(facts.storage),
     ...checkSite(facts),
     checkNotifications(facts.notificationFailures),
+    checkUsageUpdate(facts.usageError),
     fullCheckReport(facts),
   ]);
 

@@ -31,6 +31,7 @@ export const SERVER_CODES = [
   "hardware_drift",
   "slots_full",
   "consumption_over",
+  "usage_failing",
   "statement_due",
   "statement_unacknowledged",
   "weak_binding",
@@ -64,6 +65,7 @@ export const INSTALLATION_CODES = [
   "file_system_unsafe",
   "sync_slow",
   "data_damaged",
+  "usage_outdated",
   "copy_served",
   "server_unreachable",
   "port_closed",
@@ -116,6 +118,7 @@ export interface PassedCheck {
     | "file_system"
     | "disk_speed"
     | "data"
+    | "usage"
     | "port"
     | "firewall"
     | "notifications"

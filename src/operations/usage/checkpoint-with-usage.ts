@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/files/disk.ts";
-import { log } from "../../platform/log.ts";
 import { checkpoint, type CheckpointOptions } from "../../store/checkpoint/checkpoint.ts";
 import { USAGE_FOLDER } from "../../store/folder/files.ts";
 import { StateFile } from "../../store/state/state-file.ts";
@@ -9,12 +8,19 @@ import { decodeSnapshot, headOf } from "../../store/state/state-rows.ts";
 import { rebuildMarkerPath, removeRebuildMarker } from "./rebuild-usage.ts";
 import { updateUsage, type CheckpointedState } from "./update-usage.ts";
 
+export interface CheckpointWithUsageOptions extends Omit<CheckpointOptions, "onWritten"> {
+  /** Months of usage to keep besides the current one. */
+  readonly usageMonths?: number;
+  /** Called after an update of the usage files; null: it succeeded, else why it failed. */
+  readonly onUsageUpdate?: (error: string | null) => void;
+}
+
 /** Makes a checkpoint, and then brings the files of the usage up to it. */
 export async function checkpointWithUsage(
   disk: Disk,
   folder: string,
   openSegment: number,
-  options: Omit<CheckpointOptions, "onWritten"> = {},
+  { usageMonths, onUsageUpdate = () => {}, ...options }: CheckpointWithUsageOptions = {},
 ): Promise<void> {
   let written: CheckpointedState | null = null as CheckpointedState | null;
   await checkpoint(disk, folder, openSegment, {
@@ -23,18 +29,21 @@ export async function checkpointWithUsage(
       written = { state, head };
     },
   });
+  const progress = new ProgressFile(disk, folder);
   try {
-    const progress = new ProgressFile(disk, folder);
     const state = written ?? (await readCheckpoint(disk, folder));
     const result = await updateUsage(disk, folder, state, {
       rebuilds: disk.stat(rebuildMarkerPath(folder)) !== null,
       onProgress: () => progress.grow(),
+      ...(usageMonths !== undefined && { keepMonths: usageMonths }),
     });
-    progress.remove();
     if (result.kind === "rebuilt") removeRebuildMarker(disk, folder);
+    if (result.kind !== "busy") onUsageUpdate(null);
   } catch (error) {
     // The checkpoint is complete. Usage is computed from the audit log until the next update.
-    log.warn("could not update the usage files", { error: messageOfError(error) });
+    onUsageUpdate(messageOfError(error));
+  } finally {
+    progress.remove();
   }
 }
 
@@ -65,6 +74,10 @@ class ProgressFile {
   }
 
   remove(): void {
-    if (this.#disk.stat(this.#path) !== null) this.#disk.remove(this.#path);
+    try {
+      if (this.#disk.stat(this.#path) !== null) this.#disk.remove(this.#path);
+    } catch {
+      // The next update tries again.
+    }
   }
 }

@@ -8,6 +8,7 @@ import type { StorageFault } from "../../store/journal/group-commit.ts";
 import type { Store } from "../../store/store.ts";
 import { makeUsageFolder } from "./usage-files.ts";
 import { readPosition } from "./usage-position.ts";
+import type { UsageUpdates } from "./usage-updates.ts";
 
 export interface RebuiltUsage {
   /** The last line of the audit log that the files cover. */
@@ -27,6 +28,7 @@ export const rebuildMarkerPath = (folder: string): string => join(folder, USAGE_
  */
 export async function rebuildUsage(
   store: Store,
+  updates: UsageUpdates,
 ): Promise<Result<RebuiltUsage, StorageFault | MaintenanceFault>> {
   const source = await store.read(() => store.auditLogSource());
   if (!source.ok) return source;
@@ -41,7 +43,8 @@ export async function rebuildUsage(
   const position = readPosition(disk, folder);
   if (disk.stat(markerPath) !== null || position === null) {
     const { checkpointError } = store.status();
-    const reason = checkpointError ?? "the files are in use, or could not be written";
+    const reason =
+      checkpointError ?? updates.error ?? "the files are in use, or could not be written";
     return err({ code: "maintenance_failed", reason });
   }
   const { audit_seq: auditSeq, until, files, observed } = position;

@@ -18,6 +18,7 @@ import {
 import type { KnownBefore } from "../../usage/recorded-line.ts";
 import { keepUsageBefore, UsageTable } from "../../usage/usage-table.ts";
 import {
+  DEFAULT_USAGE_MONTHS,
   findOldestMonth,
   makeUsageFolder,
   readUsageFile,
@@ -42,6 +43,8 @@ export interface CheckpointedState {
 export interface UpdateOptions {
   /** Compute everything again. */
   readonly rebuilds?: boolean;
+  /** Months to keep besides the current one. */
+  readonly keepMonths?: number;
   /** Called now and then with the number of lines that were read. */
   readonly onProgress?: (lines: number) => void;
 }
@@ -64,7 +67,7 @@ export async function updateUsage(
   const lock = disk.lock(join(folder, USAGE_FOLDER, LOCK_FILE));
   if (lock === null) return { kind: "busy" };
   try {
-    const update = new UsageUpdate(disk, folder, checkpointed, options.onProgress);
+    const update = new UsageUpdate(disk, folder, checkpointed, options);
     const lines = options.rebuilds === true ? null : await update.tryContinue();
     if (lines !== null) return { kind: "continued", lines };
     return { kind: "rebuilt", lines: await update.rebuild() };
@@ -87,12 +90,13 @@ class UsageUpdate {
   readonly #source: AuditLogSource;
   readonly #position: UsagePosition | null;
   readonly #onProgress: (lines: number) => void;
+  readonly #keepMonths: number;
 
   constructor(
     disk: Disk,
     folder: string,
     { state, head }: CheckpointedState,
-    onProgress: (lines: number) => void = () => {},
+    { onProgress = () => {}, keepMonths = DEFAULT_USAGE_MONTHS }: UpdateOptions,
   ) {
     this.#disk = disk;
     this.#folder = folder;
@@ -103,6 +107,7 @@ class UsageUpdate {
     this.#source = { disk, folder, coveredSeq, lastSeq, gaps: state.auditGaps };
     this.#position = readPosition(disk, folder);
     this.#onProgress = onProgress;
+    this.#keepMonths = keepMonths;
   }
 
   /** Counts the lines since the last update; null: everything has to be counted again. */
@@ -184,8 +189,9 @@ class UsageUpdate {
 
   async #commit(writer: UsageWriter, spans: UsageTable, known: KnownBefore): Promise<void> {
     const { now: until } = this.#final;
-    await writer.compact(until);
-    const oldest = instant(Date.parse(`${findOldestMonth(until)}-01T00:00:00Z`));
+    const oldestMonth = findOldestMonth(until, this.#keepMonths);
+    await writer.compact(until, oldestMonth);
+    const oldest = instant(Date.parse(`${oldestMonth}-01T00:00:00Z`));
     await writer.commit({
       audit_seq: this.#head.auditSeq,
       audit_sum: this.#head.auditSum,

@@ -9,8 +9,8 @@ import { FOLD_AFTER } from "../../usage/usage-series.ts";
 import { foldHour, startOfHour, UsageTable } from "../../usage/usage-table.ts";
 import { positionPath, type UsageFile, type UsagePosition } from "./usage-position.ts";
 
-/** So many months are kept besides the current one. */
-const KEPT_MONTHS = 18;
+/** So many months are kept besides the current one, if the setting does not say otherwise. */
+export const DEFAULT_USAGE_MONTHS = 18;
 
 /** A file does not contain what the position says: everything has to be computed again. */
 export class UsageDamaged extends Error {
@@ -86,8 +86,7 @@ export class UsageWriter {
   }
 
   /** Merges the months that are over, folds old ones to hours, and leaves out the oldest. */
-  async compact(until: Instant): Promise<void> {
-    const oldest = findOldestMonth(until);
+  async compact(until: Instant, oldest: string): Promise<void> {
     for (const [month, file] of this.#files) {
       if (month < oldest) this.#files.delete(month);
       else if (month < monthOf(until)) {
@@ -172,7 +171,7 @@ function foldTable(table: UsageTable): void {
   }
 }
 
-export function findOldestMonth(until: Instant): string {
+export function findOldestMonth(until: Instant, keepMonths: number): string {
   const [year = 0, month = 0] = monthOf(until).split("-").map(Number);
-  return monthOf(instant(Date.UTC(year, month - 1 - KEPT_MONTHS)));
+  return monthOf(instant(Date.UTC(year, month - 1 - keepMonths)));
 }

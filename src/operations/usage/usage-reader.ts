@@ -20,6 +20,7 @@ import { decodeAfter } from "./lines-after-position.ts";
 import { rebuildUsage, type RebuiltUsage } from "./rebuild-usage.ts";
 import { addLinesBetweenRequests } from "./read-site-record.ts";
 import { filterFiles, readUsageFile, UsageDamaged } from "./usage-files.ts";
+import { UsageUpdates } from "./usage-updates.ts";
 import { knownBefore, readPosition, readSpans, type UsagePosition } from "./usage-position.ts";
 
 /** Usage until now: of the wanted span at least, and perhaps of more. */
@@ -53,11 +54,13 @@ const MAX_LINES_IN_SERVER = 50_000;
 /** Reads usage from the files, and what is newer from the audit log. */
 export class UsageReader {
   readonly #store: Store;
+  readonly #updates: UsageUpdates;
   #recent: RecentLines | null = null;
   #lastRead: Promise<unknown> = Promise.resolve();
 
-  constructor(store: Store) {
+  constructor(store: Store, updates = new UsageUpdates()) {
     this.#store = store;
+    this.#updates = updates;
   }
 
   /** The time of the appliance. */
@@ -66,7 +69,7 @@ export class UsageReader {
   }
 
   rebuild(): Promise<Result<RebuiltUsage, StorageFault | MaintenanceFault>> {
-    return rebuildUsage(this.#store);
+    return rebuildUsage(this.#store, this.#updates);
   }
 
   /** One read at a time: they share the lines that were read. */

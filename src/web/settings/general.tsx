@@ -13,6 +13,7 @@ const NAMES = [
   "max_slots_per_user",
   "max_slots_per_peer",
   "audit_keep_months",
+  "usage_months",
   "audit_budget",
 ];
 

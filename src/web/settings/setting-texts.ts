@@ -25,6 +25,10 @@ export const SETTING_TEXTS: Readonly<Record<string, SettingText>> = {
     label: "Months of the audit log to keep",
     hint: "Besides the current month. Older months are removed. 0: keep all.",
   },
+  usage_months: {
+    label: "Months of usage to keep",
+    hint: "Besides the current month. Older months are removed. 1 to 999.",
+  },
   audit_budget: {
     label: "Audit log per address (MiB an hour)",
     hint: "An address that writes more is refused for a while. 0: no limit.",

@@ -31,6 +31,7 @@ test("berth config shows the defaults, with a data folder beside the executable"
     audit_budget: { value: "64", source: "default" },
     log: { value: "default", source: "default" },
     audit_keep_months: { value: "0", source: "default" },
+    usage_months: { value: "18", source: "default" },
     backup_schedule: { value: "daily 02:30", source: "default" },
     backup_keep: { value: "7", source: "default" },
     events: { value: ["default"], source: "default" },
@@ -107,6 +108,7 @@ test.each(["set", "reset"])(
       "audit_budget",
       "expiry_warning_days",
       "audit_keep_months",
+      "usage_months",
       "backup_schedule",
       "backup_keep",
     ]);

@@ -271,6 +271,23 @@ describe("berth doctor on the site", () => {
     expect((await runBerth(["status", "--data", data])).stdout).toMatch(ending);
   });
 
+  test("notes usage files that are missing, which verify accepts and a rebuild repairs", async () => {
+    const data = await makeSite();
+    await runOrThrow(["usage", "rebuild", "--data", data]);
+    expect(passedOf(await runDoctor(data), "usage")).toContain("cover the last checkpoint");
+    writeFileSync(join(data, "usage", "position.json"), "{");
+    const report = await runDoctor(data);
+    expect(problemsIn(report)).toEqual([]);
+    expect(findingOf(report, "usage_outdated")).toMatchObject({
+      severity: "note",
+      summary: expect.stringContaining("position.json is missing or cannot be read"),
+      command: expect.stringContaining("berth usage rebuild"),
+    });
+    expect((await runBerth(["verify", "--data", data])).code).toBe(0);
+    await runOrThrow(["usage", "rebuild", "--data", data]);
+    expect(findingOf(await runDoctor(data), "usage_outdated")).toBeUndefined();
+  });
+
   test("finds what berth status finds, with the same words, with and without a server", async () => {
     const data = await makeSite();
     await runOrThrow(["admin", "token", "--name", "ops", "--days", "never", "--data", data]);

@@ -1,7 +1,7 @@
 // A checkpoint process that makes no progress is killed, the server reports it, and a stop does not
 // wait for it. The limits are short here; those of the server are minutes.
 import { describe, expect, spyOn, test } from "bun:test";
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, rmSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkpointInChild, type ChildLimits } from "../../../src/cli/serve/checkpoint-child.ts";
 import { realDisk } from "../../../src/platform/files/disk.ts";
@@ -74,6 +74,7 @@ const checkpointWith =
   (folder, open, stopping) =>
     checkpointInChild(folder, open, stopping, {
       keepMonths: 0,
+      usageMonths: 18,
       limits: childLimits,
       ...(command && { command }),
     });
@@ -89,6 +90,25 @@ describe("checkpointInChild", () => {
     await store.checkpoint();
     expect(store.status().checkpointError).toBeNull();
     expect(await coveredSeq(folder)).toBe(2);
+  });
+
+  test("reports usage files that could not be updated, until they are", async () => {
+    const errors: (string | null)[] = [];
+    const { store, folder } = await openLicensedSite({
+      checkpoint: (path, open, stopping) =>
+        checkpointInChild(path, open, stopping, {
+          keepMonths: 0,
+          usageMonths: 18,
+          onUsageUpdate: (error) => errors.push(error),
+        }),
+    });
+    // A file in the place of the folder.
+    writeFileSync(join(folder, "usage"), "");
+    await store.checkpoint();
+    expect(store.status().checkpointError).toBeNull();
+    rmSync(join(folder, "usage"));
+    await store.checkpoint();
+    expect(errors).toEqual([expect.stringContaining("ENOTDIR"), null]);
   });
 
   test("reports only the message of a process that fails", async () => {

@@ -73,6 +73,7 @@ const HEALTHY: HealthFacts = {
   certificateEndsAt: inDays(200),
   backups: BACKUPS,
   notificationFailures: [],
+  usageError: null,
   fullCheck: null,
 };
 
@@ -346,6 +347,12 @@ const CASES: readonly Case[] = [
         { setting: "on_event", at: inDays(-1), reason: "it exited with code 3" },
       ],
     },
+  ],
+  [
+    "usage_failing",
+    "warning",
+    "The last update of the usage files failed: no space left",
+    { usageError: "no space left" },
   ],
   [
     "check_failed",

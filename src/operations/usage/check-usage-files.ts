@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import type { Disk } from "../../platform/files/disk.ts";
+import { USAGE_FOLDER } from "../../store/folder/files.ts";
+import { UsageTable } from "../../usage/usage-table.ts";
+import { readUsageFile, UsageDamaged } from "./usage-files.ts";
+import { positionPath, readPosition } from "./usage-position.ts";
+
+/**
+ * What is wrong with the files of the folder `usage/`; null: nothing. `auditSeq` is the last line of
+ * the audit log that the newest checkpoint covers.
+ */
+export function findUsageProblem(disk: Disk, folder: string, auditSeq: number): string | null {
+  if (auditSeq === 0) return null;
+  if (disk.stat(join(folder, USAGE_FOLDER)) === null) return "the usage files do not exist";
+  const position = readPosition(disk, folder);
+  if (position === null) return `${positionPath(folder)} is missing or cannot be read`;
+  if (position.audit_seq < auditSeq)
+    return `the usage files end at line ${position.audit_seq} of the audit log, the last checkpoint at line ${auditSeq}`;
+  try {
+    for (const file of position.files) readUsageFile(disk, folder, file, new UsageTable());
+    return null;
+  } catch (error) {
+    if (!(error instanceof UsageDamaged)) throw error;
+    // A running server may have replaced the file since.
+    const isReplaced = readPosition(disk, folder)?.newest_file !== position.newest_file;
+    return isReplaced ? null : error.message;
+  }
+}
