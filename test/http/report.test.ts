@@ -26,6 +26,18 @@ describe("GET report", () => {
     expect([denials.episodes, people, idle]).toEqual([0, [], []]);
   });
 
+  test("counts episodes that have not ended, and lists none of them", async () => {
+    const site = await openAppliance();
+    for (const user of ["ada", "bob", "eve"]) await site.register({ user });
+    await site.stop();
+    const next = await openAppliance({ folder: site.folder, licenses: {} });
+    next.clock.now = minutesLater(5);
+    const { denials, episodes } = await getReport(next);
+    expect([denials.open, denials.episodes, episodes]).toEqual([1, 0, []]);
+    const { denials: ofFeature } = await getReport(next, "?feature=view");
+    expect(ofFeature.open).toBe(0);
+  });
+
   test("counts slots in use, and hours at the limit", async () => {
     const site = await openAppliance();
     await site.register({ user: "ada" });

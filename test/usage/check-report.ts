@@ -19,7 +19,7 @@ const buildFullReport = (record: SiteRecord): Report =>
   finishSteps(
     buildReport(
       record,
-      [],
+      { holders: [], openEpisodes: [] },
       {
         from: instant(0),
         to: later(record.to, 1_000 * HOUR),

@@ -39,7 +39,7 @@ function report(record: SiteRecord, from: Instant) {
     hasSessions: false,
   };
   const { pools, days, episodes, people, consumption } = finishSteps(
-    buildReport(record, [], request, REAL_NAMES),
+    buildReport(record, { holders: [], openEpisodes: [] }, request, REAL_NAMES),
   );
   return {
     pools: pools.filter(({ observedHours }) => observedHours > 0),

@@ -1,4 +1,5 @@
 import type { ReportReply } from "../../http/reply/report.ts";
+import { formatCount } from "../frame/terminal.ts";
 
 /** Texts that the formats for people share. */
 
@@ -62,14 +63,16 @@ export function describeOmitted({ omitted }: ReportReply): string | null {
 }
 
 export function describeDenials({ denials }: ReportReply): string {
-  const { episodes, people, attempts, granted, gave_up, left, waits } = denials;
-  if (episodes === 0) return "no user was denied a slot";
-  const counts = `${episodes} episodes of ${people} people, ${attempts} refused calls`;
+  const { episodes, open, people, attempts, granted, gave_up, left, waits } = denials;
+  const notEnded = `${formatCount(open, "episode")} not ended yet, listed when the retries stop`;
+  if (episodes === 0) return open === 0 ? "no user was denied a slot" : notEnded;
+  const persons = people === 1 ? "1 person" : `${people} people`;
+  const counts = `${formatCount(episodes, "episode")} of ${persons}, ${formatCount(attempts, "refused call")}`;
   const outcomes = `${granted} granted later, ${gave_up} gave up, ${left} left`;
   const waiting =
     waits === null
       ? ""
       : `; waited: median ${formatSeconds(waits.median_seconds)}, p95 ` +
         `${formatSeconds(waits.p95_seconds)}, longest ${formatSeconds(waits.longest_seconds)}`;
-  return `${counts}: ${outcomes}${waiting}`;
+  return `${counts}: ${outcomes}${waiting}${open === 0 ? "" : `; ${notEnded}`}`;
 }

@@ -30,7 +30,7 @@ export function formatReport(report: ReportReply): string {
     section(
       "WHO WAS TURNED AWAY",
       ...formatList(
-        ["FIRST", "PERSON", "PRODUCT", "WHY", "ATTEMPTS", "OUTCOME", "WAITED"],
+        ["FIRST", "USER", "PRODUCT", "WHY", "ATTEMPTS", "OUTCOME", "WAITED"],
         report.episodes
           .toReversed()
           .map((episode) => [

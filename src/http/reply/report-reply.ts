@@ -33,6 +33,7 @@ export function reportReply(report: Report, isAnonymous: boolean): ReportReply {
     })),
     denials: {
       ...countsReply(denials),
+      open: denials.open,
       people: denials.people,
       waits: waitsReply(denials.waits),
       reasons: denials.reasons.map((reason) => ({ ...reason })),

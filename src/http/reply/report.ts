@@ -137,6 +137,9 @@ const ReportSession = Type.Object(
 const ReportDenials = Type.Object(
   {
     ...episodeCounts,
+    open: Type.Integer({
+      description: "Episodes that began in the period and have not ended; counted nowhere else.",
+    }),
     people: count,
     waits: orNull(Waits),
     reasons: Type.Array(

@@ -11,7 +11,13 @@ import type { StorageFault } from "../../store/journal/group-commit.ts";
 import type { Store } from "../../store/store.ts";
 import { buildReport, listPools } from "../../usage/report/build-report.ts";
 import { makeAnonymousNames, REAL_NAMES } from "../../usage/report/names.ts";
-import type { Holder, InSteps, Report, ReportRequest } from "../../usage/report/report.ts";
+import type {
+  Holder,
+  InSteps,
+  PresentState,
+  Report,
+  ReportRequest,
+} from "../../usage/report/report.ts";
 import type { SiteRecord } from "../../usage/site-record.ts";
 import { computeWhatIf, type WhatIfRequest } from "../../usage/what-if/compute-what-if.ts";
 import type { WhatIf } from "../../usage/what-if/what-if.ts";
@@ -42,9 +48,9 @@ export class Reports {
 
   buildReport(wanted: WantedReport): Promise<Result<Report, ReportFault>> {
     return this.#queue.run(async () => {
-      const state = await this.#store.read(captureHolders);
+      const state = await this.#store.read(capturePresentState);
       if (!state.ok) return state;
-      const { now, holders } = state.value;
+      const { now, present } = state.value;
       // Idle holders are judged by the last days before now, whatever the period is.
       const since = earliest(wanted.from, later(now, -wanted.idleDays * DAY));
       const record = await readSiteRecord(this.#store, since);
@@ -52,7 +58,7 @@ export class Reports {
       const fault = checkPool(record.value, wanted);
       if (fault !== null) return err(fault);
       const names = wanted.isAnonymous ? makeAnonymousNames(() => randomBytes(6)) : REAL_NAMES;
-      return ok(await finishBetweenRequests(buildReport(record.value, holders, wanted, names)));
+      return ok(await finishBetweenRequests(buildReport(record.value, present, wanted, names)));
     });
   }
 
@@ -97,7 +103,10 @@ async function finishBetweenRequests<T>(steps: InSteps<T>): Promise<T> {
 }
 
 /** A copy: the state changes with the next command. */
-function captureHolders(state: State, { at: now }: { readonly at: Instant }) {
+function capturePresentState(
+  state: State,
+  { at: now }: { readonly at: Instant },
+): { readonly now: Instant; readonly present: PresentState } {
   const holders: Holder[] = [];
   for (const { id: license, terms, pool } of state.licenses.values()) {
     for (const registration of pool.inSlotOrder()) {
@@ -109,5 +118,5 @@ function captureHolders(state: State, { at: now }: { readonly at: Instant }) {
       holders.push({ license, product: terms.product, user, slot, host, peer, ...times });
     }
   }
-  return { now, holders };
+  return { now, present: { holders, openEpisodes: [...state.openEpisodes.values()] } };
 }

@@ -18,10 +18,10 @@ import { computePoolLevels, findHour, type DayLevels } from "./pool-figures.ts";
 import {
   visitInSteps,
   type DayFigures,
-  type Holder,
   type InSteps,
   type PersonFigures,
   type PoolFigures,
+  type PresentState,
   type Report,
   type ReportRequest,
   type SessionRow,
@@ -30,7 +30,7 @@ import {
 /** Every figure of a report, from one record: so that its tables cannot disagree. */
 export function* buildReport(
   record: SiteRecord,
-  holders: readonly Holder[],
+  { holders, openEpisodes }: PresentState,
   request: ReportRequest,
   names: Names,
 ): InSteps<Report> {
@@ -53,6 +53,7 @@ export function* buildReport(
     .filter((episode) => isWanted(episode) && isInWindow(episode.firstAt))
     // Nearly sorted already: an episode is written at its end.
     .toSorted((a, b) => a.firstAt - b.firstAt || a.firstSeq - b.firstSeq);
+  const open = openEpisodes.filter((episode) => isWanted(episode) && isInWindow(episode.firstAt));
   const consumptions = record.consumptions.filter(
     (count) => isWanted(count) && isInWindow(count.at),
   );
@@ -103,7 +104,7 @@ export function* buildReport(
     }
     yield;
   }
-  const denials = yield* computeDenials(episodes, names);
+  const denials = yield* computeDenials(episodes, open.length, names);
   const idle = findIdleHolders(
     record,
     holders.filter((holder) => isWanted({ ...holder, feature: request.feature })),

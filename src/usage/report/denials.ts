@@ -43,6 +43,7 @@ export function measureWaits(episodes: readonly EndedEpisode[]): Waits | null {
 
 export function* computeDenials(
   episodes: readonly EndedEpisode[],
+  open: number,
   names: Names,
 ): InSteps<DenialFigures> {
   const byPerson = yield* groupInSteps(episodes, ({ user }) => personOf(user));
@@ -63,6 +64,7 @@ export function* computeDenials(
   });
   return {
     ...countEpisodes(episodes),
+    open,
     people: deniedPeople.length,
     waits: measureWaits(episodes),
     reasons: reasons.toSorted((a, b) => b.episodes - a.episodes),

@@ -1,6 +1,9 @@
-import type { EpisodeOutcome } from "../../domain/demand/episode.ts";
+import type { Episode, EpisodeOutcome } from "../../domain/demand/episode.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { EndedEpisode, PoolKey, Session } from "../site-record.ts";
+
+/** The longest period of a report. */
+export const MAX_PERIOD_DAYS = 600;
 
 /** What a report covers. */
 export interface ReportRequest {
@@ -32,6 +35,12 @@ export interface Holder {
   readonly registeredAt: Instant;
   readonly lastSeenAt: Instant;
   readonly borrowedUntil: Instant | null;
+}
+
+/** What a report needs besides the record: what is the case now. */
+export interface PresentState {
+  readonly holders: readonly Holder[];
+  readonly openEpisodes: readonly Episode[];
 }
 
 /** The figures of a site over a period. One object, from which every format is written. */
@@ -125,6 +134,8 @@ export interface Waits {
 }
 
 export interface DenialFigures extends EpisodeCounts {
+  /** Episodes that began in the period and have not ended: no other figure counts them. */
+  readonly open: number;
   readonly people: number;
   readonly waits: Waits | null;
   readonly reasons: readonly DenialReason[];
