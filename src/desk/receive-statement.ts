@@ -66,17 +66,26 @@ export async function checkStatement(
       .statementEntries()
       .find((entry) => entry.appliance === statement.iss && entry.digest === digest) ?? null;
   const checked = { statement, document, digest, recorded };
-  if (recorded !== null) return { ...checked, contradictions: [], warnings: [] };
+  if (recorded !== null)
+    return { ...checked, contradictions: [], warnings: describeReplacement(desk, recorded) };
   const contradictions = findContradictions(desk.ledger, statement);
   if (contradictions.length > 0 && acceptForkReason === null) {
     throw new DeskRefused(
       contradictions.join("; "),
-      'ask the site for missing statements (berth usage statement --number N); --accept-fork "REASON" accepts this one and records the reason in the ledger',
+      'ask the site for the cause, and for missing statements (berth usage statement --number N); --accept-fork "REASON" accepts this one and records the reason in the ledger',
     );
   }
   const last = findStatementChain(desk.ledger, statement.iss).at(-1) ?? null;
   const warnings = [...describeNewRestores(statement, last), ...findDateWarnings(statement, now)];
   return { ...checked, contradictions, warnings };
+}
+
+/** An accepted fork may have replaced a statement that is received again. */
+function describeReplacement({ ledger }: DeskRecords, { appliance, n, digest }: StatementEntry) {
+  const chain = findStatementChain(ledger, appliance);
+  return chain.some((entry) => entry.digest === digest)
+    ? []
+    : [`statement ${n} is not counted: an accepted fork replaced it`];
 }
 
 /** Records the statement and signs the answer. The same statement gets the same answer again. */

@@ -12,6 +12,7 @@ import {
 import { Desk } from "../../src/desk/desk.ts";
 import { checkStatement } from "../../src/desk/receive-statement.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";
+import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/files/disk.ts";
 import { openAppliance } from "../support/appliance.ts";
 import { issueTestLicense, makeRequestFrom } from "../support/desk-and-site.ts";
@@ -246,7 +247,8 @@ describe("a site that restored a backup", () => {
     const { desk, folder, site, clone, document } = await openRestoredSite();
     await receive(desk, document);
     goTo(site, 5);
-    await receive(desk, (await makeStatement(site)).document);
+    const replaced = await makeStatement(site);
+    await receive(desk, replaced.document);
     goTo(site, 7);
     await receive(desk, (await makeStatement(site)).document);
     goTo(clone, 6);
@@ -254,6 +256,11 @@ describe("a site that restored a backup", () => {
     await refusedUnchanged({ desk, folder }, second.document);
     const entry = await receive(desk, second.document, "the disk failed");
     expect(entry.accepted_fork).toBe("the disk failed");
+    const options = { acceptForkReason: null, now: wallClock() };
+    expect((await checkStatement(desk, replaced.document, options)).warnings).toEqual([
+      "statement 2 is not counted: an accepted fork replaced it",
+    ]);
+    expect((await checkStatement(desk, second.document, options)).warnings).toEqual([]);
     goTo(clone, 8);
     await receive(desk, (await makeStatement(clone)).document);
     goTo(site, 9);

@@ -31,7 +31,7 @@ export const usageCommand = defineCommand({
     const text = (): Text => {
       if (csv) return { csv: [[...CSV_COLUMNS], ...days.map(csvCells)].map(csvRecord) };
       if (ledger.statementEntries().length === 0) return "no usage statements were received yet";
-      if (days.length === 0) return "nothing was used";
+      if (days.length === 0) return "no reported usage matches the flags";
       return formatTable([HEADER, ...sumByMonth(days).map(cells)]);
     };
     return { json: days, text };
