@@ -81,6 +81,9 @@ test("a foreign statement, acknowledgement or vendor is refused with exit code 1
   const file = join(tempFolder(), "statement.jwt");
   const ack = join(tempFolder(), "ack.jwt");
   await run("usage", "statement", "--data", data, "--out", file);
+  const again = await runBinary(["usage", "statement", "--data", data, "--out", file]);
+  expect([again.code, again.stdout]).toEqual([1, ""]);
+  expect(again.stderr).toContain("already exists");
   const foreign = await runBinary(["vendor", "receive", file, "--dir", other.desk]);
   expect([foreign.code, foreign.stdout]).toEqual([1, ""]);
   expect(foreign.stderr).toContain("the statement is for another vendor");

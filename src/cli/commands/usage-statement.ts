@@ -2,9 +2,11 @@ import type { VendorStatementsReply } from "../../http/routes/statements.ts";
 import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
 import { readDocument } from "../files/input-document.ts";
 import { checkOutputPath, outputDocument } from "../files/output-document.ts";
+import { refuseToReplace } from "../files/output-file.ts";
 import { defineCommand } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
 import { matchingNumber } from "../frame/option-parsers.ts";
+import { Misuse } from "../frame/options.ts";
 import { escapeToOneLine, formatCount, formatTable } from "../frame/terminal.ts";
 
 const vendorOption = {
@@ -53,8 +55,11 @@ const statement = defineCommand({
   ],
   async run(options, context) {
     checkOutputPath(options, "usage");
+    // Before the statement is made: the next one must not replace the file of the last one.
+    if (options.out !== null) refuseToReplace(options.out);
     const { vendor, number } = options;
     const reply = await withAdminClient(options, context, async ({ admin }) => {
+      if (vendor === null) await requireOnlyVendor(unwrapReply(admin.statements.get()));
       if (number !== null) {
         const query = { ...setFields({ vendor }), number: String(number) };
         const stored = await unwrapReply(admin.statements.document.get({ query }));
@@ -70,6 +75,18 @@ const statement = defineCommand({
   },
 });
 
+/** A statement is for one vendor: with several, the operator says which. */
+async function requireOnlyVendor(
+  vendors: Promise<readonly VendorStatementsReply[]>,
+): Promise<void> {
+  const names = (await vendors).map(({ name, vendor }) => escapeToOneLine(name ?? vendor));
+  if (names.length < 2) return;
+  throw new Misuse(
+    "--vendor is required: several vendors have licenses here",
+    `the vendors are ${names.join(", ")}`,
+  );
+}
+
 function describeStatement(statement: ShownStatement, isRequestForNext: boolean): string[] {
   const { number, vendor, from, until, is_new, unreported_days } = statement;
   const days = formatCount(unreported_days ?? 0, "day");
@@ -79,7 +96,9 @@ function describeStatement(statement: ShownStatement, isRequestForNext: boolean)
       ? ["it is the last one again: no whole day in UTC has passed since"]
       : []),
     ...((unreported_days ?? 0) > 0
-      ? [`${days} not covered yet: run the command again for the next statement`]
+      ? [
+          `${days} not covered yet: run the command again for the next statement, with a new file name`,
+        ]
       : []),
   ];
 }
