@@ -116,6 +116,7 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
   invalid_license_feature_code: {
     status: 400,
     message: () => "the license has no such feature",
+    hint: "berth license list --json shows the features; their codes are case-sensitive",
   },
   unsupported_product_feature: {
     status: 400,

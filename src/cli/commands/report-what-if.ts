@@ -1,10 +1,11 @@
 import type { WhatIfReply } from "../../http/reply/what-if.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { setFields, unwrapReply, withAdminClient } from "../client/admin-client.ts";
-import { err, ok } from "../../domain/result.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
 import { defineCommand, type OptionTable } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
 import { matchingNumber } from "../frame/option-parsers.ts";
+import type { InvalidValue } from "../frame/options.ts";
 import { formatTable, withProgress } from "../frame/terminal.ts";
 import { createZoneFormatter, formatSeconds, poolName } from "../report/figures.ts";
 import { periodOptions, readPeriod } from "../report/report-period.ts";
@@ -32,10 +33,7 @@ const whatIfOptions = {
     help: "the numbers of slots to try, at most 100",
     isRequired: true,
     missingHint: "for example --slots 4..20",
-    parse: (text) =>
-      /^\d{1,7}(?:\.\.\d{1,7})?$/.test(text)
-        ? ok(text)
-        : err({ problem: `must be a range: ${text}`, hint: "for example --slots 4..20" }),
+    parse: parseSlots,
   },
   target: {
     name: "target",
@@ -51,6 +49,22 @@ const whatIfOptions = {
   ...periodOptions,
   json: option.json,
 } as const satisfies OptionTable;
+
+const MAX_NUMBERS = 100;
+
+function parseSlots(text: string): Result<string, InvalidValue> {
+  const [, first = "", last = first] = /^(\d{1,7})(?:\.\.(\d{1,7}))?$/.exec(text) ?? [];
+  const problem =
+    first === ""
+      ? "must be a range"
+      : Number(first) > Number(last)
+        ? "must begin with the lower number"
+        : Number(last) - Number(first) >= MAX_NUMBERS
+          ? `must be a range of at most ${MAX_NUMBERS} numbers`
+          : null;
+  const hint = "for example --slots 4..20";
+  return problem === null ? ok(text) : err({ problem: `${problem}: ${text}`, hint });
+}
 
 export const whatIfCommand = defineCommand({
   name: "report what-if",
@@ -119,7 +133,9 @@ const metCells = (met: Met): string[] => [
 const formatShare = (part: number, whole: number): string =>
   whole === 0 ? "-" : `${((100 * part) / whole).toFixed(1)} %`;
 
-function formatAnswer({ target_percent: percent, target_slots: slots, rows }: WhatIfReply): string {
+function formatAnswer(reply: WhatIfReply): string {
+  const { target_percent: percent, target_slots: slots, rows, recorded } = reply;
+  if (recorded.needs === 0) return "no user needed a slot in this period: choose another one";
   const answer = slots === null ? `more than ${rows.at(-1)?.slots ?? 0} slots` : `${slots} slots`;
   return `for ${percent} % of needs met at once: ${answer}`;
 }

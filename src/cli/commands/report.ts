@@ -113,6 +113,9 @@ const reportCommand = defineCommand({
   },
 });
 
+/** Files of these programs would not open. */
+const FOREIGN_ENDING = /\.(?:pdf|xlsx?|ods|docx?|odt|xml|png|svg)$/i;
+
 interface FormatFlags {
   readonly format: Format | null;
   readonly table: ReportTable | null;
@@ -126,6 +129,11 @@ function chooseFormat({ format, table, out, json }: FormatFlags): Format {
   if (json && out !== null)
     throw new Misuse("--json and --out cannot be combined", "use --format json with --out");
   const ending = FORMATS.find((name) => out?.endsWith(`.${name}`) === true) ?? null;
+  if (format === null && ending === null && FOREIGN_ENDING.test(out ?? ""))
+    throw new Misuse(
+      `--out ${out} ends with no format of a report`,
+      "use .html, .csv, .json or .txt, or add --format; a browser prints HTML to PDF",
+    );
   const chosen = json ? "json" : (format ?? ending ?? (table === null ? "text" : "csv"));
   if (table !== null && chosen !== "csv")
     throw new Misuse("--table is for CSV", "add --format csv; the other formats have all tables");

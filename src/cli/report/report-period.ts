@@ -1,5 +1,6 @@
-import { instant, later, type Instant } from "../../domain/time.ts";
+import { DAY, instant, later, type Instant } from "../../domain/time.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
+import { MAX_PERIOD_DAYS } from "../../usage/report/report.ts";
 import { parseTimestamp } from "../../http/timestamps.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { isTimeZone } from "../../usage/report/local-hours.ts";
@@ -7,6 +8,8 @@ import { Misuse, type InvalidValue, type Option } from "../frame/options.ts";
 import { parseDuration } from "../frame/times.ts";
 
 const EXAMPLE = "for example --month 2026-10, --last 30d, or --from 2026-10-05 --to 2026-10-11";
+
+const TOO_LONG = `a report covers at most ${MAX_PERIOD_DAYS} days: choose a shorter period`;
 
 /** The flags that choose the period of a report. */
 export const periodOptions = {
@@ -45,7 +48,7 @@ export const periodOptions = {
       isTimeZone(text)
         ? ok(text)
         : err({
-            problem: `unknown time zone: ${text}`,
+            problem: `must be a time zone: ${text}`,
             hint: "for example --time-zone Europe/Berlin, or --time-zone UTC",
           }),
   },
@@ -71,10 +74,11 @@ export function readPeriod(flags: PeriodFlags, now: Instant): Period {
   if (ways.filter(Boolean).length > 1) {
     throw new Misuse("--from and --to, --month, and --last exclude each other", EXAMPLE);
   }
-  if (month !== null) return readMonth(month, timeZone);
+  if (month !== null) return readMonth(month, timeZone, now);
   if (last !== null) {
     const duration = parseDuration(last);
     if (duration === null) throw new Misuse(`--last must be a duration: ${last}`, EXAMPLE);
+    if (duration > MAX_PERIOD_DAYS * DAY) throw new Misuse(`--last ${last} is too long`, TOO_LONG);
     return { from: rfc3339(later(now, -duration)), to: rfc3339(now) };
   }
   const start = from === null ? null : readTime("from", from, timeZone);
@@ -84,20 +88,26 @@ export function readPeriod(flags: PeriodFlags, now: Instant): Period {
       end === null ? "--from must be in the past" : "--from must be before --to",
       EXAMPLE,
     );
+  if (start !== null && (end ?? now) - start > MAX_PERIOD_DAYS * DAY)
+    throw new Misuse(
+      `the time from --from to ${end === null ? "now" : "--to"} is too long`,
+      TOO_LONG,
+    );
   return {
     from: start === null ? null : rfc3339(start),
     to: end === null ? null : rfc3339(end),
   };
 }
 
-function readMonth(month: string, timeZone: string): Period {
+function readMonth(month: string, timeZone: string, now: Instant): Period {
   if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month))
     throw new Misuse(`--month must be a month: ${month}`, EXAMPLE);
   const first = Temporal.PlainDate.from(`${month}-01`);
   const next = first.add({ months: 1 });
-  const startOf = (date: Temporal.PlainDate): string =>
-    rfc3339(instant(date.toZonedDateTime(timeZone).epochMilliseconds));
-  return { from: startOf(first), to: startOf(next) };
+  const startOf = (date: Temporal.PlainDate): Instant =>
+    instant(date.toZonedDateTime(timeZone).epochMilliseconds);
+  if (startOf(first) > now) throw new Misuse(`--month ${month} has not begun yet`, EXAMPLE);
+  return { from: rfc3339(startOf(first)), to: rfc3339(startOf(next)) };
 }
 
 function readTime(flag: "from" | "to", text: string, timeZone: string): Instant {

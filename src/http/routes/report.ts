@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { DAY, later, type Instant } from "../../domain/time.ts";
 import { isTimeZone } from "../../usage/report/local-hours.ts";
+import { MAX_PERIOD_DAYS } from "../../usage/report/report.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { ReportReply } from "../reply/report.ts";
@@ -144,7 +145,6 @@ interface PeriodQuery {
 }
 
 const DEFAULT_PERIOD = 30 * DAY;
-const MAX_PERIOD_DAYS = 600;
 
 function readPeriod(query: PeriodQuery, now: Instant) {
   const to = readTimestamp("to", query.to) ?? now;
