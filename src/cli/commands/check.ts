@@ -71,7 +71,7 @@ export const checkCommand = defineCommand({
     },
     json: option.json,
   },
-  arguments: ["CHECK"],
+  arguments: ["[CHECK]"],
   valueList: {
     title: "checks, and the units of their limits",
     values: [
@@ -127,6 +127,14 @@ function selectChecks(word: string, { warning, critical }: Thresholds): readonly
   }
   if (hasLimits && (name === undefined || CHECKS[name].unit === null)) {
     throw new Misuse(`the check ${word} has no limits`, "berth check slots -w 80 -c 100");
+  }
+  const isRising = name === "slots" || name === "backup";
+  const [lower, higher] = isRising ? [warning, critical] : [critical, warning];
+  if (lower !== null && higher !== null && lower > higher) {
+    throw new Misuse(
+      `--warning ${warning} is worse than --critical ${critical}`,
+      `of ${word}, the limit of WARNING is ${isRising ? "at most" : "at least"} that of CRITICAL`,
+    );
   }
   return name === undefined ? NAMES : [name];
 }

@@ -70,4 +70,16 @@ describe("berth check", () => {
     const { code, stdout } = await runBerth(["check", ...args]);
     expect([code, stdout]).toEqual([3, expect.stringMatching(/^BERTH UNKNOWN - [^\n|]+\n$/)]);
   });
+
+  test.each([
+    ["slots", "100", "80", "at most"],
+    ["licenses", "5", "30", "at least"],
+  ])("is UNKNOWN if the limits of %s are reversed", async (check, warning, critical, side) => {
+    const { code, stdout } = await runBerth(["check", check, "-w", warning, "-c", critical]);
+    expect([code, stdout]).toEqual([
+      3,
+      `BERTH UNKNOWN - --warning ${warning} is worse than --critical ${critical}; ` +
+        `of ${check}, the limit of WARNING is ${side} that of CRITICAL\n`,
+    ]);
+  });
 });
