@@ -50,7 +50,7 @@ async function banner({
   settings,
   ...services
 }: ServerContext): Promise<void> {
-  const { siteName, listen, clientNetworks, clientAuth } = settings;
+  const { siteName, listen, metricsListen, clientNetworks, clientAuth } = settings;
   const { applianceStatus, access, certificate } = services;
   const status = await applianceStatus.read();
   const licenses = status.ok ? status.value.licenses : [];
@@ -68,6 +68,9 @@ async function banner({
       ["  site", siteName],
       ["  address", `${formatListenAddress(listen)}, page at ${url}/`],
       ...(tlsUrl === null ? [] : [["  over TLS", tlsUrl]]),
+      ...(metricsListen === null
+        ? []
+        : [["  metrics", `${formatListenAddress(metricsListen)}, without a login`]]),
       ["  data", folder],
       ["  licenses", licenseTexts.join(", ") || "none yet"],
       ["  applications", `from ${networks}, ${authentication}`],
