@@ -5,6 +5,8 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { openAppliance } from "../../src/cli/serve/appliance.ts";
+import { signAcknowledgement, type Acknowledgement } from "../../src/license/acknowledgement.ts";
+import { readUnverifiedPayload } from "../../src/license/document.ts";
 import { generateKey, publicPart } from "../../src/license/keys.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";
 import { signLicense, type LicenseDocument } from "../../src/license/license.ts";
@@ -34,10 +36,12 @@ type Site = Awaited<ReturnType<typeof openAppliance>>;
 
 /** Genuine documents, each for another use or another site. */
 async function makeOtherDocuments(
-  { trust, otherTrust, license, airgap, timeAnswer, vendor, otherVendor }: SiteDocuments,
+  documents: SiteDocuments,
   requestDocument: string,
 ): Promise<string[]> {
-  const claims = JSON.parse(Buffer.from(license.split(".")[1] ?? "", "base64url").toString());
+  const { trust, otherTrust, license, airgap, timeAnswer, vendor, otherVendor } = documents;
+  const claims = readUnverifiedPayload(license);
+  const acknowledged = readUnverifiedPayload(documents.acknowledgement) as Acknowledgement;
   const signVariant = (differing: Partial<LicenseDocument>, key = vendor.key): Promise<string> =>
     signLicense({ ...(claims as LicenseDocument), ...differing }, key);
   const withoutRequest = { request_id: null, nonce: null };
@@ -61,6 +65,11 @@ async function makeOtherDocuments(
       { serial: 9, license_id: 77, iss: otherVendor.vendor.vendor },
       otherVendor.key,
     ),
+    // Of another appliance's statement, of one that was not made, and by another trusted vendor.
+    await signAcknowledgement({ ...acknowledged, appliance: "0123456789ABCDEF" }, vendor.key),
+    await signAcknowledgement({ ...acknowledged, digest: "0".repeat(64) }, vendor.key),
+    await signAcknowledgement({ ...acknowledged, n: 2 }, vendor.key),
+    await signAcknowledgement({ ...acknowledged, iss: otherVendor.vendor.vendor }, otherVendor.key),
   ];
 }
 
@@ -70,12 +79,13 @@ const IMPORTS = [
   "trust documents",
   "policies",
   "time documents",
+  "acknowledgements",
   "license requests, at the vendor's desk",
 ] as const;
 
 async function makeImportRoutes(
   site: Site,
-  { vendor, license, airgap, timeAnswer, trust, otherTrust }: SiteDocuments,
+  { vendor, license, airgap, timeAnswer, acknowledgement, trust, otherTrust }: SiteDocuments,
   requestDocument: string,
 ): Promise<ImportRoute[]> {
   const { key } = vendor;
@@ -110,6 +120,11 @@ async function makeImportRoutes(
       name: "time documents",
       genuine: { kind: "time", document: timeAnswer, signer: key },
       receive: (document) => site.timekeeping.applyTimeDocument(document, PEER),
+    },
+    {
+      name: "acknowledgements",
+      genuine: { kind: "ack", document: acknowledgement, signer: key },
+      receive: (document) => site.usageStatements.acknowledge(document, PEER),
     },
     {
       name: "license requests, at the vendor's desk",

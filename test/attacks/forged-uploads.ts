@@ -34,6 +34,11 @@ function makeRoutes({ documents }: AttackTarget): Route[] {
       makeFields: asLicense,
     },
     {
+      path: "/api/admin/v1/statements/acknowledge",
+      genuine: { kind: "ack", document: documents.acknowledgement, signer },
+      makeFields: asLicense,
+    },
+    {
       path: "/api/v4/airgap/license",
       genuine: { kind: "policy", document: documents.airgap.license_policy, signer },
       makeFields: (license_policy) => ({ ...documents.airgap, license_policy }),

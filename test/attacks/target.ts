@@ -1,7 +1,7 @@
 // The target of the attacks: the real binary on a new site with licenses of every kind, an admin
 // token, and all documents that would be valid to send.
 import { join } from "node:path";
-import { openAppliance } from "../../src/cli/serve/appliance.ts";
+import { DAY, later } from "../../src/domain/time.ts";
 import { signAcknowledgement } from "../../src/license/acknowledgement.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
 import { verifyLicenseRequest } from "../../src/license/request.ts";
@@ -15,6 +15,7 @@ import { issueLicense } from "../../src/desk/issue.ts";
 import { atEnd } from "../support/suite-harness.ts";
 import { buildBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { unwrap } from "../support/licensed-store.ts";
+import { openSiteFolder } from "../support/site-folder.ts";
 
 export const PRODUCT = "cad";
 export const LOGIN = "ada";
@@ -66,7 +67,7 @@ export interface SiteDocuments {
   };
   /** Answers the site's current time code. */
   readonly timeAnswer: string;
-  /** Signed for this site, but for a statement that it did not make. */
+  /** Of the site's only statement. */
   readonly acknowledgement: string;
 }
 
@@ -75,15 +76,13 @@ const createDesk = (folder: string, name: string, products: string[]): Promise<D
 
 const signTrust = (desk: Desk): Promise<string> => signTrustDocument(desk.vendor, desk.key);
 
-/** Creates the data folder `site` below `root`, installs licenses, and closes it again. */
+/**
+ * Creates the data folder `site` below `root`, installs licenses, and closes it again. The licenses
+ * are two days old, so that a usage statement can be made.
+ */
 export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDocuments> {
-  const site = await openAppliance({
-    folder: join(root, "site"),
-    identityName: null,
-    kind: "site",
-    create: true,
-    holder: "server",
-  });
+  let now = later(wallClock(), -2 * DAY);
+  const site = await openSiteFolder(join(root, "site"), () => now);
   try {
     const vendor = await createDesk(join(root, "desk"), "Initrode", [PRODUCT, SPARE, MESH]);
     const otherVendor = await createDesk(join(root, "other"), "Hooli", ["nucleus"]);
@@ -101,11 +100,13 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
         terms: { ...TERMS, slots },
         allowWeakBinding: true,
         acceptForkReason: null,
-        now: wallClock(),
+        now,
       });
       return { id: unwrap(await site.licensing.installLicense(document, PEER)).id, document };
     };
     const [main, spare] = [await install(PRODUCT), await install(SPARE)];
+    now = wallClock();
+    const { statement } = unwrap(await site.usageStatements.make(vendor.vendor.vendor, PEER));
     const { request: cancelledRequest } = unwrap(await site.licensing.request(PRODUCT, null, PEER));
     unwrap(await site.licensing.cancelRequest(cancelledRequest, PEER));
     const { request: openRequest } = unwrap(await site.licensing.request(PRODUCT, null, PEER));
@@ -135,8 +136,8 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
           iss: vendor.vendor.vendor,
           iat,
           appliance: site.identity.id,
-          n: 1,
-          digest: "0".repeat(64),
+          n: statement.n,
+          digest: statement.digest,
         },
         vendor.key,
       ),

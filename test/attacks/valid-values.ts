@@ -52,7 +52,7 @@ const usualValues = (documents: SiteDocuments): Values => ({
     splitIntoFrames("a text ".repeat(2_000)).join("\n"),
   ),
   vendor: oneOf(documents.otherVendor.vendor.vendor),
-  number: oneOf("1", "2", ""),
+  number: oneOf("1", ""),
   // Never the right one: a server that was moved away grants nothing.
   appliance: oneOf("0000000000000000"),
   from: oneOf(hoursFromNow(-48), ""),
@@ -87,6 +87,8 @@ const valuesByRoute = (documents: SiteDocuments): Readonly<Record<string, Values
   "/api/admin/v1/trust/show": { license: oneOf(documents.trust, documents.otherTrust) },
   "/api/admin/v1/trust/add": { license: oneOf(documents.trust, documents.otherTrust) },
   "/api/admin/v1/clock/repair": { license: oneOf(documents.timeAnswer) },
+  "/api/admin/v1/statements": { vendor: oneOf(documents.vendor.vendor.vendor, "") },
+  "/api/admin/v1/statements/document": { vendor: oneOf(documents.vendor.vendor.vendor, "") },
   "/api/admin/v1/statements/acknowledge": { license: oneOf(documents.acknowledgement) },
   "/api/admin/v1/requests/document": { request_id: oneOf(documents.openRequest) },
   "/api/admin/v1/requests/cancel": { request_id: oneOf(documents.cancelledRequest) },
