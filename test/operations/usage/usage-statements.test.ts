@@ -7,7 +7,6 @@ import { unwrap } from "../../support/licensed-store.ts";
 import {
   atDay,
   goTo,
-  installLicense,
   makeStatement,
   openReportingSite,
   readStatement,
@@ -216,18 +215,6 @@ describe("the content of a usage statement", () => {
     for (const text of HOSTILE) expect(payload).not.toContain(text);
     expect(figures.licenses.map(({ product }) => product)).toEqual(["sim"]);
     expect(figures.licenses[0]?.pools[0]).toMatchObject({ people: [3, 0], consumption: [3, 0] });
-  });
-
-  test("has at most 48 KiB for a month of 20 licenses with features and steady use", async () => {
-    const site = await openReportingSite();
-    for (let index = 1; index < 20; index += 1) {
-      const features = [{ code: `F${index}`, floating: { slots: 50 } }];
-      await installLicense(site, "sim", { slots: 50, consumption: { max: 1 }, features });
-    }
-    goTo(site.site, 31);
-    const { document } = await makeStatement(site.site);
-    expect(document.length).toBeLessThan(48 * 1024);
-    expect((await readStatement(document)).figures.licenses).toHaveLength(20);
   });
 });
 
