@@ -18,8 +18,8 @@ export const SYSCALL_PROMISES = {
   start: "a start that fails exits with code 1, an error and a hint",
   unsynced: "a change whose file could not be synced is not answered with 200",
   child:
-    "a fault in a checkpoint shows in the status, the server continues, and the next " +
-    "checkpoint succeeds",
+    "a fault in a checkpoint or in its update of the usage files shows in the status, the " +
+    "server continues, and the next checkpoint succeeds",
   rotation:
     "a segment that cannot be opened shows in the status, and one whose name may be lost " +
     "ends the server with code 1",
@@ -53,7 +53,7 @@ export function judgeRun(
     ["short", fault === "short", () => checkShort(scenario, result)],
     ["start", call.isDuringStart && !isChild(scenario) && isError(fault), () => checkStart(result)],
     ["unsynced", failsOtherSync(scenario, call, fault), () => checkUnsynced(result)],
-    ["child", failsCheckpoint(scenario, call, fault), () => checkChild(result)],
+    ["child", failsCheckpoint(scenario, call, fault), () => checkChild(call, fault, result)],
     ["stop", failsStop(scenario, call, fault), () => checkStop(result)],
     ["recovery", scenario.hasFullDisk && isError(fault), () => checkRecovery(result)],
     ["rotation", failsRotation(scenario, call, fault), () => checkRotation(call, result)],
@@ -79,7 +79,7 @@ const isChild = ({ tracedProcess }: Scenario): boolean => tracedProcess === "che
  * ended.
  */
 const isLockNoteErasure = ({ name, path, nth }: TracedCall, fault: InjectedFault): boolean =>
-  /^(?:checkpoint\.)?lock$/.test(path) &&
+  /^(?:checkpoint\.|usage\/)?lock$/.test(path) &&
   /^(?:ftruncate|pwrite64)$/.test(name) &&
   nth === 2 &&
   isError(fault);
@@ -187,14 +187,18 @@ function checkUnsynced({ replies, exitedWith }: ScenarioResult): string | null {
   return replies.at(-1)?.last?.status === 200 ? "the server answered 200" : null;
 }
 
-function checkChild({
-  exitedWith,
-  stoppedWith,
-  checkpointError,
-  replies,
-}: ScenarioResult): string | null {
+/** A fault in the usage files is no fault of the checkpoint, unless it kills the process. */
+function checkChild(
+  { path }: TracedCall,
+  fault: InjectedFault,
+  { exitedWith, stoppedWith, checkpointError, hasUsageFinding, replies }: ScenarioResult,
+): string | null {
   if (exitedWith !== null) return `the server ended with ${exitedWith}`;
-  if (checkpointError === null) return "the status shows no checkpoint error";
+  const isUsageError = isError(fault) && /^usage(?:\/|$)/.test(path);
+  if (isUsageError && checkpointError !== null) return `the checkpoint failed: ${checkpointError}`;
+  if (isUsageError && !hasUsageFinding) return "the status has no finding about the usage files";
+  // The data folder is synced for both.
+  if (checkpointError === null && !hasUsageFinding) return "the status shows no checkpoint error";
   const last = replies.at(-1)?.last;
   if (last?.status !== 200) return `the server answered ${last?.status} ${last?.code}`;
   return stoppedWith === "0" ? null : `the stop ended with ${stoppedWith}`;

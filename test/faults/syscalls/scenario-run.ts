@@ -54,6 +54,8 @@ export interface ScenarioResult {
   readonly replies: readonly StepReplies[];
   /** Whether a change was refused on a full disk and accepted later. */
   readonly hasRecovered: boolean;
+  /** Whether the status after the checkpoint has a finding about the usage files. */
+  readonly hasUsageFinding: boolean;
   /** The checkpoint error in the status after the checkpoint; null: none. */
   readonly checkpointError: string | null;
   /** Violations that no fault can excuse. */
@@ -133,9 +135,9 @@ async function executeRun(run: ScenarioRun, mode: TraceMode): Promise<ScenarioRe
   if (server.readyAt !== null && scenario.tracedProcess === "server") await markReady(server, log);
   const replies: StepReplies[] = [];
   if (scenario.runsCheckpoint) replies.push(await runStep(run, server, longHeartbeat));
-  const checkpointError = scenario.runsCheckpoint
+  const { checkpointError, hasUsageFinding } = scenario.runsCheckpoint
     ? await waitForCheckpoint(run, server, checkpoint)
-    : null;
+    : NO_ERRORS;
   if (server.readyAt !== null) {
     for (const step of scenario.steps) {
       if (!replies.some(endsServer)) replies.push(await runStep(run, server, step));
@@ -177,6 +179,7 @@ async function executeRun(run: ScenarioRun, mode: TraceMode): Promise<ScenarioRe
     stderr,
     replies,
     hasRecovered,
+    hasUsageFinding,
     checkpointError,
     violations,
   };
@@ -241,35 +244,46 @@ const removeLimit = ({ pid }: TracedServer): void => {
   Bun.spawnSync(["prlimit", "--pid", String(pid), "--fsize=unlimited:unlimited"]);
 };
 
-/** Waits for the end of the due checkpoint and returns its error in the status. */
+type CheckpointErrors = Pick<ScenarioResult, "checkpointError" | "hasUsageFinding">;
+
+const NO_ERRORS: CheckpointErrors = { checkpointError: null, hasUsageFinding: false };
+
+/** Waits for the end of the due checkpoint and returns what the status shows of its errors. */
 async function waitForCheckpoint(
   { workFolder, violations }: ScenarioRun,
   server: TracedServer,
   checkpoint: Checkpoint,
-): Promise<string | null> {
-  let checkpointError: string | null = null;
+): Promise<CheckpointErrors> {
+  let errors = NO_ERRORS;
   let repliesAfterExit = 0;
-  const hasCheckpointError = async (): Promise<boolean> => {
-    const storage = (await server.send(readStatus))?.body["storage"] as AnswerBody | undefined;
-    checkpointError = (storage?.["checkpoint_error"] ?? null) as string | null;
-    return checkpointError !== null;
+  const hasErrors = async (): Promise<boolean> => {
+    const body = (await server.send(readStatus))?.body;
+    const storage = body?.["storage"] as AnswerBody | undefined;
+    const findings = (body?.["findings"] ?? []) as readonly AnswerBody[];
+    errors = {
+      checkpointError: (storage?.["checkpoint_error"] ?? null) as string | null,
+      hasUsageFinding: findings.some(({ code }) => code === "usage_failing"),
+    };
+    return errors.checkpointError !== null || errors.hasUsageFinding;
   };
+  /** The server may learn of a fault in the usage files a moment after the end of the process. */
+  const hasFailedCall = (): boolean =>
+    /= -1 .*\(INJECTED\)/.test(readTextIfPresent(traceLogPath(workFolder)));
   const isOver = async (): Promise<boolean> => {
     if (server.hasExited()) return true;
     // The trace log shows when the server is notified of the checkpoint's end.
     if (checkpoint === null)
-      return (
-        readTextIfPresent(traceLogPath(workFolder)).includes("--- SIGCHLD") || hasCheckpointError()
-      );
+      return readTextIfPresent(traceLogPath(workFolder)).includes("--- SIGCHLD") || hasErrors();
     const code = checkpoint.exitCode();
     if (code === null) return false;
     repliesAfterExit += 1;
-    return code === 0 || (await hasCheckpointError()) || repliesAfterExit > MAX_STATUS_REPLIES;
+    if (code === 0 && !hasFailedCall()) return true;
+    return (await hasErrors()) || repliesAfterExit > MAX_STATUS_REPLIES;
   };
   if (!(await isEventuallyTrue(isOver))) violations.push("the due checkpoint did not end");
-  if (repliesAfterExit > MAX_STATUS_REPLIES)
+  if (repliesAfterExit > MAX_STATUS_REPLIES && checkpoint?.exitCode() !== 0)
     violations.push("the due checkpoint failed without an error in the status");
-  return checkpointError;
+  return errors;
 }
 
 /** Sends one step and handles its answer. */
