@@ -1,5 +1,14 @@
 import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
-import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  mkdirSync,
+  rmdirSync,
+} from "node:fs";
 import { join } from "node:path";
 import { later, DAY, HOUR, type Instant } from "../../src/domain/time.ts";
 import { findUsageProblem } from "../../src/operations/usage/check-usage-files.ts";
@@ -233,6 +242,10 @@ describe("usage files", () => {
     const reader = new UsageReader(site.store, updates);
     expect(await reader.rebuild()).toMatchObject({ fault: { reason: "no space left" } });
     disk.clearFaults();
+    rmSync(usagePath(site, "rebuild"));
+    mkdirSync(usagePath(site, "rebuild"));
+    expect(await reader.rebuild()).toMatchObject({ fault: { code: "maintenance_failed" } });
+    rmdirSync(usagePath(site, "rebuild"));
     await site.store.checkpoint();
     expect(updates.error).toBeNull();
     expect(findUsageProblem(realDisk, site.folder, auditSeq)).toBeNull();
@@ -250,6 +263,9 @@ describe("usage files", () => {
     expect(find()).toBe(`${path} is damaged`);
     writeFileSync(usagePath(site, "position.json"), "{");
     expect(find()).toBe(`${usagePath(site, "position.json")} is missing or cannot be read`);
+    rmSync(usagePath(site, "position.json"));
+    mkdirSync(usagePath(site, "position.json"));
+    expect(find()).toMatch(/^the usage files cannot be read: EISDIR/);
     rmSync(join(site.folder, "usage"), { recursive: true });
     expect(find()).toBe("the usage files do not exist");
     expect(findUsageProblem(realDisk, site.folder, 0)).toBeNull();

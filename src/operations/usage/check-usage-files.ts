@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { messageOfError } from "../../platform/error-message.ts";
 import type { Disk } from "../../platform/files/disk.ts";
 import { USAGE_FOLDER } from "../../store/folder/files.ts";
 import { UsageTable } from "../../usage/usage-table.ts";
@@ -12,6 +13,14 @@ import { positionPath, readPosition } from "./usage-position.ts";
 export function findUsageProblem(disk: Disk, folder: string, auditSeq: number): string | null {
   if (auditSeq === 0) return null;
   if (disk.stat(join(folder, USAGE_FOLDER)) === null) return "the usage files do not exist";
+  try {
+    return findProblemOfFiles(disk, folder, auditSeq);
+  } catch (error) {
+    return `the usage files cannot be read: ${messageOfError(error)}`;
+  }
+}
+
+function findProblemOfFiles(disk: Disk, folder: string, auditSeq: number): string | null {
   const position = readPosition(disk, folder);
   if (position === null) return `${positionPath(folder)} is missing or cannot be read`;
   if (position.audit_seq < auditSeq)

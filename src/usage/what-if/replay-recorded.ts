@@ -136,7 +136,8 @@ class RecordedReplay {
 
   #setClockBack(period: number, at: Instant): void {
     this.#period = period;
-    this.#lastAt = at;
+    // A refusal may have a time of a later period.
+    this.#lastAt = latest(at, this.#clockPeriods[period]?.from ?? at);
     for (const [key, session] of this.#active) {
       if (session.endPeriod >= period) {
         this.#site.setEnd(session, this.#endOf(session), at);
