@@ -77,21 +77,23 @@ export function formatReportHtml(report: ReportReply): string {
 /** So many rows of each list: a page with more can be neither read nor printed. */
 const SHOWN = 500;
 
+/** Also a number with a fixed number of decimals, which is a text. */
+const isNumeric = (value: string | number): boolean =>
+  typeof value === "number" || /^\d+\.\d$/.test(value);
+
 type Column<T> = readonly [title: string, read: (row: T) => string | number];
 
 function formatTableHtml<T>(columns: readonly Column<T>[], rows: readonly T[]): Html {
   if (rows.length === 0) return html`<p>None.</p>`;
   const [sample] = rows;
   const head = columns.map(([title, read]) => {
-    const isNumber = sample !== undefined && typeof read(sample) === "number";
+    const isNumber = sample !== undefined && isNumeric(read(sample));
     return isNumber ? html`<th class="n">${title}</th>` : html`<th>${title}</th>`;
   });
   const body = rows.slice(0, SHOWN).map((row) => {
     const cells = columns.map(([, read]) => {
       const value = read(row);
-      return typeof value === "number"
-        ? html`<td class="n">${value}</td>`
-        : html`<td>${value}</td>`;
+      return isNumeric(value) ? html`<td class="n">${value}</td>` : html`<td>${value}</td>`;
     });
     return html`<tr>
       ${cells}
