@@ -106,7 +106,8 @@ export const reports = {
   denied: {
     title: "Denied episodes",
     explain:
-      "One need of one person that was not met at once, however often the application tried again.",
+      "One need of one person that was not met at once, however often the application tried again. " +
+      "It is listed when it has ended: with a grant, or ten minutes after the last attempt.",
     none: "No one was turned away in this period.",
     noneOnDay: "No one was turned away on this day.",
     day: "Day",
