@@ -91,6 +91,7 @@ const UPLOADS = new Set([
   "/api/admin/v1/trust/show",
   "/api/admin/v1/trust/add",
   "/api/admin/v1/clock/repair",
+  "/api/admin/v1/statements/acknowledge",
 ]);
 
 /**
