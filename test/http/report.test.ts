@@ -32,8 +32,12 @@ describe("GET report", () => {
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
     next.clock.now = minutesLater(5);
-    const { denials, episodes } = await getReport(next);
+    const { denials, episodes, pools } = await getReport(next);
     expect([denials.open, denials.episodes, episodes]).toEqual([1, 0, []]);
+    expect(pools.map((pool) => [pool.feature, pool.open_episodes])).toEqual([
+      [null, 1],
+      ["view", 0],
+    ]);
     const { denials: ofFeature } = await getReport(next, "?feature=view");
     expect(ofFeature.open).toBe(0);
   });

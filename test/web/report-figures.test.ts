@@ -58,6 +58,7 @@ const pool = (different: Partial<PoolReply>): PoolReply => ({
   sessions: 9,
   people: 3,
   episodes: 0,
+  open_episodes: 0,
   heat_map: { mean: [], peak: [] },
   ...different,
 });

@@ -62,6 +62,7 @@ const COLUMNS: { readonly [T in ReportTable]: readonly string[] } = {
     "sessions",
     "people",
     "episodes",
+    "open_episodes",
     "limits",
   ],
   days: [

@@ -113,6 +113,7 @@ const poolReply = (figures: PoolFigures): ReportPoolReply => ({
   sessions: figures.sessions,
   people: figures.people,
   episodes: figures.episodes,
+  open_episodes: figures.openEpisodes,
   heat_map: {
     mean: figures.heatMap.mean.map((row) =>
       row.map((mean) => (mean === null ? null : round(mean))),

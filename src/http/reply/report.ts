@@ -51,6 +51,9 @@ const ReportPool = Type.Object(
     sessions: count,
     people: count,
     episodes: count,
+    open_episodes: Type.Integer({
+      description: "Episodes that have not ended; they are in no other figure of the pool.",
+    }),
     heat_map: Type.Object({ mean: weekdayRows, peak: weekdayRows }),
   },
   { title: "ReportPool" },

@@ -61,6 +61,7 @@ export function* buildReport(
   const sessionsByPool = yield* groupInSteps(sessions, poolKeyText);
   const episodesByPool = yield* groupInSteps(episodes, poolKeyText);
   const consumptionsByPool = yield* groupInSteps(consumptions, poolKeyText);
+  const openByPool = groupBy(open, poolKeyText);
   const pools: PoolFigures[] = [];
   const days: DayFigures[] = [];
   const people: PersonFigures[] = [];
@@ -85,6 +86,7 @@ export function* buildReport(
       sessions: users.sessions,
       people: users.holders,
       episodes: ofPool.episodes.length,
+      openEpisodes: openByPool.get(poolKeyText(key))?.length ?? 0,
     });
     people.push(...users.people);
     const episodesByDay = groupBy(ofPool.episodes, ({ firstAt }) => dayOf(hours, firstAt));

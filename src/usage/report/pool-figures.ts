@@ -15,7 +15,10 @@ export interface DayLevels {
 }
 
 export interface PoolLevels {
-  readonly figures: Omit<PoolFigures, keyof PoolKey | "sessions" | "people" | "episodes">;
+  readonly figures: Omit<
+    PoolFigures,
+    keyof PoolKey | "sessions" | "people" | "episodes" | "openEpisodes"
+  >;
   readonly days: ReadonlyMap<string, DayLevels>;
 }
 

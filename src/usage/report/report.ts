@@ -95,6 +95,8 @@ export interface PoolFigures extends PoolKey {
   readonly sessions: number;
   readonly people: number;
   readonly episodes: number;
+  /** Episodes that have not ended; they are in no other figure. */
+  readonly openEpisodes: number;
   readonly heatMap: HeatMap;
 }
 

@@ -33,6 +33,9 @@ export function Denied({ address, report, idleDays }: Props) {
   const days = report.days.filter(isShown);
   const counts = countByDay(days, daysOf(report));
   const total = counts.reduce((sum, { episodes }) => sum + episodes, 0);
+  const open = report.pools
+    .filter(isShown)
+    .reduce((sum, { open_episodes: count }) => sum + count, 0);
   const { day } = address;
   const selectDay = (next: string | null): void => {
     location.hash = reportLink({ ...address, day: next });
@@ -41,8 +44,9 @@ export function Denied({ address, report, idleDays }: Props) {
     <section class="card">
       <h3>{texts.title}</h3>
       <p class="hint">{texts.explain}</p>
+      {open > 0 && <p class="warn">{texts.open(open)}</p>}
       {total === 0 && day === null ? (
-        <p>{texts.none}</p>
+        open === 0 && <p>{texts.none}</p>
       ) : (
         <>
           <DayBars counts={counts} selected={day} onSelect={selectDay} />

@@ -108,6 +108,10 @@ export const reports = {
     explain:
       "One need of one person that was not met at once, however often the application tried again. " +
       "It is listed when it has ended: with a grant, or ten minutes after the last attempt.",
+    open: (count: number) =>
+      count === 1
+        ? "1 denied episode has not ended yet: a user is still trying."
+        : `${count} denied episodes have not ended yet: users are still trying.`,
     none: "No one was turned away in this period.",
     noneOnDay: "No one was turned away on this day.",
     day: "Day",
