@@ -103,6 +103,11 @@ export type Fault =
       readonly number: number;
       readonly restoredAt: Instant | null;
     }
+  /** An acknowledgement for another appliance; null: no trusted vendor signed it. */
+  | {
+      readonly code: "acknowledgement_foreign";
+      readonly appliances: { readonly signed: string; readonly here: string } | null;
+    }
   | { readonly code: "vendor_in_use"; readonly licenses: number }
   | { readonly code: "slots_borrowed"; readonly slots: number }
   | { readonly code: "too_many_audit_gaps"; readonly limit: number };

@@ -255,6 +255,15 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
         : "make the next statement and tell the vendor of the restore: receiving it needs --accept-fork",
     sample: { number: 3, restoredAt: SAMPLE_TIME },
   },
+  acknowledgement_foreign: {
+    status: 400,
+    message: ({ appliances }) =>
+      appliances === null
+        ? "no vendor that this server trusts signed this acknowledgement"
+        : `the acknowledgement is for appliance ${appliances.signed}; this one is ${appliances.here}`,
+    hint: "berth usage statements lists the statements of this server and their vendors",
+    sample: { appliances: null },
+  },
   vendor_in_use: {
     status: 400,
     message: ({ licenses }) =>

@@ -41,6 +41,7 @@ const RULE_REASONS = {
   statement_outdated: "another usage statement was made at the same time",
   statement_too_large: "too much use for one statement",
   statement_unknown: "acknowledges an unknown statement",
+  acknowledgement_foreign: "acknowledgement for another site",
   vendor_in_use: "vendor’s licenses installed",
   slots_borrowed: "slots borrowed",
   too_many_audit_gaps: "too many gaps in the audit log",

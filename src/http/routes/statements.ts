@@ -182,12 +182,7 @@ export const statements = ({ usageStatements, peerOf }: RouteDeps) =>
           summary: "Install a vendor's acknowledgement of a usage statement",
           requiredFields: ["license"],
           reply: AcknowledgedReply,
-          refusals: [
-            "invalid_license_file",
-            "untrusted_vendor",
-            "hardware_mismatch",
-            "statement_unknown",
-          ],
+          refusals: ["invalid_license_file", "acknowledgement_foreign", "statement_unknown"],
         }),
       },
     );

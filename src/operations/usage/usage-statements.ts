@@ -101,13 +101,13 @@ export class UsageStatements {
     const verified = await verifyAcknowledgement(document.trim(), vendors, at);
     if (!verified.ok) {
       return verified.fault.wrong === "signer"
-        ? err({ code: "untrusted_vendor" })
+        ? err({ code: "acknowledgement_foreign", appliances: null })
         : err({ code: "invalid_license_file", problem: verified.fault });
     }
     const { iss: vendor, appliance, n, digest } = verified.value;
     if (appliance !== this.#identity.id) {
       const appliances = { signed: appliance, here: this.#identity.id };
-      return err({ code: "hardware_mismatch", appliances });
+      return err({ code: "acknowledgement_foreign", appliances });
     }
     const command = { type: "AcknowledgeStatement", vendor, n, digest, peer } as const;
     return this.#store.transact(command, (_state, outcome) => ({ vendor, ...outcome }));

@@ -250,7 +250,7 @@ describe("an acknowledgement", () => {
     const written = other.site.lastSeq();
     expect(
       await failure(other.site.services.usageStatements.acknowledge(acknowledgement, "test")),
-    ).toMatchObject({ code: "hardware_mismatch" });
+    ).toMatchObject({ code: "acknowledgement_foreign" });
     expect(other.site.lastSeq()).toBe(written);
   });
 
@@ -261,6 +261,6 @@ describe("an acknowledgement", () => {
     const { acknowledgement } = await receive(desk, (await makeStatement(site)).document);
     expect(
       await failure(other.site.services.usageStatements.acknowledge(acknowledgement, "test")),
-    ).toEqual({ code: "untrusted_vendor" });
+    ).toEqual({ code: "acknowledgement_foreign", appliances: null });
   });
 });
