@@ -10,8 +10,8 @@ const SITE = ["data", "identity", "config"];
 const SETTINGS = words(
   "data site-name listen listen-tls metrics-listen tls-cert tls-key client-ca client-networks admin-networks client-auth " +
     "allow-plain-credentials names max-slots-per-user max-slots-per-peer audit-budget " +
-    "expiry-warning-days log identity audit-keep-months backup-schedule backup-keep backup-dir " +
-    "on-event event-syslog events pool-full-minutes",
+    "expiry-warning-days log identity audit-keep-months usage-months backup-schedule backup-keep " +
+    "backup-dir on-event event-syslog events pool-full-minutes",
 );
 const DESK = ["dir", "passphrase-file"];
 const TERMS = words(
