@@ -58,7 +58,7 @@ export interface StoreOptions {
   readonly observer?: StoreObserver;
 }
 
-/** Is told of the events of commands. Called for each command, so it must cost next to nothing. */
+/** Receives the events of commands. Called for each command, so it must cost next to nothing. */
 export interface StoreObserver {
   /** The events were applied to the state, in the same step as the command was decided. */
   readonly applied: (events: readonly Event[], state: State, at: Instant) => void;

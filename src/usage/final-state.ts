@@ -8,7 +8,7 @@ export interface FinalState {
   readonly now: Instant;
   /** By license. */
   readonly terms: ReadonlyMap<number, { readonly vendor: string; readonly terms: Terms }>;
-  /** The products of all licenses, also of removed ones: an id belongs to one product for ever. */
+  /** The products of all licenses, also of removed ones: an id always belongs to one product. */
   readonly products: ReadonlyMap<number, string>;
   /** When the appliance was moved to another host; null: it was not. */
   readonly retiredAt: Instant | null;

@@ -88,7 +88,7 @@ test("the access log still shows a server error during a flood of refusals", asy
   expect(server.lines.at(-1)).toMatchObject({ message: "server error", facts: { status: 500 } });
 });
 
-test("requests whose handler throws at once are not counted as concurrent for ever", async () => {
+test("requests whose handler throws at once do not stay counted as concurrent", async () => {
   const fetch = withAccessLog(
     () => {
       throw new Error("a bug");

@@ -77,7 +77,7 @@ describe("the summary of denied episodes", () => {
     });
   });
 
-  test("has no waits if nobody got a slot", () => {
+  test("has no waits if no episode ended with a slot", () => {
     expect(summarizeEpisodes([episode({ outcome: "left" })]).waits).toBeNull();
   });
 

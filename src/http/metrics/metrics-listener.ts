@@ -17,7 +17,7 @@ export interface MetricsListenOptions {
   readonly logMode: LogMode;
 }
 
-/** Every address may call it, so that nobody can slow down the server by reading them in a loop. */
+/** Every address may call it: reading in a loop must not slow down the server. */
 const REUSE_MS = 1_000;
 
 const ROUTES: RouteTable = new Map([

@@ -118,7 +118,7 @@ export class Notifier {
     }
   }
 
-  /** A channel that fails is not told that it fails. */
+  /** A channel that fails gets no event about its own failure. */
   #send(event: NotificationEvent): void {
     for (const { channel, queue } of this.#queues) {
       const isAboutItself = event.code === NOTIFICATION_FAILED && event.subject === channel.setting;

@@ -27,7 +27,7 @@ export interface ProgramOutcome {
 const MAX_OUTPUT_BYTES = 64 * 1024;
 /** How long a killed process may need to end; one that waits for a broken disk never does. */
 const KILL_TIMEOUT_MS = 2_000;
-/** A process that left the group may keep the pipe open for ever. */
+/** A process that left the group may keep the pipe open. */
 const DRAIN_TIMEOUT_MS = 500;
 
 /**

@@ -18,7 +18,7 @@ export const REAL_NAMES: Names = {
 };
 
 /**
- * Replaces names with random keys. A key is not computed from the name, so that nobody can find a
+ * Replaces names with random keys. A key is not computed from the name, so no reader can find a
  * name by trying; the same name has the same key within one report only.
  */
 export function makeAnonymousNames(makeRandomKey: () => string): Names {

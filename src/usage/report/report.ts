@@ -228,7 +228,7 @@ export interface SessionRow extends PoolKey, Pick<Session, "license" | "slot" | 
   readonly end: Instant | null;
 }
 
-/** Work in pieces: whoever runs it can do something else between two of them. */
+/** Work in pieces: the caller can do something else between two of them. */
 export type InSteps<T> = Generator<undefined, T, undefined>;
 
 /** So many rows are a millisecond or two of work. */
