@@ -5,7 +5,7 @@ import type { Fault } from "../../src/domain/fault.ts";
 import { ok, type Result } from "../../src/domain/result.ts";
 import type { RuleContext } from "../../src/domain/rule-context.ts";
 import type { State } from "../../src/domain/state.ts";
-import { latest } from "../../src/domain/time.ts";
+import { instant, latest, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { AuditHealth } from "../../src/store/audit/audit-health.ts";
 import type { StoreHealth } from "../../src/store/store-health.ts";
@@ -14,7 +14,8 @@ import type { ChainHead } from "../../src/store/journal/journal.ts";
 import type { StoreStatus, StoreOptions } from "../../src/store/store-options.ts";
 import type { Store as DurableStore } from "../../src/store/store.ts";
 
-type StoreMember = "transact" | "read" | "peek" | "status" | "health" | "auditHealth" | "close";
+type StoreMember =
+  "transact" | "lastDecision" | "read" | "peek" | "status" | "health" | "auditHealth" | "close";
 
 export class Store implements Pick<DurableStore, StoreMember> {
   readonly auditHealth = new AuditHealth();
@@ -22,6 +23,7 @@ export class Store implements Pick<DurableStore, StoreMember> {
   readonly #lock: OpenedFolder["lock"];
   readonly #state: State;
   readonly #head: ChainHead;
+  #lastDecisionAt: Instant = instant(0);
 
   static async open(options: StoreOptions): Promise<Store> {
     const { disk, folder, kind, create, clock, recognize = () => {} } = options;
@@ -44,9 +46,14 @@ export class Store implements Pick<DurableStore, StoreMember> {
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
   ): Promise<Result<T, Fault>> {
     const context = this.#now();
+    this.#lastDecisionAt = context.at;
     const resolved = typeof command === "function" ? command(this.#head) : command;
     const result = transact(this.#state, resolved, context);
     return result.ok ? ok(view(this.#state, result.value.outcome, context)) : result;
+  }
+
+  get lastDecision(): { readonly at: Instant; readonly seq: number } {
+    return { at: this.#lastDecisionAt, seq: this.#head.seq };
   }
 
   async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, never>> {
