@@ -244,5 +244,6 @@ export async function openSignedIn(
 ): Promise<OperatorPage> {
   const opened = await OperatorPage.open(new URL(path, site.url).href, options);
   await opened.signIn(token);
+  await opened.waitUntilSignedIn();
   return opened;
 }

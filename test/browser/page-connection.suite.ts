@@ -158,8 +158,6 @@ describe("a view whose script cannot be loaded", () => {
   test("loads when the connection is back", async () => {
     const view = await openSignedIn(site, token, "#/overview");
     const { page } = view;
-    // A reload before the sign-in has ended would show the sign-in again.
-    await page.getByText(/of 10 slots in use/).waitFor();
     await page.route("**/assets/settings-*", (route) => route.abort());
     await page.reload();
     await page.getByText(/of 10 slots in use/).waitFor();
