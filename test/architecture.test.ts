@@ -14,15 +14,17 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   platform: ["domain"],
   // Usage statistics are computed from events; they are no part of the rules.
   usage: ["domain"],
+  // The language of the sharing rules: texts to rules and findings.
+  rules: ["domain"],
   store: ["domain", "platform"],
   // The texts of all faults, for http, cli and web.
   faults: ["domain", "license", "store", "platform"],
-  operations: ["domain", "license", "usage", "store", "platform", "faults"],
-  http: ["domain", "usage", "operations", "platform", "faults"],
+  operations: ["domain", "license", "usage", "rules", "store", "platform", "faults"],
+  http: ["domain", "usage", "rules", "operations", "platform", "faults"],
   // It shares the answer types of http, and the code for events, codes and documents.
   web: ["domain", "license", "faults", "http"],
   desk: ["domain", "license", "platform"],
-  cli: ["domain", "license", "usage", "operations", "http", "desk", "platform", "faults"],
+  cli: ["domain", "license", "usage", "rules", "operations", "http", "desk", "platform", "faults"],
   "main.ts": ["cli"],
 };
 
@@ -35,6 +37,7 @@ const ALLOWED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   preact: ["web"],
   "@preact/signals": ["web"],
   qr: ["license"],
+  "toml-eslint-parser": ["rules"],
   uplot: ["web"],
   "@sinclair/typebox": ["http", "operations", "store", "license"],
 };

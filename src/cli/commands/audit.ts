@@ -20,7 +20,7 @@ import { refuseToReplace, writeOutput } from "../files/output-file.ts";
 import { defineCommand, type Values } from "../frame/define-command.ts";
 import { option, siteOptions } from "../frame/flags.ts";
 import { createTimeFormatter } from "../frame/times.ts";
-import { findNearest } from "../frame/nearest.ts";
+import { findNearest } from "../../domain/text/nearest.ts";
 import type { JsonOutcome } from "../frame/outcome.ts";
 import { formatCount, formatTable, type Text } from "../frame/terminal.ts";
 

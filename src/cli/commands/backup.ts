@@ -11,7 +11,7 @@ import { verifyLiveFolder, type VerifyReport } from "../../operations/folder/ver
 import { findOriginalOfBackup } from "../../operations/folder/appliance-claim.ts";
 import { Failure } from "../frame/command.ts";
 import { defineCommand } from "../frame/define-command.ts";
-import { findNearest } from "../frame/nearest.ts";
+import { findNearest } from "../../domain/text/nearest.ts";
 import { Misuse } from "../frame/options.ts";
 import { checkBackupFile, checkBackup, checkNewFile } from "../files/file-argument.ts";
 import { option } from "../frame/flags.ts";

@@ -1,5 +1,5 @@
 import { formatSettingValue } from "../../domain/appliance/setting-change.ts";
-import { findNearest } from "../frame/nearest.ts";
+import { findNearest } from "../../domain/text/nearest.ts";
 import type { SettingChangesReply } from "../../http/running-server.ts";
 import { readEditedSettings, type EditedValues } from "../../operations/setting-changes.ts";
 import { SERVICE_SETTINGS } from "../../platform/environment.ts";

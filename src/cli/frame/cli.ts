@@ -4,7 +4,7 @@ import { EXIT_OK, type Command } from "./command.ts";
 import { commands, commandGroups } from "../command-table.ts";
 import { describeError, toJsonRefusal } from "./error-report.ts";
 import { option } from "./flags.ts";
-import { findNearest } from "./nearest.ts";
+import { findNearest } from "../../domain/text/nearest.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { readSettings } from "./settings-file.ts";
 import { print, printError, printJsonRefusal, printWarning } from "./terminal.ts";

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { errorCode } from "../../platform/files/system-error.ts";
 import type { Command } from "./command.ts";
-import { findNearest } from "./nearest.ts";
+import { findNearest } from "../../domain/text/nearest.ts";
 import { Misuse, type Option, type ParsedFlags } from "./options.ts";
 
 /** Arguments that look like a subcommand, and the command that does what was meant. */

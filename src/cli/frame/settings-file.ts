@@ -23,7 +23,7 @@ import {
 import type { Command } from "./command.ts";
 import { settings as serverSettings } from "../serve/settings.ts";
 import { option } from "./flags.ts";
-import { findNearest } from "./nearest.ts";
+import { findNearest } from "../../domain/text/nearest.ts";
 import { printWarning } from "./terminal.ts";
 
 /** The settings of a command besides its flags and the environment. */

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../domain/result.ts";
 import { DEFAULT_EVENTS, EVENT_NAMES } from "../../operations/notifications/event-choice.ts";
 import { LOCAL_SYSLOG, type SyslogTarget } from "../../platform/system/syslog.ts";
-import { findNearest } from "../frame/nearest.ts";
+import { findNearest } from "../../domain/text/nearest.ts";
 import { Misuse, type InvalidValue, type Option } from "../frame/options.ts";
 import { matchingNumber } from "../frame/option-parsers.ts";
 import { parseListenAddress } from "./listen-address.ts";

@@ -1,5 +1,5 @@
 import { Misuse } from "../frame/options.ts";
-import { findNearest } from "../frame/nearest.ts";
+import { findNearest } from "../../domain/text/nearest.ts";
 
 /** Settings of `--feature CODE:setting=value…`, and the fields of a terms file that they set. */
 const FIELDS: Readonly<Record<string, string>> = {

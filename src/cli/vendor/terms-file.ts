@@ -5,7 +5,7 @@ import { DAY_OR_TIME, parseTermsFile } from "../../license/terms-file.ts";
 import { messageOfError } from "../../platform/error-message.ts";
 import { errorCode } from "../../platform/files/system-error.ts";
 import { Misuse } from "../frame/options.ts";
-import { findNearest } from "../frame/nearest.ts";
+import { findNearest } from "../../domain/text/nearest.ts";
 import { findRepeatedMember } from "./repeated-member.ts";
 
 /** Shown by `berth vendor terms`. */

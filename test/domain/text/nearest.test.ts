@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findNearest } from "../../../src/cli/frame/nearest.ts";
+import { findNearest } from "../../../src/domain/text/nearest.ts";
 
 const CANDIDATES = ["status", "slots", "serve", "license list", "tls init", "man"];
 

@@ -1,0 +1,163 @@
+import { parseTOML, ParseError, type AST } from "toml-eslint-parser";
+import type { FindingList } from "./rules-finding.ts";
+
+/** A TOML value with the line on which it begins. */
+export type TomlNode = TomlTable | TomlList | TomlScalar;
+
+export interface TomlTable {
+  readonly kind: "table";
+  readonly line: number;
+  readonly entries: Map<string, TomlEntry>;
+}
+
+export interface TomlEntry {
+  /** The line of the key. */
+  readonly line: number;
+  readonly node: TomlNode;
+}
+
+export interface TomlList {
+  readonly kind: "list";
+  readonly line: number;
+  readonly items: TomlNode[];
+}
+
+export interface TomlScalar {
+  readonly kind: "string" | "integer" | "boolean" | "other";
+  readonly line: number;
+  readonly value: string | number | boolean | null;
+}
+
+/** Null: the text is not valid TOML; the findings say where. */
+export function readTomlTree(text: string, findings: FindingList): TomlTable | null {
+  let lines: string[] | null = null;
+  const invalidLines = new Set<number>();
+  while (invalidLines.size < MAX_SYNTAX_ERRORS) {
+    const result = tryParse(lines === null ? text : lines.join("\n"));
+    if (result.program !== null) return lines === null ? buildTree(result.program) : null;
+    const { line, message } = result;
+    // The cause is in another line, such as a list that is not closed.
+    if (invalidLines.has(line)) return null;
+    invalidLines.add(line);
+    findings.error(line, message, "see https://toml.io for the syntax of TOML");
+    if (text.length > MAX_RECOVERED_LENGTH) return null;
+    // The next errors are found by parsing the text without this line.
+    lines ??= text.split("\n");
+    const invalid = lines[line - 1];
+    if (invalid === undefined) return null;
+    lines[line - 1] = invalid.trimStart().startsWith("[") ? "[[invalid]]" : "";
+  }
+  return null;
+}
+
+/** Each error costs another parse of the text. */
+const MAX_SYNTAX_ERRORS = 20;
+const MAX_RECOVERED_LENGTH = 65_536;
+
+type ParseResult =
+  | { readonly program: AST.TOMLProgram }
+  | { readonly program: null; readonly line: number; readonly message: string };
+
+function tryParse(text: string): ParseResult {
+  try {
+    return { program: parseTOML(text) };
+  } catch (error) {
+    if (error instanceof ParseError) {
+      const { lineNumber, message } = error;
+      // A header without its bracket is reported in the line after it.
+      const isHeaderOpen = OPEN_HEADER.test(text.split("\n", lineNumber - 1).at(-1) ?? "");
+      return isHeaderOpen
+        ? { program: null, line: lineNumber - 1, message: "not valid TOML: ] is missing" }
+        : { program: null, line: lineNumber, message: `not valid TOML: ${describeError(message)}` };
+    }
+    // The parser's stack overflows with values of a hundred thousand characters.
+    if (error instanceof RangeError) {
+      return { program: null, line: 0, message: "not valid TOML: a value is too long" };
+    }
+    throw error;
+  }
+}
+
+const OPEN_HEADER = /^\s*\[[^\]]*$/;
+
+const describeError = (message: string): string =>
+  message === "Defining a key multiple times is invalid"
+    ? "this key or table is defined twice"
+    : message.charAt(0).toLowerCase() + message.slice(1);
+
+function buildTree({ body: [top] }: AST.TOMLProgram): TomlTable {
+  const root = newTable(1);
+  for (const part of top.body) {
+    if (part.type === "TOMLKeyValue") addValue(root, part);
+    else {
+      const table = openTable(root, part);
+      for (const pair of part.body) addValue(table, pair);
+    }
+  }
+  return root;
+}
+
+const newTable = (line: number): TomlTable => ({ kind: "table", line, entries: new Map() });
+
+const lineOf = ({ loc }: AST.HasLocs): number => loc.start.line;
+
+/** The table that a header `[a.b]` or `[[a.b]]` begins. The parser has checked that it may. */
+function openTable(root: TomlTable, { key, kind }: AST.TOMLTable): TomlTable {
+  const names = key.keys.map(readKey);
+  const line = lineOf(key);
+  const last = names.length - 1;
+  let table = root;
+  for (const [index, name] of names.entries()) {
+    const found = table.entries.get(name)?.node;
+    if (index === last && kind === "array") {
+      const next = newTable(line);
+      if (found?.kind === "list") found.items.push(next);
+      else table.entries.set(name, { line, node: { kind: "list", line, items: [next] } });
+      return next;
+    }
+    table = descend(table, name, line);
+  }
+  return table;
+}
+
+/** The table below a name; of a list of tables, its last one. */
+function descend(table: TomlTable, name: string, line: number): TomlTable {
+  const found = table.entries.get(name)?.node;
+  if (found?.kind === "table") return found;
+  const last = found?.kind === "list" ? found.items.at(-1) : undefined;
+  if (last?.kind === "table") return last;
+  const next = newTable(line);
+  table.entries.set(name, { line, node: next });
+  return next;
+}
+
+function addValue(table: TomlTable, { key, value }: AST.TOMLKeyValue): void {
+  const names = key.keys.map(readKey);
+  const line = lineOf(key);
+  let target = table;
+  for (const name of names.slice(0, -1)) target = descend(target, name, line);
+  target.entries.set(names.at(-1) ?? "", { line, node: readValue(value) });
+}
+
+const readKey = (key: AST.TOMLBare | AST.TOMLQuoted): string =>
+  key.type === "TOMLBare" ? key.name : key.value;
+
+function readValue(node: AST.TOMLContentNode): TomlNode {
+  const line = lineOf(node);
+  if (node.type === "TOMLArray") {
+    return { kind: "list", line, items: node.elements.map(readValue) };
+  }
+  if (node.type === "TOMLInlineTable") {
+    const table = newTable(line);
+    for (const pair of node.body) addValue(table, pair);
+    return table;
+  }
+  switch (node.kind) {
+    case "string":
+    case "integer":
+    case "boolean":
+      return { kind: node.kind, line, value: node.value };
+    default:
+      return { kind: "other", line, value: null };
+  }
+}
