@@ -21,6 +21,7 @@ import { qrCommands } from "./commands/qr.ts";
 import { auditCommands } from "./commands/audit.ts";
 import { reportCommands } from "./commands/report.ts";
 import { releaseCommand } from "./commands/release.ts";
+import { rulesImportCommand } from "./commands/rules-import.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { serviceCommands } from "./commands/service.ts";
 import { shellCommands } from "./commands/shell.ts";
@@ -62,6 +63,7 @@ export const commandGroups: readonly CommandGroup[] = [
       ...usageStatementCommands,
       ...reportCommands,
       releaseCommand,
+      rulesImportCommand,
     ],
   },
   {

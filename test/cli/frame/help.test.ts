@@ -83,6 +83,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     "json",
   ],
   release: [...SITE, "product", "user", "all", "yes", "json"],
+  "rules import": ["map", "out", "json"],
   "license request": [
     ...SITE,
     "product",
@@ -204,6 +205,7 @@ describe("berth help", () => {
       "report",
       "report what-if",
       "release",
+      "rules import",
     ]);
   });
 
