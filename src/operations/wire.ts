@@ -11,7 +11,7 @@ import type { LockHolder } from "../store/folder/lock.ts";
 import { EditedSettingsFile } from "../store/folder/edited-settings-file.ts";
 import { AccessFile } from "../store/secrets/access-file.ts";
 import { SealedFile } from "../store/secrets/sealed-file.ts";
-import type { StoreOptions } from "../store/store-options.ts";
+import type { StoreObserver, StoreOptions } from "../store/store-options.ts";
 import { Store } from "../store/store.ts";
 import { UsageReader } from "./usage/usage-reader.ts";
 import { Reports } from "./usage/reports.ts";
@@ -33,6 +33,9 @@ import { Identity } from "./identity.ts";
 import { Licensing } from "./licensing.ts";
 import { ApplianceMetrics } from "./metrics/appliance-metrics.ts";
 import { MetricsReader } from "./metrics/metrics-reader.ts";
+import { GrantEstimator } from "./queue/grant-estimator.ts";
+import { RecordedSessions } from "./queue/recorded-sessions.ts";
+import { SessionLengths } from "./queue/session-lengths.ts";
 import { SettingChanges } from "./setting-changes.ts";
 import { Slots } from "./slots.ts";
 import { Timekeeping } from "./timekeeping.ts";
@@ -60,6 +63,7 @@ export interface ApplianceOperations {
   readonly demandCounts: DemandCounts;
   readonly reports: Reports;
   readonly metrics: MetricsReader;
+  readonly grantEstimator: GrantEstimator;
   readonly auditLog: AuditLogReader;
   readonly auditMaintenance: AuditMaintenance;
   /** Writes what is only in memory, and closes the folder. */
@@ -128,8 +132,9 @@ export async function wire(
   const identity = new Identity(disk, folder, options.hardware);
   const accessFile = new AccessFile(disk, folder);
   const metrics = new ApplianceMetrics();
+  const sessionLengths = new SessionLengths();
   const store = await Store.open({
-    observer: metrics,
+    observer: combineObservers(metrics, sessionLengths),
     disk,
     folder,
     kind: options.kind,
@@ -192,6 +197,7 @@ export async function wire(
         metrics,
         demand: commands.demandCounts,
       }),
+      grantEstimator: new GrantEstimator(new RecordedSessions(store, sessionLengths)),
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),
       async close() {
@@ -204,3 +210,12 @@ export async function wire(
     },
   };
 }
+
+const combineObservers = (...observers: readonly StoreObserver[]): StoreObserver => ({
+  applied(events, state, at) {
+    for (const observer of observers) observer.applied(events, state, at);
+  },
+  durable(events, state) {
+    for (const observer of observers) observer.durable(events, state);
+  },
+});

@@ -1,5 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { RequestDurations } from "../../src/http/metrics/request-durations.ts";
+import type { GrantEstimator } from "../../src/operations/queue/grant-estimator.ts";
 import type { MetricsReader } from "../../src/operations/metrics/metrics-reader.ts";
 import type { Services } from "../../src/http/services.ts";
 import type { StatusStreams } from "../../src/http/reply/status-streams.ts";
@@ -239,6 +240,7 @@ describe("an internal error", () => {
         demandCounts: broken as DemandCounts,
         reports: broken as Reports,
         metrics: broken as MetricsReader,
+        grantEstimator: broken as GrantEstimator,
         requestDurations: new RequestDurations(),
         airgap: broken as Airgap,
         credentials: broken as CloudCredentials,

@@ -18,7 +18,10 @@ export class MutableSlotPool<T extends MutableSlotHolder> implements SlotPool<T>
     return this.#byUser.size;
   }
 
-  get expiryIndex(): Pick<ExpiryIndex<T>, "countEnded" | "ended" | "endingBetween" | "nthEnd"> {
+  get expiryIndex(): Pick<
+    ExpiryIndex<T>,
+    "countEnded" | "ended" | "endingBetween" | "nthEnd" | "sample"
+  > {
     return this.#byEnd;
   }
 

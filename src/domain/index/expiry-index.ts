@@ -43,6 +43,26 @@ export class ExpiryIndex<T extends ExpiringItem> extends SortedList<T, ExpiringI
     }
   }
 
+  /**
+   * At most `count` items that have not ended, at even distances in the order of their ends. The
+   * cost does not grow with the number of items, except for one step per chunk.
+   */
+  sample(count: number, now: Instant): T[] {
+    let size = -this.countEnded(now);
+    for (const chunk of this.chunks) size += chunk.length;
+    const distance = Math.max(1, size / count);
+    const sampled: T[] = [];
+    let [next, passed] = [this.countEnded(now) + distance / 2, 0];
+    for (const chunk of this.chunks) {
+      for (; next < passed + chunk.length; next += distance) {
+        const item = chunk[Math.floor(next) - passed];
+        if (item !== undefined) sampled.push(item);
+      }
+      passed += chunk.length;
+    }
+    return sampled;
+  }
+
   /** The end of the n-th item that has not ended yet; null: there are fewer. */
   nthEnd(n: number, now: Instant): Instant | null {
     const probe = justAfter(now);

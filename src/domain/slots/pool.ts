@@ -10,7 +10,10 @@ export interface SlotHolder extends ExpiringItem {
  */
 export interface SlotPool<T extends SlotHolder> {
   readonly size: number;
-  readonly expiryIndex: Pick<ExpiryIndex<T>, "countEnded" | "ended" | "endingBetween" | "nthEnd">;
+  readonly expiryIndex: Pick<
+    ExpiryIndex<T>,
+    "countEnded" | "ended" | "endingBetween" | "nthEnd" | "sample"
+  >;
   get(user: string): T | undefined;
   /**
    * The holders after a slot number, in slot order. The pool must not change during the iteration.

@@ -52,6 +52,17 @@ describe("ExpiryIndex", () => {
     expect(index.nthEnd(1, instant(10))).toBeNull();
   });
 
+  test("samples at even distances what has not ended, or all of it if that is less", () => {
+    const index = indexOf(...Array.from({ length: 3_000 }, (_, i) => itemEnding(i, i)));
+    expect(slots(index.sample(9_000, instant(2_989)))).toEqual(
+      Array.from({ length: 10 }, (_, i) => 2_990 + i),
+    );
+    const sampled = slots(index.sample(100, instant(999)));
+    expect(sampled).toHaveLength(100);
+    expect(sampled).toEqual(Array.from({ length: 100 }, (_, i) => 1_010 + 20 * i));
+    expect(index.sample(5, instant(3_000))).toEqual([]);
+  });
+
   test("throws when an item to remove is not in the index", () => {
     const item = itemEnding(5, 1);
     const index = indexOf(item);
