@@ -9,7 +9,7 @@ export interface SlotGroup {
   readonly slots: number;
 }
 
-/** Mean and variance of a count at each step of a grid; the first step is now, with a count of 0. */
+/** Mean and variance of a count at each step of a grid; the first one is now, when it is 0. */
 export interface CountGrid {
   readonly stepLength: number;
   readonly mean: Float64Array;

@@ -5,7 +5,7 @@ import { SessionLengthCurve, type KnownSessions } from "./session-length-curve.t
 import type { WaitEstimate } from "./wait-estimate.ts";
 
 /** Fewer recorded sessions say too little. */
-export const MIN_SESSIONS = 20;
+const MIN_SESSIONS = 20;
 
 /** Sessions of more different ages are put into so many groups. */
 const MAX_GROUPS = 24;
