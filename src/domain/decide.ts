@@ -33,6 +33,9 @@ import { decideSettleExpiries } from "./statements/settle-expiries.ts";
 import { decideBorrow } from "./slots/borrow.ts";
 import { decideRegister } from "./slots/register.ts";
 import { decideUnregister, decideUnregisterAll } from "./slots/unregister.ts";
+import { decideDropPlace, decideMovePlace } from "./queue/change-place.ts";
+import { decideDispatch } from "./queue/dispatch.ts";
+import { decideTakePlace } from "./queue/take-place.ts";
 import type { State } from "./state.ts";
 
 /** The list of commands: one row per command, under its name. */
@@ -50,6 +53,10 @@ const DECIDERS = {
   Borrow: decideBorrow,
   Unregister: decideUnregister,
   UnregisterAll: decideUnregisterAll,
+  TakePlace: decideTakePlace,
+  Dispatch: decideDispatch,
+  MovePlace: decideMovePlace,
+  DropPlace: decideDropPlace,
   FeatureRegister: decideFeatureRegister,
   FeatureRelease: decideFeatureRelease,
   FeatureReleaseAll: decideFeatureReleaseAll,

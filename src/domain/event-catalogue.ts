@@ -5,6 +5,7 @@ import { DEMAND_EVENTS } from "./demand/demand-events.ts";
 import type { Event } from "./event.ts";
 import type { EventDetails, EventKind, EventRow, EventRows } from "./event-row.ts";
 import { LICENSE_EVENTS } from "./licenses/license-events.ts";
+import { QUEUE_EVENTS } from "./queue/queue-events.ts";
 import { STATEMENT_EVENTS } from "./statements/statement-events.ts";
 import { SLOT_EVENTS } from "./slots/slot-events.ts";
 
@@ -16,6 +17,7 @@ const EVENT_CATALOGUE: EventRows<Event["type"]> = {
   ...LICENSE_EVENTS,
   ...STATEMENT_EVENTS,
   ...SLOT_EVENTS,
+  ...QUEUE_EVENTS,
   ...CONSUMPTION_EVENTS,
   ...otherApplianceEvents,
   ...CLOCK_EVENTS,

@@ -3,6 +3,7 @@ import type { Event } from "./event.ts";
 /** The groups of events that the audit log can be filtered by, in the order they are offered. */
 export const EVENT_KINDS = [
   "slots",
+  "queue",
   "licenses",
   "consumption",
   "refusals",

@@ -13,6 +13,13 @@ import type {
   VendorTrusted,
 } from "./licenses/license-event-types.ts";
 import type { Contact, Machine } from "./slots/contact.ts";
+import type {
+  HoldGiven,
+  HoldWithdrawn,
+  PlaceLeft,
+  PlaceMoved,
+  PlaceTaken,
+} from "./queue/queue-event-types.ts";
 import type { StatementAcknowledged, StatementMade } from "./statements/statement-event-types.ts";
 import type { AuditGap, DataFolderKind, Restore } from "./state.ts";
 import type { Instant } from "./time.ts";
@@ -41,6 +48,11 @@ export type Event =
   | FeatureRenewed
   | FeatureReleased
   | FeatureExpired
+  | PlaceTaken
+  | PlaceLeft
+  | HoldGiven
+  | HoldWithdrawn
+  | PlaceMoved
   | ConsumptionAdded
   | FeatureConsumptionAdded
   | KeyRemembered

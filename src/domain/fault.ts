@@ -40,6 +40,8 @@ export type Fault =
     }
   /** `slot`: which kind of slot was not found, where it could be either. */
   | { readonly code: "user_not_registered"; readonly slot?: "license" | "feature" }
+  /** The user has no place in the queue of the product. */
+  | { readonly code: "not_waiting" }
   | { readonly code: "license_borrow_not_allowed" }
   | { readonly code: "borrow_until_not_valid"; readonly latest: Instant }
   /** `canReturn`: the license allows the device that has the slot to return it before then. */

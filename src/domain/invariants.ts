@@ -1,7 +1,8 @@
 import type { Event } from "./event.ts";
 import type { SlotPool } from "./slots/pool.ts";
-import { countSlotsInUse } from "./slots/slots.ts";
+import { countSlotsInUse } from "./slots/pool.ts";
 import type { BaseRegistration } from "./slots/registration.ts";
+import { countHolds } from "./queue/holds.ts";
 import type { State } from "./state.ts";
 import { canBorrow, type ConsumptionTerms } from "./licenses/terms.ts";
 import type { Instant } from "./time.ts";
@@ -18,7 +19,12 @@ export function assertGrantInvariants(state: State, event: Event): void {
   const feature = "feature" in event ? license.features.get(event.feature) : undefined;
   switch (event.type) {
     case "SlotTaken":
-      return assertWithinSlotCount(license.pool, license.terms.slots, event.at);
+    case "HoldGiven":
+      assert(
+        countSlotsInUse(license.pool, event.at) + countHolds(state, license) <= license.terms.slots,
+        "more slots granted and held than the license has",
+      );
+      return;
     case "SlotBorrowed":
       assert(canBorrow(license.terms), "a slot was borrowed from a license that does not allow it");
       assert(event.at < event.until, "a slot was borrowed into the past");

@@ -31,6 +31,8 @@ export const limits = {
   episodeSilence: 10 * MINUTE,
   /** A refusal so long after the first one begins another episode. */
   episodeLength: DAY,
+  /** Places in all queues that one address, and one person, may have, unless a setting differs. */
+  placesPerCaller: 100,
   openRequests: 64,
   requestAge: 400 * DAY,
   /** Heads in a request. */

@@ -13,6 +13,8 @@ export interface RuleContext {
   /** Whether a license is signed for this machine. */
   readonly isSignedForThisMachine: (license: License) => boolean;
   readonly slotCaps: SlotCaps;
+  /** Places in all queues that one address, and one person, may have; absent: the default. */
+  readonly maxPlacesPerCaller?: number;
 }
 
 /** The maximum number of slots that one user, and one address, may hold at once; null: no limit. */

@@ -6,6 +6,7 @@ import type { RecordedJump } from "./clock/clock-jump-types.ts";
 import type { SlotPool } from "./slots/pool.ts";
 import type { IdempotencyRecords } from "./idempotency/idempotency-records.ts";
 import type { FeatureRegistration, LapsedBorrow, RegistrationPool } from "./slots/registration.ts";
+import type { Queues } from "./queue/queues.ts";
 import type { StatementChain } from "./statements/statement-chain.ts";
 import type { Terms, FeatureTerms } from "./licenses/terms.ts";
 import type { Instant } from "./time.ts";
@@ -56,12 +57,14 @@ export interface State {
   /** Borrows that ended after a clock jump, by license and user; a set-back may restore them. */
   readonly lapsedBorrows: ReadonlyMap<string, LapsedBorrow>;
   /** An index of the registrations in `licenses`. */
-  readonly registrationsByPeer: Pick<PeerIndex, "hasAtLeast">;
+  readonly registrationsByPeer: Pick<PeerIndex, "hasAtLeast" | "findEarliestEnd">;
   /** What happened to the registrations since the server read this state from disk. */
   readonly slotChanges: Pick<SlotChangeLog, "position" | "since">;
   readonly licenses: ReadonlyMap<number, License>;
   /** The same licenses by product code, the most recently added first. */
   readonly products: ReadonlyMap<string, readonly License[]>;
+  /** The users who wait for a slot, by product. */
+  readonly queues: Omit<Queues, "add" | "update" | "remove" | "openCaps">;
   /** By route, product, user and key, oldest first. */
   readonly idempotencyRecords: Pick<IdempotencyRecords, "size" | "get" | typeof Symbol.iterator>;
   /** Refusals since the data folder was created, by product, feature and code. */

@@ -69,6 +69,11 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
           : "the user holds no slot of the feature",
     hint: "berth slots lists the slots in use; user names are case-sensitive",
   },
+  not_waiting: {
+    status: 400,
+    message: () => "the user does not wait for a slot of the product",
+    hint: "berth queue lists the users who wait; user names are case-sensitive",
+  },
   license_borrow_not_allowed: {
     status: 400,
     message: () => "the license does not allow borrowing",

@@ -14,6 +14,7 @@ const RULE_REASONS = {
   floating_not_available: "no free slot",
   slots_capped: "operator’s slot limit reached",
   user_not_registered: "no slot held",
+  not_waiting: "not in the queue",
   license_borrow_not_allowed: "borrowing not allowed",
   borrow_until_not_valid: "invalid borrow period",
   leased_elsewhere: "leased to another device",

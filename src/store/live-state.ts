@@ -1,3 +1,4 @@
+import { limits } from "../domain/limits.ts";
 import type { Event } from "../domain/event.ts";
 import { isAudited } from "../domain/event-catalogue.ts";
 import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
@@ -8,7 +9,10 @@ import type { GroupCommit } from "./journal/group-commit.ts";
 import { encodeLine, type ChainHead } from "./journal/journal.ts";
 import type { AuditMeter, StoreOptions } from "./store-options.ts";
 
-type LiveStateOptions = Pick<StoreOptions, "clock" | "jumps" | "behind" | "isBound" | "caps">;
+type LiveStateOptions = Pick<
+  StoreOptions,
+  "clock" | "jumps" | "behind" | "isBound" | "caps" | "maxPlacesPerCaller"
+>;
 
 interface StateWithHead {
   readonly state: State;
@@ -18,6 +22,7 @@ interface StateWithHead {
 const isAlwaysSigned = (): boolean => true;
 const NO_CAPS: SlotCaps = { perUser: null, perPeer: null };
 const getNoCaps = (): SlotCaps => NO_CAPS;
+const getDefaultMaxPlaces = (): number => limits.placesPerCaller;
 
 /** Bounds the length of a line. */
 const MAX_SHARED_EVENTS = 128;
@@ -64,10 +69,17 @@ export class LiveState {
   /** The time, and what else the rules depend on now. Time never runs behind a written event. */
   makeContext(): RuleContext {
     const { clock, behind, isBound = isAlwaysSigned, caps = getNoCaps } = this.#options;
+    const { maxPlacesPerCaller = getDefaultMaxPlaces } = this.#options;
     const { latestEventAt, clockJumps } = this.#state;
     const at = latest(clock(latestEventAt, clockJumps), latestEventAt);
     const clockBehind = behind?.(at) ?? 0;
-    return { at, clockBehind, isSignedForThisMachine: isBound, slotCaps: caps() };
+    return {
+      at,
+      clockBehind,
+      isSignedForThisMachine: isBound,
+      slotCaps: caps(),
+      maxPlacesPerCaller: maxPlacesPerCaller(),
+    };
   }
 
   /** Called before any command after a jump: a later set-back needs the jump to undo it. */

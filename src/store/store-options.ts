@@ -51,6 +51,8 @@ export interface StoreOptions {
   readonly isBound?: RuleContext["isSignedForThisMachine"];
   /** The operator's caps for one user and one address, as they are now. */
   readonly caps?: () => SlotCaps;
+  /** Places in all queues that one address, and one person, may have, as it is now. */
+  readonly maxPlacesPerCaller?: () => number;
   /** Milliseconds of a clock that never jumps; default: that of the process. */
   readonly monotonicMs?: () => number;
   /** How far the system clock is behind the store's time (milliseconds). */

@@ -67,7 +67,7 @@ export class EventModel {
   apply(event: Event): void {
     if (event.type === "LicenseInstalled") return this.#install(event.license, event.terms);
     if (event.type === "LicenseRemoved") return void this.licenses.delete(event.license);
-    if (!("license" in event)) return;
+    if (!("license" in event) || "place" in event) return;
     const license = this.license(event.license);
     if (event.type === "ConsumptionAdded") {
       return checkCount(license, license.terms.consumption, event);

@@ -3,6 +3,7 @@ import type { Command } from "../../src/domain/decide.ts";
 import { DAY, MINUTE } from "../../src/domain/time.ts";
 import { makeRequestCommand, requestIdFor, VENDOR } from "./new-site.ts";
 import { nextStatement } from "./statements.ts";
+import { dispatch, dropPlace, movePlace, placeFacts, takePlace } from "./queue-commands.ts";
 import {
   borrow,
   consume,
@@ -106,6 +107,27 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     .record({ user, product })
     .map((fields) => unregister(fields.user, { product: fields.product })),
   fc.option(product).map((productCode) => unregisterAll(productCode)),
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({
+        user,
+        product,
+        licenseId: fc.constantFrom(null, null, 1, 2, 11),
+        host: fc.constantFrom("desk", "__proto__"),
+      })
+      .map(({ user: name, host, ...fields }) =>
+        takePlace(name, { ...fields, facts: placeFacts({ host }) }),
+      ),
+  },
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({ product, lapsed: fc.constantFrom([], [], [], ["__proto__"], ["ada", "bob"]) })
+      .map((fields) => dispatch(fields.product, fields.lapsed)),
+  },
+  fc.record({ user, product }).map((fields) => movePlace(fields.user, fields.product)),
+  fc.record({ user, product }).map((fields) => dropPlace(fields.user, fields.product)),
   {
     weight: 3,
     arbitrary: fc

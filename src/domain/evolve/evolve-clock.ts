@@ -8,6 +8,7 @@ import {
 } from "../clock/clock-jumps.ts";
 import type { ClockSetBack, SlotRestored } from "../event.ts";
 import { moveEpisodes } from "./evolve-demand.ts";
+import { rebuildQueues } from "./evolve-queue.ts";
 import { requireLicense } from "./evolve-licenses.ts";
 import type { RecordedJump } from "../clock/clock-jump-types.ts";
 import type { ConsumptionTerms } from "../licenses/terms.ts";
@@ -91,6 +92,7 @@ export function setClockBack(state: MutableState, { from, to }: ClockSetBack): v
     outcome: moveOutcome(outcome, skew, at),
   }));
   moveEpisodes(state, to);
+  rebuildQueues(state, moveInstant);
   for (const [key, entry] of state.lapsedBorrows)
     state.lapsedBorrows.set(key, moveLapsedBorrow(entry, skew));
   state.clockJumps.splice(0, Infinity, ...findRemainingJumps(state.clockJumps, from, to));

@@ -17,6 +17,7 @@ import type {
   MutableCounter,
   MutableFeatureRegistration,
 } from "./mutable-state.ts";
+import { rebuildQueue, withdrawHoldsOf } from "./evolve-queue.ts";
 import { MutableRegistrationPool } from "./mutable-registration-pool.ts";
 import { MutableSlotPool } from "./mutable-slot-pool.ts";
 
@@ -66,12 +67,15 @@ export function removeLicense(state: MutableState, { license, tombstone }: Licen
   for (const registration of pool.inSlotOrder()) {
     state.registrationsByPeer.remove(registration);
     state.slotChanges.add(license, registration.user);
+    if (state.queues.size > 0) state.queues.openCaps(registration.user, registration.contact.peer);
   }
   const others = (state.products.get(terms.product) ?? []).filter(({ id }) => id !== license);
   state.licenses.delete(license);
   if (others.length > 0) state.products.set(terms.product, others);
   else state.products.delete(terms.product);
   state.tombstones.set(license, tombstone);
+  withdrawHoldsOf(state, terms.product, license);
+  rebuildQueue(state, terms.product);
   // A late answer to one of these requests must not install the license again.
   for (const [id, { product }] of state.requests) {
     if (product === null || product === terms.product) state.requests.delete(id);
@@ -100,7 +104,7 @@ export function installLicense(state: MutableState, event: LicenseInstalled): vo
     state.licenses.set(id, license);
     const others = state.products.get(terms.product) ?? [];
     state.products.set(terms.product, [license, ...others]);
-    return;
+    return rebuildQueue(state, terms.product);
   }
   // The new license is signed for the current hardware, so the grace period of the move is over.
   if (existing.grant.hardwareId !== grant.hardwareId) existing.movedAt = null;

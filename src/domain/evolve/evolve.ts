@@ -31,6 +31,7 @@ import type { MutableSlotPool } from "./mutable-slot-pool.ts";
 import { keepLapsedBorrow, dropSettledBorrows, dropLapsedBorrowsOf } from "./lapsed-borrows.ts";
 import { observeEpisodes } from "./evolve-demand.ts";
 import { moveAway, moveIn, countRefusals } from "./evolve-appliance.ts";
+import { giveHold, leavePlace, movePlace, takePlace, withdrawHold } from "./evolve-queue.ts";
 import { acknowledgeStatement, addStatement } from "./evolve-statements.ts";
 import { addIdempotencyRecord, dropIdempotencyRecordsOf } from "./evolve-idempotency.ts";
 
@@ -136,6 +137,7 @@ export function evolve(readonlyState: State, event: Event): void {
       if (isReturned) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
       state.registrationsByPeer.remove(registration);
       state.slotChanges.add(event.license, event.user);
+      if (state.queues.size > 0) state.queues.openCaps(event.user, registration.contact.peer);
       return pool.remove(registration);
     }
     case "SlotRestored":
@@ -163,6 +165,16 @@ export function evolve(readonlyState: State, event: Event): void {
       state.slotChanges.add(event.license, event.user);
       return pool.remove(requireHolder(pool, event.user));
     }
+    case "PlaceTaken":
+      return takePlace(state, event);
+    case "PlaceLeft":
+      return leavePlace(state, event);
+    case "HoldGiven":
+      return giveHold(state, event);
+    case "HoldWithdrawn":
+      return withdrawHold(state, event);
+    case "PlaceMoved":
+      return movePlace(state, event);
     case "ConsumptionAdded":
       return addCount(requireLicense(state, event.license).counter, event);
     case "FeatureConsumptionAdded":
@@ -244,10 +256,11 @@ function endBorrow(
 }
 
 function updateContact(
-  { registrationsByPeer }: MutableState,
+  { registrationsByPeer, queues }: MutableState,
   registration: MutableRegistration,
   contact: Contact,
 ): void {
+  if (queues.size > 0) queues.openCaps(registration.user, registration.contact.peer);
   registrationsByPeer.remove(registration);
   registration.contact = contact;
   registrationsByPeer.add(registration);

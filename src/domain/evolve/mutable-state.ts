@@ -4,6 +4,7 @@ import type { RefusalTotal } from "../demand/refusal-total.ts";
 import { IdempotencyRecords } from "../idempotency/idempotency-records.ts";
 import { PeerIndex } from "../index/peer-index.ts";
 import { SlotChangeLog } from "../index/slot-change-log.ts";
+import { Queues } from "../queue/queues.ts";
 import type { Contact } from "../slots/contact.ts";
 import type {
   BaseRegistration,
@@ -54,6 +55,7 @@ interface Collections {
   readonly slotChanges: SlotChangeLog;
   readonly licenses: Map<number, MutableLicense>;
   readonly products: Map<string, readonly MutableLicense[]>;
+  readonly queues: Queues;
   readonly idempotencyRecords: IdempotencyRecords;
   readonly refusals: Map<string, RefusalTotal>;
   readonly openEpisodes: Map<string, Episode>;
@@ -124,6 +126,7 @@ export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
   slotChanges: new SlotChangeLog(),
   licenses: new Map(),
   products: new Map(),
+  queues: new Queues(),
   idempotencyRecords: new IdempotencyRecords(),
   refusals: new Map(),
   openEpisodes: new Map(),

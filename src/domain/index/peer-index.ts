@@ -43,6 +43,16 @@ export class PeerIndex {
     this.#byPeer.delete(peer);
   }
 
+  /** When the first of the address's registrations ends; null: none is held. */
+  findEarliestEnd(peer: string, at: Instant): Instant | null {
+    const existing = this.#byPeer.get(peer);
+    let first: Instant | null = null;
+    if (existing === undefined) return null;
+    for (const { end } of existing instanceof PeerRegistrations ? existing.all() : [existing])
+      if (at < end && (first === null || end < first)) first = end;
+    return first;
+  }
+
   /**
    * Ended registrations do not count, even if their expiry is not written yet. Stops counting at
    * `slots`.

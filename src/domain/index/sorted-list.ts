@@ -14,7 +14,7 @@ export interface SlotKeyed {
  * The sort key of an item must not change while it is in the list: remove it, change it, add it
  * again.
  */
-export class SortedList<T extends K, K extends SlotKeyed = T> {
+export class SortedList<T extends K, K = T> {
   protected readonly chunks: T[][] = [];
   readonly #compare: (a: K, b: K) => number;
 
@@ -44,13 +44,25 @@ export class SortedList<T extends K, K extends SlotKeyed = T> {
     const chunkIndex = this.findChunk(item);
     const chunk = this.chunks[chunkIndex];
     const index = chunk === undefined ? -1 : this.findIndex(chunk, item);
-    if (chunk?.[index] !== item) throw new Error(`slot ${item.slot} is not in the list`);
+    if (chunk?.[index] !== item) throw new Error("an item to remove is not in the list");
     chunk.splice(index, 1);
     if (chunk.length === 0) this.chunks.splice(chunkIndex, 1);
   }
 
+  /** How many items are before this one; steps over chunks, not over items. */
+  countBefore(item: K): number {
+    const chunkIndex = this.findChunk(item);
+    let count = 0;
+    for (let index = 0; index < chunkIndex; index += 1) count += this.chunks[index]?.length ?? 0;
+    return count + this.findIndex(this.chunks[chunkIndex] ?? [], item);
+  }
+
   get first(): T | null {
     return this.chunks[0]?.[0] ?? null;
+  }
+
+  get last(): T | null {
+    return this.chunks.at(-1)?.at(-1) ?? null;
   }
 
   get isEmpty(): boolean {

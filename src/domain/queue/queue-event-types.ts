@@ -1,5 +1,5 @@
 import type { BaseEvent } from "../event-base.ts";
-import type { CallerFacts } from "../rules/rule-set.ts";
+import type { PlaceFacts } from "./place.ts";
 
 /** A user's place in the queue of a product: a user has at most one per product. */
 interface PlaceEvent<T extends string> extends BaseEvent<T> {
@@ -16,9 +16,10 @@ export interface PlaceTaken extends PlaceEvent<"PlaceTaken"> {
   readonly place: number;
   /** Null: any license of the product. */
   readonly licenseId: number | null;
-  readonly facts: Omit<CallerFacts, "user">;
-  /** The reserved group that the user belongs to; null: none. */
+  readonly facts: PlaceFacts;
+  /** The reserved group that the user belongs to; null: none. For readers of the audit log. */
   readonly home: string | null;
+  readonly peer: string;
 }
 
 /**
@@ -31,6 +32,8 @@ export type PlaceLeftCause =
 export interface PlaceLeft extends PlaceEvent<"PlaceLeft"> {
   readonly place: number;
   readonly cause: PlaceLeftCause;
+  /** The address of the call that ended it; absent: no call did. */
+  readonly peer?: string;
 }
 
 /** A free slot of this license is kept for the user until it is collected. */
@@ -39,7 +42,10 @@ export interface HoldGiven extends PlaceEvent<"HoldGiven"> {
   readonly license: number;
 }
 
-/** The license has fewer slots than before, or grants nothing now: the user waits again. */
+/**
+ * The license has fewer slots than before, or grants nothing now, or the user now waits with other
+ * facts or for another license: the user waits again, at the same place.
+ */
 export interface HoldWithdrawn extends PlaceEvent<"HoldWithdrawn"> {
   readonly place: number;
   readonly license: number;
@@ -48,7 +54,9 @@ export interface HoldWithdrawn extends PlaceEvent<"HoldWithdrawn"> {
 /** An administrator moved a place to the front. */
 export interface PlaceMoved extends PlaceEvent<"PlaceMoved"> {
   readonly place: number;
-  /** The place is served in this order among those of the same priority. */
+  /** 0 or less: the place is served before all that were not moved, the lowest first. */
   readonly order: number;
   readonly peer: string;
 }
+
+export type QueueEvent = PlaceTaken | PlaceLeft | HoldGiven | HoldWithdrawn | PlaceMoved;

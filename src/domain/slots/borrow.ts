@@ -12,6 +12,7 @@ import {
 } from "../idempotency/idempotency.ts";
 import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
 import { limits } from "../limits.ts";
+import { findHold, leaveQueue } from "../queue/holds.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import {
@@ -68,7 +69,11 @@ export function decideBorrow(state: State, command: Borrow, context: RuleContext
   const { license, registration } = choice.value;
   const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
   if (leaseFault !== null) return err(leaseFault);
-  const capFault = registration === null ? checkSlotCaps(state, user, contact.peer, context) : null;
+  const { product } = license.terms;
+  const capFault =
+    registration === null
+      ? checkSlotCaps(state, user, contact.peer, context, findHold(state, product, user))
+      : null;
   if (capFault !== null) return err(capFault);
   if (isClockSuspect(clockBehind) && getLicenseEnd(license.terms) !== null) {
     return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
@@ -86,7 +91,11 @@ export function decideBorrow(state: State, command: Borrow, context: RuleContext
   const leasedTo = findLeasedDevice(registration, at) ?? nonceDigest;
   const events: Event[] =
     registration === null
-      ? [...expireEndedSlot(license, user), makeSlotTaken(slotOutcome, at)]
+      ? [
+          ...expireEndedSlot(license, user),
+          ...leaveQueue(state, product, user, "granted", at, contact.peer),
+          makeSlotTaken(slotOutcome, at),
+        ]
       : [];
   events.push({
     type: "SlotBorrowed",

@@ -1,4 +1,5 @@
 import type { ExpiringItem, ExpiryIndex } from "../index/expiry-index.ts";
+import type { Instant } from "../time.ts";
 
 /** A user who holds a slot. */
 export interface SlotHolder extends ExpiringItem {
@@ -20,3 +21,7 @@ export interface SlotPool<T extends SlotHolder> {
    */
   inSlotOrder(after?: number): Iterable<T>;
 }
+
+/** Slots taken at this instant, whether or not the expired ones are removed yet. */
+export const countSlotsInUse = (pool: SlotPool<SlotHolder>, at: Instant): number =>
+  pool.size - pool.expiryIndex.countEnded(at);

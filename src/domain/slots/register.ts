@@ -5,6 +5,7 @@ import { findMissingFields, type LicenseSelector } from "../licenses/licenses.ts
 import { findContactChange } from "./contact-change.ts";
 import { makeDecision } from "../decision.ts";
 import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
+import { findHold, leaveQueue } from "../queue/holds.ts";
 import { err } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import {
@@ -45,13 +46,22 @@ export function decideRegister(
   const { license, registration } = choice.value;
   const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
   if (leaseFault !== null) return err(leaseFault);
-  const capFault = registration === null ? checkSlotCaps(state, user, contact.peer, context) : null;
+  const { product } = license.terms;
+  const capFault =
+    registration === null
+      ? checkSlotCaps(state, user, contact.peer, context, findHold(state, product, user))
+      : null;
   if (capFault !== null) return err(capFault);
 
   const outcome = makeSlotOutcome(state, choice.value, user, contact, at);
   const { end } = outcome;
   if (registration === null) {
-    return makeDecision([...expireEndedSlot(license, user), makeSlotTaken(outcome, at)], outcome);
+    const events = [
+      ...expireEndedSlot(license, user),
+      ...leaveQueue(state, product, user, "granted", at, contact.peer),
+      makeSlotTaken(outcome, at),
+    ];
+    return makeDecision(events, outcome);
   }
   const contactChanges = findContactChange(license, registration, contact, at);
   let renewal = makeSlotRenewed(license, registration, contact, end, at);

@@ -3,14 +3,16 @@ import type { Decision } from "../decision.ts";
 import type { Event, SlotExpired, SlotRenewed } from "../event.ts";
 import type { Fault } from "../fault.ts";
 import { findLicenses, filterValidLicenses, type LicenseSelector } from "../licenses/licenses.ts";
-import type { SlotPool } from "./pool.ts";
+import { countSlotsInUse, type SlotPool } from "./pool.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import type { BaseRegistration, Registration } from "./registration.ts";
 import type { License, State } from "../state.ts";
-import { getLicenseEnd } from "../licenses/terms.ts";
+import { countFreeSlots, filterLendable } from "./free-slots.ts";
+import { findCollectable } from "../queue/collect.ts";
+import { countHolds } from "../queue/holds.ts";
 import { earliest, later, latest, MINUTE, type Instant } from "../time.ts";
-import { CLOCK_LIMITS, isClockSuspect } from "../clock/timekeeper.ts";
+import { CLOCK_LIMITS } from "../clock/timekeeper.ts";
 
 /** A slot as reported to its holder. */
 export interface SlotOutcome {
@@ -27,10 +29,6 @@ export interface SlotOutcome {
 }
 
 export type SlotDecision = Result<Decision<SlotOutcome>, Fault>;
-
-/** Slots taken at this instant, whether or not the expired ones are removed yet. */
-export const countSlotsInUse = (pool: SlotPool<BaseRegistration>, at: Instant): number =>
-  pool.size - pool.expiryIndex.countEnded(at);
 
 /**
  * When the next slot of a full pool becomes free. A license renewed with fewer slots than are held
@@ -100,47 +98,17 @@ function findFreeSlot(
   const lendable = filterLendable(usable, clockBehind);
   if (lendable.length === 0)
     return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
+  const collectable = findCollectable(state, lendable, user, context);
+  if (collectable !== null) return ok({ license: collectable, registration: null });
   const withFreeSlots = lendable.filter(
-    ({ pool, terms }) => countSlotsInUse(pool, at) < terms.slots,
+    (license) =>
+      countSlotsInUse(license.pool, at) + countHolds(state, license) < license.terms.slots,
   );
   if (withFreeSlots.length === 0) return err(makeNoFreeSlotFault(lendable, at));
-  const chosen = withFreeSlots.find(
-    (license) =>
-      countSlotsInUse(license.pool, at) + countEndedByJump(state, license, user, context) <
-      license.terms.slots,
-  );
+  const chosen = withFreeSlots.find((license) => countFreeSlots(state, license, user, context) > 0);
   if (chosen === undefined) return err({ code: "clock_suspect", behind: clockBehind });
   return ok({ license: chosen, registration: null });
 }
-
-/**
- * While the system clock is behind, an earlier forward jump may have been wrong. Borrows of other
- * users that ended only by the jump keep their slots until it is known which clock is right.
- */
-function countEndedByJump(
-  state: State,
-  license: License,
-  user: string,
-  { at, clockBehind }: RuleContext,
-): number {
-  if (clockBehind < CLOCK_LIMITS.minRecordedJump) return 0;
-  const systemTime = later(at, -clockBehind);
-  const isEndedByJump = (borrow: {
-    readonly user: string;
-    readonly borrowedUntil: Instant | null;
-  }) => borrow.user !== user && borrow.borrowedUntil !== null && borrow.borrowedUntil > systemTime;
-  const ended = license.pool.expiryIndex.ended(at, Infinity).filter(isEndedByJump);
-  const lapsed = [...state.lapsedBorrows.values()].filter(
-    (borrow) => borrow.license === license.id && isEndedByJump(borrow),
-  );
-  return ended.length + lapsed.length;
-}
-
-/** With a clock that is far behind, only licenses without an end are granted anew. */
-const filterLendable = (licenses: readonly License[], clockBehind: number): readonly License[] =>
-  isClockSuspect(clockBehind)
-    ? licenses.filter(({ terms }) => getLicenseEnd(terms) === null)
-    : licenses;
 
 function makeNoFreeSlotFault(licenses: readonly License[], at: Instant): Fault {
   let slots = 0;

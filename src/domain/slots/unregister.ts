@@ -3,6 +3,7 @@ import { makeDecision, type Decision } from "../decision.ts";
 import type { Event, FeatureReleased, ReleasedBy, SlotReleased } from "../event.ts";
 import type { Fault } from "../fault.ts";
 import { findLicenses, findMissingFields } from "../licenses/licenses.ts";
+import { findPlace, leaveQueue } from "../queue/holds.ts";
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { getBorrowEnd, findHeldSlot } from "./slots.ts";
@@ -17,7 +18,10 @@ export interface Unregister extends LicenseSelector {
   readonly peer: string;
 }
 
-/** Also returns a borrowed slot early, if the license allows it. */
+/**
+ * Also returns a borrowed slot early, if the license allows it, and leaves the queue. `released`
+ * counts slots: it is 0 for a user who only waited.
+ */
 export function decideUnregister(
   state: State,
   command: Unregister,
@@ -41,8 +45,24 @@ export function decideUnregister(
     events.push(...makeReleaseEvents(license, registration, by, peer, at));
     count += 1;
   }
-  if (count === 0) return err({ code: "user_not_registered" });
+  events.push(...leavePlaceOf(state, command, licenses.value, at));
+  if (events.length === 0) return err({ code: "user_not_registered" });
   return makeDecision(events, { released: count });
+}
+
+/** A user who waits for another license than the selected one goes on waiting. */
+function leavePlaceOf(
+  state: State,
+  { user, licenseId, by, peer }: Unregister,
+  licenses: readonly License[],
+  at: Instant,
+): Event[] {
+  const product = licenses[0]?.terms.product;
+  if (user === null || product === undefined) return [];
+  const place = findPlace(state, product, user);
+  const isOther = licenseId !== null && place?.licenseId != null && place.licenseId !== licenseId;
+  const cause = by === "admin" ? "dropped" : "unregistered";
+  return isOther ? [] : leaveQueue(state, product, user, cause, at, peer);
 }
 
 export interface UnregisterAll {
@@ -52,7 +72,10 @@ export interface UnregisterAll {
   readonly peer: string;
 }
 
-/** Releases every slot that may be released; slots whose license forbids an early return stay. */
+/**
+ * Releases every slot that may be released; slots whose license forbids an early return stay. The
+ * users who wait stay too: they are the ones who get the released slots.
+ */
 export function decideUnregisterAll(
   state: State,
   { product, peer }: UnregisterAll,

@@ -3,7 +3,7 @@ import type { Event } from "../../domain/event.ts";
 import { checkLicenseValid } from "../../domain/licenses/licenses.ts";
 import { getLicenseEnd } from "../../domain/licenses/terms.ts";
 import type { RuleContext } from "../../domain/rule-context.ts";
-import { countSlotsInUse } from "../../domain/slots/slots.ts";
+import { countSlotsInUse } from "../../domain/slots/pool.ts";
 import type { License, State } from "../../domain/state.ts";
 import { SECOND, type Instant } from "../../domain/time.ts";
 import type { Metric, MetricFamily, Sample } from "../../platform/metrics/metric.ts";

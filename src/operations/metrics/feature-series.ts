@@ -1,5 +1,5 @@
 import { totalAt } from "../../domain/consumption/counters.ts";
-import { countSlotsInUse } from "../../domain/slots/slots.ts";
+import { countSlotsInUse } from "../../domain/slots/pool.ts";
 import type { Feature, State } from "../../domain/state.ts";
 import type { Instant } from "../../domain/time.ts";
 import { featureKey } from "./change-counters.ts";

@@ -4,6 +4,7 @@ import type { RecordedJump } from "../../domain/clock/clock-jump-types.ts";
 import type { Episode } from "../../domain/demand/episode.ts";
 import type { RefusalTotal } from "../../domain/demand/refusal-total.ts";
 import type { IdempotencyRecord } from "../../domain/idempotency/idempotency-records.ts";
+import type { Hold, Place, PlaceFacts } from "../../domain/queue/place.ts";
 import type { Contact } from "../../domain/slots/contact.ts";
 import type {
   FeatureRegistration,
@@ -180,6 +181,30 @@ export const Snapshot = Type.Object({
       outcome: Type.Unknown(),
       peer: Type.Union([Type.String(), Type.Null()]),
     } satisfies RowOf<IdempotencyRecord, "key">),
+  ),
+  /** The users who wait for a slot; absent: none. */
+  places: Type.Optional(
+    Type.Array(
+      Type.Object({
+        product: Type.String(),
+        number: Seq,
+        user: Type.String(),
+        licenseId: Type.Union([Seq, Type.Null()]),
+        facts: Type.Object({
+          host: Type.String(),
+          address: Type.String(),
+          login: Type.Union([Type.String(), Type.Null()]),
+          certificate: Type.Union([Type.String(), Type.Null()]),
+        } satisfies RowOf<PlaceFacts>),
+        peer: Type.String(),
+        since: At,
+        order: Type.Integer(),
+        hold: Type.Union([
+          Type.Object({ license: Seq, at: At } satisfies RowOf<Hold>),
+          Type.Null(),
+        ]),
+      } satisfies RowOf<Place, "product">),
+    ),
   ),
   refusals: Type.Array(
     Type.Object({

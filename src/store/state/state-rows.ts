@@ -1,6 +1,7 @@
 import { lapsedBorrowKey } from "../../domain/clock/clock-jumps.ts";
 import { demandKey } from "../../domain/demand/episode.ts";
 import { refusalKey } from "../../domain/demand/refusal-total.ts";
+import { loadPlace } from "../../domain/evolve/evolve-queue.ts";
 import { MutableRegistrationPool } from "../../domain/evolve/mutable-registration-pool.ts";
 import { MutableSlotPool } from "../../domain/evolve/mutable-slot-pool.ts";
 import {
@@ -75,6 +76,7 @@ export function encodeSnapshot(
     // Gaps before the oldest kept line need no declaration.
     auditGaps: state.auditGaps.filter(({ to }) => to > anchor.seq),
     remembered: [...state.idempotencyRecords].map(([key, record]) => ({ key, ...record })),
+    ...(state.queues.size > 0 && { places: encodePlaces(state) }),
     refusals: [...state.refusals.values()].map(({ feature, ...total }) =>
       feature === null ? total : { ...total, feature },
     ),
@@ -152,6 +154,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     );
     pool.add(registration);
   }
+  for (const { product, ...place } of snapshot.places ?? []) loadPlace(state, product, place);
   for (const { key, ...record } of snapshot.remembered) state.idempotencyRecords.add(key, record);
   for (const { product, feature = null, code, count, lastAt } of snapshot.refusals) {
     const total = { product, feature, code, count, lastAt };
@@ -161,6 +164,15 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     state.openEpisodes.set(demandKey(episode), episode);
   return state;
 }
+
+/** Only what is saved: the rest follows from it, from the rules and from the licenses. */
+const encodePlaces = ({ queues }: State): NonNullable<Snapshot["places"]> =>
+  [...queues].flatMap(({ product, places }) =>
+    [...places].map(({ home: _home, rank: _rank, departure: _departure, ...place }) => ({
+      product,
+      ...place,
+    })),
+  );
 
 function encodeRegistration(
   license: number,

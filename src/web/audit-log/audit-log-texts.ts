@@ -2,6 +2,7 @@ import type { EventKind } from "../../domain/event-row.ts";
 
 const KIND_NAMES: Readonly<Record<EventKind, string>> = {
   slots: "Slots",
+  queue: "Queue",
   licenses: "Licenses",
   consumption: "Consumption",
   refusals: "Refusals",

@@ -6,7 +6,7 @@ import type { Event } from "../../../src/domain/event.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import type { MutableSlotPool } from "../../../src/domain/evolve/mutable-slot-pool.ts";
 import type { MutableHolder, MutableLicense } from "../../../src/domain/evolve/mutable-state.ts";
-import { countSlotsInUse } from "../../../src/domain/slots/slots.ts";
+import { countSlotsInUse } from "../../../src/domain/slots/pool.ts";
 import type { License, State } from "../../../src/domain/state.ts";
 import { DAY, later, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import {

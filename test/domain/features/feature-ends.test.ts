@@ -1,7 +1,7 @@
 // A feature slot belongs to a license slot of the same user, and ends no later than it.
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../../../src/domain/event.ts";
-import { countSlotsInUse } from "../../../src/domain/slots/slots.ts";
+import { countSlotsInUse } from "../../../src/domain/slots/pool.ts";
 import type { State } from "../../../src/domain/state.ts";
 import type { Instant } from "../../../src/domain/time.ts";
 import {

@@ -19,6 +19,13 @@ import type { ChainHead } from "../../../src/store/journal/journal.ts";
 import { makeGrant, HARDWARE, HARDWARE_ID, VENDOR } from "../../support/new-site.ts";
 import { nextStatement } from "../../support/statements.ts";
 import {
+  dispatch,
+  dropPlace,
+  movePlace,
+  placeFacts,
+  takePlace,
+} from "../../support/queue-commands.ts";
+import {
   borrow,
   consume,
   consumeFeature,
@@ -58,6 +65,10 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   Borrow: 7,
   Unregister: 6,
   UnregisterAll: 0.3,
+  TakePlace: 8,
+  Dispatch: 10,
+  MovePlace: 0.5,
+  DropPlace: 0.5,
   FeatureRegister: 12,
   FeatureRelease: 4,
   FeatureReleaseAll: 0.3,
@@ -141,6 +152,18 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
     });
   },
   UnregisterAll: ({ random }) => unregisterAll(random.chance(0.3) ? null : random.pick(PRODUCTS)),
+  TakePlace: (context) =>
+    takePlace(randomUser(context.random), {
+      ...randomTarget(context),
+      facts: placeFacts({ host: context.random.chance(0.9) ? "desk" : "other" }),
+    }),
+  Dispatch: ({ random, state }) =>
+    dispatch(
+      random.pick(knownProducts(random, state.products.keys())),
+      random.chance(0.9) ? [] : [randomUser(random)],
+    ),
+  MovePlace: ({ random, state }) => movePlace(...randomPlace(random, state)),
+  DropPlace: ({ random, state }) => dropPlace(...randomPlace(random, state)),
   FeatureRegister: (context) =>
     registerFeature(
       randomUser(context.random),
@@ -291,6 +314,16 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
 };
 
 const randomUser = (random: SeededRandom): string => random.pick(USERS);
+
+/** Mostly a user who waits, and the product. */
+function randomPlace(random: SeededRandom, state: State): [string, string] {
+  const places = [...state.queues].flatMap(({ product, places: all }) =>
+    [...all].map(({ user }): [string, string] => [user, product]),
+  );
+  return places.length === 0 || random.chance(0.1)
+    ? [randomUser(random), random.pick(PRODUCTS)]
+    : random.pick(places);
+}
 
 const randomTarget = ({ random, state }: CommandContext) => ({
   product: random.chance(0.05) ? null : random.pick(knownProducts(random, state.products.keys())),

@@ -55,6 +55,7 @@ const ADDED_FIELDS: Readonly<Record<number, (old: Old) => object>> = {
     lapsedBorrows: [],
     cancelledRequests: [],
     openEpisodes: [],
+    queues: [],
     statementChains: [],
     refusals: refusals.map(([, total]) => [
       refusalKey({ ...total, feature: null }),

@@ -1,0 +1,66 @@
+import type { Place } from "../queue/place.ts";
+import type {
+  HoldGiven,
+  HoldWithdrawn,
+  PlaceLeft,
+  PlaceMoved,
+  PlaceTaken,
+} from "../queue/queue-event-types.ts";
+import { computeStanding } from "../queue/queue-rules.ts";
+import type { Instant } from "../time.ts";
+import type { MutableState } from "./mutable-state.ts";
+
+export function takePlace(state: MutableState, event: PlaceTaken): void {
+  const { product, user, place: number, licenseId, facts, peer, at } = event;
+  state.nextSlot = Math.max(state.nextSlot, number + 1);
+  const known = state.queues.get(product)?.get(user);
+  const order = known?.order ?? number;
+  const changes = { licenseId, facts, peer };
+  const standing = computeStanding(state, product, { user, order, ...changes });
+  if (known !== undefined) {
+    state.queues.update(product, user, { ...changes, ...standing });
+    return;
+  }
+  const place = { number, user, ...changes, since: at, order, hold: null };
+  state.queues.add(product, place, standing);
+}
+
+/** A place of a saved state, after its rules and licenses. */
+export function loadPlace(state: MutableState, product: string, place: Place): void {
+  state.queues.add(product, place, computeStanding(state, product, place));
+}
+
+export function leavePlace(state: MutableState, { product, user }: PlaceLeft): void {
+  state.queues.remove(product, user);
+}
+
+export function giveHold(state: MutableState, { product, user, license, at }: HoldGiven): void {
+  state.queues.update(product, user, { hold: { license, at } });
+}
+
+export function withdrawHold(state: MutableState, { product, user }: HoldWithdrawn): void {
+  state.queues.update(product, user, { hold: null });
+}
+
+export function movePlace(state: MutableState, { product, user, order }: PlaceMoved): void {
+  state.queues.update(product, user, { order, rank: -1 });
+}
+
+/** The users whose slots of a removed license were held wait again. */
+export function withdrawHoldsOf(state: MutableState, product: string, license: number): void {
+  const queue = state.queues.get(product);
+  for (let place = queue?.newestHold(license); place != null; place = queue?.newestHold(license))
+    state.queues.update(product, place.user, { hold: null });
+}
+
+/** Rules or licenses changed: computes what follows from them for every place of a product. */
+export function rebuildQueue(state: MutableState, product: string): void {
+  state.queues.get(product)?.rebuild((place) => computeStanding(state, product, place), keep);
+}
+
+export function rebuildQueues(state: MutableState, move: (at: Instant) => Instant = keep): void {
+  for (const queue of state.queues)
+    queue.rebuild((place) => computeStanding(state, queue.product, place), move);
+}
+
+const keep = (at: Instant): Instant => at;

@@ -1,0 +1,33 @@
+import type { RuleContext } from "../rule-context.ts";
+import { checkSlotCaps } from "../slots/slot-caps.ts";
+import { findHeldSlot } from "../slots/slots.ts";
+import type { State } from "../state.ts";
+import { earliest, type Instant } from "../time.ts";
+import type { QueuedPlace } from "./place.ts";
+import { peerCapKey, userCapKey } from "./queue.ts";
+import type { BlockingLimit } from "./waiting-lists.ts";
+
+/** The cap of the settings that allows this user no slot now; null: none. */
+export function findBlockingCap(
+  state: State,
+  { user, peer }: Pick<QueuedPlace, "user" | "peer">,
+  context: RuleContext,
+): BlockingLimit | null {
+  const fault = checkSlotCaps(state, user, peer, context);
+  if (fault === null) return null;
+  const { at } = context;
+  if (fault.code === "slots_capped" && "scope" in fault && fault.scope === "peer") {
+    const wakeAt = state.registrationsByPeer.findEarliestEnd(peer, at);
+    return { key: peerCapKey(peer), fault, wakeAt };
+  }
+  return { key: userCapKey(user), fault, wakeAt: findEarliestEndOf(state, user, at) };
+}
+
+function findEarliestEndOf(state: State, user: string, at: Instant): Instant | null {
+  let first: Instant | null = null;
+  for (const { pool } of state.licenses.values()) {
+    const end = findHeldSlot(pool, user, at)?.end;
+    if (end !== undefined) first = first === null ? end : earliest(first, end);
+  }
+  return first;
+}

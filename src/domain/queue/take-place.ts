@@ -1,0 +1,104 @@
+import { makeDecision, type Decision } from "../decision.ts";
+import { personOf } from "../demand/episode.ts";
+import type { Event } from "../event.ts";
+import type { Fault } from "../fault.ts";
+import { filterValidLicenses, findLicenses, findMissingFields } from "../licenses/licenses.ts";
+import type { LicenseSelector } from "../licenses/licenses.ts";
+import { limits } from "../limits.ts";
+import { err, type Result } from "../result.ts";
+import type { RuleContext } from "../rule-context.ts";
+import { findHeldSlot } from "../slots/slots.ts";
+import type { State } from "../state.ts";
+import { findPlace } from "./holds.ts";
+import type { PlaceFacts, QueuedPlace } from "./place.ts";
+import { checkAdmission, computeStanding, findQueueRules } from "./queue-rules.ts";
+
+/** A user waits for a slot, after a claim was refused because none may be granted now. */
+export interface TakePlace extends LicenseSelector {
+  readonly type: "TakePlace";
+  readonly user: string | null;
+  readonly facts: PlaceFacts;
+  /** As in the contact of a claim. */
+  readonly peer: string;
+}
+
+/** Why no place was taken: the caller is answered as if there was no queue. */
+export type NoPlaceReason = "queue_full" | "too_many_places" | "holds_slot";
+
+export interface TakePlaceOutcome {
+  readonly product: string;
+  /** The number of the place; null: none was taken. */
+  readonly place: number | null;
+  readonly reason: NoPlaceReason | null;
+}
+
+export function decideTakePlace(
+  state: State,
+  command: TakePlace,
+  context: RuleContext,
+): Result<Decision<TakePlaceOutcome>, Fault> {
+  const { user, licenseId, facts, peer } = command;
+  const missing = findMissingFields(state, command, { user });
+  if (user === null || missing.length > 0)
+    return err({ code: "missing_parameters", fields: missing });
+  const licenses = findLicenses(state, command);
+  if (!licenses.ok) return licenses;
+  const valid = filterValidLicenses(state, licenses.value, context);
+  if (!valid.ok) return valid;
+  const product = command.product ?? valid.value[0]?.terms.product ?? "";
+  const denial = checkAdmission(state, product, { user, ...facts });
+  if (denial !== null) return err(denial);
+
+  const { at } = context;
+  const known = findPlace(state, product, user);
+  const noPlace = (reason: NoPlaceReason) => makeDecision([], { product, place: null, reason });
+  if (valid.value.some(({ pool }) => findHeldSlot(pool, user, at) !== null))
+    return noPlace("holds_slot");
+  if (known === null) {
+    const waiting = state.queues.get(product)?.size ?? 0;
+    if (waiting >= findQueueRules(state, product).maxWaiting) return noPlace("queue_full");
+  }
+  if (!hasPlacesLeft(state, user, facts, known, context)) return noPlace("too_many_places");
+
+  const place = known?.number ?? state.nextSlot;
+  const outcome: TakePlaceOutcome = { product, place, reason: null };
+  if (known !== null && isSamePlace(known, command)) return makeDecision([], outcome);
+  const order = known?.order ?? place;
+  const { home } = computeStanding(state, product, { user, licenseId, facts, order });
+  const events: Event[] = [];
+  // A hold was given to these facts and for that license: with others it may not be due.
+  if (known?.hold != null) {
+    const { license } = known.hold;
+    events.push({ type: "HoldWithdrawn", at, product, user, place, license });
+  }
+  events.push({ type: "PlaceTaken", at, product, user, place, licenseId, facts, home, peer });
+  return makeDecision(events, outcome);
+}
+
+/** Whether one more place, or a place from another address, stays within the caller's maximum. */
+function hasPlacesLeft(
+  { queues }: State,
+  user: string,
+  { address }: PlaceFacts,
+  known: QueuedPlace | null,
+  { maxPlacesPerCaller = limits.placesPerCaller }: RuleContext,
+): boolean {
+  const isCounted = known !== null && known.facts.address === address;
+  if (!isCounted && queues.countOfAddress(address) >= maxPlacesPerCaller) return false;
+  return known !== null || queues.countOfPerson(personOf(user)) < maxPlacesPerCaller;
+}
+
+function isSamePlace(
+  place: QueuedPlace,
+  { licenseId, facts, peer }: Pick<TakePlace, "licenseId" | "facts" | "peer">,
+): boolean {
+  const { host, address, login, certificate } = place.facts;
+  return (
+    place.licenseId === licenseId &&
+    place.peer === peer &&
+    host === facts.host &&
+    address === facts.address &&
+    login === facts.login &&
+    certificate === facts.certificate
+  );
+}
