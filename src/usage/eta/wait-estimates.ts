@@ -13,6 +13,10 @@ const MAX_GROUPS = 24;
 /** Grids of different lengths, as multiples of the mean session: short waits need short steps. */
 const HORIZONS = [1 / 64, 1 / 16, 1 / 4, 1, 4, 16];
 
+/** Estimates are computed for each position up to this one, and then at growing distances. */
+const EACH_POSITION = 32;
+const POSITION_RATIO = 1.125;
+
 /** A longer wait is not worth a number. */
 const LONGEST_WAIT = 365 * DAY;
 
@@ -51,6 +55,19 @@ export class WaitEstimates {
    * The wait until so many slots have come free; 1: the next one. Null: it is not worth a number.
    */
   estimate(position: number): WaitEstimate | null {
+    const [below, above] = findComputedPositions(position);
+    const lower = this.#compute(below);
+    if (above === below || lower === null) return lower;
+    const upper = this.#compute(above);
+    if (upper === null) return null;
+    const share = (position - below) / (above - below);
+    return {
+      p50: Math.round(lower.p50 + share * (upper.p50 - lower.p50)),
+      p90: Math.round(lower.p90 + share * (upper.p90 - lower.p90)),
+    };
+  }
+
+  #compute(position: number): WaitEstimate | null {
     const known = this.#byPosition.get(position);
     if (known !== undefined) return known;
     const [p50, p90] = [this.#findWait(position, 0.5), this.#findWait(position, 0.9)];
@@ -104,6 +121,19 @@ export class WaitEstimates {
     }
     return probability;
   }
+}
+
+/**
+ * The positions between which an estimate is interpolated. Waits grow evenly in a long queue, and
+ * thousands of users may want to know theirs: about a hundred positions are computed.
+ */
+function findComputedPositions(position: number): readonly [below: number, above: number] {
+  if (position <= EACH_POSITION) return [position, position];
+  const power = Math.floor(Math.log(position / EACH_POSITION) / Math.log(POSITION_RATIO));
+  const numberOf = (exponent: number): number =>
+    Math.round(EACH_POSITION * POSITION_RATIO ** exponent);
+  const below = Math.min(position, numberOf(power));
+  return [below, Math.max(position, numberOf(power + 1))];
 }
 
 /** Between two steps on the straight line; after the last one on the line of the last quarter. */
