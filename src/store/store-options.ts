@@ -1,5 +1,6 @@
 import type { ClockJump } from "../domain/clock/clock-jump-types.ts";
 import type { Event } from "../domain/event.ts";
+import type { Fault } from "../domain/fault.ts";
 import type { RuleContext, SlotCaps } from "../domain/rule-context.ts";
 import type { DataFolderKind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
@@ -71,6 +72,13 @@ export interface StoreObserver {
 /** Counts the bytes that one peer's calls add to the audit log. */
 export interface AuditMeter extends GrantBudget {
   readonly charge: (bytes: number, at: Instant) => void;
+}
+
+/** How the last command was decided, before its reply is on disk. */
+export interface LastDecision {
+  readonly at: Instant;
+  readonly seq: number;
+  readonly fault: Fault | StorageFault | null;
 }
 
 /** The status of a store. */

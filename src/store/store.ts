@@ -18,7 +18,13 @@ import { LiveState } from "./live-state.ts";
 import { RecoverableJournal } from "./recoverable-journal.ts";
 import type { StateFormat } from "./state/state-format.ts";
 import { assessStoreHealth, type StoreHealth } from "./store-health.ts";
-import type { AuditMeter, StoreMeasures, StoreStatus, StoreOptions } from "./store-options.ts";
+import type {
+  AuditMeter,
+  LastDecision,
+  StoreMeasures,
+  StoreStatus,
+  StoreOptions,
+} from "./store-options.ts";
 
 const TICK_INTERVAL = 1_000;
 
@@ -43,6 +49,7 @@ export class Store {
   readonly #diskFigures: DiskFigureCache;
   readonly #tickTimer: Timer;
   #lastDecisionAt = instant(0);
+  #lastFault: Fault | StorageFault | null = null;
 
   static async open(options: StoreOptions): Promise<Store> {
     const uid = options.uid ?? process.getuid?.() ?? 0;
@@ -83,6 +90,7 @@ export class Store {
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
     meter: AuditMeter | null = null,
   ): Promise<Result<T, Fault | StorageFault>> {
+    this.#lastFault = this.#journal.fault;
     if (this.#journal.fault !== null) return Promise.resolve(err(this.#journal.fault));
     if (this.#format.isOld) return this.#migrateThen(() => this.transact(command, view, meter));
     const context = this.#live.makeContext();
@@ -102,6 +110,7 @@ export class Store {
         this.#observeApplied(lines, context.at);
       }
       answer = result.ok ? ok(view(this.#live.state, result.value.outcome, context)) : result;
+      if (!answer.ok) this.#lastFault = answer.fault;
     } catch (error) {
       // Memory may contain part of a change that the journal does not: reload the state from disk.
       this.#journal.recoverFromException();
@@ -125,9 +134,10 @@ export class Store {
    * When the last command was decided, and the last journal line then. Read directly after
    * `transact`, they are those of its command: a refused command was decided on the state after
    * that line. The line may still get renewals of slots, which change nothing that is free.
+   * `fault` is why it was refused; null: it was not.
    */
-  get lastDecision(): { readonly at: Instant; readonly seq: number } {
-    return { at: this.#lastDecisionAt, seq: this.#live.lastSeq };
+  get lastDecision(): LastDecision {
+    return { at: this.#lastDecisionAt, seq: this.#live.lastSeq, fault: this.#lastFault };
   }
 
   status(): StoreStatus {

@@ -11,7 +11,7 @@ import { AuditHealth } from "../../src/store/audit/audit-health.ts";
 import type { StoreHealth } from "../../src/store/store-health.ts";
 import { openFolder, type OpenedFolder } from "../../src/store/folder/folder.ts";
 import type { ChainHead } from "../../src/store/journal/journal.ts";
-import type { StoreStatus, StoreOptions } from "../../src/store/store-options.ts";
+import type { LastDecision, StoreStatus, StoreOptions } from "../../src/store/store-options.ts";
 import type { Store as DurableStore } from "../../src/store/store.ts";
 
 type StoreMember =
@@ -24,6 +24,7 @@ export class Store implements Pick<DurableStore, StoreMember> {
   readonly #state: State;
   readonly #head: ChainHead;
   #lastDecisionAt: Instant = instant(0);
+  #lastFault: Fault | null = null;
 
   static async open(options: StoreOptions): Promise<Store> {
     const { disk, folder, kind, create, clock, recognize = () => {} } = options;
@@ -49,11 +50,12 @@ export class Store implements Pick<DurableStore, StoreMember> {
     this.#lastDecisionAt = context.at;
     const resolved = typeof command === "function" ? command(this.#head) : command;
     const result = transact(this.#state, resolved, context);
+    this.#lastFault = result.ok ? null : result.fault;
     return result.ok ? ok(view(this.#state, result.value.outcome, context)) : result;
   }
 
-  get lastDecision(): { readonly at: Instant; readonly seq: number } {
-    return { at: this.#lastDecisionAt, seq: this.#head.seq };
+  get lastDecision(): LastDecision {
+    return { at: this.#lastDecisionAt, seq: this.#head.seq, fault: this.#lastFault };
   }
 
   async read<T>(view: (state: State, context: RuleContext) => T): Promise<Result<T, never>> {
