@@ -19,6 +19,7 @@ import { moveCommands } from "./commands/move.ts";
 import { noticesCommand } from "./commands/notices.ts";
 import { qrCommands } from "./commands/qr.ts";
 import { auditCommands } from "./commands/audit.ts";
+import { queueCommands } from "./commands/queue.ts";
 import { reportCommands } from "./commands/report.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { rulesImportCommand } from "./commands/rules-import.ts";
@@ -59,6 +60,7 @@ export const commandGroups: readonly CommandGroup[] = [
     title: "users and slots",
     commands: [
       slotsCommand,
+      ...queueCommands,
       ...usageCommands,
       ...usageStatementCommands,
       ...reportCommands,

@@ -35,6 +35,7 @@ import { page } from "./routes/page.ts";
 import { replyWithFile, serveText, type ServedFile } from "./page/served-file.ts";
 import { qr } from "./routes/qr.ts";
 import { auditLog } from "./routes/audit-log.ts";
+import { queue } from "./routes/queue.ts";
 import { register } from "./routes/register.ts";
 import { registrationsChanges } from "./routes/registrations-changes.ts";
 import { registrationsRelease } from "./routes/registrations-release.ts";
@@ -83,7 +84,8 @@ const registrationRoutes = (deps: RouteDeps) =>
   new Elysia({ name: "registration-routes" })
     .use(registrationsSlice(deps))
     .use(registrationsChanges(deps))
-    .use(registrationsRelease(deps));
+    .use(registrationsRelease(deps))
+    .use(queue(deps));
 
 const operatorRoutes = (deps: RouteDeps) =>
   new Elysia({ name: "operator-routes" })

@@ -2,6 +2,7 @@ import { chmodSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { createApp } from "./app.ts";
 import { socketGate, type Gate } from "./access/gate.ts";
+import { WaitingCount } from "./access/waiting-count.ts";
 import { withAccessLog, type LogMode } from "./access/access-log.ts";
 import { compressReply } from "./reply/compress.ts";
 import type { Services } from "./services.ts";
@@ -74,8 +75,10 @@ export function createHandler(
   const originals = new WeakMap<Request, Request>();
   const originalOf = (request: Request): Request =>
     isTls ? (originals.get(request) ?? request) : request;
+  const waitingCount = new WaitingCount();
   const gate: Gate = {
     ...policy,
+    waitingCount,
     peerOf: (request) => server?.requestIP(originalOf(request))?.address ?? null,
     keepOpen(request) {
       const original = originalOf(request);
@@ -92,6 +95,7 @@ export function createHandler(
     (request) => compressReply(request, app.fetch(request)),
     logMode,
     services.requestDurations,
+    waitingCount,
   );
   const handler: Handler = (originalRequest, listener) => {
     server = listener;
@@ -130,6 +134,7 @@ export function listenOnSocket(services: Services, path: string, logMode: LogMod
     (request) => (app ??= createApp(services, socketGate)).fetch(request),
     logMode,
     services.requestDurations,
+    socketGate.waitingCount,
   );
   rmSync(path, { force: true });
   const server = Bun.serve({

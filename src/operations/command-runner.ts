@@ -22,6 +22,15 @@ export type OperationInput<C extends Command> = Omit<C, "type" | "once" | "nonce
   readonly idempotencyKey?: string | null;
 };
 
+/** A command that was decided. Its result follows when it is on disk. */
+export interface Attempt<T> {
+  /** Why it was refused; null: it was not. */
+  readonly fault: Fault | StorageFault | null;
+  readonly pendingResult: OperationResult<T>;
+  /** Counts the refusal, if it is one, and returns the result. */
+  readonly count: () => OperationResult<T>;
+}
+
 /** The product, its feature and the user of a request, as they were sent. */
 interface RequestSubject {
   readonly product: string | null;
@@ -66,14 +75,26 @@ export class CommandRunner {
     payer: string | null,
     view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
   ): OperationResult<T> {
+    return this.attempt(command, subject, payer, view).count();
+  }
+
+  /** Like `run`, but the caller decides whether a refusal is counted. */
+  attempt<C extends Command, T>(
+    command: C,
+    subject: RequestSubject,
+    payer: string | null,
+    view: (state: State, outcome: OutcomeOf<C>, context: RuleContext) => T,
+  ): Attempt<T> {
     const meter = payer === null ? null : this.#budget.meterFor(payer);
     const pendingResult = this.#store.transact(command, view, meter);
     const decision = this.#store.lastDecision;
-    return pendingResult.then((result) => {
-      if (!result.ok) this.#countRefusal(command, subject, result.fault, decision, meter);
-      else if (this.#demand.hasOpenEpisodes) this.#demand.settle(command, decision.at);
-      return result;
-    });
+    const count = (): OperationResult<T> =>
+      pendingResult.then((result) => {
+        if (!result.ok) this.#countRefusal(command, subject, result.fault, decision, meter);
+        else if (this.#demand.hasOpenEpisodes) this.#demand.settle(command, decision.at);
+        return result;
+      });
+    return { fault: decision.fault, pendingResult, count };
   }
 
   /** Writes the refusals that are only in memory, and ends the episodes without a retry. */

@@ -32,6 +32,7 @@ import {
   type OperationResult,
 } from "./command-runner.ts";
 import { getDecidedLicense } from "./decided-license.ts";
+import type { Patience, SlotQueue, WaitedResult } from "./queue/slot-queue.ts";
 import { SlotChangeReader, type ChangesSince, type ListCursor } from "./slot-changes.ts";
 
 export interface SlotResult extends SlotOutcome {
@@ -57,11 +58,13 @@ export class Slots {
   readonly #commands: CommandRunner;
   readonly #store: Store;
   readonly #signer: LeaseSigner;
+  readonly #queue: SlotQueue;
   readonly #changes = new SlotChangeReader();
 
-  constructor(commands: CommandRunner, store: Store, signer: LeaseSigner) {
+  constructor(commands: CommandRunner, store: Store, queue: SlotQueue, signer: LeaseSigner) {
     this.#commands = commands;
     this.#store = store;
+    this.#queue = queue;
     this.#signer = signer;
   }
 
@@ -70,11 +73,33 @@ export class Slots {
    * heartbeat would halve the throughput.
    */
   register(input: OperationInput<Register> & WithNonce): OperationResult<SlotResult> {
-    const { product, user, licenseId, contact, nonce } = input;
-    const nonceDigest = hashNonce(nonce);
-    const command: Register = { type: "Register", product, user, licenseId, contact, nonceDigest };
-    const slot = this.#commands.run(command, input, contact.peer, this.#viewSlot);
+    const { contact, nonce } = input;
+    const command = makeRegister(input);
+    const slot = this.#queue.runClaim(input.product, () =>
+      this.#commands.run(command, input, contact.peer, this.#viewSlot),
+    );
     return nonce === null ? slot : this.#withLease(slot, nonce);
+  }
+
+  /** Like `register`, but waits for a slot if none may be granted now. */
+  async registerWaiting(
+    input: OperationInput<Register> & WithNonce,
+    patience: Patience,
+  ): Promise<WaitedResult<SlotResult>> {
+    const { product, user, licenseId, contact, nonce } = input;
+    const command = makeRegister(input);
+    const address = contact.peer.slice(contact.peer.lastIndexOf("@") + 1);
+    const facts = { host: contact.hostname, address, login: null, certificate: null };
+    const { result, place } = await this.#queue.claim(
+      {
+        attempt: () => this.#commands.attempt(command, input, contact.peer, this.#viewSlot),
+        place: { type: "TakePlace", product, user, licenseId, facts, peer: contact.peer },
+      },
+      patience,
+    );
+    return nonce === null || !result.ok
+      ? { result, place }
+      : { result: await this.#withLease(Promise.resolve(result), nonce), place };
   }
 
   /** A borrow always gets a lease, because the application needs it while it is offline. */
@@ -91,7 +116,9 @@ export class Slots {
       ...deviceParts,
     ]);
     const command: Borrow = { type: "Borrow", ...fields, nonceDigest, once };
-    const slot = this.#commands.run(command, fields, contact.peer, this.#viewSlot);
+    const slot = this.#queue.runClaim(fields.product, () =>
+      this.#commands.run(command, fields, contact.peer, this.#viewSlot),
+    );
     return this.#withLease(slot, nonce);
   }
 
@@ -169,6 +196,12 @@ export class Slots {
     const lease = await this.#signer(buildLease(slot.value, nonce));
     return ok({ ...slot.value, lease });
   }
+}
+
+function makeRegister(input: OperationInput<Register> & WithNonce): Register {
+  const { product, user, licenseId, contact, nonce } = input;
+  const nonceDigest = hashNonce(nonce);
+  return { type: "Register", product, user, licenseId, contact, nonceDigest };
 }
 
 /** The content of a lease, which an application can verify offline. */

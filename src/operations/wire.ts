@@ -36,6 +36,8 @@ import { MetricsReader } from "./metrics/metrics-reader.ts";
 import { GrantEstimator } from "./queue/grant-estimator.ts";
 import { RecordedSessions } from "./queue/recorded-sessions.ts";
 import { SessionLengths } from "./queue/session-lengths.ts";
+import { QueueDispatcher } from "./queue/queue-dispatcher.ts";
+import { SlotQueue } from "./queue/slot-queue.ts";
 import { SettingChanges } from "./setting-changes.ts";
 import { Slots } from "./slots.ts";
 import { Timekeeping } from "./timekeeping.ts";
@@ -45,6 +47,7 @@ import { VendorTrust } from "./vendor-trust.ts";
 /** What Berth can do with an open data folder: one member for each family of operations. */
 export interface ApplianceOperations {
   readonly slots: Slots;
+  readonly queue: SlotQueue;
   readonly features: Features;
   readonly consumption: Consumption;
   readonly licensing: Licensing;
@@ -98,10 +101,14 @@ export interface WireOptions {
   readonly clock: ApplianceClock;
   /** Milliseconds of a clock that never jumps; default: that of the process. */
   readonly monotonicMs?: () => number;
+  /** The same kind of clock, by which places in a queue lapse; default: that of the process. */
+  readonly contactClock?: () => number;
   /** The components of the machine to which licenses are bound. */
   readonly hardware: readonly HardwareComponent[];
   /** Called with each command: the operator can change them while the server runs. */
   readonly caps?: () => SlotCaps;
+  /** Places in queues that one address, and one person, may have now. */
+  readonly maxPlacesPerCaller?: () => number;
   /** How many MiB an hour one address may add to the audit log now; 0: no limit. */
   readonly auditBudget?: () => number;
   /** The trust document of a vendor's own build; null: the site chooses its vendors. */
@@ -133,8 +140,9 @@ export async function wire(
   const accessFile = new AccessFile(disk, folder);
   const metrics = new ApplianceMetrics();
   const sessionLengths = new SessionLengths();
+  const dispatcher = new QueueDispatcher();
   const store = await Store.open({
-    observer: combineObservers(metrics, sessionLengths),
+    observer: combineObservers(metrics, sessionLengths, dispatcher),
     disk,
     folder,
     kind: options.kind,
@@ -154,6 +162,7 @@ export async function wire(
     jumps: clock.jumps,
     behind: clock.behind,
     ...(options.caps && { caps: options.caps }),
+    ...(options.maxPlacesPerCaller && { maxPlacesPerCaller: options.maxPlacesPerCaller }),
     ...(options.monotonicMs && { monotonicMs: options.monotonicMs }),
     checkpoint: options.checkpoint,
     onFatal: (error) => options.onFatal(error, error instanceof FolderChanged ? error : null),
@@ -162,6 +171,10 @@ export async function wire(
   const now = (): Instant =>
     store.peek(({ latestEventAt, clockJumps }) => clock.now(latestEventAt, clockJumps));
   const commands = new CommandRunner(store, new AuditBudget(options.auditBudget), metrics.refusals);
+  const { contactClock = () => performance.now() } = options;
+  if (options.holder === "server") dispatcher.attach({ store, now, contactClock });
+  const grantEstimator = new GrantEstimator(new RecordedSessions(store, sessionLengths));
+  const queue = new SlotQueue({ store, commands, dispatcher, estimator: grantEstimator });
   metrics.startSampling(() => ({ state: store.peek((state) => state), now: now() }));
   const sealedFile = new SealedFile(disk, folder, { key: sealingKey });
   const credentials = new CloudCredentials(store, sealedFile, providedKeys);
@@ -172,7 +185,8 @@ export async function wire(
   return {
     store,
     operations: {
-      slots: new Slots(commands, store, (lease) => signLease(lease, identity.key)),
+      slots: new Slots(commands, store, queue, (lease) => signLease(lease, identity.key)),
+      queue,
       features: new Features(commands),
       consumption: new Consumption(commands),
       licensing: new Licensing(store, identity, credentials),
@@ -197,10 +211,12 @@ export async function wire(
         metrics,
         demand: commands.demandCounts,
       }),
-      grantEstimator: new GrantEstimator(new RecordedSessions(store, sessionLengths)),
+      grantEstimator,
       auditLog: new AuditLogReader(store),
       auditMaintenance: new AuditMaintenance(store),
       async close() {
+        queue.stop();
+        dispatcher.stop();
         timekeeping.stop();
         metrics.stop();
         await commands.close();

@@ -53,6 +53,8 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
   post("/api/admin/v1/registrations/release", ADA, [registerAda]),
   post("/api/admin/v1/registrations/release/users", { users: "ada" }, [registerAda]),
   post("/api/admin/v1/registrations/release/all", DEMO, [registerAda]),
+  { ...post("/api/admin/v1/queue/front", ADA), isRejected: true },
+  { ...post("/api/admin/v1/queue/drop", ADA), isRejected: true },
   post("/api/admin/v1/licenses/remove", { license_id: site.licenseId, with_borrows: "true" }),
   { ...post("/api/admin/v1/trust/show", { license: site.license }), isRejected: true },
   post("/api/admin/v1/trust/add", { license: site.otherTrust }),

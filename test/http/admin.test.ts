@@ -89,6 +89,7 @@ describe("GET /api/admin/v1/status", () => {
           allow_unlimited_consumptions: false,
         },
       ],
+      queue: { changes: 0, products: [] },
       refusals: [],
     });
     expect(storage).toMatchObject({ fault: null, checkpoint_error: null, recovery_notes: [] });

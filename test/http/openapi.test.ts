@@ -236,6 +236,10 @@ test("every request example of the OpenAPI document succeeds", async () => {
   expect(examples.length).toBeGreaterThan(6);
   for (const [path, example] of examples) {
     expectOk(await site.register({ user: "ada" }));
+    if (path.startsWith("/api/admin/v1/queue/")) {
+      expectRefusal(await site.post(path, example), 400, "not_waiting");
+      continue;
+    }
     if (/feature_?release$/i.test(path)) expectOk(await site.post("featureRegister", example));
     const reply = await site.post(path, example);
     // A valid policy needs a vendor's signature, which a general document cannot contain.
@@ -243,6 +247,13 @@ test("every request example of the OpenAPI document succeeds", async () => {
     else expectOk(reply);
   }
 });
+
+/** Takes all slots, and a place in the queue. */
+async function waitAsCyd(site: Appliance): Promise<void> {
+  for (const user of ["ada", "bob", "cyd"]) {
+    await site.register({ product: "cad", user }, { prefer: "wait=0" });
+  }
+}
 
 describe("the OpenAPI document describes the real reply of", () => {
   const ada = { user: "ada", product: "cad" };
@@ -321,6 +332,18 @@ describe("the OpenAPI document describes the real reply of", () => {
       site.post("/api/admin/v1/registrations/release/users", { users: "ada" }),
     "POST /api/admin/v1/registrations/release/all": (site) =>
       site.post("/api/admin/v1/registrations/release/all", { product: "cad" }),
+    "GET /api/admin/v1/queue": async (site) => {
+      await waitAsCyd(site);
+      return site.get("/api/admin/v1/queue");
+    },
+    "POST /api/admin/v1/queue/front": async (site) => {
+      await waitAsCyd(site);
+      return site.post("/api/admin/v1/queue/front", { product: "cad", user: "cyd" });
+    },
+    "POST /api/admin/v1/queue/drop": async (site) => {
+      await waitAsCyd(site);
+      return site.post("/api/admin/v1/queue/drop", { product: "cad", user: "cyd" });
+    },
     "GET /api/admin/v1/settings": (site) => site.get("/api/admin/v1/settings"),
     "POST /api/admin/v1/settings": (site) =>
       site.post("/api/admin/v1/settings", { changes: '{"site_name": "Plant 5"}' }),

@@ -16,6 +16,7 @@ import type { DemandCounts } from "../../src/operations/demand/demand-counts.ts"
 import type { Features } from "../../src/operations/features.ts";
 import type { HostMove } from "../../src/operations/host-move.ts";
 import type { SettingChanges } from "../../src/operations/setting-changes.ts";
+import type { SlotQueue } from "../../src/operations/queue/slot-queue.ts";
 import type { Slots } from "../../src/operations/slots.ts";
 import type { UsageStatements } from "../../src/operations/usage/usage-statements.ts";
 import type { VendorTrust } from "../../src/operations/vendor-trust.ts";
@@ -228,6 +229,7 @@ describe("an internal error", () => {
       const broken = new Proxy({}, { get: () => throwSecret });
       const services: Services = {
         slots: broken as Slots,
+        queue: broken as SlotQueue,
         features: broken as Features,
         consumption: broken as Consumption,
         licensing: broken as Licensing,

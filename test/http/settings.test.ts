@@ -186,6 +186,7 @@ describe("GET settings", () => {
       "client_networks",
       "max_slots_per_user",
       "max_slots_per_peer",
+      "max_places_per_caller",
       "audit_budget",
       "expiry_warning_days",
       "audit_keep_months",

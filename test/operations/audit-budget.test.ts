@@ -21,6 +21,7 @@ import {
   unregister,
   unregisterAll,
 } from "../support/scenario.ts";
+import { makeSlotQueue } from "../support/slot-queue.ts";
 
 const MIB = 1024 * 1024;
 
@@ -92,7 +93,7 @@ describe("the audit log budget of a peer", () => {
     }
     const { store } = await openLicensedSite();
     const commands = new CommandRunner(store, new RecordingBudget(() => 1));
-    const slots = new Slots(commands, store, async () => "");
+    const slots = new Slots(commands, store, makeSlotQueue(store, commands), async () => "");
     const [features, consumption] = [new Features(commands), new Consumption(commands)];
     const { peer } = CONTACT;
     const charged = [

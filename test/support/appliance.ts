@@ -8,6 +8,7 @@ import type { Instant } from "../../src/domain/time.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Services } from "../../src/http/services.ts";
 import type { Gate } from "../../src/http/access/gate.ts";
+import { WaitingCount } from "../../src/http/access/waiting-count.ts";
 import type { FeatureObject, LicenseObject } from "../../src/http/reply/license-object.ts";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
 import type { StatusReply } from "../../src/http/reply/status.ts";
@@ -79,6 +80,8 @@ export interface ApplianceOptions {
   readonly fullCheck?: FullCheck;
   /** The hardware components of the machine. */
   readonly components?: readonly HardwareComponent[];
+  /** The clock by which places in a queue lapse; default: that of the process. */
+  readonly contactClock?: () => number;
   /** MiB per hour that one address may add to the audit log; default: no limit. */
   readonly auditBudget?: number;
 }
@@ -101,6 +104,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     clock: new ManualClock(() => clock.now),
     monotonicMs: createSteppingClock(),
     hardware: options.components ?? MACHINE,
+    ...(options.contactClock && { contactClock: options.contactClock }),
     auditBudget: () => options.auditBudget ?? 0,
     checkpoint: (dataFolder, open) => checkpointWithUsage(realDisk, dataFolder, open),
     onFatal: () => {},
@@ -171,6 +175,7 @@ export class Appliance {
       allowPlain: false,
       serverNames: ["appliance"],
       keepOpen: () => () => {},
+      waitingCount: new WaitingCount(),
       access: services.access,
       ...gate,
     });

@@ -58,8 +58,12 @@ const BANNED_PHRASES: readonly (readonly [phrase: RegExp, replacement: string])[
   [/\bsites with no way out\b/i, "air-gapped sites"],
 ];
 
-/** Names that are values in the journal: they cannot change. */
-const STORED_NAMES: ReadonlySet<string> = new Set(["src/domain/clock/clock-events.ts held"]);
+/** Names that are values in the journal, or fields of the API: they cannot change. */
+const STORED_NAMES: ReadonlySet<string> = new Set([
+  "src/domain/clock/clock-events.ts held",
+  "src/http/reply/queue.ts held",
+  "src/http/reply/queue-reply.ts held",
+]);
 
 const wordsIn = (name: string): string[] =>
   name

@@ -37,6 +37,7 @@ export interface ApplianceOptions {
   /** Months of usage to keep now, besides the current one; default: that of the setting. */
   readonly usageMonths?: () => number;
   readonly caps?: () => SlotCaps;
+  readonly maxPlacesPerCaller?: () => number;
   /** How many MiB an hour one address may add to the audit log now; 0: no limit. */
   readonly auditBudget?: () => number;
   /** Default: the default settings. */
@@ -67,6 +68,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     clock: new ApplianceClock(),
     hardware: hardwareComponents(identityName, kind),
     ...(caps && { caps }),
+    ...(options.maxPlacesPerCaller && { maxPlacesPerCaller: options.maxPlacesPerCaller }),
     ...(options.auditBudget && { auditBudget: options.auditBudget }),
     builtInTrust,
     serviceCredentials: {

@@ -100,6 +100,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     keepMonths: () => live.current.auditKeepMonths,
     usageMonths: () => live.current.usageMonths,
     caps: () => ({ perUser: live.current.maxSlotsPerUser, perPeer: live.current.maxSlotsPerPeer }),
+    maxPlacesPerCaller: () => live.current.maxPlacesPerCaller,
     auditBudget: () => live.current.auditBudget,
     siteSettings: () => live.current,
   });
@@ -140,6 +141,7 @@ export async function runServer(options: ServerOptions): Promise<number> {
     await access.persistExpiries();
     // Before the first request: a clock that was corrected while the server was off counts now.
     await appliance.timekeeping.tick();
+    appliance.queue.start();
     runningServer.removeLeftovers();
     await prepare?.(appliance);
     const plainListener = servePlain({ ...plain, services, policy });
@@ -166,6 +168,8 @@ export async function runServer(options: ServerOptions): Promise<number> {
   } finally {
     signals.onReload(() => log.info("reload ignored: the server is stopping"));
     runningServer.backups.stop();
+    // Before the listeners: they wait for requests that are under way.
+    appliance.queue.stop();
     await Promise.all([notifier.stop(), ...listeners.map((listener) => listener.stop())]);
     fullCheck.stop();
     runningServer.stop();

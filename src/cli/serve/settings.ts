@@ -1,4 +1,5 @@
 import { DEFAULT_WARNING_DAYS } from "../../domain/licenses/end-date.ts";
+import { limits } from "../../domain/limits.ts";
 import { DEFAULT_USAGE_MONTHS } from "../../operations/usage/usage-files.ts";
 import { defaultDataFolder } from "../../platform/environment.ts";
 import type { Option } from "../frame/options.ts";
@@ -157,6 +158,19 @@ export const settings = {
     isEditable: true,
     defaultValue: () => "0",
     parse: parseSlotLimit,
+  },
+  maxPlacesPerCaller: {
+    name: "max-places-per-caller",
+    type: "string",
+    placeholder: "N",
+    help: "maximum number of places in queues per address, and per person",
+    isSetting: true,
+    isEditable: true,
+    defaultValue: () => String(limits.placesPerCaller),
+    parse: matchingNumber(/^[1-9]\d{0,5}$/, {
+      problem: "must be a number of places from 1 to 999999",
+      hint: "for example 100",
+    }),
   },
   auditBudget: {
     name: "audit-budget",

@@ -108,7 +108,7 @@ function makePlaceView(
 export function findNextDispatchAt(
   state: State,
   product: string,
-  context: RuleContext,
+  context: Pick<RuleContext, "at">,
 ): Instant | null {
   const queue: Pick<Queue, "nextWakeAt"> | undefined = state.queues.get(product);
   if (queue === undefined) return null;

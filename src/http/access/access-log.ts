@@ -4,6 +4,7 @@ import { refusalReply } from "../faults.ts";
 import type { RequestDurations } from "../metrics/request-durations.ts";
 import { callerOf } from "./gate.ts";
 import { pathOf } from "./route-table.ts";
+import type { WaitingCount } from "./waiting-count.ts";
 
 /**
  * default: admin actions, logins, refused requests, server errors and slow requests; requests:
@@ -27,15 +28,18 @@ export function withAccessLog(
   fetch: FetchHandler,
   mode: LogMode,
   durations: RequestDurations,
+  waiting: Pick<WaitingCount, "count"> = { count: 0 },
 ): FetchHandler {
   const limiter = new LogLineLimiter();
   let pending = 0;
   const finish = (request: Request, response: Response, startedAt: number): Response => {
     pending -= 1;
     const durationMs = performance.now() - startedAt;
-    durations.observe(callerOf(request)?.route?.pattern ?? null, response.status, durationMs);
+    const caller = callerOf(request);
+    const workMs = durationMs - (caller?.waitedMs ?? 0);
+    durations.observe(caller?.route?.pattern ?? null, response.status, workMs);
     const message =
-      mode === "requests" ? "request" : classifyRequest(request, response.status, durationMs);
+      mode === "requests" ? "request" : classifyRequest(request, response.status, workMs);
     if (message === null) return response;
     const suppressed = RATE_LIMITED_MESSAGES.has(message) ? limiter.allow(message) : 0;
     if (suppressed !== null) writeLogLine(message, request, response, { durationMs, suppressed });
@@ -47,7 +51,7 @@ export function withAccessLog(
   };
   // Not an async function: every request would wait once more.
   return (request) => {
-    if (pending >= MAX_PENDING) return tooManyRequestsResponse();
+    if (pending - waiting.count >= MAX_PENDING) return tooManyRequestsResponse();
     const startedAt = performance.now();
     pending += 1;
     let reply: Response | Promise<Response>;
@@ -75,9 +79,9 @@ const RATE_LIMITED_MESSAGES: ReadonlySet<string> = new Set([
 /** Wrong or missing credential, wrong network or role, wrong host name, too many requests. */
 const ACCESS_REFUSED_STATUSES = new Set([401, 403, 421, 429]);
 
-function classifyRequest(request: Request, status: number, durationMs: number): string | null {
+function classifyRequest(request: Request, status: number, workMs: number): string | null {
   if (status >= 500) return "server error";
-  if (durationMs >= SLOW_MS) return "slow request";
+  if (workMs >= SLOW_MS) return "slow request";
   if (ACCESS_REFUSED_STATUSES.has(status)) return "request refused";
   if (status !== 200) return null;
   const route = callerOf(request)?.route;

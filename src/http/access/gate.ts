@@ -4,6 +4,7 @@ import { faultOf, refuse } from "../faults.ts";
 import type { Plane } from "./planes.ts";
 import { isCrossSite, parseHost, readRequestOrigin, type RequestOrigin } from "./request-origin.ts";
 import { findRoute, pathOf, type RouteAccess, type RouteTable } from "./route-table.ts";
+import { WaitingCount } from "./waiting-count.ts";
 
 /** How applications authenticate. */
 export type ClientAuth = "open" | "login" | "mtls";
@@ -29,6 +30,7 @@ export interface Gate {
    * Turns off the idle timeout of the request's connection until the returned function is called.
    */
   readonly keepOpen: (request: Request) => () => void;
+  readonly waitingCount: WaitingCount;
   readonly access: Pick<AccessControl, "identify" | "isClaimed" | "noteUse">;
 }
 
@@ -44,6 +46,7 @@ export const socketGate: Gate = {
   allowPlain: true,
   serverNames: [],
   keepOpen: () => () => {},
+  waitingCount: new WaitingCount(),
   access: { identify: () => null, isClaimed: () => false, noteUse: () => {} },
 };
 
@@ -54,6 +57,8 @@ export interface Caller {
   actor: Actor | null;
   /** Null: no route has this path and method. */
   route: RouteAccess | null;
+  /** How long the request has waited for a slot. */
+  waitedMs: number;
 }
 
 /**
@@ -62,7 +67,7 @@ export interface Caller {
  */
 export function admit(gate: Gate, table: RouteTable, request: Request): void {
   const peer = gate.isTrusted ? SOCKET_PEER : normalizeAddress(gate.peerOf(request) ?? "");
-  const caller: Caller = { peer: peer ?? UNKNOWN_PEER, actor: null, route: null };
+  const caller: Caller = { peer: peer ?? UNKNOWN_PEER, actor: null, route: null, waitedMs: 0 };
   callers.set(request, caller);
   const route = (caller.route = findRoute(table, request.method, pathOf(request.url)));
   if (!gate.isTrusted) checkAccess(gate, request, caller, route);

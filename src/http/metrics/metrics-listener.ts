@@ -1,4 +1,5 @@
 import { admit, type Gate } from "../access/gate.ts";
+import { WaitingCount } from "../access/waiting-count.ts";
 import { withAccessLog, type LogMode } from "../access/access-log.ts";
 import type { RouteTable } from "../access/route-table.ts";
 import { faultOf, refusalReply } from "../faults.ts";
@@ -52,6 +53,7 @@ export function listenForMetrics(options: MetricsListenOptions): Listener {
     allowPlain: true,
     serverNames: [...hostNames(), ...serverNames],
     keepOpen: () => () => {},
+    waitingCount: new WaitingCount(),
     access: { identify: () => null, isClaimed: () => true, noteUse: () => {} },
   };
   const fetch = withAccessLog(

@@ -43,6 +43,8 @@ interface OperationDescription {
   readonly idempotent?: boolean;
   /** Accepts an X-Nonce, and returns a lease with it. */
   readonly hasLease?: boolean;
+  /** Waits for a slot with Prefer: wait. */
+  readonly canWait?: boolean;
   /** Also accepts the document as a file or as plain text. */
   readonly upload?: boolean;
 }

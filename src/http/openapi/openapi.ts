@@ -4,6 +4,7 @@ import { version } from "../../platform/embedded/version.ts";
 import type { SuccessReply } from "./describe-route.ts";
 import { IGNORED_FIELDS_HEADER } from "../request/ignored-fields.ts";
 import { refusalResponsesOf, sharedRefusalResponses } from "./refusal-responses.ts";
+import { QueuePlaceReply } from "../reply/queue.ts";
 import { SchemaWriter } from "./schema-writer.ts";
 import type { Plane } from "../access/planes.ts";
 import { describedRoutes, type DescribedRoute } from "../access/route-table.ts";
@@ -118,6 +119,7 @@ function describeOperation(route: DescribedRoute, schemas: SchemaWriter): object
     })),
     ...(detail.idempotent === true ? [IDEMPOTENCY_KEY] : []),
     ...(detail.hasLease === true ? [NONCE] : []),
+    ...(detail.canWait === true ? [PREFER] : []),
   ];
   return {
     operationId: id,
@@ -132,7 +134,12 @@ function describeOperation(route: DescribedRoute, schemas: SchemaWriter): object
     responses: {
       200: responses?.[200] && {
         ...describeReply(responses[200], schemas),
-        ...(hasInput(route) && { headers: IGNORED_FIELDS_HEADER }),
+        ...(hasInput(route) && {
+          headers: {
+            ...IGNORED_FIELDS_HEADER,
+            ...(detail.canWait === true && PREFERENCE_APPLIED_HEADER),
+          },
+        }),
       },
       ...refusalResponsesOf(route),
       default: { $ref: "#/components/responses/AnyRefusal" },
@@ -198,6 +205,24 @@ const NONCE = {
   schema: { type: "string", pattern: "^[A-Za-z0-9._~-]{16,128}$" },
 };
 
+const PREFER = {
+  name: "Prefer",
+  in: "header",
+  description:
+    "wait=60: if no slot is free, wait up to 60 seconds for one (RFC 7240). At most 120; 0 takes a " +
+    "place in the queue and answers at once. A refusal then has the header Retry-After and the " +
+    "member queue; repeat the request to keep the place.",
+  schema: { type: "string" },
+  example: "wait=60",
+};
+
+const PREFERENCE_APPLIED_HEADER = {
+  "Preference-Applied": {
+    description: "wait, if the request has Prefer: wait.",
+    schema: { type: "string" },
+  },
+};
+
 const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
   in: "header",
@@ -215,6 +240,7 @@ const RefusalSchema = Type.Object(
     field: Type.Optional(
       Type.String({ description: "The field of the request that is wrong, if it is exactly one." }),
     ),
+    queue: Type.Optional(QueuePlaceReply),
   },
   { title: "Refusal" },
 );

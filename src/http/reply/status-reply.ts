@@ -6,12 +6,13 @@ import type { CertificateView, Services } from "../services.ts";
 import { backupsStatus } from "./backups-status.ts";
 import { reportReply } from "./findings.ts";
 import { createHealthReport, type HealthSources } from "./health-report.ts";
+import { queueStatusReply } from "./queue-reply.ts";
 import type { StatusReply } from "./status.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 
 /** The reply of GET status, and of each line of the status stream. */
 export async function statusReply(
-  sources: HealthSources & Pick<Services, "commandLine">,
+  sources: HealthSources & Pick<Services, "commandLine" | "queue">,
 ): Promise<StatusReply> {
   const { applianceStatus, hostMove, identity, commandLine, runningServer } = sources;
   const storageHealth = applianceStatus.storageHealth();
@@ -77,6 +78,7 @@ export async function statusReply(
     checked_at: rfc3339OrNull(fullCheck?.at ?? null),
     certificate: certificateReply(sources.certificate()),
     backups: runningServer && backupsStatus(runningServer.backups.status()),
+    queue: queueStatusReply(sources.queue.summarize()),
     refusals: refusals.map(({ product, feature, code, count }) => ({
       product,
       feature,

@@ -1,6 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { BackupsStatus } from "./backups-status.ts";
 import { DeclaredGap } from "../running-server.ts";
+import { QueueStatusReply } from "./queue.ts";
 import { FindingReply, PassedCheckReply } from "./findings.ts";
 
 const time = Type.String({ format: "date-time" });
@@ -104,6 +105,7 @@ export const StatusReply = Type.Object(
     backups: Type.Union([BackupsStatus, Type.Null()], {
       description: "Scheduled backups; null without a running server.",
     }),
+    queue: QueueStatusReply,
     refusals: Type.Array(
       Type.Object({
         product: text,

@@ -41,4 +41,4 @@ export const createRequestContext = (gate: Gate): RequestContext => ({
   },
 });
 
-const UNKNOWN_CALLER: Caller = { peer: "unknown", actor: null, route: null };
+const UNKNOWN_CALLER: Caller = { peer: "unknown", actor: null, route: null, waitedMs: 0 };

@@ -1,9 +1,12 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import { callerOf, isStillAdmitted } from "../access/gate.ts";
 import { JSON_TYPE, jsonBody } from "../request/body.ts";
 import { describeRoute } from "../openapi/describe-route.ts";
-import { unwrap } from "../faults.ts";
+import { refusalReplyFor, refuse, unwrap } from "../faults.ts";
+import { queuePlaceReply } from "../reply/queue-reply.ts";
 import { fields, readIdentifier, readLicenseId, readNonce } from "../request/fields.ts";
+import { readWaitSeconds } from "../request/prefer.ts";
 import type { RouteDeps } from "./deps.ts";
 import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts";
 
@@ -17,21 +20,47 @@ const Body = Type.Object(
   },
 );
 
-export const register = ({ slots, peerOf, userOf }: RouteDeps) =>
+export const register = ({ slots, gate, peerOf, userOf }: RouteDeps) =>
   new Elysia({ name: "register" }).post(
     "/api/v4/register",
     async ({ body, request, set }): Promise<string> => {
-      const slot = unwrap(
-        await slots.register({
-          product: readIdentifier("product", body.product),
-          user: userOf(request, body.user),
-          licenseId: readLicenseId(body.license_id),
-          contact: contactOf(body, peerOf(request)),
-          nonce: readNonce(request),
-        }),
-      );
-      set.headers["content-type"] = JSON_TYPE;
-      return slotReply(slot);
+      const input = {
+        product: readIdentifier("product", body.product),
+        user: userOf(request, body.user),
+        licenseId: readLicenseId(body.license_id),
+        contact: contactOf(body, peerOf(request)),
+        nonce: readNonce(request),
+      };
+      const seconds = readWaitSeconds(request);
+      if (seconds === null) {
+        const slot = unwrap(await slots.register(input));
+        set.headers["content-type"] = JSON_TYPE;
+        return slotReply(slot);
+      }
+      const endWaiting = gate.waitingCount.begin(callerOf(request));
+      const closeAgain = seconds === 0 ? null : gate.keepOpen(request);
+      try {
+        const { signal } = request;
+        const { result, place } = await slots.registerWaiting(input, {
+          seconds,
+          signal,
+          isStillAdmitted: () => isStillAdmitted(gate, request),
+        });
+        if (result.ok || place !== null) set.headers["preference-applied"] = "wait";
+        if (result.ok) {
+          set.headers["content-type"] = JSON_TYPE;
+          return slotReply(result.value);
+        }
+        if (place === null) return refuse(result.fault);
+        set.headers["content-type"] = JSON_TYPE;
+        set.headers["retry-after"] = String(Math.max(1, Math.floor(place.holdSeconds / 2)));
+        const refusal = refusalReplyFor(request, result.fault);
+        set.status = refusal.status;
+        return JSON.stringify({ ...refusal, queue: queuePlaceReply(place) });
+      } finally {
+        closeAgain?.();
+        endWaiting();
+      }
     },
     {
       ...jsonBody(Body),
@@ -42,10 +71,13 @@ export const register = ({ slots, peerOf, userOf }: RouteDeps) =>
         description:
           "Takes a slot. Registering again is the heartbeat: it keeps the slot and renews its expiry. " +
           "A heartbeat does not fail when all slots are taken, and does not change a borrow. While " +
-          "the slot is borrowed, an X-Nonce other than that of its lease is refused.",
+          "the slot is borrowed, an X-Nonce other than that of its lease is refused. With Prefer: " +
+          "wait, the request waits for a slot if none is free, and the user has a place in the " +
+          "queue of the product.",
         requiredFields: ["user"],
         reply: SlotReply,
         hasLease: true,
+        canWait: true,
         refusals: [
           "hardware_mismatch",
           "clock_suspect",

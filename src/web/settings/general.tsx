@@ -12,6 +12,7 @@ const NAMES = [
   "expiry_warning_days",
   "max_slots_per_user",
   "max_slots_per_peer",
+  "max_places_per_caller",
   "audit_keep_months",
   "usage_months",
   "audit_budget",

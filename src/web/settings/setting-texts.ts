@@ -21,6 +21,10 @@ export const SETTING_TEXTS: Readonly<Record<string, SettingText>> = {
     label: "Slots per address, at most",
     hint: "Over all licenses. 0: no limit.",
   },
+  max_places_per_caller: {
+    label: "Places in queues per address and per person, at most",
+    hint: "How many users of one address, and how many instances of one person, may wait for slots.",
+  },
   audit_keep_months: {
     label: "Months of the audit log to keep",
     hint: "Besides the current month. Older months are removed. 0: keep all.",

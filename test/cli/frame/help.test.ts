@@ -9,7 +9,7 @@ const words = (text: string): string[] => text.split(" ");
 const SITE = ["data", "identity", "config"];
 const SETTINGS = words(
   "data site-name listen listen-tls metrics-listen tls-cert tls-key client-ca client-networks admin-networks client-auth " +
-    "allow-plain-credentials names max-slots-per-user max-slots-per-peer audit-budget " +
+    "allow-plain-credentials names max-slots-per-user max-slots-per-peer max-places-per-caller audit-budget " +
     "expiry-warning-days log identity audit-keep-months usage-months backup-schedule backup-keep " +
     "backup-dir on-event event-syslog events pool-full-minutes",
 );
@@ -51,6 +51,9 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "move out": [...SITE, "yes", "json"],
   "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "local", "json"],
+  queue: [...SITE, "product", "local", "json"],
+  "queue front": [...SITE, "product", "json"],
+  "queue drop": [...SITE, "product", "json"],
   usage: [...SITE, "range", "json"],
   "usage rebuild": [...SITE, "json"],
   report: [
@@ -197,6 +200,9 @@ describe("berth help", () => {
     expect(all.flat().toSorted()).toEqual(COMMANDS.toSorted());
     expect(all[GROUPS.indexOf("users")]).toEqual([
       "slots",
+      "queue",
+      "queue front",
+      "queue drop",
       "usage",
       "usage rebuild",
       "usage statement",

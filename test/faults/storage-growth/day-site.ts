@@ -11,6 +11,7 @@ import { checkpoint } from "../../../src/store/checkpoint/checkpoint.ts";
 import { AUDIT_FOLDER } from "../../../src/store/folder/files.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { ManualTime } from "./manual-time.ts";
+import { makeSlotQueue } from "../../support/slot-queue.ts";
 
 export interface FolderSize {
   /** Bytes of all files in the folder; a file with two names counts once. */
@@ -141,7 +142,7 @@ export class DaySite {
 function createOperations(store: Store): DayOperations {
   const commands = new CommandRunner(store);
   return {
-    slots: new Slots(commands, store, async () => ""),
+    slots: new Slots(commands, store, makeSlotQueue(store, commands), async () => ""),
     features: new Features(commands),
     async close() {
       await commands.close();

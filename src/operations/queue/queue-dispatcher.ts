@@ -1,0 +1,261 @@
+import type { Event } from "../../domain/event.ts";
+import { findQueueRules } from "../../domain/queue/queue-rules.ts";
+import { findNextDispatchAt } from "../../domain/queue/queue-view.ts";
+import type { State } from "../../domain/state.ts";
+import { later, SECOND, type Instant } from "../../domain/time.ts";
+import { log } from "../../platform/log.ts";
+import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import type { Store } from "../../store/store.ts";
+import type { StoreObserver } from "../../store/store-options.ts";
+import { DispatchTimer } from "./dispatch-timer.ts";
+import { PlaceContacts } from "./place-contacts.ts";
+import { WaitingRequests } from "./waiting-requests.ts";
+
+/** So many are decided in a few milliseconds; other requests wait no longer than that. */
+const CHANGES_PER_STEP = 200;
+/** Lapsed users that one command names: it removes one of them. */
+const LAPSED_PER_COMMAND = 8;
+
+/** After these events no user can get a slot who could not get it before. */
+const IRRELEVANT_EVENTS: ReadonlySet<Event["type"]> = new Set<Event["type"]>([
+  "SlotRenewed",
+  "ContactChanged",
+  "FeatureTaken",
+  "FeatureRenewed",
+  "FeatureReleased",
+  "FeatureExpired",
+  "ConsumptionAdded",
+  "FeatureConsumptionAdded",
+  "ClockMarked",
+  "RefusalsCounted",
+  "EpisodesObserved",
+  "EpisodeEnded",
+]);
+
+export interface QueueDispatcherOptions {
+  readonly store: Store;
+  /** Appliance time: slots end by it. */
+  readonly now: () => Instant;
+  /** Milliseconds of a clock that never jumps: places lapse by it. */
+  readonly contactClock: () => number;
+}
+
+/**
+ * Gives free slots to users who wait, after each event that may free one, and by one timer. It does
+ * nothing for a product that no user waits for.
+ */
+export class QueueDispatcher implements StoreObserver {
+  readonly requests = new WaitingRequests();
+  readonly #contacts = new Map<string, PlaceContacts>();
+  readonly #timer = new DispatchTimer(() => this.#dispatchAll());
+  #options: QueueDispatcherOptions | null = null;
+  /** The state whose places have contacts: after a disk error, another one is read. */
+  #knownState: State | null = null;
+  /** Products with a change since their last dispatch. */
+  readonly #changed = new Set<string>();
+  /** What ends waits, in the order of the events. */
+  #endings: (() => void)[] = [];
+  #isStepPlanned = false;
+  #changeCount = 0;
+
+  /** How often a place changed since the start. */
+  get changeCount(): number {
+    return this.#changeCount;
+  }
+
+  /** Before this, nothing is given: a command that opens the data folder only reads it. */
+  attach(options: QueueDispatcherOptions): void {
+    this.#options = options;
+  }
+
+  /** Gives the slots that came free while the server was stopped. Every place has a full term. */
+  start(): void {
+    this.#dispatchAll();
+  }
+
+  stop(): void {
+    this.#timer.stop();
+    this.#options = null;
+  }
+
+  /**
+   * Gives the free slots of the product to users who wait. True: after it, a free slot is one that
+   * none of them may have. False: there is more to do, which other requests must not wait for.
+   */
+  dispatch(product: string): boolean {
+    this.#changed.delete(product);
+    for (let count = 0; count < CHANGES_PER_STEP; count += 1) {
+      if (!this.#dispatchOne(product)) return true;
+    }
+    this.#changed.add(product);
+    void runBetweenRequests(() => this.#runStep());
+    return false;
+  }
+
+  /** The user was in contact. */
+  touch(product: string, user: string): void {
+    const { contactClock } = this.#options ?? {};
+    if (contactClock === undefined || this.requests.isConnected(product, user)) return;
+    this.#contactsOf(product).touch(user, contactClock());
+  }
+
+  /** A request of the user begins to wait: constant contact. */
+  connect(product: string, user: string): void {
+    this.#contacts.get(product)?.forget(user);
+  }
+
+  /** A request of the user waits no longer. */
+  disconnect(product: string, user: string): void {
+    const queue = this.#options?.store.peek(({ queues }) => queues.get(product));
+    if (queue?.get(user) !== undefined) this.touch(product, user);
+  }
+
+  /** When the place ends without a request; null: a request is waiting. */
+  findPlaceEnd(state: State, product: string, user: string, at: Instant): Instant | null {
+    const lastContact = this.#contacts.get(product)?.lastContactOf(user) ?? null;
+    if (lastContact === null || this.#options === null) return null;
+    const silentMs = this.#options.contactClock() - lastContact;
+    return later(at, holdMsOf(state, product) - Math.round(silentMs));
+  }
+
+  applied(events: readonly Event[], state: State): void {
+    if (state.queues.size === 0 && this.#contacts.size === 0 && this.requests.size === 0) return;
+    for (const event of events) this.#observe(event, state);
+  }
+
+  durable(): void {}
+
+  #observe(event: Event, state: State): void {
+    if (IRRELEVANT_EVENTS.has(event.type)) return;
+    switch (event.type) {
+      case "PlaceTaken":
+        this.touch(event.product, event.user);
+        break;
+      case "HoldGiven":
+        this.touch(event.product, event.user);
+        this.#endWaits(event.product, event.user, "retry");
+        break;
+      case "PlaceLeft": {
+        const { product, user, cause } = event;
+        this.#contacts.get(product)?.forget(user);
+        // A retry could take a slot that the user has just given back.
+        this.#endWaits(product, user, cause === "unregistered" ? "refuse" : "retry");
+        if (!state.queues.get(product)) this.#contacts.delete(product);
+        break;
+      }
+      default:
+    }
+    if (isPlaceEvent(event)) this.#changeCount += 1;
+    for (const product of listProducts(event, state)) this.#changed.add(product);
+    this.#planStep();
+  }
+
+  /** The waits end after the current command: its own reply must not see what they change. */
+  #endWaits(product: string, user: string, how: "retry" | "refuse"): void {
+    for (const request of this.requests.listOf(product, user)) this.#endings.push(request[how]);
+  }
+
+  #planStep(): void {
+    if (this.#isStepPlanned) return;
+    this.#isStepPlanned = true;
+    queueMicrotask(() => this.#runStep());
+  }
+
+  #runStep(): void {
+    this.#isStepPlanned = false;
+    const products = [...this.#changed];
+    this.#changed.clear();
+    for (const product of products) this.dispatch(product);
+    const endings = this.#endings;
+    this.#endings = [];
+    for (const end of endings) {
+      try {
+        end();
+      } catch (error) {
+        log.error("a request could not stop waiting for a slot", { error });
+      }
+    }
+    this.#planTimer();
+  }
+
+  #dispatchAll(): void {
+    const { store } = this.#options ?? {};
+    if (store === undefined) return;
+    for (const { product } of store.peek(({ queues }) => queues)) this.#changed.add(product);
+    this.#runStep();
+  }
+
+  /** False: there was nothing to do. */
+  #dispatchOne(product: string): boolean {
+    if (this.#options === null) return false;
+    const { store, contactClock } = this.#options;
+    const state = store.peek((current) => current);
+    if (state !== this.#knownState) this.#reconcileContacts(state);
+    if (state.queues.get(product) === undefined) return false;
+    const silentSince = contactClock() - holdMsOf(state, product);
+    const lapsed =
+      this.#contacts.get(product)?.listSilentSince(silentSince, LAPSED_PER_COMMAND) ?? [];
+    let hasChanged = false;
+    store
+      .transact({ type: "Dispatch", product, lapsed }, (_state, { change }) => {
+        hasChanged = change !== null;
+      })
+      .catch((error: unknown) => log.error("could not give free slots to the queue", { error }));
+    return hasChanged;
+  }
+
+  /** Every place without a known contact gets a full term. */
+  #reconcileContacts(state: State): void {
+    this.#knownState = state;
+    this.#contacts.clear();
+    for (const queue of state.queues) {
+      for (const { user } of queue.places) this.touch(queue.product, user);
+    }
+  }
+
+  #contactsOf(product: string): PlaceContacts {
+    let contacts = this.#contacts.get(product);
+    if (contacts === undefined) this.#contacts.set(product, (contacts = new PlaceContacts()));
+    return contacts;
+  }
+
+  #planTimer(): void {
+    if (this.#options === null) return;
+    const { store, now, contactClock } = this.#options;
+    const state = store.peek((current) => current);
+    const at = now();
+    let delay = Infinity;
+    for (const { product } of state.queues) {
+      const lastContact = this.#contacts.get(product)?.earliestContact() ?? null;
+      if (lastContact !== null) {
+        delay = Math.min(delay, lastContact + holdMsOf(state, product) - contactClock());
+      }
+      const nextAt = findNextDispatchAt(state, product, { at });
+      // What neither of them knows is noticed with the longest delay of the timer.
+      delay = Math.min(delay, nextAt === null ? Number.MAX_SAFE_INTEGER : nextAt - at);
+    }
+    this.#timer.plan(delay);
+  }
+}
+
+const holdMsOf = (state: State, product: string): number =>
+  findQueueRules(state, product).holdSeconds * SECOND;
+
+const isPlaceEvent = ({ type }: Event): boolean =>
+  type === "PlaceTaken" ||
+  type === "PlaceLeft" ||
+  type === "PlaceMoved" ||
+  type === "HoldGiven" ||
+  type === "HoldWithdrawn";
+
+/** The products with places whose free slots the event may change. */
+function listProducts(event: Event, { queues, licenses }: State): string[] {
+  const product =
+    "product" in event && typeof event.product === "string"
+      ? event.product
+      : "license" in event
+        ? licenses.get(event.license)?.terms.product
+        : undefined;
+  if (product !== undefined) return queues.get(product) === undefined ? [] : [product];
+  return [...queues].map((queue) => queue.product);
+}

@@ -1,0 +1,90 @@
+import { findQueueRules } from "../../domain/queue/queue-rules.ts";
+import {
+  viewPlace,
+  viewQueue,
+  type PlaceView,
+  type QueueView,
+} from "../../domain/queue/queue-view.ts";
+import type { RuleContext } from "../../domain/rule-context.ts";
+import type { State } from "../../domain/state.ts";
+import { later, SECOND, type Instant } from "../../domain/time.ts";
+import type { GrantEstimate, GrantEstimator } from "./grant-estimator.ts";
+import type { QueueDispatcher } from "./queue-dispatcher.ts";
+
+export type Estimator = Pick<GrantEstimator, "estimate">;
+
+/** The place of a caller whose request was refused. */
+export interface OwnPlace {
+  /** 0: a slot is held for the user. */
+  readonly position: number;
+  /** How many users wait for the product. */
+  readonly length: number;
+  readonly eta: GrantEstimate | null;
+  /** When the place ends without another request. */
+  readonly end: Instant;
+  readonly holdSeconds: number;
+}
+
+/** A place with what is known of its user's requests. */
+export interface WaitingPlace extends PlaceView {
+  readonly isConnected: boolean;
+  readonly eta: GrantEstimate | null;
+  /** When the place ends without another request; null: a request is waiting. */
+  readonly end: Instant | null;
+}
+
+export interface WaitingQueue extends Omit<QueueView, "places"> {
+  readonly places: readonly WaitingPlace[];
+}
+
+/** Null: the user does not wait. The user is in contact now. */
+export function viewOwnPlace(
+  state: State,
+  product: string,
+  user: string,
+  context: RuleContext,
+  estimator: Estimator,
+): OwnPlace | null {
+  const found = viewPlace(state, product, user, context);
+  if (found === null) return null;
+  const { place, length } = found;
+  const { holdSeconds } = findQueueRules(state, product);
+  const { at } = context;
+  const eta = estimate(estimator, state, place, at);
+  return {
+    position: place.position,
+    length,
+    eta,
+    end: later(at, holdSeconds * SECOND),
+    holdSeconds,
+  };
+}
+
+/** Null: no user waits for the product. */
+export function viewWaitingQueue(
+  state: State,
+  product: string,
+  context: RuleContext,
+  estimator: Estimator,
+  dispatcher: Pick<QueueDispatcher, "requests" | "findPlaceEnd">,
+): WaitingQueue | null {
+  const queue = viewQueue(state, product, context);
+  if (queue === null) return null;
+  const { at } = context;
+  const places = queue.places.map((place) => ({
+    ...place,
+    isConnected: dispatcher.requests.isConnected(product, place.user),
+    eta: estimate(estimator, state, place, at),
+    end: dispatcher.findPlaceEnd(state, product, place.user, at),
+  }));
+  return { ...queue, places };
+}
+
+/** A free slot does not help a user whom a limit blocks, so there is no estimate. */
+const estimate = (
+  estimator: Estimator,
+  state: State,
+  { product, position, state: placeState }: PlaceView,
+  at: Instant,
+): GrantEstimate | null =>
+  placeState === "waiting" ? estimator.estimate(state, product, position, at) : null;

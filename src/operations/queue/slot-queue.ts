@@ -1,0 +1,259 @@
+import type { Fault } from "../../domain/fault.ts";
+import { findPlace } from "../../domain/queue/holds.ts";
+import type { TakePlace } from "../../domain/queue/take-place.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import type { State } from "../../domain/state.ts";
+import { SECOND } from "../../domain/time.ts";
+import { log } from "../../platform/log.ts";
+import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { Store } from "../../store/store.ts";
+import {
+  flattenResult,
+  type Attempt,
+  type CommandRunner,
+  type OperationResult,
+} from "../command-runner.ts";
+import { findInstalled, isDemandFault } from "../demand/demand-of-command.ts";
+import type { QueueDispatcher } from "./queue-dispatcher.ts";
+import {
+  viewOwnPlace,
+  viewWaitingQueue,
+  type Estimator,
+  type OwnPlace,
+  type WaitingQueue,
+} from "./queue-views.ts";
+import type { WaitingRequest } from "./waiting-requests.ts";
+
+/** More waiting requests than this are answered at once; their places count. */
+const MAX_WAITING_REQUESTS = 20_000;
+
+/** How long a request wants to wait, and whether its caller is still there. */
+export interface Patience {
+  readonly seconds: number;
+  /** Aborted when the caller disconnects. */
+  readonly signal: AbortSignal;
+  /** Whether the caller may still use the server: a token can be revoked meanwhile. */
+  readonly isStillAdmitted: () => boolean;
+}
+
+/** A claim of a slot that can be tried again, and the command that waits for the slot instead. */
+export interface WaitingClaim<T> {
+  readonly attempt: () => Attempt<T>;
+  readonly place: TakePlace;
+}
+
+export interface WaitedResult<T> {
+  readonly result: Result<T, Fault | StorageFault>;
+  /** The caller's place after a refusal; null: there is none. */
+  readonly place: OwnPlace | null;
+}
+
+interface ChangedPlace {
+  /** Null: the only product that is installed. */
+  readonly product: string | null;
+  readonly user: string;
+  readonly peer: string;
+}
+
+export interface QueueSummary {
+  /** How often a place changed since the start. */
+  readonly changes: number;
+  readonly products: readonly {
+    readonly product: string;
+    readonly waitingCount: number;
+    readonly heldCount: number;
+  }[];
+}
+
+interface SlotQueueParts {
+  readonly store: Store;
+  readonly commands: CommandRunner;
+  readonly dispatcher: QueueDispatcher;
+  readonly estimator: Estimator;
+}
+
+/** The users who wait for a slot. */
+export class SlotQueue {
+  readonly #store: Store;
+  readonly #commands: CommandRunner;
+  readonly #dispatcher: QueueDispatcher;
+  readonly #estimator: Estimator;
+  #isStopping = false;
+
+  constructor({ store, commands, dispatcher, estimator }: SlotQueueParts) {
+    this.#store = store;
+    this.#commands = commands;
+    this.#dispatcher = dispatcher;
+    this.#estimator = estimator;
+  }
+
+  /** Runs a claim of a slot after the users who wait had their chance: nearly always at once. */
+  runClaim<T>(product: string | null, claim: () => Promise<T>): Promise<T> {
+    if (this.#store.peek(hasNoPlaces)) return claim();
+    const name = this.#findProduct(product);
+    if (name === null || this.#dispatcher.dispatch(name)) return claim();
+    return runBetweenRequests(() => null).then(() => this.runClaim(product, claim));
+  }
+
+  /** Tries a claim. If no slot is free, or a limit refuses it, waits for its turn. */
+  async claim<T>(claim: WaitingClaim<T>, patience: Patience): Promise<WaitedResult<T>> {
+    const { first, place } = await this.runClaim(claim.place.product, async () =>
+      this.#tryOnce(claim),
+    );
+    if (place === null) return { result: await first.count(), place: null };
+    const { product, user, written } = place;
+    const isWaiting =
+      patience.seconds > 0 &&
+      !this.#isStopping &&
+      this.#dispatcher.requests.size < MAX_WAITING_REQUESTS;
+    const last = isWaiting ? await this.#wait(claim, place, first, patience) : first;
+    const result = await last.count();
+    if (result.ok) return { result, place: null };
+    await written;
+    const view = await this.#store.read((state, context) =>
+      viewOwnPlace(state, product, user, context, this.#estimator),
+    );
+    return { result, place: view.ok ? view.value : null };
+  }
+
+  /** The products that users wait for; of one product, if it is given. */
+  async list(product: string | null): OperationResult<WaitingQueue[]> {
+    return flattenResult(
+      await this.#store.read((state, context): Result<WaitingQueue[], Fault> => {
+        if (product !== null && !state.products.has(product))
+          return err({ code: "unknown_product" });
+        const products =
+          product === null ? [...state.queues].map((queue) => queue.product) : [product];
+        const view = (name: string) =>
+          viewWaitingQueue(state, name, context, this.#estimator, this.#dispatcher);
+        return ok(
+          products
+            .toSorted()
+            .map(view)
+            .filter((queue) => queue !== null),
+        );
+      }),
+    );
+  }
+
+  /** Figures for the status. */
+  summarize(): QueueSummary {
+    const products = this.#store.peek(({ queues }) =>
+      [...queues].map(({ product, waitingCount, heldCount }) => ({
+        product,
+        waitingCount,
+        heldCount,
+      })),
+    );
+    return { changes: this.#dispatcher.changeCount, products };
+  }
+
+  /** Returns the product of the place. */
+  moveToFront(place: ChangedPlace): OperationResult<string> {
+    const product = this.#findProduct(place.product) ?? "";
+    const command = { type: "MovePlace" as const, ...place, product };
+    return this.#commands.run(command, place, null, () => product);
+  }
+
+  /** Returns the product of the place. */
+  drop(place: ChangedPlace): OperationResult<string> {
+    const product = this.#findProduct(place.product) ?? "";
+    const command = { type: "DropPlace" as const, ...place, product };
+    return this.#commands.run(command, place, null, () => product);
+  }
+
+  /** Gives the slots that came free while the server was stopped. */
+  start(): void {
+    this.#dispatcher.start();
+  }
+
+  /** Answers all waiting requests. Their places stay. */
+  stop(): void {
+    this.#isStopping = true;
+    for (const request of this.#dispatcher.requests.listAll()) request.retry();
+  }
+
+  /** Both in one step: no other claim is decided between them. */
+  #tryOnce<T>({ attempt, place }: WaitingClaim<T>): FirstTry<T> {
+    const first = attempt();
+    const { user } = place;
+    if (first.fault === null || !isDemandFault(first.fault) || user === null)
+      return { first, place: null };
+    let product: string | null = null;
+    const { pendingResult } = this.#commands.attempt(
+      place,
+      place,
+      place.peer,
+      (_state, outcome) => {
+        if (outcome.place !== null) product = outcome.product;
+      },
+    );
+    const written = pendingResult.catch((error: unknown) => {
+      log.error("could not take a place in a queue", { error });
+    });
+    // Without a place, the reply is the one of a request that does not want to wait.
+    if (product === null) return { first, place: null };
+    this.#dispatcher.touch(product, user);
+    return { first, place: { product, user, written } };
+  }
+
+  /** Waits until the claim is worth another try, and tries it. */
+  #wait<T>(
+    { attempt }: WaitingClaim<T>,
+    { product, user, written }: TakenPlace,
+    first: Attempt<T>,
+    { seconds, signal, isStillAdmitted }: Patience,
+  ): Promise<Attempt<T>> {
+    const { promise, resolve } = Promise.withResolvers<Attempt<T>>();
+    const { requests } = this.#dispatcher;
+    const end = (last: Attempt<T>): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", request.refuse);
+      requests.remove(request);
+      this.#dispatcher.disconnect(product, user);
+      resolve(last);
+    };
+    const request: WaitingRequest = {
+      product,
+      user,
+      retry: () => {
+        // While others could get a free slot first, this one must not take it.
+        const isTurn = this.#dispatcher.dispatch(product) || this.#hasHold(product, user);
+        end(isTurn && isStillAdmitted() ? attempt() : first);
+      },
+      refuse: () => end(first),
+    };
+    const timer = setTimeout(request.retry, seconds * SECOND);
+    requests.add(request);
+    this.#dispatcher.connect(product, user);
+    signal.addEventListener("abort", request.refuse, { once: true });
+    if (signal.aborted) request.refuse();
+    // A place that could not be written does not exist.
+    void written.then((result) => result?.ok === true || request.refuse());
+    return promise;
+  }
+
+  #findProduct(product: string | null): string | null {
+    return this.#store.peek((state) => findInstalled(state, product, null).product);
+  }
+
+  #hasHold(product: string, user: string): boolean {
+    return this.#store.peek((state) => findPlace(state, product, user)?.hold != null);
+  }
+}
+
+interface TakenPlace {
+  readonly product: string;
+  readonly user: string;
+  /** When it is on disk. */
+  readonly written: Promise<Result<unknown, unknown> | void>;
+}
+
+interface FirstTry<T> {
+  readonly first: Attempt<T>;
+  /** Null: the user cannot wait. */
+  readonly place: TakenPlace | null;
+}
+
+const hasNoPlaces = ({ queues }: State): boolean => queues.size === 0;

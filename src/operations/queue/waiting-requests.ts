@@ -1,0 +1,54 @@
+/** A request that waits for a slot. Each of the calls ends the wait. */
+export interface WaitingRequest {
+  readonly product: string;
+  readonly user: string;
+  /** Tries to take the slot now, and answers with the result. */
+  readonly retry: () => void;
+  /** Answers with the refusal that made it wait. */
+  readonly refuse: () => void;
+}
+
+/** The requests that wait for a slot, by product and user. A user may have several. */
+export class WaitingRequests {
+  readonly #byProduct = new Map<string, Map<string, readonly WaitingRequest[]>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  listOf(product: string, user: string): readonly WaitingRequest[] {
+    return this.#byProduct.get(product)?.get(user) ?? [];
+  }
+
+  isConnected(product: string, user: string): boolean {
+    return this.listOf(product, user).length > 0;
+  }
+
+  listAll(): WaitingRequest[] {
+    return [...this.#byProduct.values()].flatMap((byUser) => [...byUser.values()].flat());
+  }
+
+  add(request: WaitingRequest): void {
+    const { product, user } = request;
+    let byUser = this.#byProduct.get(product);
+    if (byUser === undefined) this.#byProduct.set(product, (byUser = new Map()));
+    byUser.set(user, [...(byUser.get(user) ?? []), request]);
+    this.#size += 1;
+  }
+
+  remove(request: WaitingRequest): void {
+    const { product, user } = request;
+    const byUser = this.#byProduct.get(product);
+    const before = byUser?.get(user) ?? [];
+    const after = before.filter((other) => other !== request);
+    if (byUser === undefined || after.length === before.length) return;
+    this.#size -= 1;
+    if (after.length > 0) {
+      byUser.set(user, after);
+      return;
+    }
+    byUser.delete(user);
+    if (byUser.size === 0) this.#byProduct.delete(product);
+  }
+}
