@@ -107,6 +107,23 @@ export const ALERT_RULES: readonly AlertRule[] = [
     "berth report shows who was denied.",
   ),
   rule(
+    "BerthQueueLong",
+    "warning",
+    "30m",
+    "berth_queue_waiting > 10",
+    "More than 10 users wait for {{ $labels.product }}",
+    "They waited for 30 minutes. berth queue lists them, and berth slots the holders.",
+  ),
+  rule(
+    "BerthQueueSlow",
+    "warning",
+    "10m",
+    "histogram_quantile(0.9, sum by (job, instance, product, le) " +
+      "(rate(berth_queue_wait_duration_seconds_bucket[1h]))) > 3600",
+    "One of ten users waits more than an hour for {{ $labels.product }}",
+    "berth report what-if says how many slots are needed.",
+  ),
+  rule(
     "BerthConsumptionHigh",
     "warning",
     "10m",

@@ -1,3 +1,4 @@
+import { pluralize } from "../../domain/event-texts.ts";
 import type { MetricSamples } from "./parse-metrics.ts";
 
 /** The states of a monitoring plugin, as its exit code. */
@@ -45,6 +46,21 @@ const checkSlots: Check = (metrics, { warning, critical }) => {
     if (slots === 0) continue;
     const state = atLeast((100 * inUse) / slots, warningPercent, criticalPercent);
     findings.push({ state, text: `${name}: ${inUse} of ${slots} slots in use` });
+  }
+  return { findings, perfdata };
+};
+
+/** Users who wait for a slot of a product. Without limits they are only shown. */
+const checkQueue: Check = (metrics, { warning, critical }) => {
+  const findings: CheckFinding[] = [];
+  const perfdata: string[] = [];
+  const limits = `${warning ?? ""};${critical ?? ""};0`;
+  for (const { labels, value: waiting } of metrics.list("berth_queue_waiting")) {
+    const product = labels["product"] ?? "";
+    perfdata.push(`${labelOf(`${product} waiting`)}=${waiting};${limits}`);
+    if (waiting === 0) continue;
+    const state = atLeast(waiting, warning ?? Infinity, critical ?? Infinity);
+    findings.push({ state, text: `${product}: ${pluralize(waiting, "user")} waiting` });
   }
   return { findings, perfdata };
 };
@@ -135,6 +151,7 @@ const checkClock: Check = (metrics) => {
 /** The checks by their names, and whether they have limits. */
 export const CHECKS = {
   slots: { run: checkSlots, unit: "percent" },
+  queue: { run: checkQueue, unit: "users" },
   licenses: { run: checkLicenses, unit: "days" },
   backup: { run: checkBackup, unit: "hours" },
   disk: { run: checkDisk, unit: "MiB" },

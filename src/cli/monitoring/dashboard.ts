@@ -69,6 +69,27 @@ const PANELS: readonly PanelSpec[] = [
     query(`increase(berth_denied_episodes_ended_total{${PRODUCT}}[1h])`, "{{product}} {{outcome}}"),
   ),
   series(
+    "Queues",
+    "short",
+    query(`berth_queue_waiting{${PRODUCT}}`, "{{product}} waiting"),
+    query(`berth_queue_held{${PRODUCT}}`, "{{product}} held"),
+    query(
+      `increase(berth_queue_places_left_total{${PRODUCT}}[1h])`,
+      "{{product}} {{cause}} per hour",
+    ),
+  ),
+  series(
+    "Waits until a slot was had",
+    "s",
+    ...[0.5, 0.9].map((quantile) =>
+      query(
+        `histogram_quantile(${quantile}, sum by (product, le) ` +
+          `(rate(berth_queue_wait_duration_seconds_bucket{${PRODUCT}}[1h])))`,
+        `{{product}} ${quantile * 100} %`,
+      ),
+    ),
+  ),
+  series(
     "Slots of features",
     "short",
     query(`berth_feature_slots_peak{${PRODUCT}}`, `${FEATURE} peak`),

@@ -23,6 +23,8 @@ import {
   type FeatureSeries,
 } from "./feature-series.ts";
 import { PEAK_SAMPLE_MS, PeakWindow } from "./peak-window.ts";
+import { QueueCounters } from "./queue-counters.ts";
+import { queueFamilies } from "./queue-families.ts";
 import { RefusalCounters } from "./refusal-counters.ts";
 
 interface FeatureSelection {
@@ -41,6 +43,7 @@ export type MetricsContext = Pick<RuleContext, "at" | "isSignedForThisMachine">;
 export class ApplianceMetrics implements StoreObserver {
   readonly refusals = new RefusalCounters();
   readonly #changes = new ChangeCounters();
+  readonly #queues = new QueueCounters();
   readonly #licensePeaks = new Map<number, PeakWindow>();
   readonly #featurePeaks = new Map<string, PeakWindow>();
   readonly #monotonicMs: () => number;
@@ -58,6 +61,7 @@ export class ApplianceMetrics implements StoreObserver {
       this.sample(state, now);
     };
     sample();
+    this.#queues.readPlaces(read().state);
     this.#sampleTimer = setInterval(sample, PEAK_SAMPLE_MS);
     this.#sampleTimer.unref();
   }
@@ -87,7 +91,10 @@ export class ApplianceMetrics implements StoreObserver {
   }
 
   durable(events: readonly Event[], state: State): void {
-    for (const event of events) this.#changes.count(event, state);
+    for (const event of events) {
+      this.#changes.count(event, state);
+      this.#queues.count(event, state);
+    }
   }
 
   sample(state: State, now: Instant): void {
@@ -111,6 +118,7 @@ export class ApplianceMetrics implements StoreObserver {
       ...this.#licenseFamilies(state, context),
       ...this.#featureFamilies(state, context.at),
       ...this.#productFamilies(state),
+      ...queueFamilies(state, productsOf(state), this.#queues),
       ...demandFamilies(demand, productsOf(state), this.#seriesOf(state)),
     ];
   }

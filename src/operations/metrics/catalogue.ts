@@ -141,6 +141,34 @@ export const METRICS = {
     labels: FEATURE_LABELS,
   },
 
+  queueWaiting: {
+    name: "berth_queue_waiting",
+    type: "gauge",
+    help: "Users who wait for a slot of a product now, without those for whom one is held.",
+    labels: ["product"],
+  },
+  queueHeld: {
+    name: "berth_queue_held",
+    type: "gauge",
+    help: "Free slots of a product that are held for users who have not collected them yet.",
+    labels: ["product"],
+  },
+  queueWaits: {
+    name: "berth_queue_wait_duration_seconds",
+    type: "histogram",
+    unit: "seconds",
+    help: "How long users waited for a slot of a product until they got one.",
+    labels: ["product"],
+  },
+  queuePlacesLeft: {
+    name: "berth_queue_places_left",
+    type: "counter",
+    help:
+      "Users of a product who left the queue without a slot, by cause: unregistered, lapsed " +
+      "(no contact in time), dropped (by an administrator) or refused (by rules or licenses).",
+    labels: ["product", "cause"],
+  },
+
   journalSyncs: {
     name: "berth_journal_sync_duration_seconds",
     type: "histogram",

@@ -7,8 +7,8 @@ interface RefusalCount {
   count: number;
 }
 
-/** So a product has at most 46 series of refusals, each count with the time of its creation. */
-const MAX_COUNTS = 23;
+/** So a product has at most 26 series of refusals, each count with the time of its creation. */
+const MAX_COUNTS = 13;
 
 /** Refusals for want of a slot are there from the start, so that their rates are known. */
 const DEMAND: readonly (readonly [RefusalScope, string])[] = [

@@ -54,6 +54,27 @@ describe("berth check slots", () => {
   });
 });
 
+describe("berth check queue", () => {
+  const queue = (waiting: number) => `berth_queue_waiting{product="CAD"} ${waiting}\n`;
+
+  test.each([
+    [4, 0],
+    [5, 1],
+    [9, 1],
+    [10, 2],
+  ])("with %i waiting users and the limits 5 and 10 has the state %i", (waiting, state) => {
+    expect(stateOf("queue", queue(waiting), { warning: 5, critical: 10 })).toBe(state);
+  });
+
+  test("without limits shows how many wait, and is never a problem", () => {
+    expect(check("queue", queue(1))).toEqual({
+      findings: [{ state: 0, text: "CAD: 1 user waiting" }],
+      perfdata: ["CAD_waiting=1;;;0"],
+    });
+    expect(check("queue", queue(0)).findings).toEqual([]);
+  });
+});
+
 describe("berth check licenses", () => {
   test.each([
     [31, 0],

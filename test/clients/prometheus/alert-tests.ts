@@ -6,6 +6,7 @@ interface AlertTest {
 }
 
 const SERVER = 'job="berth",instance="a:1"';
+const PRODUCT = `${SERVER},product="CAD"`;
 const LICENSE = `${SERVER},product="CAD",license="1"`;
 const FEATURE = `${SERVER},product="CAD",feature="RENDER"`;
 
@@ -43,6 +44,15 @@ const syncs = (slowPerThousand: number) => ({
   [`berth_journal_sync_duration_seconds_bucket{${SERVER},le="+Inf"}`]: growing(60),
 });
 
+/** One wait a minute, of which so many in a hundred are longer than an hour. */
+const waits = (longPerHundred: number) => ({
+  [`berth_queue_wait_duration_seconds_bucket{${PRODUCT},le="1800.0"}`]: growing(
+    1 - longPerHundred / 100,
+  ),
+  [`berth_queue_wait_duration_seconds_bucket{${PRODUCT},le="7200.0"}`]: growing(1),
+  [`berth_queue_wait_duration_seconds_bucket{${PRODUCT},le="+Inf"}`]: growing(1),
+});
+
 const one = (name: string, labels: string, fires: string, isQuiet: string): AlertTest => ({
   fires: { [`${name}{${labels}}`]: fires },
   isQuiet: { [`${name}{${labels}}`]: isQuiet },
@@ -74,18 +84,15 @@ export const ALERT_TESTS: Readonly<Record<string, AlertTest>> = {
     fires: used("feature", FEATURE, 1, 1),
     isQuiet: used("feature", FEATURE, 0, 1),
   },
-  BerthDenials: one(
-    "berth_denied_episodes_total",
-    `${SERVER},product="CAD"`,
-    growing(0.2),
-    growing(0.05),
-  ),
+  BerthDenials: one("berth_denied_episodes_total", PRODUCT, growing(0.2), growing(0.05)),
   BerthFeatureDenials: one(
     "berth_feature_denied_episodes_total",
     FEATURE,
     growing(0.2),
     growing(0.05),
   ),
+  BerthQueueLong: one("berth_queue_waiting", PRODUCT, constant(11), constant(10)),
+  BerthQueueSlow: { fires: waits(20), isQuiet: waits(5) },
   BerthConsumptionHigh: {
     fires: {
       [`berth_license_consumption{${LICENSE}}`]: constant(91),

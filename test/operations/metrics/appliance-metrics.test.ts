@@ -1,7 +1,8 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import type { Event } from "../../../src/domain/event.ts";
 import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import type { FeatureTerms, Terms } from "../../../src/domain/licenses/terms.ts";
+import type { PlaceLeftCause } from "../../../src/domain/queue/queue-event-types.ts";
 import type { State } from "../../../src/domain/state.ts";
 import { later, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import { DemandCounts } from "../../../src/operations/demand/demand-counts.ts";
@@ -95,6 +96,93 @@ describe("the number of series", () => {
       )
       .reduce((sum, { value }) => sum + value, 0);
     expect(total).toBe(400);
+  });
+});
+
+describe("the metrics of a queue", () => {
+  const placeTaken = (user: string, place: number, at: Instant): Event => ({
+    type: "PlaceTaken",
+    at,
+    product: "cad",
+    user,
+    place,
+    licenseId: null,
+    facts: { host: "desk", address: "10.0.0.7", login: null, certificate: null },
+    home: null,
+    peer: "10.0.0.7",
+  });
+  const placeLeft = (user: string, place: number, at: Instant, cause: PlaceLeftCause): Event => ({
+    type: "PlaceLeft",
+    at,
+    product: "cad",
+    user,
+    place,
+    cause,
+  });
+  const valueOf = (samples: readonly ParsedSample[], name: string, label = {}): number =>
+    samples
+      .filter((sample) => sample.name === name)
+      .filter(({ labels }) => Object.entries(label).every(([key, value]) => labels[key] === value))
+      .reduce((sum, { value }) => sum + value, 0);
+
+  function makeQueue(): MeasuredSite {
+    const site = new MeasuredSite({ slots: 1 });
+    for (const [index, user] of ["ada", "eve", "ida"].entries()) {
+      site.apply(placeTaken(user, index + 1, MONDAY));
+    }
+    return site;
+  }
+
+  test("count users who wait apart from slots that are held for users", () => {
+    const site = makeQueue();
+    site.apply({
+      type: "HoldGiven",
+      at: MONDAY,
+      product: "cad",
+      user: "ada",
+      place: 1,
+      license: 1,
+    });
+    const samples = site.read();
+    expect(valueOf(samples, "berth_queue_waiting")).toBe(2);
+    expect(valueOf(samples, "berth_queue_held")).toBe(1);
+  });
+
+  test("measure a wait from the first call to the slot, also if the place was changed", () => {
+    const site = makeQueue();
+    site.apply(placeTaken("ada", 1, later(MONDAY, 2 * MINUTE)));
+    site.apply(placeLeft("ada", 1, later(MONDAY, 4 * MINUTE), "granted"));
+    const samples = site.read(later(MONDAY, 4 * MINUTE));
+    const name = "berth_queue_wait_duration_seconds";
+    expect(valueOf(samples, `${name}_sum`)).toBe(240);
+    expect(valueOf(samples, `${name}_bucket`, { le: "60.0" })).toBe(0);
+    expect(valueOf(samples, `${name}_bucket`, { le: "300.0" })).toBe(1);
+  });
+
+  test("count who left without a slot by cause, and these are no waits", () => {
+    const site = makeQueue();
+    site.apply(placeLeft("ada", 1, hoursLater(1), "lapsed"));
+    site.apply(placeLeft("eve", 2, hoursLater(1), "denied"));
+    site.apply(placeLeft("ida", 3, hoursLater(1), "license_gone"));
+    const samples = site.read(hoursLater(1));
+    const left = (cause: string) => valueOf(samples, "berth_queue_places_left_total", { cause });
+    expect(["unregistered", "lapsed", "dropped", "refused"].map(left)).toEqual([0, 1, 0, 2]);
+    expect(valueOf(samples, "berth_queue_wait_duration_seconds_count")).toBe(0);
+  });
+
+  test("know since when users wait who waited before the start", () => {
+    const { state } = makeQueue();
+    const metrics = new ApplianceMetrics(() => 0);
+    metrics.startSampling(() => ({ state, now: hoursLater(1) }));
+    onTestFinished(() => metrics.stop());
+    metrics.durable([placeLeft("eve", 2, hoursLater(1), "granted")], state);
+    const context = { at: hoursLater(1), isSignedForThisMachine };
+    const text = writeExposition(
+      metrics.families(state, context, new DemandCounts()),
+      1,
+      "openmetrics",
+    );
+    expect(text).toContain('berth_queue_wait_duration_seconds_sum{product="cad"} 3600\n');
   });
 });
 
