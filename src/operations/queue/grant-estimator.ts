@@ -79,7 +79,7 @@ export class GrantEstimator {
 
 /** The slots of a product that are in use and can come free; a borrowed one may stay for weeks. */
 function readSlotsInUse(
-  { products }: State,
+  { products, queues }: State,
   product: string,
   at: Instant,
 ): Pick<SlotsInUse, "running" | "runningCount" | "heldCount"> {
@@ -92,5 +92,6 @@ function readSlotsInUse(
       running.push(Math.max(0, at - registration.registeredAt));
     }
   }
-  return { running: running.toSorted((a, b) => a - b), runningCount, heldCount: 0 };
+  const heldCount = queues.get(product)?.heldCount ?? 0;
+  return { running: running.toSorted((a, b) => a - b), runningCount, heldCount };
 }

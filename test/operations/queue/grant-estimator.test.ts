@@ -42,6 +42,24 @@ describe("the estimate of a grant", () => {
     expect(estimate(two)).toEqual(estimate(one));
   });
 
+  test("counts a held slot as one that is taken now", () => {
+    const facts = { host: "", address: "10.0.0.7", login: null, certificate: null };
+    const place = { at: MONDAY, product: "cad", user: "eve", place: 7 };
+    const waits = { type: "PlaceTaken", ...place, licenseId: null, facts, home: null } as const;
+    const state = replayEvents([
+      licenseInstalled(1),
+      slotTaken("ada", heldUntil),
+      { ...waits, peer: "10.0.0.7" },
+      { type: "HoldGiven", ...place, license: 1 },
+    ]);
+    const taken = [1, 2].map((slot) => slotTaken(`user-${slot}`, { slot, ...heldUntil }));
+    const two = replayEvents([licenseInstalled(1), ...taken]);
+    const [withHold, without] = [state, two].map(
+      (site) => (new GrantEstimator(sessions).estimate(site, "cad", 1, MONDAY)?.p50 ?? 0) - MONDAY,
+    );
+    expect(Math.abs((withHold ?? 0) / (without ?? 1) - 1)).toBeLessThan(0.02);
+  });
+
   test("is null for a product without sessions, or that is not installed", () => {
     const state = replayEvents([licenseInstalled(1), slotTaken("ada", heldUntil)]);
     const estimator = new GrantEstimator({ read: () => ({ lengths: [], count: 0 }) });
