@@ -26,6 +26,8 @@ import { decideLicenseRemove } from "./licenses/license-remove.ts";
 import { decideLicenseUpload } from "./licenses/license-upload.ts";
 import { decideDistrustVendor, decideTrustVendor } from "./licenses/trust.ts";
 import { err, type Result } from "./result.ts";
+import { decideApplyRules } from "./rules/apply-rules.ts";
+import { decideRecallReservation } from "./rules/recall-reservation.ts";
 import type { RuleContext } from "./rule-context.ts";
 import { decideAcknowledgeStatement } from "./statements/acknowledge-statement.ts";
 import { decideMakeStatement } from "./statements/make-statement.ts";
@@ -77,6 +79,8 @@ const DECIDERS = {
   ObserveEpisodes: decideObserveEpisodes,
   EndEpisodes: decideEndEpisodes,
   CountRefusals: decideCountRefusals,
+  ApplyRules: decideApplyRules,
+  RecallReservation: decideRecallReservation,
 };
 
 type Deciders = typeof DECIDERS;

@@ -6,6 +6,7 @@ import type { Event } from "./event.ts";
 import type { EventDetails, EventKind, EventRow, EventRows } from "./event-row.ts";
 import { LICENSE_EVENTS } from "./licenses/license-events.ts";
 import { QUEUE_EVENTS } from "./queue/queue-events.ts";
+import { RULES_EVENTS } from "./rules/rules-events.ts";
 import { STATEMENT_EVENTS } from "./statements/statement-events.ts";
 import { SLOT_EVENTS } from "./slots/slot-events.ts";
 
@@ -19,6 +20,7 @@ const EVENT_CATALOGUE: EventRows<Event["type"]> = {
   ...SLOT_EVENTS,
   ...QUEUE_EVENTS,
   ...CONSUMPTION_EVENTS,
+  ...RULES_EVENTS,
   ...otherApplianceEvents,
   ...CLOCK_EVENTS,
   ...DEMAND_EVENTS,

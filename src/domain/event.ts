@@ -12,6 +12,8 @@ import type {
   VendorDistrusted,
   VendorTrusted,
 } from "./licenses/license-event-types.ts";
+import type { Identity } from "./rules/rule-set.ts";
+import type { ReservationRecalled, RulesApplied } from "./rules/rules-event-types.ts";
 import type { Contact, Machine } from "./slots/contact.ts";
 import type {
   HoldGiven,
@@ -71,7 +73,9 @@ export type Event =
   | ClockSetBack
   | EpisodesObserved
   | EpisodeEnded
-  | RefusalsCounted;
+  | RefusalsCounted
+  | RulesApplied
+  | ReservationRecalled;
 
 export interface Created extends BaseEvent<"Created"> {
   readonly kind: DataFolderKind;
@@ -87,6 +91,10 @@ export interface SlotTaken extends HolderEvent<"SlotTaken"> {
   readonly slot: number;
   readonly end: Instant;
   readonly contact: Contact;
+  /** Absent: only the address of the caller was observed. */
+  readonly identity?: Identity;
+  /** The reserved group that the caller belongs to; absent: none. */
+  readonly home?: string;
 }
 
 /**
@@ -163,6 +171,11 @@ interface FeatureEnds {
 export interface FeatureTaken extends FeatureEvent<"FeatureTaken">, FeatureEnds {
   readonly slot: number;
   readonly peer: string;
+  /** The host of the license's slot; absent: none, or an older version wrote the line. */
+  readonly host?: string;
+  /** As in `SlotTaken`. */
+  readonly identity?: Identity;
+  readonly home?: string;
 }
 
 /** Caused by the feature's own heartbeat, or by a change of the end of the license's slot. */

@@ -15,6 +15,24 @@ export type TrustConflict =
   /** The vendor's trust document was replaced after the signature was checked with it. */
   | { readonly over: "version" };
 
+/** A limit of the site's rules that was reached. */
+export interface CappingRule {
+  readonly kind: "each_user" | "each_host" | "group" | "borrow_max_slots" | "borrow_keep_home";
+  /** The person, the host or the group that has reached it; of a borrow rule the product. */
+  readonly name: string;
+  readonly slots: number;
+  /** The line of the site's rules. */
+  readonly line: number;
+}
+
+/** More slots are reserved than the licenses have. */
+export interface OverReservedPool {
+  readonly product: string;
+  readonly feature: string | null;
+  readonly reserved: number;
+  readonly slots: number;
+}
+
 /** Every refusal of the rules, each with the facts that help the caller. */
 export type Fault =
   | { readonly code: "missing_parameters"; readonly fields: readonly string[] }
@@ -30,20 +48,49 @@ export type Fault =
   | {
       readonly code: "floating_not_available";
       readonly slots: number;
-      /** Null: the license has no slots. */
-      readonly nextFree: Instant | null;
+      /** Free slots that are kept for groups which the caller is not in. */
+      readonly reserved: readonly { readonly group: string; readonly slots: number }[];
+      /** Free slots that are kept for users who waited. */
+      readonly holds: number;
+      /** Users who wait for a slot. */
+      readonly waiting: number;
+      /** The caller's reserved group, whose lent slots others use: they are to be recalled. */
+      readonly recall?: string;
     }
   | {
       readonly code: "slots_capped";
       readonly scope: "user" | "peer";
       readonly slots: number;
     }
+  | {
+      readonly code: "slots_capped";
+      readonly product: string;
+      readonly feature: string | null;
+      readonly rule: CappingRule;
+    }
+  | {
+      readonly code: "not_allowed_by_rules";
+      readonly rule: "deny" | "allow_only" | "borrow_deny" | "borrow_allow_only";
+      /** Null: the caller is in none of the groups of `allow_only`. */
+      readonly group: string | null;
+      readonly product: string;
+      readonly feature: string | null;
+      readonly line: number;
+    }
+  /** Other rules were applied since the caller read them; null: there are none. */
+  | { readonly code: "rules_changed"; readonly digest: string | null }
+  | { readonly code: "rules_over_reserved"; readonly pools: readonly OverReservedPool[] }
   /** `slot`: which kind of slot was not found, where it could be either. */
   | { readonly code: "user_not_registered"; readonly slot?: "license" | "feature" }
   /** The user has no place in the queue of the product. */
   | { readonly code: "not_waiting" }
   | { readonly code: "license_borrow_not_allowed" }
-  | { readonly code: "borrow_until_not_valid"; readonly latest: Instant }
+  /** `rule`: the limit of the site's rules that determines `latest`; absent: the license does. */
+  | {
+      readonly code: "borrow_until_not_valid";
+      readonly latest: Instant;
+      readonly rule?: { readonly hours: number; readonly line: number };
+    }
   /** `canReturn`: the license allows the device that has the slot to return it before then. */
   | { readonly code: "leased_elsewhere"; readonly until: Instant; readonly canReturn: boolean }
   | { readonly code: "early_return_not_allowed"; readonly until: Instant }

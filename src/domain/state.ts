@@ -1,5 +1,8 @@
 import type { Episode } from "./demand/episode.ts";
 import type { RefusalTotal } from "./demand/refusal-total.ts";
+import type { Recall } from "./rules/recall.ts";
+import type { RuleSet } from "./rules/rule-set.ts";
+import type { RulesIndex } from "./rules/rules-index.ts";
 import type { PeerIndex } from "./index/peer-index.ts";
 import type { SlotChangeLog } from "./index/slot-change-log.ts";
 import type { RecordedJump } from "./clock/clock-jump-types.ts";
@@ -71,6 +74,24 @@ export interface State {
   readonly refusals: ReadonlyMap<string, RefusalTotal>;
   /** Denied episodes that have not ended, as they were last recorded, by `demandKey`. */
   readonly openEpisodes: ReadonlyMap<string, Episode>;
+  /** The site's rules of sharing; null: there are none. */
+  readonly rules: AppliedRules | null;
+  /** Lent reservations that act as `keep`, by `recallKey`; some may have ended. */
+  readonly recalls: ReadonlyMap<string, Recall>;
+  /** Counters for the rules, which follow from the rest of the state. */
+  readonly rulesIndex: Pick<
+    RulesIndex,
+    "findRules" | "findPool" | "build" | "prepare" | "findHold" | "fallen"
+  >;
+}
+
+/** The rules as they were applied. */
+export interface AppliedRules {
+  readonly text: string;
+  /** SHA-256 of the text, hex. */
+  readonly digest: string;
+  readonly rules: RuleSet;
+  readonly at: Instant;
 }
 
 /** A demo's folder cannot be used by a site, and vice versa. */

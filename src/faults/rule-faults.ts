@@ -1,4 +1,5 @@
 import type { Fault } from "../domain/fault.ts";
+import { pluralize } from "../domain/event-texts.ts";
 import { limits } from "../domain/limits.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import {
@@ -9,6 +10,7 @@ import {
   SAMPLE_TIME,
 } from "./fault-parts.ts";
 import type { FaultRows } from "./fault-row.ts";
+import { SHARING_FAULTS } from "./sharing-faults.ts";
 
 /** One row for each refusal of the rules in `domain`. */
 export const RULE_FAULTS: FaultRows<Fault["code"]> = {
@@ -42,23 +44,7 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
     message: ({ what, end }) => `the ${what} expired at ${rfc3339(end)}`,
     sample: { what: "license", end: SAMPLE_TIME },
   },
-  floating_not_available: {
-    status: 400,
-    message: ({ slots, nextFree }) => {
-      if (slots === 0) return "the license has no slots";
-      const reason = slots === 1 ? "the only slot is taken" : `all ${slots} slots are taken`;
-      if (nextFree === null) return reason;
-      return `${reason}; the next one is free at ${rfc3339(nextFree)} unless it is renewed`;
-    },
-    sample: { slots: 5, nextFree: SAMPLE_TIME },
-  },
-  slots_capped: {
-    status: 400,
-    message: ({ scope, slots }) =>
-      `one ${scope === "peer" ? "address" : scope} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once on this server; ` +
-      `release one first, or ask the operator to raise max_slots_per_${scope}`,
-    sample: { scope: "user", slots: 5 },
-  },
+  ...SHARING_FAULTS,
   user_not_registered: {
     status: 400,
     message: ({ slot }) =>
@@ -80,8 +66,11 @@ export const RULE_FAULTS: FaultRows<Fault["code"]> = {
   },
   borrow_until_not_valid: {
     status: 400,
-    message: ({ latest }) =>
-      `borrowed_until must be after now and no later than ${rfc3339(latest)}`,
+    message: ({ latest, rule }) =>
+      `borrowed_until must be after now and no later than ${rfc3339(latest)}` +
+      (rule === undefined
+        ? ""
+        : `: the site's rules allow borrowing for ${pluralize(rule.hours, "hour")} (line ${rule.line})`),
     sample: { latest: SAMPLE_TIME },
   },
   leased_elsewhere: {

@@ -3,6 +3,7 @@ import type { OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/rule-context.ts";
+import { factsOf } from "../domain/rules/caller-facts.ts";
 import type { Borrow } from "../domain/slots/borrow.ts";
 import { computeLeaseEnd } from "../domain/slots/leases.ts";
 import type { Register } from "../domain/slots/register.ts";
@@ -86,10 +87,9 @@ export class Slots {
     input: OperationInput<Register> & WithNonce,
     patience: Patience,
   ): Promise<WaitedResult<SlotResult>> {
-    const { product, user, licenseId, contact, nonce } = input;
+    const { product, user, licenseId, contact, identity, nonce } = input;
     const command = makeRegister(input);
-    const address = contact.peer.slice(contact.peer.lastIndexOf("@") + 1);
-    const facts = { host: contact.hostname, address, login: null, certificate: null };
+    const { user: _user, ...facts } = factsOf(user ?? "", contact, identity);
     const { result, place } = await this.#queue.claim(
       {
         attempt: () => this.#commands.attempt(command, input, contact.peer, this.#viewSlot),
@@ -199,9 +199,9 @@ export class Slots {
 }
 
 function makeRegister(input: OperationInput<Register> & WithNonce): Register {
-  const { product, user, licenseId, contact, nonce } = input;
+  const { product, user, licenseId, contact, identity, nonce } = input;
   const nonceDigest = hashNonce(nonce);
-  return { type: "Register", product, user, licenseId, contact, nonceDigest };
+  return { type: "Register", product, user, licenseId, contact, identity, nonceDigest };
 }
 
 /** The content of a lease, which an application can verify offline. */

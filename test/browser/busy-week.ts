@@ -70,7 +70,10 @@ async function setUsersAtWork(store: Store, count: number, at: Instant): Promise
     for (const product of index < 4 ? ["CAD", "MESH"] : ["CAD"]) {
       const target = { product, licenseId: null, user };
       await (index < count
-        ? store.transact({ type: "Register", ...target, contact, nonceDigest: null }, () => null)
+        ? store.transact(
+            { type: "Register", ...target, contact, identity: null, nonceDigest: null },
+            () => null,
+          )
         : store.transact({ type: "Unregister", ...target, by: "user", peer: ip }, () => null));
     }
   }
@@ -111,6 +114,7 @@ const borrowFor = (at: Instant): Borrow => ({
   contact: { hostname: "field-laptop-4", ip: "10.20.9.14", info: "sea trial", peer: "10.20.9.14" },
   until: later(at, 9 * 24 * HOUR),
   nonceDigest: null,
+  identity: null,
   once: null,
 });
 

@@ -94,6 +94,7 @@ const registerUser = (number: number, product = "CAD"): Register => ({
     peer: `10.${number % 7}.${number % 250}.1`,
   },
   nonceDigest: null,
+  identity: null,
 });
 
 /** One license is full, one is consumed beyond its quota, and a user was refused. */

@@ -292,7 +292,7 @@ export const register = (
   user: string | null,
   differing: CommandOverrides<Register> = {},
 ): Register => {
-  const defaults = { ...TARGET, user, contact: CONTACT, nonceDigest: null };
+  const defaults = { ...TARGET, user, contact: CONTACT, nonceDigest: null, identity: null };
   return { type: "Register", ...defaults, ...differing };
 };
 
@@ -301,7 +301,8 @@ export const borrow = (
   until: Instant | null = null,
   differing: CommandOverrides<Borrow> = {},
 ): Borrow => {
-  const defaults = { ...TARGET, user, until, contact: CONTACT, nonceDigest: null, once: null };
+  const caller = { contact: CONTACT, identity: null };
+  const defaults = { ...TARGET, ...caller, user, until, nonceDigest: null, once: null };
   return { type: "Borrow", ...defaults, ...differing };
 };
 
@@ -326,12 +327,22 @@ export const registerFeature = (
   return {
     type: "FeatureRegister",
     peer: CONTACT.peer,
+    identity: null,
     ...TARGET,
     user,
     feature: code,
     ...differing,
   };
 };
+
+/** The refusal while all slots are in use, without rules and without a queue. */
+export const noFreeSlot = (slots: number): Fault => ({
+  code: "floating_not_available",
+  slots,
+  reserved: [],
+  holds: 0,
+  waiting: 0,
+});
 
 export const releaseFeature = (
   user: string | null,

@@ -203,13 +203,13 @@ class Month {
     const { user, product, feature, borrows } = wish;
     const { slots, features, consumption } = this.#operations;
     const target = { product, licenseId: null, user };
-    const [contact, peer] = [contactOf(user), peerOf(user)];
+    const [contact, peer, identity] = [contactOf(user), peerOf(user), null];
     const answer =
       feature !== null
-        ? features.register({ ...target, feature, peer })
+        ? features.register({ ...target, feature, peer, identity })
         : borrows
-          ? slots.borrow({ ...target, contact, nonce: null, until: later(at, 3 * DAY) })
-          : slots.register({ ...target, contact, nonce: null });
+          ? slots.borrow({ ...target, contact, identity, nonce: null, until: later(at, 3 * DAY) })
+          : slots.register({ ...target, contact, identity, nonce: null });
     this.#calls.push(
       (answer as Promise<{ readonly ok: boolean }>).then(({ ok }) => {
         const until = borrows ? later(at, 3 * DAY) : later(at, wish.duration);
@@ -228,7 +228,7 @@ class Month {
     const { user, product, feature, until, renewAt, borrows } = use;
     const { slots, features } = this.#operations;
     const target = { product, licenseId: null, user };
-    const [contact, peer] = [contactOf(user), peerOf(user)];
+    const [contact, peer, identity] = [contactOf(user), peerOf(user), null];
     if (at >= until) {
       // A borrow ends by itself, and a program that crashes does not release its slot.
       if (borrows || this.#random.chance(0.15)) return;
@@ -245,8 +245,8 @@ class Month {
     }
     const renewal =
       feature === null
-        ? slots.register({ ...target, contact, nonce: null })
-        : features.register({ ...target, feature, peer });
+        ? slots.register({ ...target, contact, identity, nonce: null })
+        : features.register({ ...target, feature, peer, identity });
     this.#calls.push((renewal as Promise<unknown>).then(() => {}));
     this.#uses.push({ ...use, renewAt: later(at, HOUR) });
   }

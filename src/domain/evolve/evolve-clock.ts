@@ -10,6 +10,7 @@ import type { ClockSetBack, SlotRestored } from "../event.ts";
 import { moveEpisodes } from "./evolve-demand.ts";
 import { rebuildQueues } from "./evolve-queue.ts";
 import { requireLicense } from "./evolve-licenses.ts";
+import { changeHolderEnd, holderPoolOf } from "./evolve-rules.ts";
 import type { RecordedJump } from "../clock/clock-jump-types.ts";
 import type { ConsumptionTerms } from "../licenses/terms.ts";
 import { earliest, later, latest, findNextPeriodStart, type Instant } from "../time.ts";
@@ -101,29 +102,33 @@ export function setClockBack(state: MutableState, { from, to }: ClockSetBack): v
 /** Restores a borrow that ended only because the clock was ahead. */
 export function restoreSlot(state: MutableState, event: SlotRestored): void {
   const { license: id, user, slot, until } = event;
-  const { pool, features } = requireLicense(state, id);
+  const license = requireLicense(state, id);
+  const { pool, features } = license;
   const key = lapsedBorrowKey(id, user);
   const lapsed = state.lapsedBorrows.get(key);
   if (lapsed === undefined) throw new Error("an event restores a borrow that did not lapse");
   state.lapsedBorrows.delete(key);
-  const { registeredAt, contact, borrowedAt, leasedTo } = lapsed;
+  const { registeredAt, contact, borrowedAt, leasedTo, identity = null } = lapsed;
   const registration = pool.get(user);
   if (registration === undefined) {
-    const restored = newRegistration(slot, user, registeredAt, until, contact);
+    const restored = newRegistration(slot, user, registeredAt, until, contact, identity);
+    restored.takenFrom = lapsed.takenFrom ?? contact;
     Object.assign(restored, { setAt: borrowedAt, lastSeenAt: borrowedAt });
     Object.assign(restored, { borrowedUntil: until, borrowedAt, leasedTo });
     pool.add(restored);
+    state.rulesIndex.addHolder(holderPoolOf(license), restored);
     return state.registrationsByPeer.add(restored);
   }
   if (registration.borrowedUntil !== null && registration.borrowedUntil >= until) return;
   pool.setBorrow(registration, { until, at: borrowedAt, leasedTo });
   if (registration.end >= until) return;
-  pool.changeEnd(registration, until);
+  changeHolderEnd(state, () => holderPoolOf(license), pool, registration, until);
   registration.setAt = borrowedAt;
-  for (const { pool: slots } of features.values()) {
+  for (const [code, { pool: slots }] of features) {
     const featureSlot = slots.get(user);
-    if (featureSlot !== undefined)
-      slots.changeEnd(featureSlot, earliest(featureSlot.timeoutAt, until));
+    if (featureSlot === undefined) continue;
+    const end = earliest(featureSlot.timeoutAt, until);
+    changeHolderEnd(state, () => holderPoolOf(license, code), slots, featureSlot, end);
   }
 }
 

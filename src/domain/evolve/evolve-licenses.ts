@@ -18,6 +18,7 @@ import type {
   MutableFeatureRegistration,
 } from "./mutable-state.ts";
 import { rebuildQueue, withdrawHoldsOf } from "./evolve-queue.ts";
+import { holderPoolOf } from "./evolve-rules.ts";
 import { MutableRegistrationPool } from "./mutable-registration-pool.ts";
 import { MutableSlotPool } from "./mutable-slot-pool.ts";
 
@@ -63,9 +64,17 @@ function markRequestAnswered(state: MutableState, request: string, license: numb
 }
 
 export function removeLicense(state: MutableState, { license, tombstone }: LicenseRemoved): void {
-  const { terms, pool } = requireLicense(state, license);
+  const removed = requireLicense(state, license);
+  const { terms, pool, features } = removed;
+  for (const [code, feature] of features) {
+    const holderPool = holderPoolOf(removed, code);
+    for (const registration of feature.pool.inSlotOrder())
+      state.rulesIndex.removeHolder(holderPool, registration);
+  }
+  const holderPool = holderPoolOf(removed);
   for (const registration of pool.inSlotOrder()) {
     state.registrationsByPeer.remove(registration);
+    state.rulesIndex.removeHolder(holderPool, registration);
     state.slotChanges.add(license, registration.user);
     if (state.queues.size > 0) state.queues.openCaps(registration.user, registration.contact.peer);
   }

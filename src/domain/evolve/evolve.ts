@@ -14,6 +14,14 @@ import {
 } from "./evolve-licenses.ts";
 import { limits } from "../limits.ts";
 import { recordJump, restoreSlot, setClockBack } from "./evolve-clock.ts";
+import {
+  applyRules,
+  changeHolderEnd,
+  holderPoolOf,
+  moveRecalls,
+  recallReservation,
+} from "./evolve-rules.ts";
+import type { HolderPool } from "../rules/indexed-rules.ts";
 import { completeContact, type Contact } from "../slots/contact.ts";
 import type { BaseRegistration } from "../slots/registration.ts";
 import type { DataFolderKind, State } from "../state.ts";
@@ -21,10 +29,8 @@ import { isTimeDependent } from "../licenses/terms.ts";
 import { latest, type Instant } from "../time.ts";
 import {
   emptyMutableState,
-  newRegistration,
-  type MutableHolder,
   type MutableState,
-  type MutableFeature,
+  type MutableLicense,
   type MutableRegistration,
 } from "./mutable-state.ts";
 import type { MutableSlotPool } from "./mutable-slot-pool.ts";
@@ -32,6 +38,7 @@ import { keepLapsedBorrow, dropSettledBorrows, dropLapsedBorrowsOf } from "./lap
 import { observeEpisodes } from "./evolve-demand.ts";
 import { moveAway, moveIn, countRefusals } from "./evolve-appliance.ts";
 import { giveHold, leavePlace, movePlace, takePlace, withdrawHold } from "./evolve-queue.ts";
+import { requireFeature, takeFeature, takeSlot } from "./take-slots.ts";
 import { acknowledgeStatement, addStatement } from "./evolve-statements.ts";
 import { addIdempotencyRecord, dropIdempotencyRecordsOf } from "./evolve-idempotency.ts";
 
@@ -81,22 +88,15 @@ export function evolve(readonlyState: State, event: Event): void {
       dropLapsedBorrowsOf(state, event.license);
       dropIdempotencyRecordsOf(state, event.license);
       return removeLicense(state, event);
-    case "SlotTaken": {
-      const { user, slot, end, contact, at } = event;
-      state.nextSlot = Math.max(state.nextSlot, slot + 1);
-      const { pool } = requireLicense(state, event.license);
-      const registration = newRegistration(slot, user, at, end, completeContact(contact));
-      pool.add(registration);
-      state.slotChanges.add(event.license, user);
-      return state.registrationsByPeer.add(registration);
-    }
+    case "SlotTaken":
+      return takeSlot(state, event);
     case "SlotRenewed": {
-      const { pool } = requireLicense(state, event.license);
-      const registration = requireHolder(pool, event.user);
+      const license = requireLicense(state, event.license);
+      const registration = requireHolder(license.pool, event.user);
       // Any other renewal is found by its end.
       if (event.contact !== undefined || registration.borrowedUntil !== null)
         state.slotChanges.add(event.license, event.user);
-      setEnd(pool, registration, event.end, event.at);
+      setEnd(state, license, registration, event.end, event.at);
       registration.lastSeenAt = event.at;
       if (event.contact !== undefined)
         updateContact(state, registration, completeContact(event.contact));
@@ -113,29 +113,31 @@ export function evolve(readonlyState: State, event: Event): void {
       return;
     }
     case "SlotBorrowed": {
-      const { pool } = requireLicense(state, event.license);
-      const registration = requireHolder(pool, event.user);
+      const license = requireLicense(state, event.license);
+      const registration = requireHolder(license.pool, event.user);
       // A shortened borrow is partly returned. Otherwise the end granted before a jump is still
       // promised.
       if (event.early) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
       else keepLapsedBorrow(state, event.license, registration);
       state.slotChanges.add(event.license, event.user);
-      setEnd(pool, registration, event.end, event.at);
+      setEnd(state, license, registration, event.end, event.at);
       registration.lastSeenAt = event.at;
       registration.isContactUnaudited = false;
       updateContact(state, registration, { ...registration.contact, ...event.contact });
       const { until, at, leasedTo = null } = event;
-      return pool.setBorrow(registration, { until, at, leasedTo });
+      return license.pool.setBorrow(registration, { until, at, leasedTo });
     }
     case "SlotReleased":
     case "SlotExpired": {
-      const { pool, terms } = requireLicense(state, event.license);
+      const license = requireLicense(state, event.license);
+      const { pool, terms } = license;
       const registration = requireHolder(pool, event.user);
       endBorrow(state, event.license, registration, event.at);
       // A slot released early is not restored, however wrong the clock was.
       const isReturned = event.type === "SlotReleased" && terms.earlyReturn;
       if (isReturned) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
       state.registrationsByPeer.remove(registration);
+      state.rulesIndex.removeHolder(holderPoolOf(license), registration);
       state.slotChanges.add(event.license, event.user);
       if (state.queues.size > 0) state.queues.openCaps(event.user, registration.contact.peer);
       return pool.remove(registration);
@@ -143,13 +145,8 @@ export function evolve(readonlyState: State, event: Event): void {
     case "SlotRestored":
       state.slotChanges.add(event.license, event.user);
       return restoreSlot(state, event);
-    case "FeatureTaken": {
-      const { user, slot, end, timeoutAt = end, at } = event;
-      state.nextSlot = Math.max(state.nextSlot, slot + 1);
-      const ends = { end, setAt: at, timeoutAt };
-      state.slotChanges.add(event.license, user);
-      return requireFeature(state, event).pool.add({ slot, user, registeredAt: at, ...ends });
-    }
+    case "FeatureTaken":
+      return takeFeature(state, event);
     case "FeatureRenewed": {
       const { pool } = requireFeature(state, event);
       const registration = requireHolder(pool, event.user);
@@ -157,13 +154,18 @@ export function evolve(readonlyState: State, event: Event): void {
       // The end may move with the license's slot; `setAt` belongs to the feature's own timeout.
       if (timeoutAt !== registration.timeoutAt) registration.setAt = event.at;
       registration.timeoutAt = timeoutAt;
-      return pool.changeEnd(registration, event.end);
+      const getPool = (): HolderPool =>
+        holderPoolOf(requireLicense(state, event.license), event.feature);
+      return changeHolderEnd(state, getPool, pool, registration, event.end);
     }
     case "FeatureReleased":
     case "FeatureExpired": {
       const { pool } = requireFeature(state, event);
+      const registration = requireHolder(pool, event.user);
+      const license = requireLicense(state, event.license);
+      state.rulesIndex.removeHolder(holderPoolOf(license, event.feature), registration);
       state.slotChanges.add(event.license, event.user);
-      return pool.remove(requireHolder(pool, event.user));
+      return pool.remove(registration);
     }
     case "PlaceTaken":
       return takePlace(state, event);
@@ -191,6 +193,8 @@ export function evolve(readonlyState: State, event: Event): void {
       return;
     case "ClockSetBack":
       state.slotChanges.forgetAll();
+      state.rulesIndex.reset();
+      moveRecalls(state, event);
       return setClockBack(state, event);
     case "KeysSet":
     case "AccessChanged":
@@ -219,6 +223,10 @@ export function evolve(readonlyState: State, event: Event): void {
       return;
     case "RefusalsCounted":
       return countRefusals(state, event);
+    case "RulesApplied":
+      return applyRules(state, event);
+    case "ReservationRecalled":
+      return recallReservation(state, event);
     default: {
       const { type } = event satisfies never as Event;
       throw new UnknownEvent(type);
@@ -232,15 +240,16 @@ function isGrantOfTimeDependent({ licenses }: State, event: Event): boolean {
   return license !== undefined && isTimeDependent(license.terms);
 }
 
-function setEnd<T extends MutableHolder>(
-  pool: MutableSlotPool<T>,
-  registration: T,
+function setEnd(
+  state: MutableState,
+  license: MutableLicense,
+  registration: MutableRegistration,
   end: Instant,
   at: Instant,
 ): void {
   // A heartbeat of a borrowed slot leaves the end where the borrow set it, so `setAt` stays too.
   if (registration.end !== end) registration.setAt = at;
-  pool.changeEnd(registration, end);
+  changeHolderEnd(state, () => holderPoolOf(license), license.pool, registration, end);
 }
 
 /** Ends a borrow whose end is reached, even if heartbeats keep its slot. */
@@ -264,15 +273,6 @@ function updateContact(
   registrationsByPeer.remove(registration);
   registration.contact = contact;
   registrationsByPeer.add(registration);
-}
-
-function requireFeature(
-  state: MutableState,
-  event: { license: number; feature: string },
-): MutableFeature {
-  const feature = requireLicense(state, event.license).features.get(event.feature);
-  if (feature === undefined) throw new Error("an event names a feature its license does not have");
-  return feature;
 }
 
 function requireHolder<T extends BaseRegistration>(pool: MutableSlotPool<T>, user: string): T {

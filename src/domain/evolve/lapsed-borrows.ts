@@ -10,15 +10,27 @@ import type { MutableState, MutableRegistration } from "./mutable-state.ts";
 export function keepLapsedBorrow(
   state: MutableState,
   license: number,
-  { user, slot, registeredAt, contact, borrowedUntil, borrowedAt, leasedTo }: MutableRegistration,
+  registration: MutableRegistration,
 ): void {
+  const { user, slot, registeredAt, contact, borrowedUntil, borrowedAt } = registration;
   if (borrowedUntil === null || borrowedAt === null) return;
   if (sumJumpsSince(state.clockJumps, borrowedAt) === 0) return;
   const key = lapsedBorrowKey(license, user);
   const existing = state.lapsedBorrows.get(key);
   if (existing !== undefined && existing.borrowedUntil > borrowedUntil) return;
-  const borrow = { borrowedUntil, borrowedAt, leasedTo };
-  state.lapsedBorrows.set(key, { license, user, slot, registeredAt, contact, ...borrow });
+  const { leasedTo, takenFrom, identity } = registration;
+  state.lapsedBorrows.set(key, {
+    license,
+    user,
+    slot,
+    registeredAt,
+    contact,
+    borrowedUntil,
+    borrowedAt,
+    leasedTo,
+    ...(takenFrom !== contact && { takenFrom }),
+    ...(identity !== null && { identity }),
+  });
 }
 
 /** Drops the lapsed borrows that have ended even if every recorded jump was wrong. */

@@ -3,6 +3,9 @@ import type { Episode } from "../demand/episode.ts";
 import type { RefusalTotal } from "../demand/refusal-total.ts";
 import { IdempotencyRecords } from "../idempotency/idempotency-records.ts";
 import { PeerIndex } from "../index/peer-index.ts";
+import type { Recall } from "../rules/recall.ts";
+import type { Identity } from "../rules/rule-set.ts";
+import { RulesIndex } from "../rules/rules-index.ts";
 import { SlotChangeLog } from "../index/slot-change-log.ts";
 import { Queues } from "../queue/queues.ts";
 import type { Contact } from "../slots/contact.ts";
@@ -59,6 +62,8 @@ interface Collections {
   readonly idempotencyRecords: IdempotencyRecords;
   readonly refusals: Map<string, RefusalTotal>;
   readonly openEpisodes: Map<string, Episode>;
+  readonly recalls: Map<string, Recall>;
+  readonly rulesIndex: RulesIndex;
 }
 
 export interface MutableLicense
@@ -85,6 +90,7 @@ export const newRegistration = (
   registeredAt: Instant,
   end: Instant,
   contact: Contact,
+  identity: Identity | null = null,
 ): MutableRegistration => ({
   slot,
   user,
@@ -98,6 +104,8 @@ export const newRegistration = (
   leasedTo: null,
   contactAuditedAt: null,
   isContactUnaudited: false,
+  takenFrom: contact,
+  identity,
 });
 
 export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
@@ -130,4 +138,7 @@ export const emptyMutableState = (kind: DataFolderKind): MutableState => ({
   idempotencyRecords: new IdempotencyRecords(),
   refusals: new Map(),
   openEpisodes: new Map(),
+  rules: null,
+  recalls: new Map(),
+  rulesIndex: new RulesIndex(),
 });

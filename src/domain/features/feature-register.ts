@@ -4,8 +4,18 @@ import { filterValidLicenses, type LicenseSelector } from "../licenses/licenses.
 import { err, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
 import { countSlotsInUse } from "../slots/pool.ts";
-import { findHeldSlot, findNextFreeAt } from "../slots/slots.ts";
-import type { License, State } from "../state.ts";
+import { factsOf } from "../rules/caller-facts.ts";
+import type { Identity } from "../rules/rule-set.ts";
+import {
+  checkClaim,
+  findHome,
+  hasReservations,
+  hasRoomFor,
+  type Claim,
+} from "../rules/judge-claim.ts";
+import { makeNoSlotFault } from "../rules/no-slot-fault.ts";
+import { findHeldSlot } from "../slots/slots.ts";
+import type { Feature, License, State } from "../state.ts";
 import type { FeatureTerms } from "../licenses/terms.ts";
 import { earliest, later, MINUTE, type Instant } from "../time.ts";
 import {
@@ -20,6 +30,8 @@ export interface FeatureRegister extends LicenseSelector {
   readonly user: string | null;
   readonly feature: string | null;
   readonly peer: string;
+  /** As in `Register`. */
+  readonly identity: Identity | null;
 }
 
 /** Takes or renews a slot of a floating feature: the feature's own heartbeat. */
@@ -53,13 +65,21 @@ export function decideFeatureRegister(
       makeFeatureOutcome(current, code),
     );
   }
-  const available = floating.find(
-    ({ feature, terms }) => countSlotsInUse(feature.pool, at) < terms.slots,
-  );
-  if (available === undefined) {
+  const { product } = first.license.terms;
+  const host = findHeldSlot(first.license.pool, user, at)?.contact.hostname ?? "";
+  const { peer, identity } = command;
+  const facts = factsOf(user, { hostname: host, peer }, identity);
+  const claim: Claim = { product, feature: code, facts };
+  const ruleFault = checkClaim(state, claim, at);
+  if (ruleFault !== null) return err(ruleFault);
+  const home = findHome(state, claim, at);
+  const available = floating.find((entry) => countFree(entry, at) > 0);
+  const free = hasReservations(state, claim, at)
+    ? countFreeOfFeature(state, product, code, context)
+    : Number(available !== undefined);
+  if (available === undefined || !hasRoomFor(state, claim, home, free, at)) {
     const { slots } = first.terms;
-    const nextFree = findNextFreeAt(first.feature.pool, slots, at);
-    return err({ code: "floating_not_available", slots, nextFree });
+    return err(makeNoSlotFault(state, claim, { slots, free, home }, at));
   }
   const endedSlot = available.feature.pool.get(user);
   const expiries =
@@ -68,12 +88,38 @@ export function decideFeatureRegister(
   const grantFields = {
     ...makeFeatureSlotFields(available, code, user, at),
     slot,
-    peer: command.peer,
+    peer,
+    ...(host !== "" && { host }),
+    ...(identity !== null && { identity }),
+    ...(home !== null && { home }),
   };
   return makeDecision(
     [...expiries, { type: "FeatureTaken", ...grantFields }],
     makeFeatureOutcome(available, code),
   );
+}
+
+const countFree = (
+  { feature, terms }: FloatingFeature & { readonly feature: Feature },
+  at: Instant,
+): number => terms.slots - countSlotsInUse(feature.pool, at);
+
+/** Free slots of a feature over all licenses of the product that grant it now. */
+function countFreeOfFeature(
+  state: State,
+  product: string,
+  code: string,
+  context: RuleContext,
+): number {
+  const { at } = context;
+  const valid = filterValidLicenses(state, state.products.get(product) ?? [], context);
+  const usable = valid.ok ? findUsableFeatures(valid.value, code, at) : valid;
+  let free = 0;
+  for (const { license, feature } of usable.ok ? usable.value : []) {
+    const terms = feature.terms.floating;
+    if (terms !== null) free += Math.max(0, countFree({ license, feature, terms }, at));
+  }
+  return free;
 }
 
 interface FloatingFeature {

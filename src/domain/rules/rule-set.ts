@@ -104,3 +104,6 @@ export interface CallerFacts {
   /** Null: the caller's certificate is not known. */
   readonly certificate: string | null;
 }
+
+/** What was observed of a caller besides its address; at least one is not null. */
+export type Identity = Pick<CallerFacts, "login" | "certificate">;

@@ -15,6 +15,10 @@ import { limits } from "../limits.ts";
 import { findHold, leaveQueue } from "../queue/holds.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
+import { factsOf } from "../rules/caller-facts.ts";
+import { checkBorrow, findBorrowHours } from "../rules/judge-borrow.ts";
+import type { Claim } from "../rules/judge-claim.ts";
+import type { Identity, Limit } from "../rules/rule-set.ts";
 import {
   getBorrowEnd,
   findSlot,
@@ -26,7 +30,7 @@ import {
   expireEndedSlot,
 } from "./slots.ts";
 import type { License, State } from "../state.ts";
-import { canBorrow, getLicenseEnd } from "../licenses/terms.ts";
+import { getLicenseEnd } from "../licenses/terms.ts";
 import { earliest, HOUR, later, latest, MINUTE, type Instant } from "../time.ts";
 import { CLOCK_LIMITS, isClockSuspect } from "../clock/timekeeper.ts";
 
@@ -36,6 +40,8 @@ export interface Borrow extends LicenseSelector {
   readonly contact: Contact;
   /** As in `Register`. */
   readonly nonceDigest: string | null;
+  /** As in `Register`. */
+  readonly identity: Identity | null;
   /** Null: as long as allowed. */
   readonly until: Instant | null;
   readonly once: IdempotencyKey | null;
@@ -50,7 +56,7 @@ type RecordedBorrow = Omit<SlotOutcome, "user" | "contact">;
 /** Registers the user if needed. Borrowing again moves the end of the borrow. */
 export function decideBorrow(state: State, command: Borrow, context: RuleContext): SlotDecision {
   const { at, clockBehind } = context;
-  const { user, contact, nonceDigest } = command;
+  const { user, contact, nonceDigest, identity } = command;
   const missing = findMissingFields(state, command, { user });
   if (user === null || missing.length > 0) {
     return err({ code: "missing_parameters", fields: missing });
@@ -64,9 +70,10 @@ export function decideBorrow(state: State, command: Borrow, context: RuleContext
     return leaseFault ? err(leaseFault) : makeDecision([], { ...outcome, user, contact });
   }
 
-  const choice = findSlot(state, command, user, context, ({ terms }) => canBorrow(terms));
+  const facts = factsOf(user, contact, identity);
+  const choice = findSlot(state, command, facts, context, "borrow");
   if (!choice.ok) return choice;
-  const { license, registration } = choice.value;
+  const { license, registration, home } = choice.value;
   const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
   if (leaseFault !== null) return err(leaseFault);
   const { product } = license.terms;
@@ -79,8 +86,12 @@ export function decideBorrow(state: State, command: Borrow, context: RuleContext
     return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
   }
   const currentEnd = registration === null ? null : getBorrowEnd(registration, at);
-  const borrowEnd = computeBorrowEnd(license, command.until, currentEnd, at);
+  const claim: Claim = { product: license.terms.product, feature: null, facts };
+  const rule = findBorrowHours(state, claim, at);
+  const borrowEnd = computeBorrowEnd(license, command.until, currentEnd, rule, at);
   if (!borrowEnd.ok) return borrowEnd;
+  const ruleFault = checkBorrow(state, claim, currentEnd, borrowEnd.value, context);
+  if (ruleFault !== null) return err(ruleFault);
 
   const slotOutcome = makeSlotOutcome(state, choice.value, user, contact, at);
   const outcome = {
@@ -94,7 +105,7 @@ export function decideBorrow(state: State, command: Borrow, context: RuleContext
       ? [
           ...expireEndedSlot(license, user),
           ...leaveQueue(state, product, user, "granted", at, contact.peer),
-          makeSlotTaken(slotOutcome, at),
+          makeSlotTaken(slotOutcome, identity, home, at),
         ]
       : [];
   events.push({
@@ -132,16 +143,26 @@ function computeBorrowEnd(
   { terms }: License,
   requestedEnd: Instant | null,
   currentEnd: Instant | null,
+  rule: Limit | null,
   at: Instant,
 ): Result<Instant, Fault> {
   const cap = later(at, (terms.borrowHours ?? 0) * HOUR);
   const licenseEnd = getLicenseEnd(terms);
-  const longest = licenseEnd === null ? cap : earliest(cap, licenseEnd);
+  const licenseLatest = licenseEnd === null ? cap : earliest(cap, licenseEnd);
+  // A rule judges only a later end than the current one.
+  const ruleLatest =
+    rule === null ? licenseLatest : latest(later(at, rule.slots * HOUR), currentEnd ?? at);
+  const longest = earliest(licenseLatest, ruleLatest);
   // A renewed license may allow a shorter borrow than the current one. A request without an end
   // keeps the current end.
   if (requestedEnd === null) return ok(currentEnd === null ? longest : latest(longest, currentEnd));
   if (requestedEnd <= at || requestedEnd > later(longest, limits.borrowSkew)) {
-    return err({ code: "borrow_until_not_valid", latest: longest });
+    const isByRule = rule !== null && ruleLatest < licenseLatest;
+    return err({
+      code: "borrow_until_not_valid",
+      latest: longest,
+      ...(isByRule && { rule: { hours: rule.slots, line: rule.line } }),
+    });
   }
   const until = earliest(requestedEnd, longest);
   if (!terms.earlyReturn && currentEnd !== null && until < currentEnd) {

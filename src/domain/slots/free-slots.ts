@@ -35,6 +35,14 @@ export const countFreeSlots = (
   countHolds(state, license) -
   countEndedByJump(state, license, user, context);
 
+/** Free slots over all licenses of a product that may grant slots now. */
+export function countFreeOfProduct(state: State, product: string, context: RuleContext): number {
+  let free = 0;
+  for (const license of listGrantingLicenses(state, product, context))
+    free += Math.max(0, countFreeSlots(state, license, null, context));
+  return free;
+}
+
 /**
  * While the system clock is behind, an earlier forward jump may have been wrong. Borrows of other
  * users that ended only by the jump keep their slots until it is known which clock is right.

@@ -7,6 +7,8 @@ import { makeDecision } from "../decision.ts";
 import { findLeasedDevice, checkLeasedElsewhere } from "./leases.ts";
 import { findHold, leaveQueue } from "../queue/holds.ts";
 import { err } from "../result.ts";
+import { factsOf } from "../rules/caller-facts.ts";
+import type { Identity } from "../rules/rule-set.ts";
 import type { RuleContext } from "../rule-context.ts";
 import {
   findSlot,
@@ -24,6 +26,8 @@ export interface Register extends LicenseSelector {
   readonly contact: Contact;
   /** SHA-256, hex, of the nonce that the lease will carry; null: the caller sent none. */
   readonly nonceDigest: string | null;
+  /** What was observed of the caller besides its address; null: nothing. */
+  readonly identity: Identity | null;
 }
 
 /**
@@ -36,14 +40,15 @@ export function decideRegister(
   context: RuleContext,
 ): SlotDecision {
   const { at } = context;
-  const { user, contact, nonceDigest } = command;
+  const { user, contact, nonceDigest, identity } = command;
   const missing = findMissingFields(state, command, { user });
   if (user === null || missing.length > 0) {
     return err({ code: "missing_parameters", fields: missing });
   }
-  const choice = findSlot(state, command, user, context);
+  const facts = factsOf(user, contact, identity);
+  const choice = findSlot(state, command, facts, context, "use");
   if (!choice.ok) return choice;
-  const { license, registration } = choice.value;
+  const { license, registration, home } = choice.value;
   const leaseFault = checkLeasedElsewhere(license, user, nonceDigest, at);
   if (leaseFault !== null) return err(leaseFault);
   const { product } = license.terms;
@@ -59,7 +64,7 @@ export function decideRegister(
     const events = [
       ...expireEndedSlot(license, user),
       ...leaveQueue(state, product, user, "granted", at, contact.peer),
-      makeSlotTaken(outcome, at),
+      makeSlotTaken(outcome, identity, home, at),
     ];
     return makeDecision(events, outcome);
   }

@@ -1,3 +1,4 @@
+import type { Identity } from "../rules/rule-set.ts";
 import type { Contact } from "./contact.ts";
 import type { SlotHolder, SlotPool } from "./pool.ts";
 import type { Instant } from "../time.ts";
@@ -14,6 +15,9 @@ export interface BaseRegistration extends SlotHolder {
 /** Depends on a slot of the license: it ends with that slot, or earlier by its own timeout. */
 export interface FeatureRegistration extends BaseRegistration {
   readonly timeoutAt: Instant;
+  /** From where the slot was taken; the host is that of the license's slot. */
+  readonly takenFrom: Pick<Contact, "hostname" | "peer">;
+  readonly identity: Identity | null;
 }
 
 export interface Registration extends BaseRegistration {
@@ -29,6 +33,10 @@ export interface Registration extends BaseRegistration {
   readonly contactAuditedAt: Instant | null;
   /** The current contact is not in the audit log yet. */
   readonly isContactUnaudited: boolean;
+  /** The contact when the slot was taken. It is the same object until the contact changes. */
+  readonly takenFrom: Contact;
+  /** What was observed of the caller when the slot was taken; null: only its address. */
+  readonly identity: Identity | null;
 }
 
 /** The slots of a license. */
@@ -47,4 +55,8 @@ export interface LapsedBorrow {
   readonly borrowedUntil: Instant;
   readonly borrowedAt: Instant;
   readonly leasedTo: string | null;
+  /** Absent: the same as `contact`. */
+  readonly takenFrom?: Contact;
+  /** Absent: null. */
+  readonly identity?: Identity;
 }

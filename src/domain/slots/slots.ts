@@ -6,12 +6,23 @@ import { findLicenses, filterValidLicenses, type LicenseSelector } from "../lice
 import { countSlotsInUse, type SlotPool } from "./pool.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { RuleContext } from "../rule-context.ts";
+import { checkBorrowClaim } from "../rules/judge-borrow.ts";
+import {
+  checkClaim,
+  findHome,
+  hasReservations,
+  hasRoomFor,
+  type Claim,
+} from "../rules/judge-claim.ts";
+import { makeNoSlotFault } from "../rules/no-slot-fault.ts";
+import type { CallerFacts, Identity } from "../rules/rule-set.ts";
 import type { BaseRegistration, Registration } from "./registration.ts";
 import type { License, State } from "../state.ts";
-import { countFreeSlots, filterLendable } from "./free-slots.ts";
+import { countFreeOfProduct, countFreeSlots, filterLendable } from "./free-slots.ts";
 import { findCollectable } from "../queue/collect.ts";
-import { countHolds } from "../queue/holds.ts";
-import { earliest, later, latest, MINUTE, type Instant } from "../time.ts";
+import { countHolds, findHold } from "../queue/holds.ts";
+import { canBorrow } from "../licenses/terms.ts";
+import { later, latest, MINUTE, type Instant } from "../time.ts";
 import { CLOCK_LIMITS } from "../clock/timekeeper.ts";
 
 /** A slot as reported to its holder. */
@@ -30,18 +41,6 @@ export interface SlotOutcome {
 
 export type SlotDecision = Result<Decision<SlotOutcome>, Fault>;
 
-/**
- * When the next slot of a full pool becomes free. A license renewed with fewer slots than are held
- * must lose some first; null: the license has no slots.
- */
-export function findNextFreeAt(
-  pool: SlotPool<BaseRegistration>,
-  slots: number,
-  at: Instant,
-): Instant | null {
-  return slots === 0 ? null : pool.expiryIndex.nthEnd(countSlotsInUse(pool, at) - slots + 1, at);
-}
-
 /** The user's slot if it is held at this instant; null: it is not. */
 export function findHeldSlot<T extends BaseRegistration>(
   pool: SlotPool<T>,
@@ -57,68 +56,79 @@ export const getBorrowEnd = ({ borrowedUntil }: Registration, at: Instant): Inst
   borrowedUntil !== null && at < borrowedUntil ? borrowedUntil : null;
 
 /** The license to use: the one whose slot the user already holds, or one with a free slot. */
-interface SlotChoice {
+export interface SlotChoice {
   readonly license: License;
   readonly registration: Registration | null;
+  /** The reserved group that the user of a new slot belongs to; null: none. */
+  readonly home: string | null;
 }
 
-const anyLicense = (): boolean => true;
+/** What the slot is for; it can be borrowed from some licenses only. */
+type SlotPurpose = "use" | "borrow";
 
 export function findSlot(
   state: State,
   selector: LicenseSelector,
-  user: string,
+  facts: CallerFacts,
   context: RuleContext,
-  isUsable: (license: License) => boolean = anyLicense,
+  purpose: SlotPurpose,
 ): Result<SlotChoice, Fault> {
+  const isUsable = ({ terms }: License): boolean => purpose === "use" || canBorrow(terms);
   const licenses = findLicenses(state, selector);
   if (!licenses.ok) return licenses;
   const valid = filterValidLicenses(state, licenses.value, context);
   if (!valid.ok) return valid;
 
   for (const license of valid.value) {
-    const registration = findHeldSlot(license.pool, user, context.at);
+    const registration = findHeldSlot(license.pool, facts.user, context.at);
     if (registration === null) continue;
     return isUsable(license)
-      ? ok({ license, registration })
+      ? ok({ license, registration, home: null })
       : err({ code: "license_borrow_not_allowed" });
   }
-  return findFreeSlot(state, valid.value.filter(isUsable), user, context);
+  return findFreeSlot(state, valid.value.filter(isUsable), facts, context, purpose);
 }
 
 /** A license with a free slot, for a user who holds none of `usable`. */
 function findFreeSlot(
   state: State,
   usable: readonly License[],
-  user: string,
+  facts: CallerFacts,
   context: RuleContext,
+  purpose: SlotPurpose,
 ): Result<SlotChoice, Fault> {
   const { at, clockBehind } = context;
-  if (usable.length === 0) return err({ code: "license_borrow_not_allowed" });
+  const [first] = usable;
+  if (first === undefined) return err({ code: "license_borrow_not_allowed" });
   const lendable = filterLendable(usable, clockBehind);
   if (lendable.length === 0)
     return err({ code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect });
-  const collectable = findCollectable(state, lendable, user, context);
-  if (collectable !== null) return ok({ license: collectable, registration: null });
+  const { product } = first.terms;
+  const claim: Claim = { product, feature: null, facts };
+  const hold = findHold(state, product, facts.user);
+  const ruleFault =
+    checkClaim(state, claim, at, hold?.number) ??
+    (purpose === "borrow" ? checkBorrowClaim(state, claim, at) : null);
+  if (ruleFault !== null) return err(ruleFault);
+  const home = findHome(state, claim, at);
+  const collectable = findCollectable(state, lendable, facts.user, context);
+  if (collectable !== null) return ok({ license: collectable, registration: null, home });
   const withFreeSlots = lendable.filter(
     (license) =>
       countSlotsInUse(license.pool, at) + countHolds(state, license) < license.terms.slots,
   );
-  if (withFreeSlots.length === 0) return err(makeNoFreeSlotFault(lendable, at));
-  const chosen = withFreeSlots.find((license) => countFreeSlots(state, license, user, context) > 0);
-  if (chosen === undefined) return err({ code: "clock_suspect", behind: clockBehind });
-  return ok({ license: chosen, registration: null });
-}
-
-function makeNoFreeSlotFault(licenses: readonly License[], at: Instant): Fault {
-  let slots = 0;
-  let nextFree: Instant | null = null;
-  for (const { pool, terms } of licenses) {
-    slots += terms.slots;
-    const end = findNextFreeAt(pool, terms.slots, at);
-    if (end !== null) nextFree = nextFree === null ? end : earliest(nextFree, end);
+  const free = hasReservations(state, claim, at)
+    ? countFreeOfProduct(state, product, context)
+    : withFreeSlots.length;
+  if (withFreeSlots.length === 0 || !hasRoomFor(state, claim, home, free, at)) {
+    const slots = lendable.reduce((sum, { terms }) => sum + terms.slots, 0);
+    return err(makeNoSlotFault(state, claim, { slots, free, home }, at));
   }
-  return { code: "floating_not_available", slots, nextFree };
+  const chosen = withFreeSlots.find(
+    (license) => countFreeSlots(state, license, facts.user, context) > 0,
+  );
+  if (chosen === undefined) return err({ code: "clock_suspect", behind: clockBehind });
+  return ok({ license: chosen, registration: null, home });
 }
 
 export function makeSlotOutcome(
@@ -145,9 +155,21 @@ export function makeSlotOutcome(
 
 export function makeSlotTaken(
   { license, user, slot, end, contact }: SlotOutcome,
+  identity: Identity | null,
+  home: string | null,
   at: Instant,
 ): Event {
-  return { type: "SlotTaken", at, license, user, slot, end, contact };
+  return {
+    type: "SlotTaken",
+    at,
+    license,
+    user,
+    slot,
+    end,
+    contact,
+    ...(identity !== null && { identity }),
+    ...(home !== null && { home }),
+  };
 }
 
 export function makeSlotRenewed(

@@ -49,16 +49,18 @@ const Reply = Type.Composite(
   { title: "BorrowedSlot" },
 );
 
-export const borrow = ({ slots, peerOf, userOf }: RouteDeps) =>
+export const borrow = ({ slots, peerOf, userOf, identityOf }: RouteDeps) =>
   new Elysia({ name: "borrow" }).post(
     "/api/v4/borrow",
     async ({ body, request, set }): Promise<string> => {
+      const user = userOf(request, body.user);
       const slot = unwrap(
         await slots.borrow({
           product: readIdentifier("product", body.product),
-          user: userOf(request, body.user),
+          user,
           licenseId: readLicenseId(body.license_id),
           contact: contactOf(body, peerOf(request)),
+          identity: identityOf(request, user),
           until: readTimestamp("borrowed_until", body.borrowed_until),
           idempotencyKey: readIdempotencyKey(request),
           nonce: readNonce(request),
@@ -93,6 +95,7 @@ export const borrow = ({ slots, peerOf, userOf }: RouteDeps) =>
           "license_expired",
           "floating_not_available",
           "slots_capped",
+          "not_allowed_by_rules",
           "audit_budget_exhausted",
           "license_borrow_not_allowed",
           "borrow_until_not_valid",

@@ -39,21 +39,25 @@ const operation = {
     "invalid_license_feature_code",
     "feature_not_floating",
     "floating_not_available",
+    "slots_capped",
+    "not_allowed_by_rules",
     "audit_budget_exhausted",
   ] as const,
 };
 
 /** One operation on three routes; existing clients use any of them. */
-export const featureRegister = ({ features, peerOf, userOf }: RouteDeps) => {
+export const featureRegister = ({ features, peerOf, userOf, identityOf }: RouteDeps) => {
   const register = async (body: RegisterFeatureFields, request: Request) => {
     // The host is already known from the slot of the license; here its fields are only validated.
     const { peer } = contactOf(body, peerOf(request));
+    const user = userOf(request, body.user);
     const feature = await features.register({
       product: readIdentifier("product", body.product),
       feature: readIdentifier("feature", body.feature),
-      user: userOf(request, body.user),
+      user,
       licenseId: readLicenseId(body.license_id),
       peer,
+      identity: identityOf(request, user),
     });
     return featureObject(unwrap(feature));
   };

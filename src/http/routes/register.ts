@@ -20,15 +20,17 @@ const Body = Type.Object(
   },
 );
 
-export const register = ({ slots, gate, peerOf, userOf }: RouteDeps) =>
+export const register = ({ slots, gate, peerOf, userOf, identityOf }: RouteDeps) =>
   new Elysia({ name: "register" }).post(
     "/api/v4/register",
     async ({ body, request, set }): Promise<string> => {
+      const user = userOf(request, body.user);
       const input = {
         product: readIdentifier("product", body.product),
-        user: userOf(request, body.user),
+        user,
         licenseId: readLicenseId(body.license_id),
         contact: contactOf(body, peerOf(request)),
+        identity: identityOf(request, user),
         nonce: readNonce(request),
       };
       const seconds = readWaitSeconds(request);
@@ -89,6 +91,7 @@ export const register = ({ slots, gate, peerOf, userOf }: RouteDeps) =>
           "license_expired",
           "floating_not_available",
           "slots_capped",
+          "not_allowed_by_rules",
           "leased_elsewhere",
           "audit_budget_exhausted",
         ],

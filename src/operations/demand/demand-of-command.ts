@@ -74,6 +74,10 @@ export type DemandFault = Extract<
   { readonly code: "floating_not_available" | "slots_capped" }
 >;
 
-/** The operator's setting that refused, with its value; null: no slot was free. */
-export const ruleOf = (fault: DemandFault): string | null =>
-  fault.code === "slots_capped" ? `max_slots_per_${fault.scope} = ${fault.slots}` : null;
+/** The operator's setting or the rule that refused, with its value; null: no slot was free. */
+export function ruleOf(fault: DemandFault): string | null {
+  if (fault.code !== "slots_capped") return null;
+  if (!("rule" in fault)) return `max_slots_per_${fault.scope} = ${fault.slots}`;
+  const { kind, name, slots } = fault.rule;
+  return kind === "group" ? `groups.${name} = ${slots}` : `${kind} = ${slots}`;
+}

@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from "@sinclair/typebox";
+import { Type, type Static } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
 import type { RecordedJump } from "../../domain/clock/clock-jump-types.ts";
 import type { Episode } from "../../domain/demand/episode.ts";
@@ -23,7 +23,8 @@ import type {
 } from "../../domain/state.ts";
 import type { FeatureTerms, Terms } from "../../domain/licenses/terms.ts";
 import type { StatementChain } from "../../domain/statements/statement-chain.ts";
-import type { Instant } from "../../domain/time.ts";
+import { At, Hash, MaybeAt, Seq, type RowOf } from "./basic-rows.ts";
+import { AppliedRulesRow, IdentityRow, RecallRow } from "./rules-rows.ts";
 import { GENESIS } from "../../platform/crypto/hash.ts";
 
 /**
@@ -31,14 +32,6 @@ import { GENESIS } from "../../platform/crypto/hash.ts";
  * refused.
  */
 export const STATE_FORMAT = 5;
-
-const At = Type.Unsafe<Instant>(Type.Integer());
-const MaybeAt = Type.Union([At, Type.Null()]);
-const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
-const Seq = Type.Integer({ minimum: 0 });
-
-/** A row has a schema for every member of its type; one without does not compile. */
-type RowOf<T, Owner extends string = never> = Readonly<Record<keyof T | Owner, TSchema>>;
 
 const CounterRow = Type.Object({
   total: Type.Integer(),
@@ -114,6 +107,10 @@ export const Snapshot = Type.Object({
       contact: ContactRow,
       contactAuditedAt: MaybeAt,
       isContactUnaudited: Type.Boolean(),
+      /** Absent: the same as `contact`, as for nearly all slots. */
+      takenFrom: Type.Optional(ContactRow),
+      /** Absent: null. */
+      identity: Type.Optional(IdentityRow),
     } satisfies RowOf<Registration, "license">),
   ),
   featureRegistrations: Type.Array(
@@ -126,6 +123,9 @@ export const Snapshot = Type.Object({
       end: At,
       setAt: At,
       timeoutAt: At,
+      /** Absent: an older version granted the slot. */
+      takenFrom: Type.Optional(Type.Object({ hostname: Type.String(), peer: Type.String() })),
+      identity: Type.Optional(IdentityRow),
     } satisfies RowOf<FeatureRegistration, "license" | "feature">),
   ),
   vendors: Type.Array(
@@ -241,6 +241,10 @@ export const Snapshot = Type.Object({
       } satisfies RowOf<Episode>),
     ),
   ),
+  /** Absent: there are no rules. */
+  rules: Type.Optional(AppliedRulesRow),
+  /** Absent: no reservation is recalled. */
+  recalls: Type.Optional(Type.Array(RecallRow)),
 });
 
 export type Snapshot = Static<typeof Snapshot>;

@@ -12,10 +12,14 @@ import {
   type MutableLicense,
   type MutableRegistration,
 } from "../../domain/evolve/mutable-state.ts";
-import type { Registration } from "../../domain/slots/registration.ts";
+import { recallKey } from "../../domain/rules/recall.ts";
+import type { FeatureRegistration, Registration } from "../../domain/slots/registration.ts";
 import type { Counter, State } from "../../domain/state.ts";
 import type { ChainHead } from "../journal/journal.ts";
 import { STATE_FORMAT, type AuditLogEnd, type Snapshot } from "./snapshot.ts";
+
+/** Who took a feature's slot, in rows of older versions. */
+const UNKNOWN_CALLER: FeatureRegistration["takenFrom"] = { hostname: "", peer: "" };
 
 export function encodeSnapshot(
   state: State,
@@ -38,10 +42,12 @@ export function encodeSnapshot(
     for (const feature of features.values()) {
       rows.features.push({ license: id, terms: feature.terms, counter: feature.counter });
       for (const registration of feature.pool.inSlotOrder()) {
+        const { identity, ...others } = registration;
         rows.featureRegistrations.push({
           license: id,
           feature: feature.terms.code,
-          ...registration,
+          ...others,
+          ...(identity !== null && { identity }),
         });
       }
     }
@@ -81,6 +87,8 @@ export function encodeSnapshot(
       feature === null ? total : { ...total, feature },
     ),
     ...(state.openEpisodes.size > 0 && { episodes: [...state.openEpisodes.values()] }),
+    ...(state.rules !== null && { rules: state.rules }),
+    ...(state.recalls.size > 0 && { recalls: [...state.recalls.values()] }),
   };
 }
 
@@ -143,17 +151,22 @@ export function decodeSnapshot(snapshot: Snapshot): State {
       leasedTo: row.leasedTo,
       contactAuditedAt: row.contactAuditedAt,
       isContactUnaudited: row.isContactUnaudited,
+      takenFrom: row.takenFrom ?? row.contact,
+      identity: row.identity ?? null,
     };
     const { pool } = requireDefined(state.licenses.get(row.license));
     pool.add(registration);
     state.registrationsByPeer.add(registration);
   }
-  for (const { license, feature, ...registration } of snapshot.featureRegistrations) {
+  for (const { license, feature, ...row } of snapshot.featureRegistrations) {
+    const { takenFrom = UNKNOWN_CALLER, identity = null, ...others } = row;
     const { pool } = requireDefined(
       requireDefined(state.licenses.get(license)).features.get(feature),
     );
-    pool.add(registration);
+    pool.add({ ...others, takenFrom, identity });
   }
+  state.rules = snapshot.rules ?? null;
+  for (const recall of snapshot.recalls ?? []) state.recalls.set(recallKey(recall), recall);
   for (const { product, ...place } of snapshot.places ?? []) loadPlace(state, product, place);
   for (const { key, ...record } of snapshot.remembered) state.idempotencyRecords.add(key, record);
   for (const { product, feature = null, code, count, lastAt } of snapshot.refusals) {
@@ -178,10 +191,17 @@ function encodeRegistration(
   license: number,
   registration: Registration,
 ): Snapshot["registrations"][number] {
-  const { setAt, lastSeenAt } = registration;
-  const row = { license, ...registration };
-  // A member that is undefined is not written: it is the same as `setAt` in nearly all rows.
-  return lastSeenAt === setAt ? Object.assign(row, { lastSeenAt: undefined }) : row;
+  const { setAt, lastSeenAt, contact, takenFrom, identity, ...others } = registration;
+  // A member that is undefined is not written: in nearly all rows these have their usual values.
+  return {
+    license,
+    ...others,
+    setAt,
+    contact,
+    lastSeenAt: lastSeenAt === setAt ? undefined : lastSeenAt,
+    takenFrom: takenFrom === contact ? undefined : takenFrom,
+    identity: identity ?? undefined,
+  } as Snapshot["registrations"][number];
 }
 
 export const headOf = ({ covers, audit }: Snapshot): ChainHead => ({

@@ -73,10 +73,14 @@ export class ReplayedSite {
       feature === null
         ? transact(
             this.#state,
-            { type: "Register", ...target, contact, nonceDigest: null },
+            { type: "Register", ...target, contact, nonceDigest: null, identity: null },
             context,
           )
-        : transact(this.#state, { type: "FeatureRegister", ...target, feature, peer }, context);
+        : transact(
+            this.#state,
+            { type: "FeatureRegister", ...target, feature, peer, identity: null },
+            context,
+          );
     if (!result.ok) return result.fault.code;
     return { product, feature, user, license: result.value.outcome.license };
   }

@@ -9,7 +9,7 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
   ],
   [
     "`floating_not_available` at the start",
-    "All slots are taken; `message` says when the next comes free. Tell the user, try again later.",
+    "All slots are in use or kept for others; `message` says which. Tell the user, try again later.",
   ],
   [
     "Choosing `user`",

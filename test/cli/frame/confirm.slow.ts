@@ -21,7 +21,8 @@ interface Desk {
 
 async function takeSlot(folder: string): Promise<void> {
   const site = await openSiteFolder(folder, wallClock);
-  const input = { product: "cad", user: "ada", licenseId: null, contact: CONTACT, nonce: null };
+  const target = { product: "cad", user: "ada", licenseId: null };
+  const input = { ...target, contact: CONTACT, identity: null, nonce: null };
   unwrap(await site.slots.register(input));
   await site.close();
 }

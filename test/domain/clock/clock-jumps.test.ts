@@ -22,6 +22,7 @@ import {
   replayEvents,
   unregister,
   utc,
+  noFreeSlot,
 } from "../../support/scenario.ts";
 import { contextAt } from "../../support/rule-context.ts";
 
@@ -68,10 +69,7 @@ describe("borrows made before an undone clock jump", () => {
     const corrected = ahead.at(later(days(30), MINUTE)).execute(askClock, setBack(minutesLater(6)));
     expect(endsOf(replayEvents(corrected.events))).toEqual(USERS.map((user) => [user, days(10)]));
     for (const user of OTHERS) {
-      corrected
-        .at(minutesLater(7))
-        .when(borrow(user))
-        .refuses({ code: "floating_not_available", slots: 5, nextFree: days(10) });
+      corrected.at(minutesLater(7)).when(borrow(user)).refuses(noFreeSlot(5));
     }
     corrected
       .at(days(10))

@@ -93,6 +93,8 @@ describe("evolve", () => {
       leasedTo: null,
       contactAuditedAt: null,
       isContactUnaudited: false,
+      takenFrom: CONTACT,
+      identity: null,
     });
   });
 

@@ -19,6 +19,7 @@ import {
   slotTaken,
   unregister,
   unregisterAll,
+  noFreeSlot,
 } from "../../support/scenario.ts";
 
 /** One slot of the feature for an hour, while the license's slots last 30 minutes. */
@@ -38,7 +39,7 @@ describe("a feature slot", () => {
     withBob
       .at(justBefore(minutesLater(30)))
       .when(registerFeature("bob", "mesh"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(30) });
+      .refuses(noFreeSlot(1));
     withBob
       .at(minutesLater(30))
       .when(registerFeature("bob", "mesh"))

@@ -14,6 +14,7 @@ import {
   releaseFeature,
   renew,
   slotTaken,
+  noFreeSlot,
 } from "../../support/scenario.ts";
 
 const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 10 } });
@@ -88,7 +89,7 @@ describe("registerFeature", () => {
     meshTaken
       .at(justBefore(minutesLater(10)))
       .when(registerFeature("bob", "mesh"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(10) });
+      .refuses(noFreeSlot(1));
     meshTaken
       .at(minutesLater(10))
       .when(registerFeature("bob", "mesh"))
@@ -224,10 +225,7 @@ describe("a feature that the renewed license no longer has", () => {
 
   test("is refused to other users and counts no more consumption", () => {
     const released = renewed.at(minutesLater(1)).execute(releaseFeature("ada", "mesh"));
-    released
-      .at(minutesLater(1))
-      .when(registerFeature("bob", "mesh"))
-      .refuses({ code: "floating_not_available", slots: 0, nextFree: null });
+    released.at(minutesLater(1)).when(registerFeature("bob", "mesh")).refuses(noFreeSlot(0));
     renewed
       .at(minutesLater(1))
       .when(consumeFeature("prints", 1))
@@ -235,10 +233,7 @@ describe("a feature that the renewed license no longer has", () => {
   });
 
   test("is refused without a time at which a slot gets free", () => {
-    renewed
-      .at(minutesLater(1))
-      .when(registerFeature("bob", "mesh"))
-      .refuses({ code: "floating_not_available", slots: 0, nextFree: null });
+    renewed.at(minutesLater(1)).when(registerFeature("bob", "mesh")).refuses(noFreeSlot(0));
   });
 
   test("is granted again under a license that has it again", () => {

@@ -10,6 +10,7 @@ import {
   register,
   slotTaken,
   unregister,
+  noFreeSlot,
 } from "../../support/scenario.ts";
 
 const slotTakenOn = (license: number) => ({ type: "SlotTaken", license }) as const;
@@ -93,7 +94,7 @@ describe("choice of the license", () => {
     given(...registered.events, slotTaken("bob", { license: 2, slot: 2 }))
       .at(MONDAY)
       .when(register("eve", { licenseId: 2 }))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(30) });
+      .refuses(noFreeSlot(1));
   });
 
   test("is refused when the named license is of another product or not installed", () => {
@@ -119,14 +120,14 @@ describe("choice of the license", () => {
     )
       .at(MONDAY)
       .when(register("joe"))
-      .refuses({ code: "floating_not_available", slots: 4, nextFree: minutesLater(10) });
+      .refuses(noFreeSlot(4));
   });
 
   test("does not count the slots of an invalid license in a refusal", () => {
     given(licenseInstalled(1, { slots: 5, enabled: false }), licenseInstalled(2, { slots: 0 }))
       .at(MONDAY)
       .when(register("joe"))
-      .refuses({ code: "floating_not_available", slots: 0, nextFree: null });
+      .refuses(noFreeSlot(0));
   });
 });
 

@@ -15,6 +15,7 @@ import {
   slotTaken,
   terms,
   utc,
+  noFreeSlot,
 } from "../../support/scenario.ts";
 
 const slotTakenOn = (license: number) => ({ type: "SlotTaken", license }) as const;
@@ -56,10 +57,7 @@ describe("renewing a license", () => {
   });
 
   test("with fewer slots grants nothing until fewer than the new number are held", () => {
-    shrunk
-      .at(minutesLater(20))
-      .when(register("joe"))
-      .refuses({ code: "floating_not_available", slots: 2, nextFree: minutesLater(25) });
+    shrunk.at(minutesLater(20)).when(register("joe")).refuses(noFreeSlot(2));
     shrunk
       .at(minutesLater(25))
       .when(register("joe"))
@@ -68,10 +66,7 @@ describe("renewing a license", () => {
   });
 
   test("with fewer slots names the time a slot really gets free, not the next end", () => {
-    shrunk
-      .at(minutesLater(1))
-      .when(register("joe"))
-      .refuses({ code: "floating_not_available", slots: 2, nextFree: minutesLater(25) });
+    shrunk.at(minutesLater(1)).when(register("joe")).refuses(noFreeSlot(2));
   });
 
   test("changes the timeout from the next heartbeat on", () => {

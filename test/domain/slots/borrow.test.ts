@@ -14,6 +14,7 @@ import {
   register,
   slotTaken,
   unregister,
+  noFreeSlot,
 } from "../../support/scenario.ts";
 
 const seconds = (count: number) => count * SECOND;
@@ -95,7 +96,7 @@ describe("borrow", () => {
     given(...unused.events, slotTaken("ada"), slotBorrowed("ada", hoursLater(8)))
       .at(minutesLater(40))
       .when(borrow("bob", hoursLater(2)))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: hoursLater(8) });
+      .refuses(noFreeSlot(1));
   });
 });
 
@@ -209,7 +210,7 @@ describe("a slot borrowed for eight hours", () => {
     history
       .at(justBefore(hoursLater(8)))
       .when(register("bob"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: hoursLater(8) });
+      .refuses(noFreeSlot(1));
   });
 
   test("is granted to the next user at exactly its end", () => {
@@ -265,7 +266,7 @@ describe("a slot borrowed for eight hours", () => {
     shortened
       .at(justBefore(hoursLater(2)))
       .when(register("bob"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: hoursLater(2) });
+      .refuses(noFreeSlot(1));
     shortened
       .at(hoursLater(2))
       .when(register("bob"))

@@ -13,6 +13,7 @@ import {
   replayEvents,
   slotTaken,
   unregister,
+  noFreeSlot,
 } from "../../support/scenario.ts";
 import { contextAt } from "../../support/rule-context.ts";
 
@@ -82,7 +83,7 @@ describe("register", () => {
     given(licenseInstalled(1, { slots: 1 }), slotTaken("ada"))
       .at(MONDAY)
       .when(register("Ada"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(30) });
+      .refuses(noFreeSlot(1));
   });
 });
 
@@ -93,7 +94,7 @@ describe("the only slot, held by ada", () => {
     history
       .at(justBefore(minutesLater(30)))
       .when(register("bob"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(30) });
+      .refuses(noFreeSlot(1));
   });
 
   test("is granted to bob at exactly its end, and recorded as expired at that instant", () => {
@@ -124,7 +125,7 @@ describe("the only slot, held by ada", () => {
     renewed
       .at(justBefore(minutesLater(50)))
       .when(register("bob"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(50) });
+      .refuses(noFreeSlot(1));
     renewed
       .at(minutesLater(50))
       .when(register("bob"))
@@ -157,7 +158,7 @@ describe("the only slot, held by ada", () => {
       .execute(register("bob"))
       .at(minutesLater(41))
       .when(register("ada"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(70) });
+      .refuses(noFreeSlot(1));
   });
 });
 
@@ -215,13 +216,13 @@ describe("a refusal because all slots are taken", () => {
     )
       .at(minutesLater(10))
       .when(register("joe"))
-      .refuses({ code: "floating_not_available", slots: 2, nextFree: minutesLater(20) });
+      .refuses(noFreeSlot(2));
   });
 
   test("names no time when the license has no slots", () => {
     given(licenseInstalled(1, { slots: 0 }))
       .at(MONDAY)
       .when(register("ada"))
-      .refuses({ code: "floating_not_available", slots: 0, nextFree: null });
+      .refuses(noFreeSlot(0));
   });
 });

@@ -128,6 +128,8 @@ test("PeerIndex refuses to remove a registration that it does not have", () => {
     contact: CONTACT,
     contactAuditedAt: null,
     isContactUnaudited: false,
+    takenFrom: CONTACT,
+    identity: null,
   });
   const [ada, bob] = [makeRegistration(1), makeRegistration(2)];
   const index = new PeerIndex();

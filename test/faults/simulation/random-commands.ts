@@ -40,6 +40,16 @@ import {
   unregisterAll,
 } from "../../support/scenario.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
+import type { RuleSet } from "../../../src/domain/rules/rule-set.ts";
+import {
+  applyRules,
+  group,
+  named,
+  NO_RULES,
+  poolRules,
+  reserve,
+  ruleSet,
+} from "../../support/rule-sets.ts";
 
 // Most names have the same length, and so do their journal lines: the rest of a line that was cut
 // off can then look like the beginning of the next.
@@ -99,6 +109,8 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   ObserveEpisodes: 1.5,
   EndEpisodes: 1,
   CountRefusals: 1.5,
+  ApplyRules: 0.5,
+  RecallReservation: 1,
 };
 
 export interface CommandContext {
@@ -311,7 +323,30 @@ const MAKERS: Readonly<Record<Command["type"], CommandMaker>> = {
       users: [randomUser(random)],
     })),
   }),
+  ApplyRules: ({ random }) => applyRules(randomRules(random)),
+  RecallReservation: ({ random }) => ({
+    type: "RecallReservation",
+    product: random.pick(PRODUCTS),
+    feature: random.chance(0.7) ? null : random.pick(FEATURES),
+    group: random.pick(["team", "user-10"]),
+  }),
 };
+
+/** Often none, and never so narrow that a site stands still. */
+function randomRules(random: SeededRandom): RuleSet {
+  if (random.chance(0.3)) return NO_RULES;
+  const groups = [group("team", { users: ["user-1*"] }), group("user-10", { users: ["user-10"] })];
+  const pools = PRODUCTS.filter(() => random.chance(0.6)).map((product) =>
+    poolRules(product, {
+      feature: random.chance(0.3) ? random.pick(FEATURES) : null,
+      deny: random.chance(0.2) ? named("user-10") : [],
+      reservations: random.chance(0.5) ? [reserve("team", 2, random.pick(["keep", "lend"]))] : [],
+      eachUser: random.chance(0.3) ? { slots: 1, line: 3 } : null,
+      eachHost: random.chance(0.3) ? { slots: random.intBetween(1, 5), line: 4 } : null,
+    }),
+  );
+  return pools.length === 0 ? NO_RULES : ruleSet(groups, ...pools);
+}
 
 const randomUser = (random: SeededRandom): string => random.pick(USERS);
 

@@ -53,14 +53,14 @@ describe(`${REFUSED_CALLS} calls in an hour that are refused`, () => {
     const fullSite = await makeSite(1);
     await fullSite.open();
     const { slots, features } = fullSite.operations;
-    const request = { licenseId: null, contact: contactOf(0, 0), nonce: null };
+    const request = { licenseId: null, contact: contactOf(0, 0), identity: null, nonce: null };
     const occupied = await slots.register({ ...request, product: PRODUCT, user: userName(0) });
     if (!occupied.ok) throw new Error(`the only slot is not granted: ${JSON.stringify(occupied)}`);
     const refusedCalls: readonly ((index: number) => Promise<{ readonly ok: boolean }>)[] = [
       (index) => slots.register({ ...request, product: PRODUCT, user: lateUser(index) }),
       (index) => slots.register({ ...request, product: `guess-${index}`, user: "eve" }),
       () => slots.register({ ...request, product: PRODUCT, user: null }),
-      (index) => features.register({ ...holder, feature: `guess-${index}` }),
+      (index) => features.register({ ...holder, identity: null, feature: `guess-${index}` }),
       (index) => slots.unregister({ ...unknownUser(index), by: "user" }),
     ];
     const seqBefore = fullSite.store.status().seq;
@@ -260,7 +260,9 @@ async function simulateDay(
         await site.operations.slots.unregister({ ...request, by: "user", peer: contact.peer }),
       );
     }
-    recordAnswer(await site.operations.slots.register({ ...request, contact, nonce: null }));
+    recordAnswer(
+      await site.operations.slots.register({ ...request, contact, identity: null, nonce: null }),
+    );
   };
   for (let round = 0; round < rounds; round += 1) {
     const length = round < everyMinuteFor / MINUTE ? MINUTE : SLOW_INTERVAL;

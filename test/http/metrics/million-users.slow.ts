@@ -42,7 +42,7 @@ function makeState(users: number): State {
     pool.add(registration);
     if (index % 10 === 0) pool.setBorrow(registration, { until: end, at: MONDAY, leasedTo: null });
     if (index % 3 !== 0) continue;
-    const ends = { end, setAt: MONDAY, timeoutAt: end };
+    const ends = { end, setAt: MONDAY, timeoutAt: end, takenFrom: CONTACT, identity: null };
     feature?.pool.add({ slot: MILLION + index + 1, user, registeredAt: MONDAY, ...ends });
   }
   return state;

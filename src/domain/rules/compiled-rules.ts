@@ -1,0 +1,137 @@
+import { GroupMatcher } from "./membership.ts";
+import { personOf } from "../demand/episode.ts";
+import type {
+  CallerFacts,
+  GroupLimit,
+  NamedGroup,
+  PoolRules,
+  Reservation,
+  RuleSet,
+} from "./rule-set.ts";
+
+/** The rules of one pool, with look-ups by the groups of a caller. */
+export class CompiledPool {
+  readonly rules: PoolRules;
+  readonly #deny: ReadonlyMap<string, NamedGroup>;
+  readonly #allowOnly: ReadonlyMap<string, NamedGroup> | null;
+  readonly #borrowDeny: ReadonlyMap<string, NamedGroup>;
+  readonly #borrowAllowOnly: ReadonlyMap<string, NamedGroup> | null;
+  readonly #limits: ReadonlyMap<string, GroupLimit>;
+  readonly #reservations: ReadonlyMap<string, Reservation>;
+  readonly #matcher: GroupMatcher;
+
+  constructor(rules: PoolRules, matcher: GroupMatcher) {
+    const { deny, allowOnly, groupLimits, reservations, borrow } = rules;
+    this.rules = rules;
+    this.#matcher = matcher;
+    this.#deny = byGroup(deny);
+    this.#allowOnly = allowOnly && byGroup(allowOnly);
+    this.#borrowDeny = byGroup(borrow?.deny ?? []);
+    this.#borrowAllowOnly = borrow?.allowOnly == null ? null : byGroup(borrow.allowOnly);
+    this.#limits = byGroup(groupLimits);
+    this.#reservations = byGroup(reservations);
+  }
+
+  findDeny(facts: CallerFacts): NamedGroup | null {
+    return this.#findFirst(this.#deny, facts);
+  }
+
+  /** Whether `allow_only` is written and names none of the caller's groups. */
+  isLeftOut(facts: CallerFacts): boolean {
+    return this.#allowOnly !== null && this.#findFirst(this.#allowOnly, facts) === null;
+  }
+
+  findBorrowDeny(facts: CallerFacts): NamedGroup | null {
+    return this.#findFirst(this.#borrowDeny, facts);
+  }
+
+  isLeftOutOfBorrowing(facts: CallerFacts): boolean {
+    return this.#borrowAllowOnly !== null && this.#findFirst(this.#borrowAllowOnly, facts) === null;
+  }
+
+  /** The reserved group that the caller belongs to: the first by name. Null: none. */
+  findHome(facts: CallerFacts): string | null {
+    return this.#findFirst(this.#reservations, facts)?.group ?? null;
+  }
+
+  findReservation(group: string): Reservation | null {
+    return this.#reservations.get(group) ?? null;
+  }
+
+  /** What a slot of this caller counts for. */
+  sharesOf(facts: CallerFacts): Shares {
+    const { eachUser, eachHost } = this.rules;
+    const limitGroups: GroupLimit[] = [];
+    if (this.#limits.size > 0) {
+      for (const group of this.#matcher.groupsOf(facts)) {
+        const limit = this.#limits.get(group);
+        if (limit !== undefined) limitGroups.push(limit);
+      }
+      if (limitGroups.length > 1) limitGroups.sort(compareByGroup);
+    }
+    return {
+      person: eachUser === null ? null : personOf(facts.user),
+      host: eachHost === null || facts.host === "" ? null : facts.host,
+      limitGroups,
+      home: this.findHome(facts),
+    };
+  }
+
+  /** The first by name of the caller's groups that have an entry. */
+  #findFirst<T extends NamedGroup>(entries: ReadonlyMap<string, T>, facts: CallerFacts): T | null {
+    if (entries.size === 0) return null;
+    let first: T | null = null;
+    for (const group of this.#matcher.groupsOf(facts)) {
+      const entry = entries.get(group);
+      if (entry !== undefined && (first === null || group < first.group)) first = entry;
+    }
+    return first;
+  }
+}
+
+/** The counters that one slot is part of; null: no rule needs this one. */
+export interface Shares {
+  readonly person: string | null;
+  readonly host: string | null;
+  /** Sorted by group. */
+  readonly limitGroups: readonly GroupLimit[];
+  readonly home: string | null;
+}
+
+/** A rule set with its look-ups. */
+export class CompiledRules {
+  readonly rules: RuleSet;
+  readonly matcher: GroupMatcher;
+  readonly #pools = new Map<string, Map<string | null, CompiledPool>>();
+
+  constructor(rules: RuleSet) {
+    this.rules = rules;
+    this.matcher = new GroupMatcher(rules.groups);
+    for (const pool of rules.pools) {
+      const ofProduct = this.#pools.get(pool.product) ?? new Map<string | null, CompiledPool>();
+      ofProduct.set(pool.feature, new CompiledPool(pool, this.matcher));
+      this.#pools.set(pool.product, ofProduct);
+    }
+  }
+
+  /** Null: no rule is about the pool. */
+  find(product: string, feature: string | null): CompiledPool | null {
+    return this.#pools.get(product)?.get(feature) ?? null;
+  }
+
+  *all(): Generator<CompiledPool, void> {
+    for (const ofProduct of this.#pools.values()) yield* ofProduct.values();
+  }
+}
+
+/** Of two entries for a group, the one with the lowest line: the order of rules never matters. */
+function byGroup<T extends NamedGroup>(entries: readonly T[]): Map<string, T> {
+  const found = new Map<string, T>();
+  for (const entry of entries) {
+    const other = found.get(entry.group);
+    if (other === undefined || entry.line < other.line) found.set(entry.group, entry);
+  }
+  return found;
+}
+
+const compareByGroup = (a: NamedGroup, b: NamedGroup): number => (a.group < b.group ? -1 : 1);

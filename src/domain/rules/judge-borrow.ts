@@ -1,0 +1,73 @@
+import type { Fault } from "../fault.ts";
+import { checkLicenseValid } from "../licenses/licenses.ts";
+import type { RuleContext } from "../rule-context.ts";
+import type { State } from "../state.ts";
+import type { Instant } from "../time.ts";
+import { findRuledPool, type Claim } from "./judge-claim.ts";
+import type { Limit, RulePosition } from "./rule-set.ts";
+
+/** Whether the rules let this caller borrow at all; null: they do. */
+export function checkBorrowClaim(state: State, claim: Claim, at: Instant): Fault | null {
+  const pool = findRuledPool(state, claim, at)?.pool;
+  if (pool?.rules.borrow == null) return null;
+  const { product, feature, facts } = claim;
+  const denied = pool.findBorrowDeny(facts);
+  const position: RulePosition | null =
+    denied ??
+    (pool.isLeftOutOfBorrowing(facts) ? (pool.rules.borrow.allowOnly?.[0] ?? null) : null);
+  if (position === null) return null;
+  return {
+    code: "not_allowed_by_rules",
+    rule: denied === null ? "borrow_allow_only" : "borrow_deny",
+    group: denied?.group ?? null,
+    product,
+    feature,
+    line: position.line,
+  };
+}
+
+/** The longest borrow in hours (in `slots`) that the rules allow; null: as the license allows. */
+export const findBorrowHours = (state: State, claim: Claim, at: Instant): Limit | null =>
+  findRuledPool(state, claim, at)?.pool.rules.borrow?.maxHours ?? null;
+
+/**
+ * Judges a borrow, and a later end of one. An earlier end, and the same, are always allowed. The
+ * caller's own borrow does not count against it.
+ */
+export function checkBorrow(
+  state: State,
+  claim: Claim,
+  currentEnd: Instant | null,
+  newEnd: Instant,
+  context: RuleContext,
+): Fault | null {
+  if (currentEnd !== null && newEnd <= currentEnd) return null;
+  const borrow = findRuledPool(state, claim, context.at)?.pool.rules.borrow;
+  if (borrow == null) return null;
+  const { product, feature } = claim;
+  const denied = checkBorrowClaim(state, claim, context.at);
+  if (denied !== null) return denied;
+  const { maxSlots, keepHome } = borrow;
+  if (maxSlots === null && keepHome === null) return null;
+  const others = countBorrowed(state, product, context.at) - (currentEnd === null ? 0 : 1);
+  const makeFault = (kind: "borrow_max_slots" | "borrow_keep_home", limit: Limit): Fault => ({
+    code: "slots_capped",
+    rule: { kind, name: product, slots: limit.slots, line: limit.line },
+    product,
+    feature,
+  });
+  if (maxSlots !== null && others >= maxSlots.slots) return makeFault("borrow_max_slots", maxSlots);
+  if (keepHome !== null && others >= countValidSlots(state, product, context) - keepHome.slots)
+    return makeFault("borrow_keep_home", keepHome);
+  return null;
+}
+
+const countBorrowed = ({ products }: State, product: string, at: Instant): number =>
+  (products.get(product) ?? []).reduce((sum, { pool }) => sum + pool.countBorrowed(at), 0);
+
+const countValidSlots = (state: State, product: string, context: RuleContext): number =>
+  (state.products.get(product) ?? []).reduce(
+    (sum, license) =>
+      checkLicenseValid(state, license, context) === null ? sum + license.terms.slots : sum,
+    0,
+  );

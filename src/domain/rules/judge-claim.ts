@@ -1,0 +1,205 @@
+import type { Fault } from "../fault.ts";
+import type { State } from "../state.ts";
+import type { Instant } from "../time.ts";
+import type { Shares } from "./compiled-rules.ts";
+import { counterKey } from "./pool-use.ts";
+import { recallKey } from "./recall.ts";
+import type { CallerFacts, Limit, Reservation } from "./rule-set.ts";
+import type { RuledPool } from "./rules-index.ts";
+
+/** A pool of slots: those of a product, or of one of its floating features. */
+export interface PoolName {
+  readonly product: string;
+  /** Null: the slots of the product itself. */
+  readonly feature: string | null;
+}
+
+/** A caller who wants one more slot. */
+export interface Claim extends PoolName {
+  readonly facts: CallerFacts;
+}
+
+/** A limit that a claim would exceed. */
+export interface BlockingLimit extends Limit {
+  readonly kind: "each_user" | "each_host" | "group";
+  /** The person, the host, or the group. */
+  readonly name: string;
+  /** The counter to wait for: `state.rulesIndex.fallen` reports it. */
+  readonly key: string;
+}
+
+/** A reservation at an instant. */
+export interface ReservationUse extends Pick<Reservation, "group" | "slots" | "idle" | "line"> {
+  /** `keep` also for a lent one while it is recalled. */
+  readonly acting: "keep" | "lend";
+  /** Slots that the group is entitled to and does not use. */
+  readonly idleSlots: number;
+}
+
+const NO_SHARES: Shares = { person: null, host: null, limitGroups: [], home: null };
+
+export const findRuledPool = (
+  state: State,
+  { product, feature }: PoolName,
+  at: Instant,
+): RuledPool | null => state.rulesIndex.findPool(state, product, feature, at);
+
+/**
+ * Deny, then `allow_only`, then limits; null: they allow one more slot. The caller's own hold, by
+ * the number of its place, does not count against it.
+ */
+export function checkClaim(
+  state: State,
+  claim: Claim,
+  at: Instant,
+  ownHold: number | null = null,
+): Fault | null {
+  const ruled = findRuledPool(state, claim, at);
+  if (ruled === null) return null;
+  return (
+    checkAdmission(ruled, claim) ?? makeLimitFault(findLimit(ruled, claim, state, ownHold), claim)
+  );
+}
+
+/** Deny and `allow_only`: what no waiting changes. */
+export function checkDenied(state: State, claim: Claim, at: Instant): Fault | null {
+  const ruled = findRuledPool(state, claim, at);
+  return ruled === null ? null : checkAdmission(ruled, claim);
+}
+
+/** The first limit that the claim would exceed; null: none. */
+export function findBlockingLimit(
+  state: State,
+  claim: Claim,
+  at: Instant,
+  ownHold: number | null = null,
+): BlockingLimit | null {
+  const ruled = findRuledPool(state, claim, at);
+  return ruled === null ? null : findLimit(ruled, claim, state, ownHold);
+}
+
+/** The reserved group that the caller belongs to; null: none. */
+export function findHome(state: State, claim: Claim, at: Instant): string | null {
+  return findRuledPool(state, claim, at)?.pool.findHome(claim.facts) ?? null;
+}
+
+/** Whether reservations leave one of `free` free slots to a caller of this home. */
+export function hasRoomFor(
+  state: State,
+  pool: PoolName,
+  home: string | null,
+  free: number,
+  at: Instant,
+): boolean {
+  if (free <= 0) return false;
+  const ruled = findRuledPool(state, pool, at);
+  if (ruled === null) return true;
+  if (home !== null && countIdle(ruled, home) > 0) return true;
+  return free > ruled.use.keptIdle + sumRecalled(state, ruled, at);
+}
+
+/** Whether the pool has reservations: without, the number of free slots does not matter. */
+export const hasReservations = (state: State, pool: PoolName, at: Instant): boolean =>
+  (findRuledPool(state, pool, at)?.pool.rules.reservations.length ?? 0) > 0;
+
+/** All reservations of a pool at this instant, sorted by group. */
+export function listReservations(
+  state: State,
+  pool: PoolName,
+  at: Instant,
+): readonly ReservationUse[] {
+  const ruled = findRuledPool(state, pool, at);
+  if (ruled === null) return [];
+  return ruled.pool.rules.reservations.map(({ group, slots, idle, line }) => ({
+    group,
+    slots,
+    idle,
+    line,
+    acting: idle === "keep" || isRecalled(state, pool, group, at) ? "keep" : "lend",
+    idleSlots: countIdle(ruled, group),
+  }));
+}
+
+/** The reservations with slots that their group does not use. */
+export const listIdleReservations = (
+  state: State,
+  pool: PoolName,
+  at: Instant,
+): readonly ReservationUse[] =>
+  listReservations(state, pool, at).filter(({ idleSlots }) => idleSlots > 0);
+
+/** Slots that a group is entitled to and does not use. */
+const countIdle = ({ pool, use }: RuledPool, group: string): number =>
+  Math.max(0, (pool.findReservation(group)?.slots ?? 0) - use.byHome(group));
+
+/** The idle slots of lent reservations that are recalled. Few are at the same time. */
+function sumRecalled({ recalls }: State, ruled: RuledPool, at: Instant): number {
+  const { product, feature } = ruled.pool.rules;
+  let sum = 0;
+  for (const recall of recalls.values()) {
+    if (recall.product !== product || recall.feature !== feature || at >= recall.until) continue;
+    if (ruled.pool.findReservation(recall.group)?.idle === "lend")
+      sum += countIdle(ruled, recall.group);
+  }
+  return sum;
+}
+
+const isRecalled = (state: State, pool: PoolName, group: string, at: Instant): boolean => {
+  if (state.recalls.size === 0) return false;
+  const { product, feature } = pool;
+  const recall = state.recalls.get(recallKey({ product, feature, group }));
+  return recall !== undefined && at < recall.until;
+};
+
+function checkAdmission({ pool }: RuledPool, { product, feature, facts }: Claim): Fault | null {
+  const denied = pool.findDeny(facts);
+  if (denied !== null) {
+    const { group, line } = denied;
+    return { code: "not_allowed_by_rules", rule: "deny", group, product, feature, line };
+  }
+  if (!pool.isLeftOut(facts)) return null;
+  const line = pool.rules.allowOnly?.[0]?.line ?? 0;
+  return { code: "not_allowed_by_rules", rule: "allow_only", group: null, product, feature, line };
+}
+
+function findLimit(
+  { pool, use }: RuledPool,
+  { facts }: Claim,
+  { rulesIndex }: State,
+  ownHold: number | null,
+): BlockingLimit | null {
+  const { eachUser, eachHost, groupLimits } = pool.rules;
+  if (eachUser === null && eachHost === null && groupLimits.length === 0) return null;
+  const hold = ownHold === null ? null : rulesIndex.findHold(ownHold);
+  const ownShares = hold === null ? NO_SHARES : pool.sharesOf(hold.facts);
+  const { person, host, limitGroups } = pool.sharesOf(facts);
+  if (eachUser !== null && person !== null) {
+    if (isReached(use.byPerson(person), ownShares.person === person, eachUser))
+      return makeBlockingLimit("each_user", person, eachUser);
+  }
+  if (eachHost !== null && host !== null) {
+    if (isReached(use.byHost(host), ownShares.host === host, eachHost))
+      return makeBlockingLimit("each_host", host, eachHost);
+  }
+  for (const limit of limitGroups) {
+    const isOwn = ownShares.limitGroups.some(({ group }) => group === limit.group);
+    if (isReached(use.byGroup(limit.group), isOwn, limit))
+      return makeBlockingLimit("group", limit.group, limit);
+  }
+  return null;
+}
+
+const isReached = (count: number, isOwn: boolean, { slots }: Limit): boolean =>
+  count - (isOwn ? 1 : 0) >= slots;
+
+const makeBlockingLimit = (
+  kind: BlockingLimit["kind"],
+  name: string,
+  { slots, line }: Limit,
+): BlockingLimit => ({ kind, name, slots, line, key: counterKey(kind, name) });
+
+function makeLimitFault(limit: BlockingLimit | null, { product, feature }: Claim): Fault | null {
+  if (limit === null) return null;
+  const { kind, name, slots, line } = limit;
+  return { code: "slots_capped", rule: { kind, name, slots, line }, product, feature };
+}

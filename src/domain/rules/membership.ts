@@ -1,0 +1,140 @@
+import { clearHostBits, parseAddress, parseNetwork } from "./network.ts";
+import { personOf } from "../demand/episode.ts";
+import type { CallerFacts, Group } from "./rule-set.ts";
+
+const NO_GROUPS: ReadonlySet<string> = new Set();
+
+/** Names of groups, by a pattern that they contain. */
+type GroupsByKey<K> = Map<K, string[]>;
+
+/** Names and beginnings of names. One look-up per length of a beginning, however many there are. */
+class NamePatterns {
+  readonly #names: GroupsByKey<string> = new Map();
+  readonly #beginnings = new Map<number, GroupsByKey<string>>();
+
+  add(pattern: string, group: string): void {
+    if (!pattern.endsWith("*")) return addTo(this.#names, pattern, group);
+    const beginning = pattern.slice(0, -1);
+    addTo(getOrAdd(this.#beginnings, beginning.length), beginning, group);
+  }
+
+  collect(name: string, groups: Set<string>): void {
+    addAll(groups, this.#names.get(name));
+    for (const [length, byBeginning] of this.#beginnings) {
+      if (length <= name.length) addAll(groups, byBeginning.get(name.slice(0, length)));
+    }
+  }
+}
+
+/** The patterns for one fact of a caller, with and without regard to case. */
+class FactPatterns {
+  readonly #exact = new NamePatterns();
+  readonly #folded = new NamePatterns();
+  #hasExact = false;
+  #hasFolded = false;
+
+  add(patterns: readonly string[], { name, ignoreCase }: Group): void {
+    if (patterns.length === 0) return;
+    if (ignoreCase) this.#hasFolded = true;
+    else this.#hasExact = true;
+    for (const pattern of patterns) {
+      if (ignoreCase) this.#folded.add(pattern.toLowerCase(), name);
+      else this.#exact.add(pattern, name);
+    }
+  }
+
+  /** A fact that is not known matches nothing, not even `*`. */
+  collect(fact: string | null, groups: Set<string>): void {
+    if (fact === null || fact === "") return;
+    if (this.#hasExact) this.#exact.collect(fact, groups);
+    if (this.#hasFolded) this.#folded.collect(fact.toLowerCase(), groups);
+  }
+}
+
+/** Networks of one family of addresses. One look-up per length of a prefix. */
+type NetworksByBits = Map<number, GroupsByKey<bigint>>;
+
+/**
+ * Finds the groups of a caller. It looks up what the caller has, and does not walk over the groups:
+ * the cost does not grow with their number.
+ */
+export class GroupMatcher {
+  readonly #users = new FactPatterns();
+  readonly #hosts = new FactPatterns();
+  readonly #logins = new FactPatterns();
+  readonly #certificates = new FactPatterns();
+  readonly #networks: { readonly [F in 4 | 6]: NetworksByBits } = { 4: new Map(), 6: new Map() };
+  readonly #hasNetworks: boolean;
+  /** The last answer: a claim needs it to be judged, and again when it is counted. */
+  #lastFacts: CallerFacts | null = null;
+  #lastGroups = NO_GROUPS;
+
+  constructor(groups: readonly Group[]) {
+    for (const group of groups) {
+      this.#users.add(group.users, group);
+      this.#hosts.add(group.hosts, group);
+      this.#logins.add(group.logins, group);
+      this.#certificates.add(group.certificates, group);
+      for (const network of group.networks) this.#addNetwork(network, group.name);
+    }
+    this.#hasNetworks = groups.some(({ networks }) => networks.length > 0);
+  }
+
+  groupsOf(facts: CallerFacts): ReadonlySet<string> {
+    if (this.#lastFacts === null || !isSame(facts, this.#lastFacts)) {
+      this.#lastGroups = this.#findGroups(facts);
+      this.#lastFacts = facts;
+    }
+    return this.#lastGroups;
+  }
+
+  #findGroups(facts: CallerFacts): ReadonlySet<string> {
+    const groups = new Set<string>();
+    this.#users.collect(personOf(facts.user), groups);
+    this.#hosts.collect(facts.host, groups);
+    this.#logins.collect(facts.login, groups);
+    this.#certificates.collect(facts.certificate, groups);
+    if (this.#hasNetworks) this.#collectByAddress(facts.address, groups);
+    return groups.size === 0 ? NO_GROUPS : groups;
+  }
+
+  /** The language refuses what is no network; a replay must not fail on it. */
+  #addNetwork(text: string, group: string): void {
+    const network = parseNetwork(text);
+    if (network === null) return;
+    const { family, bits, value } = clearHostBits(network);
+    addTo(getOrAdd(this.#networks[family], bits), value, group);
+  }
+
+  #collectByAddress(text: string, groups: Set<string>): void {
+    const address = parseAddress(text);
+    if (address === null) return;
+    for (const [bits, byPrefix] of this.#networks[address.family])
+      addAll(groups, byPrefix.get(clearHostBits({ ...address, bits }).value));
+  }
+}
+
+const isSame = (a: CallerFacts, b: CallerFacts): boolean =>
+  a.user === b.user &&
+  a.host === b.host &&
+  a.address === b.address &&
+  a.login === b.login &&
+  a.certificate === b.certificate;
+
+function addTo<K>(byKey: GroupsByKey<K>, key: K, group: string): void {
+  const groups = byKey.get(key);
+  if (groups === undefined) byKey.set(key, [group]);
+  else if (!groups.includes(group)) groups.push(group);
+}
+
+function addAll(groups: Set<string>, more: readonly string[] | undefined): void {
+  if (more !== undefined) for (const group of more) groups.add(group);
+}
+
+function getOrAdd<K>(byLength: Map<number, GroupsByKey<K>>, length: number): GroupsByKey<K> {
+  const existing = byLength.get(length);
+  if (existing !== undefined) return existing;
+  const added: GroupsByKey<K> = new Map();
+  byLength.set(length, added);
+  return added;
+}

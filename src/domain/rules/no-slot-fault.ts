@@ -1,0 +1,38 @@
+import type { Fault } from "../fault.ts";
+import type { State } from "../state.ts";
+import type { Instant } from "../time.ts";
+import { listIdleReservations, type PoolName } from "./judge-claim.ts";
+
+interface PoolSituation {
+  /** Slots of the licenses that the caller could have a slot of. */
+  readonly slots: number;
+  /** Free slots of the pool. */
+  readonly free: number;
+  /** The reserved group of the caller; null: none. */
+  readonly home: string | null;
+}
+
+/** The refusal of a caller for whom no slot is free. */
+export function makeNoSlotFault(
+  state: State,
+  pool: PoolName,
+  { slots, free, home }: PoolSituation,
+  at: Instant,
+): Fault {
+  const idle = listIdleReservations(state, pool, at);
+  const reserved =
+    free > 0
+      ? idle
+          .filter(({ group, acting }) => acting === "keep" && group !== home)
+          .map(({ group, idleSlots }) => ({ group, slots: idleSlots }))
+      : [];
+  const isLent = idle.some(({ group, acting }) => group === home && acting === "lend");
+  return {
+    code: "floating_not_available",
+    slots,
+    reserved,
+    holds: 0,
+    waiting: 0,
+    ...(free === 0 && isLent && home !== null && { recall: home }),
+  };
+}

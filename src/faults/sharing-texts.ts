@@ -1,0 +1,72 @@
+import { pluralize } from "../domain/event-texts.ts";
+import type { CappingRule, Fault, OverReservedPool } from "../domain/fault.ts";
+
+/** Texts of refusals by the site's rules: each names the rule, its line, and what to do. */
+
+type FaultOf<C extends Fault["code"]> = Extract<Fault, { readonly code: C }>;
+
+export const EXPLAIN_HINT = "berth rules explain shows which rules apply to a user";
+
+/** "all 10 slots are in use or reserved: 3 for sim; 4 users wait" */
+export function describeNoSlot({
+  slots,
+  reserved,
+  holds,
+  waiting,
+}: FaultOf<"floating_not_available">): string {
+  if (slots === 0) return "the license has no slots";
+  const subject = slots === 1 ? "the only slot is" : `all ${slots} slots are`;
+  const uses = [
+    "in use",
+    ...(reserved.length > 0 ? ["reserved"] : []),
+    ...(holds > 0 ? ["held"] : []),
+  ];
+  const details = [
+    ...reserved.map((entry) => `${entry.slots} for ${entry.group}`),
+    ...(holds > 0 ? [`${holds} for ${holds === 1 ? "a user" : "users"} who waited`] : []),
+  ];
+  const reason = `${subject} ${formatAlternatives(uses)}`;
+  const detailText = details.length > 0 ? `: ${details.join(", ")}` : "";
+  const queue = waiting > 0 ? `; ${waiting === 1 ? "1 user waits" : `${waiting} users wait`}` : "";
+  return `${reason}${detailText}${queue}`;
+}
+
+/** "in use", "in use or reserved", "in use, reserved or held" */
+const formatAlternatives = (words: readonly string[]): string =>
+  words.length < 3 ? words.join(" or ") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+
+export function describeNotAllowed(fault: FaultOf<"not_allowed_by_rules">): string {
+  const { rule, group, line } = fault;
+  const action = rule.startsWith("borrow_") ? "to borrow" : "to use";
+  const reason =
+    group === null
+      ? `only the groups of ${rule.replace("borrow_", "")} may, and this caller is in none of them`
+      : `they deny group ${group}`;
+  return (
+    `the site's rules do not allow this caller ${action} ${formatPool(fault)}: ${reason} ` +
+    `(line ${line}); ask the operator`
+  );
+}
+
+export function describeCappingRule(
+  fault: Extract<Fault, { readonly code: "slots_capped"; readonly rule: CappingRule }>,
+): string {
+  // A user or host is named by the request, and messages never repeat that.
+  const { kind, name, slots, line } = fault.rule;
+  const allowed = pluralize(slots, "slot");
+  const pool = formatPool(fault);
+  const limit = {
+    each_user: `one user may have ${allowed} of ${pool} at once, and this one has them`,
+    each_host: `one host may have ${allowed} of ${pool} at once, and this one has them`,
+    group: `group ${name} may have ${allowed} of ${pool} at once, and has them`,
+    borrow_max_slots: `${allowed} of ${pool} may be borrowed at once, and they are`,
+    borrow_keep_home: `${allowed} of ${pool} may not be borrowed, and all others are`,
+  }[kind];
+  return `by the site's rules ${limit} (line ${line}); try again later, or ask the operator`;
+}
+
+export const describeOverReserved = (pool: OverReservedPool): string =>
+  `${pool.reserved} of ${formatPool(pool)}, which has ${pool.slots}`;
+
+const formatPool = (pool: { readonly product: string; readonly feature: string | null }): string =>
+  pool.feature === null ? pool.product : `feature ${pool.feature} of ${pool.product}`;
