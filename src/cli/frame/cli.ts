@@ -21,7 +21,12 @@ export async function run(
     return await dispatch(argv, environment, platform);
   } catch (error) {
     const { exitCode, refusal } = describeError(error);
-    const failure = commands.find(({ name }) => name === argv[0])?.describeFailure?.(refusal);
+    const command = commands.find(({ name }) => name === argv[0]);
+    if (command?.wrapsProgram !== undefined) {
+      printError(refusal.message, refusal.hint);
+      return error instanceof Misuse ? command.wrapsProgram.misuseExitCode : exitCode;
+    }
+    const failure = command?.describeFailure?.(refusal);
     if (failure !== undefined && !wantsJson(argv, environment)) print(failure.text);
     else printError(refusal.message, refusal.hint);
     if (wantsJson(argv, environment)) printJsonRefusal(toJsonRefusal(refusal));

@@ -15,6 +15,11 @@ export interface Command {
   readonly isHidden?: boolean;
   /** Names of the positional arguments; absent: the command takes none. */
   readonly arguments?: readonly string[];
+  /**
+   * All words after `--` are the command line of another program. Standard output belongs to that
+   * program, so errors are never printed there, and this is the exit code of a misuse.
+   */
+  readonly wrapsProgram?: { readonly misuseExitCode: number };
   /** The command also runs with an invalid settings file, and reports what is wrong with it. */
   readonly canRunWithInvalidSettings?: boolean;
   /**
@@ -61,12 +66,13 @@ export interface CommandGroup {
   readonly commands: readonly Command[];
 }
 
-/** The command line is valid, but the command was refused or failed: exit code 1. */
+/** The command line is valid, but the command was refused or failed: mostly exit code 1. */
 export class Failure extends Error {
   override readonly name: string = "Failure";
   readonly hint: string;
   /** The code for `--json`; null: that of all failures. */
   readonly code: string | null;
+  readonly exitCode: number = EXIT_FAILURE;
 
   constructor(message: string, hint: string, code: string | null = null) {
     super(message);

@@ -97,6 +97,32 @@ export const defineServer = <const T extends OptionTable>(
     ),
 });
 
+/** A command that runs another program. It returns the exit code of that program. */
+export const defineWrapper = <
+  const T extends OptionTable,
+  const A extends readonly string[] = readonly [],
+>({
+  run,
+  ...definition
+}: Omit<Definition<T, A, number>, "run"> & {
+  readonly wrapsProgram: NonNullable<Command["wrapsProgram"]>;
+  readonly run: (
+    values: Values<T>,
+    context: CommandContext<T, A> & {
+      /** The words after `--`. */
+      readonly program: readonly string[];
+    },
+  ) => number | Promise<number>;
+}): Command => ({
+  ...definition,
+  options: Object.values(definition.options),
+  run: async (invocation) =>
+    run(readValues(definition.options, invocation), {
+      ...createContext<T, A>(definition.options, invocation),
+      program: invocation.positionals,
+    }),
+});
+
 /** The default values of options. */
 export const defaultValues = <const T extends OptionTable>(table: T): Values<T> =>
   resolveValues(table, {}, null).values;

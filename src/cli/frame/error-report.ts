@@ -38,9 +38,10 @@ const ERROR_CLASSES = [
 
 /** Converts what a command threw into a message, an error code and an exit code. */
 export function describeError(error: unknown): ErrorReport {
-  for (const [errorClass, classCode, exitCode] of ERROR_CLASSES) {
+  for (const [errorClass, classCode, classExitCode] of ERROR_CLASSES) {
     if (!(error instanceof errorClass)) continue;
     const code = error instanceof Failure ? (error.code ?? classCode) : classCode;
+    const exitCode = error instanceof Failure ? error.exitCode : classExitCode;
     const { message, hint } = error;
     const statement = error instanceof ServerRefused ? error.statement : message;
     return { refusal: { code, message, statement, hint }, exitCode };

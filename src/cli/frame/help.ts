@@ -43,11 +43,12 @@ export const formatCommandList = (about: string, commands: readonly Command[]): 
 export function formatCommandHelp(command: Command): string {
   const { name, summary, options, examples = [], valueList } = command;
   const args = (command.arguments ?? []).map((name) => ` ${name}`).join("");
+  const flags = options.length > 0 ? " [FLAGS]" : "";
   const rows = options.map((option) => [`  ${formatFlag(option)}`, describeOption(option)]);
   const exampleLines = examples.map((example) => `\n  ${example}`).join("");
   return [
     `berth ${name}: ${summary}`,
-    `usage: berth ${name}${args}${options.length > 0 ? " [FLAGS]" : ""}`,
+    `usage: berth ${name}${command.wrapsProgram === undefined ? args + flags : flags + args}`,
     ...(rows.length > 0 ? [formatTable(rows)] : []),
     ...(valueList === undefined ? [] : [`${valueList.title}:\n${wrapList(valueList.values)}`]),
     ...(exampleLines === "" ? [] : [`examples:${exampleLines}`]),

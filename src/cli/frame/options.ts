@@ -150,10 +150,13 @@ export interface ConfigFile {
   readonly values: ReadonlyMap<string, OptionValue>;
 }
 
-/** BERTH_ variables that no option uses: most likely typing mistakes. */
+/**
+ * BERTH_ variables that no option uses: most likely typing mistakes. `berth run` sets BERTH_RUN_…
+ * for its command.
+ */
 export function unknownVariables(environment: Environment, options: readonly Option[]): string[] {
   const knownNames = new Set(options.map(envName));
   return Object.keys(environment).filter(
-    (name) => /^BERTH_(?!TEST_)/.test(name) && !knownNames.has(name),
+    (name) => /^BERTH_(?!TEST_|RUN_)/.test(name) && !knownNames.has(name),
   );
 }

@@ -25,9 +25,10 @@ export function parseArguments(
     ]),
   );
   const hint = `berth ${command.name} --help shows its arguments and flags`;
+  const { args, program } = splitProgram(command, argv);
   try {
     const { values, positionals, tokens } = parseArgs({
-      args: joinNegativeNumbers(command, argv),
+      args: joinNegativeNumbers(command, args),
       options: { ...options, help: { type: "boolean", short: "h" } },
       allowPositionals: true,
       strict: true,
@@ -37,16 +38,33 @@ export function parseArguments(
     if (repeated !== null) {
       throw new Misuse(`--${repeated} is given twice but takes one value`, hint);
     }
-    const extra = positionals[command.arguments?.length ?? 0];
+    const wrapsProgram = command.wrapsProgram !== undefined;
+    const extra = positionals[wrapsProgram ? 0 : (command.arguments?.length ?? 0)];
+    if (extra !== undefined && wrapsProgram) {
+      const example = `berth ${command.name} [FLAGS] -- ${extra}`;
+      throw new Misuse(`unexpected argument: ${extra}`, `write -- before the command: ${example}`);
+    }
     if (extra !== undefined) {
       const specificHint = EXTRA_ARGUMENT_HINTS.get(`${command.name} ${extra}`);
       throw new Misuse(`unexpected argument: ${extra}`, specificHint ?? hint);
     }
-    return { flags: splitLists(command.options, values), positionals };
+    return { flags: splitLists(command.options, values), positionals: program ?? positionals };
   } catch (error) {
     if (error instanceof Misuse) throw error;
     throw toFlagError(command, error, hint);
   }
+}
+
+/** Splits off the words after `--` if they are the command line of another program. */
+function splitProgram(
+  { wrapsProgram }: Command,
+  argv: readonly string[],
+): { readonly args: readonly string[]; readonly program: string[] | null } {
+  if (wrapsProgram === undefined) return { args: argv, program: null };
+  const end = argv.indexOf("--");
+  return end === -1
+    ? { args: argv, program: [] }
+    : { args: argv.slice(0, end), program: argv.slice(end + 1) };
 }
 
 /** The first flag that occurs twice but takes one value: the parser would silently use the last. */

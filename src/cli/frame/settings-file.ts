@@ -41,6 +41,7 @@ export function readSettings(
   flags: ParsedFlags,
   environment: Environment,
 ): LoadedSettings {
+  if (command.wrapsProgram !== undefined) return { file: null, servicePath: null, error: null };
   const namedPath = flags["config"] ?? environment[envName(option.config)];
   const isNamed = typeof namedPath === "string" && namedPath !== "";
   const servicePath = isNamed ? null : serviceSettingsFor(command, flags, environment);

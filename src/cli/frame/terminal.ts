@@ -96,6 +96,30 @@ export async function withProgress<T>(what: string, work: () => Promise<T>): Pro
   }
 }
 
+/** A line on a terminal that is replaced by the next one; elsewhere each text has its own line. */
+export class StatusLine {
+  readonly isOnTerminal = terminals.has(STDERR);
+  #width = 0;
+
+  show(text: string): void {
+    if (!this.isOnTerminal) return printNote(text);
+    const columns = process.stderr.columns || DEFAULT_COLUMNS;
+    const line = Array.from(`berth: ${escapeToOneLine(text)}`)
+      .slice(0, columns - 1)
+      .join("");
+    const width = Bun.stringWidth(line);
+    write(STDERR, `\r${line}${" ".repeat(Math.max(0, this.#width - width))}`);
+    this.#width = width;
+  }
+
+  clear(): void {
+    if (this.#width > 0) write(STDERR, `\r${" ".repeat(this.#width)}\r`);
+    this.#width = 0;
+  }
+}
+
+const DEFAULT_COLUMNS = 80;
+
 /** Asks on the terminal; a closed terminal counts as no. */
 export async function askYesNo(question: string): Promise<boolean> {
   write(STDERR, `berth: ${escapeControls(question)} [y/N] `);
