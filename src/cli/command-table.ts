@@ -23,6 +23,7 @@ import { queueCommands } from "./commands/queue.ts";
 import { reportCommands } from "./commands/report.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { rulesImportCommand } from "./commands/rules-import.ts";
+import { runCommand } from "./commands/run.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { serviceCommands } from "./commands/service.ts";
 import { shellCommands } from "./commands/shell.ts";
@@ -40,7 +41,7 @@ import { versionCommand } from "./commands/version.ts";
 /** All commands. Dispatch, help, completions and the man page are derived from this table. */
 export const commandGroups: readonly CommandGroup[] = [
   {
-    name: "run",
+    name: "server",
     title: "run the server",
     commands: [demoCommand, serveCommand, ...serviceCommands, statusCommand],
   },
@@ -61,6 +62,7 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: [
       slotsCommand,
       ...queueCommands,
+      runCommand,
       ...usageCommands,
       ...usageStatementCommands,
       ...reportCommands,

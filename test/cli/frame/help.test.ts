@@ -85,6 +85,10 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     "time-zone",
     "json",
   ],
+  run: words(
+    "product wait server user exact-user license-id on-loss login password-file ca-file " +
+      "cert-file quiet",
+  ),
   release: [...SITE, "product", "user", "all", "yes", "json"],
   "rules import": ["map", "out", "json"],
   "license request": [
@@ -166,7 +170,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "qr join": ["out", "json"],
 };
 const COMMANDS = Object.keys(FLAGS);
-const GROUPS = words("run licenses users maintenance access vendor tools");
+const GROUPS = words("server licenses users maintenance access vendor tools");
 
 /** The names of the commands in a printed list. */
 const listedCommands = (text: string): string[] =>
@@ -203,6 +207,7 @@ describe("berth help", () => {
       "queue",
       "queue front",
       "queue drop",
+      "run",
       "usage",
       "usage rebuild",
       "usage statement",

@@ -1,0 +1,264 @@
+import { MINUTE, SECOND } from "../../domain/time.ts";
+import { AUDIENCE_HEADER, COMMAND_LINE_AUDIENCE } from "../../http/faults.ts";
+import { messageOfError } from "../../platform/error-message.ts";
+import { errorCode } from "../../platform/files/system-error.ts";
+
+/** A slot that a server granted. */
+export interface Slot {
+  readonly server: string;
+  readonly licenseId: number;
+  readonly registeredAt: string;
+  readonly expiresAt: string;
+  /** How long the slot lasts after a heartbeat, in milliseconds. */
+  readonly timeout: number;
+}
+
+export interface QueuePosition {
+  readonly position: number;
+  readonly length: number;
+  readonly eta: { readonly p50: string; readonly p90: string } | null;
+}
+
+/** A server answered that it does not grant the slot. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly server: string;
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+  /** How long to pause before the next call, in milliseconds; null: the server did not say. */
+  readonly retryAfter: number | null;
+  readonly queue: QueuePosition | null;
+}
+
+/** No server could be reached, or none could decide now. */
+export interface Unanswered {
+  readonly kind: "unanswered";
+  /** One reason for each server. */
+  readonly reasons: readonly string[];
+}
+
+export type ClaimOutcome = { readonly kind: "granted"; readonly slot: Slot } | Refused | Unanswered;
+
+export interface ClientOptions {
+  readonly servers: readonly string[];
+  /** The fields of `register`. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly login: { readonly name: string; readonly password: string } | null;
+  readonly tls: {
+    readonly ca: readonly string[];
+    readonly certificate: string | null;
+  };
+}
+
+/** How long a server may take to answer, besides the time that it was told to wait. */
+const ANSWER_TIME = 15 * SECOND;
+
+interface CallInit extends Omit<RequestInit, "headers"> {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Calls the first server that answers, and stays with it as long as it does. */
+export class LicenseClient {
+  readonly #options: ClientOptions;
+  readonly #tokens = new Map<string, string>();
+  #current = 0;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a slot, or renews it. `wait` is sent as `Prefer`, in seconds; null: not sent. */
+  async register(wait: number | null, signal: AbortSignal): Promise<ClaimOutcome> {
+    const { servers } = this.#options;
+    const reasons: string[] = [];
+    for (let tried = 0; tried < servers.length; tried += 1) {
+      const index = (this.#current + tried) % servers.length;
+      const server = servers[index] ?? "";
+      // A server that was not reached yet must not hold the call while others could answer.
+      const seconds = tried === 0 ? wait : wait && 0;
+      const outcome = await this.#registerAt(server, seconds, signal);
+      if (typeof outcome !== "string") {
+        this.#current = index;
+        return outcome;
+      }
+      reasons.push(`${server} ${outcome}`);
+      signal.throwIfAborted();
+    }
+    return { kind: "unanswered", reasons };
+  }
+
+  /** Gives the slot and the place in the queue back; false: the server did not confirm it. */
+  async unregister(signal: AbortSignal): Promise<boolean> {
+    const server = this.#options.servers[this.#current] ?? "";
+    const { user = "", product = "", license_id: id } = this.#options.fields;
+    const body = { user, product, ...(id !== undefined && { license_id: id }) };
+    try {
+      const response = await this.#send(server, "unregister", body, {}, signal);
+      if (response.ok) return true;
+      return readMember(await readJson(response), "code") === "user_not_registered";
+    } catch {
+      return false;
+    }
+  }
+
+  /** The outcome, or why the server cannot decide. */
+  async #registerAt(
+    server: string,
+    wait: number | null,
+    signal: AbortSignal,
+  ): Promise<Exclude<ClaimOutcome, Unanswered> | string> {
+    try {
+      const headers = wait === null ? {} : { prefer: `wait=${wait}` };
+      const limit = AbortSignal.timeout(ANSWER_TIME + (wait ?? 0) * SECOND);
+      const bothSignals = AbortSignal.any([signal, limit]);
+      const response = await this.#send(
+        server,
+        "register",
+        this.#options.fields,
+        headers,
+        bothSignals,
+      );
+      return readOutcome(server, response, await readJson(response));
+    } catch (error) {
+      return `does not answer: ${describeNetworkError(error)}`;
+    }
+  }
+
+  /** Logs in first if that is needed; a token lasts an hour. */
+  async #send(
+    server: string,
+    operation: string,
+    body: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const { login } = this.#options;
+    const call = (): Promise<Response> => {
+      const token = this.#tokens.get(server);
+      return this.#fetch(`${server}/api/v4/${operation}`, {
+        method: "POST",
+        body: JSON.stringify(body),
+        headers: {
+          "content-type": "application/json",
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...headers,
+        },
+        signal,
+      });
+    };
+    if (login === null) return call();
+    if (this.#tokens.has(server)) {
+      const response = await call();
+      if (response.status !== 401) return response;
+    }
+    const refusal = await this.#logIn(server, login, signal);
+    return refusal ?? call();
+  }
+
+  /** The reply of a server that refuses the login; null: logged in. */
+  async #logIn(
+    server: string,
+    { name, password }: NonNullable<ClientOptions["login"]>,
+    signal: AbortSignal,
+  ): Promise<Response | null> {
+    const credentials = Buffer.from(`${name}:${password}`).toString("base64");
+    const headers = { authorization: `Basic ${credentials}` };
+    const response = await this.#fetch(`${server}/auth`, { headers, signal });
+    if (!response.ok) return response;
+    const token = readMember(await readJson(response), "token");
+    if (typeof token === "string") this.#tokens.set(server, token);
+    return null;
+  }
+
+  #fetch(url: string, init: CallInit): Promise<Response> {
+    const { ca, certificate } = this.#options.tls;
+    return fetch(url, {
+      ...init,
+      headers: { ...init.headers, [AUDIENCE_HEADER]: COMMAND_LINE_AUDIENCE },
+      redirect: "error",
+      ...(url.startsWith("https:") && {
+        tls: {
+          ca: [...ca],
+          ...(certificate !== null && { cert: certificate, key: certificate }),
+        },
+      }),
+    });
+  }
+}
+
+/** The runtime's own texts for the most frequent errors do not say what happened. */
+function describeNetworkError(error: unknown): string {
+  if (error instanceof Error && error.name === "TimeoutError") return "timed out";
+  return NETWORK_ERRORS[errorCode(error) ?? ""] ?? messageOfError(error);
+}
+
+const NETWORK_ERRORS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "the connection was closed",
+  ENOTFOUND: "unknown host name",
+};
+
+/** Replies after which another server, or the same one later, may decide. */
+const isUndecided = (status: number, code: unknown): boolean =>
+  status >= 500 || status === 429 || code === "moved_away";
+
+function readOutcome(
+  server: string,
+  { status, headers }: Response,
+  reply: unknown,
+): Exclude<ClaimOutcome, Unanswered> | string {
+  const timeout = Number(readMember(reply, "floating_timeout")) * MINUTE;
+  if (status === 200 && timeout > 0) {
+    return {
+      kind: "granted",
+      slot: {
+        server,
+        licenseId: Number(readMember(reply, "license_id")),
+        registeredAt: String(readMember(reply, "registered_at")),
+        expiresAt: String(readMember(reply, "expires_at")),
+        timeout,
+      },
+    };
+  }
+  const code = readMember(reply, "code");
+  if (typeof code !== "string") return `is not a Berth server: it answers ${status}`;
+  const message = String(readMember(reply, "message"));
+  if (isUndecided(status, code)) return `answers ${status}: ${message}`;
+  const hint = readMember(reply, "hint");
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  return {
+    kind: "refused",
+    server,
+    status,
+    code,
+    message,
+    hint: typeof hint === "string" ? hint : "",
+    retryAfter: Number.isFinite(seconds) ? seconds * SECOND : null,
+    queue: readQueue(readMember(reply, "queue")),
+  };
+}
+
+function readQueue(queue: unknown): QueuePosition | null {
+  const position = Number(readMember(queue, "position"));
+  const length = Number(readMember(queue, "length"));
+  if (!Number.isFinite(position) || !Number.isFinite(length)) return null;
+  const eta = readMember(queue, "eta");
+  const [p50, p90] = [readMember(eta, "p50"), readMember(eta, "p90")];
+  const hasEta = typeof p50 === "string" && typeof p90 === "string";
+  return { position, length, eta: hasEta ? { p50, p90 } : null };
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch {
+    return null;
+  }
+}
+
+const readMember = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;

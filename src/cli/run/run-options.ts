@@ -1,0 +1,110 @@
+import { DAY, HOUR, MINUTE, SECOND } from "../../domain/time.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import { matchingNumber, oneOf } from "../frame/option-parsers.ts";
+import type { InvalidValue, Option } from "../frame/options.ts";
+
+const DEFAULT_SERVER = "http://127.0.0.1:8080";
+
+const UNITS: Readonly<Record<string, number>> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY };
+
+/** A time such as `90s`, `45m`, `2h` or `1d`, in milliseconds. */
+function parseWait(text: string): Result<number, InvalidValue> {
+  const [, amount, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  return amount === undefined
+    ? err({ problem: "must be a number with s, m, h or d", hint: "for example --wait 2h" })
+    : ok(Number(amount) * (UNITS[unit] ?? 0));
+}
+
+/** The origin of a server's address: what follows the host and the port is Berth's own. */
+function parseServer(text: string): Result<string, InvalidValue> {
+  const hint = "for example --server https://berth.plant7.lan:8443";
+  if (!URL.canParse(text)) return err({ problem: "must be a URL", hint });
+  const { origin, protocol } = new URL(text);
+  return protocol === "http:" || protocol === "https:"
+    ? ok(origin)
+    : err({ problem: "must begin with http:// or https://", hint });
+}
+
+export const runOptions = {
+  product: {
+    name: "product",
+    type: "string",
+    placeholder: "CODE",
+    help: "the product code",
+    isRequired: true,
+    missingHint: "for example berth run --product CAD -- make",
+  },
+  wait: {
+    name: "wait",
+    type: "string",
+    placeholder: "TIME",
+    help: "how long to wait for a slot, such as 90s, 45m, 2h or 1d; without it, not at all",
+    parse: parseWait,
+  },
+  server: {
+    name: "server",
+    type: "list",
+    placeholder: "URL",
+    help: "address of the server; several are tried in turn",
+    defaultValue: () => DEFAULT_SERVER,
+    parse: parseServer,
+  },
+  user: {
+    name: "user",
+    type: "string",
+    placeholder: "NAME",
+    help: "the person who holds the slot; host and process are added to the name",
+    defaultDescription: "the name of --login, or of the user at this machine",
+  },
+  exactUser: {
+    name: "exact-user",
+    type: "boolean",
+    help: "add nothing to the name: all commands with the same name share one slot",
+  },
+  licenseId: {
+    name: "license-id",
+    type: "string",
+    placeholder: "ID",
+    help: "take the slot of this license",
+    parse: matchingNumber(/^\d{1,16}$/, {
+      problem: "must be the id of a license",
+      hint: "berth status shows the ids",
+    }),
+  },
+  onLoss: {
+    name: "on-loss",
+    type: "string",
+    placeholder: "ACTION",
+    help: "if the slot is lost: warn; stop the command (SIGTERM, SIGKILL after 10 s); or kill it",
+    defaultValue: () => "warn",
+    parse: oneOf("warn", "stop", "kill"),
+  },
+  login: {
+    name: "login",
+    type: "string",
+    placeholder: "NAME",
+    help: 'log in with this name, for a server with client_auth = "login"',
+  },
+  passwordFile: {
+    name: "password-file",
+    type: "string",
+    placeholder: "FILE",
+    help: "a file with the password of --login",
+    isPath: true,
+  },
+  caFile: {
+    name: "ca-file",
+    type: "string",
+    placeholder: "FILE",
+    help: "the CA certificate of the server (PEM), besides those of this machine",
+    isPath: true,
+  },
+  certFile: {
+    name: "cert-file",
+    type: "string",
+    placeholder: "FILE",
+    help: 'a client certificate and its key (PEM), for a server with client_auth = "mtls"',
+    isPath: true,
+  },
+  quiet: { name: "quiet", type: "boolean", help: "print only errors and warnings" },
+} as const satisfies Readonly<Record<string, Option>>;
