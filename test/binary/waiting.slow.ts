@@ -1,0 +1,146 @@
+import { describe, expect, test } from "bun:test";
+import type { QueueReply } from "../../src/http/reply/queue.ts";
+import { startBinary, type ServerProcess } from "../support/binary.ts";
+import { runBerth, runJsonOrThrow, runOrThrow } from "../support/run-berth.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+type Place = QueueReply["products"][number]["places"][number];
+
+const FLAGS = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
+
+interface WaitingSite {
+  readonly folder: string;
+  readonly server: ServerProcess;
+}
+
+/** A product with one slot, which zoe holds. */
+async function startFullSite(): Promise<WaitingSite> {
+  const folder = tempFolder();
+  await makeLicensedSite(folder, { product: "cad", slots: 1 });
+  const server = await serve(folder);
+  expect((await register(server, "zoe")).status).toBe(200);
+  return { folder, server };
+}
+
+const serve = (folder: string): Promise<ServerProcess> =>
+  startBinary("serve", "--data", folder, ...FLAGS);
+
+const send = (server: ServerProcess, path: string, user: string, init: RequestInit = {}) =>
+  fetch(`${server.url}/api/v4/${path}`, {
+    method: "POST",
+    ...init,
+    headers: { "content-type": "application/json", ...init.headers },
+    body: JSON.stringify({ product: "cad", user }),
+  });
+
+const register = (server: ServerProcess, user: string, wait?: number, signal?: AbortSignal) =>
+  send(server, "register", user, {
+    ...(wait !== undefined && { headers: { prefer: `wait=${wait}` } }),
+    ...(signal && { signal }),
+  });
+
+const unregister = (server: ServerProcess, user: string) => send(server, "unregister", user);
+
+async function readPlaces(server: ServerProcess): Promise<Place[]> {
+  const response = await fetch(`${server.url}/api/admin/v1/queue`);
+  const { products } = (await response.json()) as QueueReply;
+  return products.flatMap(({ places }) => places);
+}
+
+async function waitUntilQueued(server: ServerProcess, matches: (places: Place[]) => boolean) {
+  while (!matches(await readPlaces(server))) await Bun.sleep(5);
+}
+
+describe("a server with waiting users", () => {
+  test("keeps places and held slots when it is killed", async () => {
+    const { folder, server } = await startFullSite();
+    for (const user of ["ada", "bob", "cyd"]) {
+      expect((await register(server, user, 0)).status).toBe(400);
+    }
+    expect((await unregister(server, "zoe")).status).toBe(200);
+    const summarize = (places: Place[]) =>
+      places.map(({ user, position, state, since }) => ({ user, position, state, since }));
+    const before = summarize(await readPlaces(server));
+    expect(before).toMatchObject([
+      { user: "ada", position: 0, state: "held" },
+      { user: "bob", position: 1, state: "waiting" },
+      { user: "cyd", position: 2, state: "waiting" },
+    ]);
+    await server.kill();
+    const second = await serve(folder);
+    expect(summarize(await readPlaces(second))).toEqual(before);
+    expect((await register(second, "bob")).status).toBe(400);
+    expect((await register(second, "ada")).status).toBe(200);
+    expect((await readPlaces(second)).map(({ user }) => user)).toEqual(["bob", "cyd"]);
+    expect(await second.stop()).toBe(0);
+  });
+
+  test("answers all waiting requests on SIGTERM, and keeps their places", async () => {
+    const { folder, server } = await startFullSite();
+    const users = Array.from({ length: 50 }, (_, index) => `user-${index}`);
+    const replies = users.map((user) => register(server, user, 100));
+    await waitUntilQueued(server, (places) => places.length === users.length);
+    expect(await server.stop()).toBe(0);
+    for (const reply of replies) {
+      const response = await reply;
+      const { code, queue } = (await response.json()) as { code: string; queue: object };
+      expect([response.status, code]).toEqual([400, "floating_not_available"]);
+      expect(response.headers.get("retry-after")).toBe("15");
+      expect(queue).toMatchObject({ length: 50, eta: null });
+    }
+    const second = await serve(folder);
+    expect((await readPlaces(second)).map(({ user }) => user).toSorted()).toEqual(users.toSorted());
+    expect(await second.stop()).toBe(0);
+  });
+
+  test("notices that a waiting client disconnects, and grants it no slot", async () => {
+    const { server } = await startFullSite();
+    const aborting = new AbortController();
+    const reply = register(server, "ada", 100, aborting.signal).catch(() => null);
+    await waitUntilQueued(server, ([place]) => place?.connected === true);
+    aborting.abort();
+    expect(await reply).toBeNull();
+    await waitUntilQueued(server, ([place]) => place?.connected === false);
+    expect((await unregister(server, "zoe")).status).toBe(200);
+    await waitUntilQueued(server, ([place]) => place?.state === "held");
+    expect((await register(server, "bob")).status).toBe(400);
+    expect((await register(server, "ada")).status).toBe(200);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test("does not log a request as slow because it waited", async () => {
+    const { server } = await startFullSite();
+    expect((await register(server, "ada", 2)).status).toBe(400);
+    expect(await server.stop()).toBe(0);
+    expect(server.stderr()).not.toContain("slow request");
+  });
+});
+
+describe("berth queue", () => {
+  test("lists who waits, moves one to the front and removes one", async () => {
+    const { folder, server } = await startFullSite();
+    const site = ["--data", folder];
+    expect(await runOrThrow(["queue", ...site])).toBe("no user waits for a slot\n");
+    for (const user of ["ada", "bob", "cyd"]) await register(server, user, 0);
+    const text = await runOrThrow(["queue", "--product", "cad", ...site]);
+    expect(text).toMatch(/^PRODUCT +POSITION +USER/);
+    expect(text).toMatch(/\ncad +1 +ada +- .*\ncad +2 +bob +- .*\ncad +3 +cyd +- /);
+    expect(await runOrThrow(["queue", "front", "--product", "cad", "cyd", ...site])).toBe(
+      "cyd is next in the queue of cad\n",
+    );
+    expect(await runOrThrow(["queue", "drop", "ada", ...site])).toBe(
+      "ada no longer waits for cad\n",
+    );
+    const { products } = await runJsonOrThrow<QueueReply>(["queue", ...site]);
+    expect(products.flatMap(({ places }) => places.map(({ user }) => user))).toEqual([
+      "cyd",
+      "bob",
+    ]);
+    const refused = await runBerth(["queue", "drop", "ada", ...site]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("berth queue");
+    expect((await runBerth(["queue", "drop", ...site])).code).toBe(2);
+    expect(await server.stop()).toBe(0);
+  });
+});
