@@ -17,6 +17,7 @@ import { checkPeer } from "./peer-server.ts";
 import { measureSlowDisks } from "./slow-disks.ts";
 import { measureSpeed } from "./speed.ts";
 import { measureStart } from "./start.ts";
+import { measureWaiting } from "./waiting.ts";
 
 const [USAGE_ERROR, INVALID_RUN] = [2, 1];
 
@@ -25,6 +26,7 @@ const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartRe
   speed: async ({ size, peers }) => measureSpeed(await buildBaselines(), size, peers),
   growth: ({ size }) => measureGrowth(size),
   metrics: ({ size }) => measureMetrics(size),
+  waiting: ({ size }) => measureWaiting(size),
   checkpoints: ({ size }) => measureCheckpoints(size),
   "slow-disks": ({ size }) => measureSlowDisks(size),
   against: async ({ size, against }) =>

@@ -11,6 +11,7 @@ describe("the options of the benchmark", () => {
       "speed",
       "growth",
       "metrics",
+      "waiting",
       "checkpoints",
       "slow-disks",
     ]);

@@ -5,7 +5,15 @@ import { FULL_SIZE, QUICK_SIZE, type BenchSize } from "./bench-part.ts";
 import { parsePeers, PEER_OPTIONS, WrongOption, type Peer } from "./peer-options.ts";
 import { SERVER_NAMES } from "./servers.ts";
 
-const USUAL_PARTS = ["start", "speed", "growth", "metrics", "checkpoints", "slow-disks"] as const;
+const USUAL_PARTS = [
+  "start",
+  "speed",
+  "growth",
+  "metrics",
+  "waiting",
+  "checkpoints",
+  "slow-disks",
+] as const;
 /** Needs --against. */
 const AGAINST = "against";
 export type PartName = (typeof USUAL_PARTS)[number] | typeof AGAINST;
