@@ -6,12 +6,11 @@ import type { State } from "../domain/state.ts";
 import { MINUTE } from "../domain/time.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
-import type { AuditMeter } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import { AuditBudget } from "./audit-budget.ts";
 import type { DemandCounts } from "./demand/demand-counts.ts";
 import { findInstalled } from "./demand/demand-of-command.ts";
-import { DemandRecorder, type DecisionPosition } from "./demand/demand-recorder.ts";
+import { DemandRecorder } from "./demand/demand-recorder.ts";
 import { RefusalCounters } from "./metrics/refusal-counters.ts";
 import { RefusalCounter } from "./refusal-counter.ts";
 
@@ -27,8 +26,13 @@ export interface Attempt<T> {
   /** Why it was refused; null: it was not. */
   readonly fault: Fault | StorageFault | null;
   readonly pendingResult: OperationResult<T>;
+  /**
+   * Begins or continues the denied episode of a refused claim whose request waits: nothing is
+   * answered yet, so no refusal is counted.
+   */
+  readonly recordWait: () => void;
   /** Counts the refusal, if it is one, and returns the result. */
-  readonly count: () => OperationResult<T>;
+  readonly count: (isAfterWait?: boolean) => OperationResult<T>;
 }
 
 /** The product, its feature and the user of a request, as they were sent. */
@@ -88,13 +92,21 @@ export class CommandRunner {
     const meter = payer === null ? null : this.#budget.meterFor(payer);
     const pendingResult = this.#store.transact(command, view, meter);
     const decision = this.#store.lastDecision;
-    const count = (): OperationResult<T> =>
+    let isRecorded = false;
+    const recordWait = (): void => {
+      isRecorded = true;
+      if (decision.fault !== null) this.#demand.refuse(command, decision.fault, decision, meter);
+    };
+    const count = (isAfterWait = false): OperationResult<T> =>
       pendingResult.then((result) => {
-        if (!result.ok) this.#countRefusal(command, subject, result.fault, decision, meter);
-        else if (this.#demand.hasOpenEpisodes) this.#demand.settle(command, decision.at);
+        if (!result.ok) {
+          this.#countRefusal(command, subject, result.fault);
+          const refuse = isAfterWait ? "refuseAfterWait" : "refuse";
+          if (!isRecorded) this.#demand[refuse](command, result.fault, decision, meter);
+        } else if (this.#demand.hasOpenEpisodes) this.#demand.settle(command, decision.at);
         return result;
       });
-    return { fault: decision.fault, pendingResult, count };
+    return { fault: decision.fault, pendingResult, recordWait, count };
   }
 
   /** Writes the refusals that are only in memory, and ends the episodes without a retry. */
@@ -112,14 +124,11 @@ export class CommandRunner {
     command: Command,
     { product, feature = null, user }: RequestSubject,
     fault: Fault | StorageFault,
-    decision: DecisionPosition,
-    meter: AuditMeter | null,
   ): void {
     const subject = this.#store.peek((state) => findInstalled(state, product, feature));
     this.#refusals.count(subject, fault.code, user);
     const scope = "feature" in command ? "feature" : "product";
     this.#refusalMetrics.count(subject.product, scope, fault.code);
-    this.#demand.refuse(command, fault, decision, meter);
   }
 
   async #writeRefusalCounts(): Promise<void> {

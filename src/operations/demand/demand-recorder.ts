@@ -42,7 +42,7 @@ export class DemandRecorder {
   }
 
   get hasOpenEpisodes(): boolean {
-    return this.#tracker.openCount > 0;
+    return this.#tracker.openCount > 0 || !this.#isResumed;
   }
 
   /**
@@ -52,15 +52,35 @@ export class DemandRecorder {
   refuse(
     command: Command,
     fault: Fault | StorageFault,
+    position: DecisionPosition,
+    meter: AuditMeter | null,
+  ): void {
+    this.#refuse(command, fault, position, meter, 1);
+  }
+
+  /** Records that a request was refused which had waited: it is the same attempt as before. */
+  refuseAfterWait(
+    command: Command,
+    fault: Fault | StorageFault,
+    position: DecisionPosition,
+    meter: AuditMeter | null,
+  ): void {
+    this.#refuse(command, fault, position, meter, 0);
+  }
+
+  #refuse(
+    command: Command,
+    fault: Fault | StorageFault,
     { at, seq }: DecisionPosition,
     meter: AuditMeter | null,
+    attempts: 0 | 1,
   ): void {
     if (!isDemandFault(fault)) return;
     const wanted = this.#store.peek((state) => findDemand(state, command));
     if (wanted === null) return;
     this.#resume(at);
     const { demand, peer } = wanted;
-    const refusal = { code: fault.code, rule: ruleOf(fault), peer, at, seq };
+    const refusal = { code: fault.code, rule: ruleOf(fault), peer, at, seq, attempts };
     this.#tracker.refuse(demand, refusal, () => payForEpisode(meter, demand, at));
     this.#writer.writeIfFull();
   }
@@ -96,7 +116,10 @@ export class DemandRecorder {
   #resume(at: Instant): void {
     if (this.#isResumed) return;
     this.#isResumed = true;
-    this.#store.peek((state) => this.#tracker.endGranted(state));
+    this.#store.peek((state) => {
+      this.#tracker.continueWaiting(state, { at, seq: this.#store.status().seq });
+      this.#tracker.endGranted(state);
+    });
     this.#tracker.endSilent(at);
     this.#tracker.countContinued();
   }

@@ -8,7 +8,7 @@ import {
 } from "../../domain/demand/episode.ts";
 import { limits } from "../../domain/limits.ts";
 import type { State } from "../../domain/state.ts";
-import { instant, latest, MINUTE, type Instant } from "../../domain/time.ts";
+import { earliest, instant, latest, MINUTE, type Instant } from "../../domain/time.ts";
 import { DemandCounts } from "./demand-counts.ts";
 
 /** One refusal for want of a slot or by a limit. */
@@ -19,6 +19,8 @@ export interface DemandRefusal {
   /** When it was decided, and the last journal line then. */
   readonly at: Instant;
   readonly seq: number;
+  /** 0: it is the end of a wait, and its call was recorded when the wait began. Absent: 1. */
+  readonly attempts?: 0 | 1;
 }
 
 /** Refusals wait for the disk, so one may arrive here after a sweep that was later. */
@@ -66,6 +68,24 @@ export class EpisodeTracker {
   continue(episodes: Iterable<Episode>): void {
     const sorted = [...episodes].toSorted((a, b) => a.lastAt - b.lastAt);
     for (const episode of sorted) this.#open.set(...entryOf({ ...episode }));
+  }
+
+  /**
+   * A user who waits in a queue has an episode, also if the server was killed before it was
+   * recorded. `last`: the present, and the last journal line.
+   */
+  continueWaiting({ queues }: State, last: { readonly at: Instant; readonly seq: number }): void {
+    for (const { product, places } of queues) {
+      for (const { user, peer, since } of places) {
+        const demand = { product, feature: null, user };
+        if (this.#open.has(demandKey(demand)) || this.#open.size >= limits.openEpisodes) continue;
+        const refusal = { code: "floating_not_available", rule: null, peer, ...last };
+        const firstAt = earliest(since, last.at);
+        const [key, open] = entryOf({ ...beginEpisode(demand, refusal), firstAt });
+        this.#open.set(key, open);
+        this.#markChanged(open);
+      }
+    }
   }
 
   /**
@@ -216,7 +236,7 @@ function beginEpisode({ product, feature, user }: Demand, refusal: DemandRefusal
 
 /** Equal texts stay as they are, for the reason of `key`. */
 function addRefusal(episode: OpenEpisode["episode"], refusal: DemandRefusal): void {
-  const { code, rule, peer, at, seq } = refusal;
+  const { code, rule, peer, at, seq, attempts = 1 } = refusal;
   const isSame = episode.code === code && episode.rule === rule && episode.peer === peer;
   if (!isSame) episode.first ??= { code: episode.code, rule: episode.rule, peer: episode.peer };
   if (episode.code !== code) episode.code = code;
@@ -224,7 +244,7 @@ function addRefusal(episode: OpenEpisode["episode"], refusal: DemandRefusal): vo
   if (episode.peer !== peer) episode.peer = peer;
   episode.lastAt = at;
   episode.lastSeq = seq;
-  episode.attempts += 1;
+  episode.attempts += attempts;
 }
 
 const isSilent = ({ lastAt }: Episode, at: Instant): boolean =>

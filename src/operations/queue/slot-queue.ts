@@ -107,8 +107,9 @@ export class SlotQueue {
       patience.seconds > 0 &&
       !this.#isStopping &&
       this.#dispatcher.requests.size < MAX_WAITING_REQUESTS;
+    first.recordWait();
     const last = isWaiting ? await this.#wait(claim, place, first, patience) : first;
-    const result = await last.count();
+    const result = await last.count(true);
     if (result.ok) return { result, place: null };
     await written;
     const view = await this.#store.read((state, context) =>
