@@ -4,6 +4,7 @@ import type { Command, OutcomeOf } from "../../../src/domain/decide.ts";
 import type { Episode, EpisodeEnded } from "../../../src/domain/demand/episode.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Fault } from "../../../src/domain/fault.ts";
+import type { TakePlace } from "../../../src/domain/queue/take-place.ts";
 import type { Result } from "../../../src/domain/result.ts";
 import type { SlotCaps } from "../../../src/domain/rule-context.ts";
 import { later, type Instant } from "../../../src/domain/time.ts";
@@ -498,5 +499,92 @@ describe("denied episodes that cannot be written", () => {
     const sizes = endedIn(folder).map((event) => Buffer.byteLength(JSON.stringify(event)));
     expect(charges).toHaveLength(2);
     for (const [index, size] of sizes.entries()) expect(charges[index]).toBeGreaterThan(size);
+  });
+});
+
+describe("denied episodes of users who wait in a queue", () => {
+  const takePlace = (user: string): TakePlace => ({
+    type: "TakePlace",
+    product: "cad",
+    licenseId: null,
+    user,
+    facts: { host: "", address: CONTACT.peer, login: null, certificate: null },
+    peer: CONTACT.peer,
+  });
+
+  /** What a request does that waits: it tries, and takes a place. */
+  async function beginWaiting({ runner, run }: DemandSite, user: string): Promise<void> {
+    const command = register(user);
+    runner.attempt(command, subjectOf(command), CONTACT.peer, passOutcome).recordWait();
+    expect((await run(takePlace(user))).ok).toBe(true);
+  }
+
+  const endWaiting = ({ runner }: DemandSite, user: string) => {
+    const command = register(user);
+    return runner.attempt(command, subjectOf(command), CONTACT.peer, passOutcome).count(true);
+  };
+
+  test("begin with the wait, and end as granted with the slot, without a counted refusal", async () => {
+    const site = await openDemandSite();
+    await beginWaiting(site, "ada");
+    site.clock.now = minutesLater(1);
+    await site.run(unregister("fay"));
+    expect((await endWaiting(site, "ada")).ok).toBe(true);
+    await site.runner.recordRefusals();
+    expect(endedIn(site.folder)).toMatchObject([
+      { user: "ada", outcome: "granted", firstAt: MONDAY, endedAt: minutesLater(1), attempts: 1 },
+    ]);
+    expect(eventsIn(site.folder).map(({ type }) => type)).not.toContain("RefusalsCounted");
+  });
+
+  test("count a request that waited in vain as one attempt, and last until its end", async () => {
+    const site = await openDemandSite();
+    await beginWaiting(site, "ada");
+    site.clock.now = minutesLater(2);
+    expect((await endWaiting(site, "ada")).ok).toBe(false);
+    await site.runner.recordRefusals();
+    expect(listOpen(site.store)).toMatchObject([
+      { user: "ada", attempts: 1, firstAt: MONDAY, lastAt: minutesLater(2) },
+    ]);
+    site.clock.now = minutesLater(3);
+    await beginWaiting(site, "ada");
+    await site.runner.recordRefusals();
+    expect(listOpen(site.store)).toMatchObject([{ user: "ada", attempts: 2 }]);
+  });
+
+  test("count a request that is answered at once as one attempt and one refusal", async () => {
+    const { folder, store, runner } = await openDemandSite();
+    const command = register("ada");
+    const attempt = runner.attempt(command, subjectOf(command), CONTACT.peer, passOutcome);
+    attempt.recordWait();
+    await attempt.count(true);
+    await runner.recordRefusals();
+    expect(listOpen(store)).toMatchObject([{ user: "ada", attempts: 1 }]);
+    expect(eventsIn(folder)).toContainEqual(
+      expect.objectContaining({ type: "RefusalsCounted", code: NO_SLOT, count: 1 }),
+    );
+  });
+
+  test("end as left when their users unregister", async () => {
+    const site = await openDemandSite();
+    await beginWaiting(site, "ada");
+    site.clock.now = minutesLater(1);
+    expect((await site.run(unregister("ada"))).ok).toBe(true);
+    await site.runner.recordRefusals();
+    expect(endedIn(site.folder)).toMatchObject([{ user: "ada", outcome: "left" }]);
+  });
+
+  test("are continued from the places if the process was killed before they were recorded", async () => {
+    const site = await openDemandSite();
+    await beginWaiting(site, "ada");
+    const next = await openDemandSite({ folder: copyFolder(site.folder) });
+    expect(listOpen(next.store)).toEqual([]);
+    next.clock.now = minutesLater(2);
+    await next.run(unregister("fay"));
+    expect((await next.run(register("ada"))).ok).toBe(true);
+    await next.runner.recordRefusals();
+    expect(endedIn(next.folder)).toMatchObject([
+      { user: "ada", outcome: "granted", firstAt: MONDAY, endedAt: minutesLater(2) },
+    ]);
   });
 });
