@@ -1,4 +1,4 @@
-import type { Place } from "../queue/place.ts";
+import { factsOfPlace, type Place } from "../queue/place.ts";
 import type {
   HoldGiven,
   HoldWithdrawn,
@@ -28,18 +28,35 @@ export function takePlace(state: MutableState, event: PlaceTaken): void {
 /** A place of a saved state, after its rules and licenses. */
 export function loadPlace(state: MutableState, product: string, place: Place): void {
   state.queues.add(product, place, computeStanding(state, product, place));
+  if (place.hold !== null) countHold(state, product, place, place.hold.license);
+}
+
+/** A hold counts for limits and reservations, as a slot does. */
+function countHold(
+  { rulesIndex }: MutableState,
+  product: string,
+  place: Place,
+  license: number,
+): void {
+  rulesIndex.addHold(place.number, { product, license, facts: factsOfPlace(place) });
 }
 
 export function leavePlace(state: MutableState, { product, user }: PlaceLeft): void {
+  const place = state.queues.get(product)?.get(user);
+  if (place?.hold != null) state.rulesIndex.removeHold(place.number);
   state.queues.remove(product, user);
 }
 
 export function giveHold(state: MutableState, { product, user, license, at }: HoldGiven): void {
   state.queues.update(product, user, { hold: { license, at } });
+  const place = state.queues.get(product)?.get(user);
+  if (place !== undefined) countHold(state, product, place, license);
 }
 
-export function withdrawHold(state: MutableState, { product, user }: HoldWithdrawn): void {
+export function withdrawHold(state: MutableState, event: HoldWithdrawn): void {
+  const { product, user, place } = event;
   state.queues.update(product, user, { hold: null });
+  state.rulesIndex.removeHold(place);
 }
 
 export function movePlace(state: MutableState, { product, user, order }: PlaceMoved): void {
@@ -49,8 +66,10 @@ export function movePlace(state: MutableState, { product, user, order }: PlaceMo
 /** The users whose slots of a removed license were held wait again. */
 export function withdrawHoldsOf(state: MutableState, product: string, license: number): void {
   const queue = state.queues.get(product);
-  for (let place = queue?.newestHold(license); place != null; place = queue?.newestHold(license))
+  for (let place = queue?.newestHold(license); place != null; place = queue?.newestHold(license)) {
     state.queues.update(product, place.user, { hold: null });
+    state.rulesIndex.removeHold(place.number);
+  }
 }
 
 /** Rules or licenses changed: computes what follows from them for every place of a product. */

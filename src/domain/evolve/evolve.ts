@@ -37,7 +37,14 @@ import type { MutableSlotPool } from "./mutable-slot-pool.ts";
 import { keepLapsedBorrow, dropSettledBorrows, dropLapsedBorrowsOf } from "./lapsed-borrows.ts";
 import { observeEpisodes } from "./evolve-demand.ts";
 import { moveAway, moveIn, countRefusals } from "./evolve-appliance.ts";
-import { giveHold, leavePlace, movePlace, takePlace, withdrawHold } from "./evolve-queue.ts";
+import {
+  giveHold,
+  leavePlace,
+  movePlace,
+  rebuildQueues,
+  takePlace,
+  withdrawHold,
+} from "./evolve-queue.ts";
 import { requireFeature, takeFeature, takeSlot } from "./take-slots.ts";
 import { acknowledgeStatement, addStatement } from "./evolve-statements.ts";
 import { addIdempotencyRecord, dropIdempotencyRecordsOf } from "./evolve-idempotency.ts";
@@ -224,7 +231,8 @@ export function evolve(readonlyState: State, event: Event): void {
     case "RefusalsCounted":
       return countRefusals(state, event);
     case "RulesApplied":
-      return applyRules(state, event);
+      applyRules(state, event);
+      return rebuildQueues(state);
     case "ReservationRecalled":
       return recallReservation(state, event);
     default: {

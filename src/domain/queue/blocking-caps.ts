@@ -18,9 +18,10 @@ export function findBlockingCap(
   const { at } = context;
   if (fault.code === "slots_capped" && "scope" in fault && fault.scope === "peer") {
     const wakeAt = state.registrationsByPeer.findEarliestEnd(peer, at);
-    return { key: peerCapKey(peer), fault, wakeAt };
+    return { key: peerCapKey(peer), isRule: false, fault, wakeAt };
   }
-  return { key: userCapKey(user), fault, wakeAt: findEarliestEndOf(state, user, at) };
+  const wakeAt = findEarliestEndOf(state, user, at);
+  return { key: userCapKey(user), isRule: false, fault, wakeAt };
 }
 
 function findEarliestEndOf(state: State, user: string, at: Instant): Instant | null {

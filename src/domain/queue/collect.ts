@@ -5,17 +5,20 @@ import { findPlace } from "./holds.ts";
 
 /**
  * The license whose held slot the user may collect; null: none. Holds beyond the slots of a license
- * cannot be collected: the next dispatch withdraws the newest of them.
+ * cannot be collected: the next dispatch withdraws the newest of them. Nor can a hold that was given
+ * to a member of a reserved group, if the user calls from elsewhere and is not a member there.
  */
 export function findCollectable(
   state: State,
   licenses: readonly License[],
   user: string,
+  home: string | null,
   context: RuleContext,
 ): License | null {
   const product = licenses[0]?.terms.product;
-  const hold = product === undefined ? null : findPlace(state, product, user)?.hold;
-  if (hold == null) return null;
+  const place = product === undefined ? null : findPlace(state, product, user);
+  if (place?.hold == null || place.home !== home) return null;
+  const { hold } = place;
   const license = licenses.find(({ id }) => id === hold.license);
   return license !== undefined && countFreeSlots(state, license, user, context) >= 0
     ? license

@@ -12,6 +12,7 @@ import {
   hasRoom,
   listHomesWithIdleSlots,
   takeFallenLimits,
+  watchLimit,
 } from "./queue-rules.ts";
 import { compareByService, type Lane } from "./waiting-lists.ts";
 
@@ -134,6 +135,7 @@ function findNextGrant(
       findBlockingRule(state, queue.product, place, at) ?? findBlockingCap(state, place, context);
     if (limit === null) return { license, place };
     queue.park(place, limit);
+    if (limit.isRule) watchLimit(state, queue.product, limit.key);
   }
 }
 

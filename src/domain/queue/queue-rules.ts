@@ -1,80 +1,120 @@
 import type { Fault } from "../fault.ts";
+import {
+  checkDenied,
+  findBlockingLimit,
+  findRuledPool,
+  hasRoomFor,
+  listIdleReservations,
+  makeLimitFault,
+  type Claim,
+} from "../rules/judge-claim.ts";
+import type { CompiledPool } from "../rules/compiled-rules.ts";
 import { DEFAULT_QUEUE_RULES, type CallerFacts, type QueueRules } from "../rules/rule-set.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
-import type { Departure, Place, Standing } from "./place.ts";
+import { factsOfPlace, type Departure, type Place, type Standing } from "./place.ts";
 import type { BlockingLimit } from "./waiting-lists.ts";
 
-/** The rules for the queue of a product; the defaults, if the site has none. */
-export function findQueueRules(_state: State, _product: string): QueueRules {
-  return DEFAULT_QUEUE_RULES;
-}
+type RulesState = Pick<State, "rules" | "products"> & {
+  readonly rulesIndex: Pick<State["rulesIndex"], "findRules">;
+};
 
-/** What follows from the rules and the licenses for a place. */
+/** Floating features have no queue: all rules here are those of the product itself. */
+const claimOf = (product: string, facts: CallerFacts): Claim => ({ product, feature: null, facts });
+
+const findRules = (state: RulesState, product: string): CompiledPool | null =>
+  state.rulesIndex.findRules(state, product, null);
+
+/** The rules for the queue of a product; the defaults, if the site has none. */
+export const findQueueRules = (state: RulesState, product: string): QueueRules =>
+  findRules(state, product)?.rules.queue ?? DEFAULT_QUEUE_RULES;
+
+/** What follows from the rules and the licenses for a place; it depends on no counter. */
 export function computeStanding(
-  state: State,
+  state: RulesState,
   product: string,
   place: Pick<Place, "user" | "licenseId" | "facts" | "order">,
 ): Standing {
+  const pool = findRules(state, product);
+  const facts = factsOfPlace(place);
   return {
-    home: null,
-    rank: place.order <= 0 ? -1 : 0,
-    departure: findDeparture(state, product, place),
+    home: pool?.findHome(facts) ?? null,
+    rank: place.order <= 0 ? -1 : (pool?.findPriority(facts).rank ?? 0),
+    departure: findDeparture(state, product, place, pool, facts),
   };
 }
 
 function findDeparture(
-  state: State,
+  { products }: RulesState,
   product: string,
   { licenseId }: Pick<Place, "licenseId">,
+  pool: CompiledPool | null,
+  facts: CallerFacts,
 ): Departure | null {
-  const licenses = state.products.get(product) ?? [];
+  const licenses = products.get(product) ?? [];
   const isGone =
     licenseId === null ? licenses.length === 0 : !licenses.some(({ id }) => id === licenseId);
-  return isGone ? "license_gone" : null;
+  if (isGone) return "license_gone";
+  const isDenied = pool !== null && (pool.findDeny(facts) !== null || pool.isLeftOut(facts));
+  return isDenied ? "denied" : null;
 }
 
 /** The refusal of a user whom the rules allow no slot of the product; null: they do. */
-export function checkAdmission(_state: State, _product: string, _facts: CallerFacts): Fault | null {
-  return null;
-}
+export const checkAdmission = (
+  state: State,
+  product: string,
+  facts: CallerFacts,
+  at: Instant,
+): Fault | null => checkDenied(state, claimOf(product, facts), at);
 
 /** The limit of the rules that allows this user no slot now; null: none. */
 export function findBlockingRule(
-  _state: State,
-  _product: string,
-  _place: Place,
-  _at: Instant,
+  state: State,
+  product: string,
+  place: Pick<Place, "user" | "facts">,
+  at: Instant,
 ): BlockingLimit | null {
-  return null;
+  const claim = claimOf(product, factsOfPlace(place));
+  const limit = findBlockingLimit(state, claim, at);
+  const fault = makeLimitFault(limit, claim);
+  return limit === null || fault === null
+    ? null
+    : { key: limit.key, isRule: true, fault, wakeAt: null };
 }
 
 /** Whether a user of this home may have one of the free slots of the product: reservations. */
-export function hasRoom(
-  _state: State,
-  _product: string,
-  _home: string | null,
+export const hasRoom = (
+  state: State,
+  product: string,
+  home: string | null,
   free: number,
-  _at: Instant,
-): boolean {
-  return free > 0;
-}
+  at: Instant,
+): boolean => hasRoomFor(state, { product, feature: null }, home, free, at);
 
 /** The reserved groups that use fewer slots than are reserved for them. */
-export function listHomesWithIdleSlots(
-  _state: State,
-  _product: string,
-  _at: Instant,
-): ReadonlySet<string> {
-  return new Set();
-}
+export const listHomesWithIdleSlots = (
+  state: State,
+  product: string,
+  at: Instant,
+): ReadonlySet<string> =>
+  new Set(
+    listIdleReservations(state, { product, feature: null }, at).map(({ group: name }) => name),
+  );
+
+/** The counter of this limit is reported once, when it falls. */
+export const watchLimit = ({ rulesIndex }: State, product: string, key: string): void =>
+  rulesIndex.fallen.watch(product, key);
 
 /** The keys of the limits whose counters fell since the last call. */
-export function takeFallenLimits(_state: State, _product: string, _at: Instant): readonly string[] {
-  return [];
+export function takeFallenLimits(state: State, product: string, at: Instant): readonly string[] {
+  // Counts the slots that ended by now.
+  findRuledPool(state, { product, feature: null }, at);
+  return state.rulesIndex.fallen.take(product);
 }
 
 /** The first group of `priority` that the user belongs to; null: none. */
-export function findPriorityGroup(_state: State, _product: string, _place: Place): string | null {
-  return null;
-}
+export const findPriorityGroup = (
+  state: RulesState,
+  product: string,
+  place: Pick<Place, "user" | "facts">,
+): string | null => findRules(state, product)?.findPriority(factsOfPlace(place)).group ?? null;

@@ -46,10 +46,10 @@ export function decideTakePlace(
   const valid = filterValidLicenses(state, licenses.value, context);
   if (!valid.ok) return valid;
   const product = command.product ?? valid.value[0]?.terms.product ?? "";
-  const denial = checkAdmission(state, product, { user, ...facts });
+  const { at } = context;
+  const denial = checkAdmission(state, product, { user, ...facts }, at);
   if (denial !== null) return err(denial);
 
-  const { at } = context;
   const known = findPlace(state, product, user);
   const noPlace = (reason: NoPlaceReason) => makeDecision([], { product, place: null, reason });
   if (valid.value.some(({ pool }) => findHeldSlot(pool, user, at) !== null))

@@ -41,6 +41,8 @@ class MutableLane implements Lane {
 export interface BlockingLimit {
   /** The counter to wait for. */
   readonly key: string;
+  /** A limit of the rules; else a cap of the settings. */
+  readonly isRule: boolean;
   /** The refusal that a claim would get. */
   readonly fault: Fault;
   /** When the counter may fall without an event; null: never, or another index knows it. */

@@ -54,6 +54,15 @@ export class CompiledPool {
     return this.#findFirst(this.#reservations, facts)?.group ?? null;
   }
 
+  /** The first group of `priority` that the caller belongs to, and its rank from 0 on. */
+  findPriority(facts: CallerFacts): { readonly group: string | null; readonly rank: number } {
+    const priority = this.rules.queue?.priority ?? [];
+    if (priority.length === 0) return { group: null, rank: 0 };
+    const groups = this.#matcher.groupsOf(facts);
+    const index = priority.findIndex((group) => groups.has(group));
+    return { group: priority[index] ?? null, rank: index < 0 ? priority.length : index };
+  }
+
   findReservation(group: string): Reservation | null {
     return this.#reservations.get(group) ?? null;
   }

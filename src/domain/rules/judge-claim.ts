@@ -198,7 +198,10 @@ const makeBlockingLimit = (
   { slots, line }: Limit,
 ): BlockingLimit => ({ kind, name, slots, line, key: counterKey(kind, name) });
 
-function makeLimitFault(limit: BlockingLimit | null, { product, feature }: Claim): Fault | null {
+export function makeLimitFault(
+  limit: BlockingLimit | null,
+  { product, feature }: Claim,
+): Fault | null {
   if (limit === null) return null;
   const { kind, name, slots, line } = limit;
   return { code: "slots_capped", rule: { kind, name, slots, line }, product, feature };

@@ -111,7 +111,7 @@ function findFreeSlot(
     (purpose === "borrow" ? checkBorrowClaim(state, claim, at) : null);
   if (ruleFault !== null) return err(ruleFault);
   const home = findHome(state, claim, at);
-  const collectable = findCollectable(state, lendable, facts.user, context);
+  const collectable = findCollectable(state, lendable, facts.user, home, context);
   if (collectable !== null) return ok({ license: collectable, registration: null, home });
   const withFreeSlots = lendable.filter(
     (license) =>

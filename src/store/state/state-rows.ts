@@ -167,7 +167,6 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   }
   state.rules = snapshot.rules ?? null;
   for (const recall of snapshot.recalls ?? []) state.recalls.set(recallKey(recall), recall);
-  for (const { product, ...place } of snapshot.places ?? []) loadPlace(state, product, place);
   for (const { key, ...record } of snapshot.remembered) state.idempotencyRecords.add(key, record);
   for (const { product, feature = null, code, count, lastAt } of snapshot.refusals) {
     const total = { product, feature, code, count, lastAt };
@@ -175,6 +174,8 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   }
   for (const episode of snapshot.episodes ?? [])
     state.openEpisodes.set(demandKey(episode), episode);
+  // The last: what follows for a place depends on the rules and the licenses.
+  for (const { product, ...place } of snapshot.places ?? []) loadPlace(state, product, place);
   return state;
 }
 

@@ -21,6 +21,7 @@ const makePlace = (order: number, differing: Partial<QueuedPlace> = {}): QueuedP
 
 const limit = (key: string, wakeAt: Instant | null = null): BlockingLimit => ({
   key,
+  isRule: false,
   fault: { code: "slots_capped", scope: "peer", slots: 1 },
   wakeAt,
 });
