@@ -69,10 +69,11 @@ const PANELS: readonly PanelSpec[] = [
     query(`increase(berth_denied_episodes_ended_total{${PRODUCT}}[1h])`, "{{product}} {{outcome}}"),
   ),
   series(
-    "Queues",
+    "Queues and reservations",
     "short",
     query(`berth_queue_waiting{${PRODUCT}}`, "{{product}} waiting"),
     query(`berth_queue_held{${PRODUCT}}`, "{{product}} held"),
+    query(`berth_slots_reserved_idle{${PRODUCT}}`, "{{product}} reserved, idle"),
     query(
       `increase(berth_queue_places_left_total{${PRODUCT}}[1h])`,
       "{{product}} {{cause}} per hour",

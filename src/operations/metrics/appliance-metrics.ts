@@ -24,7 +24,7 @@ import {
 } from "./feature-series.ts";
 import { PEAK_SAMPLE_MS, PeakWindow } from "./peak-window.ts";
 import { QueueCounters } from "./queue-counters.ts";
-import { queueFamilies } from "./queue-families.ts";
+import { sharingFamilies } from "./sharing-families.ts";
 import { RefusalCounters } from "./refusal-counters.ts";
 
 interface FeatureSelection {
@@ -118,7 +118,7 @@ export class ApplianceMetrics implements StoreObserver {
       ...this.#licenseFamilies(state, context),
       ...this.#featureFamilies(state, context.at),
       ...this.#productFamilies(state),
-      ...queueFamilies(state, productsOf(state), this.#queues),
+      ...sharingFamilies(state, context.at, productsOf(state), this.#queues),
       ...demandFamilies(demand, productsOf(state), this.#seriesOf(state)),
     ];
   }

@@ -142,6 +142,12 @@ export const METRICS = {
     labels: FEATURE_LABELS,
   },
 
+  slotsReservedIdle: {
+    name: "berth_slots_reserved_idle",
+    type: "gauge",
+    help: "Free slots of a product that rules keep for groups which do not use them now.",
+    labels: ["product"],
+  },
   queueWaiting: {
     name: "berth_queue_waiting",
     type: "gauge",

@@ -99,6 +99,59 @@ describe("the number of series", () => {
   });
 });
 
+describe("the slots that are reserved and idle", () => {
+  const reserve = (slots: number, idle: "keep" | "lend"): Event => ({
+    type: "RulesApplied",
+    at: MONDAY,
+    text: "reserve",
+    digest: "0".repeat(64),
+    rules: {
+      groups: [{ ...NO_PATTERNS, name: "sim", users: ["ada", "eve"] }],
+      pools: [{ ...NO_RULES, reservations: [{ line: 1, group: "sim", slots, idle }] }],
+    },
+    peer: "10.0.0.1",
+  });
+  const NO_PATTERNS = { hosts: [], logins: [], certificates: [], networks: [], ignoreCase: false };
+  const NO_RULES = {
+    product: "cad",
+    feature: null,
+    deny: [],
+    allowOnly: null,
+    eachUser: null,
+    eachHost: null,
+    groupLimits: [],
+    borrow: null,
+    queue: null,
+  };
+  const readIdle = (site: MeasuredSite): number | undefined =>
+    site.read().find(({ name }) => name === "berth_slots_reserved_idle")?.value;
+
+  test("are those of a group that keeps them, less what its members hold", () => {
+    const site = new MeasuredSite({ slots: 5 });
+    expect(readIdle(site)).toBe(0);
+    site.apply(reserve(2, "keep"));
+    expect(readIdle(site)).toBe(2);
+    site.apply(slotTaken("ada", { slot: 1 }));
+    site.apply(slotTaken("bob", { slot: 2 }));
+    expect(readIdle(site)).toBe(1);
+    site.apply(slotTaken("eve", { slot: 3 }));
+    expect(readIdle(site)).toBe(0);
+  });
+
+  test("are no more than the free slots", () => {
+    const site = new MeasuredSite({ slots: 5 });
+    site.apply(reserve(4, "keep"));
+    for (const slot of [1, 2, 3, 4]) site.apply(slotTaken(`user-${slot}`, { slot }));
+    expect(readIdle(site)).toBe(1);
+  });
+
+  test("do not include slots that are lent", () => {
+    const site = new MeasuredSite({ slots: 5 });
+    site.apply(reserve(4, "lend"));
+    expect(readIdle(site)).toBe(0);
+  });
+});
+
 describe("the metrics of a queue", () => {
   const placeTaken = (user: string, place: number, at: Instant): Event => ({
     type: "PlaceTaken",
