@@ -21,7 +21,7 @@ export function mergeRules(
 ): readonly PoolRules[] {
   const pools = new Map<string, PoolRules>();
   for (const rule of rules) {
-    const key = JSON.stringify([rule.product, rule.feature]);
+    const key = poolKey(rule);
     const before = pools.get(key);
     pools.set(key, before === undefined ? mergeOne(rule, findings) : merge(before, rule, findings));
   }
@@ -29,6 +29,9 @@ export function mergeRules(
     (a, b) => compareTexts(a.product, b.product) || compareTexts(a.feature ?? "", b.feature ?? ""),
   );
 }
+
+export const poolKey = ({ product, feature }: Pick<PoolRules, "product" | "feature">): string =>
+  JSON.stringify([product, feature]);
 
 /** A single rule can name a group twice, too. */
 const mergeOne = (rule: PoolRules, findings: FindingList): PoolRules => ({

@@ -1,8 +1,8 @@
 import type { RuleSet } from "../domain/rules/rule-set.ts";
 import { GroupNames } from "./group-names.ts";
 import { RULES_LIMITS } from "./limits.ts";
-import { mergeRules } from "./merge-rules.ts";
-import { compareTexts, readGroups, type DefinedGroup } from "./read-groups.ts";
+import { mergeRules, poolKey } from "./merge-rules.ts";
+import { compareTexts, readGroups } from "./read-groups.ts";
 import { readRule } from "./read-rule.ts";
 import { FindingList, type RulesFinding } from "./rules-finding.ts";
 import { TableReader } from "./table-reader.ts";
@@ -13,8 +13,15 @@ export interface ParsedRules {
   readonly rules: RuleSet | null;
   /** In the order of their lines. */
   readonly findings: readonly RulesFinding[];
-  /** Where each group is defined, by name. */
-  readonly groupLines: ReadonlyMap<string, number>;
+  readonly lines: RuleLines;
+}
+
+/** Where the text defines what the rule set itself has no line for. */
+export interface RuleLines {
+  /** By the name of the group. */
+  readonly groups: ReadonlyMap<string, number>;
+  /** The first line that names the product of a pool, by `poolKey`. */
+  readonly pools: ReadonlyMap<string, number>;
 }
 
 /** Reads the site's rules of sharing from TOML, and finds everything that is wrong in the text. */
@@ -24,13 +31,15 @@ export function parseRules(text: string): ParsedRules {
   return {
     rules: findings.hasErrors || rules === null ? null : rules.set,
     findings: findings.list(),
-    groupLines: new Map(rules?.groups.map(({ name, line }) => [name, line])),
+    lines: rules?.lines ?? NO_LINES,
   };
 }
 
+const NO_LINES: RuleLines = { groups: new Map(), pools: new Map() };
+
 interface ReadRules {
   readonly set: RuleSet;
-  readonly groups: readonly DefinedGroup[];
+  readonly lines: RuleLines;
 }
 
 function readRules(text: string, findings: FindingList): ReadRules | null {
@@ -49,12 +58,20 @@ function readRules(text: string, findings: FindingList): ReadRules | null {
     findings.error(0, `${count} rules are too many: at most 10,000 are allowed`);
     return null;
   }
-  const rules = tables.flatMap((table) => readRule(table, names, findings) ?? []);
+  const poolLines = new Map<string, number>();
+  const rules = tables.flatMap((table) => {
+    const rule = readRule(table, names, findings);
+    if (rule === null) return [];
+    const line = table.entries.get("product")?.line ?? table.line;
+    const key = poolKey(rule);
+    poolLines.set(key, Math.min(line, poolLines.get(key) ?? line));
+    return [rule];
+  });
   const pools = mergeRules(rules, findings);
   names.reportUnused(findings);
   const sorted = [...groups.values()].toSorted((a, b) => compareTexts(a.name, b.name));
   return {
     set: { groups: sorted.map(({ line: _line, ...group }) => group), pools },
-    groups: sorted,
+    lines: { groups: new Map(sorted.map(({ name, line }) => [name, line])), pools: poolLines },
   };
 }

@@ -37,15 +37,15 @@ export function sortFindings(findings: readonly RulesFinding[]): readonly RulesF
   const isError = ({ severity }: RulesFinding): boolean => severity === "error";
   const all = findings.toSorted((a, b) => a.line - b.line);
   if (all.length <= MAX_FINDINGS) return all;
-  const kept = [...all.filter(isError), ...all.filter((one) => !isError(one))].slice(
+  const listed = [...all.filter(isError), ...all.filter((one) => !isError(one))].slice(
     0,
     MAX_FINDINGS,
   );
   return [
-    ...kept.toSorted((a, b) => a.line - b.line),
+    ...listed.toSorted((a, b) => a.line - b.line),
     {
       line: 0,
-      severity: kept.some(isError) ? "error" : "warning",
+      severity: listed.some(isError) ? "error" : "warning",
       message: `${all.length - MAX_FINDINGS} more findings are not listed`,
       hint: "correct these first, and check again",
     },
