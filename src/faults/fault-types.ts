@@ -52,6 +52,8 @@ export type RequestFault =
   | UnauthorizedFault
   | { readonly code: "tls_required" }
   | TooManyRequestsFault
+  /** The request would replace something without naming what it replaces. */
+  | { readonly code: "precondition_required" }
   | { readonly code: "server_not_running" }
   | { readonly code: "internal_error" };
 
@@ -128,6 +130,14 @@ export type MaintenanceFault =
   /** The client disconnected, or the server stops. */
   | { readonly code: "request_cancelled" };
 
+/** Rules that cannot be applied, with their first error. */
+export interface InvalidRulesFault {
+  readonly code: "invalid_rules";
+  readonly errors: number;
+  /** 0: the whole text. */
+  readonly line: number;
+}
+
 /** The backup folder has no backup of that name. */
 export interface UnknownBackupFault {
   readonly code: "unknown_backup";
@@ -146,6 +156,7 @@ export type AnyFault =
   | AuditLogDamagedFault
   | AuditMaintenanceFault
   | UnknownBackupFault
+  | InvalidRulesFault
   | MaintenanceFault;
 
 export type FaultCode = AnyFault["code"];

@@ -1,9 +1,11 @@
 import { formatList } from "./fault-parts.ts";
 import type { FaultRows } from "./fault-row.ts";
-import type { AccessFault, FaultWithCode, RequestFault } from "./fault-types.ts";
+import type { AccessFault, FaultWithCode, InvalidRulesFault, RequestFault } from "./fault-types.ts";
 
 /** Requests that are refused before a rule of the domain decides, and logins. */
-export const REQUEST_FAULTS: FaultRows<RequestFault["code"] | AccessFault["code"]> = {
+export const REQUEST_FAULTS: FaultRows<
+  RequestFault["code"] | AccessFault["code"] | InvalidRulesFault["code"]
+> = {
   invalid_json: {
     status: 400,
     message: ({ isEmpty }) =>
@@ -141,6 +143,23 @@ export const REQUEST_FAULTS: FaultRows<RequestFault["code"] | AccessFault["code"
     status: 429,
     message: ({ busy }) =>
       busy === undefined ? "too many failed attempts; wait a minute" : BUSY_MESSAGES[busy],
+  },
+  precondition_required: {
+    status: 428,
+    message: () =>
+      'send If-Match with the digest of the rules that are to be replaced, as in the ETag of GET, or "If-Match: *"',
+    hint: "berth rules apply sends it",
+  },
+  invalid_rules: {
+    status: 400,
+    message: ({ errors, line }) =>
+      `nothing was applied: the rules have ${errors === 1 ? "1 error" : `${errors} errors`}` +
+      `${line === 0 ? "" : `, the first in line ${line}`}; POST rules/check lists them`,
+    commandLineMessage: ({ errors }) =>
+      `nothing was applied: the rules have ${errors === 1 ? "1 error" : `${errors} errors`}`,
+    hint: "berth rules check FILE lists them",
+    field: "text",
+    sample: { errors: 2, line: 7 },
   },
   server_not_running: {
     status: 409,

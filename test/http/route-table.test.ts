@@ -59,11 +59,11 @@ test("only the pages and their files may be linked from other sites", async () =
 const changingRoutes = [
   ...table
     .map(([route]) => route)
-    .filter((route) => route.startsWith("POST ") && !CHANGES_NOTHING_BY_POST.includes(route)),
+    .filter((route) => /^(?:POST|PUT) /.test(route) && !CHANGES_NOTHING_BY_POST.includes(route)),
   ...CHANGES_BY_GET,
 ].toSorted();
 
-test("all POST routes except these, and these GET routes, change data", async () => {
+test("all POST and PUT routes except these, and these GET routes, change data", async () => {
   const changes = (await readRouteTable()).filter(({ changesState }) => changesState);
   expect(changes.map(label).toSorted()).toEqual(changingRoutes);
 });

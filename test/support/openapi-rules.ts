@@ -50,7 +50,7 @@ export function findBrokenRules(document: JsonObject): string[] {
   const ids = new Set<string>();
   for (const [route, operation] of listOperations(document)) {
     must(
-      /^(?:GET|POST) \/[^{}?#]*$/.test(route),
+      /^(?:GET|POST|PUT) \/[^{}?#]*$/.test(route),
       route,
       "must be a method and a path without a query",
     );
@@ -76,7 +76,7 @@ export function findBrokenRules(document: JsonObject): string[] {
     }
     checkParameters(route, asArray(operation["parameters"]), must);
     if ("requestBody" in operation) {
-      must(route.startsWith("POST "), route, "must be a POST to have a body");
+      must(/^(?:POST|PUT) /.test(route), route, "must be a POST or a PUT to have a body");
       checkContents(`${route} body`, asObject(operation["requestBody"]), must);
       checkBody(document, `${route} body`, asObject(operation["requestBody"]), must);
     }

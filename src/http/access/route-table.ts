@@ -4,7 +4,7 @@ import type { RouteDetail } from "../openapi/describe-route.ts";
 import { refuse } from "../faults.ts";
 import type { Plane } from "./planes.ts";
 
-export type Method = "GET" | "HEAD" | "POST";
+export type Method = "GET" | "HEAD" | "POST" | "PUT";
 
 /** What the gate and the access log know of a route. */
 export interface RouteAccess {
@@ -74,7 +74,7 @@ export const describedRoutes = (app: AnyElysia): DescribedRoute[] =>
   });
 
 export const changesState = ({ method, detail }: DescribedRoute): boolean =>
-  (method === "POST" && detail.changesNothing !== true) || detail.changesByGet === true;
+  (method !== "GET" && detail.changesNothing !== true) || detail.changesByGet === true;
 
 /** Refuses an unknown path with 404, and a method that the path does not have with 405. */
 export function findRoute(table: RouteTable, method: string, path: string): RouteAccess {

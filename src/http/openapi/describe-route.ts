@@ -45,6 +45,8 @@ interface OperationDescription {
   readonly hasLease?: boolean;
   /** Waits for a slot with Prefer: wait. */
   readonly canWait?: boolean;
+  /** Must have the header If-Match, with the digest of what it replaces. */
+  readonly requiresIfMatch?: boolean;
   /** Also accepts the document as a file or as plain text. */
   readonly upload?: boolean;
 }

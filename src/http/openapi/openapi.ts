@@ -120,6 +120,7 @@ function describeOperation(route: DescribedRoute, schemas: SchemaWriter): object
     ...(detail.idempotent === true ? [IDEMPOTENCY_KEY] : []),
     ...(detail.hasLease === true ? [NONCE] : []),
     ...(detail.canWait === true ? [PREFER] : []),
+    ...(detail.requiresIfMatch === true ? [IF_MATCH] : []),
   ];
   return {
     operationId: id,
@@ -230,6 +231,15 @@ const IDEMPOTENCY_KEY = {
     "1 to 64 visible ASCII characters. For 24 hours, the same command with the same key returns " +
     "the same outcome and is not counted twice.",
   schema: { type: "string", pattern: "^[!-~]{1,64}$" },
+};
+
+const IF_MATCH = {
+  name: "If-Match",
+  in: "header",
+  description:
+    "The digest of the rules that are to be replaced, in double quotes, as in the ETag of the " +
+    "rules. With *, any rules are replaced.",
+  schema: { type: "string" },
 };
 
 const RefusalSchema = Type.Object(

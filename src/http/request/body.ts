@@ -20,13 +20,15 @@ interface BodyRules {
   readonly emptyAllowed?: boolean;
   /** The body contains a document, so it may have 128 KiB. */
   readonly large?: boolean;
+  /** Another limit, for a body that contains a longer text. */
+  readonly maxBytes?: number;
 }
 
 /** The options of a POST route with a JSON body. */
 export function jsonBody<S extends TObject>(schema: S, rules: BodyRules = {}) {
-  const { emptyAllowed = false, large = false } = rules;
+  const { emptyAllowed = false, large = false, maxBytes } = rules;
   const bodyFields = listFields(schema);
-  const limit = large ? MAX_UPLOAD_BYTES : MAX_BODY_BYTES;
+  const limit = maxBytes ?? (large ? MAX_UPLOAD_BYTES : MAX_BODY_BYTES);
   // The OpenAPI document, which is built from the schema, needs the rule too.
   return routeBody({ ...schema, emptyAllowed }, limit, (bytes, request, replyHeaders) => {
     if (bytes.length === 0 && emptyAllowed) return {};

@@ -95,7 +95,7 @@ export interface Operation {
   /** Its address, behind the `#`. */
   readonly id: string;
   readonly group: string;
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT";
   readonly path: string;
   readonly summary: string;
   readonly description: string;
@@ -163,7 +163,7 @@ function operationOf(
   return {
     id: idOf(method, path),
     group: described.tags[0] ?? "",
-    method: method === "get" ? "GET" : "POST",
+    method: method === "get" ? "GET" : method === "put" ? "PUT" : "POST",
     path,
     summary: described.summary,
     description: described.description ?? "",

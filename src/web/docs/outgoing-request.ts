@@ -14,7 +14,7 @@ export interface RequestFormState {
 
 /** A request to send, without credentials. */
 export interface OutgoingRequest {
-  readonly method: "GET" | "POST";
+  readonly method: Operation["method"];
   /** Including the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
