@@ -29,6 +29,7 @@ import { licenseGenerate } from "./routes/license-generate.ts";
 import { licenseRemove } from "./routes/license-remove.ts";
 import { report } from "./routes/report.ts";
 import { requests } from "./routes/requests.ts";
+import { rules } from "./routes/rules.ts";
 import { licenseUpload } from "./routes/license-upload.ts";
 import { metrics } from "./routes/metrics.ts";
 import { page } from "./routes/page.ts";
@@ -99,6 +100,7 @@ const operatorRoutes = (deps: RouteDeps) =>
     .use(usage(deps))
     .use(report(deps))
     .use(settings(deps))
+    .use(rules(deps))
     .use(maintenance(deps))
     .use(backups(deps))
     .use(events(deps));

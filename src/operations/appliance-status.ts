@@ -1,4 +1,5 @@
 import type { RefusalTotal } from "../domain/demand/refusal-total.ts";
+import { findOverReserved } from "../domain/rules/apply-rules.ts";
 import type { State } from "../domain/state.ts";
 import {
   listStatementStatus,
@@ -9,6 +10,7 @@ import { viewLicense, type LicenseView } from "../domain/views.ts";
 import type { StoreHealth as StorageHealth } from "../store/store-health.ts";
 import type { StoreStatus } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
+import type { SharingFacts } from "./health/sharing-rules.ts";
 import type { OperationResult } from "./command-runner.ts";
 
 export type { StorageHealth };
@@ -25,6 +27,8 @@ export interface ApplianceOverview {
   readonly licenses: readonly LicenseView[];
   /** Usage statements, by vendor. */
   readonly statements: readonly StatementStatus[];
+  /** The site's rules, and what no longer fits them. */
+  readonly sharing: SharingFacts;
   readonly refusals: readonly RefusalTotal[];
 }
 
@@ -48,6 +52,10 @@ export class ApplianceStatus {
       auditGaps: state.auditGaps,
       licenses: [...state.licenses.values()].map((license) => viewLicense(state, license, context)),
       statements: listStatementStatus(state, context.at),
+      sharing: {
+        rules: state.rules?.rules ?? null,
+        overReserved: state.rules === null ? [] : findOverReserved(state, state.rules.rules),
+      },
       refusals: [...state.refusals.values()].toSorted((a, b) => b.count - a.count),
     }));
   }

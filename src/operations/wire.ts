@@ -38,6 +38,7 @@ import { RecordedSessions } from "./queue/recorded-sessions.ts";
 import { SessionLengths } from "./queue/session-lengths.ts";
 import { QueueDispatcher } from "./queue/queue-dispatcher.ts";
 import { SlotQueue } from "./queue/slot-queue.ts";
+import { SharingRules } from "./rules/sharing-rules.ts";
 import { SettingChanges } from "./setting-changes.ts";
 import { Slots } from "./slots.ts";
 import { Timekeeping } from "./timekeeping.ts";
@@ -60,6 +61,7 @@ export interface ApplianceOperations {
   readonly hostMove: HostMove;
   readonly access: AccessControl;
   readonly settingChanges: SettingChanges;
+  readonly sharingRules: SharingRules;
   readonly applianceStatus: ApplianceStatus;
   readonly usage: UsageReader;
   readonly usageUpdates: UsageUpdates;
@@ -198,6 +200,7 @@ export async function wire(
       timekeeping,
       hostMove: new HostMove(store, () => commands.recordRefusals()),
       access,
+      sharingRules: new SharingRules(store),
       settingChanges: new SettingChanges(store, new EditedSettingsFile(disk, folder)),
       applianceStatus: new ApplianceStatus(store, folder),
       usage: new UsageReader(store, usageUpdates),

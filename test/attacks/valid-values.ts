@@ -15,6 +15,8 @@ const oneOf = (...values: readonly string[]): fc.Arbitrary<string> => fc.constan
 const hoursFromNow = (hours: number): string =>
   new Date(Date.now() + hours * 3_600_000).toISOString();
 
+const RULES_TEXT = `[groups.g]\nusers = ["user-1*"]\n[[rule]]\nproduct = "${PRODUCT}"\ndeny = ["g"]\n`;
+
 type Values = Readonly<Record<string, fc.Arbitrary<string>>>;
 
 const usualValues = (documents: SiteDocuments): Values => ({
@@ -23,6 +25,8 @@ const usualValues = (documents: SiteDocuments): Values => ({
   user: oneOf(...FREQUENT_USERS, ...FREQUENT_USERS, ...FREQUENT_USERS, ...numbered("user", 30)),
   users: oneOf("user-0", "user-1\nuser-2\nuser-29"),
   os_hostname: oneOf("desk", ""),
+  host: oneOf("desk", ""),
+  login: oneOf("user-1", ""),
   ip_local: oneOf("10.0.0.7", "::1", ""),
   user_info: oneOf("", "a line\nand another"),
   borrowed_until: oneOf(hoursFromNow(1), hoursFromNow(12), ""),
@@ -46,7 +50,7 @@ const usualValues = (documents: SiteDocuments): Values => ({
   days: oneOf("1", "90", "0", ""),
   // Of no session: the ids are random.
   id: oneOf("0123456789abcdef0123456789abcdef"),
-  text: oneOf("A CODE", "a text"),
+  text: oneOf("A CODE", "a text", RULES_TEXT),
   frames: oneOf(
     splitIntoFrames("a text").join("\n"),
     splitIntoFrames("a text ".repeat(2_000)).join("\n"),

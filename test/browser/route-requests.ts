@@ -81,6 +81,10 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
     ...post("/api/admin/v1/qr/join", { frames: splitIntoFrames("a text").join("\n") }),
     isReadOnly: true,
   },
+  // They need the header If-Match, which these requests do not have.
+  { ...put("/api/admin/v1/rules", { text: "# no rules" }), isRejected: true },
+  { ...post("/api/admin/v1/rules/clear", {}), isRejected: true },
+  { ...post("/api/admin/v1/rules/check", { text: "# no rules" }), isReadOnly: true },
   post("/api/admin/v1/settings", { changes: '{"site_name": "evil"}' }),
   post("/api/admin/v1/access/users", { name: "eve", role: "user", password: PASSWORD }),
   post("/api/admin/v1/access/users/remove", { name: "eve" }),
@@ -102,6 +106,11 @@ const post = (path: string, fields: Fields, setup: RouteRequest["setup"] = []): 
 const get = (path: string, fields: Fields, setup: RouteRequest["setup"] = []): RouteRequest => ({
   ...post(path, fields, setup),
   method: "GET",
+});
+
+const put = (path: string, fields: Fields): RouteRequest => ({
+  ...post(path, fields),
+  method: "PUT",
 });
 
 /** A request as a page of another site sends it. */

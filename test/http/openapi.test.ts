@@ -154,6 +154,7 @@ const WITHOUT_FIELDS = new Set([
   "POST /api/admin/v1/events/test",
   "POST /api/admin/v1/support-bundle",
   "POST /api/admin/v1/usage/rebuild",
+  "POST /api/admin/v1/rules/clear",
 ]);
 
 const bodySchema = (document: Document, body: Operation["requestBody"]): Schema | undefined =>
@@ -173,7 +174,7 @@ const OBJECT_FIELDS: Readonly<Record<string, object>> = {
 test("the OpenAPI document describes every request field as optional, and as a string or an object", async () => {
   const document = await readDocument(await openAppliance());
   for (const [route, { parameters, requestBody }] of listOperations(document)) {
-    const hasBody = route.startsWith("POST ") && !WITHOUT_FIELDS.has(route);
+    const hasBody = /^(?:POST|PUT) /.test(route) && !WITHOUT_FIELDS.has(route);
     expect([route, requestBody !== undefined]).toEqual([route, hasBody]);
     for (const { required, schema } of parameters) {
       expect([route, required ?? false, schema.type]).toEqual([route, false, "string"]);
@@ -360,10 +361,27 @@ describe("the OpenAPI document describes the real reply of", () => {
       const name = await makeBackup(site);
       return site.post("/api/admin/v1/backups/verify", { backup: name });
     },
+    "GET /api/admin/v1/rules": (site) => site.get("/api/admin/v1/rules"),
+    "PUT /api/admin/v1/rules": (site) => applyRules(site),
+    "POST /api/admin/v1/rules/clear": (site) =>
+      site.post("/api/admin/v1/rules/clear", {}, { "if-match": "*" }),
+    "POST /api/admin/v1/rules/check": (site) =>
+      site.post("/api/admin/v1/rules/check", { text: RULES_TEXT }),
+    "GET /api/admin/v1/rules/explain": async (site) => {
+      expectOk(await applyRules(site));
+      return site.get("/api/admin/v1/rules/explain?user=ada&product=cad");
+    },
     "POST /api/admin/v1/qr": (site) => site.post("/api/admin/v1/qr", { text: "a text" }),
     "POST /api/admin/v1/qr/join": (site) =>
       site.post("/api/admin/v1/qr/join", { frames: splitIntoFrames("a text").join("\n") }),
   };
+  const RULES_TEXT =
+    '[groups.g]\nusers = ["b*"]\n[[rule]]\nproduct = "cad"\ndeny = ["g"]\nlimit = { each_user = 0 }\n';
+  const applyRules = (site: Appliance) =>
+    site.send("PUT", "/api/admin/v1/rules", {
+      body: JSON.stringify({ text: RULES_TEXT }),
+      headers: { "content-type": "application/json", "if-match": "*" },
+    });
   const FILES: Readonly<Record<string, (site: Appliance) => Promise<string>>> = {
     "POST /api/admin/v1/backup": async () => "{}",
     "POST /api/admin/v1/backups/download": async (site) =>

@@ -17,6 +17,7 @@ import type { Features } from "../../src/operations/features.ts";
 import type { HostMove } from "../../src/operations/host-move.ts";
 import type { SettingChanges } from "../../src/operations/setting-changes.ts";
 import type { SlotQueue } from "../../src/operations/queue/slot-queue.ts";
+import type { SharingRules } from "../../src/operations/rules/sharing-rules.ts";
 import type { Slots } from "../../src/operations/slots.ts";
 import type { UsageStatements } from "../../src/operations/usage/usage-statements.ts";
 import type { VendorTrust } from "../../src/operations/vendor-trust.ts";
@@ -236,6 +237,7 @@ describe("an internal error", () => {
         vendorTrust: broken as VendorTrust,
         usageStatements: broken as UsageStatements,
         hostMove: broken as HostMove,
+        sharingRules: broken as SharingRules,
         applianceStatus: broken as ApplianceStatus,
         usage: broken as UsageReader,
         usageUpdates: broken as UsageUpdates,

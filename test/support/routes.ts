@@ -57,6 +57,10 @@ const ROUTES: Readonly<Record<string, Readonly<Partial<Record<Method, Plane>>>>>
   "/api/admin/v1/statements": { GET: "admin", POST: "admin" },
   "/api/admin/v1/statements/document": { GET: "admin" },
   "/api/admin/v1/statements/acknowledge": { POST: "admin" },
+  "/api/admin/v1/rules": { GET: "admin", PUT: "admin" },
+  "/api/admin/v1/rules/check": { POST: "admin" },
+  "/api/admin/v1/rules/clear": { POST: "admin" },
+  "/api/admin/v1/rules/explain": { GET: "admin" },
   "/api/admin/v1/registrations": { GET: "admin" },
   "/api/admin/v1/registrations/slice": { GET: "admin" },
   "/api/admin/v1/registrations/changes": { GET: "admin" },
@@ -100,6 +104,7 @@ export const PAGE_PATHS: readonly string[] = ["/", "/api/v4/docs", "/assets/:nam
 /** Routes that change nothing although the method is POST. */
 export const CHANGES_NOTHING_BY_POST: readonly string[] = [
   "POST /api/admin/v1/backups/verify",
+  "POST /api/admin/v1/rules/check",
   "POST /api/admin/v1/trust/show",
   "POST /api/admin/v1/qr",
   "POST /api/admin/v1/qr/join",

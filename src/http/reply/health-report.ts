@@ -23,7 +23,7 @@ export type HealthSources = Pick<
 /** What an operator should know now, from all that the server knows. */
 export function createHealthReport(
   sources: HealthSources,
-  { kind, now, licenses, statements, storeStatus }: ApplianceOverview,
+  { kind, now, licenses, statements, sharing, storeStatus }: ApplianceOverview,
   { warnings, freeBytes }: StorageHealth,
 ): HealthReport {
   const { identity, applianceStatus } = sources;
@@ -46,6 +46,7 @@ export function createHealthReport(
       missingHardware: identity.matchHardware(license).missingKinds,
     })),
     statements,
+    sharing,
     hardware: { isWeak: weak, components: hardware.map(({ kind }) => kind) },
     movedAwayAt: sources.hostMove.findRetirement()?.at ?? null,
     tokens: sources.access.list().tokens,

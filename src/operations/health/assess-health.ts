@@ -18,6 +18,7 @@ import {
 import type { DeliveryFailure } from "../notifications/delivery-queue.ts";
 import { checkLicenses, type LicenseFacts } from "./licenses.ts";
 import { checkNotifications } from "./notifications.ts";
+import { checkSharingRules, type SharingFacts } from "./sharing-rules.ts";
 import { checkStatements } from "./statements.ts";
 import { checkStorage, type StorageFacts } from "./storage.ts";
 import { checkUsageUpdate } from "./usage.ts";
@@ -39,6 +40,7 @@ export interface HealthFacts extends WarningTime {
   readonly licenses: readonly LicenseFacts[];
   /** Usage statements, by vendor. */
   readonly statements: readonly StatementStatus[];
+  readonly sharing: SharingFacts;
   readonly hardware: { readonly isWeak: boolean; readonly components: readonly string[] };
   /** When the appliance was moved to another host; null: it was not. */
   readonly movedAwayAt: Instant | null;
@@ -75,6 +77,7 @@ function checkSite(facts: HealthFacts): HealthReport[] {
     checkClock(facts.clock),
     checkLicenses(facts.licenses, facts),
     checkStatements(facts.statements, now),
+    checkSharingRules(facts.sharing, facts.access),
     checkHardware(facts.hardware),
     checkCertificate(facts.certificateEndsAt, facts),
     checkTokens(facts.tokens, facts),

@@ -1,5 +1,6 @@
 // Every finding of the server, each provoked by the facts that cause it.
 import { describe, expect, test } from "bun:test";
+import type { Group } from "../../../src/domain/rules/rule-set.ts";
 import { assessHealth, type HealthFacts } from "../../../src/operations/health/assess-health.ts";
 import type { ServerAccess } from "../../../src/operations/health/exposures.ts";
 import {
@@ -74,8 +75,30 @@ const HEALTHY: HealthFacts = {
   backups: BACKUPS,
   notificationFailures: [],
   usageError: null,
+  sharing: { rules: null, overReserved: [] },
   fullCheck: null,
 };
+
+const ACCESS_BY_CERTIFICATE = { ...CLOSED, clientAuth: "mtls" as const };
+
+const rulesWith = (facts: Partial<Group>): HealthFacts["sharing"] => ({
+  rules: {
+    groups: [
+      {
+        name: "sim",
+        users: [],
+        hosts: [],
+        logins: [],
+        certificates: [],
+        networks: [],
+        ignoreCase: false,
+        ...facts,
+      },
+    ],
+    pools: [],
+  },
+  overReserved: [],
+});
 
 type Case = readonly [
   code: Finding["code"],
@@ -251,6 +274,29 @@ const CASES: readonly Case[] = [
         }),
       ],
     },
+  ],
+  [
+    "rules_over_reserved",
+    "warning",
+    "Rules reserve 6 slots of CAD, but there are 5: first come, first served",
+    {
+      sharing: {
+        rules: { groups: [], pools: [] },
+        overReserved: [{ product: "CAD", feature: null, reserved: 6, slots: 5 }],
+      },
+    },
+  ],
+  [
+    "rules_unmatched",
+    "warning",
+    "Rules name logins (sim), but applications do not log in",
+    { sharing: rulesWith({ logins: ["ada"] }), access: ACCESS_BY_CERTIFICATE },
+  ],
+  [
+    "rules_advisory",
+    "note",
+    "Rules go by names that callers choose (sim): they are advisory",
+    { sharing: rulesWith({ users: ["ada"] }), access: ACCESS_BY_CERTIFICATE },
   ],
   [
     "weak_binding",

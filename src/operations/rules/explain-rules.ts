@@ -1,0 +1,129 @@
+import type { RuleContext } from "../../domain/rule-context.ts";
+import { listReservations } from "../../domain/rules/judge-claim.ts";
+import type { CallerFacts, Limit } from "../../domain/rules/rule-set.ts";
+import type { RuledPool } from "../../domain/rules/rules-index.ts";
+import type { State } from "../../domain/state.ts";
+
+export interface ExplainedRule {
+  readonly rule: string;
+  /** The line of the site's rules. */
+  readonly line: number;
+  readonly result: "passes" | "refuses" | "applies";
+  readonly text: string;
+}
+
+/** The rules of a pool that apply to a caller, with their lines and numbers. */
+export function listSteps(
+  state: State,
+  ruled: RuledPool,
+  facts: CallerFacts,
+  groups: readonly string[],
+  { at }: RuleContext,
+): readonly ExplainedRule[] {
+  const { product, feature } = ruled.pool.rules;
+  return [
+    ...explainGroups("deny", ruled.pool.rules.deny, groups, "refuses"),
+    ...explainGroups("allow_only", ruled.pool.rules.allowOnly ?? [], groups, "passes"),
+    ...explainLimits(ruled, facts),
+    ...listReservations(state, { product, feature }, at).map(
+      ({ group, slots, idle, acting, idleSlots, line }): ExplainedRule => ({
+        rule: "reserve",
+        line,
+        result: "applies",
+        text:
+          `${slots} slots for group ${group}, ${idleSlots} of them idle (${idle}` +
+          `${acting === idle ? "" : ", recalled"})` +
+          (ruled.pool.findHome(facts) === group ? ": the caller's own reservation" : ""),
+      }),
+    ),
+    ...explainBorrow(ruled, groups),
+  ];
+}
+
+/** `onMatch` is what it means for the caller to be in one of the groups. */
+function explainGroups(
+  rule: string,
+  named: readonly { readonly group: string; readonly line: number }[],
+  groups: readonly string[],
+  onMatch: "passes" | "refuses",
+): readonly ExplainedRule[] {
+  const [first] = named.toSorted((a, b) => a.line - b.line);
+  if (first === undefined) return [];
+  const matching = named.filter(({ group }) => groups.includes(group));
+  const onMismatch = onMatch === "passes" ? "refuses" : "passes";
+  if (matching.length === 0) {
+    const count = named.length === 1 ? `group ${first.group}` : `any of ${named.length} groups`;
+    return [{ rule, line: first.line, result: onMismatch, text: `not in ${count}` }];
+  }
+  return matching.map(({ group, line }) => ({
+    rule,
+    line,
+    result: onMatch,
+    text: `member of group ${group}`,
+  }));
+}
+
+function explainLimits({ pool, use }: RuledPool, facts: CallerFacts): readonly ExplainedRule[] {
+  const { eachUser, eachHost } = pool.rules;
+  const { person, host, limitGroups } = pool.sharesOf(facts);
+  return [
+    ...(eachUser === null || person === null
+      ? []
+      : [explainLimit("each_user", `person ${person}`, use.byPerson(person), eachUser)]),
+    ...(eachHost === null
+      ? []
+      : host === null
+        ? [noHostStep(eachHost.line)]
+        : [explainLimit("each_host", `host ${host}`, use.byHost(host), eachHost)]),
+    ...limitGroups.map((limit) =>
+      explainLimit("group", `group ${limit.group}`, use.byGroup(limit.group), limit),
+    ),
+  ];
+}
+
+const explainLimit = (
+  rule: string,
+  name: string,
+  inUse: number,
+  { slots, line }: Limit,
+): ExplainedRule => ({
+  rule,
+  line,
+  result: inUse < slots ? "passes" : "refuses",
+  text: `${name} uses ${inUse} of ${slots} slots`,
+});
+
+const noHostStep = (line: number): ExplainedRule => ({
+  rule: "each_host",
+  line,
+  result: "passes",
+  text: "the caller sends no host name, so this limit does not count",
+});
+
+function explainBorrow(
+  { pool: { rules } }: RuledPool,
+  groups: readonly string[],
+): readonly ExplainedRule[] {
+  const { borrow } = rules;
+  if (borrow === null) return [];
+  const { maxHours, maxSlots, keepHome } = borrow;
+  const limit = (
+    rule: string,
+    value: typeof maxHours,
+    describe: (count: number) => string,
+  ): ExplainedRule[] =>
+    value === null
+      ? []
+      : [{ rule, line: value.line, result: "applies", text: describe(value.slots) }];
+  return [
+    ...explainGroups("borrow.deny", borrow.deny, groups, "refuses"),
+    ...explainGroups("borrow.allow_only", borrow.allowOnly ?? [], groups, "passes"),
+    ...limit("borrow.max_hours", maxHours, (hours) => `a borrow lasts at most ${hours} hours`),
+    ...limit(
+      "borrow.max_slots",
+      maxSlots,
+      (slots) => `at most ${slots} slots are borrowed at once`,
+    ),
+    ...limit("borrow.keep_home", keepHome, (slots) => `${slots} slots are never borrowed`),
+  ];
+}

@@ -1,0 +1,162 @@
+import type { Fault } from "../../domain/fault.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import type { RuleSet } from "../../domain/rules/rule-set.ts";
+import type { State } from "../../domain/state.ts";
+import type { Instant } from "../../domain/time.ts";
+import type { InvalidRulesFault } from "../../faults/fault-types.ts";
+import { sha256 } from "../../platform/crypto/hash.ts";
+import { runBetweenRequests } from "../../platform/schedule/yield-to-requests.ts";
+import { TaskQueue } from "../../platform/schedule/task-queue.ts";
+import { parseRules } from "../../rules/parse-rules.ts";
+import type { RulesFinding } from "../../rules/rules-finding.ts";
+import { checkRules, hasErrors, type SiteFacts } from "../../rules/site-findings.ts";
+import type { StorageFault } from "../../store/journal/group-commit.ts";
+import type { Store } from "../../store/store.ts";
+import { flattenResult, type OperationResult } from "../command-runner.ts";
+import { explainClaim, type ExplainedCaller, type Explanation } from "./explain-claim.ts";
+import { previewRules, type PoolPreview, type StateReader } from "./rules-preview.ts";
+import { collectSiteFacts } from "./site-facts.ts";
+
+type ClientAuth = SiteFacts["clientAuth"];
+
+/** The rules of the site as they are applied. */
+export interface RulesView {
+  /** Empty: there are none. */
+  readonly text: string;
+  readonly digest: string;
+  /** Null: there are none. */
+  readonly appliedAt: Instant | null;
+  readonly groups: number;
+  readonly pools: number;
+}
+
+export interface AppliedRulesView extends RulesView {
+  /** Warnings: rules with errors are not applied. */
+  readonly findings: readonly RulesFinding[];
+}
+
+/** Digests of rules that a caller wants to replace; `*`: any rules. */
+export type ExpectedDigest = "*" | readonly string[];
+
+export interface RulesCheck {
+  readonly digest: string;
+  readonly findings: readonly RulesFinding[];
+  /** Null: the rules have errors. */
+  readonly preview: readonly PoolPreview[] | null;
+}
+
+/** So many holders are counted in a few milliseconds. */
+const HOLDERS_PER_STEP = 5_000;
+
+/** The digest of no rules: that of an empty text. */
+const NO_RULES_DIGEST = sha256("");
+
+/** Checks, applies, shows and explains the site's rules of sharing. */
+export class SharingRules {
+  readonly #store: Store;
+  readonly #changes = new TaskQueue();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  read(): OperationResult<RulesView> {
+    return this.#store.read(viewRules);
+  }
+
+  /** Everything that is wrong in a text, and what it would change. Changes nothing. */
+  async check(text: string, clientAuth: ClientAuth): OperationResult<RulesCheck> {
+    const { rules, findings } = this.#inspect(text, clientAuth);
+    const time = await this.#store.read((_state, { at }) => at);
+    if (!time.ok) return time;
+    const readState: StateReader = (view) => this.#store.peek((state) => view(state, time.value));
+    const preview = rules === null ? null : await previewRules(rules, readState);
+    const checked = { digest: sha256(text), findings, preview };
+    // Like every other reply, it waits until what it shows is on disk.
+    return this.#store.read(() => checked);
+  }
+
+  /**
+   * Replaces all rules. `expected` are digests, one of which the present rules must have. Holders
+   * are counted for the new rules beforehand, in steps, so that no request waits for it.
+   */
+  apply(
+    text: string,
+    expected: ExpectedDigest,
+    clientAuth: ClientAuth,
+    peer: string,
+  ): Promise<Result<AppliedRulesView, Fault | StorageFault | InvalidRulesFault>> {
+    return this.#changes.run(async () => {
+      const { rules, findings } = this.#inspect(text, clientAuth);
+      if (rules === null) return err(makeInvalidRules(findings));
+      const digest = sha256(text);
+      const prepared = await this.#prepare(rules, digest);
+      if (!prepared.ok) return prepared;
+      const result = await this.#store.transact(
+        {
+          type: "ApplyRules",
+          text,
+          digest,
+          rules,
+          expected: this.#findExpected(expected),
+          peer,
+        },
+        viewRules,
+      );
+      if (!result.ok) return result;
+      return ok({ ...result.value, findings });
+    });
+  }
+
+  async explain(caller: ExplainedCaller): OperationResult<Explanation> {
+    return flattenResult(
+      await this.#store.read((state, context) => explainClaim(state, caller, context)),
+    );
+  }
+
+  #inspect(
+    text: string,
+    clientAuth: ClientAuth,
+  ): { readonly rules: RuleSet | null; readonly findings: readonly RulesFinding[] } {
+    const parsed = parseRules(text);
+    const site = this.#store.peek((state) => collectSiteFacts(state, clientAuth));
+    const findings = checkRules(parsed, site);
+    return { rules: hasErrors(findings) ? null : parsed.rules, findings };
+  }
+
+  /** What the command expects: one digest, null for no rules, or `*`. */
+  #findExpected(expected: ExpectedDigest): string | null {
+    if (expected === "*") return expected;
+    const { digest } = this.#store.peek(viewRules);
+    const chosen = expected.includes(digest) ? digest : (expected[0] ?? "");
+    return chosen === NO_RULES_DIGEST ? null : chosen;
+  }
+
+  async #prepare(rules: RuleSet, digest: string): Promise<Result<null, StorageFault>> {
+    const started = await this.#store.read((state, { at }) =>
+      state.rulesIndex.prepare(state, digest, rules, at),
+    );
+    if (!started.ok) return started;
+    let isCounted = false;
+    while (!isCounted) {
+      isCounted = await runBetweenRequests(() => started.value(HOLDERS_PER_STEP));
+    }
+    return ok(null);
+  }
+}
+
+const viewRules = ({ rules }: State): RulesView =>
+  rules === null
+    ? { text: "", digest: NO_RULES_DIGEST, appliedAt: null, groups: 0, pools: 0 }
+    : {
+        text: rules.text,
+        digest: rules.digest,
+        appliedAt: rules.at,
+        groups: rules.rules.groups.length,
+        pools: rules.rules.pools.length,
+      };
+
+function makeInvalidRules(findings: readonly RulesFinding[]): InvalidRulesFault {
+  const errors = findings.filter(({ severity }) => severity === "error");
+  return { code: "invalid_rules", errors: errors.length, line: errors[0]?.line ?? 0 };
+}
