@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import manifest from "../package.json";
 import * as exits from "../src/cli/frame/command.ts";
 import { commands } from "../src/cli/command-table.ts";
+import { parseRules } from "../src/rules/parse-rules.ts";
 import { settings } from "../src/cli/serve/settings.ts";
 import { FAULTS } from "../src/faults/catalog.ts";
 import { routes } from "./support/routes.ts";
@@ -47,6 +48,8 @@ function brokenLinks(path: string): string[] {
     });
 }
 
+const isRules = (toml: string): boolean => toml.includes("[[rule]]");
+
 describe("every document", () => {
   test.each(documentPaths)("%s links to files and headings that exist", (path) => {
     expect(brokenLinks(path)).toEqual([]);
@@ -87,11 +90,22 @@ describe("every document", () => {
     }
   });
 
+  test("shows sharing rules without errors", () => {
+    const blocks = codeBlocksIn("toml").filter(({ text }) => isRules(text));
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const { document, line, text } of blocks) {
+      expect([`${document}:${line}`, parseRules(text).findings]).toEqual([
+        `${document}:${line}`,
+        [],
+      ]);
+    }
+  });
+
   test("shows settings files whose keys are settings", () => {
     const blocks = codeBlocksIn("toml");
     expect(blocks.length).toBeGreaterThan(0);
     const known = new Set(Object.values(settings).map(({ name }) => name.replaceAll("-", "_")));
-    for (const { document, line, text } of blocks) {
+    for (const { document, line, text } of blocks.filter(({ text: block }) => !isRules(block))) {
       const keys = Object.keys(Bun.TOML.parse(text));
       expect([`${document}:${line}`, keys.filter((key) => !known.has(key))]).toEqual([
         `${document}:${line}`,

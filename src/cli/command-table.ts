@@ -24,6 +24,7 @@ import { reportCommands } from "./commands/report.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { rulesImportCommand } from "./commands/rules-import.ts";
 import { runCommand } from "./commands/run.ts";
+import { rulesCommands } from "./commands/rules.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { serviceCommands } from "./commands/service.ts";
 import { shellCommands } from "./commands/shell.ts";
@@ -67,6 +68,7 @@ export const commandGroups: readonly CommandGroup[] = [
       ...usageStatementCommands,
       ...reportCommands,
       releaseCommand,
+      ...rulesCommands,
       rulesImportCommand,
     ],
   },

@@ -15,16 +15,10 @@ import type { FindingList } from "./rules-finding.ts";
 import { quoteName, readCount, TableReader, type NumberRange } from "./table-reader.ts";
 import type { TomlTable } from "./toml-tree.ts";
 
-const RULE_KEYS = [
-  "product",
-  "feature",
-  "deny",
-  "allow_only",
-  "reserve",
-  "limit",
-  "borrow",
-  "queue",
-];
+/** What the rule is about. */
+const POOL_KEYS = ["product", "feature"];
+
+const RULE_KEYS = [...POOL_KEYS, "deny", "allow_only", "reserve", "limit", "borrow", "queue"];
 
 /** Reads one `[[rule]]`. Null: it names no product, or says nothing. */
 export function readRule(
@@ -58,7 +52,7 @@ export function readRule(
     borrow: readBorrow(rule, groups, findings),
     queue: readQueue(rule, groups, findings),
   };
-  if (RULE_KEYS.slice(2).every((key) => !rule.has(key))) {
+  if ([...table.entries.keys()].every((key) => POOL_KEYS.includes(key))) {
     findings.warn(table.line, "this rule does nothing", "add deny, allow_only, reserve or limit");
     return null;
   }

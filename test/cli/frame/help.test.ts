@@ -90,6 +90,11 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
       "cert-file quiet",
   ),
   release: [...SITE, "product", "user", "all", "yes", "json"],
+  "rules check": [...SITE, "json"],
+  "rules apply": [...SITE, "json"],
+  "rules show": [...SITE, "out", "json"],
+  "rules explain": [...SITE, ...words("user host from login product feature json")],
+  "rules clear": [...SITE, "json"],
   "rules import": ["map", "out", "json"],
   "license request": [
     ...SITE,
@@ -216,6 +221,11 @@ describe("berth help", () => {
       "report",
       "report what-if",
       "release",
+      "rules check",
+      "rules apply",
+      "rules show",
+      "rules explain",
+      "rules clear",
       "rules import",
     ]);
   });
