@@ -14,6 +14,7 @@ import { measureGrowth } from "./growth.ts";
 import { measureMetrics } from "./metrics.ts";
 import { parseOptions, USAGE, type BenchOptions, type PartName } from "./options.ts";
 import { checkPeer } from "./peer-server.ts";
+import { measureQueue } from "./queue.ts";
 import { measureSlowDisks } from "./slow-disks.ts";
 import { measureSpeed } from "./speed.ts";
 import { measureStart } from "./start.ts";
@@ -26,6 +27,7 @@ const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartRe
   speed: async ({ size, peers }) => measureSpeed(await buildBaselines(), size, peers),
   growth: ({ size }) => measureGrowth(size),
   metrics: ({ size }) => measureMetrics(size),
+  queue: ({ size }) => measureQueue(size),
   waiting: ({ size }) => measureWaiting(size),
   checkpoints: ({ size }) => measureCheckpoints(size),
   "slow-disks": ({ size }) => measureSlowDisks(size),

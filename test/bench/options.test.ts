@@ -12,6 +12,7 @@ describe("the options of the benchmark", () => {
       "growth",
       "metrics",
       "waiting",
+      "queue",
       "checkpoints",
       "slow-disks",
     ]);

@@ -11,6 +11,7 @@ const USUAL_PARTS = [
   "growth",
   "metrics",
   "waiting",
+  "queue",
   "checkpoints",
   "slow-disks",
 ] as const;

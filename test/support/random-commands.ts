@@ -4,6 +4,7 @@ import { DAY, MINUTE } from "../../src/domain/time.ts";
 import { makeRequestCommand, requestIdFor, VENDOR } from "./new-site.ts";
 import { nextStatement } from "./statements.ts";
 import { dispatch, dropPlace, movePlace, placeFacts, takePlace } from "./queue-commands.ts";
+import { applyRules, group, named, NO_RULES, poolRules, reserve, ruleSet } from "./rule-sets.ts";
 import {
   borrow,
   consume,
@@ -64,6 +65,26 @@ const installCommand = fc
       ),
     }),
   );
+
+const RULE_SETS = [
+  NO_RULES,
+  ruleSet(
+    [
+      group("proto", { users: ["__proto__", "ada"] }),
+      group("constructor", { hosts: ["__proto__"] }),
+    ],
+    poolRules("cad", {
+      reservations: [reserve("constructor", 1), reserve("proto", 1, "lend")],
+      queue: { line: 1, priority: ["proto"], holdSeconds: 30, maxWaiting: 3 },
+    }),
+    poolRules("__proto__", { deny: named("proto"), eachHost: { slots: 1, line: 2 } }),
+  ),
+  ruleSet(
+    [group("__proto__", { users: ["b*", "c*"] })],
+    poolRules("cad", { allowOnly: named("__proto__"), eachUser: { slots: 1, line: 3 } }),
+    poolRules("constructor", { groupLimits: [{ group: "__proto__", slots: 1, line: 4 }] }),
+  ),
+];
 
 const LICENSES = [1, 2, 11, 12, 21, 22];
 const OTHER_VENDOR = { ...VENDOR, vendor: "VENDOR0000000002", products: ["other"] };
@@ -126,6 +147,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       .record({ product, lapsed: fc.constantFrom([], [], [], ["__proto__"], ["ada", "bob"]) })
       .map((fields) => dispatch(fields.product, fields.lapsed)),
   },
+  fc.constantFrom(...RULE_SETS).map((rules) => applyRules(rules)),
   fc.record({ user, product }).map((fields) => movePlace(fields.user, fields.product)),
   fc.record({ user, product }).map((fields) => dropPlace(fields.user, fields.product)),
   {

@@ -130,6 +130,7 @@ export function replayEvents(events: readonly Event[]): State {
 export const dumpState = ({
   registrationsByPeer: _byPeer,
   slotChanges: _changes,
+  rulesIndex: _index,
   ...state
 }: State) => ({
   ...state,
@@ -148,6 +149,7 @@ export const dumpState = ({
   idempotencyRecords: [...state.idempotencyRecords],
   refusals: [...state.refusals],
   openEpisodes: [...state.openEpisodes],
+  recalls: [...state.recalls],
 });
 
 const dumpLicense = ({ counter, pool, features, ...license }: License) => ({

@@ -5,8 +5,8 @@ import { findPlace } from "./holds.ts";
 
 /**
  * The license whose held slot the user may collect; null: none. Holds beyond the slots of a license
- * cannot be collected: the next dispatch withdraws the newest of them. Nor can a hold that was given
- * to a member of a reserved group, if the user calls from elsewhere and is not a member there.
+ * cannot be collected: the next dispatch withdraws the newest of them. Nor can a hold of a member
+ * of a reserved group, if the user calls from elsewhere and is no member there.
  */
 export function findCollectable(
   state: State,
