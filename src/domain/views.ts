@@ -2,6 +2,8 @@ import { totalAt } from "./consumption/counters.ts";
 import { checkLicenseValid } from "./licenses/licenses.ts";
 import { moveGraceEnd } from "./appliance/move.ts";
 import type { RuleContext } from "./rule-context.ts";
+import { factsOfHolder } from "./rules/caller-facts.ts";
+import { listReservations } from "./rules/judge-claim.ts";
 import { countSlotsInUse } from "./slots/pool.ts";
 import { getBorrowEnd } from "./slots/slots.ts";
 import type { Registration } from "./slots/registration.ts";
@@ -79,6 +81,8 @@ export interface RegistrationView extends Readonly<Registration> {
   readonly license: number;
   readonly product: string;
   readonly features: readonly string[];
+  /** The group whose reserved slots the holder uses; null: none. */
+  readonly home: string | null;
 }
 
 /** One page of a long list: at most `limit` items after this slot. */
@@ -104,7 +108,7 @@ export function viewRegistrations(
       if (registration.end <= at) continue;
       if (remaining === 0) break;
       remaining -= 1;
-      views.push(viewRegistration(license, registration, at));
+      views.push(viewRegistration(state, license, registration, at));
     }
   }
   return views.toSorted((a, b) => a.slot - b.slot).slice(0, limit);
@@ -112,6 +116,7 @@ export function viewRegistrations(
 
 /** A registration that has not ended at this instant. */
 export function viewRegistration(
+  state: State,
   { id, terms, features }: License,
   registration: Registration,
   at: Instant,
@@ -126,5 +131,41 @@ export function viewRegistration(
     license: id,
     product: terms.product,
     features: featuresInUse.map(([code]) => code),
+    home: findHome(state, terms.product, registration),
   };
+}
+
+function findHome(state: State, product: string, registration: Registration): string | null {
+  const rules = state.rulesIndex.findRules(state, product, null);
+  return rules?.findHome(factsOfHolder(registration)) ?? null;
+}
+
+/** The site's rules of sharing, as far as figures depend on them. */
+export interface RulesView {
+  readonly digest: string;
+  /** Of installed products and their features, in the order of the rules. */
+  readonly reservations: readonly PoolReservations[];
+}
+
+export interface PoolReservations {
+  readonly product: string;
+  /** Null: the slots of the product itself. */
+  readonly feature: string | null;
+  readonly reserved: number;
+  /** Reserved slots that their groups do not use. */
+  readonly idle: number;
+}
+
+/** Null: there are no rules. */
+export function viewRules(state: State, at: Instant): RulesView | null {
+  if (state.rules === null) return null;
+  const { digest, rules } = state.rules;
+  const reservations = rules.pools.flatMap(({ product, feature, reservations: written }) => {
+    if (written.length === 0 || !state.products.has(product)) return [];
+    const uses = listReservations(state, { product, feature }, at);
+    const reserved = uses.reduce((sum, { slots }) => sum + slots, 0);
+    const idle = uses.reduce((sum, { idleSlots }) => sum + idleSlots, 0);
+    return [{ product, feature, reserved, idle }];
+  });
+  return { digest, reservations };
 }

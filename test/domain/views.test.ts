@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Terms } from "../../src/domain/licenses/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { viewFeature, viewLicense, viewRegistrations } from "../../src/domain/views.ts";
+import { viewFeature, viewLicense, viewRegistrations, viewRules } from "../../src/domain/views.ts";
 import {
   justBefore,
   borrow,
@@ -22,6 +22,7 @@ import {
   utc,
 } from "../support/scenario.ts";
 import { contextAt } from "../support/rule-context.ts";
+import { applyRules, group, poolRules, reserve, ruleSet } from "../support/rule-sets.ts";
 
 const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
 const prints = featureTerms("prints", { consumption: consumptionTerms({ period: "daily" }) });
@@ -134,11 +135,52 @@ describe("viewRegistrations", () => {
     expect(firstAt(minutesLater(10))?.borrowedUntil).toBeNull();
   });
 
+  test("names the group whose reserved slots the holder has, as the rules say now", () => {
+    const state = replayEvents(history.events);
+    const homes = () => viewRegistrations(state, null, MONDAY).map((r) => [r.user, r.home]);
+    expect(homes()).toEqual([
+      ["bob", null],
+      ["ada", null],
+    ]);
+    const groups = [group("sim", { users: ["ada", "bob"] })];
+    const rules = ruleSet(groups, poolRules("cad", { reservations: [reserve("sim", 2)] }));
+    transact(state, applyRules(rules), contextAt(MONDAY));
+    expect(homes()).toEqual([
+      ["bob", null],
+      ["ada", "sim"],
+    ]);
+  });
+
   test("gives copies that do not change with the state", () => {
     const state = replayEvents(history.events);
     const [registration] = viewRegistrations(state, "cad", MONDAY);
     transact(state, register("ada"), contextAt(minutesLater(20)));
     expect(registration?.end).toBe(minutesLater(30));
     expect(viewRegistrations(state, "cad", minutesLater(20))[0]?.end).toBe(minutesLater(50));
+  });
+});
+
+describe("viewRules", () => {
+  const sim = group("sim", { users: ["ada"] });
+  const other = group("other", { users: ["eve"] });
+  const cad = poolRules("cad", { reservations: [reserve("sim", 2), reserve("other", 1, "lend")] });
+  const rules = ruleSet(
+    [sim, other],
+    cad,
+    poolRules("gone", { reservations: [reserve("sim", 5)] }),
+  );
+
+  test("is null without rules", () => {
+    expect(viewRules(replayEvents([licenseInstalled(1)]), MONDAY)).toBeNull();
+  });
+
+  test("adds up the reservations of installed products, and their idle slots", () => {
+    const state = replayEvents([licenseInstalled(1, { slots: 10 })]);
+    transact(state, applyRules(rules), contextAt(MONDAY));
+    const reserved = () => viewRules(state, MONDAY)?.reservations;
+    expect(reserved()).toEqual([{ product: "cad", feature: null, reserved: 3, idle: 3 }]);
+    transact(state, register("ada"), contextAt(MONDAY));
+    transact(state, register("bob"), contextAt(MONDAY));
+    expect(reserved()).toEqual([{ product: "cad", feature: null, reserved: 3, idle: 2 }]);
   });
 });

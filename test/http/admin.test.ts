@@ -90,6 +90,7 @@ describe("GET /api/admin/v1/status", () => {
         },
       ],
       queue: { changes: 0, products: [] },
+      rules: null,
       refusals: [],
     });
     expect(storage).toMatchObject({ fault: null, checkpoint_error: null, recovery_notes: [] });

@@ -57,6 +57,7 @@ test("register stores the caller's fields and the address of the peer", async ()
       expires_at: "2026-03-02T09:30:00.000Z",
       borrowed_until: null,
       features: [],
+      home: null,
     },
   ]);
 });

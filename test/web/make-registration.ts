@@ -17,5 +17,6 @@ export const makeRegistration = (
   expires_at: "2026-03-02T09:30:00.000Z",
   borrowed_until: null,
   features: [],
+  home: null,
   ...changes,
 });

@@ -58,4 +58,5 @@ const COLUMNS: { readonly [F in keyof RegistrationReply]: SlotColumn | null } = 
   license_id: null,
   ip_local: null,
   user_info: null,
+  home: null,
 };

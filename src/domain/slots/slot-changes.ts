@@ -55,7 +55,7 @@ export function findSlotChanges(
     const license = state.licenses.get(ref.license);
     const registration = license && findHeldSlot(license.pool, ref.user, at);
     if (license === undefined || registration == null) removed.push(ref);
-    else changed.push(viewRegistration(license, registration, at));
+    else changed.push(viewRegistration(state, license, registration, at));
   }
   return { changed, removed, renewed };
 }

@@ -18,7 +18,7 @@ export async function statusReply(
   const storageHealth = applianceStatus.storageHealth();
   const { warnings, freeBytes, slowestSyncMs } = storageHealth;
   const overview = unwrap(await applianceStatus.read());
-  const { kind, now, createdAt, storeStatus, auditGaps, licenses, refusals } = overview;
+  const { kind, now, createdAt, storeStatus, auditGaps, licenses, refusals, rules } = overview;
   const fullCheck = sources.fullCheck();
   const { siteName, expiryWarningDays } = sources.siteSettings();
   return {
@@ -79,6 +79,7 @@ export async function statusReply(
     certificate: certificateReply(sources.certificate()),
     backups: runningServer && backupsStatus(runningServer.backups.status()),
     queue: queueStatusReply(sources.queue.summarize()),
+    rules: rules && { digest: rules.digest, reservations: [...rules.reservations] },
     refusals: refusals.map(({ product, feature, code, count }) => ({
       product,
       feature,

@@ -106,6 +106,25 @@ export const StatusReply = Type.Object(
       description: "Scheduled backups; null without a running server.",
     }),
     queue: QueueStatusReply,
+    rules: Type.Union(
+      [
+        Type.Object({
+          digest: Type.String({ description: "SHA-256 of the text of the rules, in hex." }),
+          reservations: Type.Array(
+            Type.Object({
+              product: Type.String(),
+              feature: Type.Union([Type.String(), Type.Null()], {
+                description: "null: the slots of the product itself.",
+              }),
+              reserved: Type.Integer(),
+              idle: Type.Integer({ description: "Reserved slots that their groups do not use." }),
+            }),
+          ),
+        }),
+        Type.Null(),
+      ],
+      { description: "The sharing rules of the site; null without rules." },
+    ),
     refusals: Type.Array(
       Type.Object({
         product: text,

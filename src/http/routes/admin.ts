@@ -30,6 +30,9 @@ export const RegistrationReply = Type.Object(
     expires_at: time,
     borrowed_until: Type.Union([time, Type.Null()]),
     features: Type.Array(Type.String()),
+    home: Type.Union([Type.String(), Type.Null()], {
+      description: "The group whose reserved slots the user has; null: none.",
+    }),
   },
   { title: "Registration" },
 );
@@ -90,4 +93,5 @@ export const registrationReply = (registration: RegistrationView): RegistrationR
   expires_at: rfc3339(registration.end),
   borrowed_until: rfc3339OrNull(registration.borrowedUntil),
   features: [...registration.features],
+  home: registration.home,
 });
