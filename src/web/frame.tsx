@@ -95,6 +95,7 @@ const UpgradeNotice = ({ version }: { version: string }) => (
 
 const AuditLog = lazyView(async () => (await import("./audit-log/audit-log.tsx")).AuditLog);
 const Licenses = lazyView(async () => (await import("./licenses/licenses.tsx")).Licenses);
+const Queue = lazyView(async () => (await import("./queue/queue.tsx")).Queue);
 const Reports = lazyView(async () => (await import("./reports/reports.tsx")).Reports);
 const Settings = lazyView(async () => (await import("./settings/settings.tsx")).Settings);
 const Slots = lazyView(async () => (await import("./slots/slots.tsx")).Slots);
@@ -107,6 +108,8 @@ function CurrentView({ view }: { view: View }) {
       return <Licenses />;
     case "slots":
       return <Slots />;
+    case "queue":
+      return <Queue />;
     case "reports":
       return <Reports />;
     case "audit":

@@ -29,18 +29,29 @@ export const Header = () => (
 
 const Navigation = () => (
   <nav aria-label={frame.navigation}>
-    {VIEWS.map((view) => (
-      <a
-        key={view}
-        href={linkTo(view)}
-        aria-current={currentRoute.value.view === view ? "page" : undefined}
-      >
-        {frame.views[view]}
+    {VIEWS.filter((view) => view !== "queue").map((view) => (
+      <a key={view} href={linkTo(view)} aria-current={isCurrent(view) ? "page" : undefined}>
+        <ViewName name={frame.views[view]} />
         {view === BADGE_VIEW && <Badge />}
       </a>
     ))}
   </nav>
 );
+
+/** On a phone, there is room for the first word of a name only. */
+function ViewName({ name }: { name: string }) {
+  const [first, ...more] = name.split(" ");
+  return (
+    <>
+      {first}
+      {more.length > 0 && <span class="more"> {more.join(" ")}</span>}
+    </>
+  );
+}
+
+/** The queue is beside the slots: their view leads to it. */
+const isCurrent = (view: View): boolean =>
+  currentRoute.value.view === view || (view === "slots" && currentRoute.value.view === "queue");
 
 const BADGE_VIEW: View = "health";
 

@@ -5,6 +5,7 @@ import { recall, remember } from "./remembered.ts";
 export const VIEWS = [
   "overview",
   "slots",
+  "queue",
   "licenses",
   "reports",
   "audit",

@@ -4,6 +4,8 @@ import type { ClosedEpisode } from "../../src/domain/demand/episode.ts";
 import type { Register } from "../../src/domain/slots/register.ts";
 import type { Terms } from "../../src/domain/licenses/terms.ts";
 import { DAY, instant, MINUTE } from "../../src/domain/time.ts";
+import { sha256 } from "../../src/platform/crypto/hash.ts";
+import { parseRules } from "../../src/rules/parse-rules.ts";
 import { unwrap } from "../support/licensed-store.ts";
 import { consumptionTerms, featureTerms, terms } from "../support/scenario.ts";
 import { installNewLicense, openSiteFolder } from "../support/site-folder.ts";
@@ -35,6 +37,7 @@ export async function createLargeSite(folder: string, { licenses, slots }: Size)
     for (const result of await Promise.all(results)) unwrap(result);
   }
   if (licenses > 1) await useUp(site);
+  await shareSlots(site, licenses > 1 ? ["CAD", "ENDING"] : ["CAD"]);
   await site.close();
 }
 
@@ -96,6 +99,40 @@ const registerUser = (number: number, product = "CAD"): Register => ({
   nonceDigest: null,
   identity: null,
 });
+
+/** A place must not end while the screens are checked. */
+const SHARING_RULES = `# Rules of the site
+[groups.simulation-and-analysis-department]
+users = ["user-1", "firstname.lastname-*"]
+networks = ["10.0.0.0/8"]
+
+[[rule]]
+product = "CAD"
+reserve = [{ group = "simulation-and-analysis-department", slots = 2 }]
+limit = { each_user = 4 }
+queue = { hold_seconds = 3600, priority = ["simulation-and-analysis-department"] }
+
+[[rule]]
+product = "ENDING"
+queue = { hold_seconds = 3600 }
+`;
+
+/** Rules are applied, and users wait: where a slot is free, it is held for the first of them. */
+async function shareSlots({ store }: Site, products: readonly string[]): Promise<void> {
+  const { rules } = parseRules(SHARING_RULES);
+  if (rules === null) throw new Error("the rules have errors");
+  const digest = sha256(SHARING_RULES);
+  const apply = { text: SHARING_RULES, digest, rules, expected: null, peer: "10.0.0.9" };
+  unwrap(await store.transact({ type: "ApplyRules", ...apply }, () => null));
+  const users = ["w.waiting", "firstname.lastname-7777@subsidiary.example.com", "x#ws-17.4711"];
+  for (const product of products) {
+    for (const user of users) {
+      const facts = { host: "ws-1", address: "10.0.0.9", login: null, certificate: null };
+      const place = { product, licenseId: null, user, facts, peer: "10.0.0.9" };
+      unwrap(await store.transact({ type: "TakePlace", ...place }, () => null));
+    }
+  }
+}
 
 /** One license is full, one is consumed beyond its quota, and a user was refused. */
 async function useUp({ store }: Site): Promise<void> {

@@ -70,6 +70,18 @@ export const SCREENS: readonly Screen[] = [
     states: [dialog("release-all dialog", /^Release all of/)],
   },
   {
+    name: "queue",
+    path: "#/queue",
+    ready: (page) => page.locator(".product-queue").first(),
+    states: [dialog("remove dialog", /^Remove .* from the queue/)],
+  },
+  {
+    name: "queue of a product, empty",
+    path: "#/queue/QUOTA",
+    ready: heading("No user waits for a slot of QUOTA"),
+    isSameEverywhere: true,
+  },
+  {
     name: "request wizard",
     path: "#/licenses/request",
     ready: heading(/^Step \d/),
@@ -188,6 +200,7 @@ export const NEW_SITE_SCREENS: readonly Screen[] = [
     ready: heading("Nothing to report yet"),
     isSignedIn: false,
   },
+  { name: "queue", path: "#/queue", ready: heading(/^No user waits/), isSignedIn: false },
   { name: "health", path: "#/health", ready: heading("Health"), isSignedIn: false },
   { name: "settings, access", path: "#/settings/access", ready: settingsTitle, isSignedIn: false },
   {

@@ -13,6 +13,7 @@ await runSuites({
     "page-health",
     "page-connection",
     "page-slots",
+    "page-queue",
     "page-audit-log",
     "page-settings",
     "page-backups",

@@ -128,6 +128,7 @@ export const JOBS: readonly Job[] = [
   suite("browser", "page-layout", 180, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-tasks", 40, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-slots", 40, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-queue", 30, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-audit-log", 35, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-connection", 90, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-overview", 30, { unaffectedBy: NOT_PAGE }),

@@ -4,8 +4,10 @@ import type { StatusReply } from "../../http/reply/status.ts";
 import { formatNumber } from "../format.ts";
 import { Time } from "../parts/time.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
+import { queueFigures } from "../queue/queue-status.ts";
+import { queue } from "../queue/queue-texts.ts";
 import { linkTo } from "../router.ts";
-import { expiryWarningDays } from "../status-stream.ts";
+import { expiryWarningDays, serverStatus } from "../status-stream.ts";
 import { overview } from "./overview-texts.ts";
 
 type LicenseStatus = StatusReply["licenses"][number];
@@ -28,12 +30,41 @@ export function LicenseCard({ license, now }: { license: LicenseStatus; now: str
         </a>
         <Availability license={license} />
       </p>
+      <SharingFigures product={product} />
       {license.max_consumptions !== null && (
         <Consumption total={license.total_consumptions} max={license.max_consumptions} />
       )}
     </article>
   );
 }
+
+/** What concerns a product as a whole, whichever of its licenses grants a slot. */
+function SharingFigures({ product }: { product: string }) {
+  const { waiting, holds } = queueFigures(product);
+  const reservation = findReservation(product);
+  if (waiting + holds === 0 && reservation === null) return null;
+  return (
+    <p class="sharing">
+      {waiting > 0 && (
+        <a href={linkTo("queue", product)}>{queue.waiting(waiting, formatNumber(waiting))}</a>
+      )}
+      {holds > 0 && (
+        <a href={linkTo("queue", product)}>{queue.holds(holds, formatNumber(holds))}</a>
+      )}
+      {reservation !== null && (
+        <span>
+          {overview.reserved(formatNumber(reservation.reserved), formatNumber(reservation.idle))}
+        </span>
+      )}
+    </p>
+  );
+}
+
+/** The reserved slots of the product itself; null: none. */
+const findReservation = (product: string) =>
+  serverStatus.value?.rules?.reservations.find(
+    (pool) => pool.product === product && pool.feature === null,
+  ) ?? null;
 
 /** A license that is refused grants none of its free slots. */
 function Availability({ license }: { license: LicenseStatus }) {

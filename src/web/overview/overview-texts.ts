@@ -3,6 +3,7 @@ export const overview = {
   inUse: (used: string, all: string) => `${used} of ${all} slots in use`,
   free: (free: string) => `${free} free`,
   full: "full",
+  reserved: (reserved: string, idle: string) => `${reserved} reserved, ${idle} of them idle`,
   over: (more: string) => `${more} more than the license allows`,
   validUntil: "expires",
   noExpiry: "no expiry",

@@ -4,6 +4,7 @@ export const frame = {
   views: {
     overview: "Overview",
     slots: "Slots",
+    queue: "Queue",
     licenses: "Licenses",
     reports: "Reports",
     audit: "Audit log",

@@ -11,6 +11,7 @@ const WIDTHS: { readonly [C in Column]: { readonly least: number; readonly share
   duration: { least: 7, share: 0 },
   borrowed: { least: 9, share: 0 },
   features: { least: 7, share: 1 },
+  home: { least: 8, share: 1 },
   info: { least: 8, share: 2 },
 };
 
@@ -23,6 +24,7 @@ const BY_IMPORTANCE: readonly Column[] = [
   "host",
   "borrowed",
   "features",
+  "home",
   "address",
   "info",
 ];

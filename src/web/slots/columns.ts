@@ -16,6 +16,7 @@ const COLUMN_OF_FIELD = {
   registered_at: "duration",
   borrowed_until: "borrowed",
   features: "features",
+  home: "home",
   user_info: "info",
   expires_at: null,
   license_id: null,
@@ -77,6 +78,10 @@ export const COLUMN_VIEWS: { readonly [C in Column]: ColumnView } = {
     text: ({ features }) => features.join(", "),
     searchTexts: ({ features }) => features,
     sortKey: ({ features }) => naturalSortKey(features.join(" ")),
+  },
+  home: {
+    text: ({ home }) => home ?? "",
+    searchTexts: ({ home }) => (home === null ? NOTHING : [home]),
   },
   info: { text: ({ user_info }) => user_info, searchTexts: ({ user_info }) => [user_info] },
 };

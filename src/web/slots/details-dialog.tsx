@@ -60,6 +60,7 @@ function factsOf({ registration }: SlotRow, now: number): readonly Fact[] {
     [detailsDialog.expires, <Time at={registration.expires_at} />],
     [columns.borrowed, borrowed_until === null ? "" : <Time at={borrowed_until} />],
     [columns.features, textOf("features")],
+    [columns.home, textOf("home")],
     [columns.info, registration.user_info],
   ];
   return facts.filter(([, value]) => value !== "");

@@ -1,5 +1,6 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
 import { admin, unwrapReply } from "../api.ts";
+import { serverStatus } from "../status-stream.ts";
 import { createSharedQuery } from "../use-query.ts";
 import { applyChanges, newList, type SlotList } from "./slot-list.ts";
 
@@ -14,15 +15,21 @@ export const slotList = createSharedQuery<SlotList>((cancelled) => readList(canc
   maxAge: () => (document.hidden ? BACKGROUND_INTERVAL : READ_INTERVAL),
 });
 
+/** The digest of the rules when the list was read: other rules mean other reserved slots. */
+let rulesOfList: string | null = null;
+
 async function readList(cancelled: AbortSignal): Promise<SlotList> {
+  const rules = serverStatus.peek()?.rules?.digest ?? null;
   const list = slotList.data.peek();
   const query = list === null ? {} : { since: list.cursor };
   const changes = await unwrapReply(
     admin.registrations.changes.get({ query, fetch: { signal: cancelled } }),
   );
   cancelled.throwIfAborted();
-  if (list !== null && !changes.reload) return applyChanges(list, changes, Date.now());
+  const isCurrent = list !== null && !changes.reload && rules === rulesOfList;
+  if (isCurrent) return applyChanges(list, changes, Date.now());
   const registrations = await readAll(cancelled);
+  rulesOfList = rules;
   return newList(registrations, changes, (list?.version ?? 0) + 2, Date.now());
 }
 

@@ -26,6 +26,7 @@ export const slots = {
     duration: "Duration",
     borrowed: "Borrowed until",
     features: "Features",
+    home: "Reserved for",
     info: "Info",
   },
   hiddenColumns: (titles: readonly string[]) =>

@@ -12,6 +12,7 @@ import { canChange } from "../session.ts";
 import { currentRoute } from "../router.ts";
 import { siteName } from "../site-name.ts";
 import { frame } from "../parts/common-texts.ts";
+import { SlotTabs } from "../queue/slot-tabs.tsx";
 import { slots } from "./slots-texts.ts";
 import { chooseLayout, filledColumns } from "./column-layout.ts";
 import { COLUMNS } from "./columns.ts";
@@ -109,6 +110,7 @@ export function Slots() {
   return (
     <div class="slots" ref={view}>
       <h2>{slots.title}</h2>
+      <SlotTabs />
       <div class="slot-tools">
         <SearchField value={search} />
         <ProductFilter />

@@ -1,0 +1,126 @@
+// The Queue page: users who wait for a slot appear at once, in their order, and an administrator
+// moves them to the front or removes them. A viewer reads the queue.
+import { afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { Locator, Page } from "playwright-core";
+import { callApi, startLicensedSite, type Licensed } from "./licensed-site.ts";
+import {
+  createToken,
+  expectEventually,
+  HOSTILE,
+  openSignedIn,
+  type OperatorPage,
+} from "./operator-page.ts";
+
+let site: Licensed;
+let token: string;
+
+beforeAll(async () => {
+  site = await startLicensedSite({ CAD: ["--slots", "1"], CAE: ["--slots", "2"] });
+  token = await createToken(site);
+});
+
+const placed: string[] = [];
+
+/** Takes the only slot, then the users wait for it in this order. */
+async function waitInQueue(...users: string[]): Promise<void> {
+  await callApi(site, "register", { product: "CAD", user: "holder" });
+  for (const user of users) {
+    const reply = await fetch(new URL("/api/v4/register", site.url), {
+      method: "POST",
+      headers: { "content-type": "application/json", prefer: "wait=0" },
+      body: JSON.stringify({ product: "CAD", user }),
+    });
+    expect(reply.headers.get("preference-applied")).toBe("wait");
+    placed.push(user);
+  }
+}
+
+afterEach(async () => {
+  for (const user of [...placed.splice(0), "holder"]) {
+    await callApi(site, "unregister", { product: "CAD", user });
+  }
+});
+
+interface QueuePage {
+  readonly opened: OperatorPage;
+  readonly page: Page;
+  readonly rows: Locator;
+  readonly users: () => Promise<string[]>;
+}
+
+async function openQueue(as = token): Promise<QueuePage> {
+  const opened = await openSignedIn(site, as, "#/queue");
+  const { page } = opened;
+  const rows = page.getByRole("region", { name: "Users who wait for CAD" }).locator("tbody tr");
+  return { opened, page, rows, users: () => rows.getByRole("link").allInnerTexts() };
+}
+
+describe("the queue", () => {
+  test("says what it is while no user waits", async () => {
+    const { opened, page } = await openQueue();
+    await page.getByRole("heading", { name: "No user waits for a slot" }).waitFor();
+    await page.getByText("Prefer: wait=60").waitFor();
+    await opened.checkLayouts("queue-empty");
+  });
+
+  test("shows users in their order as soon as they wait, and who gets a slot", async () => {
+    const { opened, page, rows, users } = await openQueue();
+    await page.getByRole("heading", { name: "No user waits for a slot" }).waitFor();
+    await waitInQueue("ada", HOSTILE, "lin");
+    await expectEventually(users, ["ada", HOSTILE, "lin"]);
+    await page.getByText("3 users waiting", { exact: true }).waitFor();
+    await rows.first().getByText("not known").waitFor();
+    await opened.checkLayouts("queue");
+    await callApi(site, "unregister", { product: "CAD", user: "holder" });
+    await rows.first().getByText("a slot is held").waitFor();
+    await page.getByText("2 users waiting, 1 slot held").waitFor();
+    await callApi(site, "register", { product: "CAD", user: "ada" });
+    await expectEventually(users, [HOSTILE, "lin"]);
+    await callApi(site, "unregister", { product: "CAD", user: "ada" });
+  });
+
+  test("is counted beside the slots, which lead to it", async () => {
+    await waitInQueue("ada", "lin");
+    const { page } = await openSignedIn(site, token, "#/slots/CAD");
+    await page.getByRole("link", { name: "Queue 2" }).click();
+    await page.getByRole("heading", { name: "Queue", level: 2 }).waitFor();
+    expect(new URL(page.url()).hash).toBe("#/queue/CAD");
+    await page.getByLabel("Product").selectOption("CAE");
+    await page.getByRole("heading", { name: "No user waits for a slot of CAE" }).waitFor();
+    await page.getByRole("link", { name: "In use", exact: true }).click();
+    await expectEventually(() => new URL(page.url()).hash, "#/slots/CAE");
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
+    await page.getByRole("link", { name: "2 users waiting" }).click();
+    await expectEventually(() => new URL(page.url()).hash, "#/queue/CAD");
+  });
+
+  test("lets an administrator move a user to the front, and remove one", async () => {
+    await waitInQueue("ada", "grace", "lin");
+    const { page, users } = await openQueue();
+    await expectEventually(users, ["ada", "grace", "lin"]);
+    await page.getByRole("button", { name: "Move lin to the front of the queue of CAD" }).click();
+    await page.getByText("lin is at the front of the queue of CAD.").waitFor();
+    await expectEventually(users, ["lin", "ada", "grace"]);
+    await page.getByRole("button", { name: "Remove ada from the queue of CAD" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await expectEventually(users, ["lin", "ada", "grace"]);
+    await page.getByRole("button", { name: "Remove ada from the queue of CAD" }).click();
+    await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+    await page.getByText("ada was removed from the queue of CAD.").waitFor();
+    await expectEventually(users, ["lin", "grace"]);
+  });
+
+  test("shows a viewer everything, and no buttons that change it", async () => {
+    await waitInQueue("ada", "lin");
+    const { page, users } = await openQueue(await createToken(site, "reader", "viewer"));
+    await expectEventually(users, ["ada", "lin"]);
+    expect(await page.getByRole("button", { name: /^(?:Remove|Move)/ }).count()).toBe(0);
+  });
+
+  test("has its events in the audit log", async () => {
+    await waitInQueue("ada");
+    const { page } = await openSignedIn(site, token, "#/audit/user=ada");
+    await page.locator(".event.queue").first().waitFor();
+  });
+});
