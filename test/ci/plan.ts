@@ -119,12 +119,12 @@ const shortUnlessPersistence = (secondsIfShort: number): Rules => ({
 });
 
 export const JOBS: readonly Job[] = [
-  slow(["bench", "binary", "cli", "http", "model", "platform"], 270),
+  slow(["bench", "binary", "cli", "http", "model", "platform"], 330),
   slow(["usage"], 150),
   slow(["sharing"], 75),
   slow(["operations", "store"], 30, { unaffectedBy: NOT_PERSISTENCE }),
   slow(["desk"], 30, { unaffectedBy: NOT_DESK }),
-  script("clients", 65),
+  script("clients", 85),
   suite("browser", "other-sites", 120, { unaffectedBy: NOT_BROWSER_ACCESS }),
   suite("browser", "page-layout", 180, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-tasks", 40, { unaffectedBy: NOT_PAGE }),

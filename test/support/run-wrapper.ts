@@ -1,5 +1,6 @@
 // Starts `berth run` of the executable, and collects what it and its command print.
 import { onTestFinished } from "bun:test";
+import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { buildBinary } from "./binary.ts";
 import { ScriptedServer, type ScriptedReply } from "./scripted-server.ts";
@@ -100,3 +101,7 @@ export const untilFile = (path: string): string[] => [
   "-c",
   `echo started; while [ ! -e ${path} ]; do sleep 0.02; done`,
 ];
+
+/** The only child of a process. */
+export const childOf = (pid: number): number =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { runWrapped, scriptedServer, startWrapped, untilFile } from "../../support/run-wrapper.ts";
+import {
+  childOf,
+  runWrapped,
+  scriptedServer,
+  startWrapped,
+  untilFile,
+} from "../../support/run-wrapper.ts";
 import { granted, refused } from "../../support/scripted-server.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -111,9 +117,6 @@ describe("berth run", () => {
 
 /** The system ignores SIGTSTP in a process group that no shell of the same session watches. */
 const WITH_JOB_CONTROL = ["bash", "-c", 'set -m; "$@" & wait -f $!', "bash"];
-
-const childOf = (pid: number): number =>
-  Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
 
 const stateOf = (pid: number): string =>
   /^State:\s+(\w)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? "";
