@@ -3,6 +3,7 @@ import type { ClockJumped, ClockSetBack, Event } from "../domain/event.ts";
 import { earliest, type Instant } from "../domain/time.ts";
 import { poolKey, SessionCollector } from "./collect-sessions.ts";
 import { TermsCollector } from "./collect-terms.ts";
+import { WaitCollector } from "./collect-waits.ts";
 import type { FinalState, PoolSizes } from "./final-state.ts";
 import type { KnownBefore, RecordedLine } from "./recorded-line.ts";
 import type {
@@ -14,7 +15,11 @@ import type {
   UntouchedSlots,
 } from "./site-record.ts";
 
-const NOTHING_KNOWN: KnownBefore = { terms: new Map(), borrows: new Map() };
+const NOTHING_KNOWN: KnownBefore = {
+  terms: new Map(),
+  borrows: new Map(),
+  places: new Set(),
+};
 
 /**
  * Builds a site record from lines of the audit log, oldest first, and the state after them. The
@@ -32,6 +37,7 @@ export class SiteRecordCollector {
   readonly #jumps: ClockJumped[] = [];
   readonly #sessions: SessionCollector;
   readonly #terms: TermsCollector;
+  readonly #waits: WaitCollector;
   /** A license was removed that is older than the record. */
   #hasUnknownHolders = false;
   readonly #episodes: EndedEpisode[] = [];
@@ -43,6 +49,7 @@ export class SiteRecordCollector {
     this.#periodFrom = from;
     this.#sessions = new SessionCollector(before.borrows);
     this.#terms = new TermsCollector(before.terms);
+    this.#waits = new WaitCollector(before.places);
   }
 
   /**
@@ -58,11 +65,16 @@ export class SiteRecordCollector {
     this.#periodFrom ??= at;
     if (auditSeq !== undefined) {
       const isGap = this.#lastAuditSeq !== null && auditSeq !== this.#lastAuditSeq + 1;
-      if (isGap) this.#sessions.markGap(this.#lastAt ?? at, this.#clockPeriods.length);
+      if (isGap) this.#markGap(this.#lastAt ?? at);
       this.#lastAuditSeq = auditSeq;
     }
     for (const event of events) this.#addEvent(event, seq);
     this.#lastAt = at;
+  }
+
+  #markGap(at: Instant): void {
+    this.#sessions.markGap(at, this.#clockPeriods.length);
+    this.#waits.markGap(at, this.#clockPeriods.length);
   }
 
   #addEvent(event: Event, seq: number): void {
@@ -91,6 +103,9 @@ export class SiteRecordCollector {
       case "MovedAway":
       case "MovedIn":
         return this.#terms.addEvent(event, position);
+      case "PlaceTaken":
+      case "PlaceLeft":
+        return this.#waits.addEvent(event, position);
       default:
         this.#sessions.addEvent(event, position);
     }
@@ -141,7 +156,11 @@ export class SiteRecordCollector {
 
   /** What the next record, which begins with the state `final`, cannot know from its own lines. */
   listKnown(final: FinalState): KnownBefore {
-    return { terms: final.terms, borrows: this.#sessions.listOpenBorrows(final) };
+    return {
+      terms: final.terms,
+      borrows: this.#sessions.listOpenBorrows(final),
+      places: new Set(final.places.map(({ place }) => place)),
+    };
   }
 
   /**
@@ -170,6 +189,7 @@ export class SiteRecordCollector {
         const product = products.get(consumption.license);
         return product === undefined ? [] : [{ product, ...consumption }];
       }),
+      waits: this.#waits.finish(final, clockPeriods.length),
     };
   }
 }

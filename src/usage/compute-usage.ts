@@ -31,6 +31,13 @@ export function computeUsage(
   for (const session of record.sessions) {
     addEdges(edgesOf(session), session, record.clockPeriods);
   }
+  for (const wait of record.waits) {
+    const ofQueue = edgesOf({ product: wait.product, feature: null });
+    for (const { clockPeriod, from, to } of clipToClockPeriods(wait, record.clockPeriods)) {
+      ofQueue[clockPeriod]?.push({ ...NO_CHANGE, at: from, waiting: 1 });
+      ofQueue[clockPeriod]?.push({ ...NO_CHANGE, at: to, waiting: -1 });
+    }
+  }
   for (const slots of untouched) addUntouched(edgesOf(slots)[0] ?? [], slots, record);
   for (const [pool, ofPool] of edges) {
     for (const [index, period] of record.clockPeriods.entries()) {
@@ -49,12 +56,18 @@ export function computeUsage(
   return table;
 }
 
-/** From an instant on, so many more slots are in use, and so many more of them borrowed. */
-interface Edge {
+/** From an instant on, so many more slots are in use, or borrowed, or users wait. */
+interface Edge extends Levels {
   readonly at: Instant;
+}
+
+interface Levels {
   readonly inUse: number;
   readonly borrowed: number;
+  readonly waiting: number;
 }
+
+const NO_CHANGE: Levels = { inUse: 0, borrowed: 0, waiting: 0 };
 
 function addEdges(
   edges: readonly Edge[][],
@@ -63,11 +76,11 @@ function addEdges(
 ): void {
   for (const part of clipToClockPeriods(session, clockPeriods)) {
     const ofPeriod = edges[part.clockPeriod];
-    ofPeriod?.push({ at: part.from, inUse: 1, borrowed: 0 });
-    ofPeriod?.push({ at: part.to, inUse: -1, borrowed: 0 });
+    ofPeriod?.push({ ...NO_CHANGE, at: part.from, inUse: 1 });
+    ofPeriod?.push({ ...NO_CHANGE, at: part.to, inUse: -1 });
     for (const borrow of listBorrowedParts(session, part)) {
-      ofPeriod?.push({ at: borrow.from, inUse: 0, borrowed: 1 });
-      ofPeriod?.push({ at: borrow.to, inUse: 0, borrowed: -1 });
+      ofPeriod?.push({ ...NO_CHANGE, at: borrow.from, borrowed: 1 });
+      ofPeriod?.push({ ...NO_CHANGE, at: borrow.to, borrowed: -1 });
     }
   }
 }
@@ -77,11 +90,12 @@ function addUntouched(
   { count, borrowedUntil }: UntouchedSlots,
   { from, to }: SiteRecord,
 ): void {
-  edges.push({ at: from, inUse: count, borrowed: 0 }, { at: to, inUse: -count, borrowed: 0 });
+  edges.push({ ...NO_CHANGE, at: from, inUse: count }, { ...NO_CHANGE, at: to, inUse: -count });
   for (const until of borrowedUntil) {
     const span = intersect({ from, to: until }, { from, to });
     if (span === null) continue;
-    edges.push({ at: span.from, inUse: 0, borrowed: 1 }, { at: span.to, inUse: 0, borrowed: -1 });
+    edges.push({ ...NO_CHANGE, at: span.from, borrowed: 1 });
+    edges.push({ ...NO_CHANGE, at: span.to, borrowed: -1 });
   }
 }
 
@@ -110,22 +124,23 @@ function addLimits({ limits }: PoolUsage, steps: readonly LimitStep[], end: Inst
 
 function addLevels(pool: PoolUsage, edges: readonly Edge[], limits: readonly LimitStep[]): void {
   const sorted = edges.toSorted((a, b) => a.at - b.at);
-  let [inUse, borrowed, nextLimit] = [0, 0, 0];
+  let [inUse, borrowed, waiting, nextLimit] = [0, 0, 0, 0];
   let limit: LimitStep | null = null;
   for (let next = 0; next < sorted.length;) {
     const at = sorted[next]?.at ?? instant(Infinity);
     for (; sorted[next]?.at === at; next += 1) {
       inUse += sorted[next]?.inUse ?? 0;
       borrowed += sorted[next]?.borrowed ?? 0;
+      waiting += sorted[next]?.waiting ?? 0;
     }
     const end = sorted[next]?.at ?? at;
-    if (inUse === 0) continue;
+    if (inUse === 0 && waiting === 0) continue;
     for (let from = at; from < end;) {
       for (; (limits[nextLimit]?.from ?? Infinity) <= from; nextLimit += 1)
         limit = limits[nextLimit] ?? null;
       const to = instant(Math.min(end, limits[nextLimit]?.from ?? Infinity));
-      const isFull = limit?.isInstalled === true && inUse >= limit.limit;
-      addStretch(pool, from, to, inUse, borrowed, isFull);
+      const isFull = inUse > 0 && limit?.isInstalled === true && inUse >= limit.limit;
+      addStretch(pool, from, to, { inUse, borrowed, waiting }, isFull);
       from = to;
     }
   }
@@ -135,8 +150,7 @@ function addStretch(
   pool: PoolUsage,
   from: Instant,
   to: Instant,
-  inUse: number,
-  borrowed: number,
+  { inUse, borrowed, waiting }: Levels,
   isFull: boolean,
 ): void {
   for (let at: number = from; at < to;) {
@@ -146,6 +160,7 @@ function addStretch(
       slotTime: inUse * (end - at),
       fullTime: isFull ? end - at : 0,
       borrowed,
+      waiting,
     });
     at = end;
   }

@@ -21,6 +21,7 @@ export function cutSiteRecord(
     sessions: record.sessions.filter(({ end, endPeriod }) => isWithin(end, endPeriod)),
     episodes: record.episodes.filter((e) => isWithin(e.endedAt, e.clockPeriod)),
     terms: record.terms.filter(({ to, endPeriod }) => isWithin(to, endPeriod)),
+    waits: record.waits.filter(({ end, endPeriod }) => isWithin(end, endPeriod)),
     consumptions: record.consumptions.filter((c) => isWithin(c.at, c.clockPeriod)),
   };
 }

@@ -13,6 +13,8 @@ export interface FinalState {
   /** When the appliance was moved to another host; null: it was not. */
   readonly retiredAt: Instant | null;
   readonly holders: readonly HeldSlot[];
+  /** The places in all queues. */
+  readonly places: readonly { readonly product: string; readonly place: number }[];
 }
 
 export interface HeldSlot {
@@ -72,7 +74,10 @@ function captureLicenses(state: State, now: Instant): Omit<FinalState, "holders"
     terms.set(id, { vendor: grant.vendor, terms: current });
   }
   const retiredAt = state.retirement?.at ?? null;
-  return { now, terms, products, retiredAt };
+  const places = [...state.queues].flatMap((queue) =>
+    [...queue.places].map(({ number: place }) => ({ product: queue.product, place })),
+  );
+  return { now, terms, products, retiredAt, places };
 }
 
 function listHolders({ licenses }: State): HeldSlot[] {

@@ -17,6 +17,8 @@ export interface KnownBefore {
   readonly terms: ReadonlyMap<number, KnownTerms>;
   /** The borrows of held slots, by slot. */
   readonly borrows: ReadonlyMap<number, KnownBorrow>;
+  /** The numbers of the places in all queues. */
+  readonly places: ReadonlySet<number>;
 }
 
 export interface KnownBorrow {

@@ -18,6 +18,7 @@ export interface SiteRecord {
   readonly episodes: readonly EndedEpisode[];
   readonly terms: readonly TermsPeriod[];
   readonly consumptions: readonly CountedConsumption[];
+  readonly waits: readonly QueueWait[];
 }
 
 export interface ClockPeriod {
@@ -67,6 +68,19 @@ export interface Borrow {
   readonly until: Instant;
   /** Index into `clockPeriods`: where it was borrowed. */
   readonly clockPeriod: number;
+}
+
+/** One user had a place in the queue of a product, until a slot was taken or the place ended. */
+export interface QueueWait {
+  readonly product: string;
+  readonly place: number;
+  /** Null: since before the record begins. */
+  readonly start: Instant | null;
+  /** Null: the user waits at the end of the record. */
+  readonly end: Instant | null;
+  /** Indices into `clockPeriods`. */
+  readonly startPeriod: number;
+  readonly endPeriod: number;
 }
 
 /** Slots of a pool that were held during a whole record. */

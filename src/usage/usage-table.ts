@@ -16,6 +16,8 @@ const COMBINE = {
   fullTime: add,
   /** The most borrowed slots at once. */
   borrowed: Math.max,
+  /** The most users in the queue at once. */
+  waiting: Math.max,
   /** Denied episodes that began. */
   episodes: add,
   /** What was counted; may be negative. */
@@ -153,6 +155,7 @@ export const mapFigures = <T>(make: (name: FigureName) => T): Record<FigureName,
   slotTime: make("slotTime"),
   fullTime: make("fullTime"),
   borrowed: make("borrowed"),
+  waiting: make("waiting"),
   episodes: make("episodes"),
   consumed: make("consumed"),
 });

@@ -55,17 +55,19 @@ test("usage survives a stop and a kill, and berth usage prints it", async () => 
   for (const { stdout } of [whileServed, afterKill]) {
     expect(stdout.split("\n")[0]).toMatch(/^from \S+ to \S+, in steps of .+$/);
     const [, , head = "", row = ""] = stdout.split("\n");
-    expect(head.split(/ {2,}/).slice(0, 7)).toEqual([
+    expect(head.split(/ {2,}/).slice(0, 8)).toEqual([
       "PRODUCT",
       "FEATURE",
       "SLOTS",
       "PEAK",
       "MEAN",
       "HOURS FULL",
+      "WAITING",
       "DENIED",
     ]);
-    const [product, feature, slots, peak, , , denied] = row.split(/ {2,}/);
-    expect([product, feature, slots, peak, denied]).toEqual(["DEMO", "-", "5", "3", "0"]);
+    const [product, feature, slots, peak, , , waiting, denied] = row.split(/ {2,}/);
+    expect([product, feature, slots, peak]).toEqual(["DEMO", "-", "5", "3"]);
+    expect([waiting, denied]).toEqual(["0", "0"]);
     expect(row).toMatch(/ {2}\| *[▁▂▃▄▅▆▇█]{1,2}\|$/);
   }
   const json = await runBinary(["usage", "--data", folder, "--json"]);

@@ -188,6 +188,7 @@ function makeUsageReply(): UsageReply {
     mean: none,
     full_seconds: none,
     borrowed: none,
+    waiting: none,
     episodes: eachStep(denied),
     consumed: none,
   });

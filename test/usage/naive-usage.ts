@@ -44,6 +44,7 @@ export interface NaiveStep {
   readonly peak: number;
   readonly slotTime: number;
   readonly fullTime: number;
+  readonly waiting: number;
   readonly episodes: number;
   readonly consumed: number;
   readonly limit: number | null;
@@ -52,6 +53,9 @@ export interface NaiveStep {
 
 export const poolName = (product: string, feature: string | null): string =>
   JSON.stringify([product, feature]);
+
+/** Places have numbers of the same sequence as slots: a queue is counted like a pool. */
+const queueOf = (pool: string): string => `queue of ${pool}`;
 
 export class NaiveUsage {
   readonly #slots: SeenSlot[] = [];
@@ -73,7 +77,8 @@ export class NaiveUsage {
         ...features.map(({ code }) => poolName(product, code)),
       ]),
     );
-    return [...new Set([...names, ...this.#slots.map(({ pool }) => pool)])];
+    const seen = this.#slots.map(({ pool }) => pool).filter((pool) => !pool.startsWith("queue"));
+    return [...new Set([...names, ...seen])];
   }
 
   get #period(): number {
@@ -96,6 +101,10 @@ export class NaiveUsage {
         for (const { slot, end } of feature.pool.inSlotOrder())
           present.set(slot, { pool: poolName(terms.product, code), end });
       }
+    }
+    for (const queue of state.queues) {
+      const pool = queueOf(poolName(queue.product, null));
+      for (const { number } of queue.places) present.set(number, { pool, end: Infinity });
     }
     for (const seen of this.#slots.filter(({ isGone }) => !isGone)) {
       const now = present.get(seen.slot);
@@ -154,7 +163,7 @@ export class NaiveUsage {
   /** Everything about one step of one pool, period by period, from instant to instant. */
   countStep(pool: string, step: number): NaiveStep {
     const [from, to] = [step * STEP, (step + 1) * STEP];
-    let [peak, slotTime, fullTime, observed] = [0, 0, 0, 0];
+    let [peak, slotTime, fullTime, waiting, observed] = [0, 0, 0, 0, 0];
     let limit: number | null = null;
     for (const [index, period] of this.#periods.entries()) {
       const start = Math.max(from, period.from);
@@ -162,12 +171,15 @@ export class NaiveUsage {
       if (start >= end) continue;
       observed += end - start;
       const ofPool = this.#slots.filter((s) => s.pool === pool);
-      const instants = this.#listInstants(ofPool, index, start, end);
+      const places = this.#slots.filter((s) => s.pool === queueOf(pool));
+      const instants = this.#listInstants([...ofPool, ...places], index, start, end);
       for (const [n, at] of instants.entries()) {
         const length = (instants[n + 1] ?? end) - at;
         const inUse = ofPool.filter((slot) => this.#isHeld(slot, index, at));
         const slots = this.#findLimit(pool, index, at);
         peak = Math.max(peak, inUse.length);
+        const inQueue = places.filter((place) => this.#isHeld(place, index, at));
+        waiting = Math.max(waiting, inQueue.length);
         slotTime += inUse.length * length;
         if (slots !== null) limit = Math.max(limit ?? 0, slots);
         if (slots !== null && inUse.length > 0 && inUse.length >= slots) fullTime += length;
@@ -178,7 +190,7 @@ export class NaiveUsage {
         .filter((c) => c.pool === pool && c.figure === figure && c.at >= from && c.at < to)
         .reduce((all, { count }) => all + count, 0);
     const counted = { episodes: sum("episodes"), consumed: sum("consumed") };
-    return { peak, slotTime, fullTime, ...counted, limit, observed };
+    return { peak, slotTime, fullTime, waiting, ...counted, limit, observed };
   }
 
   /** All instants at which anything may change. */

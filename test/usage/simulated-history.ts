@@ -258,6 +258,17 @@ export class SimulatedHistory {
         return scenario.registerFeature(user, FLOATING, where);
       case "releaseFeature":
         return scenario.releaseFeature(user, FLOATING, where);
+      case "takePlace":
+        return {
+          type: "TakePlace",
+          ...where,
+          licenseId: random.pick([null, null, 1]),
+          user,
+          facts: { host: "", address: "10.0.0.7", login: null, certificate: null },
+          peer: "10.0.0.7",
+        };
+      case "dispatch":
+        return { type: "Dispatch", product, lapsed: random.chance(0.2) ? [user] : [] };
       case "consume":
         return random.chance(0.5)
           ? scenario.consume(random.intBetween(-2, 9), where)
@@ -290,6 +301,8 @@ const WEIGHTS = {
   borrow: 3,
   feature: 5,
   releaseFeature: 1,
+  takePlace: 4,
+  dispatch: 3,
   consume: 3,
   install: 2,
   remove: 0.4,
@@ -360,6 +373,7 @@ export function compareWithNaive(table: UsageTable, naive: NaiveUsage): string[]
         peak: figures?.peak[step % 12] ?? 0,
         slotTime: figures?.slotTime[step % 12] ?? 0,
         fullTime: figures?.fullTime[step % 12] ?? 0,
+        waiting: figures?.waiting[step % 12] ?? 0,
         episodes: figures?.episodes[step % 12] ?? 0,
         consumed: figures?.consumed[step % 12] ?? 0,
         limit: limits.length === 0 ? null : Math.max(...limits.map(({ slots }) => slots)),

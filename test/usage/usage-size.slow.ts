@@ -71,6 +71,7 @@ test("a year of 20 products and 200 people takes at most 20 MB of usage files", 
         clockPeriods: [{ from, to }],
         sessions: sessions.filter((s) => (s.start ?? 0) < to && (s.end ?? 0) > from),
         episodes: [],
+        waits: [],
         terms: PRODUCTS.map((product, license) => ({
           license,
           vendor: "VENDOR0000000001",

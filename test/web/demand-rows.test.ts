@@ -13,6 +13,7 @@ const pool = (product: string, different: Partial<PoolUsage> = {}): PoolUsage =>
   mean: [2, null],
   full_seconds: [90, null],
   borrowed: [0, null],
+  waiting: [0, null],
   episodes: [0, null],
   consumed: [0, null],
   ...different,

@@ -46,19 +46,23 @@ function formatUsage({ from, to, step_minutes, pools }: UsageReply, range: strin
     "PEAK",
     "MEAN",
     "HOURS FULL",
+    "WAITING",
     "DENIED",
     range === "18months" ? "THE 18 MONTHS" : `THE ${range.toUpperCase()}`,
   ];
-  const rows = pools.map(({ product, feature, limit, peak, mean, full_seconds, episodes }) => [
-    product,
-    feature ?? "-",
-    String(limit.findLast((slots) => slots !== null) ?? "-"),
-    String(Math.max(0, ...knownValues(peak))),
-    formatMean(mean),
-    (sumOf(full_seconds) / 3_600).toFixed(1),
-    String(sumOf(episodes)),
-    `|${formatBars(peak, limit)}|`,
-  ]);
+  const rows = pools.map(
+    ({ product, feature, limit, peak, mean, full_seconds, waiting, episodes }) => [
+      product,
+      feature ?? "-",
+      String(limit.findLast((slots) => slots !== null) ?? "-"),
+      String(Math.max(0, ...knownValues(peak))),
+      formatMean(mean),
+      (sumOf(full_seconds) / 3_600).toFixed(1),
+      feature === null ? String(Math.max(0, ...knownValues(waiting))) : "-",
+      String(sumOf(episodes)),
+      `|${formatBars(peak, limit)}|`,
+    ],
+  );
   return [
     `from ${from} to ${to}, in steps of ${stepText(step_minutes)}`,
     rows.length === 0 ? "no licenses yet" : formatTable([header, ...rows]),
@@ -67,7 +71,8 @@ function formatUsage({ from, to, step_minutes, pools }: UsageReply, range: strin
 }
 
 const LEGEND =
-  "SLOTS: the limit at the end; HOURS FULL: all slots in use; DENIED: episodes of refused calls";
+  "SLOTS: the limit at the end; HOURS FULL: all slots in use; WAITING: most users in the queue; " +
+  "DENIED: episodes of refused calls";
 
 const stepText = (minutes: number): string =>
   minutes % 60 === 0 ? `${minutes / 60} hours` : `${minutes} minutes`;

@@ -51,6 +51,8 @@ const UsagePosition = Type.Object({
   borrows: Type.Array(
     Type.Tuple([Type.Integer(), Type.Object({ license: Type.Integer(), until: At })]),
   ),
+  /** Absent: no user waits, or an older version wrote it. */
+  places: Type.Optional(Type.Array(Type.Integer())),
 });
 
 export type UsageFile = Static<typeof UsageFile>;
@@ -72,14 +74,16 @@ export function readPosition(disk: Disk, folder: string): UsagePosition | null {
   }
 }
 
-export const knownBefore = ({ terms, borrows }: UsagePosition): KnownBefore => ({
+export const knownBefore = ({ terms, borrows, places }: UsagePosition): KnownBefore => ({
   terms: new Map(terms),
   borrows: new Map(borrows),
+  places: new Set(places),
 });
 
-export const knownFields = ({ terms, borrows }: KnownBefore) => ({
+export const knownFields = ({ terms, borrows, places }: KnownBefore) => ({
   terms: [...terms],
   borrows: [...borrows],
+  ...(places.size > 0 && { places: [...places] }),
 });
 
 /** The spans of time that the position contains; the steps are in the files. */
