@@ -25,12 +25,19 @@ export interface CallStep {
   readonly hours: number | null;
 }
 
+export interface RulesStep {
+  readonly type: "rules";
+  readonly file: RuleFile | null;
+  /** Holders are counted for the new rules during so many steps, before they are applied. */
+  readonly delay: number;
+}
+
 export type Step =
   | CallStep
   | { readonly type: "tick"; readonly milliseconds: number }
   | { readonly type: "lapse"; readonly product: string; readonly users: readonly string[] }
   | { readonly type: "move" | "drop"; readonly product: string; readonly user: string }
-  | { readonly type: "rules"; readonly file: RuleFile | null }
+  | RulesStep
   | { readonly type: "install"; readonly license: LicensePlan }
   | { readonly type: "renew"; readonly index: number; readonly license: LicensePlan }
   | { readonly type: "remove"; readonly index: number }
@@ -123,7 +130,11 @@ function generateStep(random: SeededRandom, theme: Theme): Step {
     case "drop":
       return { type, product, user: random.pick(USERS) };
     case "rules":
-      return { type, file: random.chance(0.8) ? generateRules(random, theme) : null };
+      return {
+        type,
+        file: random.chance(0.8) ? generateRules(random, theme) : null,
+        delay: random.chance(0.5) ? 0 : random.intBetween(1, 8),
+      };
     case "install":
       return { type, license: planLicense(random) };
     case "renew":

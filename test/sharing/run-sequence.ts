@@ -1,7 +1,7 @@
 // Runs a sequence against the rules of Berth and against the model, and compares every decision.
 import type { Fault } from "../../src/domain/fault.ts";
 import type { Result } from "../../src/domain/result.ts";
-import type { CallerFacts } from "../../src/domain/rules/rule-set.ts";
+import type { CallerFacts, RuleSet } from "../../src/domain/rules/rule-set.ts";
 import { HOUR, later, type Instant } from "../../src/domain/time.ts";
 import { parseRules } from "../../src/rules/parse-rules.ts";
 import { makeNextInstall, makeRequestCommand } from "../support/new-site.ts";
@@ -13,6 +13,7 @@ import {
   PRODUCTS,
   type CallStep,
   type LicensePlan,
+  type RulesStep,
   type Sequence,
   type Step,
 } from "./generate.ts";
@@ -23,6 +24,14 @@ import { writeRuleFile, type RuleFile } from "./rule-file.ts";
 /** What happened in a sequence, for a comparison with another one and for statistics. */
 export type Decisions = string[];
 
+interface PendingRules {
+  readonly file: RuleFile | null;
+  readonly fields: { readonly text: string; readonly digest: string; readonly rules: RuleSet };
+  /** Counts some holders for them; null: nothing is prepared. */
+  count: ((limit: number) => boolean) | null;
+  delay: number;
+}
+
 export class SequenceRun {
   readonly real = new RealSite();
   readonly model = new SharingModel();
@@ -32,6 +41,7 @@ export class SequenceRun {
   readonly #rewrite: (file: RuleFile) => RuleFile;
   #at: Instant = MONDAY;
   #jump = 0;
+  #pending: PendingRules | null = null;
   #licenseCount = 0;
   #nonceCount = 0;
 
@@ -42,13 +52,14 @@ export class SequenceRun {
 
   run({ licenses, rules, steps }: Sequence): Decisions {
     for (const license of licenses) this.#perform({ type: "install", license });
-    this.#perform({ type: "rules", file: rules });
+    this.#perform({ type: "rules", file: rules, delay: 0 });
     for (const step of steps) this.#perform(step);
     return this.decisions;
   }
 
   #perform(step: Step): void {
     const before = this.model.holders.filter(({ end }) => end > this.#at);
+    this.#continuePending();
     const grant = this.#take(step);
     this.#dispatchAll();
     this.#compareState();
@@ -73,7 +84,7 @@ export class SequenceRun {
       case "drop":
         return this.#changePlace(step.type, step.product, step.user);
       case "rules":
-        return this.#applyRules(step.file);
+        return this.#prepareRules(step);
       case "install":
         this.#licenseCount += 1;
         return this.#install(this.#licenseCount, step.license);
@@ -83,6 +94,7 @@ export class SequenceRun {
         return this.#remove(step.index);
       case "restart":
         this.real.restart(step.by);
+        if (this.#pending !== null) this.#pending.count = null;
         return null;
       case "jump":
         return this.#jumpAhead(step.milliseconds);
@@ -219,13 +231,32 @@ export class SequenceRun {
 
   // Administration.
 
-  #applyRules(file: RuleFile | null): null {
+  #prepareRules({ file, delay }: RulesStep): null {
     const text = file === null ? "" : writeRuleFile(this.#rewrite(file));
     const { rules, findings } = parseRules(text);
     if (rules === null) throw new Error(`the rules have errors: ${JSON.stringify(findings)}`);
     const digest = new Bun.CryptoHasher("sha256").update(text).digest("hex");
-    const fields = { text, digest, rules, expected: "*", peer: "10.0.0.1" };
-    const result = this.real.run({ type: "ApplyRules", ...fields }, this.#at);
+    const { state } = this.real;
+    const count = delay > 0 ? state.rulesIndex.prepare(state, digest, rules, this.#at) : null;
+    this.#pending = { file, fields: { text, digest, rules }, count, delay };
+    return delay === 0 ? this.#applyPending() : null;
+  }
+
+  /** Counts one holder for rules that are about to be applied, or applies them. */
+  #continuePending(): void {
+    if (this.#pending === null || this.#pending.delay === 0) return;
+    this.#pending.count?.(1);
+    this.#pending.delay -= 1;
+    if (this.#pending.delay === 0) this.#applyPending();
+  }
+
+  #applyPending(): null {
+    const pending = this.#pending;
+    this.#pending = null;
+    if (pending === null) return null;
+    const { file, fields } = pending;
+    const command = { ...fields, expected: "*", peer: "10.0.0.1" };
+    const result = this.real.run({ type: "ApplyRules", ...command }, this.#at);
     const isOverReserved = file !== null && this.model.isOverReserved(file);
     if (result.ok === isOverReserved) this.#fail("rules", result, isOverReserved);
     if (result.ok) this.model.applyRules(file);
