@@ -21,8 +21,8 @@ const INJECTED_BUGS: readonly InjectedBug[] = [
   {
     name: "one slot more is granted than the license has",
     in: "findFreeSlot",
-    find: "countSlotsInUse($pool, $at) < $slots",
-    replace: "countSlotsInUse($pool, $at) <= $slots",
+    find: "countSlotsInUse($pool, $at) + $holds < $slots",
+    replace: "countSlotsInUse($pool, $at) + $holds <= $slots",
   },
   {
     name: "a borrow may be longer than the license allows",
