@@ -1,10 +1,11 @@
 import type { Command, OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
-import type { Result } from "../domain/result.ts";
+import { err, type Result } from "../domain/result.ts";
 import type { RuleContext } from "../domain/rule-context.ts";
 import type { State } from "../domain/state.ts";
 import { MINUTE } from "../domain/time.ts";
 import { sha256 } from "../platform/crypto/hash.ts";
+import { log } from "../platform/log.ts";
 import type { StorageFault } from "../store/journal/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import { AuditBudget } from "./audit-budget.ts";
@@ -92,6 +93,7 @@ export class CommandRunner {
     const meter = payer === null ? null : this.#budget.meterFor(payer);
     const pendingResult = this.#store.transact(command, view, meter);
     const decision = this.#store.lastDecision;
+    if (decision.fault !== null) this.#recallReservation(subject, decision.fault);
     let isRecorded = false;
     const recordWait = (): void => {
       isRecorded = true;
@@ -109,6 +111,16 @@ export class CommandRunner {
     return { fault: decision.fault, pendingResult, recordWait, count };
   }
 
+  /** Counts a refusal that was decided before its request waited. */
+  refuse<T>(
+    command: Command,
+    subject: RequestSubject,
+    fault: Fault | StorageFault,
+  ): OperationResult<T> {
+    this.#countRefusal(command, subject, fault);
+    return Promise.resolve(err(fault));
+  }
+
   /** Writes the refusals that are only in memory, and ends the episodes without a retry. */
   async recordRefusals(): Promise<void> {
     await Promise.all([this.#writeRefusalCounts(), this.#demand.tick()]);
@@ -118,6 +130,21 @@ export class CommandRunner {
   async close(): Promise<void> {
     clearInterval(this.#recordTimer);
     await Promise.all([this.#writeRefusalCounts(), this.#demand.write()]);
+  }
+
+  /**
+   * A member of a group was refused while others use its lent slots: the next ones are kept for it.
+   * In the same step as the refusal, so that no other claim can take one before.
+   */
+  #recallReservation({ product, feature = null }: RequestSubject, fault: Fault | StorageFault) {
+    if (fault.code !== "floating_not_available" || fault.recall === undefined) return;
+    const subject = this.#store.peek((state) => findInstalled(state, product, feature));
+    if (subject.product === null) return;
+    const pool = { product: subject.product, feature: subject.feature };
+    const { recall: group } = fault;
+    this.#store
+      .transact({ type: "RecallReservation", ...pool, group }, () => null)
+      .catch((error: unknown) => log.error("could not recall a reservation", { error }));
   }
 
   #countRefusal(

@@ -83,23 +83,27 @@ export class Slots {
   }
 
   /** Like `register`, but waits for a slot if none may be granted now. */
-  async registerWaiting(
+  registerWaiting(
     input: OperationInput<Register> & WithNonce,
     patience: Patience,
   ): Promise<WaitedResult<SlotResult>> {
     const { product, user, licenseId, contact, identity, nonce } = input;
     const command = makeRegister(input);
     const { user: _user, ...facts } = factsOf(user ?? "", contact, identity);
-    const { result, place } = await this.#queue.claim(
+    const { peer } = contact;
+    const slot = this.#queue.claim(
       {
-        attempt: () => this.#commands.attempt(command, input, contact.peer, this.#viewSlot),
-        place: { type: "TakePlace", product, user, licenseId, facts, peer: contact.peer },
+        attempt: () => this.#commands.attempt(command, input, peer, this.#viewSlot),
+        refuse: (fault) => this.#commands.refuse(command, input, fault),
+        place: { type: "TakePlace", product, user, licenseId, facts, peer },
       },
       patience,
     );
-    return nonce === null || !result.ok
-      ? { result, place }
-      : { result: await this.#withLease(Promise.resolve(result), nonce), place };
+    if (nonce === null) return slot;
+    return slot.then(async ({ result, place }) => ({
+      result: await this.#withLease(Promise.resolve(result), nonce),
+      place,
+    }));
   }
 
   /** A borrow always gets a lease, because the application needs it while it is offline. */

@@ -152,7 +152,9 @@ export class QueueDispatcher implements StoreObserver {
 
   /** The waits end after the current command: its own reply must not see what they change. */
   #endWaits(product: string, user: string, how: "retry" | "refuse"): void {
-    for (const request of this.requests.listOf(product, user)) this.#endings.push(request[how]);
+    for (const request of this.requests.listOf(product, user)) {
+      this.#endings.push(() => request[how]());
+    }
   }
 
   #planStep(): void {

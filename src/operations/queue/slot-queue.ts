@@ -23,7 +23,7 @@ import {
   type OwnPlace,
   type WaitingQueue,
 } from "./queue-views.ts";
-import type { WaitingRequest } from "./waiting-requests.ts";
+import { WaitingRequest, type Waiting } from "./waiting-request.ts";
 
 /** More waiting requests than this are answered at once; their places count. */
 const MAX_WAITING_REQUESTS = 20_000;
@@ -40,6 +40,8 @@ export interface Patience {
 /** A claim of a slot that can be tried again, and the command that waits for the slot instead. */
 export interface WaitingClaim<T> {
   readonly attempt: () => Attempt<T>;
+  /** Counts the refusal, and returns it as the result. */
+  readonly refuse: (fault: Fault | StorageFault) => OperationResult<T>;
   readonly place: TakePlace;
 }
 
@@ -98,24 +100,9 @@ export class SlotQueue {
 
   /** Tries a claim. If no slot is free, or a limit refuses it, waits for its turn. */
   async claim<T>(claim: WaitingClaim<T>, patience: Patience): Promise<WaitedResult<T>> {
-    const { first, place } = await this.runClaim(claim.place.product, async () =>
-      this.#tryOnce(claim),
-    );
-    if (place === null) return { result: await first.count(), place: null };
-    const { product, user, written } = place;
-    const isWaiting =
-      patience.seconds > 0 &&
-      !this.#isStopping &&
-      this.#dispatcher.requests.size < MAX_WAITING_REQUESTS;
-    first.recordWait();
-    const last = isWaiting ? await this.#wait(claim, place, first, patience) : first;
-    const result = await last.count(true);
-    if (result.ok) return { result, place: null };
-    await written;
-    const view = await this.#store.read((state, context) =>
-      viewOwnPlace(state, product, user, context, this.#estimator),
-    );
-    return { result, place: view.ok ? view.value : null };
+    const attempt = await this.runClaim(claim.place.product, async () => this.#try(claim));
+    if (attempt.product === null) return { result: await attempt.first.count(), place: null };
+    return this.#waitForTurn(claim, attempt.product, attempt.first, patience);
   }
 
   /** The products that users wait for; of one product, if it is given. */
@@ -176,63 +163,83 @@ export class SlotQueue {
   }
 
   /** Both in one step: no other claim is decided between them. */
-  #tryOnce<T>({ attempt, place }: WaitingClaim<T>): FirstTry<T> {
+  #try<T>({ attempt, place }: WaitingClaim<T>): FirstTry<T> {
     const first = attempt();
     const { user } = place;
     if (first.fault === null || !isDemandFault(first.fault) || user === null)
-      return { first, place: null };
+      return { first, product: null };
     let product: string | null = null;
-    const { pendingResult } = this.#commands.attempt(
-      place,
-      place,
-      place.peer,
-      (_state, outcome) => {
+    this.#commands
+      .attempt(place, place, place.peer, (_state, outcome) => {
         if (outcome.place !== null) product = outcome.product;
-      },
-    );
-    const written = pendingResult.catch((error: unknown) => {
-      log.error("could not take a place in a queue", { error });
-    });
+      })
+      .pendingResult.then(
+        (result) => result.ok || this.#endWaits(product, user),
+        (error: unknown) => {
+          log.error("could not take a place in a queue", { error });
+          this.#endWaits(product, user);
+        },
+      );
     // Without a place, the reply is the one of a request that does not want to wait.
-    if (product === null) return { first, place: null };
-    this.#dispatcher.touch(product, user);
-    return { first, place: { product, user, written } };
+    if (product !== null) this.#dispatcher.touch(product, user);
+    return { first, product };
   }
 
-  /** Waits until the claim is worth another try, and tries it. */
-  #wait<T>(
-    { attempt }: WaitingClaim<T>,
-    { product, user, written }: TakenPlace,
+  async #waitForTurn<T>(
+    claim: WaitingClaim<T>,
+    product: string,
+    first: Attempt<T>,
+    patience: Patience,
+  ): Promise<WaitedResult<T>> {
+    const user = claim.place.user ?? "";
+    const result = await this.#waitAndCount(claim, product, first, patience);
+    if (result.ok) return { result, place: null };
+    const view = await this.#store.read((state, context) =>
+      viewOwnPlace(state, product, user, context, this.#estimator),
+    );
+    return { result, place: view.ok ? view.value : null };
+  }
+
+  #waitAndCount<T>(
+    claim: WaitingClaim<T>,
+    product: string,
     first: Attempt<T>,
     { seconds, signal, isStillAdmitted }: Patience,
-  ): Promise<Attempt<T>> {
-    const { promise, resolve } = Promise.withResolvers<Attempt<T>>();
-    const { requests } = this.#dispatcher;
-    const end = (last: Attempt<T>): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", request.refuse);
-      requests.remove(request);
-      this.#dispatcher.disconnect(product, user);
-      resolve(last);
-    };
-    const request: WaitingRequest = {
+  ): OperationResult<T> {
+    // Only its fault is kept: a request that waits must be small.
+    const { fault } = first;
+    first.recordWait();
+    const canWait = !this.#isStopping && this.#dispatcher.requests.size < MAX_WAITING_REQUESTS;
+    if (seconds === 0 || fault === null || !canWait) return first.count(true);
+    const { place, attempt, refuse } = claim;
+    const request = new WaitingRequest<Attempt<T>>({
       product,
-      user,
+      user: place.user ?? "",
+      signal,
       retry: () => {
         // While others could get a free slot first, this one must not take it.
-        const isTurn = this.#dispatcher.dispatch(product) || this.#hasHold(product, user);
-        end(isTurn && isStillAdmitted() ? attempt() : first);
+        const isTurn =
+          this.#dispatcher.dispatch(product) || this.#hasHold(product, place.user ?? "");
+        return isTurn && isStillAdmitted() ? attempt() : null;
       },
-      refuse: () => end(first),
-    };
-    const timer = setTimeout(request.retry, seconds * SECOND);
-    requests.add(request);
-    this.#dispatcher.connect(product, user);
-    signal.addEventListener("abort", request.refuse, { once: true });
-    if (signal.aborted) request.refuse();
-    // A place that could not be written does not exist.
-    void written.then((result) => result?.ok === true || request.refuse());
-    return promise;
+      onEnd: this.#onEnd,
+    });
+    this.#dispatcher.requests.add(request);
+    this.#dispatcher.connect(product, request.user);
+    return request
+      .wait(seconds * SECOND)
+      .then((last) => (last === null ? refuse(fault) : last.count(true)));
+  }
+
+  readonly #onEnd = (request: Waiting): void => {
+    this.#dispatcher.requests.remove(request);
+    this.#dispatcher.disconnect(request.product, request.user);
+  };
+
+  /** A place that could not be written does not exist. */
+  #endWaits(product: string | null, user: string): void {
+    if (product === null) return;
+    for (const request of this.#dispatcher.requests.listOf(product, user)) request.refuse();
   }
 
   #findProduct(product: string | null): string | null {
@@ -244,17 +251,10 @@ export class SlotQueue {
   }
 }
 
-interface TakenPlace {
-  readonly product: string;
-  readonly user: string;
-  /** When it is on disk. */
-  readonly written: Promise<Result<unknown, unknown> | void>;
-}
-
 interface FirstTry<T> {
   readonly first: Attempt<T>;
-  /** Null: the user cannot wait. */
-  readonly place: TakenPlace | null;
+  /** The product that the user waits for; null: the user cannot wait. */
+  readonly product: string | null;
 }
 
 const hasNoPlaces = ({ queues }: State): boolean => queues.size === 0;

@@ -1,23 +1,15 @@
-/** A request that waits for a slot. Each of the calls ends the wait. */
-export interface WaitingRequest {
-  readonly product: string;
-  readonly user: string;
-  /** Tries to take the slot now, and answers with the result. */
-  readonly retry: () => void;
-  /** Answers with the refusal that made it wait. */
-  readonly refuse: () => void;
-}
+import type { Waiting } from "./waiting-request.ts";
 
 /** The requests that wait for a slot, by product and user. A user may have several. */
 export class WaitingRequests {
-  readonly #byProduct = new Map<string, Map<string, readonly WaitingRequest[]>>();
+  readonly #byProduct = new Map<string, Map<string, readonly Waiting[]>>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  listOf(product: string, user: string): readonly WaitingRequest[] {
+  listOf(product: string, user: string): readonly Waiting[] {
     return this.#byProduct.get(product)?.get(user) ?? [];
   }
 
@@ -25,11 +17,11 @@ export class WaitingRequests {
     return this.listOf(product, user).length > 0;
   }
 
-  listAll(): WaitingRequest[] {
+  listAll(): Waiting[] {
     return [...this.#byProduct.values()].flatMap((byUser) => [...byUser.values()].flat());
   }
 
-  add(request: WaitingRequest): void {
+  add(request: Waiting): void {
     const { product, user } = request;
     let byUser = this.#byProduct.get(product);
     if (byUser === undefined) this.#byProduct.set(product, (byUser = new Map()));
@@ -37,7 +29,7 @@ export class WaitingRequests {
     this.#size += 1;
   }
 
-  remove(request: WaitingRequest): void {
+  remove(request: Waiting): void {
     const { product, user } = request;
     const byUser = this.#byProduct.get(product);
     const before = byUser?.get(user) ?? [];
