@@ -121,7 +121,7 @@ async function isWaiting(server: ServerProcess, user: string): Promise<boolean> 
 }
 
 interface Connection {
-  readonly socket: Bun.Socket<undefined>;
+  readonly socket: Bun.Socket;
   readonly index: number;
   /** Called with each reply. */
   receive: (text: string) => void;

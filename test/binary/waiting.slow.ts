@@ -26,11 +26,21 @@ async function startFullSite(): Promise<WaitingSite> {
 const serve = (folder: string): Promise<ServerProcess> =>
   startBinary("serve", "--data", folder, ...FLAGS);
 
-const send = (server: ServerProcess, path: string, user: string, init: RequestInit = {}) =>
+interface SendOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+const send = (
+  server: ServerProcess,
+  path: string,
+  user: string,
+  { headers = {}, ...options }: SendOptions = {},
+) =>
   fetch(`${server.url}/api/v4/${path}`, {
     method: "POST",
-    ...init,
-    headers: { "content-type": "application/json", ...init.headers },
+    ...options,
+    headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify({ product: "cad", user }),
   });
 
