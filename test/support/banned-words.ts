@@ -63,6 +63,8 @@ const STORED_NAMES: ReadonlySet<string> = new Set([
   "src/domain/clock/clock-events.ts held",
   "src/http/reply/queue.ts held",
   "src/http/reply/queue-reply.ts held",
+  "src/web/queue/queue-status.ts held",
+  "src/web/queue/queue.tsx held",
   "src/web/queue/queue-texts.ts held",
 ]);
 
