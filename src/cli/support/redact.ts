@@ -10,6 +10,8 @@ const SENSITIVE_FIELDS: Readonly<Record<string, string>> = {
   names: "name",
   actor: "name",
   identity: "name",
+  login: "name",
+  reserved_group: "group",
   vendor: "vendor",
   hostname: "host",
   site_name: "site",

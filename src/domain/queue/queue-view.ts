@@ -102,8 +102,8 @@ function makePlaceView(
 }
 
 /**
- * When the queue of a product may change without a command: a slot ends, a license begins or ends,
- * or a limit may allow more. Null: never, as far as is known now.
+ * When the queue of a product may change without a command: a slot ends, a license begins or ends, a
+ * reservation lends again, or a limit may allow more. Null: never, as far as is known now.
  */
 export function findNextDispatchAt(
   state: State,
@@ -118,6 +118,8 @@ export function findNextDispatchAt(
     if (instant !== null && instant > at) next = next === null ? instant : earliest(next, instant);
   };
   consider(queue.nextWakeAt);
+  for (const recall of state.recalls.values())
+    if (recall.product === product) consider(recall.until);
   for (const { terms, pool } of state.products.get(product) ?? []) {
     consider(terms.start);
     consider(getLicenseEnd(terms));

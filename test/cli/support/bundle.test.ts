@@ -280,6 +280,17 @@ describe("Redactor", () => {
     );
   });
 
+  test("replaces what the audit log says of a user who waits", () => {
+    const entry = {
+      user: "ada",
+      detail: { place: 7, os_hostname: "ws-17", login: "ada.l", reserved_group: "sim" },
+    };
+    expect(new Redactor().redactValue(entry)).toEqual({
+      user: "user-1",
+      detail: { place: 7, os_hostname: "host-1", login: "name-1", reserved_group: "group-1" },
+    });
+  });
+
   test("leaves short names and Berth's own words in a text unchanged", () => {
     const redactor = new Redactor();
     const users = ["a", "is", "berth", "Service", "user-1"].map((user) => ({ user }));

@@ -9,6 +9,8 @@ import type { RuleContext } from "../../../src/domain/rule-context.ts";
 import type { State } from "../../../src/domain/state.ts";
 import { MINUTE, later, type Instant } from "../../../src/domain/time.ts";
 import { transact, type TransactionResult } from "../../../src/domain/transact.ts";
+import { emptyAuditLogEnd } from "../../../src/store/state/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../../src/store/state/state-rows.ts";
 import { makeNewSite } from "../../support/new-site.ts";
 import { contextAt } from "../../support/rule-context.ts";
 import { dispatch, takePlace } from "../../support/queue-commands.ts";
@@ -18,7 +20,7 @@ import { MONDAY, register } from "../../support/scenario.ts";
 const MAX_CHANGES = 100_000;
 
 export class QueueSite {
-  readonly state: State = makeNewSite();
+  state: State = makeNewSite();
   readonly events: Event[] = [];
   at: Instant = MONDAY;
   settings: Partial<RuleContext> = {};
@@ -29,6 +31,13 @@ export class QueueSite {
 
   wait(minutes: number): void {
     this.at = later(this.at, minutes * MINUTE);
+  }
+
+  /** Goes on with the state as it is read from disk. */
+  restart(): void {
+    const head = { seq: 0, sum: "", auditSeq: 0, auditSum: "" };
+    const saved = encodeSnapshot(this.state, head, emptyAuditLogEnd);
+    this.state = decodeSnapshot(structuredClone(saved));
   }
 
   attempt<C extends Command>(command: C): Result<TransactionResult<OutcomeOf<C>>, Fault> {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { isAudited, isNewGrant } from "../../../src/domain/event-catalogue.ts";
+import { evolve } from "../../../src/domain/evolve/evolve.ts";
 import { findNextDispatchAt, viewQueue } from "../../../src/domain/queue/queue-view.ts";
 import { DAY, HOUR, later, MINUTE, SECOND } from "../../../src/domain/time.ts";
 import { transact } from "../../../src/domain/transact.ts";
@@ -135,6 +136,18 @@ describe("the next time at which a queue may change by itself", () => {
     const validUntil = later(site.at, 10 * SECOND);
     site.run(renew(1, 3, { slots: 1, validUntil }));
     expect(findNextDispatchAt(site.state, "cad", site.context)).toBe(validUntil);
+  });
+
+  test("is the time at which a recalled reservation lends again, if that is earlier", () => {
+    const until = later(site.at, 10 * MINUTE);
+    const recall = {
+      type: "ReservationRecalled",
+      at: site.at,
+      product: "cad",
+      feature: null,
+    } as const;
+    evolve(site.state, { ...recall, group: "sim", until });
+    expect(findNextDispatchAt(site.state, "cad", site.context)).toBe(until);
   });
 
   test("is unknown without a queue", () => {
