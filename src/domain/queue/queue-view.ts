@@ -102,8 +102,8 @@ function makePlaceView(
 }
 
 /**
- * When the queue of a product may change without a command: a slot ends, a license begins or ends, a
- * reservation lends again, or a limit may allow more. Null: never, as far as is known now.
+ * When the queue of a product may change without a command: a slot ends, a license begins or ends,
+ * a reservation lends again, or a limit may allow more. Null: never, as far as is known now.
  */
 export function findNextDispatchAt(
   state: State,
