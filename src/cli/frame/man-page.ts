@@ -36,6 +36,8 @@ misuse
 .TP
 .B 78
 the data folder needs an operator
+.PP
+\\fBberth run\\fR has the exit code of its command; 64, 69, 75, 77, 126 and 127 are its own.
 .SH FILES
 .TP
 .I /var/lib/berth

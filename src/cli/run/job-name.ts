@@ -29,13 +29,17 @@ export function findPerson(environment: Environment): string {
 }
 
 /** The system knows the user better than the variables do, but not in every container. */
-function readUserName({ USER, LOGNAME, USERNAME }: Environment): string {
-  const { exitCode, stdout } =
-    process.platform === "win32"
-      ? { exitCode: 1, stdout: "" }
-      : Bun.spawnSync(["/usr/bin/id", "-un"], { stderr: "ignore" });
-  const name = exitCode === 0 ? stdout.toString().trim() : "";
-  return name || USER || LOGNAME || USERNAME || `uid-${process.getuid?.() ?? "unknown"}`;
+const readUserName = ({ USER, LOGNAME, USERNAME }: Environment): string =>
+  askSystem() || USER || LOGNAME || USERNAME || `uid-${process.getuid?.() ?? "unknown"}`;
+
+/** The runtime's own function reads variables only. Empty: Windows, or the user has no name. */
+function askSystem(): string {
+  try {
+    const { exitCode, stdout } = Bun.spawnSync(["/usr/bin/id", "-un"], { stderr: "ignore" });
+    return exitCode === 0 ? stdout.toString().trim() : "";
+  } catch {
+    return "";
+  }
 }
 
 /** The server refuses control characters and invisible characters in names. */

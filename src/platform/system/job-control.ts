@@ -30,6 +30,11 @@ export function isInForeground(): boolean {
 export function isIgnored(signal: NodeJS.Signals): boolean {
   if (process.platform === "win32") return false;
   const action = Buffer.alloc(SIGACTION_BYTES);
-  const number = constants.signals[signal];
-  return libc().sigaction(number, null, ptr(action)) === 0 && action.readBigUInt64LE(0) === IGNORED;
+  try {
+    const result = libc().sigaction(constants.signals[signal], null, ptr(action));
+    return result === 0 && action.readBigUInt64LE(0) === IGNORED;
+  } catch {
+    // No C library could be loaded.
+    return false;
+  }
 }

@@ -89,7 +89,7 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
   ],
   [
     "Names with a login",
-    "A caller acts only for its own name, else 403: `ada@ws-17` needs a login of that name.",
+    "`ada` acts as `ada` and `ada#…`, else 403: `ada@ws-17` needs a login of that name.",
   ],
   [
     "Clocks",
