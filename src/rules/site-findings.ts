@@ -102,7 +102,7 @@ function checkReservations(
   ];
 }
 
-export const sumReserved = (reservations: PoolRules["reservations"]): number =>
+const sumReserved = (reservations: PoolRules["reservations"]): number =>
   reservations.reduce((sum, reservation) => sum + reservation.slots, 0);
 
 /** Names in a message; the rest is counted. */

@@ -12,7 +12,7 @@ import {
   wrongPath,
   wrongContentType,
 } from "./odd-values.ts";
-import { isAnsweredSerially, type RoutePlan } from "./route-plans.ts";
+import { hasBody, isAnsweredSerially, takesLongTexts, type RoutePlan } from "./route-plans.ts";
 import { validValue } from "./valid-values.ts";
 import { LOGIN, PASSWORD, type SiteDocuments, type AttackTarget } from "./target.ts";
 
@@ -105,16 +105,18 @@ function validFacets({ token, documents }: AttackTarget, plan: RoutePlan): Facet
     origin: fc.constant(allowed([["Host", "localhost"]])),
     extras: fc
       .constantFrom<readonly Header[]>([], [], [["X-Nonce", "0123456789abcdef"]])
-      .map(allowed),
-    type: fc.constant(allowed(plan.method === "POST" ? "application/json" : null)),
-    body:
-      plan.method === "POST"
-        ? fc
-            .tuple(members(plan.fields, value), fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 65_536))
-            .map(([pairs, size]) => allowed(padded(objectOf(pairs), size)))
-        : fc.constant(allowed(null)),
+      .map((headers) => allowed([...headers, ...requiredHeaders(plan)])),
+    type: fc.constant(allowed(hasBody(plan) ? "application/json" : null)),
+    body: hasBody(plan)
+      ? fc
+          .tuple(members(plan.fields, value), fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 65_536))
+          .map(([pairs, size]) => allowed(padded(objectOf(pairs), size)))
+      : fc.constant(allowed(null)),
   };
 }
+
+const requiredHeaders = ({ requiresIfMatch }: RoutePlan): readonly Header[] =>
+  requiresIfMatch ? [["If-Match", "*"]] : [];
 
 function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): FacetGenerators {
   const oddParameter = (field: string): fc.Arbitrary<string> =>
@@ -126,7 +128,7 @@ function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): FacetGener
       validValue(documents, plan, field).map((text) => JSON.stringify(text)),
     );
   const isAdmin = plan.plane === "admin";
-  const takesJson = plan.method === "POST" && !plan.isUpload;
+  const takesJson = hasBody(plan) && !plan.isUpload;
   const methods = ["GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "TRACE"];
   return {
     method: fc
@@ -150,7 +152,7 @@ function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): FacetGener
     extras: fc
       .tuple(fc.constantFrom(...EXTRAS), fc.constantFrom("Idempotency-Key", "X-Nonce"), oddHeader)
       .map(([extra, name, value]) => ({
-        value: [...extra, [name, value] as Header],
+        value: [...extra, [name, value] as Header, ...requiredHeaders(plan)],
         isWrong: takesJson && extra === COMPRESSED,
       })),
     type: wrongContentType.map(facetOf(() => takesJson)),
@@ -165,8 +167,8 @@ function invalidFacets({ documents }: AttackTarget, plan: RoutePlan): FacetGener
           allowed(Buffer.from(text)),
         ),
       },
-      { weight: 2, arbitrary: brokenBody.map(facetOf(() => plan.method === "POST")) },
-      fc.constant(padded("{}", 131_073)).map(facetOf(() => plan.method === "POST")),
+      { weight: 2, arbitrary: brokenBody.map(facetOf(() => hasBody(plan))) },
+      fc.constant(padded("{}", 131_073)).map(facetOf(() => hasBody(plan) && !takesLongTexts(plan))),
     ),
   };
 }

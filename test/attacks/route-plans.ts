@@ -12,7 +12,16 @@ export interface RoutePlan {
   readonly fields: readonly string[];
   /** Accepts a document as text or as a form too. */
   readonly isUpload: boolean;
+  /** Replaces something, which a header must name. */
+  readonly requiresIfMatch: boolean;
 }
+
+export const hasBody = ({ method }: Pick<RoutePlan, "method">): boolean =>
+  method === "POST" || method === "PUT";
+
+/** A body may be larger than that of any other route. */
+export const takesLongTexts = ({ path }: Pick<RoutePlan, "path">): boolean =>
+  path === "/api/admin/v1/rules" || path === "/api/admin/v1/rules/check";
 
 interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
@@ -48,6 +57,9 @@ export const planRoutes = (document: ApiDocument): RoutePlan[] =>
           .map(({ name }) => name),
         fields,
         isUpload: body?.["x-also-accepts"]?.includes("text/plain") === true,
+        requiresIfMatch: (operation?.parameters ?? []).some(
+          (parameter) => parameter.name === "If-Match",
+        ),
       };
       return [plan];
     }),

@@ -15,7 +15,7 @@ const oneOf = (...values: readonly string[]): fc.Arbitrary<string> => fc.constan
 const hoursFromNow = (hours: number): string =>
   new Date(Date.now() + hours * 3_600_000).toISOString();
 
-const RULES_TEXT = `[groups.g]\nusers = ["user-1*"]\n[[rule]]\nproduct = "${PRODUCT}"\ndeny = ["g"]\n`;
+const RULES_TEXT = `[groups.g]\nusers = ["mallory"]\n[[rule]]\nproduct = "${PRODUCT}"\ndeny = ["g"]\n`;
 
 type Values = Readonly<Record<string, fc.Arbitrary<string>>>;
 

@@ -62,7 +62,10 @@ export async function callRoutes(
       token = reply.token ?? null;
     }
     const { seq } = await site.readCounters();
-    const headers = { ...(token !== null && { authorization: `Bearer ${token}` }) };
+    const headers = {
+      ...request.headers,
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+    };
     const query = new URLSearchParams({ ...fields }).toString();
     const status =
       method === "GET"
@@ -107,7 +110,7 @@ export async function sendJsonAs(
   const { seq } = await site.readCounters();
   const accepted: string[] = [];
   for (const { method, path, fields } of routeRequestsFor(site)) {
-    if (method !== "POST" || UPLOADS.has(path)) continue;
+    if (method === "GET" || UPLOADS.has(path)) continue;
     const init = { method, headers: { "content-type": type }, body: JSON.stringify(fields) };
     const status = await send(site.urlAt(address, path), init);
     if (status !== 415) accepted.push(`${path} ${status}`);

@@ -11,6 +11,7 @@ export interface RouteRequest {
   readonly method: Method;
   readonly path: string;
   readonly fields: Fields;
+  readonly headers?: Fields;
   /** Calls that must come first, or the request would have no effect. */
   readonly setup?: readonly (readonly [path: string, fields: Fields])[];
   /** It reaches its handler, which refuses it on a healthy site. */
@@ -22,6 +23,7 @@ export interface RouteRequest {
 const DEMO = { product: "DEMO" };
 const ADA = { user: "ada" };
 const RENDER = { ...ADA, feature: "RENDER" };
+const ANY_RULES = { "if-match": "*" };
 const PASSWORD = "correct horse battery";
 
 const registerAda = ["/api/v4/register", ADA] as const;
@@ -81,9 +83,8 @@ export const routeRequestsFor = (site: DemoSite): readonly RouteRequest[] => [
     ...post("/api/admin/v1/qr/join", { frames: splitIntoFrames("a text").join("\n") }),
     isReadOnly: true,
   },
-  // They need the header If-Match, which these requests do not have.
-  { ...put("/api/admin/v1/rules", { text: "# no rules" }), isRejected: true },
-  { ...post("/api/admin/v1/rules/clear", {}), isRejected: true },
+  { ...put("/api/admin/v1/rules", { text: "# no rules" }), headers: ANY_RULES },
+  { ...post("/api/admin/v1/rules/clear", {}), headers: ANY_RULES },
   { ...post("/api/admin/v1/rules/check", { text: "# no rules" }), isReadOnly: true },
   post("/api/admin/v1/settings", { changes: '{"site_name": "evil"}' }),
   post("/api/admin/v1/access/users", { name: "eve", role: "user", password: PASSWORD }),

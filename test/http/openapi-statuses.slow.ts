@@ -80,7 +80,10 @@ async function callAll(site: Appliance, send: Send): Promise<Map<string, number>
 const withStatus = (statuses: ReadonlyMap<string, number>, status: number): string[] =>
   [...statuses].filter(([, replied]) => replied === status).map(([route]) => route);
 
-const isPost = (route: string): boolean => route.startsWith("POST ");
+const isPost = (route: string): boolean => /^(?:POST|PUT) /.test(route);
+const hasBody = ({ method }: OperationCall): boolean => method !== "GET";
+/** More than any route accepts. */
+const TOO_MANY_BYTES = 2 * 1_048_576;
 
 describe("every operation documents the status of", () => {
   test("a call that succeeds or is refused for its fields", async () => {
@@ -118,7 +121,7 @@ describe("every operation documents the status of", () => {
     const raw = { headers: JSON_BODY, body: "{" };
     const statuses = await callAll(
       await openAppliance({ maintenance: makeMaintenance }),
-      (site, call) => (call.method === "POST" ? sendRaw(raw)(site, call) : sendRaw({})(site, call)),
+      (site, call) => (hasBody(call) ? sendRaw(raw)(site, call) : sendRaw({})(site, call)),
     );
     expect(withStatus(statuses, 400).filter(isPost)).toEqual([...statuses.keys()].filter(isPost));
   });
@@ -127,16 +130,16 @@ describe("every operation documents the status of", () => {
     const raw = { headers: { "content-type": "application/xml" }, body: "<a/>" };
     const statuses = await callAll(
       await openAppliance({ maintenance: makeMaintenance }),
-      (site, call) => (call.method === "POST" ? sendRaw(raw)(site, call) : sendRaw({})(site, call)),
+      (site, call) => (hasBody(call) ? sendRaw(raw)(site, call) : sendRaw({})(site, call)),
     );
     expect(withStatus(statuses, 415)).toEqual([...statuses.keys()].filter(isPost));
   });
 
   test("a body that is too large", async () => {
-    const raw = { headers: JSON_BODY, body: `{}${" ".repeat(128 * 1024)}` };
+    const raw = { headers: JSON_BODY, body: `{}${" ".repeat(TOO_MANY_BYTES)}` };
     const statuses = await callAll(
       await openAppliance({ maintenance: makeMaintenance }),
-      (site, call) => (call.method === "POST" ? sendRaw(raw)(site, call) : sendRaw({})(site, call)),
+      (site, call) => (hasBody(call) ? sendRaw(raw)(site, call) : sendRaw({})(site, call)),
     );
     expect(withStatus(statuses, 413)).toEqual([...statuses.keys()].filter(isPost));
   });

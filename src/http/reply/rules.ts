@@ -17,7 +17,7 @@ const nullable = (kind: "string" | "date-time", description: string) =>
 
 const line = Type.Integer({ description: "Line of the rules; 0: the whole text." });
 
-export const RulesFindingReply = Type.Object(
+const RulesFindingReply = Type.Object(
   {
     line,
     severity: Type.Unsafe<RulesFinding["severity"]>({ type: "string", enum: ["error", "warning"] }),
