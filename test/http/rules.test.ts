@@ -262,6 +262,21 @@ networks = ["127.0.0.1"]
     ]);
   });
 
+  test("previews users who wait and would be refused at once", async () => {
+    const site = await openAppliance({ licenses: { 1: { product: "cad", slots: 1 } } });
+    expectOk(await site.register({ product: "cad", user: "ada" }));
+    const wait = { prefer: "wait=0" };
+    site.peer = "10.1.4.9";
+    await site.register({ product: "cad", user: "bob" }, wait);
+    site.peer = "10.9.9.9";
+    await site.register({ product: "cad", user: "carol" }, wait);
+    site.peer = "127.0.0.1";
+    const { preview } = await check(site, TEXT);
+    expect(preview?.map(({ denied_waiting }) => denied_waiting)).toEqual([
+      [{ user: "bob", rule: "deny", group: "sim", line: 6 }],
+    ]);
+  });
+
   test("previews what clearing would free", async () => {
     const site = await openAppliance();
     const keep = TEXT.replace('deny = ["sim"]', 'reserve = [{ group = "sim", slots = 2 }]');

@@ -64,7 +64,7 @@ export interface NameList<T> {
 
 const MAX_NAMES = 100;
 /** So many holders take a few milliseconds. */
-const HOLDERS_PER_STEP = 2_000;
+const HOLDERS_PER_STEP = 1_000;
 
 class NameCollector<T> {
   readonly #names = new Map<string, T>();
@@ -92,7 +92,7 @@ export async function previewRules(
   rules: RuleSet,
   read: StateReader,
 ): Promise<readonly PoolPreview[]> {
-  const compiled = new CompiledRules(rules);
+  const compiled = await runBetweenRequests(() => new CompiledRules(rules));
   const names = read(({ rules: applied }) => listPools(rules, applied?.rules ?? null));
   const previews: PoolPreview[] = [];
   for (const name of names) {
