@@ -78,7 +78,7 @@ function describeCount(findings: readonly RulesFinding[]): string {
 const invalidRulesError = (findings: readonly RulesFinding[], name: string): Failure =>
   new Failure(
     `${name} has ${formatCount(countErrors(findings), "error")}:\n${formatFindings(findings, name).join("\n")}`,
-    "correct them, and check again; berth help rules apply shows an example",
+    "correct them, and check again; berth help guide sharing rules has an example",
     "invalid_rules",
   );
 
