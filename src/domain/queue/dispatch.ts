@@ -29,7 +29,8 @@ export interface Dispatch {
 }
 
 export interface QueueChange {
-  readonly kind: "lapsed" | "denied" | "license_gone" | "withdrawn" | "held";
+  /** `parked`: nothing is recorded; limits block many users, and more are to be looked at. */
+  readonly kind: "lapsed" | "denied" | "license_gone" | "withdrawn" | "held" | "parked";
   readonly user: string;
   /** The license of the hold; null: the change is not about a hold. */
   readonly license: number | null;
@@ -39,6 +40,9 @@ export interface DispatchOutcome {
   /** Null: nothing is left to do. */
   readonly change: QueueChange | null;
 }
+
+/** So many users are parked in a millisecond; other requests must not wait for all of them. */
+const PARKS_PER_COMMAND = 64;
 
 const NOTHING_TO_DO: DispatchOutcome = { change: null };
 
@@ -68,6 +72,7 @@ export function decideDispatch(
   if (grant === null) return makeDecision([], NOTHING_TO_DO);
   const { user, number: place } = grant.place;
   const { license } = grant;
+  if (license === null) return makeDecision([], { change: { kind: "parked", user, license } });
   const event: Event = { type: "HoldGiven", at, product, user, place, license };
   return makeDecision([event], { change: { kind: "held", user, license } });
 }
@@ -104,12 +109,13 @@ interface Candidate {
   readonly license: number;
 }
 
+/** The next user to get a slot, and its license; null instead of it: many users were parked. */
 function findNextGrant(
   state: State,
   queue: Queue,
   granting: readonly License[],
   context: RuleContext,
-): { readonly license: number; readonly place: QueuedPlace } | null {
+): { readonly license: number | null; readonly place: QueuedPlace } | null {
   const { at, slotCaps } = context;
   const free = granting
     .map((license) => ({ id: license.id, slots: countFreeSlots(state, license, null, context) }))
@@ -127,7 +133,7 @@ function findNextGrant(
     const isAtHome = home !== null && idleHomes.has(home);
     candidates.push({ lane, isAtHome, license: license.id });
   }
-  for (;;) {
+  for (let parked = 1; ; parked += 1) {
     const next = findFirst(candidates);
     if (next === null) return null;
     const { place, license } = next;
@@ -136,6 +142,7 @@ function findNextGrant(
     if (limit === null) return { license, place };
     queue.park(place, limit);
     if (limit.isRule) watchLimit(state, queue.product, limit.key);
+    if (parked === PARKS_PER_COMMAND) return { license: null, place };
   }
 }
 

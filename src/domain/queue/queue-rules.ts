@@ -12,7 +12,13 @@ import type { CompiledPool } from "../rules/compiled-rules.ts";
 import { DEFAULT_QUEUE_RULES, type CallerFacts, type QueueRules } from "../rules/rule-set.ts";
 import type { State } from "../state.ts";
 import type { Instant } from "../time.ts";
-import { factsOfPlace, type Departure, type Place, type Standing } from "./place.ts";
+import {
+  factsOfPlace,
+  type Departure,
+  type Place,
+  type QueuedPlace,
+  type Standing,
+} from "./place.ts";
 import type { BlockingLimit } from "./waiting-lists.ts";
 
 type RulesState = Pick<State, "rules" | "products"> & {
@@ -113,8 +119,12 @@ export function takeFallenLimits(state: State, product: string, at: Instant): re
 }
 
 /** The first group of `priority` that the user belongs to; null: none. */
-export const findPriorityGroup = (
+export function findPriorityGroup(
   state: RulesState,
   product: string,
-  place: Pick<Place, "user" | "facts">,
-): string | null => findRules(state, product)?.findPriority(factsOfPlace(place)).group ?? null;
+  place: QueuedPlace,
+): string | null {
+  // The rank says it, unless the place was moved to the front.
+  if (place.rank >= 0) return findQueueRules(state, product).priority[place.rank] ?? null;
+  return findRules(state, product)?.findPriority(factsOfPlace(place)).group ?? null;
+}

@@ -13,6 +13,9 @@ import { WaitingRequests } from "./waiting-requests.ts";
 
 /** So many are decided in a few milliseconds; other requests wait no longer than that. */
 const CHANGES_PER_STEP = 200;
+
+/** A command that parks users under limits takes as long as so many others. */
+const WORK_OF_PARKING = 20;
 /** Lapsed users that one command names: it removes one of them. */
 const LAPSED_PER_COMMAND = 8;
 
@@ -84,8 +87,10 @@ export class QueueDispatcher implements StoreObserver {
    */
   dispatch(product: string): boolean {
     this.#changed.delete(product);
-    for (let count = 0; count < CHANGES_PER_STEP; count += 1) {
-      if (!this.#dispatchOne(product)) return true;
+    for (let work = 0; work < CHANGES_PER_STEP;) {
+      const done = this.#dispatchOne(product);
+      if (done === 0) return true;
+      work += done;
     }
     this.#changed.add(product);
     void runBetweenRequests(() => this.#runStep());
@@ -187,23 +192,23 @@ export class QueueDispatcher implements StoreObserver {
     this.#runStep();
   }
 
-  /** False: there was nothing to do. */
-  #dispatchOne(product: string): boolean {
-    if (this.#options === null) return false;
+  /** How many changes of a place it is worth; 0: there was nothing to do. */
+  #dispatchOne(product: string): number {
+    if (this.#options === null) return 0;
     const { store, contactClock } = this.#options;
     const state = store.peek((current) => current);
     if (state !== this.#knownState) this.#reconcileContacts(state);
-    if (state.queues.get(product) === undefined) return false;
+    if (state.queues.get(product) === undefined) return 0;
     const silentSince = contactClock() - holdMsOf(state, product);
     const lapsed =
       this.#contacts.get(product)?.listSilentSince(silentSince, LAPSED_PER_COMMAND) ?? [];
-    let hasChanged = false;
+    let work = 0;
     store
       .transact({ type: "Dispatch", product, lapsed }, (_state, { change }) => {
-        hasChanged = change !== null;
+        if (change !== null) work = change.kind === "parked" ? WORK_OF_PARKING : 1;
       })
       .catch((error: unknown) => log.error("could not give free slots to the queue", { error }));
-    return hasChanged;
+    return work;
   }
 
   /** Every place without a known contact gets a full term. */

@@ -239,6 +239,18 @@ describe("a limit of the rules", () => {
     ]);
   });
 
+  test("parks many users in several commands, none of which records anything", () => {
+    apply({ groupLimits: [{ group: "sim", slots: 0, line: 3 }] });
+    site.run(renew(1, 3, { slots: 9 }));
+    for (let n = 0; n < 90; n += 1) site.run(takePlace(`sim-${n}`));
+    site.queue("cid");
+    const before = site.events.length;
+    expect(site.run(dispatch()).change).toEqual({ kind: "parked", user: "sim-63", license: null });
+    expect(site.events.length).toBe(before);
+    expect(site.run(dispatch()).change).toEqual({ kind: "held", user: "cid", license: 1 });
+    expect(site.run(dispatch()).change).toBeNull();
+  });
+
   test("parks a user under one limit after the other", () => {
     apply({
       eachUser: { slots: 1, line: 3 },

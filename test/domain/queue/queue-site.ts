@@ -72,7 +72,7 @@ export class QueueSite {
     while (changes.length < MAX_CHANGES) {
       const { change } = this.run(dispatch(product, lapsed));
       if (change === null) return changes;
-      changes.push(change);
+      if (change.kind !== "parked") changes.push(change);
     }
     throw new Error("the dispatch does not end");
   }
