@@ -19,6 +19,8 @@ export interface OptionsImport {
   readonly toml: string;
   /** How many options were converted. */
   readonly converted: number;
+  /** The features that the file names, with their qualifiers. */
+  readonly features: readonly string[];
   readonly notes: readonly ImportNote[];
   readonly unconverted: readonly UnconvertedLine[];
 }
@@ -236,7 +238,8 @@ class Conversion {
     const unconverted = this.#unconverted.toSorted(byLine);
     const converted = pools.filter(({ lines }) => lines.size > 0);
     const toml = writeToml({ groups, pools: converted, notes, unconverted });
-    return { toml, converted: this.#converted, notes, unconverted };
+    const features = this.#pools.listFeatures();
+    return { toml, converted: this.#converted, features, notes, unconverted };
   }
 
   #applyForAll(): void {

@@ -1,4 +1,5 @@
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
+import { countBytes } from "../text-size.ts";
 import { isAddressLike, toNetwork } from "./address-pattern.ts";
 import type { ImportedGroup } from "./imported-rules.ts";
 
@@ -73,7 +74,7 @@ export const isEmptyGroup = ({ users, hosts, networks }: Members): boolean =>
 /** Adds a member, or says why it has no equivalent. */
 export function addMember(members: Members, type: MemberType, name: string): string | null {
   if (INVISIBLE.test(name)) return `${JSON.stringify(name)} has an invisible character`;
-  if (name === "" || Buffer.byteLength(name) > MAX_NAME_BYTES) {
+  if (name === "" || countBytes(name) > MAX_NAME_BYTES) {
     return name === "" ? "a name is empty" : `${name.slice(0, 20)}… is too long for a name`;
   }
   if (type === "INTERNET" || (type === "HOST" && isAddressLike(name))) {

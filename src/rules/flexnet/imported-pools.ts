@@ -1,4 +1,5 @@
 import { INVISIBLE } from "../../domain/text/invisible-characters.ts";
+import { countBytes } from "../text-size.ts";
 import { createPool, type ImportedPool, type ImportTarget } from "./imported-rules.ts";
 
 const MAX_CODE_BYTES = 256;
@@ -14,6 +15,8 @@ export class ImportedPools {
   readonly #map: ReadonlyMap<string, ImportTarget>;
   readonly #pools = new Map<string, ImportedPool>();
   readonly #usedNames = new Set<string>();
+  /** As the file names them, also those that have no pool. */
+  readonly #features = new Set<string>();
 
   constructor(map: ReadonlyMap<string, ImportTarget>) {
     this.#map = map;
@@ -26,6 +29,7 @@ export class ImportedPools {
 
   /** The pool of a feature of the file; a text: why it has none. */
   find(source: string): ImportedPool | string {
+    this.#features.add(source);
     const target = this.#map.get(source) ?? null;
     if (target !== null) {
       this.#usedNames.add(source);
@@ -38,10 +42,15 @@ export class ImportedPools {
         `product: convert it with --map ${source}=PRODUCT`
       );
     }
-    if (INVISIBLE.test(name) || name === "" || Buffer.byteLength(name) > MAX_CODE_BYTES) {
+    if (INVISIBLE.test(name) || name === "" || countBytes(name) > MAX_CODE_BYTES) {
       return "the name of the feature cannot be a product code";
     }
     return this.#get({ product: name, feature: null }, source);
+  }
+
+  /** The features that the lines of the file name, and that a map can give a product. */
+  listFeatures(): readonly string[] {
+    return [...this.#features].toSorted();
   }
 
   /** All pools, with those of the map that no line has named yet. */
