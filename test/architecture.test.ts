@@ -21,8 +21,8 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   faults: ["domain", "license", "store", "platform"],
   operations: ["domain", "license", "usage", "rules", "store", "platform", "faults"],
   http: ["domain", "usage", "rules", "operations", "platform", "faults"],
-  // It shares the answer types of http, and the code for events, codes and documents.
-  web: ["domain", "license", "faults", "http"],
+  // It shares the answer types of http, and the code for events, codes, documents and imports.
+  web: ["domain", "license", "rules", "faults", "http"],
   desk: ["domain", "license", "platform"],
   cli: ["domain", "license", "usage", "rules", "operations", "http", "desk", "platform", "faults"],
   "main.ts": ["cli"],

@@ -97,6 +97,7 @@ const AuditLog = lazyView(async () => (await import("./audit-log/audit-log.tsx")
 const Licenses = lazyView(async () => (await import("./licenses/licenses.tsx")).Licenses);
 const Queue = lazyView(async () => (await import("./queue/queue.tsx")).Queue);
 const Reports = lazyView(async () => (await import("./reports/reports.tsx")).Reports);
+const Rules = lazyView(async () => (await import("./rules/rules.tsx")).Rules);
 const Settings = lazyView(async () => (await import("./settings/settings.tsx")).Settings);
 const Slots = lazyView(async () => (await import("./slots/slots.tsx")).Slots);
 
@@ -110,6 +111,8 @@ function CurrentView({ view }: { view: View }) {
       return <Slots />;
     case "queue":
       return <Queue />;
+    case "rules":
+      return <Rules />;
     case "reports":
       return <Reports />;
     case "audit":

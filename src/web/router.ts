@@ -6,6 +6,7 @@ export const VIEWS = [
   "overview",
   "slots",
   "queue",
+  "rules",
   "licenses",
   "reports",
   "audit",

@@ -10,7 +10,8 @@ const LONG_READ = /\/(?:doctor|verify|audit\/export|audit\/csv|report|report\/wh
 const LONG_POST = /\/(?:backups?|backups\/verify|backups\/download|support-bundle)$/;
 
 /** Sent with POST because of their bodies or their cost; repeating them changes nothing. */
-const HARMLESS_POST = /\/(?:sessions|qr|verify|doctor|support-bundle|backups\/download)$/;
+const HARMLESS_POST =
+  /\/(?:sessions|qr|verify|doctor|rules\/check|support-bundle|backups\/download)$/;
 
 const pathOf = (url: string): string => url.replace(/^\w+:\/\/[^/]*/, "").split(/[?#]/, 1)[0] ?? "";
 

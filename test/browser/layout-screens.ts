@@ -10,6 +10,7 @@ import {
   PHONE_STEPS,
   REPORT_STATES,
   REQUEST_STEPS,
+  RULES_STATES,
   SECTION_STATES,
   type State,
 } from "./layout-states.ts";
@@ -80,6 +81,12 @@ export const SCREENS: readonly Screen[] = [
     path: "#/queue/QUOTA",
     ready: heading("No user waits for a slot of QUOTA"),
     isSameEverywhere: true,
+  },
+  {
+    name: "rules",
+    path: "#/rules",
+    ready: (page) => page.locator(".rules-findings li").first(),
+    states: RULES_STATES,
   },
   {
     name: "request wizard",
@@ -201,6 +208,12 @@ export const NEW_SITE_SCREENS: readonly Screen[] = [
     isSignedIn: false,
   },
   { name: "queue", path: "#/queue", ready: heading(/^No user waits/), isSignedIn: false },
+  {
+    name: "rules",
+    path: "#/rules",
+    ready: (page) => page.getByText("There are no rules"),
+    isSignedIn: false,
+  },
   { name: "health", path: "#/health", ready: heading("Health"), isSignedIn: false },
   { name: "settings, access", path: "#/settings/access", ready: settingsTitle, isSignedIn: false },
   {

@@ -168,6 +168,53 @@ export const REPORT_STATES: readonly State[] = [
   },
 ];
 
+const OPTIONS = `GROUP sim ada grace
+RESERVE 2 cad_base GROUP sim
+TIMEOUT cad_base 3600
+EXCLUDE ${"feature-with-a-very-long-name-".repeat(4)} USER ada
+`;
+
+/** What follows from the editor of rules. */
+export const RULES_STATES: readonly State[] = [
+  {
+    name: "findings",
+    async open(page) {
+      const long = "a-very-long-name-".repeat(6);
+      const editor = page.getByLabel("Rules of this site (TOML)");
+      await editor.fill(`[[rule]]\nproduct = "CAD"\ndeny = ["${long}"]\n${long} = 3\n`);
+      await page.getByText("2 errors").waitFor();
+    },
+  },
+  {
+    name: "preview",
+    async open(page) {
+      const groups = `[groups.some]\nusers = ["user-*"]\n`;
+      const rule = `[[rule]]\nproduct = "CAD"\ndeny = ["some"]\nreserve = [{ group = "some", slots = 1 }]\n`;
+      await page.getByLabel("Rules of this site (TOML)").fill(`${groups}\n${rule}`);
+      await page.getByText("would get no new one: denied").waitFor();
+    },
+  },
+  dialog("clear dialog", "Clear the rules"),
+  dialog("import dialog", "Import FlexNet options…"),
+  {
+    name: "converted options",
+    isWithinDialog: true,
+    async open(page) {
+      const file = { name: "vendor.opt", mimeType: "", buffer: Buffer.from(OPTIONS) };
+      await page.getByLabel("Choose an options file").setInputFiles(file);
+      await page.getByText("Without an equivalent").waitFor();
+    },
+  },
+  {
+    name: "explanation",
+    async open(page) {
+      await page.getByLabel("User", { exact: true }).fill("user-1");
+      await page.getByRole("button", { name: "Explain", exact: true }).click();
+      await page.locator(".explanation .notice").first().waitFor();
+    },
+  },
+];
+
 export const menu: State = {
   name: "menu",
   async open(page) {

@@ -144,11 +144,11 @@ export class OperatorPage {
   /** The scripts of the other views follow when the browser has nothing else to do. */
   waitUntilViewsLoaded(): Promise<void> {
     return this.expectEventually(
-      `["audit", "licenses", "queue", "reports", "settings", "slots"].filter((view) => performance
+      `["audit", "licenses", "queue", "reports", "rules", "settings", "slots"].filter((view) => performance
         .getEntriesByType("resource")
         .some(({ name, responseEnd }) => name.includes("/assets/" + view + "-") && responseEnd > 0)
       ).length`,
-      6,
+      7,
     );
   }
 

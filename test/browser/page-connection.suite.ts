@@ -89,7 +89,15 @@ describe("while the server is stopped", () => {
     await view.waitUntilViewsLoaded();
     await stopServer();
     await expectReconnecting(view);
-    for (const name of ["Slots", "Licenses", "Reports", "Audit log", "Health", "Settings"]) {
+    for (const name of [
+      "Slots",
+      "Rules",
+      "Licenses",
+      "Reports",
+      "Audit log",
+      "Health",
+      "Settings",
+    ]) {
       await view.page.getByRole("link", { name, exact: true }).click();
       await view.page.getByRole("heading", { name, level: 2 }).waitFor();
       expect([name, await redTexts(view)]).toEqual([name, []]);

@@ -17,6 +17,18 @@ let token: string;
 beforeAll(async () => {
   site = await startLicensedSite({ CAD: ["--slots", "1"], CAE: ["--slots", "2"] });
   token = await createToken(site);
+  // A place must not end during a test, even on a busy machine.
+  const rules = `[[rule]]\nproduct = "CAD"\nqueue = { hold_seconds = 3600 }\nlimit = { each_user = 1 }\n`;
+  const reply = await fetch(new URL("/api/admin/v1/rules", site.url), {
+    method: "PUT",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      "if-match": "*",
+    },
+    body: JSON.stringify({ text: rules }),
+  });
+  if (!reply.ok) throw new Error(await reply.text());
 });
 
 const placed: string[] = [];

@@ -14,6 +14,7 @@ await runSuites({
     "page-connection",
     "page-slots",
     "page-queue",
+    "page-rules",
     "page-audit-log",
     "page-settings",
     "page-backups",

@@ -130,6 +130,7 @@ export const JOBS: readonly Job[] = [
   suite("browser", "page-tasks", 40, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-slots", 40, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-queue", 30, { unaffectedBy: NOT_PAGE }),
+  suite("browser", "page-rules", 60, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-audit-log", 35, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-connection", 90, { unaffectedBy: NOT_PAGE }),
   suite("browser", "page-overview", 30, { unaffectedBy: NOT_PAGE }),

@@ -64,8 +64,8 @@ const STORED_NAMES: ReadonlySet<string> = new Set([
   "src/http/reply/queue.ts held",
   "src/http/reply/queue-reply.ts held",
   "src/web/queue/queue-status.ts held",
-  "src/web/queue/queue.tsx held",
   "src/web/queue/queue-texts.ts held",
+  "src/web/queue/queue.tsx held",
 ]);
 
 const wordsIn = (name: string): string[] =>

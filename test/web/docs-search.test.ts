@@ -15,7 +15,7 @@ test("operationsIn gives every operation of the document a unique address", asyn
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids).toContain("post-api-v4-register");
   expect(ids).toContain("get-api-v4-setKeys");
-  for (const id of ids) expect(id).toMatch(/^(?:get|post)-[\w-]*$/);
+  for (const id of ids) expect(id).toMatch(/^(?:get|post|put)-[\w-]*$/);
 });
 
 test("operationsIn reads group, plane, fields and refusals of an operation", async () => {

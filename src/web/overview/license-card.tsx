@@ -52,9 +52,9 @@ function SharingFigures({ product }: { product: string }) {
         <a href={linkTo("queue", product)}>{queue.holds(holds, formatNumber(holds))}</a>
       )}
       {reservation !== null && (
-        <span>
+        <a href={linkTo("rules")}>
           {overview.reserved(formatNumber(reservation.reserved), formatNumber(reservation.idle))}
-        </span>
+        </a>
       )}
     </p>
   );

@@ -5,6 +5,7 @@ export const frame = {
     overview: "Overview",
     slots: "Slots",
     queue: "Queue",
+    rules: "Rules",
     licenses: "Licenses",
     reports: "Reports",
     audit: "Audit log",

@@ -3,6 +3,7 @@ import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Facts, type Fact } from "../parts/facts.tsx";
 import { Time, TimeZoneNote } from "../parts/time.tsx";
+import { explainParams } from "../rules/explain-address.ts";
 import { COLUMN_VIEWS } from "./columns.ts";
 import type { SlotRow } from "./rows.ts";
 import { slots } from "./slots-texts.ts";
@@ -17,13 +18,19 @@ interface Props {
 
 /** Everything that is known of one slot, in full. */
 export function DetailsDialog({ row, now, onRelease, onClose }: Props) {
-  const { user, product } = row.registration;
+  const { user, product, os_hostname: host, peer } = row.registration;
+  // On the admin plane, the name of a credential is before the address.
+  const from = peer.slice(peer.lastIndexOf("@") + 1);
+  const caller = explainParams({ user, host, from, product });
   return (
     <Dialog title={slots.detailsLabel(user, product)} onClose={onClose}>
       <Facts as="lines" facts={factsOf(row, now)} />
       <TimeZoneNote />
       <p>
         <a href={linkTo("audit", `user=${user}`)}>{slots.detailsDialog.history}</a>
+      </p>
+      <p>
+        <a href={linkTo("rules", ...caller)}>{slots.detailsDialog.explain}</a>
       </p>
       <div class="row actions">
         <Button onClick={onClose}>{slots.detailsDialog.close}</Button>

@@ -74,6 +74,7 @@ export const slots = {
     expires: "Expires without a heartbeat",
     license: "License",
     history: "Show the user’s history",
+    explain: "Explain the rules for this user",
     close: "Close",
   },
   dialog: {
