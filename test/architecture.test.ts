@@ -166,7 +166,7 @@ describe("the page", () => {
   test("contains no code of the server: it takes only types from there", () => {
     const { paths, packages } = collectPageImports();
     const serverFiles = [...paths].filter(
-      (path) => !["web", "domain", "license", "faults"].includes(topFolderOf(path)),
+      (path) => !["web", "domain", "license", "rules", "faults"].includes(topFolderOf(path)),
     );
     expect([...paths].filter((path) => topFolderOf(path) === "faults")).not.toEqual([]);
     expect(serverFiles).toEqual([]);

@@ -31,8 +31,8 @@ export const explain = {
     },
   },
   canWait: "With Prefer: wait, the application would wait in the queue.",
-  slots: (used: string, all: string, held: string, free: string) =>
-    `${used} of ${all} slots in use, ${held} held for users who waited, ${free} free.`,
+  slots: (used: string, all: string, holds: string, free: string) =>
+    `${used} of ${all} slots in use, ${holds} held for users who waited, ${free} free.`,
   facts: {
     person: "Person",
     groups: "Groups",

@@ -148,6 +148,6 @@ const NotConverted = ({ result: { notes, unconverted } }: { result: OptionsImpor
         </ul>
       </details>
     )}
-    {unconverted.length + notes.length > 0 && <p class="hint">{texts.kept}</p>}
+    {unconverted.length + notes.length > 0 && <p class="hint">{texts.comments}</p>}
   </>
 );

@@ -18,7 +18,7 @@ export const flexnet = {
   notes: "Differences to know",
   line: (first: number, last: number) =>
     first === last ? `Line ${first}` : `Lines ${first} to ${last}`,
-  kept: "They are also in the rules, as comments.",
+  comments: "They are also in the rules, as comments.",
   use: "Use these rules",
   cancel: "Cancel",
   nothing: "This file has no options that rules can express.",

@@ -1,5 +1,6 @@
-import type { PoolPreview } from "./preview-pools.ts";
+import type { RulesCheckReply } from "../../http/reply/rules.ts";
 
+type PoolPreview = NonNullable<RulesCheckReply["preview"]>[number];
 type Denied = PoolPreview["denied"][number];
 type OverLimit = PoolPreview["over_limit"][number];
 

@@ -53,7 +53,6 @@ export const rules = {
     text: "Your text is kept. Applying it now would replace them.",
     load: "Load the applied rules",
     keep: "Keep my text, and replace them",
-    kept: "“Apply” replaces the rules that were applied meanwhile.",
   },
   examples: {
     label: "Example",

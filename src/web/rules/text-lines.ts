@@ -1,4 +1,4 @@
-/** Where a line begins and ends in a text, without its line break; the last line if it is beyond. */
+/** Where a line begins and ends, without its line break; the last line if the text has fewer. */
 export function rangeOfLine(text: string, line: number): readonly [start: number, end: number] {
   let start = 0;
   for (let number = 1; number < line; number += 1) {
