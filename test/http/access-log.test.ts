@@ -88,6 +88,19 @@ test("the access log still shows a server error during a flood of refusals", asy
   expect(server.lines.at(-1)).toMatchObject({ message: "server error", facts: { status: 500 } });
 });
 
+test("requests that wait for a slot are not among the concurrent requests that are limited", async () => {
+  const waiting = { count: 0 };
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  const fetch = withAccessLog(() => promise, "default", new RequestDurations(), waiting);
+  const request = new Request("http://localhost/metrics");
+  const replies = Array.from({ length: 20_000 }, () => fetch(request));
+  expect((await fetch(request)).status).toBe(429);
+  waiting.count = 1;
+  replies.push(fetch(request));
+  resolve(new Response(null, { status: 204 }));
+  expect((await replies.at(-1))?.status).toBe(204);
+});
+
 test("requests whose handler throws at once do not stay counted as concurrent", async () => {
   const fetch = withAccessLog(
     () => {

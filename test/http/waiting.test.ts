@@ -323,14 +323,18 @@ describe("the queue", () => {
     ]);
   });
 
-  test("has 100 places for one address; the next request is refused as without Prefer", async () => {
+  test("has 100 places for one address, whatever names it sends; others are refused as without Prefer", async () => {
     const site = await openFullSite();
     for (let index = 0; index < 100; index += 1) {
       expectPlace(await claim(site, `user-${index}`, waitFor(0)), index + 1, index + 1);
     }
-    const answer = await claim(site, "one-more", waitFor(100));
-    expectRefusal(answer, 400, "floating_not_available");
-    expect(answer[0].headers.get("preference-applied")).toBeNull();
+    const before = site.lastSeq();
+    for (let index = 100; index < 1_000; index += 1) {
+      const answer = await claim(site, `user-${index}`, waitFor(100));
+      expectRefusal(answer, 400, "floating_not_available");
+      expect(answer[0].headers.get("preference-applied")).toBeNull();
+    }
+    expect(site.lastSeq()).toBe(before);
     site.peer = "10.0.0.7";
     expectPlace(await claim(site, "other-address", waitFor(0)), 101, 101);
   });
