@@ -76,6 +76,8 @@ export class Store {
       checkpoints: this.#checkpoints,
       rotation: this.#rotation,
     });
+    // The first claim must not wait until all holders are counted for the rules.
+    this.#live.state.rulesIndex.build(this.#live.state, this.#live.makeContext().at);
     this.#tickTimer = setInterval(() => void this.#tick(), TICK_INTERVAL);
     this.#tickTimer.unref();
   }

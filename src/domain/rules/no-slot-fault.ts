@@ -19,6 +19,8 @@ export function makeNoSlotFault(
   { slots, free, home }: PoolSituation,
   at: Instant,
 ): Fault {
+  // Floating features have no queue.
+  const queue = pool.feature === null ? state.queues.get(pool.product) : undefined;
   const idle = listIdleReservations(state, pool, at);
   const reserved =
     free > 0
@@ -31,8 +33,8 @@ export function makeNoSlotFault(
     code: "floating_not_available",
     slots,
     reserved,
-    holds: 0,
-    waiting: 0,
+    holds: queue?.heldCount ?? 0,
+    waiting: queue?.waitingCount ?? 0,
     ...(free === 0 && isLent && home !== null && { recall: home }),
   };
 }
