@@ -15,6 +15,7 @@ import { measureMetrics } from "./metrics.ts";
 import { parseOptions, USAGE, type BenchOptions, type PartName } from "./options.ts";
 import { checkPeer } from "./peer-server.ts";
 import { measureQueue } from "./queue.ts";
+import { measureRules } from "./rules.ts";
 import { measureSlowDisks } from "./slow-disks.ts";
 import { measureSpeed } from "./speed.ts";
 import { measureStart } from "./start.ts";
@@ -28,6 +29,7 @@ const PARTS: Readonly<Record<PartName, (options: BenchOptions) => Promise<PartRe
   growth: ({ size }) => measureGrowth(size),
   metrics: ({ size }) => measureMetrics(size),
   queue: ({ size }) => measureQueue(size),
+  rules: ({ size }) => measureRules(size),
   waiting: ({ size }) => measureWaiting(size),
   checkpoints: ({ size }) => measureCheckpoints(size),
   "slow-disks": ({ size }) => measureSlowDisks(size),

@@ -13,6 +13,7 @@ describe("the options of the benchmark", () => {
       "metrics",
       "waiting",
       "queue",
+      "rules",
       "checkpoints",
       "slow-disks",
     ]);

@@ -12,6 +12,7 @@ const USUAL_PARTS = [
   "metrics",
   "waiting",
   "queue",
+  "rules",
   "checkpoints",
   "slow-disks",
 ] as const;

@@ -26,10 +26,28 @@ class NamePatterns {
   }
 }
 
+const NONE: readonly string[] = [];
+const REMEMBERED_ANSWERS = 16_384;
+
+/** The same persons, hosts and addresses call again and again. */
+class RecentAnswers {
+  readonly #answers = new Map<string, readonly string[]>();
+
+  get(fact: string, find: (fact: string) => readonly string[]): readonly string[] {
+    const known = this.#answers.get(fact);
+    if (known !== undefined) return known;
+    const answer = find(fact);
+    if (this.#answers.size >= REMEMBERED_ANSWERS) this.#answers.clear();
+    this.#answers.set(fact, answer);
+    return answer;
+  }
+}
+
 /** The patterns for one fact of a caller, with and without regard to case. */
 class FactPatterns {
   readonly #exact = new NamePatterns();
   readonly #folded = new NamePatterns();
+  readonly #answers = new RecentAnswers();
   #hasExact = false;
   #hasFolded = false;
 
@@ -45,10 +63,16 @@ class FactPatterns {
 
   /** A fact that is not known matches nothing, not even `*`. */
   collect(fact: string | null, groups: Set<string>): void {
-    if (fact === null || fact === "") return;
+    if (fact === null || fact === "" || !(this.#hasExact || this.#hasFolded)) return;
+    addAll(groups, this.#answers.get(fact, this.#find));
+  }
+
+  readonly #find = (fact: string): readonly string[] => {
+    const groups = new Set<string>();
     if (this.#hasExact) this.#exact.collect(fact, groups);
     if (this.#hasFolded) this.#folded.collect(fact.toLowerCase(), groups);
-  }
+    return groups.size === 0 ? NONE : [...groups];
+  };
 }
 
 /** Networks of one family of addresses. One look-up per length of a prefix. */
@@ -65,6 +89,7 @@ export class GroupMatcher {
   readonly #certificates = new FactPatterns();
   readonly #networks: { readonly [F in 4 | 6]: NetworksByBits } = { 4: new Map(), 6: new Map() };
   readonly #hasNetworks: boolean;
+  readonly #answersByAddress = new RecentAnswers();
   /** The last answer: a claim needs it to be judged, and again when it is counted. */
   #lastFacts: CallerFacts | null = null;
   #lastGroups = NO_GROUPS;
@@ -94,7 +119,8 @@ export class GroupMatcher {
     this.#hosts.collect(facts.host, groups);
     this.#logins.collect(facts.login, groups);
     this.#certificates.collect(facts.certificate, groups);
-    if (this.#hasNetworks) this.#collectByAddress(facts.address, groups);
+    if (this.#hasNetworks)
+      addAll(groups, this.#answersByAddress.get(facts.address, this.#findByAddress));
     return groups.size === 0 ? NO_GROUPS : groups;
   }
 
@@ -106,12 +132,14 @@ export class GroupMatcher {
     addTo(getOrAdd(this.#networks[family], bits), value, group);
   }
 
-  #collectByAddress(text: string, groups: Set<string>): void {
+  readonly #findByAddress = (text: string): readonly string[] => {
     const address = parseAddress(text);
-    if (address === null) return;
+    if (address === null) return NONE;
+    const groups = new Set<string>();
     for (const [bits, byPrefix] of this.#networks[address.family])
       addAll(groups, byPrefix.get(clearHostBits({ ...address, bits }).value));
-  }
+    return groups.size === 0 ? NONE : [...groups];
+  };
 }
 
 const isSame = (a: CallerFacts, b: CallerFacts): boolean =>

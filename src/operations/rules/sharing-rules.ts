@@ -52,7 +52,7 @@ interface InspectedRules {
 }
 
 /** So many holders are counted in a few milliseconds. */
-const HOLDERS_PER_STEP = 5_000;
+const HOLDERS_PER_STEP = 1_000;
 
 /** The digest of no rules: that of an empty text. */
 const NO_RULES_DIGEST = sha256("");
