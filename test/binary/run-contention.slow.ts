@@ -13,13 +13,17 @@ async function startJobs() {
   const jobs = Array.from({ length: JOBS }, () =>
     startWrapped(site, ["--wait", "2h"], [site.program, "model"]),
   );
-  await site.waitForWaiting(JOBS - SLOTS);
+  await site.waitForContention(SLOTS, JOBS - SLOTS);
   return { site, jobs };
 }
 
 /** Every job must exit with 0, and may print only what matches. */
 async function expectSuccess(jobs: readonly Wrapper[], expected: RegExp): Promise<void> {
-  expect(await Promise.all(jobs.map((job) => job.end()))).toEqual(jobs.map(() => 0));
+  const codes = await Promise.all(jobs.map((job) => job.end()));
+  const failures = jobs.flatMap(({ stderr }, index) =>
+    codes[index] === 0 ? [] : [`exit code ${codes[index]}: ${stderr}`],
+  );
+  expect(failures).toEqual([]);
   const messages = jobs.flatMap(({ stderr }) => stderr.split("\n").filter((line) => line !== ""));
   expect(messages.filter((line) => !expected.test(line))).toEqual([]);
   expect(new Set(jobs.map(({ stdout }) => stdout))).toEqual(new Set(["result of model\n"]));

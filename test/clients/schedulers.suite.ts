@@ -53,7 +53,7 @@ describe("the recipe for Make", () => {
       stderr: "pipe",
     });
     const stderr = make.stderr.text();
-    await site.waitForWaiting(JOBS - SLOTS);
+    await site.waitForContention(SLOTS, JOBS - SLOTS);
     site.letJobsEnd();
     expect([await make.exited, (await stderr).replaceAll(/^berth: note: .*\n/gm, "")]).toEqual([
       0,
@@ -96,7 +96,7 @@ describe("the recipe for Slurm", () => {
   testUnless(needsRoot)("runs 14 jobs with 6 slots", async () => {
     const { site, submit } = await openSite();
     const jobs = Array.from({ length: JOBS }, () => submit("--wait"));
-    await site.waitForWaiting(JOBS - SLOTS);
+    await site.waitForContention(SLOTS, JOBS - SLOTS);
     site.letJobsEnd();
     expect(await Promise.all(jobs.map((job) => job.exited))).toEqual(jobs.map(() => 0));
     await expectAllDone(site);

@@ -60,8 +60,12 @@ export class ContendedSite {
     this.#server = await serve(this.#data, host);
   }
 
-  async waitForWaiting(count: number): Promise<void> {
-    await waitUntil(async () => (await this.countWaiting()) === count, `${count} who wait`);
+  /** Waits until so many programs run and so many jobs wait: a granted slot is not yet a program. */
+  async waitForContention(running: number, waiting: number): Promise<void> {
+    await waitUntil(
+      async () => this.countStarted() === running && (await this.countWaiting()) === waiting,
+      `${running} running and ${waiting} waiting jobs`,
+    );
   }
 
   async countWaiting(): Promise<number> {
