@@ -56,6 +56,13 @@ export const bugs: readonly PlantedBug[] = [
     caughtBy: ["simulation", "kill"],
   },
   {
+    name: "the checkpoint does not contain the users who wait for a slot",
+    in: "encodeSnapshot",
+    find: "$state.queues.size > 0",
+    replace: "false",
+    caughtBy: ["simulation"],
+  },
+  {
     name: "the checkpoint does not contain the open episodes",
     in: "encodeSnapshot",
     find: "$state.openEpisodes.size > 0",
